@@ -163,13 +163,18 @@ def _for_toml(node: Any) -> Any:
 
 
 def _rules() -> dict[str, Any]:
-    """A word that means rules: an id or the beginning of ids, a name, or a group."""
+    """A word that means rules: an id or the beginning of ids, a name, or a group. Former
+    names are a pattern, which no editor offers."""
     catalogue = shipped_catalogue()
     names = [catalogue.listed(rule).name for rule in catalogue.ids]
     groups = catalogue.groups()
     docs = [", ".join(ids) for ids in groups.values()] + list(catalogue.ids)
     words = {"type": "string", "enum": [*groups, *names], "x-taplo": {"docs": {"enumValues": docs}}}
-    return {"anyOf": [{"$ref": "#/definitions/Rule"}, words]}
+    former = "|".join(
+        name for rule in catalogue.ids for name in catalogue.listed(rule).former_names
+    )
+    hidden = {"type": "string", "pattern": f"^({former})$"}
+    return {"anyOf": [{"$ref": "#/definitions/Rule"}, words, hidden]}
 
 
 def _tables() -> dict[str, Any]:

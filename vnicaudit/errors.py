@@ -4,19 +4,19 @@ VnicauditError
 ├── UsageError            exit 2   the command line or the configuration is wrong
 │   └── MissingExtraError exit 2   an optional package is needed and not installed
 ├── TargetError           exit 4   a target, or a part of it, could not be read
-├── RefusedError          exit 5   a change was not made: it cannot be, or not without harm
-│   ├── OwnedError        exit 5   … because somebody else writes that text anew
-│   ├── KeptError         exit 5   … because what was kept to go back to is not what it was
-│   └── UnseenError       exit 5   … because what it is about is not shown, and may be elsewhere
-├── ActionError           exit 5   what was begun could not be brought to its end
+├── RefusedError          exit 5   a change was not made: impossible, or not without harm
+│   ├── OwnedError        exit 5   … because another program rewrites that text
+│   ├── KeptError         exit 5   … because the text saved for rollback is missing or damaged
+│   └── UnseenError       exit 5   … because the object is not visible here and may be elsewhere
+├── ActionError           exit 5   a change was started and could not be completed
 │   ├── SilentError       exit 5   … because the host stopped answering
 │   ├── GuestError        exit 5   … because the guest, or its agent, did not do it
-│   └── GoneError         exit 5   … because what it is about was deleted
-├── JournalError          exit 5   what a run does could not be noted: it stopped there
-├── EndpointError         exit 4   where a generator was to run cannot be reached, or lacks a tool
-│   └── BusyError         exit 4   … because another measurement is still under way there
+│   └── GoneError         exit 5   … because the object was deleted
+├── JournalError          exit 5   a run could not record what it does, and stopped there
+├── EndpointError         exit 4   a measuring endpoint cannot be reached, or lacks a tool
+│   └── BusyError         exit 4   … because another measurement is still running there
 ├── HistoryError          exit 4   a history cannot be reached, read or written
-├── MeasureError          exit 4   what came back from a measurement cannot be read
+├── MeasureError          exit 4   the output of a measurement cannot be read
 └── ReaderGoneError       exit 141 the reader of standard output went away (head, less)
 """
 
@@ -59,7 +59,7 @@ class ReaderGoneError(VnicauditError):
 
 
 class TargetError(VnicauditError):
-    """A target, or one file of it, could not be read. The rest of the run goes on.
+    """A target, or one file of it, could not be read. The run continues with the rest.
 
     ``file`` and ``line`` say where (``line`` is 1-based, None when there is none). ``failure`` is
     the kind of a live host's failure (:mod:`vnicaudit.model.failure`), empty for other targets.
@@ -89,22 +89,22 @@ class TargetError(VnicauditError):
 
 
 class RefusedError(VnicauditError):
-    """A change was not made. The message says why, as the end of a sentence; ``codes`` say it to
-    machines (``vnicaudit.model.reasons``), where they are known."""
+    """A change was not made. The message says why and is worded as the end of a sentence; ``codes``
+    give the reasons to programs (``vnicaudit.model.reasons``), where there are any."""
 
     exit_code = 5
     codes: tuple[str, ...] = ()
 
 
 class OwnedError(RefusedError):
-    """A change was not made here: whoever owns the text would overwrite it, or it describes a past
-    state. The message says where to make it instead."""
+    """A change was not made here: the owner of the text would overwrite it, or the text describes a
+    past state. The message says where to make the change instead."""
 
     codes = ("owner",)
 
 
 class KeptError(RefusedError):
-    """The text that a run saved for rollback is missing or has changed: it is not used."""
+    """The text that a run saved for rollback is missing or has changed, so it is not used."""
 
     codes = ("kept-original",)
 
@@ -117,7 +117,7 @@ class UnseenError(RefusedError):
 
 
 class ActionError(VnicauditError):
-    """A requested action failed. The message says which, as the end of a sentence."""
+    """A requested action failed. The message says which, and is worded as the end of a sentence."""
 
     exit_code = 5
 
@@ -142,14 +142,14 @@ class JournalError(VnicauditError):
 
 
 class EndpointError(VnicauditError):
-    """A place where a generator was to run cannot be reached, was lost, or lacks a program. The
-    message says which, and what to do about it."""
+    """The place where a load generator was to run cannot be reached, was lost, or lacks a program.
+    The message says which, and what to do about it."""
 
     exit_code = 4
 
 
 class BusyError(EndpointError):
-    """Another measurement was still running at one end when the wait was over."""
+    """Another measurement was still running at one end when the waiting time was over."""
 
 
 class MeasureError(VnicauditError):
@@ -159,11 +159,12 @@ class MeasureError(VnicauditError):
 
 
 class HistoryError(VnicauditError):
-    """A history cannot be reached, read or written. The message says which, and what the database
-    says of it."""
+    """A history cannot be reached, read or written. The message names it, with the database's own
+    error."""
 
     exit_code = 4
 
 
 class SilenceError(MeasureError):
-    """A measuring tool ran, and nothing got through: it could not connect, or nothing came back."""
+    """A measuring tool ran, but no traffic got through: it could not connect, or nothing came
+    back."""

@@ -1,17 +1,17 @@
-// Columns of the page's tables, as vnicaudit/reports/page/columns.py writes them.
-// Each has size (distinct codes), codes (code of a row; null: the row itself), value(code),
-// matches(term) (flags by code, or null where none matches) and ranks() (order of codes).
+// Columns of the page's tables, written by vnicaudit/reports/page/columns.py.
+// Each has size (number of codes), codes (code of each row; null: the row number is the code),
+// value(code), matches(term) (flags by code, or null if none matches) and ranks() (order of codes).
 
 const utf8 = new TextDecoder();
 const NUMBERS = { 1: Uint8Array, 2: Uint16Array, 4: Uint32Array };
 
-/** Numbers of that width from bytes. A copy: the bytes may stand at an odd place. */
+/** Numbers of that width from bytes. Copied, because the bytes may be unaligned. */
 function numbersOf(bytes, width) {
   if (width === 1) return bytes;
   return new NUMBERS[width](bytes.slice().buffer);
 }
 
-/** Order of equal-sized keys: the rank of each, equal keys sharing one. */
+/** The rank of each key; equal keys have the same rank. */
 function rankOf(keys) {
   const order = Uint32Array.from(keys, (_, at) => at);
   order.sort(typeof keys[0] === "number"
@@ -26,7 +26,7 @@ function rankOf(keys) {
   return ranks;
 }
 
-/** "vm-10" behind "vm-9": numbers in names by their value. */
+/** Sort key that puts "vm-10" after "vm-9": numbers in names are compared by value. */
 const naturalKey = (text) => text.toLowerCase().replace(/\d+/g, (digits) => digits.padStart(9, "0"));
 
 class TextColumn {
@@ -63,7 +63,7 @@ class TextColumn {
     return this.ranked;
   }
 
-  /** A text that was given several numbers gets one. */
+  /** Give texts that have several codes a single one. */
   unify() {
     const first = new Map();
     const one = Uint32Array.from(this.values, (text, code) => {
@@ -75,14 +75,14 @@ class TextColumn {
   }
 }
 
-/** One of the five facts of a NIC: shown, declared, effective and reason, with tabs between. */
+/** One of the five facts of a NIC: shown, declared, effective and reason, separated by tabs. */
 class FactColumn extends TextColumn {
   shown(text) { return text.slice(0, text.indexOf("\t")); }
   value(code) { return this.shown(this.values[code]); }
   parts(row) { return this.values[this.codes[row]].split("\t"); }
 }
 
-/** Words in an order of their own: severities. */
+/** Words with an order other than alphabetical: severities. */
 class OrderedColumn extends TextColumn {
   constructor(bytes, codes, order) { super(bytes, codes); this.order = order; }
   ranks() { return Uint32Array.from(this.values, (word) => this.order.indexOf(word) + 1); }
@@ -99,7 +99,7 @@ class NumberColumn {
 
 const DIGITS = Uint8Array.from("0123456789abcdef", (digit) => digit.charCodeAt(0));
 
-/** MAC addresses or UUIDs in bytes; zeros: what else stands there is in the column odd. */
+/** MAC addresses or UUIDs as bytes; zeros: no address, or its text is in the column odd. */
 class AddressColumn {
   constructor(bytes, width, odd) {
     this.codes = null;
@@ -109,10 +109,10 @@ class AddressColumn {
     this.size = bytes.length / width;
   }
 
-  /** All of them in one string, each as long as the others, with a line break behind it. */
+  /** All addresses in one string, with equal lengths, each followed by a line break. */
   get joined() {
     if (this.text) return this.text;
-    const breaks = this.width === 6 ? 0b11111 : 0b1010101000; // a separator behind which bytes
+    const breaks = this.width === 6 ? 0b11111 : 0b1010101000; // bytes followed by a separator
     const separator = this.width === 6 ? 58 : 45;
     this.step = this.width === 6 ? 18 : 37;
     const out = new Uint8Array(this.size * this.step);

@@ -2,7 +2,7 @@
 
 const FACT_LABELS = { model: "Model", vhost: "vhost", queues: "Queues", rx: "RX ring", tx: "TX ring" };
 
-/** A word of a POSIX shell. */
+/** A text as one word of a POSIX shell. */
 const shellWord = (text) => (/^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replace(/'/g, `'"'"'`)}'`);
 const target = (text) => shellWord(text.startsWith("-") ? `./${text}` : text);
 
@@ -18,7 +18,7 @@ class Details {
     });
   }
 
-  /** Show a row of the NICs or of the findings. step: shows the row before or behind it. */
+  /** Show a NIC or a finding. step: function that shows the previous or next row. */
   show(view, row, step) {
     this.step = step;
     if (view === "settled") this.fill(this.page.settled.field("name").text(row), this.settled(row));
@@ -48,7 +48,7 @@ class Details {
     this.dialog.replaceChildren(bar, element("div", { className: "inner" }, ...parts));
   }
 
-  /** A finding that is not open: all that is known of it. */
+  /** Everything known about a finding that is not open. */
   settled(row) {
     const list = element("dl");
     for (const [id, label] of SETTLED_FIELDS) {
@@ -82,7 +82,7 @@ class Details {
       text("other") ? element("p", { className: "quiet small" }, `See also ${text("other")}`) : null);
   }
 
-  /** Declared, in effect, and why, of each of the five facts. */
+  /** Declared value, value in effect and reason of each of the five facts. */
   chain(nic) {
     const rows = FACTS.map((name) => {
       const [, declared, effective, reason] = this.page.data.nic[name].parts(nic);
@@ -146,7 +146,7 @@ class Details {
   }
 }
 
-/** Put a text on the clipboard, also where the page may not ask for it. */
+/** Copy a text to the clipboard, even if the page has no access to the clipboard API. */
 async function copied(text) {
   try {
     await navigator.clipboard.writeText(text);

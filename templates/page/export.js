@@ -1,14 +1,14 @@
-// What is shown, for a spreadsheet or for paper.
+// Exports the rows shown, for a spreadsheet or for paper.
 
 const PRINTED = 500;
 
-/** A cell that a spreadsheet shows and does not calculate. */
+/** A cell that a spreadsheet shows as text and does not calculate. */
 function csvCell(text) {
   const shown = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
   return `"${shown.replace(/"/g, '""')}"`;
 }
 
-/** All fields of these rows as CSV. The mark at its beginning tells Excel that it is UTF-8. */
+/** All fields of these rows as CSV. The byte order mark tells Excel that it is UTF-8. */
 function csvOf(table, rows) {
   const fields = [...table.fields.values()];
   const lines = [fields.map((field) => csvCell(field.label)).join(",")];
@@ -22,7 +22,7 @@ function saveCsv(table, rows, name) {
   setTimeout(() => URL.revokeObjectURL(address), 10_000);
 }
 
-/** The rows as a plain table for paper: the first of them where there are many. */
+/** The rows as a plain table for printing; only the first ones if there are many. */
 function fillPrint(place, grid, caption) {
   const fields = grid.columns.map((column) => grid.table.field(column.id));
   const more = grid.rows.length > PRINTED ? `; the first ${PRINTED} of ${grid.rows.length.toLocaleString("en")}: Save as CSV has all of them` : "";

@@ -1,6 +1,6 @@
-// Which rows to show, and in which order. Texts are compared once for each distinct one.
+// Selects and sorts the rows to show. Each distinct text is compared only once.
 
-/** Sets marks[row] where flags has the code of the row's field. */
+/** Sets marks[row] if flags contains the code of the row's field. */
 function mark(marks, field, flags) {
   const codes = field.column.codes, via = field.via, size = marks.length;
   if (via && codes) for (let row = 0; row < size; row++) { const at = via[row]; if (at >= 0 && flags[codes[at]]) marks[row] = 1; }
@@ -9,7 +9,7 @@ function mark(marks, field, flags) {
   else for (let row = 0; row < size; row++) { if (flags[row]) marks[row] = 1; }
 }
 
-/** Flags of the codes that a choice takes. A severity stands for itself and what is worse. */
+/** Flags of the codes selected by a choice. A severity selects itself and worse ones. */
 function flagsOf(field, wanted) {
   const column = field.column, flags = new Uint8Array(column.size);
   const least = field.id === "severity" ? SEVERITIES.indexOf(wanted) : -1;
@@ -20,7 +20,7 @@ function flagsOf(field, wanted) {
   return flags;
 }
 
-/** Rows of a table with all of the words somewhere in them, and with each chosen value. */
+/** Rows of a table that contain all words of the query and have each chosen value. */
 function rowsWith(table, query, chosen) {
   const keep = new Uint8Array(table.size).fill(1);
   const narrow = (marks) => { for (let row = 0; row < keep.length; row++) keep[row] &= marks[row]; };
@@ -48,7 +48,7 @@ function numbersOfSet(keep) {
   return rows.subarray(0, count);
 }
 
-/** The rows by a field, equal ones in the order they have. Counts ranks: the time grows with the rows alone. */
+/** The rows sorted by a field; the sort is stable. A counting sort: time is linear in the number of rows. */
 function sorted(rows, field, descending) {
   const ranks = field.column.ranks();
   let top = 0;

@@ -1,6 +1,6 @@
-// A table of which only the rows in sight are elements. Arrows move, Enter opens.
+// A table in which only visible rows are elements. Arrow keys move, Enter opens.
 
-/** An element; texts become text, never markup. */
+/** Create an element; texts are never treated as markup. */
 function element(tag, properties = {}, ...children) {
   const made = document.createElement(tag);
   for (const [name, value] of Object.entries(properties)) {
@@ -27,7 +27,7 @@ class Grid {
     new ResizeObserver(() => this.drawSoon()).observe(root);
   }
 
-  /** Another table: its columns become the head. */
+  /** Show another table: its columns become the head. */
   show(table, columns, sort) {
     this.table = table;
     this.columns = columns.filter((column) => table.field(column.id));
@@ -56,7 +56,7 @@ class Grid {
     }
   }
 
-  /** Other rows of the same table. */
+  /** Show other rows of the same table. */
   fill(rows) {
     this.rows = rows;
     this.active = 0;
@@ -156,7 +156,7 @@ class Grid {
     this.draw();
   }
 
-  /** Where to scroll so that a pixel of the full height is on top. */
+  /** Scroll position at which a pixel of the full height is at the top. */
   scrollFor(pixel, view, height) {
     const full = this.rows.length * height, shown = Math.min(full, TALLEST);
     return full > shown ? pixel * (shown - view) / (full - view) : pixel;

@@ -1,15 +1,15 @@
-// Findings and NICs put together: by problem, host, owner or image; all of them, or those of a site.
+// Groups findings and NICs by problem, host, owner or image: all of them, or those of a site.
 
 const counter = (size) => new Uint32Array(size);
 
-/** Whether a subject counts: all do, where no site is chosen. */
+/** Function that tells if a subject counts; all do if no site is chosen. */
 function ofSite(data, site) {
   if (site === null) return () => true;
   const { codes, values } = data.subject.site, flags = Uint8Array.from(values, (text) => text === site);
   return (subject) => flags[codes[subject]];
 }
 
-/** A table with a row for each text of a column of subjects. more: rows beside those. */
+/** A table with a row for each text in a column of subjects. more: names of further rows. */
 function subjectGroups(data, links, id, label, site = null, more = []) {
   const column = data.subject[id], counts = ofSite(data, site);
   const names = [...column.values];
@@ -21,7 +21,7 @@ function subjectGroups(data, links, id, label, site = null, more = []) {
   return sited(table, site);
 }
 
-/** Where a site can be chosen, the group says which it is of, and leads to findings of that. */
+/** If a site is chosen, opening a group leads to the findings of that site. */
 function sited(table, site) {
   const drill = table.drill;
   if (site !== null) table.drill = (row) => ({ ...drill(row), site });
@@ -54,7 +54,7 @@ function groupTable(data, links, id, label, { names, used, groupOf, counts }) {
   return smaller(rows, names, sums, id, label);
 }
 
-/** The groups that are in use, as a table. */
+/** The non-empty groups, as a table. */
 function smaller(rows, names, sums, id, label) {
   const title = new TextColumn(null);
   title.split = Array.from(rows, (at) => names[at] || "(unknown)");
@@ -68,7 +68,7 @@ function smaller(rows, names, sums, id, label) {
   return table;
 }
 
-/** Hosts, those that could not be read too, with how reading them went. */
+/** Hosts, including those that could not be read, with the result of reading them. */
 function hostGroups(data, links) {
   const hosts = new Map(data.facts.hosts.map((host) => [host.name, host]));
   const table = subjectGroups(data, links, "host", data.facts.host_word, null, [...hosts.keys()]);

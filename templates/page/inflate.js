@@ -1,6 +1,6 @@
-// Decompression: the browser's own where it has one, else the one below (RFC 1951, 1952).
+// Decompression by the browser if it supports it, else by the code below (RFC 1951, 1952).
 
-/** The bytes that a base64 text stands for. @param {string} text @returns {Uint8Array} */
+/** The bytes encoded in a base64 text. @param {string} text @returns {Uint8Array} */
 function fromBase64(text) {
   if (Uint8Array.fromBase64) return Uint8Array.fromBase64(text);
   const binary = atob(text.replace(/\s+/g, ""));
@@ -22,7 +22,7 @@ const DISTANCE_BASE = [1, 2, 3, 4, 5, 7, 9, 13, 17, 25, 33, 49, 65, 97, 129, 193
 const DISTANCE_EXTRA = [0, 0, 0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7, 8, 8, 9, 9, 10, 10, 11, 11, 12, 12, 13, 13];
 const LENGTHS_ORDER = [16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15];
 
-/** A Huffman code: how many codes have each length, and their symbols in order. */
+/** A Huffman code: the number of codes of each length, and their symbols in order. */
 function huffman(lengths) {
   const counts = new Uint16Array(16);
   const starts = new Uint16Array(16);
@@ -34,7 +34,7 @@ function huffman(lengths) {
   return { counts, symbols };
 }
 
-/** Gzip data as this program writes it (no optional fields), decompressed. */
+/** Decompress gzip data as written by vnicaudit (no optional fields). */
 function inflate(source) {
   const size = new DataView(source.buffer, source.byteOffset).getUint32(source.length - 4, true);
   const target = new Uint8Array(size);

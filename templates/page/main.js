@@ -1,7 +1,7 @@
-// From the address to what is shown, and back.
+// Keeps the address and the view shown in sync.
 
-const MOST_TEXTS = 5000; // of a column that may become a list to choose from
-const MOST_CHOICES = 200; // of such a list
+const MOST_TEXTS = 5000; // maximum texts of a column with a selection list
+const MOST_CHOICES = 200; // maximum entries of such a list
 const byId = (id) => document.getElementById(id);
 
 class Page {
@@ -39,7 +39,7 @@ class Page {
     } else if (event.key === "Enter" && event.target === search) byId("grid").focus();
   }
 
-  /** Show what the address says. */
+  /** Show the view described by the address. */
   route() {
     this.state = addressRead(location.hash);
     const { view, row } = this.state, is = VIEWS[view];
@@ -57,7 +57,7 @@ class Page {
     if (row !== null && this.table.size > Number(row)) this.open(Number(row));
   }
 
-  /** The site that the groups of this view are of; null: all. Other views filter rows by it. */
+  /** The site to which the groups of this view are limited; null: all. Other views filter rows by site. */
   siteOf(is) { return is.group && is.of.length > 1 ? this.state.chosen.site ?? null : null; }
 
   showView(is) {
@@ -69,7 +69,7 @@ class Page {
     this.grid.show(this.table, is.columns.filter((column) => this.isWorth(column.id)), "");
   }
 
-  /** Columns of which every cell would be empty are not shown. */
+  /** Hide columns in which every cell would be empty. */
   isWorth(id) {
     const column = this.table.field(id)?.column;
     return Boolean(column) && (!(column instanceof TextColumn) || column.values.some(Boolean));
@@ -99,7 +99,7 @@ class Page {
     byId("status").textContent = `${count.toLocaleString("en")} of ${total} ${title === "NICs" ? title : title.toLowerCase()}${sample}`;
   }
 
-  /** Lists to choose from, and what is chosen otherwise as buttons that take it back. */
+  /** Draw selection lists, and a button to remove each other filter. */
   drawChoices() {
     const { chosen, view } = this.state, listed = VIEWS[view].choices || [];
     byId("selects").replaceChildren(...listed.map((id) => this.choice(id)).filter(Boolean));
@@ -112,7 +112,7 @@ class Page {
     }));
   }
 
-  /** The field that a list to choose from is of: groups have the site of what is in them. */
+  /** The field of a selection list; groups use the site of their members. */
   choiceField(id) { return this.table.field(id) || (id === "site" ? this.nics.field(id) : undefined); }
 
   choiceOf(id) {
@@ -164,7 +164,7 @@ class Page {
     this.timer = setTimeout(() => this.change({ q: byId("search").value }), 90);
   }
 
-  /** Another state of this view: the address follows, and the rows follow it. */
+  /** Change the state of this view, and update the address and the rows. */
   change(difference) {
     const rowOnly = Object.keys(difference).join() === "row";
     this.state = { ...this.state, ...difference };
@@ -201,14 +201,14 @@ class Page {
   }
 }
 
-/** Where the address cannot be changed (a viewer that embeds the page), the page works all the same. */
+/** Update the address. If that is impossible (in a viewer that embeds the page), the page still works. */
 function keepAddress(address) {
-  try { history.replaceState(null, "", address); } catch { /* the address stays as it is */ }
+  try { history.replaceState(null, "", address); } catch { /* keep the old address */ }
 }
 
 const THEMES = { "": "as the system", light: "light", dark: "dark" };
 
-/** Light, dark, or as the system: kept where the browser keeps anything. */
+/** Light, dark, or as the system; remembered if the browser allows it. */
 function colours() {
   const button = byId("theme"), root = document.documentElement, names = Object.keys(THEMES);
   const stored = (action) => { try { return action(localStorage); } catch { return null; } };

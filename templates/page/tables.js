@@ -1,6 +1,6 @@
-// Tables as people see them: fields over columns, some of them by way of another table.
+// Tables as shown to people: fields based on columns, some of them in another table.
 
-/** A field of a table. via: the row of the column's table for each row here, -1 for none. */
+/** A field of a table. via: for each row the row in the column's table; -1: none. */
 class Field {
   constructor(id, label, column, via = null) {
     this.id = id;
@@ -20,17 +20,17 @@ class Field {
     return code < 0 ? "" : this.column.value(code);
   }
 
-  /** As programs read it: no separators between thousands. */
+  /** The value for programs: without thousands separators. */
   plain(row) {
     const code = this.code(row);
     return code < 0 ? "" : this.column.plain ? this.column.plain(code) : this.text(row);
   }
 
-  /** Distinct texts with how many rows have each, most frequent first. */
+  /** Distinct texts with their number of rows, the most frequent first. */
   counts() {
     const counts = new Uint32Array(this.column.size);
     for (let row = 0; row < this.size; row++) { const code = this.code(row); if (code >= 0) counts[code]++; }
-    const found = new Map(); // facts that differ only in their reason are one
+    const found = new Map(); // merges facts that differ only in their reason
     counts.forEach((count, code) => {
       const text = this.column.value(code);
       if (count) found.set(text, count + (found.get(text) || 0));
@@ -39,7 +39,7 @@ class Field {
   }
 }
 
-/** A sentence in which marks stand for a name, a UUID and a MAC address (tables.py). */
+/** A sentence with marks for a name, a UUID and a MAC address (see tables.py). */
 class SentenceField extends Field {
   constructor(id, label, column, names) { super(id, label, column); this.names = names; }
   text(row) { return super.text(row).replace(/[\x01-\x03]/g, (mark) => this.names(row, mark.charCodeAt(0))); }
@@ -55,7 +55,7 @@ class Table {
   field(id) { return this.fields.get(id); }
 }
 
-/** Which NIC a finding is about, and what of a NIC its findings tell. */
+/** The NIC of each finding, and facts about each NIC derived from its findings. */
 function joined(data) {
   const subjects = data.nic.subject.numbers, count = data.subject.uuid.size;
   const first = new Uint32Array(count + 1).fill(subjects.length);
@@ -104,7 +104,7 @@ const SETTLED_FIELDS = [
   ["since", "First seen"], ["until", "Ended"],
 ];
 
-/** Findings that were fixed, are gone, or are accepted. */
+/** Findings that are fixed, gone or accepted. */
 function settledTable(data) {
   return new Table(data.settled.state.codes.length, SETTLED_FIELDS.map(([id, label]) => new Field(id, label, data.settled[id])),
     ["rule", "title", "name", "mac", "host", "message", "owner", "reason"]);

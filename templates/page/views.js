@@ -1,6 +1,6 @@
-// What each view shows: its table, columns, choices and first order.
-// track: width of a column; last: a line of its own where the page is narrow; wide: not shown there;
-// named: with its label there.
+// The views: table, columns, selection lists and initial order of each.
+// track: width of a column. On a narrow page: last: gets a line of its own; wide: is hidden;
+// named: is shown with its label.
 
 const severityStyle = (text) => (text ? `sev sev-${text}` : "");
 const pathStyle = (text) => ({ slow: "is-slow", fast: "is-fast", "does not start": "is-broken" }[text] || "quiet");
@@ -73,7 +73,7 @@ const VIEWS = {
 };
 const STATIC_VIEWS = ["overview", "coverage"];
 
-/** View and choices in an address: "#findings?rule=VNIC001&q=web&sort=-host". */
+/** The address of a view and its filters: "#findings?rule=VNIC001&q=web&sort=-host". */
 function addressRead(hash) {
   const [view, search = ""] = hash.replace(/^#/, "").split("?");
   const chosen = Object.fromEntries(new URLSearchParams(search));

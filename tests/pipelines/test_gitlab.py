@@ -69,7 +69,7 @@ def test_the_whole_script_from_a_package(project: Path, tmp_path: Path, released
 
 def test_without_a_package_it_says_so(project: Path) -> None:
     assert run(project, INSTALL) == (
-        2, "VNICAUDIT_PACKAGE is not set: it says what pip shall install\n",
+        2, "VNICAUDIT_PACKAGE is not set: set it to the package that pip should install\n",
     )  # fmt: skip
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tests.rig.errors import RigError
-from tests.rig.process import PATIENCE
+from tests.rig.process import PATIENCE, wait_for
 
 
 @dataclass(frozen=True)
@@ -68,6 +68,10 @@ class Agent:
         # A program that a signal ended has no exit code; shells count from 128.
         code = status.get("exitcode", 128 + status.get("signal", 0))
         return Ran(tuple(argv), code, _text(status, "out-data"), _text(status, "err-data"))
+
+    def wait(self, *, seconds: float) -> None:
+        """Wait for the agent of a guest that is booting."""
+        wait_for(self.answers, f"agent of {self._domain.name()} answers", seconds=seconds)
 
 
 def _text(status: dict[str, Any], key: str) -> str:

@@ -1,1 +1,1 @@
-"""Rules x NICs -> report: resolving what is declared into what is effective, judging, filtering."""
+"""Rules x NICs -> report: work out the effective settings from the declared ones, judge, filter."""

@@ -1,4 +1,4 @@
-"""Some files of a run, read and worked through one after the other."""
+"""Reads and processes one chunk of files."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from vnicaudit.model.report import Audited, NotJudged, PutAside, ReadError
 from vnicaudit.model.site import SiteNode
 
 _TOGETHER = 256
-"""So many things that were read, and NICs of them, are worked on together."""
+"""Maximum number of items, and of their NICs, that are processed together."""
 
 _NO_HOST = HostConfig()
 
 
 class Job(NamedTuple):
-    """The work on the files of one target. ``cloud``: a cloud is read in the same run, whose
-    servers they may be about."""
+    """The work on the files of one target. ``cloud``: a cloud is read in the same run, and the
+    files may be about its servers."""
 
     work: ItemWork
     target: str
@@ -44,21 +44,21 @@ class Batch(msgspec.Struct):
     files: int = 0
     usage: Usage = Usage()
     nodes: list[SiteNode] = []
-    """Compute nodes that are to be compared when all has been read, or joined with servers."""
+    """Compute nodes to be compared, or joined with servers, when everything has been read."""
     nics_seen: list[EncodedNic] = []
-    """NICs, by which they are compared with those of the whole run."""
+    """NICs to be compared with those of the whole run."""
     guests: list[Domain] = []
-    """Nova's, that wait for their cloud to be read."""
+    """Nova's guests, which wait for their cloud to be read."""
     unrecognised: list[str] = []
-    """Files in which nothing was recognised."""
+    """Files of no recognised type."""
 
     @property
     def products(self) -> list[Audited] | list[Domain]:
-        """Whichever of the two kinds of products there is."""
+        """The products of the batch: judgements, or NICs."""
         return self.audited or self.resolved
 
     def add(self, product: Product) -> None:
-        """Note what came of the work on one thing."""
+        """Add the product of the work on one item."""
         if isinstance(product, Audited):
             self.audited.append(product)
         else:
@@ -66,7 +66,7 @@ class Batch(msgspec.Struct):
 
 
 def run_chunk(paths: Iterable[str], job: Job, *, explicit: bool) -> Batch:
-    """Read and work through some files, here and now."""
+    """Read and process some files in this process."""
     work, target, kinds = job.work, job.target, job.work.platforms.files
     batch = Batch()
 
@@ -88,8 +88,9 @@ def run_chunk(paths: Iterable[str], job: Job, *, explicit: bool) -> Batch:
 
 
 def _groups(items: Iterable[Item]) -> Iterator[list[Item]]:
-    """The items, some at a time, to be read and then worked on: what is done over and over stays in
-    the processor's caches, which takes a tenth off the whole. Few where they have many NICs."""
+    """The items in groups, each to be read first and then processed: repeated work stays in the
+    processor's caches, which saves a tenth of the time. Groups are smaller if the items have many
+    NICs."""
     group: list[Item] = []
     room = _TOGETHER
     for item in items:
@@ -102,7 +103,7 @@ def _groups(items: Iterable[Item]) -> Iterator[list[Item]]:
 
 
 def _work_on(item: Item, batch: Batch, job: Job) -> None:
-    """Work on one thing that was read, and note in the batch what comes of it."""
+    """Process one item, and add the products to the batch."""
     work = job.work
     if isinstance(item, Domain):
         batch.domains += 1

@@ -45,7 +45,7 @@ class CloudServers:
         self.servers = JoinedServers(self._nodes, awaited, everyone=everyone, seen=self._seen)
 
     def items(self, target: Target, cloud: CloudReading) -> Iterator[Product]:
-        """What comes of one cloud, but for the servers that wait for their domain."""
+        """The products of one cloud, except the servers that wait for their domain."""
         tally = self._tallies[target.name]
         items = guarded(target.name, cloud.items)
         for item in self._chosen.selected(target.name, items, tally.notes):
@@ -65,7 +65,7 @@ class CloudServers:
         tally.calls = cloud.calls
 
     def rest(self) -> Iterator[Product]:
-        """What comes of all clouds together, and of the definitions that waited for them."""
+        """The products of all clouds together, and of the definitions that waited for them."""
         for target in self._targets:
             for missing in (*self._chosen.missing(), *self._chosen.ambiguous()):
                 self._tallies[target.name].error(ReadError(missing, target.name))

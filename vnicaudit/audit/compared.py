@@ -46,12 +46,12 @@ class ComparedWork:
         self._take_nodes(batch.nodes)
 
     def comparisons(self) -> Iterator[Product]:
-        """What comes of comparing all that was remembered."""
+        """The products of comparing everything that was remembered."""
         yield from self._work.site(self.nodes)
         yield from self._work.shared_macs(self._macs)
 
     def notes(self) -> list[str]:
-        """What was not compared, for want of room."""
+        """Notes on what was not compared, for lack of space."""
         return [left_out_note(self._macs.left_out)] if self._macs.left_out else []
 
     def _take_nodes(self, nodes: list[SiteNode]) -> None:

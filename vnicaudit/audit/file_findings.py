@@ -1,4 +1,4 @@
-"""Findings about comments of a file that describes several things: they are the file's."""
+"""Findings about comments of a file that describes several things: they belong to the file."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator
 from msgspec.structs import replace
 
 from vnicaudit.audit.accepting.stale import OWNER, is_refused_comment
-from vnicaudit.audit.progress import STANDARD_INPUT
 from vnicaudit.audit.work import Product
 from vnicaudit.model.finding import Finding
 from vnicaudit.model.location import Location
+from vnicaudit.model.names import file_title
 from vnicaudit.model.refs import ConfigRef
 from vnicaudit.model.report import Audited
 
@@ -19,7 +19,7 @@ _FILES = ("config", "site")
 
 
 def with_files_apart(products: Iterable[Product]) -> Iterator[Product]:
-    """The products, without the findings that are about a file; those follow as one judgement of
+    """The products, without the findings that are about a file; those follow as one judgement for
     each file. A comment is reported as invalid once: it may be in doubt again among NICs or nodes
     that are compared when everything has been read."""
     waiting: Audited | None = None
@@ -66,12 +66,12 @@ def _is_again(finding: Finding, places: set[Location]) -> bool:
 
 def _of_file(audited: Audited, findings: tuple[Finding, ...]) -> Audited:
     file = findings[0].location.file or audited.target
-    name = STANDARD_INPUT if file == "-" else file
+    name = file_title(file)
     return Audited(audited.target, name, owner=OWNER, scope="config", findings=findings, file=file)
 
 
 def _file_of(audited: Audited) -> str | None:
-    """The file of what was judged, as far as the judgement names it."""
+    """The file of a judgement, as far as the judgement names it."""
     if audited.file is not None or not audited.findings:
         return audited.file
     return audited.findings[0].location.file

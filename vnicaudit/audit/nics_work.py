@@ -20,21 +20,21 @@ from vnicaudit.model.site import SiteNode
 
 
 class NicsAlone:
-    """Work on NICs, each by itself: nothing else is worked on, and nothing compared."""
+    """Work on NICs, each by itself: nothing else is processed, and nothing compared."""
 
     _assumptions: Assumptions
 
     def load(self) -> None:
-        """Do nothing: all that this work takes is imported with it."""
+        """Do nothing: all modules for this work are imported with it."""
 
     def description(self, item: Description, target: str) -> None:
-        """Return None: what is no domain has no NICs."""
+        """Return None: a description that is not a domain has no NICs."""
 
     def host(self, host: Host, uses: frozenset[str], target: str) -> None:
-        """Return None: a host's own facts are no NICs."""
+        """Return None: a host's own facts are not NICs."""
 
     def node(self, item: Description, *, joins: bool) -> SiteNode | None:
-        """Return what is kept of a configuration for the servers of a cloud."""
+        """Return the part of a configuration that is kept for the servers of a cloud."""
         return self._assumptions.node(item) if joins else None
 
     def site(self, nodes: Iterable[SiteNode]) -> Iterator[NoReturn]:
@@ -54,7 +54,7 @@ class NicsAlone:
 
 
 class NicsWork(NicsAlone):
-    """Resolve what every NIC really is."""
+    """Resolve the effective settings of every NIC."""
 
     products: type[Audited] | type[Domain] = Domain
 

@@ -1,7 +1,8 @@
-"""Many files, all cores: chunks of paths to worker processes, results back in order.
+"""Process many files on all cores: chunks of paths go to worker processes, results come back in
+order.
 
-Memory stays flat: a few chunks are in flight, results are dropped once they are handed on.
-A worker that dies (a crash in a C library) costs the file that killed it, not the run.
+Memory stays flat: a few chunks are in progress, and results are dropped once they are handed on. If
+a worker dies (a crash in a C library), only the file that killed it is lost, not the run.
 """
 
 from __future__ import annotations
@@ -30,9 +31,9 @@ _PR_SET_PDEATHSIG = 1
 
 CHUNK = 64
 SERIAL_BELOW = 4 * CHUNK
-"""Fewer files than this are not worth a process."""
+"""With fewer files than this, worker processes are not worth their start-up."""
 _OWN_THREADS = 2
-"""Of an executor, beside its workers: one manages them, one feeds them."""
+"""Threads of an executor beside its workers: one manages them, one feeds them."""
 
 _KILLED = (
     "reading it killed a worker process (a crash in a library, or far more than "
@@ -41,8 +42,8 @@ _KILLED = (
 
 
 def run_files(paths: Iterator[str], job: Job, *, explicit: bool, jobs: int) -> Iterator[Batch]:
-    """Work through files: in this process when they are few, or where there is no room for more
-    processes, else in ``jobs`` of them."""
+    """Process files: in this process if they are few, or if no more processes can be started, else
+    in ``jobs`` processes."""
     first = list(islice(paths, SERIAL_BELOW))
     if len(first) < SERIAL_BELOW or jobs < 2 or not _has_room(jobs + _OWN_THREADS):
         for chunk in _chunks(chain(first, paths)):
@@ -53,12 +54,12 @@ def run_files(paths: Iterator[str], job: Job, *, explicit: bool, jobs: int) -> I
 
 
 def default_jobs() -> int:
-    """The cores this process may use."""
+    """The number of cores this process may use."""
     return len(os.sched_getaffinity(0))
 
 
 def _parallel(chunks: Iterator[list[str]], job: Job, jobs: int) -> Iterator[Batch]:
-    # imported when there is work for it: an audit of one file starts in half the time without
+    # imported late: an audit of one file starts in half the time without
     from concurrent.futures.process import BrokenProcessPool
 
     decoder = msgpack_decoder(Batch)
@@ -76,7 +77,7 @@ def _parallel(chunks: Iterator[list[str]], job: Job, jobs: int) -> Iterator[Batc
             yield decoder.decode(futures.popleft().result())
             waiting.popleft()
     except BrokenProcessPool:
-        # a chunk leaves ``waiting`` only once its result is there: none is lost
+        # a chunk leaves ``waiting`` only once its result is there, so none is lost
         left = chain.from_iterable(chain(waiting, chunks))
         yield from _one_by_one(left, job, decoder)
     except _NoMoreProcessesError:
@@ -88,8 +89,9 @@ def _parallel(chunks: Iterator[list[str]], job: Job, jobs: int) -> Iterator[Batc
 
 
 def _load(paths: Iterable[str], job: Job) -> None:
-    """Import what worker processes are going to need before they are forked: each would import it
-    for itself. Told by names alone: what is in a file may end the process that reads it."""
+    """Import the modules that worker processes will need before they are forked: otherwise each
+    would import them. Chosen by file names alone: the content of a file may crash the process that
+    reads it."""
     import ctypes  # noqa: F401 (each worker uses it)
 
     ends = {os.path.splitext(path)[1] for path in paths}
@@ -101,8 +103,8 @@ def _load(paths: Iterable[str], job: Job) -> None:
 
 
 def _has_room(number: int) -> bool:
-    """True where the kernel can start ``number`` more processes, tried with threads, which it
-    counts as well. An executor that gets its workers and not its threads never comes to an end."""
+    """True if the kernel can start ``number`` more processes, tried with threads, which it counts
+    as well. An executor that gets its workers but not its threads never ends."""
     import threading
 
     over = threading.Event()
@@ -123,8 +125,8 @@ def _has_room(number: int) -> bool:
 
 
 class _NoMoreProcessesError(Exception):
-    """The kernel starts no worker: a container's limit of processes is reached, or memory is
-    short. Not an OSError, which reading may end in."""
+    """The kernel starts no more workers: a container's limit of processes is reached, or memory is
+    short. Not an OSError, which reading a file may raise."""
 
 
 def _submitted(pool: ProcessPoolExecutor, paths: list[str]) -> Future[bytes]:
@@ -137,7 +139,7 @@ def _submitted(pool: ProcessPoolExecutor, paths: list[str]) -> Future[bytes]:
 
 
 def _end_workers() -> None:
-    """End the workers that were started: they wait for work that nobody hands out any more."""
+    """End the workers that were started: they wait for work that will not come."""
     import multiprocessing
 
     for worker in multiprocessing.active_children():
@@ -148,7 +150,8 @@ def _end_workers() -> None:
 def _one_by_one(
     paths: Iterator[str], job: Job, decoder: msgspec.msgpack.Decoder[Batch]
 ) -> Iterator[Batch]:
-    """After a worker died: each file alone, so that the one that kills is found and named."""
+    """After a worker died: process each file alone, so that the one that kills workers is
+    identified."""
     from concurrent.futures.process import BrokenProcessPool
 
     pool = _pool(job, 1)
@@ -178,8 +181,9 @@ def _pool(job: Job, jobs: int) -> ProcessPoolExecutor:
 
 @contextlib.contextmanager
 def _signals_wait() -> Iterator[None]:
-    """Signals are delivered when this is over. To submit may fork and start threads, and what a
-    handler raises in the middle of that is lost, or leaves a thread half started."""
+    """Delay signals until this context ends. Submitting work may fork and start threads; an
+    exception raised by a signal handler in the middle of that is lost, or leaves a thread half
+    started."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, _STOPPING)
     try:
         yield
@@ -205,7 +209,7 @@ def _start_worker(job: Job) -> None:
 
 
 def _die_with_parent() -> None:
-    """A parent that is killed outright cannot stop its workers: the kernel does (Linux)."""
+    """If the parent is killed outright it cannot stop its workers: ask the kernel to (Linux)."""
     import ctypes
 
     with contextlib.suppress(OSError, AttributeError):

@@ -11,20 +11,21 @@ from vnicaudit.audit.chunk import Batch, Job
 from vnicaudit.audit.compared import ComparedWork
 from vnicaudit.audit.file_findings import with_files_apart
 from vnicaudit.audit.pool import default_jobs, run_files
-from vnicaudit.audit.progress import STANDARD_INPUT, RunProgress
+from vnicaudit.audit.progress import FileCount, RunProgress
 from vnicaudit.audit.reading.chosen_servers import ServerSelection
 from vnicaudit.audit.reading.files import Item, read_stream
 from vnicaudit.audit.reading.machines import Machines
 from vnicaudit.audit.reading.options import RunOptions
 from vnicaudit.audit.reading.seen_files import SeenFiles
-from vnicaudit.audit.reading.targets import Target, expanded_targets, unique_targets
+from vnicaudit.audit.reading.targets import Target, awaited_pipe, expanded_targets, unique_targets
 from vnicaudit.audit.tally import TargetCounts, Totals
 from vnicaudit.audit.work import ItemWork, Product
-from vnicaudit.base.waiting import is_input_awaited, is_pipe, standard_input
+from vnicaudit.base.waiting import standard_input
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.finding import Confidence, Severity
 from vnicaudit.model.host import Host
 from vnicaudit.model.live import LiveDomain
+from vnicaudit.model.names import STANDARD_INPUT
 from vnicaudit.model.report import (
     Audited,
     NotJudged,
@@ -89,10 +90,9 @@ class AuditRun:
         self._compared = ComparedWork(self._work, joins=self._has_cloud)
         others = len(targets) > len(clouds)
         self._chosen = ServerSelection(self._options.servers, remember=others)
-        files = [target for target in targets if target not in waited]
-        for number, target in enumerate(files, 1):
-            self._note_pipe(target, files[number:])
-            yield from self._with_progress(target, self._read_file_target(target))
+        for target in targets:
+            if target not in waited:
+                yield from self._with_waiting(target)
         if clouds:
             yield from self._read_clouds(clouds, waited)
         for target in machines.targets:
@@ -149,15 +149,17 @@ class AuditRun:
         if self._progress is not None:
             self._progress.waits_for(target.name, live.index(target) + 1, len(live))
 
-    def _note_pipe(self, target: Target, later: list[Target]) -> None:
-        """Show that a pipe is awaited. A thread does that, beside which no process must be forked:
-        not where files follow."""
-        if self._progress is None or any(one.kind == "path" for one in later):
+    def _with_waiting(self, target: Target) -> Iterator[Product]:
+        """The products of a target that is not live. While a pipe is read, that is shown; a thread
+        does that, beside which no process must be forked."""
+        products = self._with_progress(target, self._read_file_target(target))
+        pipe = "" if target.kind == "stdin" and self._stdin else awaited_pipe(target)
+        if self._progress is None or not pipe:
+            yield from products
             return
-        if target.kind == "stdin" and self._stdin is None and is_input_awaited():
-            self._progress.waits_for(STANDARD_INPUT, 1, 1)
-        elif target.kind == "path" and is_pipe(target.name):
-            self._progress.waits_for(target.name, 1, 1)
+        self._progress.waits_for(pipe, 1, 1)
+        yield from products
+        self._progress.waits_no_more()
 
     def _counted(self, product: Product) -> Product:
         self._totals.add(product)
@@ -221,29 +223,18 @@ class AuditRun:
         jobs = self._options.jobs or default_jobs()
         explicit = named and not selection.skip_unrecognised
         job = Job(self._work, top, self._has_cloud)
-        total, done = self._number_of_files(top), 0
+        files, done = FileCount(top, selection, self._seen_files, self._progress), 0
+        files.begin()
         for batch in run_files(paths(), job, explicit=explicit, jobs=jobs):
             self._account(batch, top, tally)
             done += batch.files
-            if self._progress is not None:
-                total = total or self._number_of_files(top, done)
-                self._progress.read_files(done, total)
+            files.read(done)
             yield from batch.products
         whole = self._seen_files.passed == passed and selection.changed is None
         if tally.is_empty and whole and not named:
             kinds = ", ".join(kind.name for kind in self._work.platforms.files)
             tally.notes.append(f"nothing in it is recognised; looked for: {kinds}")
         tally.passed_over = tally.is_empty and whole and named
-
-    def _number_of_files(self, top: str, done: int = 0) -> int | None:
-        """How many files a target has, of which so many are ``done``, where somebody wants to know;
-        None: not counted."""
-        selection = self._options.selection
-        if self._progress is None or not self._progress.is_shown or selection.changed is not None:
-            return None
-        if done and self._seen_files.several:
-            return None  # those that are read now count as seen
-        return self._seen_files.number_unread(top, selection)
 
     def _account(self, batch: Batch, top: str, tally: TargetCounts) -> None:
         tally.domains += batch.domains

@@ -19,13 +19,13 @@ from vnicaudit.model.report import (
 )
 
 MAX_ERRORS = 1000
-"""Reading errors kept per target; more are counted."""
+"""Maximum number of reading errors kept per target; more are only counted."""
 
 MAX_UNRECOGNISED = 10_000
-"""Files without anything recognised whose names are kept per target; more are counted."""
+"""Maximum number of unrecognised files whose names are kept per target; more are only counted."""
 
 _NAMED_ASIDE = 3
-"""Copies that are named; more are counted."""
+"""Maximum number of copies that are named; more are only counted."""
 
 _COPY = "{count} of a configuration file, which Nova does not read"
 _GIVE = "to judge it, name it with --nova-config"
@@ -55,13 +55,13 @@ class TargetCounts:
         self.nics += len(domain.nics)
 
     def forget(self, domain: Domain) -> None:
-        """Uncount a domain that turned out to be a server nobody asked for."""
+        """Uncount a domain that turned out to be a server which was not selected."""
         self.domains -= 1
         self.nics -= len(domain.nics)
 
     def error(self, error: ReadError) -> None:
-        """Count something that could not be read; keep it, if there is room. What a library says
-        of a file may quote it, and a target may be an address with a password."""
+        """Count a reading error; keep it, if there is room. A library's message may quote a file,
+        and a target may be an address with a password, so both are masked."""
         self.unread += 1
         if len(self.errors) < MAX_ERRORS:
             file = error.file and _place(error.file)
@@ -69,13 +69,13 @@ class TargetCounts:
 
     @property
     def is_empty(self) -> bool:
-        """True where nothing was met, nor failed to be read."""
+        """True if nothing was read, and nothing failed to be read."""
         met = self.domains or self.configs or self.aside_count or self.not_judged_count
         return not (met or self.unread)
 
     def put_aside(self, copy: PutAside) -> None:
-        """Count a copy that is not judged; keep the names of some. One that the user named is
-        what was asked for, and cannot be had so."""
+        """Count a copy that is not judged; keep the names of some. If the user named the copy
+        itself, that is an error: the request cannot be met."""
         if copy.is_explicit:
             what = _COPY.format(count="a copy")
             self.error(ReadError(f"{what} under this name: not judged ({_GIVE})", copy.file))
@@ -91,7 +91,7 @@ class TargetCounts:
             self.not_judged.append(part)
 
     def not_recognised(self, files: Sequence[str]) -> None:
-        """Count files in which nothing was recognised; keep their names, if there is room."""
+        """Count files of no recognised type; keep their names, if there is room."""
         self.unrecognised_count += len(files)
         self.unrecognised.extend(files[: MAX_UNRECOGNISED - len(self.unrecognised)])
 
@@ -139,12 +139,12 @@ class TargetCounts:
 
 
 def _place(name: str) -> str:
-    """A path as it is; an address without its password."""
+    """A path unchanged; a URI without its password."""
     return _masked(name) if "://" in name else name
 
 
 def _masked(message: str) -> str:
-    from vnicaudit.text.secrets import masked_message  # slow to load, and seldom needed
+    from vnicaudit.text.secrets import masked_message  # slow to import, and seldom needed
 
     return masked_message(message)
 
@@ -160,7 +160,7 @@ class Totals:
         self.crashed = self.suppressed = self.baselined = self.filtered = 0
 
     def add(self, product: Product) -> None:
-        """Count what a judgement says; a domain that was only resolved says nothing."""
+        """Count the results of a judgement; a domain that was only resolved adds nothing."""
         if not isinstance(product, Audited):
             return
         for finding in product.findings:
@@ -175,7 +175,7 @@ class Totals:
         self.filtered += product.filtered
 
     def summary(self, *, domains: int, nics: int) -> Summary:
-        """The totals so far; ``domains`` and ``nics`` are those that were read."""
+        """The totals so far; ``domains`` and ``nics`` are the numbers that were read."""
         return Summary(
             domains=domains,
             nics=nics,

@@ -1,4 +1,4 @@
-"""Work on each thing that was read: judging it, or resolving its NICs."""
+"""The work on each item that is read: judging it, or resolving its NICs."""
 
 from __future__ import annotations
 
@@ -54,60 +54,60 @@ class Assumptions(msgspec.Struct, frozen=True):
         return as_of(config, self.nova)
 
     def made_for(self, image: Image) -> Image:
-        """An image as that release of Nova takes it, where it is of no live cloud, which tells."""
+        """An image as that release of Nova interprets it, unless it comes from a live cloud, which
+        tells its release."""
         if self.nova is None or image.nova is not None:
             return image
         return msgspec.structs.replace(image, nova=self.nova.number)
 
     def node(self, item: Description) -> SiteNode | None:
-        """The node that a compute node's configuration makes; None where it is of something
-        else."""
+        """The compute node of a configuration; None if it belongs to something else."""
         if not isinstance(item, NovaConfig):
             return None
-        from vnicaudit.audit.judging.site import node_of  # loaded when there is a nova.conf
+        from vnicaudit.audit.judging.site import node_of  # imported when there is a nova.conf
 
         return node_of(self.configured(item))
 
     def host_of(self, domain: Domain, host: HostConfig) -> HostConfig:
-        """The host as one of its domains is judged by: with the versions that run this very
-        domain, where they are known, and these assumptions over all."""
+        """The host for judging one of its domains: with the versions that run this very domain,
+        where they are known, overridden by these assumptions."""
         return self.applied(_versions_of(domain, host))
 
     def applied(self, host: HostConfig) -> HostConfig:
-        """The host as if it had these versions."""
+        """The host with these versions instead of its own."""
         return _with_versions(host, self.qemu, self.libvirt, assumed=True)
 
 
 class ItemWork(Protocol):
-    """One kind of work over the stream of things read."""
+    """One kind of work on the stream of items."""
 
     products: type[Audited] | type[Domain]
     platforms: Platforms
 
     def load(self) -> None:
-        """Import what the work on domains takes, which is imported at first use otherwise."""
+        """Import the modules for work on domains, which are otherwise imported at first use."""
 
     def domain(self, domain: Domain, host: HostConfig, target: str) -> Product:
         """Work on one domain."""
 
     def description(self, item: Description, target: str) -> Product | None:
-        """Work on a configuration, an image…; None where there is nothing to do."""
+        """Work on a configuration, an image…; None if there is nothing to do."""
 
     def host(self, host: Host, uses: frozenset[str], target: str) -> Product | None:
-        """Work on one host; None where there is nothing to do."""
+        """Work on one host; None if there is nothing to do."""
 
     def node(self, item: Description, *, joins: bool) -> SiteNode | None:
-        """The part of a configuration to compare with others where they are compared, or to join
-        with the servers of a cloud (``joins``); None where neither is done."""
+        """The part of a configuration to compare with others, or to join with the servers of a
+        cloud (``joins``); None if neither is done."""
 
     def site(self, nodes: Iterable[SiteNode]) -> Iterator[Product]:
-        """Compare what was kept, when all has been read."""
+        """Compare the kept configurations, when everything has been read."""
 
     def nics_to_compare(self, domain: Domain, target: str) -> tuple[NicSeen, ...]:
         """Return the records by which a domain's NICs are compared with all others."""
 
     def shared_macs(self, table: MacTable) -> Iterator[Product]:
-        """Judge those that share a MAC address, when all has been read."""
+        """Judge NICs that share a MAC address, when everything has been read."""
 
     def usage(self) -> Usage:
         """Return the uses of the settings' suppressions so far."""
@@ -131,10 +131,10 @@ class AuditWork:
         with_rows: bool = False,
         finding_filter: FindingFilter = NO_FILTER,
     ) -> None:
-        """``regrades``: findings have the severity that somebody's settings give their rule. What
-        decides on a change asks for the rule's own: a setting must hide no danger from it.
-        ``with_rows``: each domain comes with its NICs, declared and effective.
-        ``finding_filter``: the findings that are reported."""
+        """``regrades``: findings have the severity that the settings give their rule. Decisions on
+        a change need the rule's own severity instead: a setting must hide no danger from them.
+        ``with_rows``: each domain comes with its NICs, declared and effective. ``finding_filter``:
+        the findings that are reported."""
         self._with_rows = with_rows
         self._finding_filter = finding_filter
         self._reports = regrades
@@ -153,7 +153,7 @@ class AuditWork:
     @cached_property
     def _auditor(self) -> DomainAuditor:
         from vnicaudit.audit.judging.domains import (
-            DomainAuditor,  # loaded when there is a NIC to judge
+            DomainAuditor,  # imported when there is a NIC to judge
         )
 
         return DomainAuditor(
@@ -188,12 +188,12 @@ class AuditWork:
 
     @cached_property
     def _site_auditor(self) -> SiteAuditor:
-        from vnicaudit.audit.judging.site import SiteAuditor  # loaded when there is a nova.conf
+        from vnicaudit.audit.judging.site import SiteAuditor  # imported when there is a nova.conf
 
         return SiteAuditor(self._rule_ids, self.platforms.wordings, self.catalogue)
 
     def node(self, item: Description, *, joins: bool) -> SiteNode | None:
-        """The comparable part of a configuration; None where it is neither compared nor joined."""
+        """The comparable part of a configuration; None if it is neither compared nor joined."""
         if not isinstance(item, NovaConfig) or not (joins or self._site_auditor.has_rules):
             return None
         return self._assumptions.node(item)
@@ -211,7 +211,8 @@ class AuditWork:
             yield self._filtered(self.suppressor.accept(audited, own), None)
 
     def nics_to_compare(self, domain: Domain, target: str) -> tuple[NicSeen, ...]:
-        """The records that tell NICs with one MAC address, where a selected rule compares them."""
+        """The records that identify NICs with the same MAC address, if a selected rule compares
+        them."""
         if not self._mac_auditor.has_rules:
             return ()
         return self.suppressor.with_suppressions(nics_seen(domain, target), domain)
@@ -237,14 +238,14 @@ class AuditWork:
         return self._finding_filter.apply(audited) if is_on else audited
 
     def selects(self, finding: Finding) -> bool:
-        """True where a finding may be fixed: those that the filter leaves out of the report are
-        seen, so that no fix brings one of them up, and left as they are."""
+        """True if a finding may be fixed. Findings that the filter hides are still seen, so that no
+        fix causes one of them, but are not fixed themselves."""
         return self._finding_filter.keeps(self._graded(finding))
 
     def _without_known(self, audited: Audited) -> Audited:
         if not self._baseline or not audited.findings:
             return audited
-        from vnicaudit.audit.accepting.baseline import is_known  # loaded where there is a baseline
+        from vnicaudit.audit.accepting.baseline import is_known  # imported when there is a baseline
 
         new: list[Finding] = []
         known: list[Finding] = []
@@ -272,15 +273,15 @@ class AuditWork:
 
 
 def _texts_of_nic(nic: NicSeen, audited: Audited) -> OwnTexts:
-    """The suppressions that the domain of a NIC has itself."""
+    """The suppressions that belong to the domain of a NIC itself."""
     finding = audited.findings[0]
     place = finding.location
     return OwnTexts(place, finding.about, nic.suppressions, nic.comments, start=place.line)
 
 
 def _versions_of(domain: Domain, host: HostConfig) -> HostConfig:
-    """The host with the versions that run this very domain, where its QEMU says them: a guest
-    keeps the QEMU it was started with until it is powered off."""
+    """The host with the versions that run this very domain, if its QEMU reports them: a guest keeps
+    the QEMU it was started with until it is powered off."""
     return _with_versions(host, domain.qemu_version, domain.libvirt_version, assumed=host.assumed)
 
 

@@ -1,1 +1,1 @@
-"""Tools that know nothing of NICs."""
+"""Tools that know nothing about NICs."""

@@ -1,4 +1,4 @@
-"""The time of day, as it is written in files and reports, and what those go by who wait."""
+"""The time of day as written in files and reports, and the clock that waiting code uses."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ def timestamp(unit: Literal["seconds", "milliseconds"] = "milliseconds") -> str:
 
 
 def moment(text: str) -> datetime:
-    """The time that a timestamp says, by ISO 8601 with ``Z`` or an offset; without either it is
-    naive. Raises ValueError."""
-    return datetime.fromisoformat(text.replace("Z", "+00:00"))  # Python 3.10 knows no Z
+    """The time of an ISO 8601 timestamp with ``Z`` or an offset; naive if it has neither. Raises
+    ValueError."""
+    return datetime.fromisoformat(text.replace("Z", "+00:00"))  # Python 3.10 does not accept Z
 
 
 def seconds_between(begin: str, end: str | None) -> float | None:
-    """Seconds from one timestamp to a later one; None where one of them is none, or they are the
-    wrong way round."""
+    """Seconds from one timestamp to a later one; None if either is missing or invalid, or if they
+    are in the wrong order."""
     try:
         seconds = (moment(end or "") - moment(begin)).total_seconds()
-    except (ValueError, TypeError):  # no time; one with a zone and one without
+    except (ValueError, TypeError):  # not a timestamp, or only one of the two has a time zone
         return None
     return seconds if seconds >= 0 else None
 
 
 class Clock(Protocol):
-    """Tells the time, in seconds, and lets it pass: :mod:`time` is one."""
+    """Tells the time in seconds and can sleep; the module :mod:`time` is such a clock."""
 
     def monotonic(self) -> float:
-        """Time that is never set back, from any beginning."""
+        """Time from an arbitrary start; it never goes backwards."""
 
     def time(self) -> float:
         """Time since 1970 (UTC)."""

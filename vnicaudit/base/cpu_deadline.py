@@ -1,8 +1,10 @@
-"""How long reading one input may take: CPU time, so that a busy machine costs nobody a file.
+"""Limit on the time for reading one input, in CPU time, so that no file fails because the machine
+is busy.
 
-A signal ends the reading where Python runs it, and where an expression of ``re`` backtracks.
-It is not an ``Exception``: no library that catches everything may swallow it. Signals reach the
-main thread only; elsewhere (live hosts are read by threads) sizes are the limit.
+A signal interrupts the reading wherever Python code runs, and also while an expression of ``re``
+backtracks. The error is not an ``Exception``, so that no library that catches everything can
+swallow it. Signals reach only the main thread; in other threads (which read live hosts) only the
+size limits apply.
 """
 
 from __future__ import annotations
@@ -15,16 +17,16 @@ from types import FrameType
 from typing import TypeVar
 
 FILE_SECONDS = 30.0
-"""Of CPU time, for one file or what comes from standard input. The largest files that are read
-take a third of it on a slow machine."""
+"""CPU seconds for one file or for standard input. The largest files that are accepted take a third
+of it on a slow machine."""
 PROCESS_SECONDS = 5.0
-"""For the arguments of one process: anybody may start one that is called qemu."""
+"""CPU seconds for the arguments of one process: anybody can start one that is called qemu."""
 
 _AGAIN = 0.5
-"""Seconds after which it is tried again: what is raised in a destructor is lost."""
+"""Seconds until the signal is sent again: an error raised in a destructor is lost."""
 _MERCY = 2.0
-"""So many times the CPU time, and a worker process is ended from outside: some C code looks at no
-signal before it is done."""
+"""At this multiple of the CPU time a worker process is killed: some C code handles no signal until
+it is done."""
 
 _AT_ONCE = 2
 
@@ -36,19 +38,20 @@ class OutOfTime(BaseException):
 
 
 class _Clock:
-    """Deadline clock of this process. ``deadly``: it may be ended from outside, since somebody sees
-    to it."""
+    """Deadline clock of this process. ``deadly``: the kernel may kill the process, because a parent
+    process handles that."""
 
     running = False
     deadly = False
     listening = 0
-    """The thread that signals reach, where that is known."""
+    """Identifier of the thread that receives signals; 0 until it is known."""
 
 
 class Deadline:
-    """``seconds`` of CPU time for what is done inside of ``with``, all entries taken together.
+    """A limit of ``seconds`` of CPU time for the body of ``with``; entering it several times uses
+    up the same limit.
 
-    Does nothing inside another one, and in threads that signals do not reach.
+    It has no effect inside another deadline, and in threads that signals do not reach.
     """
 
     def __init__(self, seconds: float) -> None:
@@ -66,25 +69,25 @@ class Deadline:
     def __exit__(self, *_raised: object) -> None:
         if not self._mine:
             return
-        self._mine = _Clock.running = False  # first: what comes now is late, and passed over
+        self._mine = _Clock.running = False  # first: later signals are ignored
         self._left, _again = signal.setitimer(signal.ITIMER_PROF, 0)
         if _Clock.deadly:
             signal.setitimer(signal.ITIMER_VIRTUAL, 0)
 
 
 def within(seconds: float, items: Iterator[T]) -> Iterator[T]:
-    """``items``; getting them may take ``seconds`` of CPU time together. What is done between them
-    does not count, and is not ended. Raises OutOfTime.
+    """Yield ``items``, with a limit of ``seconds`` of CPU time for getting all of them. The
+    caller's work between two items does not count and is not interrupted. Raises OutOfTime.
 
-    Most files hold one thing, so two are asked for at once: the clock is set once for it and for
-    finding out that there is no other."""
+    Most files hold one item, so two are fetched at once: the clock is then set only once for the
+    item and for noticing that there is no other."""
     deadline = Deadline(seconds)
     while True:
         ready: list[T] = []
         try:
             with deadline:
                 ready.extend(islice(items, _AT_ONCE))
-        finally:  # what came before it failed is good
+        finally:  # items that came before the error are valid
             yield from ready
         if len(ready) < _AT_ONCE:
             return
@@ -96,15 +99,16 @@ def is_timed() -> bool:
 
 
 def kill_when_late() -> None:
-    """From now on the kernel ends this process where a signal is not looked at: for workers."""
+    """From now on, let the kernel kill this process if it does not react to the signal; for
+    workers."""
     signal.signal(signal.SIGVTALRM, signal.SIG_DFL)
     _Clock.running = False
     _Clock.deadly = True
 
 
 def _listen() -> bool:
-    """True where signals reach this thread. The handler is set once: that costs as much as a tenth
-    of reading a small file."""
+    """True in the thread that receives signals. The handler is set only once, because setting it
+    costs a tenth of reading a small file."""
     if _Clock.listening == get_ident():
         return True
     try:
@@ -119,8 +123,9 @@ _OWN = (Deadline.__enter__.__code__, Deadline.__exit__.__code__)
 
 
 def _late(number: int, frame: FrameType | None) -> None:
-    """Not while the clock is set or stopped: it would go on, and end what comes next. C code that
-    took long and raised has a signal waiting for the first call after it, which is ``__exit__``."""
+    """Raise OutOfTime, except while the clock is being set or stopped: the clock would keep running
+    and interrupt later work. If C code took long and raised, the signal waits for the next Python
+    call, which is ``__exit__``."""
     del number
     if _Clock.running and (frame is None or frame.f_code not in _OWN):
         raise OutOfTime

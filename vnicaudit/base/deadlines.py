@@ -19,8 +19,8 @@ class TimeUpError(Exception):
 
 
 class DaemonCall(Generic[T]):
-    """One function, called in a daemon thread of that name: a call that cannot be cancelled is
-    waited for no longer than is reasonable."""
+    """One function, called in a daemon thread of that name, so that the caller can stop waiting for
+    a call that cannot be cancelled."""
 
     def __init__(self, name: str, function: Callable[[], T]) -> None:
         self._answer: queue.SimpleQueue[tuple[list[T], BaseException | None]] = queue.SimpleQueue()
@@ -30,8 +30,8 @@ class DaemonCall(Generic[T]):
         self._thread.give(self._work)
 
     def result(self, seconds: float | None = None) -> T:
-        """The value that the call returned; raises the error it raised. To be called until it did
-        either. Raises TimeUpError where it did neither within ``seconds``."""
+        """The value that the call returned; raises the error that the call raised. Raises
+        TimeUpError if it did neither within ``seconds``; it can then be called again."""
         try:
             values, error = next_of(self._answer, seconds)
         except queue.Empty:
@@ -45,26 +45,26 @@ class DaemonCall(Generic[T]):
         answer: tuple[list[T], BaseException | None]
         try:
             answer = [self._function()], None
-        except BaseException as error:  # handed to the one who waits
+        except BaseException as error:  # raised again in the waiting thread
             answer = [], error
-        self._thread.be_free()  # first: who has the answer may have another call to make
+        self._thread.be_free()  # first: the waiting thread may call again at once
         self._answer.put(answer)
 
 
 class _Thread:
-    """Makes one call after another: to start a thread for each takes longer than most calls do.
-    One whose call never returns is not given another."""
+    """A thread that makes one call after another, because starting a thread takes longer than most
+    calls. A thread whose call never returns is not reused."""
 
     def __init__(self) -> None:
         self._given: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
         threading.Thread(target=self._work, daemon=True).start()
 
     def give(self, call: Callable[[], None]) -> None:
-        """Have it made."""
+        """Make a call in this thread."""
         self._given.put(call)
 
     def be_free(self) -> None:
-        """The call that it made has returned."""
+        """Mark the thread as idle."""
         _idle.append(self)
 
     def _work(self) -> None:

@@ -1,5 +1,5 @@
-"""Locks between processes of one machine: a file that the kernel lets go of when its holder ends,
-however that ends, and that says who holds it."""
+"""Locks between processes of one machine: a file that names its holder, and that the kernel unlocks
+when the holder ends, however it ends."""
 
 from __future__ import annotations
 
@@ -10,25 +10,26 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 _FLAGS = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
-"""No link is followed, and nothing waits for a pipe's other end."""
+"""Do not follow a link, and do not wait for the other end of a pipe."""
 _HOLDER_MAX = 200
 
 
 def open_lock(path: Path) -> int:
-    """A descriptor of a lock's file, made where it is not there. Raises OSError."""
+    """Open a lock file, creating it if it does not exist; returns its descriptor. Raises
+    OSError."""
     return os.open(path, _FLAGS, 0o600)
 
 
 @contextmanager
 def own_lock(descriptor: int, holder: str, held: Callable[[str], Exception]) -> Iterator[None]:
-    """Hold the lock, and write down who does (``holder``); closes the descriptor at the end. Raises
-    what ``held`` makes of the holder's words where somebody else has it."""
+    """Hold the lock and write ``holder`` into its file; closes the descriptor at the end. If
+    another process holds the lock, raises the error that ``held`` makes from that holder's text."""
     try:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise held(_holder(descriptor)) from None
-        with suppress(OSError):  # a full disk: the lock holds all the same
+        with suppress(OSError):  # the disk is full: the lock holds all the same
             os.ftruncate(descriptor, 0)
             os.pwrite(descriptor, holder.encode(), 0)
         yield

@@ -1,4 +1,4 @@
-"""A new file in the place of another: whole, or not at all."""
+"""Replace a file with a new one, completely or not at all."""
 
 from __future__ import annotations
 
@@ -10,31 +10,31 @@ from collections.abc import Iterator
 from typing import BinaryIO
 
 BEING_WRITTEN = ".vnicaudit-"
-"""How the name of a file begins that is not whole yet."""
+"""Prefix of the name of a file that is not complete yet."""
 BACKUP = ".vnicaudit.bak"
-"""How the name of a copy of a file that was changed ends, but for a number."""
+"""Suffix of the backup of a changed file; a number may follow."""
 
 
 def begin_file(
     place: str, *, private: bool = False, readable: bool = False
 ) -> tuple[int, str | None]:
-    """A descriptor to write to, and the name of the file that is to be moved to ``place`` when it
-    is whole: a link there is replaced, not followed. None: a device or a pipe is there, and is
-    written to as it is. ``private``: for nobody else to read; ``readable``: a new file is for
-    everybody to read, whatever the umask is.
+    """A descriptor to write to, and the name of the file to move to ``place`` when it is complete
+    (a link there is replaced, not followed). The name is None if ``place`` is a device or a pipe,
+    which is written to directly. ``private``: nobody else can read the file; ``readable``:
+    everybody can read a new file, whatever the umask is.
 
-    Raises OSError, also for a link to a device or pipe that somebody else put there.
+    Raises OSError, also for a link to a device or pipe that somebody else created.
     """
     if os.path.exists(place) and not os.path.isfile(place):
         _check_link(place)
         flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
         return os.open(place, flags, 0o666), None
-    import tempfile  # not for a report on standard output
+    import tempfile  # not needed for a report on standard output
 
     folder = os.path.dirname(place) or "."
     try:
         descriptor, part = tempfile.mkstemp(prefix=BEING_WRITTEN, dir=folder)
-    except OSError as error:  # the file it is to be, in place of its part
+    except OSError as error:  # name the target file, not the temporary one
         raise OSError(error.errno, error.strerror, place) from None
     try:
         os.fchmod(descriptor, 0o600 if private else _mode(place, readable=readable))
@@ -47,8 +47,8 @@ def begin_file(
 
 @contextlib.contextmanager
 def replaced(place: str) -> Iterator[BinaryIO]:
-    """A stream to write to, moved to ``place`` once it was written and closed without an error: a
-    full disk leaves the old file. Raises OSError."""
+    """A stream to write to, moved to ``place`` once it is written and closed without an error; if
+    the disk is full, the old file stays. Raises OSError."""
     descriptor, part = begin_file(place)
     try:
         with open(descriptor, "wb") as stream:
@@ -69,8 +69,8 @@ def _check_link(place: str) -> None:
 
 
 def _mode(place: str, *, readable: bool) -> int:
-    """Permissions of the file that is replaced, without those to write that the umask takes from
-    others; of a new one, what the umask leaves, or 644 of one that is to be ``readable``."""
+    """Permissions of the replaced file, without those for others to write that the umask removes;
+    for a new file those that the umask leaves, or 644 if it is to be ``readable``."""
     mask = os.umask(0o077)
     os.umask(mask)
     new = 0o644 if readable else 0o666 & ~mask

@@ -1,4 +1,4 @@
-"""Files, opened so that nothing else is waited for, and read no further than is wanted."""
+"""Open files without waiting for anything else, and read no more than needed."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ FilePath = str | os.PathLike[str]
 
 
 class NotRegularError(OSError):
-    """Error for a FIFO, a socket, a device or a folder: to read from one may take for ever."""
+    """Error for a FIFO, a socket, a device or a folder: reading from one may block for ever."""
 
     def __init__(self, path: FilePath) -> None:
         super().__init__(errno.EINVAL, "not a regular file", path)
 
 
 def open_file(path: FilePath) -> int:
-    """A descriptor of whatever is there, for reading: a FIFO nobody writes to is not waited for.
-    Raises OSError."""
+    """Open any kind of file for reading and return its descriptor; does not wait for the writer of
+    a FIFO. Raises OSError."""
     try:
         return os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    except ValueError:  # a zero byte
+    except ValueError:  # a zero byte in the path
         raise OSError(errno.EINVAL, "not a file name", path) from None
 
 
 def open_regular(path: FilePath, *, null: bool = True) -> BinaryIO:
-    """A regular file, for reading; also ``/dev/null``, which stands for an empty one, where
+    """Open a regular file for reading; also ``/dev/null``, which stands for an empty file, if
     ``null`` allows it.
 
-    Raises OSError; of what is no regular file, NotRegularError.
+    Raises OSError; NotRegularError if it is no regular file.
     """
     descriptor = open_file(path)
     status = os.fstat(descriptor)
@@ -45,16 +45,16 @@ def open_regular(path: FilePath, *, null: bool = True) -> BinaryIO:
 
 
 def read_regular(path: FilePath, most: int) -> bytes:
-    """The beginning of a regular file, ``most`` bytes of it. Raises OSError; of what is no regular
-    file, ``/dev/null`` included, NotRegularError."""
+    """The first ``most`` bytes of a regular file. Raises OSError; NotRegularError if it is no
+    regular file, also for ``/dev/null``."""
     with open_regular(path, null=False) as stream:
         return stream.read(most)
 
 
 @contextmanager
 def as_usage_error(path: FilePath) -> Iterator[None]:
-    """Turn an OSError raised in here into UsageError: the user named the file, and can put it
-    right."""
+    """Turn an OSError raised in the body into UsageError: the user named the file and can correct
+    it."""
     try:
         yield
     except OSError as error:

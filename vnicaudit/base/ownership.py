@@ -1,4 +1,4 @@
-"""Ownership of a file or folder: what others may write, they decide."""
+"""Ownership of a file or folder: whoever may write to it decides on its content."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import stat
 
 
 def why_not_own(status: os.stat_result) -> str | None:
-    """Why somebody else decides what stands there, as the end of a sentence; None where only this
-    user and root do. A group that is the user's own alone does not count."""
+    """The reason why somebody else can change a file or folder, as the end of a sentence; None if
+    only this user and root can. The user's own private group does not count."""
     if status.st_uid not in (0, os.geteuid()):
         return f"belongs to {_name(status.st_uid)}"
     if status.st_mode & stat.S_IWOTH and not _sticky(status):
@@ -20,12 +20,12 @@ def why_not_own(status: os.stat_result) -> str | None:
 
 
 def _sticky(status: os.stat_result) -> bool:
-    """A folder such as /tmp: others can add to it, and take nothing of ours away."""
+    """True for a folder such as /tmp: others can add files to it, but cannot remove ours."""
     return stat.S_ISDIR(status.st_mode) and bool(status.st_mode & stat.S_ISVTX)
 
 
 def _own_group(status: os.stat_result) -> bool:
-    """Root's, or the one that a user has for himself (the same number)."""
+    """True for root's group and for the user's private group (which has the user's number)."""
     return status.st_gid == 0 or status.st_gid == status.st_uid == os.geteuid()
 
 

@@ -13,12 +13,12 @@ from vnicaudit.base.ownership import why_not_own
 from vnicaudit.errors import JournalError, UsageError
 
 StrPath = str | Path
-"""A path; text where many are made: to make a Path of it takes as long as to open the file."""
+"""A path; a text where many are made, because making a Path takes as long as opening the file."""
 
 
 def check_own(folder: Path, *, link: bool = False) -> None:
-    """Raises UsageError where somebody else may change what is in a folder: what is kept there is
-    written back to hosts. One that is not there yet is well; ``link``: it may be one."""
+    """Raise UsageError if somebody else can change the contents of a folder: they are written back
+    to hosts later. A folder that does not exist yet is accepted; ``link``: so is a link."""
     try:
         status = os.stat(folder) if link else os.lstat(folder)
     except OSError:
@@ -33,7 +33,7 @@ def check_own(folder: Path, *, link: bool = False) -> None:
 
 
 def make_private(folder: Path) -> None:
-    """The folder and those above it that are missing, for nobody else to look into."""
+    """Create a folder that nobody else can read, and its missing parents."""
     if folder.is_dir():
         return
     make_private(folder.parent)
@@ -42,20 +42,20 @@ def make_private(folder: Path) -> None:
 
 
 def write_private(path: StrPath, data: bytes) -> None:
-    """A new file for nobody else to read, on disk when this returns; whole or not there. Raises
-    JournalError where that cannot be."""
+    """Write a new file that nobody else can read. It is on disk when this returns, or does not
+    exist. Raises JournalError if that fails."""
     write_several_private(((path, data),))
 
 
 def write_private_quickly(path: StrPath, data: bytes) -> None:
-    """A new file as :func:`write_private` makes one, on disk when the system gets round to it: it
-    outlasts the program, and where the power fails may be damaged. Raises JournalError."""
+    """Write a new file like :func:`write_private`, but let the system sync it later: it survives
+    the end of the program, but may be damaged by a power failure. Raises JournalError."""
     _replace(path, data, sync=False)
 
 
 def write_several_private(files: Sequence[tuple[StrPath, bytes]]) -> None:
-    """New files of one folder, each as :func:`write_private` makes one; all are on disk when this
-    returns, in whatever order they came there."""
+    """Write new files of one folder like :func:`write_private`; all are on disk when this returns,
+    written in any order."""
     for path, data in files:
         _replace(path, data, sync=True)
     last = files[-1][0]
@@ -91,13 +91,13 @@ def _opened(path: str) -> int:
     try:
         return os.open(path, flags, 0o600)
     except FileExistsError:
-        os.unlink(path)  # what a process that was killed left
+        os.unlink(path)  # left behind by a process that was killed
         return os.open(path, flags, 0o600)
 
 
 @contextmanager
 def writing(path: StrPath) -> Iterator[None]:
-    """Raises JournalError where something cannot be written there."""
+    """Turn an OSError raised in the body into JournalError."""
     try:
         yield
     except OSError as error:
@@ -105,7 +105,7 @@ def writing(path: StrPath) -> Iterator[None]:
 
 
 def unwritable(path: StrPath, error: OSError) -> JournalError:
-    """The error that says that nothing can be kept there, and what to do."""
+    """The error that says that nothing can be stored there, and what to do."""
     return JournalError(
         f"{path} cannot be written ({error.strerror}): stopped there; run this again when it can "
         "be written"
@@ -113,7 +113,7 @@ def unwritable(path: StrPath, error: OSError) -> JournalError:
 
 
 def sync_folder(path: StrPath) -> None:
-    """Have the names in a folder on disk."""
+    """Sync a folder, so that the names in it are on disk."""
     descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(descriptor)

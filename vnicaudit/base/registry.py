@@ -1,9 +1,9 @@
-"""Plug-ins of one kind: the modules of a package, found by being there, loaded when asked for.
+"""Plug-ins of one kind: the modules of a package, registered by being there, loaded when needed.
 
 This is the only place that imports plug-ins by name; rules have two of their own
-(``audit/judging/rule_files.py``, ``outside.py``). So that mypy and import-linter see what it loads,
-the module that makes a registry imports all plug-ins under ``TYPE_CHECKING``, as a tuple of what
-they have to be; ``tests/test_architecture.py`` holds that list equal to the folder.
+(``audit/judging/rule_files.py``, ``outside.py``). To let mypy and import-linter see what is loaded,
+the module that makes a registry imports all plug-ins under ``TYPE_CHECKING``, as a tuple typed with
+their contract; ``tests/test_architecture.py`` compares that list with the folder.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class PluginSource(Protocol[Plugin_co]):
         """The names of all plug-ins, ordered."""
 
     def load(self, name: str) -> Plugin_co:
-        """One plug-in. Raises UsageError."""
+        """Load one plug-in. Raises UsageError."""
 
 
 class Registry(Generic[Plugin]):
@@ -48,14 +48,14 @@ class Registry(Generic[Plugin]):
         self._contract = contract
 
     def names(self) -> tuple[str, ...]:
-        """The names of all plug-ins, ordered; files that begin with ``_`` are helpers of theirs.
-        Reads the folder and imports nothing."""
+        """The names of all plug-ins, ordered; files that begin with ``_`` are their helpers. Reads
+        the folder and imports nothing."""
         files = [name for folder in self._package.__path__ for name in os.listdir(folder)]
         return tuple(sorted(n[:-3] for n in files if n.endswith(".py") and not n.startswith("_")))
 
     def load(self, name: str) -> Plugin:
-        """One plug-in. Raises UsageError for an unknown name (it lists the known ones), and for a
-        module that does not meet the contract."""
+        """Load one plug-in. Raises UsageError for an unknown name (listing the known ones), and for
+        a module that does not meet the contract."""
         known = self.names()
         if name in self._retired:
             raise UsageError(f"{self._kind} {name!r} no longer exists: {self._retired[name]}")
@@ -69,6 +69,6 @@ class Registry(Generic[Plugin]):
 
 
 def missing(plugin: object, contract: type[object]) -> list[str]:
-    """Members of a Protocol that a plug-in lacks, ordered. Signatures are mypy's to check."""
+    """Members of a Protocol that a plug-in lacks, ordered. Signatures are left to mypy."""
     wanted = {*getattr(contract, "__annotations__", {}), *vars(contract)}
     return sorted(name for name in wanted if name[0] != "_" and not hasattr(plugin, name))

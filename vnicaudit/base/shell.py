@@ -1,6 +1,7 @@
-"""Words of commands that are shown to be copied into a shell: the one place where they are quoted.
+"""Words of commands that are shown for copying into a shell; this is the only place that quotes
+them.
 
-A definition says of itself what its UUID and its name are, and anybody may have written it.
+UUIDs and names come from definitions, which anybody may have written.
 """
 
 from __future__ import annotations
@@ -11,33 +12,33 @@ import shlex
 
 _UUID = re.compile(r"[0-9a-fA-F]{8}(?:-?[0-9a-fA-F]{4}){3}-?[0-9a-fA-F]{12}")
 _KUBERNETES = re.compile(r"[a-z0-9](?:[-.a-z0-9]{0,251}[a-z0-9])?")
-"""RFC 1123, as the API server takes names."""
+"""RFC 1123, as the API server accepts names."""
 
 
 def word(text: str) -> str:
-    """A text as one word. One that begins with a dash may be an option for all that: where it is
-    not an id that a service made, :func:`path_word` or a placeholder is better."""
+    """A text quoted as one word. If it begins with a dash, it may still be taken for an option:
+    unless it is an id made by a service, use :func:`path_word` or a placeholder."""
     return shlex.quote(text)
 
 
 def path_word(path: str) -> str:
-    """A path as one word that is no option."""
+    """A path quoted as one word that cannot be taken for an option."""
     return shlex.quote(f"./{path}" if path.startswith("-") else path)
 
 
 def ascii_word(text: str) -> str:
-    """A text, or a path with bytes that are no UTF-8, as one word of printable ASCII:
-    ``$'a\\012b'``, as bash, ksh and zsh read it."""
+    """A text, or a path with bytes that are not UTF-8, as one word of printable ASCII:
+    ``$'a\012b'``, as bash, ksh and zsh read it."""
     plain = frozenset(range(0x20, 0x7F)) - frozenset(b"'\\")
     parts = (chr(byte) if byte in plain else f"\\{byte:03o}" for byte in os.fsencode(text))
     return f"$'{''.join(parts)}'"
 
 
 def uuid_word(text: str | None) -> str:
-    """A UUID; ``UUID`` in place of what is none."""
+    """A valid UUID as it is; the word ``UUID`` in place of anything else."""
     return text if text is not None and _UUID.fullmatch(text) else "UUID"
 
 
 def kubernetes_word(text: str, placeholder: str) -> str:
-    """The name of an object of Kubernetes; the placeholder for what cannot be one."""
+    """The name of a Kubernetes object; the placeholder if it cannot be a valid name."""
     return text if _KUBERNETES.fullmatch(text) else placeholder

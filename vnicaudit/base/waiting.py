@@ -1,8 +1,8 @@
-"""Waiting in which Ctrl-C is heard within a second.
+"""Waiting that reacts to Ctrl-C within a second.
 
-A signal ends a system call that waits, and Python looks for signals before and after one. A signal
-between its last look and the beginning of the call does neither: it is noticed when the wait is
-over. So nothing here waits for longer than LOOK seconds at a time.
+A signal interrupts a system call that waits, and Python checks for signals before and after one. A
+signal between that check and the beginning of the call does neither: it is noticed only when the
+wait is over. So nothing here waits for longer than LOOK seconds at a time.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 
 LOOK = 0.5
-"""Seconds after which Python looks for signals again."""
+"""Seconds after which Python checks for signals again."""
 _FOR_EVER = float("inf")
 
 
 class AnyQueue(Protocol[T_co]):
-    """A queue of either kind: Queue, SimpleQueue."""
+    """A queue of either class: Queue or SimpleQueue."""
 
     def get(self, block: bool = True, timeout: float | None = None) -> T_co:
         """The next item. Raises queue.Empty after ``timeout`` seconds."""
@@ -36,7 +36,7 @@ class AnyQueue(Protocol[T_co]):
 
 def next_of(source: AnyQueue[T], seconds: float | None = None) -> T:
     """The next item of a queue. Raises queue.Empty where none came within ``seconds``."""
-    from queue import Empty  # not loaded for an audit of files
+    from queue import Empty  # keep it out of an audit of files
 
     for part in _parts(seconds):
         try:
@@ -47,29 +47,29 @@ def next_of(source: AnyQueue[T], seconds: float | None = None) -> T:
 
 
 def is_readable(descriptor: int, seconds: float | None = None) -> bool:
-    """True once there is something to read, or to learn by reading; False where there is nothing
-    within ``seconds``."""
+    """True once there is data or an end of file to read; False if there is none within
+    ``seconds``."""
     poll = select.poll()
     poll.register(descriptor, select.POLLIN | select.POLLHUP)
     return any(poll.poll(part * 1000) for part in _parts(seconds))
 
 
 def sleep(seconds: float) -> None:
-    """Do nothing for so long."""
+    """Wait for so many seconds."""
     for part in _parts(seconds):
         time.sleep(part)
 
 
 def is_input_awaited() -> bool:
-    """True where standard input is a pipe or a socket: it may be long before its end comes."""
+    """True if standard input is a pipe or a socket, whose end may be long in coming."""
     try:
         return sys.stdin is not None and is_pipe(sys.stdin.fileno())
-    except (OSError, ValueError):  # it stands for standard input, and is in memory
+    except (OSError, ValueError):  # standard input was replaced by a stream in memory
         return False
 
 
 def is_pipe(place: int | str) -> bool:
-    """True where a descriptor or path is one of a pipe or a socket."""
+    """True if a descriptor or path is a pipe or a socket."""
     try:
         mode = os.stat(place).st_mode
     except (OSError, ValueError):
@@ -78,17 +78,17 @@ def is_pipe(place: int | str) -> bool:
 
 
 def standard_input() -> BinaryIO | None:
-    """Standard input; None where it is closed."""
+    """Standard input; None if it is closed."""
     if sys.stdin is None:
         return None
     try:
         return io.BufferedReader(_Interruptible(sys.stdin.fileno()))
-    except (OSError, ValueError):  # it stands for standard input, and is in memory
+    except (OSError, ValueError):  # standard input was replaced by a stream in memory
         return sys.stdin.buffer
 
 
 def _parts(seconds: float | None) -> Iterator[float]:
-    """Seconds to wait, again and again, until so many have passed; None: for ever."""
+    """Seconds to wait each time, until ``seconds`` have passed; None: for ever."""
     end = _FOR_EVER if seconds is None else time.monotonic() + seconds
     while (left := end - time.monotonic()) > LOOK:
         yield LOOK
@@ -96,16 +96,17 @@ def _parts(seconds: float | None) -> Iterator[float]:
 
 
 class _Interruptible(io.RawIOBase):
-    """Bytes from a descriptor, which is not closed: somebody else opened it."""
+    """Bytes read from a descriptor, which is not closed because it was opened elsewhere."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
 
     def readable(self) -> bool:
-        """It is there to be read."""
+        """True: the stream can be read."""
         return True
 
     def readinto(self, buffer: WriteableBuffer, /) -> int:
-        """The number of bytes read: what there is now, after a wait for the first."""
+        """Wait for input, read what is available into ``buffer``, and return the number of
+        bytes."""
         is_readable(self._descriptor)
         return os.readv(self._descriptor, [buffer])

@@ -14,8 +14,8 @@ def count(number: int, word: str) -> str:
 
 
 def told_apart(named: Iterable[tuple[str, ...]]) -> list[str]:
-    """Names, each given with what tells it from others of that name, the plainest first: ``web``,
-    ``web (kvm2)`` where several are called so, and ``web (d.xml, line 9)`` where some of these are
+    """Names, each followed by what distinguishes it from others of that name, simplest first:
+    ``web``; ``web (kvm2)`` if several have that name; ``web (d.xml, line 9)`` if some of these are
     in one file."""
     named = list(named)
     groups: dict[str, set[tuple[str, ...]]] = {}
@@ -26,8 +26,8 @@ def told_apart(named: Iterable[tuple[str, ...]]) -> list[str]:
 
 
 class _Alike:
-    """Things of one name, and the places that tell them apart: those at which not all have one
-    value. Also how many share the values of the first places."""
+    """Things with the same name, the positions at which their values differ, and how many of them
+    share the first of these values."""
 
     def __init__(self, group: set[tuple[str, ...]]) -> None:
         columns = enumerate(zip(*group, strict=True))
@@ -39,7 +39,7 @@ class _Alike:
         )
 
     def told_apart(self, name: str, values: Sequence[str]) -> str:
-        """The name, with as many of the values as it takes."""
+        """The name, followed by as many of the values as are needed."""
         needed: list[str] = []
         own = self._own(values)
         for number, value in enumerate(own):
@@ -53,18 +53,18 @@ class _Alike:
 
 
 def close_to(word: str, known: Sequence[str]) -> str:
-    """``; did you mean '…'?``, or nothing where nothing comes close."""
+    """``; did you mean '…'?``, or nothing if no known word is close."""
     close = closest(word, known)
     return f"; did you mean {close!r}?" if close else ""
 
 
 def closest(word: str, known: Sequence[str]) -> str:
-    """The known word that was probably meant; empty where none comes close."""
+    """The known word that was probably meant; empty if none is close."""
     from difflib import get_close_matches
 
     return next(iter(get_close_matches(word, known, 1)), "")
 
 
 def shortened(text: str) -> str:
-    """A user's text, short enough for a message."""
+    """A user's text, cut to fit into a message."""
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"

@@ -1,4 +1,4 @@
-"""The bounds of a search, and which load comes next."""
+"""The bounds of a search for the highest load, and the next load to try."""
 
 from __future__ import annotations
 
@@ -6,16 +6,17 @@ import math
 from typing import Literal, NamedTuple
 
 Verdict = Literal["good", "bad", "unoffered"]
-"""``unoffered``: the generator could not offer it, so nothing is known of the other end."""
+"""``unoffered``: the generator could not offer the load, so nothing is known of the other end."""
 
 VERDICTS: tuple[Verdict, ...] = ("good", "bad", "unoffered")
 
 _FURTHEST = 64
-"""Widths of one step: without a bound, steps double; at 1.05 this is a factor of 22."""
+"""Limit of one step, in widths: without an upper bound, steps double; at 1.05 this is a factor of
+22."""
 
 
 class DecidedLoad(NamedTuple):
-    """A load that was decided. ``came_through``: a guess at what would be good."""
+    """A load with its verdict. ``came_through``: an estimate of a load that would be good."""
 
     load: float
     verdict: Verdict
@@ -24,7 +25,7 @@ class DecidedLoad(NamedTuple):
 
 
 class Bracket:
-    """Between ``lower``, the highest good load, and ``upper``, the lowest that is not."""
+    """The range between ``lower``, the highest good load, and ``upper``, the lowest that is not."""
 
     def __init__(self, width: float) -> None:
         self.lower: DecidedLoad | None = None
@@ -35,14 +36,14 @@ class Bracket:
         self._guessed = False
 
     def take(self, judged: DecidedLoad) -> None:
-        """Move the bound that this load moves."""
+        """Move the bound that this load changes."""
         if judged.verdict == "good":
             self.lower, self._guess = judged, None
         else:
             self.upper, self._guess = judged, judged.came_through
 
     def next_load(self) -> float | None:
-        """A whole number; None: the bounds are close enough."""
+        """The next load to try, a whole number; None: the bounds are close enough."""
         low = self.lower.load if self.lower else 0.0
         if self.upper is None:
             return max(low + 1, self._step(low, up=True))
@@ -53,7 +54,7 @@ class Bracket:
         return min(max(middle, low + 1), high - 1)
 
     def _middle(self, low: float, high: float) -> float:
-        """A guess, but never two in a row: a guess may halve nothing."""
+        """An estimate, but never twice in a row: an estimate may fail to halve the range."""
         guess, self._guess = self._guess, None
         self._guessed = not self._guessed and guess is not None and low < guess < high / self._width
         if self._guessed and guess is not None:

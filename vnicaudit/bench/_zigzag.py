@@ -1,7 +1,7 @@
 """Counts as HdrHistogram V2 writes them: zigzag, seven bits to a byte, runs of zeros as one number.
 
-The ninth byte, where there is one, has eight bits (ZigZagEncoding.java, ``putLong``). A negative
-number stands for so many zeros.
+The ninth byte, if there is one, has eight bits (ZigZagEncoding.java, ``putLong``). A negative
+number stands for that many zeros.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ _LONGEST = 9
 
 
 def counts_to_bytes(counts: Iterable[int]) -> bytes:
-    """Counts of buckets, from the first on."""
+    """Encode counts of buckets, starting with the first bucket."""
     out = bytearray()
     zeros = 0
     for count in counts:
@@ -29,7 +29,7 @@ def counts_to_bytes(counts: Iterable[int]) -> bytes:
 
 
 def counts_from_bytes(data: bytes, length: int) -> Iterator[tuple[int, int]]:
-    """(bucket, count) of those that are not empty. Raises MeasureError where there are more than
+    """(bucket, count) of the buckets that are not empty. Raises MeasureError if there are more than
     ``length`` buckets, or the last number is cut off."""
     index = 0
     for number in _numbers(data):

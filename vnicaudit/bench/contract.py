@@ -17,7 +17,7 @@ class StartedProgram(Protocol):
     """A program that was started in the background."""
 
     def running(self) -> bool:
-        """Tell whether the program still runs."""
+        """True while the program runs."""
 
     def wait(self, seconds: float) -> Ran:
         """Wait for the end of the program. One that still runs after ``seconds`` is stopped, and
@@ -28,20 +28,20 @@ class StartedProgram(Protocol):
 
 
 class Endpoint(Protocol):
-    """A place where programs run. Everything that was started or stored there is removed by
-    :meth:`close`, and by itself some time after the connection was lost.
+    """A place where programs run. :meth:`close` removes everything that was started or stored
+    there; if the connection is lost, that happens by itself some time later.
 
-    Methods raise EndpointError where the place cannot be reached or fails; a program that fails is
-    not an error but is reported in its ``Ran``.
+    Methods raise EndpointError if the place cannot be reached or fails; a program that fails is not
+    an error but is reported in its ``Ran``.
     """
 
     url: str
 
     def run(self, argv: Sequence[str], *, seconds: float = 30.0, stdin: bytes = b"") -> Ran:
-        """Run a program to its end, without a shell; after ``seconds`` it is ended."""
+        """Run a program to its end, without a shell; it is stopped after ``seconds``."""
 
     def start(self, argv: Sequence[str], *, seconds: float) -> StartedProgram:
-        """Start a program in the background; it is ended after ``seconds`` whatever happens."""
+        """Start a program in the background; it is stopped after ``seconds`` at the latest."""
 
     def put_file(self, name: str, data: bytes) -> str:
         """Store a file there, in this session's own folder; returns its path."""
@@ -65,7 +65,7 @@ class Needs(NamedTuple):
 
 
 class Ends(NamedTuple):
-    """Both ends of a path, opened. ``address``: the target's address as the peer reaches it.
+    """Both ends of a path, opened. ``address``: the address by which the peer reaches the target.
     ``seed``: for an engine's random choices."""
 
     target: Endpoint
@@ -75,28 +75,28 @@ class Ends(NamedTuple):
 
 
 class Measured(msgspec.Struct, frozen=True, kw_only=True):
-    """The result of one run of an engine. ``values``: metric -> value, empty where there is an
+    """The result of one run of an engine. ``values``: metric -> value, empty if there is an
     ``error``."""
 
     values: dict[str, float] = {}
     details: dict[str, str | float | int | bool | None] = {}
     error: str = ""
     failure: Failure = "tool"
-    """The kind of failure, where there is an ``error``."""
+    """The kind of failure, if there is an ``error``."""
     seconds: float | None = None
     """The actual duration of the measurement, without the warm-up."""
     load_seconds: float | None = None
     """The actual duration of the load, with the warm-up; None: the requested warm-up plus
     ``seconds``."""
     bytes: float | None = None
-    """Payload carried while measured, both ways; for CPU per Gbit."""
+    """Payload carried during the measured time, in both directions; for CPU per Gbit."""
     transactions: float | None = None
-    """Requests answered while measured; for CPU per transaction."""
+    """Requests answered during the measured time; for CPU per transaction."""
     generator_cpu: float | None = None
     generator_limited: bool = False
     cpu_waits: Mapping[End, float] = {}
     """Per cent of the time that a process of the generator was ready to run but had no CPU: the
-    longest wait at each end, where the engine itself measures it."""
+    longest wait at each end, if the engine itself measures it."""
     histogram: str | None = None
     raw: tuple[Ran, ...] = ()
 
@@ -119,7 +119,7 @@ def failed_run(
     raw: Sequence[Ran] = (),
     details: Mapping[str, str | float | int | bool | None] | None = None,
 ) -> Measured:
-    """The result of a failed run: the tool failed, unless nothing got through."""
+    """The result of a failed run: the tool failed, or no traffic got through."""
     return Measured(
         error=one_line(str(error)),
         failure="silent" if isinstance(error, SilenceError) else "tool",
@@ -133,37 +133,37 @@ class Engine(Protocol):
 
     @property
     def PATTERNS(self) -> Mapping[str, tuple[str, ...]]:
-        """Pattern -> the metrics it can be judged by, the usual one first."""
+        """Pattern -> the metrics by which it can be judged, the usual one first."""
 
     def needs(self, workload: Workload) -> Needs:
         """The programs that must be installed."""
 
     def check(self, workload: Workload) -> None:
-        """Raises UsageError for a workload that cannot be run as written (UDP messages over 65507
-        B)."""
+        """Raises UsageError for a workload that cannot be run as written (for example UDP messages
+        over 65507 B)."""
 
     def settled(self, workload: Workload, ends: Sequence[Ends]) -> SettledWorkload:
         """Choose the options that a workload leaves open, once for all ``ends`` that it runs on and
-        before its first run: all later calls get the returned workload. Raises EndpointError where
-        an end is lost."""
+        before its first run: all later calls get the returned workload. Raises EndpointError if an
+        end is lost."""
 
     def measure(self, workload: Workload, ends: Ends) -> Measured:
-        """Run once. A failed measurement returns a Measured with ``error``; raises EndpointError
-        where an end is lost. Nothing it started is left running, whatever happens."""
+        """Run once. A failed measurement returns a Measured with ``error``; raises EndpointError if
+        an end is lost. Nothing that it started is left running, whatever happens."""
 
 
 class Guard(Protocol):
     """A module in ``bench/guards/``; its name is the file's."""
 
     def before(self, ends: Ends, path: Path) -> str:
-        """Read the state before the measurement: JSON text to be kept for :meth:`after`, empty
-        where there is nothing to keep. Raises EndpointError where an end is lost."""
+        """Read the state before the measurement: JSON text to be kept for :meth:`after`, empty if
+        there is nothing to keep. Raises EndpointError if an end is lost."""
 
     def after(self, ends: Ends, path: Path, before: str) -> GuardRail:
         """Judge the guard rail after the measurement; its arm is the path's name. The verdict is
-        ``unknown`` where it cannot be judged, with what is needed for it."""
+        ``unknown`` if it cannot be judged, with the facts that are needed for it."""
 
     def trouble(self, before: str) -> str:
-        """Describe what was already wrong when :meth:`before` read this state (not an empty one),
-        to help explain failed runs; empty where nothing was. May raise MeasureError for a state
-        that :meth:`before` did not write."""
+        """Describe problems that existed already when :meth:`before` read this state (not an empty
+        one), to help explain failed runs; empty if there were none. May raise MeasureError for a
+        state that :meth:`before` did not write."""

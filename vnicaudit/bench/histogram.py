@@ -1,8 +1,8 @@
 """Latencies of requests, counted in buckets: HdrHistogram.
 
-Values are whole **nanoseconds**: at microseconds a request of 20 us could only be told to 5 %.
-Every value is kept to three digits, from 1 ns to 60 s; what took longer counts as 60 s.
-Histograms of several workers are added up, bucket by bucket; percentiles are never averaged.
+Values are whole **nanoseconds**: in microseconds a request of 20 us would only be known to 5 %.
+Every value is kept to three digits, from 1 ns to 60 s; longer ones count as 60 s. Histograms of
+several workers are added up, bucket by bucket; percentiles are never averaged.
 
 The text form is HdrHistogram's V2 encoding, deflated, base64, which its tools read in every
 language (``AbstractHistogram.encodeIntoCompressedByteBuffer``, ZigZagEncoding.java).
@@ -25,7 +25,7 @@ DIGITS = 3
 HIGHEST = 60_000_000_000
 
 _HALF_BITS = 10
-"""Of a sub-bucket half, at three digits: 2^11 is the first power of two above 2 * 10^3."""
+"""Bits of half a sub-bucket, at three digits: 2^11 is the first power of two above 2 * 10^3."""
 _HALF = 1 << _HALF_BITS
 
 _COOKIE = 0x1C849313
@@ -34,7 +34,7 @@ _HEADER = struct.Struct(">iiiiqqd")
 """Cookie, length of the counts, index offset, digits, lowest, highest, conversion ratio."""
 
 _LONGEST_TEXT = 4_000_000
-"""Characters of base64 that are looked at; ours have a few thousand."""
+"""Maximum characters of base64 that are decoded; this program's texts have a few thousand."""
 
 
 def _index(value: int) -> int:
@@ -43,7 +43,7 @@ def _index(value: int) -> int:
 
 
 def _width(index: int) -> int:
-    """How many values share a bucket."""
+    """Number of values that share a bucket."""
     return 1 << max((index >> _HALF_BITS) - 1, 0)
 
 
@@ -63,7 +63,7 @@ class Histogram:
         self._counts: dict[int, int] = {}
 
     def record(self, value: int, count: int = 1) -> None:
-        """Count a latency, ``count`` times. Less than nothing cannot be (ValueError)."""
+        """Count a latency ``count`` times. Raises ValueError for a negative one."""
         if value < 0 or count < 0:
             raise ValueError(f"a latency of {value} ns, {count} times")
         index = _index(min(value, HIGHEST))
@@ -71,7 +71,7 @@ class Histogram:
             self._counts[index] = self._counts.get(index, 0) + count
 
     def add(self, other: Histogram) -> None:
-        """Add all counts of another one."""
+        """Add all counts of another histogram."""
         for index, count in other._counts.items():
             self._counts[index] = self._counts.get(index, 0) + count
 
@@ -82,12 +82,12 @@ class Histogram:
 
     @property
     def total(self) -> int:
-        """How many were counted."""
+        """Number of counted latencies."""
         return sum(self._counts.values())
 
     @property
     def max(self) -> int:
-        """The largest, in nanoseconds; 0 of none."""
+        """The largest latency in nanoseconds; 0 if there is none."""
         if not self._counts:
             return 0
         index = max(self._counts)
@@ -95,17 +95,15 @@ class Histogram:
 
     @property
     def mean(self) -> float:
-        """In nanoseconds, from the middle of each bucket; 0 of none."""
+        """The mean in nanoseconds, from the middle of each bucket; 0 if there is none."""
         if not self._counts:
             return 0.0
         middles = ((_lowest(at) + _width(at) // 2) * count for at, count in self._counts.items())
         return sum(middles) / self.total
 
     def value_at_percentile(self, percentile: float) -> int:
-        """The smallest latency that at least so many per cent do not exceed, in nanoseconds.
-
-        The upper edge of its bucket, as HdrHistogram has it; 0 of none.
-        """
+        """The smallest latency in nanoseconds that at least that many per cent do not exceed: the
+        upper edge of its bucket, as in HdrHistogram; 0 if there is none."""
         wanted = max(ceil(Fraction(str(percentile)) * self.total / 100), 1)
         seen = 0
         for index in sorted(self._counts):
@@ -125,8 +123,8 @@ class Histogram:
 
 
 def decode(text: str) -> Histogram:
-    """A histogram from its text. Raises MeasureError on what is not one of ours, and never takes
-    more memory than the largest of ours would."""
+    """A histogram from its text. Raises MeasureError for text that this program did not write, and
+    never takes more memory than the largest valid histogram."""
     counts = counts_from_bytes(_payload(text), _LENGTH)
     histogram = Histogram()
     histogram._counts = dict(counts)
@@ -134,7 +132,7 @@ def decode(text: str) -> Histogram:
 
 
 def sum_of_histograms(histograms: Iterable[Histogram]) -> Histogram:
-    """The counts of all of them."""
+    """The sum of all histograms."""
     total = Histogram()
     for histogram in histograms:
         total.add(histogram)
@@ -142,7 +140,7 @@ def sum_of_histograms(histograms: Iterable[Histogram]) -> Histogram:
 
 
 def _payload(text: str) -> bytes:
-    """The counts, still in bytes."""
+    """The encoded counts."""
     plain = _inflated(_deflated(text))
     if len(plain) < _HEADER.size:
         raise MeasureError("a latency histogram ends in its header")

@@ -1,7 +1,7 @@
-"""Measurements that are kept.
+"""The history of stored measurements.
 
 ``STATE/bench/ID/``: ``head.json`` (everything but the samples), ``samples.jsonl`` (a line per run,
-with all that the tools said; on disk before the next one begins). Tool output may name hosts and
+with all output of the tools; on disk before the next run starts). Tool output may name hosts and
 users: the folders are 0700, the files 0600.
 """
 
@@ -52,17 +52,17 @@ class StoredMeasurement:
 
     @property
     def shown_by(self) -> str:
-        """The command that shows it."""
+        """The command that shows the measurement."""
         return command(f"bench show {self.id}", self.folder.parent.parent)
 
     def write_head(self, result: BenchResult) -> None:
-        """Keep everything but the samples."""
+        """Store everything but the samples."""
         head = msgspec.json.encode(replace(result, samples=()))
         write_private(self.folder / _HEAD, msgspec.json.format(head, indent=1))
 
     def add(self, sample: Sample) -> None:
-        """Keep one more sample; on disk when this returns. Half a line, which an earlier life of
-        the program could not end, is taken away first. Raises JournalError."""
+        """Store one more sample; on disk when this returns. Half a line that an interrupted process
+        left is removed first. Raises JournalError."""
         path = self.folder / _SAMPLES
         with writing(path):
             descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -75,18 +75,18 @@ class StoredMeasurement:
                 os.fsync(descriptor)
 
     def write_note(self, name: str, note: dict[str, str]) -> None:
-        """Keep something of one's own beside it."""
+        """Store a caller's own note beside the measurement."""
         write_private(self.folder / f"{name}.json", json.dumps(note).encode())
 
     def note(self, name: str) -> dict[str, str]:
-        """The note of that name; empty where none was written. Raises UsageError."""
+        """The note of that name; empty if none was written. Raises UsageError."""
         try:
             return _decoded(self.folder / f"{name}.json", dict[str, str], "note")
         except FileNotFoundError:
             return {}
 
     def head(self) -> BenchResult:
-        """Everything but the samples. Raises UsageError where that cannot be read."""
+        """Everything but the samples. Raises UsageError if it cannot be read."""
         path = self.folder / _HEAD
         try:
             return _decoded(path, BenchResult, "measurement")
@@ -94,7 +94,7 @@ class StoredMeasurement:
             raise UsageError(f"{path}: {error.strerror}") from None
 
     def samples(self) -> Iterator[Sample]:
-        """The samples, in their order, one at a time; half a line at the end was never written."""
+        """The samples, in order, one at a time; half a line at the end was never completed."""
         path = self.folder / _SAMPLES
         try:
             with path.open("rb") as stream:
@@ -108,12 +108,12 @@ class StoredMeasurement:
             raise UsageError(f"{path}: {error.strerror}") from None
 
     def result(self) -> BenchResult:
-        """The whole, but for what the tools said (:meth:`samples` has it)."""
+        """Everything, except for the output of the tools (:meth:`samples` has it)."""
         return replace(self.head(), samples=tuple(without_output(one) for one in self.samples()))
 
 
 def _decoded(path: Path, kind: type[T], what: str) -> T:
-    """A file's record. Raises FileNotFoundError, and UsageError where it cannot be read."""
+    """A file's record. Raises FileNotFoundError, and UsageError if it cannot be read."""
     try:
         return json_as(path.read_bytes(), kind)
     except FileNotFoundError:
@@ -130,8 +130,7 @@ def without_output(sample: Sample) -> Sample:
 
 
 def new_measurement(state: Path) -> StoredMeasurement:
-    """An empty place for a measurement; its id is the time. Raises UsageError where there cannot
-    be one."""
+    """A new, empty measurement; its id is the time. Raises UsageError if it cannot be created."""
     folder = state / "bench"
     _check_own(state)
     with _kept_in(folder):
@@ -140,7 +139,7 @@ def new_measurement(state: Path) -> StoredMeasurement:
             place = folder / time_id(datetime.now(timezone.utc))
             try:
                 place.mkdir(mode=0o700)
-            except FileExistsError:  # another one in the same moment
+            except FileExistsError:  # another measurement started at the same moment
                 continue
             sync_folder(folder)
             return StoredMeasurement(place)
@@ -152,8 +151,8 @@ def _check_own(state: Path) -> None:
 
 
 def measurement_ids(state: Path) -> list[str]:
-    """Ids of all that are kept, oldest first. A folder without a head is of one that never
-    began. Raises UsageError."""
+    """Ids of all stored measurements, oldest first. A folder without a head is from a measurement
+    that never started. Raises UsageError."""
     folder = state / "bench"
     _check_own(state)
     try:
@@ -166,7 +165,7 @@ def measurement_ids(state: Path) -> list[str]:
 
 
 def stored_measurement(state: Path, run_id: str) -> StoredMeasurement:
-    """Return the stored measurement of that id. Raises UsageError where there is none."""
+    """Return the stored measurement of that id. Raises UsageError if there is none."""
     if run_id not in measurement_ids(state):
         raise UsageError(
             f"there is no measurement {run_id[:60]!r} in {state / 'bench'}; "
@@ -176,8 +175,8 @@ def stored_measurement(state: Path, run_id: str) -> StoredMeasurement:
 
 
 def remove_measurement(state: Path, run_id: str) -> None:
-    """Remove a measurement: its head first, without which the rest is of none. Raises UsageError
-    where it cannot be removed."""
+    """Remove a measurement: its head first, without which the rest does not count as one. Raises
+    UsageError if it cannot be removed."""
     folder = stored_measurement(state, run_id).folder
     try:
         os.unlink(folder / _HEAD)
@@ -189,7 +188,7 @@ def remove_measurement(state: Path, run_id: str) -> None:
 
 
 def _began(folder: Path) -> bool:
-    """True where there is a head; one that cannot be examined is reported as unreadable later."""
+    """True if there is a head; one that cannot be examined is reported as unreadable later."""
     try:
         os.stat(folder / _HEAD)
     except (FileNotFoundError, NotADirectoryError):
@@ -211,7 +210,7 @@ def _kept_in(folder: Path) -> Iterator[None]:
 
 
 def _end_of_lines(descriptor: int) -> int:
-    """Where the last whole line of a file ends."""
+    """End of the last complete line of a file."""
     end = os.fstat(descriptor).st_size
     while end:
         begin = max(0, end - _BLOCK)

@@ -1,17 +1,15 @@
 """The theoretical maximum of a line: payload per second, and packets per second.
 
-Ethernet sends more than it is given. Each frame has a preamble (7 octets), a start delimiter (1), a
-header (14) and a check sequence (4), IEEE 802.3 clause 3.1.1, and is followed by a gap of 96 bit
-times (12), clause 4.4.2: 38 octets. A VLAN tag adds 4 (IEEE 802.1Q clause 9.3). IPv4 has 20 octets
-(RFC 791), IPv6 40 (RFC 8200), TCP 20 (RFC 9293), its timestamps 12 with their padding (RFC 7323
-appendix A), UDP 8 (RFC 768).
+Ethernet adds to each frame a preamble (7 octets), a start delimiter (1), a header (14) and a check
+sequence (4), IEEE 802.3 clause 3.1.1, and a gap of 96 bit times (12), clause 4.4.2: 38 octets. A
+VLAN tag adds 4 (IEEE 802.1Q clause 9.3). IPv4 has 20 octets (RFC 791), IPv6 40 (RFC 8200), TCP 20
+(RFC 9293), its timestamps 12 with their padding (RFC 7323 appendix A), UDP 8 (RFC 768).
 
 A tunnel carries the guest's whole frame without its check sequence (14 octets of inner header) in
 an outer packet: IPv4 20 or IPv6 40, then VXLAN 8 in UDP 8 (RFC 7348), Geneve 8 in UDP 8 (RFC 8926),
 or GRE 8 with a key (RFC 2784 and 2890). Together 50, 50 and 42 over IPv4, as in Neutron
-(neutron_lib/constants.py: VXLAN_ENCAP_OVERHEAD 30, GENEVE_ENCAP_MIN_OVERHEAD 30,
-GRE_ENCAP_OVERHEAD 22, each plus the IP header). Geneve's options are not counted; OVN's take 8
-octets more.
+(neutron_lib/constants.py: VXLAN_ENCAP_OVERHEAD 30, GENEVE_ENCAP_MIN_OVERHEAD 30, GRE_ENCAP_OVERHEAD
+22, each plus the IP header). Geneve's options are not counted; OVN's take 8 octets more.
 """
 
 from __future__ import annotations
@@ -26,7 +24,7 @@ from vnicaudit.errors import UsageError
 IpVersion = Literal[4, 6]
 
 FRAMING = 38
-"""Octets of a frame on the line beside its payload."""
+"""Octets of a frame on the line in addition to its payload."""
 
 _PREAMBLE_AND_GAP = 20
 _SMALLEST_FRAME = 64
@@ -38,7 +36,7 @@ _LEAST_MTU, _MOST_MTU = 576, 65535
 
 ENCAPSULATIONS = ("none", "vlan", *_IN_TUNNEL)
 FRAME_SIZES = (64, 128, 256, 512, 1024, 1280, 1518)
-"""Those that RFC 2544 (9.1) measures with; octets, header and check sequence included."""
+"""The frame sizes of RFC 2544 (9.1); octets, header and check sequence included."""
 
 _LEAST_PLAIN = 1e6
 _RATE = re.compile(r"(\d{1,15}(?:\.\d{1,9})?)\s*([kKmMgGtT]?)(?:(?:bits?|b)(?:/s|ps)?)?", re.ASCII)
@@ -46,7 +44,7 @@ _POWERS = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12}
 
 
 class Framing(msgspec.Struct, frozen=True, kw_only=True):
-    """How packets travel. ``mtu``: of the interface that sends them, so inside of a tunnel.
+    """How packets travel. ``mtu``: of the interface that sends them, so inside the tunnel.
     ``outer``: IP version of the tunnel."""
 
     mtu: int = 1500
@@ -69,7 +67,7 @@ class LineRate(msgspec.Struct, frozen=True, kw_only=True):
     speed: float
     framing: Framing
     overhead: int
-    """Octets on the line beside each packet."""
+    """Octets on the line in addition to each packet."""
     tcp_payload: int
     """Octets of data in a full TCP segment."""
     tcp: float
@@ -79,8 +77,8 @@ class LineRate(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def parse_rate(text: str) -> float:
-    """``25G``, ``100M``, ``2.5G``, ``10 Gbit/s``: bit/s. Raises UsageError for anything else: for
-    bytes (``B``), and for a plain ``25`` or ``25000``, which is hardly meant to be bit/s."""
+    """``25G``, ``100M``, ``2.5G``, ``10 Gbit/s`` in bit/s. Raises UsageError for anything else: for
+    bytes (``B``), and for a plain ``25`` or ``25000``, which is hardly meant as bit/s."""
     found = _RATE.fullmatch(text.strip())
     rate = float(found[1]) * _POWERS[found[2].lower()] if found else 0.0
     if found is None or not rate or (not found[2] and rate < _LEAST_PLAIN):
@@ -89,7 +87,8 @@ def parse_rate(text: str) -> float:
 
 
 def line_rate(speed: float, framing: Framing) -> LineRate:
-    """Work out the line rate. Raises UsageError for an MTU or an encapsulation there is not."""
+    """Calculate the line rate. Raises UsageError for an impossible MTU or an unknown
+    encapsulation."""
     framing = _checked(framing)
     plain = msgspec.structs.replace(framing, timestamps=False)
     rates = (PacketRate(frame, packet_rate(speed, frame)) for frame in FRAME_SIZES)
@@ -106,13 +105,14 @@ def line_rate(speed: float, framing: Framing) -> LineRate:
 
 
 def tcp_fraction(framing: Framing) -> float:
-    """Data in full TCP segments, of what is on the line."""
+    """Data in full TCP segments, as a share of the octets on the line."""
     return _tcp_payload(framing) / (framing.mtu + _overhead(framing))
 
 
 def udp_fraction(framing: Framing, size: int | None = None) -> float:
-    """Data in UDP datagrams of ``size`` octets (None: as large as fit into one packet), of what is
-    on the line. Larger ones are sent in fragments, each with an IP header of its own."""
+    """Data in UDP datagrams of ``size`` octets (None: the largest that fit into one packet), as a
+    share of the octets on the line. Larger ones are sent in fragments, each with an IP header of
+    its own."""
     size = framing.mtu - _IP[framing.ip] - _UDP if size is None else size
     left, room, line = size + _UDP, framing.mtu - _IP[framing.ip], 0
     extra = 0  # header of a fragment
@@ -126,20 +126,20 @@ def udp_fraction(framing: Framing, size: int | None = None) -> float:
 
 
 def packet_rate(speed: float, frame: int) -> float:
-    """Packets per second of frames of this size (octets, header and check sequence included); the
-    line sends none under 64."""
+    """Packets per second of frames of this size (octets, header and check sequence included), at
+    least 64."""
     return speed / ((max(frame, _SMALLEST_FRAME) + _PREAMBLE_AND_GAP) * 8)
 
 
 def udp_packet_rate(speed: float, framing: Framing, size: int) -> float | None:
-    """Datagrams per second with ``size`` octets of data; None where they need fragments."""
+    """Datagrams per second with ``size`` octets of data; None if they need fragments."""
     packet = size + _UDP + _IP[framing.ip]
     return None if packet > framing.mtu else speed / (8 * _on_line(packet, framing))
 
 
 def _on_line(packet: int, framing: Framing) -> int:
-    """Octets that an IP packet takes on the line. A frame is filled up to 64 octets; the inner one
-    of a tunnel need not be, its outer one is larger anyway."""
+    """Octets that an IP packet takes on the line. A frame is padded to 64 octets; the inner one of
+    a tunnel need not be, as its outer one is larger anyway."""
     return max(packet + _overhead(framing), _SMALLEST_FRAME + _PREAMBLE_AND_GAP)
 
 

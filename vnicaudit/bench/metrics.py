@@ -1,7 +1,7 @@
-"""The metrics: units, which way is better, and how much matters.
+"""The metrics: units, which direction is better, and margins.
 
-Margins are those of measuring.md 2.5: 5 % for throughput, rates and CPU, 10 % for tails of
-latency, whose noise is larger. They are stated in every result.
+Margins are those of measuring.md 2.5: 5 % for throughput, rates and CPU, 10 % for tails of latency,
+whose noise is larger. They are stated in every result.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from vnicaudit.model.measurement import Better
 
 
 class Metric(NamedTuple):
-    """``margin``: the share by which it has to be worse (or better) to count."""
+    """``margin``: the share by which it must be worse (or better) to count."""
 
     name: str
     unit: str
@@ -25,7 +25,7 @@ _THROUGHPUT = 0.05
 _TAIL = 0.10
 
 LEAST = "_least"
-"""Ends the name of a rate that is the least of several targets, which were loaded at once."""
+"""Suffix of a rate that is the lowest of several targets under load at the same time."""
 
 METRICS: dict[str, Metric] = {
     metric.name: metric
@@ -63,4 +63,4 @@ METRICS: dict[str, Metric] = {
         Metric("peer_cpu_per_transaction", "us", "lower", _THROUGHPUT, "peer CPU per request"),
     )
 }
-"""By name. What can be judged is here; all else a tool says is detail."""
+"""The metrics that can be judged, by name; all other output of a tool is detail."""

@@ -1,8 +1,8 @@
 """Guard against output of an endpoint that its parser was not made for.
 
-Parsers take numbers of the sizes that there are and raise MeasureError for the rest. Guests and
-tools may print anything, though, and what one of them finds next is to cost a measurement, and
-neither the program nor a guest that is in the middle of a change.
+Parsers accept numbers of realistic sizes and raise MeasureError for others. But guests and tools
+may print anything, and the next surprise should cost only a measurement, not the program nor a
+guest whose change is in progress.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ _ODD = (
     RecursionError,
     msgspec.MsgspecError,
 )
-"""What Python and its libraries raise on a text or a number that cannot be what it should."""
+"""Exceptions of Python and its libraries for a text or a number that is not as expected."""
 _LONGEST = 200
 _USAGE = re.compile(r"usage:|busybox v\d", re.IGNORECASE)
-"""How the page begins that a program prints where it does not know an option."""
+"""The beginning of the usage page that a program prints for an unknown option."""
 
 
 def one_line(text: str, *, last: bool = False) -> str:
-    """The first line of what was said, or the last one, short enough for a sentence and without
-    control characters; nothing of a usage page."""
+    """The first or last line of the output, short enough for a sentence and without control
+    characters; empty for a usage page."""
     lines = []
     for line in text.splitlines():
         plain = "".join(one if one.isprintable() else " " for one in line).strip()
@@ -46,8 +46,8 @@ def one_line(text: str, *, last: bool = False) -> str:
 
 @contextmanager
 def readable(what: str) -> Iterator[None]:
-    """Raises MeasureError where what is done inside stumbles over what it was given. ``what``: the
-    beginning of a sentence."""
+    """Raises MeasureError if the code inside fails on its input. ``what``: the beginning of a
+    sentence."""
     try:
         yield
     except _ODD as error:

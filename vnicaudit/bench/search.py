@@ -2,10 +2,10 @@
 
 Semantics are those of MLRsearch (FD.io CSIT; draft-ietf-bmwg-mlrsearch), one goal: trials are
 short, a load is judged by the majority of its seconds, bounds are narrowed by multiplicative
-bisection. What is added: a generator that did not offer what it was to offer says nothing about the
-other end, so what it left unsent is no loss, and a load that it cannot offer ends the search
-upwards as *generator limited*. From vmtp comes the short cut: where less than 80 % came through,
-twice, the load is decided, and the next guess is what did come through.
+bisection. Added to that: a generator that did not offer the requested load says nothing about the
+other end, so the unsent part is not loss, and a load that it cannot offer ends the search upwards
+as *generator limited*. From vmtp comes a short cut: if less than 80 % came through, twice, the load
+is decided, and the next estimate is the rate that came through.
 
 One search is one noisy value: on a loopback two searches of one server differed by 15 %.
 """
@@ -25,8 +25,8 @@ from vnicaudit.errors import MeasureError
 
 
 class LoadTrial(NamedTuple):
-    """One load, offered for about a second. Rates are per second. ``offered`` is what was sent in
-    fact; what is lost is the share of *that* which was not ``answered``."""
+    """One load, offered for about a second. Rates are per second. ``offered`` is the load that was
+    really sent; the loss is the share of *that* which was not ``answered``."""
 
     intended: float
     offered: float
@@ -41,42 +41,42 @@ class SearchLimits(msgspec.Struct, frozen=True):
     """A trial is good if no larger share is lost."""
     trial_seconds: float = 1.0
     per_load_seconds: float = 7.0
-    """A load is decided after so many seconds, or when the rest could not change it."""
+    """A load is decided after that many seconds, or when the rest could not change it."""
     width: float = 1.05
     """The bounds are close enough at this ratio."""
     all_loss: float = 0.02
-    """A load is not good if a larger share of all that was offered at it is lost: a server that
-    answers every other second only (response rate limiting) has seconds without loss, too."""
+    """A load is not good if a larger share of everything offered at it is lost: a server that
+    answers only every other second (response rate limiting) has seconds without loss, too."""
     exceed_ratio: float = 0.5
     """This share of the seconds may be bad at a load that is still good."""
     timeout_s: float = 120.0
     generator: float = 0.98
-    """A trial that offered a smaller share of what was intended shows the generator's limit."""
+    """A trial that offered a smaller share of the requested load shows the generator's limit."""
     collapse: float = 0.8
     """A trial with a smaller share offered, or answered, is far off: two of them decide."""
 
 
 class Searched(msgspec.Struct, frozen=True):
-    """The result of a search. ``rate``: conditional throughput, what came through at the lower
-    bound in its worst second that has to count; 0 where no load was good."""
+    """The result of a search. ``rate``: conditional throughput, the rate that came through at the
+    lower bound in its worst second that has to count; 0 if no load was good."""
 
     rate: float
     lower: float
     """The highest load that was good; 0: none was."""
     upper: float | None
-    """The lowest that was not; None: the time was over before one was found."""
+    """The lowest load that was not good; None: the time was over before one was found."""
     trials: tuple[LoadTrial, ...]
-    """All, in order. The first is a warm-up and did not count."""
+    """All trials, in order. The first is a warm-up and did not count."""
     generator_limited: bool
-    """``upper`` is what the generator could not offer: the other end may bear more."""
+    """``upper`` is a load that the generator could not offer: the other end may sustain more."""
     complete: bool
-    """The bounds are as close as asked for; else they are only where the search had got to."""
+    """The bounds are as close as requested; else they are the state when the time was over."""
     reason: str
-    """Why it is incomplete, limited, or 0; empty where there is nothing to say."""
+    """Why it is incomplete, limited, or 0; empty otherwise."""
 
 
 Try = Callable[[float, float], LoadTrial]
-"""Offers a rate for so many seconds."""
+"""Offers a rate for some seconds."""
 
 
 class _TimeIsOver(Exception):
@@ -90,9 +90,9 @@ def search(
     limits: SearchLimits = SearchLimits(),  # noqa: B008  (frozen)
     clock: Callable[[], float] = time.monotonic,
 ) -> Searched:
-    """The highest rate with hardly any loss, looked for from ``start`` (what came through at full
-    speed), up and down. Loads are whole numbers. Raises MeasureError where a trial has no numbers.
-    """
+    """The highest rate within the loss limit, searched from ``start`` (the rate that came through
+    at full speed), up and down. Loads are whole numbers. Raises MeasureError if a trial has no
+    numbers."""
     if not 1 <= start < math.inf:
         return Searched(0.0, 0.0, None, (), False, False, "no rate to start from")
     timed = _Timed(trial, limits, clock)
@@ -109,8 +109,8 @@ def search(
 
 
 class _Timed:
-    """Trials within the time: none is begun that would not end if it took as long as the longest
-    before it. All are kept."""
+    """Trials within the time limit: none is started that would end too late if it took as long as
+    the longest before it. All are kept."""
 
     def __init__(self, trial: Try, limits: SearchLimits, clock: Callable[[], float]) -> None:
         self.trials: list[LoadTrial] = []
@@ -139,7 +139,7 @@ def _decided_load(load: float, timed: _Timed, limits: SearchLimits) -> _bracket.
 
 
 class _Tally:
-    """Seconds of one load, by what they showed."""
+    """Seconds of one load, by their result."""
 
     def __init__(self, limits: SearchLimits) -> None:
         self._limits = limits
@@ -149,7 +149,7 @@ class _Tally:
         self._losses: list[float] = []
 
     def add(self, trial: LoadTrial) -> None:
-        """Count one trial, as long as it was meant to be."""
+        """Add one trial, with its intended duration."""
         shown = _verdict(trial, self._limits)
         self._seconds[shown] += self._limits.trial_seconds
         passed = trial.offered / trial.intended if shown == "unoffered" else 1 - _loss(trial)
@@ -159,7 +159,7 @@ class _Tally:
             self._losses.append(_loss(trial))
 
     def verdict(self) -> _bracket.Verdict | None:
-        """None: it needs more trials."""
+        """The verdict on the load; None: it needs more trials."""
         allowed = self._limits.exceed_ratio * self._limits.per_load_seconds
         if self._seconds["good"] >= self._limits.per_load_seconds - allowed:
             return "good" if self._loss_share() <= self._limits.all_loss else "bad"
@@ -169,8 +169,8 @@ class _Tally:
         return None
 
     def _loss_share(self) -> float:
-        """Share of all that was offered as it was to be, but for the worst trial: one may have met
-        a pause of the machine."""
+        """Lost share of everything that was offered as requested, without the worst trial: that may
+        have met a pause of the machine."""
         counted = [trial for trial in self._trials if _verdict(trial, self._limits) != "unoffered"]
         counted = sorted(counted, key=_loss)[:-1]
         offered = math.fsum(trial.offered for trial in counted)
@@ -178,13 +178,13 @@ class _Tally:
         return gone / offered if offered else 0.0
 
     def came_through(self) -> float:
-        """Answers per second, of what was offered; where too little was, what was offered."""
+        """Answers per second of the offered load; if too little was offered, the offered load."""
         offered, answered = (fmean(getattr(t, n) for t in self._trials) for n in _RATES)
         return offered if self.verdict() == "unoffered" else answered
 
     def throughput(self) -> float:
-        """Conditional throughput: what was offered, without the loss that half of all seconds (as
-        many as may be bad) did not exceed, those that were spared counted as lost."""
+        """Conditional throughput: the offered load without the loss that half of all seconds (as
+        many as may be bad) did not exceed, with skipped seconds counted as lost."""
         needed = self._limits.per_load_seconds * (1 - self._limits.exceed_ratio)
         place = math.ceil(needed / self._limits.trial_seconds) - 1
         losses = sorted(self._losses)
@@ -193,18 +193,18 @@ class _Tally:
 
 
 _FAR_OFF = 2
-"""Trials far off that decide a load; one alone may be a pause of the machine."""
+"""Far-off trials that decide a load; a single one may be a pause of the machine."""
 _RATES = ("offered", "answered")
 
 
 def _loss(trial: LoadTrial) -> float:
-    """Share of what was offered; late answers to earlier queries are no gain."""
+    """Lost share of the offered load; late answers to earlier queries do not count as a gain."""
     return max(0.0, (trial.offered - trial.answered) / trial.offered) if trial.offered else 0.0
 
 
 def _verdict(trial: LoadTrial, limits: SearchLimits) -> _bracket.Verdict:
-    """Verdict on one trial. Too much offered and some of it lost shows as little about this load as
-    too little offered (dnsperf 2.10 catches up after a stall, DNS-OARC/dnsperf#224)."""
+    """Verdict on one trial. Too much offered with some loss shows as little about this load as too
+    little offered (dnsperf 2.10 catches up after a stall, DNS-OARC/dnsperf#224)."""
     if trial.offered < limits.generator * trial.intended:
         return "unoffered"
     if _loss(trial) <= limits.loss:

@@ -1,1 +1,1 @@
-"""The command line: options -> a call -> a report -> an exit code. The only place that prints."""
+"""The command line: options -> call -> report -> exit code. The only package that prints."""

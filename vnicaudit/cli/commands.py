@@ -1,4 +1,4 @@
-"""The table of commands: each is loaded only when it runs, and ``--help`` loads none."""
+"""The table of commands. Each is loaded only when it runs; ``--help`` loads none."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from vnicaudit.errors import UsageError
 
 
 class CommandEntry(NamedTuple):
-    """One command: its line in ``--help``, and what loads it."""
+    """A command: its line in ``--help``, and a function that loads it."""
 
     summary: str
     load: Callable[[], click.Command]
 
 
 def lazy_group(entries: Mapping[str, CommandEntry], default: str = "") -> type[click.Group]:
-    """A group of these commands, which ``--help`` lists in this order. ``default``: the one that
-    runs, with its options, where none is named; empty: help is shown, and that is exit code 2."""
+    """A group of these commands, listed by ``--help`` in this order. ``default``: the command to
+    run, with its options, if none is named; empty: show the help and exit with code 2."""
 
     class LazyGroup(click.Group):
-        """``--help`` is written from the entries alone."""
+        """Writes ``--help`` from the entries, without loading commands."""
 
         def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
             if default and (not args or (args[0][:1] == "-" and args[0] not in ("-h", "--help"))):
@@ -34,8 +34,8 @@ def lazy_group(entries: Mapping[str, CommandEntry], default: str = "") -> type[c
             return super().parse_args(ctx, args)
 
         def _show_help(self, ctx: click.Context) -> NoReturn:
-            """End as a usage error, with the help alone: click's own error has it as its message,
-            which is escaped as others are."""
+            """Show the help and exit with code 2. click's own error has the help as its message,
+            which would be escaped like any other message."""
             tell(ctx.get_help())
             raise click.exceptions.Exit(UsageError.exit_code)
 

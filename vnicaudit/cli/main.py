@@ -1,4 +1,4 @@
-"""The command group, and the one place that turns errors into messages and exit codes."""
+"""The command group, and the only place that turns errors into messages and exit codes."""
 
 from __future__ import annotations
 
@@ -55,8 +55,8 @@ def cli() -> None:
 
 
 def run(arguments: list[str] | None = None, wiring: Wiring | None = None) -> int:
-    """Run the command line; returns the exit code. Never raises, never prints a traceback
-    unless VNICAUDIT_DEBUG is set."""
+    """Run the command line; returns the exit code. Never raises, and prints a traceback only if
+    VNICAUDIT_DEBUG is set."""
     prepare()
     try:
         return _run(arguments, wiring or Wiring())
@@ -96,8 +96,8 @@ def _run(arguments: list[str] | None, wiring: Wiring) -> int:
 
 
 def _check_files_like_options(arguments: list[str]) -> None:
-    """Raises UsageError for an option that is the name of a file as well: ``*`` of a shell, or a
-    hook, may have put it there, and somebody else may have named the file."""
+    """Raises UsageError for an option that is also the name of a file: it may come from a shell's
+    ``*`` or a hook, and somebody else may have named the file."""
     if "--" in arguments:
         return
     for word in arguments:
@@ -115,7 +115,8 @@ def _tell_error(text: str) -> None:
 
 
 def _tell_usage_error(error: click.ClickException) -> None:
-    """As click shows it; what was typed may be the name of somebody's file, or have a password."""
+    """Print the error like click, but made safe: what was typed may be somebody's file name, or
+    contain a password."""
     from vnicaudit.reports.safe import message
 
     context = error.ctx if isinstance(error, click.UsageError) else None
@@ -127,7 +128,7 @@ def _tell_usage_error(error: click.ClickException) -> None:
 
 
 def _choice_hint(text: str) -> str:
-    """``; did you mean 'json'?`` behind click's message on a value that is no choice."""
+    """``; did you mean 'json'?``, to append to click's message on an invalid choice."""
     before, is_choice, choices = text.rpartition(" is not one of ")
     if not is_choice:
         return ""
@@ -137,7 +138,7 @@ def _choice_hint(text: str) -> str:
 
 
 def _trace(error: Exception) -> None:
-    """The traceback. Its messages may quote a file."""
+    """Print the traceback, made safe: its messages may quote a file."""
     import traceback
 
     from vnicaudit.reports.safe import message

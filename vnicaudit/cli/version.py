@@ -1,4 +1,4 @@
-"""``vnicaudit --version``: answered without loading anything."""
+"""``vnicaudit --version``: printed without loading anything."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def version_line() -> str:
 
 
 def print_version() -> int:
-    """Print it; returns the exit code."""
+    """Print the version; returns the exit code."""
     try:
         print(version_line(), flush=True)  # noqa: T201 - the command line is the place to print
     except OSError as error:

@@ -1,2 +1,2 @@
-"""Many hosts: which there are (``inventory/``), and how they are read, judged and kept
-(``running/``). What an audit of them is handed to is :mod:`vnicaudit.fleet.sink`."""
+"""Many hosts: the inventory of hosts (``inventory/``), and how they are read, judged and stored
+(``running/``). :mod:`vnicaudit.fleet.sink` is the interface of stores for audits."""

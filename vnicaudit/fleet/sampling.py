@@ -1,4 +1,4 @@
-"""Samples of a fleet: the same seed draws the same hosts and guests, whatever their order."""
+"""Samples of a fleet: the same seed selects the same hosts and guests, whatever their order."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ _DRAWS = 1 << 64
 
 
 class AuditSample(msgspec.Struct, frozen=True):
-    """``share``: of all hosts, or of all NICs, more than 0 and at most 1. NICs are drawn by guest:
-    rules that look at a whole guest would be wrong on a part of one."""
+    """``share``: of all hosts or of all NICs, more than 0 and at most 1. NICs are drawn by guest,
+    because rules about a whole guest would be wrong for a part of it."""
 
     share: float = 1.0
     of: SampleOf = "hosts"
@@ -25,17 +25,16 @@ class AuditSample(msgspec.Struct, frozen=True):
 
     @property
     def host_share(self) -> float:
-        """Part of the hosts that is drawn."""
+        """Share of the hosts to draw."""
         return self.share if self.of == "hosts" else 1.0
 
     @property
     def nic_share(self) -> float:
-        """Part of the NICs of each host that is drawn."""
+        """Share of each host's NICs to draw."""
         return self.share if self.of == "nics" else 1.0
 
     def hosts(self, hosts: Sequence[InventoryHost]) -> tuple[InventoryHost, ...]:
-        """The hosts that are drawn, in their order: that share of them, rounded, and one at
-        least."""
+        """The drawn hosts, in their order: that share of them, rounded, but at least one."""
         if self.host_share == 1.0 or not hosts:
             return tuple(hosts)
         number = max(1, round(len(hosts) * self.host_share))
@@ -44,7 +43,7 @@ class AuditSample(msgspec.Struct, frozen=True):
         return tuple(host for host in hosts if host.name in chosen)
 
     def has_domain(self, domain: Domain) -> bool:
-        """True where the NICs of a guest are among those that are drawn."""
+        """True if the NICs of a guest are drawn."""
         if self.nic_share == 1.0:
             return True
         return _draw(self.seed, domain.uuid or domain.name) < self.nic_share * _DRAWS

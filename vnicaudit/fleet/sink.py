@@ -9,9 +9,9 @@ from vnicaudit.model.fleet import FleetAudit, KeptReading
 
 
 class ReadingSink(Protocol):
-    """Takes whole audits of a fleet."""
+    """Stores whole audits of a fleet."""
 
     def take(self, audit: FleetAudit, readings: Iterable[KeptReading]) -> None:
-        """Take an audit, with one reading for each host that was to be read, in the order of the
-        inventory; ``audit.finished`` is set. After a crash it is called again: an audit whose id is
-        known is not stored twice. Raises VnicauditError where it cannot be stored."""
+        """Store an audit, with one reading for each host that was to be read, in the order of the
+        inventory; ``audit.finished`` is set. After a crash it is called again: an audit with a
+        known id is not stored twice. Raises VnicauditError if it cannot be stored."""

@@ -1,1 +1,2 @@
-"""The memory of a fleet: NICs and findings as intervals, by audit, in SQLite or PostgreSQL."""
+"""The history of a fleet: NICs and findings as intervals between audits, in SQLite or
+PostgreSQL."""

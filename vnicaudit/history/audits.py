@@ -1,4 +1,4 @@
-"""The audits of a history: listed, named, and with what each of them changed."""
+"""The audits of a history: lists them, finds them by name, and shows what each changed."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ LATEST, PREVIOUS = "latest", "previous"
 def summaries(
     connection: Connection, *conditions: ColumnElement[bool], most: int | None = None
 ) -> list[AuditSummary]:
-    """The audits for which these conditions hold, newest first."""
+    """The audits that match these conditions, newest first."""
     a = audit.c
     counts = [func.sum(tally.c[name]).label(f"n_{name}") for name in _COUNTS]
     sums = select(tally.c.audit, *counts).group_by(tally.c.audit).subquery()
@@ -71,7 +71,7 @@ def summaries(
 
 
 def status_of(database: Database, most: int | None) -> HistoryStatus:
-    """The history as it is, with that many of its audits (None: all)."""
+    """The current state of the history. ``most``: number of audits to include; None: all."""
     with database.reading() as connection:
         here = inventory.c.closed.is_(None)
         listed = select(host.c.id).join(inventory, inventory.c.host == host.c.id).where(here)
@@ -99,7 +99,8 @@ def _size(connection: Connection, database: Database) -> int:
 
 
 def _stale(connection: Connection, number: int | None = None) -> list[StaleHost]:
-    """Hosts of the inventory whose last try failed; of an audit, those that it did not read."""
+    """Hosts of the inventory whose last try failed; with ``number``, hosts that this audit did not
+    read."""
     tried, last = reading.alias(), reading.alias()
     h, i = host.c, inventory.c
     at: ColumnElement[int] = h.tried
@@ -132,8 +133,8 @@ def _time(at: int | None) -> str | None:
 
 
 def number_of(connection: Connection, named: str, database: Database) -> int:
-    """The number of the audit of that id, or of that time: of a date or time, the last whole audit
-    up to its end (else the last one); ``latest`` and ``previous``. Raises UsageError."""
+    """The number of the audit named by an id, a date or time (the last whole audit that ended by
+    then, or else the last one), ``latest`` or ``previous``. Raises UsageError."""
     a = audit.c
     query = select(a.number).order_by(a.number.desc())
     if named in (LATEST, PREVIOUS):
@@ -166,7 +167,7 @@ def _number_at(connection: Connection, named: str, end: int) -> int:
 
 
 def _end(named: str) -> int | None:
-    """The end of the day or second that is named, in milliseconds; None: it is no time."""
+    """The end of the named day or second, in milliseconds; None: it is not a time."""
     try:
         at = moment(named)
     except ValueError:
@@ -177,8 +178,8 @@ def _end(named: str) -> int | None:
 
 
 def details(database: Database, named: str) -> AuditDetails:
-    """An audit, the hosts that it did not read, and the findings that it changed: those that were
-    new, came back, ended, or were accepted. Raises UsageError."""
+    """An audit, the hosts that it did not read, and the findings that it changed (new, back, ended
+    or accepted). Raises UsageError."""
     with database.reading() as connection:
         number = number_of(connection, named, database)
         (summary,) = summaries(connection, audit.c.number == number)

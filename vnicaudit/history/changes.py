@@ -1,4 +1,4 @@
-"""Changes of NICs and findings that an audit brings, written for some hosts at a time."""
+"""Writes the changes of NICs and findings found by an audit, for some hosts at a time."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ Seen = dict[bytes, FindingFacts]
 
 
 class _Changed(NamedTuple):
-    """One host, and what is new of it."""
+    """A host, and the changes of its NICs and findings."""
 
     known: KnownHost
     read_at: int
@@ -55,8 +55,8 @@ class _Changed(NamedTuple):
 
 
 class ChangeWriter:
-    """Writes the intervals that an audit ends and begins. ``flows``: how many findings became
-    what, by site and group."""
+    """Writes the intervals that an audit ends and begins. ``flows``: number of findings by kind of
+    change, site and group."""
 
     def __init__(
         self, connection: Connection, audit: int, coverage: Coverage, *, compared: bool = False
@@ -73,10 +73,10 @@ class ChangeWriter:
         self._findings = _FindingWriter(connection, audit, self._origins, self.flows)
 
     def write(self, work: Sequence[HostWork]) -> None:
-        """Write what is new of these hosts."""
+        """Write the changes of these hosts."""
         new = [(one.known, one.reading) for one in work if one.reading is not None]
         changes = list(self._changes(new))
-        # what is gone from one host may be on another one of these
+        # something gone from one host may have moved to another one of these
         self._nics.close(changes)
         self._findings.close(changes)
         self._nics.open(changes)
@@ -84,7 +84,7 @@ class ChangeWriter:
         replace_host_tallies(self._connection, {one.host: _tally(one) for one in changes})
 
     def finish(self) -> None:
-        """To be called when all hosts are written: what is gone may have moved."""
+        """Call this when all hosts are written: something that is gone may have moved."""
         if self._nics.has_ended or self._findings.has_ended:
             self._origins.mark_moves()
         if self._findings.has_ended:
@@ -122,7 +122,8 @@ class ChangeWriter:
 
 
 def _findings_seen(reading: HostReading) -> Seen:
-    """The findings of a host; one that came up twice counts once, and as not accepted."""
+    """The findings of a host. Duplicates count once; if one of them is not accepted, that one
+    counts."""
     seen: Seen = {}
     for one in reading.audited:
         for facts in findings_of(one):

@@ -1,4 +1,4 @@
-"""Claims: the channel, finding and day of each notification, for all who share the history."""
+"""Claims: channel, finding and day of each notification, shared by all users of the history."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from vnicaudit.history.rows import fingerprint_bytes, printable
 from vnicaudit.history.tables import notified
 
 _DAYS = 7
-"""Days for which claims are kept."""
+"""Days for which claims are stored."""
 
 
 class Claims:
-    """Claims of findings. Methods raise HistoryError where they cannot be kept."""
+    """Claims of findings. Methods raise HistoryError if claims cannot be stored."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def claim(self, channel: str, day: str, findings: Collection[str]) -> frozenset[str]:
-        """Those of the fingerprints that nobody claimed for that channel and day (``2026-11-26``);
-        they are claimed now."""
+        """Claim those of the fingerprints that are not yet claimed for that channel and day
+        (``2026-11-26``), and return them."""
         if not findings:
             return frozenset()
         marks, channel = {fingerprint_bytes(text): text for text in findings}, printable(channel)
@@ -39,7 +39,7 @@ class Claims:
         return frozenset(marks.values())
 
     def release(self, channel: str, day: str, findings: Collection[str]) -> None:
-        """Take claims back: the message was certainly not received."""
+        """Withdraw claims: the message was certainly not received."""
         if not findings:
             return
         n = notified.c

@@ -1,5 +1,4 @@
-"""The newest counts, for metrics: a handful of queries on tables that are small, or on what is
-counted already."""
+"""The newest counts, for metrics: a few queries on small tables and on stored counts."""
 
 from __future__ import annotations
 
@@ -15,11 +14,11 @@ from vnicaudit.model.fleet_counts import FindingCount, FleetCounts, SiteCounts
 
 _SEVERITIES: dict[str, Severity] = {name: name for name in SEVERITIES}
 SeverityOf = Callable[[str], Severity | None]
-"""The own severity of a rule; None: it is not known here."""
+"""The default severity of a rule; None: the rule is not known here."""
 
 
 def counts_of(database: Database, severity_of: SeverityOf) -> FleetCounts:
-    """The counts as the newest audit left them. Raises HistoryError."""
+    """The counts after the newest audit. Raises HistoryError."""
     with database.reading() as connection:
         newest = connection.execute(_newest()).one_or_none()
         if newest is None:
@@ -77,7 +76,7 @@ def _findings(connection: Connection, number: int) -> Iterator[FindingCount]:
 
 
 def _sites(connection: Connection, number: int) -> Iterator[SiteCounts]:
-    """Hosts of the inventory as it is, by how the newest audit read them."""
+    """Hosts of the current inventory, by the result of reading them in the newest audit."""
     h, r = host.c, reading.c
     tried = h.tried == number
     read, whole = and_(tried, h.read == number), and_(tried, h.whole == number)

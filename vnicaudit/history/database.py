@@ -1,4 +1,4 @@
-"""Connections to a history's database, and the transactions that are made on them."""
+"""Connections to a history's database, and their transactions."""
 
 from __future__ import annotations
 
@@ -13,26 +13,27 @@ from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 from sqlalchemy.pool import ConnectionPoolEntry, NullPool
 
 from vnicaudit.errors import HistoryError, UsageError
-from vnicaudit.history.place import HistoryPlace, check_regular, prepare_file
+from vnicaudit.history.place import PATIENCE, HistoryPlace, check_regular, prepare_file
 from vnicaudit.text.secrets import masked_message
 
-_PATIENCE = 300
-"""Seconds that one who stores waits for another one."""
 _DAMAGED = ("database disk image is malformed", "file is not a database")
 _DAMAGED_ADVICE = (
     "; restore the file from a backup or a `vnicaudit history export`, or move it away to begin a "
     "new history"
 )
 _LOCK = 0x766E6963
-"""The key of PostgreSQL's advisory lock: one stores at a time, in each database."""
+"""Key of PostgreSQL's advisory lock: only one process at a time stores in a database."""
 
 
 class Database:
-    """A history's database. ``read_only``: nothing is written, and no file is made."""
+    """A history's database. ``read_only``: nothing is written, and no file is made; ``patience``:
+    seconds to wait for the lock of a file."""
 
-    def __init__(self, place: HistoryPlace, *, read_only: bool = False) -> None:
+    def __init__(
+        self, place: HistoryPlace, *, read_only: bool = False, patience: float = PATIENCE
+    ) -> None:
         self.place = place
-        self._engine = _engine(place, read_only=read_only)
+        self._engine = _engine(place, read_only=read_only, patience=patience)
         self._writes = self._engine.execution_options(writes=True)
 
     @property
@@ -52,8 +53,8 @@ class Database:
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
-        """A transaction, alone among those that write: all of it is kept, or nothing. Raises
-        HistoryError."""
+        """A transaction that excludes all other writers and is stored completely or not at all.
+        Raises HistoryError."""
         with self._told(), self._writes.begin() as connection:
             if not self.is_sqlite:
                 connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_LOCK})")
@@ -61,13 +62,13 @@ class Database:
 
     @contextmanager
     def plain(self) -> Iterator[Connection]:
-        """A connection outside of any transaction, for what cannot be in one (VACUUM). Raises
+        """A connection without a transaction, for statements that do not allow one (VACUUM). Raises
         HistoryError."""
         with self._told(), self._engine.connect() as connection:
             yield connection.execution_options(isolation_level="AUTOCOMMIT")
 
     def close(self) -> None:
-        """Let go of all connections."""
+        """Release all connections."""
         self._engine.dispose()
 
     @contextmanager
@@ -81,25 +82,25 @@ class Database:
 
 
 def _reason(error: SQLAlchemyError) -> str:
-    """In one line what a driver says, without the statement and its values."""
+    """The message of a driver on one line, without the statement and its values."""
     original = getattr(error, "orig", None)
     text = str(original if original is not None else error).strip()
     return masked_message(" ".join(text.split()))[:500]
 
 
-def _engine(place: HistoryPlace, *, read_only: bool) -> Engine:
+def _engine(place: HistoryPlace, *, read_only: bool, patience: float) -> Engine:
     try:
         if place.kind == "postgresql":
             url = make_url(place.target).set(drivername="postgresql+psycopg")
             return create_engine(url, poolclass=NullPool)
-        return _sqlite_engine(place, read_only=read_only)
+        return _sqlite_engine(place, read_only=read_only, patience=patience)
     except ArgumentError:
         raise UsageError(f"{place.label}: not a URL of a database") from None
     except SQLAlchemyError as error:
         raise HistoryError(f"history {place.label}: {_reason(error)}") from None
 
 
-def _sqlite_engine(place: HistoryPlace, *, read_only: bool) -> Engine:
+def _sqlite_engine(place: HistoryPlace, *, read_only: bool, patience: float) -> Engine:
     path = Path(place.target).absolute()
     check_regular(path)
     if not read_only:
@@ -107,7 +108,7 @@ def _sqlite_engine(place: HistoryPlace, *, read_only: bool) -> Engine:
     mode = {"mode": "ro" if read_only else "rw", "uri": "true"}
     url = URL.create("sqlite", database=f"file:{quote(str(path))}", query=mode)
     # transactions are begun by _begin: the driver would begin them late, and not all
-    given = {"timeout": _PATIENCE, "isolation_level": None}
+    given = {"timeout": patience, "isolation_level": None}
     engine = create_engine(url, poolclass=NullPool, connect_args=given)
     event.listen(engine, "connect", _to_read if read_only else _to_write)
     event.listen(engine, "begin", _begin)
@@ -123,7 +124,8 @@ def _to_read(connection: DBAPIConnection, _entry: ConnectionPoolEntry) -> None:
 
 def _to_write(connection: DBAPIConnection, entry: ConnectionPoolEntry) -> None:
     cursor = connection.cursor()
-    for pragma in ("journal_mode=WAL", "synchronous=FULL"):  # one transaction an audit: no cost
+    # one transaction per audit, so this costs nothing
+    for pragma in ("journal_mode=WAL", "synchronous=FULL"):
         cursor.execute(f"PRAGMA {pragma}")
     cursor.close()
     _to_read(connection, entry)

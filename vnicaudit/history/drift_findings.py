@@ -30,8 +30,9 @@ class _Problem(NamedTuple):
 
 
 class _Content(NamedTuple):
-    """As few columns of a finding as tell whether something differs. ``bound``: how its interval
-    began or ended, whichever was between the two audits; ``closed``: the audit that ended it."""
+    """The columns of a finding that are needed to see if something differs. ``bound``: how its
+    interval began or ended, whichever happened between the two audits. ``closed``: the audit that
+    ended it."""
 
     id: int
     host: int
@@ -55,13 +56,13 @@ class _Passing(NamedTuple):
 _Problems = Mapping[int, _Problem]
 _ENDS = ("fixed", "gone")
 _Side = Mapping[tuple[int, bytes], _Content]
-"""By host and fingerprint."""
+"""(host, fingerprint) -> finding."""
 _Told = Iterator[tuple[int, str]]
-"""Ids of the intervals to be told of, each with the state that is told."""
+"""Ids of the intervals to report, each with the state to report."""
 
 
 def finding_drift(connection: Connection, pair: AuditPair) -> list[FindingRecord]:
-    """The differences, sorted by state, rule, host and what they are about."""
+    """The differences, sorted by state, rule, host and subject."""
     f = finding.c
     before = _contents(connection, pair.held_before(finding), f.closed_as)
     after = _contents(connection, pair.held_after(finding), f.opened_as)
@@ -90,7 +91,7 @@ def _contents(
 
 
 def _problems(connection: Connection, pair: AuditPair, ids: list[int]) -> dict[int, _Problem]:
-    """Those of the rules that both audits asked."""
+    """The problems of rules that ran in both audits."""
     p = problem.c
     query = select(p.id, *(p[name] for name in _Problem._fields))
     query = query.where(p.rule.in_(sorted(pair.rules)))
@@ -107,7 +108,7 @@ def _changed(
     old: _Side,
     new: _Side,
 ) -> _Told:
-    """Findings that are on one host at both audits, and what changed."""
+    """Findings that are on the same host in both audits, and their changes."""
     for key, one in new.items():
         was = old.get(key)
         if was is None or one.host not in pair.hosts:
@@ -131,7 +132,7 @@ def _wording(old: _Content, new: _Content, problems: _Problems) -> str | None:
 
 
 def _one_sided(connection: Connection, pair: AuditPair, old: _Side, new: _Side) -> _Told:
-    """Findings that are on their host at one of the audits alone."""
+    """Findings that are on their host in only one of the audits."""
     ended = [_as_one_sided(one) for key, one in old.items() if key not in new]
     begun = [_as_one_sided(one) for key, one in new.items() if key not in old]
     contents = {one.id: one for one in chain(old.values(), new.values())}
@@ -155,7 +156,7 @@ def _as_one_sided(one: _Content) -> OneSided:
 def _passing(
     connection: Connection, pair: AuditPair, fingerprints: Collection[bytes]
 ) -> dict[bytes, list[_Passing]]:
-    """The intervals of these findings that began and ended in between, by fingerprint."""
+    """The intervals of these findings that began and ended between the audits, by fingerprint."""
     if not fingerprints:
         return {}
     f = finding.c
@@ -169,7 +170,7 @@ def _passing(
 def _gone(
     some: list[_Content], passing: Mapping[bytes, list[_Passing]], old: _Side, new: _Side
 ) -> _Told:
-    """How findings ended that are nowhere, each where it was, or where it had moved to."""
+    """How findings ended that are nowhere now: on their host, or on a host they had moved to."""
     is_copied = len({mark for _host, mark in old}) < len(old)
     copies = grouped((one.fingerprint, one) for one in old.values()) if is_copied else {}
     for one in some:
@@ -181,7 +182,7 @@ def _gone(
 
 
 def _last_end(one: _Content, ends: list[tuple[int, int, str]], new: _Side) -> str:
-    """The last one of several ends of a finding: audit, host and how."""
+    """How a finding with several ends finally ended. ``ends``: audit, host and kind of each."""
     last = {host: (closed, host == one.host, how) for closed, host, how in sorted(ends)}
     words = [each for host, each in last.items() if (host, one.fingerprint) not in new]
     return max((each for each in words if each[2] in _ENDS), default=(0, False, "gone"))[2]
@@ -190,8 +191,8 @@ def _last_end(one: _Content, ends: list[tuple[int, int, str]], new: _Side) -> st
 def _arrived(
     some: list[_Content], passing: Mapping[bytes, list[_Passing]], old: _Side, new: _Side
 ) -> _Told:
-    """How findings began that came to a host and left none: what came first tells where they were
-    at the first audit."""
+    """How findings began that appeared on a host without leaving another one. The first of their
+    beginnings decides."""
     known = {mark for _host, mark in old}
     copies = grouped((one.fingerprint, (one.id, one.bound)) for one in new.values())
     for one in some:

@@ -1,5 +1,5 @@
-"""The intervals of NICs that are at one of two audits alone. The database compares their columns:
-of the many whose intervals differ, few do themselves."""
+"""Intervals of NICs that exist in only one of two audits. The database compares their columns,
+because of many differing intervals only few differ in content."""
 
 from __future__ import annotations
 
@@ -17,13 +17,14 @@ from vnicaudit.history.tables import nic
 from vnicaudit.history.transitions import COMPARED
 
 _MOST_JOINED = 4
-"""Joined intervals of one MAC address, for each pair that is compared: more are fetched by id."""
+"""Maximum joined intervals of a MAC address per pair to compare; with more, intervals are fetched
+by id."""
 HostNicKey = tuple[int, "bytes | str", "str | None"]
 """Host, UUID or name of a domain, and MAC address."""
 
 
 class NicInterval(NamedTuple):
-    """An interval: its host's number, how it began, and its columns."""
+    """An interval: number of its host, how it began, and its columns."""
 
     host: int
     opened_as: str
@@ -31,14 +32,14 @@ class NicInterval(NamedTuple):
 
 
 class NicSide(NamedTuple):
-    """Ids of the intervals that are at one of the audits alone. ``several``: of NICs that have
-    their like on their host, and so of those without an address."""
+    """Ids of the intervals that exist in only one of the audits. ``several``: those of NICs with
+    the same key as another NIC of their host, including NICs without an address."""
 
     single: dict[HostNicKey, int]
     several: dict[HostNicKey, list[int]]
 
     def of(self, key: HostNicKey) -> Sequence[int]:
-        """All of one key."""
+        """All intervals of one key."""
         several = self.several.get(key)
         if several is not None:
             return several
@@ -46,7 +47,7 @@ class NicSide(NamedTuple):
 
 
 def nic_side(connection: Connection, holds: ColumnElement[bool]) -> NicSide:
-    """The intervals for which it holds."""
+    """The intervals that match the condition."""
     n = nic.c
     query = select(n.id, n.host, n.uuid, n.domain, n.mac).where(holds)
     rows = chain.from_iterable(connection.execute(query).partitions(AT_ONCE))
@@ -73,7 +74,7 @@ def nic_intervals(connection: Connection, ids: Sequence[int]) -> dict[int, NicIn
 def differing_pairs(
     connection: Connection, pair: AuditPair, pairs: Mapping[int, int], sides: Sequence[NicSide]
 ) -> Iterator[tuple[NicInterval, NicInterval]]:
-    """The intervals of these pairs of ids, as far as a column differs."""
+    """The intervals of these pairs of ids, if any column differs."""
     old, new = (_addresses(side) for side in sides)
     joined = sum(number * new[mac] for mac, number in old.items())
     if joined > _MOST_JOINED * len(pairs):
@@ -83,7 +84,7 @@ def differing_pairs(
 
 
 def _addresses(side: NicSide) -> Counter[str | None]:
-    """How many intervals each address has."""
+    """Number of intervals for each address."""
     counts = Counter(mac for _host, _domain, mac in side.single)
     for key, ids in side.several.items():
         counts[key[2]] += len(ids) - 1
@@ -93,7 +94,7 @@ def _addresses(side: NicSide) -> Counter[str | None]:
 def _pairs_by_address(
     connection: Connection, pair: AuditPair, pairs: Mapping[int, int]
 ) -> Iterator[tuple[NicInterval, NicInterval]]:
-    """The database joins the intervals of one address on a host, and compares them. The work grows
+    """Let the database join the intervals of an address on a host and compare them. The work grows
     with the square of the number of NICs that share an address."""
     old, new = nic.alias("old_nic"), nic.alias("new_nic")
     differs = or_(*(old.c[name].is_distinct_from(new.c[name]) for name in COMPARED))
@@ -113,8 +114,8 @@ def _pairs_by_address(
 def _pairs_by_id(
     connection: Connection, pairs: Mapping[int, int]
 ) -> Iterator[tuple[NicInterval, NicInterval]]:
-    """Slower than :func:`_pairs_by_address` where addresses are distinct; the work grows with the
-    number of pairs alone, however many share an address."""
+    """Slower than :func:`_pairs_by_address` if addresses are unique, but the work grows only with
+    the number of pairs, however many share an address."""
     for some in chunks(list(pairs.items()), MANY // 2):
         nics = nic_intervals(connection, list(chain.from_iterable(some)))
         for ended, begun in some:

@@ -58,7 +58,7 @@ def nic_drift(connection: Connection, pair: AuditPair) -> list[NicRecord]:
 def _one_sided(
     connection: Connection, pair: AuditPair, keys: Sequence[HostNicKey], sides: Sequence[NicSide]
 ) -> Iterator[NicRecord]:
-    """NICs that have their like on their host, or are there at one of the audits alone."""
+    """NICs that share their key with others on their host, or exist in only one of the audits."""
     compared = {key[1:] for key in keys if key[0] in pair.hosts}
     keys = [key for key in keys if key[1:] in compared]
     ids = [number for key in keys for side in sides for number in side.of(key)]
@@ -85,7 +85,7 @@ def _one_sided(
 def _on_hosts(
     nics: Mapping[int, NicInterval], keys: Iterable[HostNicKey], sides: Sequence[NicSide]
 ) -> Iterator[Move]:
-    """NICs of one host, each with itself where it is there at both audits."""
+    """NICs of one host, each paired with itself if it exists in both audits."""
     for key in keys:
         both = []
         for side in sides:
@@ -102,7 +102,7 @@ def _as_one_sided(number: int, one: NicInterval) -> OneSided:
 def _arrived(
     connection: Connection, pair: AuditPair, nics: Sequence[NicInterval]
 ) -> Iterator[NicRecord]:
-    """NICs that came to a host; none of them has left another one since the first audit."""
+    """NICs that appeared on a host and did not leave another one since the first audit."""
     known = {one.facts.key for one in nics if one.opened_as != "new"}
     past = _past(connection, pair, known)
     words = {key: _origin(intervals, pair) for key, intervals in past.items()}
@@ -120,7 +120,7 @@ def _arrived(
 def _past(
     connection: Connection, pair: AuditPair, keys: Collection[NicKey]
 ) -> dict[NicKey, list[_Past]]:
-    """The intervals of NICs until the second audit, oldest first."""
+    """The intervals of NICs up to the second audit, oldest first."""
     n = nic.c
     query = select(n.uuid, n.domain, n.mac, *(n[name] for name in _Past._fields))
     query = query.where(n.opened <= pair.after).order_by(n.id)
@@ -130,7 +130,7 @@ def _past(
 
 
 def _elsewhere(intervals: Iterable[_Past], host: int, pair: AuditPair) -> int | None:
-    """The interval that held on another host at the first audit."""
+    """Id of the interval that existed on another host at the first audit."""
     there = [
         (pair.names[one.host].name, one.id)
         for one in intervals
@@ -141,16 +141,17 @@ def _elsewhere(intervals: Iterable[_Past], host: int, pair: AuditPair) -> int | 
 
 
 def _origin(intervals: Sequence[_Past], pair: AuditPair) -> str:
-    """The state of a NIC that was nowhere at the first audit, or had fewer of its like there."""
+    """The state of a NIC that was nowhere at the first audit, or had fewer with the same key
+    there."""
     known = [one for one in intervals if one.opened <= pair.before]
-    if not known:  # never before, or removed since from the history
+    if not known:  # never before, or since removed from the history
         return intervals[0].opened_as
     ends = [one for one in known if one.closed and one.closed <= pair.before]
     return "returned" if any(one.closed_as not in CHANGES for one in ends) else "new"
 
 
 def _moved(pair: AuditPair, old: NicInterval, new: NicInterval) -> NicRecord:
-    """Told where it is now, with the host that it left among what changed."""
+    """A record for a moved NIC: at its current host, with both hosts among the changes."""
     names = (pair.names[old.host].name, pair.names[new.host].name)
     return _record("moved", pair, new, {"host": names, **_changes(old.facts, new.facts)})
 

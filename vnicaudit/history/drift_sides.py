@@ -1,4 +1,5 @@
-"""Two states of one history: what holds at one audit alone, and where it was or is at the other."""
+"""Two states of one history: what exists in only one of two audits, and where it is in the
+other."""
 
 from __future__ import annotations
 
@@ -11,19 +12,19 @@ from vnicaudit.history.matching import grouped, matched
 from vnicaudit.history.tables import host, inventory
 
 AT_ONCE = 1024
-"""Rows that are fetched together: fetched one by one each costs twice as much."""
+"""Rows fetched together; fetching them one by one takes twice as long."""
 
 
 class HostName(NamedTuple):
-    """A host, and its site by the newest inventory."""
+    """A host, and its site in the newest inventory."""
 
     name: str
     site: str
 
 
 class AuditPair(NamedTuple):
-    """The numbers of two audits, and what both looked at: hosts by their numbers, and rules.
-    ``names``: of all hosts."""
+    """The numbers of two audits, and what both covered: numbers of hosts, and rules. ``names``: of
+    all hosts."""
 
     before: int
     after: int
@@ -32,17 +33,17 @@ class AuditPair(NamedTuple):
     names: Mapping[int, HostName]
 
     def held_before(self, table: FromClause) -> ColumnElement[bool]:
-        """Rows that hold at the first audit, and not at the second."""
+        """Rows that exist at the first audit, but not at the second."""
         closed = table.c.closed.between(self.before + 1, self.after)
         return and_(closed, table.c.opened <= self.before)
 
     def held_after(self, table: FromClause) -> ColumnElement[bool]:
-        """Rows that hold at the second audit, and not at the first."""
+        """Rows that exist at the second audit, but not at the first."""
         at_after = or_(table.c.closed.is_(None), table.c.closed > self.after)
         return and_(table.c.opened.between(self.before + 1, self.after), at_after)
 
     def order(self, host: int) -> tuple[bool, str]:
-        """Sorts hosts: those that are compared first, by name."""
+        """Sort key for hosts: compared ones first, then by name."""
         return host not in self.hosts, self.names[host].name
 
 
@@ -55,8 +56,8 @@ def host_names(connection: Connection) -> dict[int, HostName]:
 
 
 class OneSided(NamedTuple):
-    """An interval of something that is on its host at one of the two audits alone. ``key``: what
-    it is known by on whichever host; ``state``: what else tells it from its like."""
+    """An interval of something that is on its host in only one of the two audits. ``key``: its key
+    on any host. ``state``: distinguishes it from others with the same key."""
 
     id: int
     host: int
@@ -71,8 +72,8 @@ Move = tuple["OneSided | None", "OneSided | None"]
 def across_hosts(
     pair: AuditPair, ended: Sequence[OneSided], begun: Sequence[OneSided]
 ) -> Iterator[Move]:
-    """Pair intervals that end on a host with those that begin on another one, as far as one of the
-    two hosts is compared; None beside those that have no partner."""
+    """Pair intervals that end on a host with intervals of the same key that begin on another host,
+    if at least one of the two hosts is compared; None: without a partner."""
     both = {one.key for one in ended} & {one.key for one in begun}
     yield from ((one, None) for one in ended if one.key not in both and one.host in pair.hosts)
     yield from ((None, one) for one in begun if one.key not in both and one.host in pair.hosts)
@@ -85,6 +86,6 @@ def across_hosts(
 
 
 def _in_order(pair: AuditPair, some: Sequence[OneSided]) -> list[tuple[Hashable, OneSided]]:
-    """Each with its state."""
+    """The intervals in order, each with its state."""
     in_order = sorted(some, key=lambda one: (pair.order(one.host), one.place, one.id))
     return [(one.state, one) for one in in_order]

@@ -1,4 +1,4 @@
-"""The differences between two audits, in the part that both looked at."""
+"""The differences between two audits, in the part that both covered."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from vnicaudit.history.tables import audit, basis, basis_rule, reading
 from vnicaudit.model.history import Drift, DriftSide
 
 _NAMED = 10
-"""Rules that a note names."""
+"""Maximum rules named in a note."""
 _AS_LAST_READ = "compared as last read"
 
 
@@ -52,7 +52,7 @@ def _side(connection: Connection, number: int) -> DriftSide:
 
 
 def _common(connection: Connection, before: int, after: int) -> tuple[AuditPair, list[str]]:
-    """The part that both audits looked at, and notes on what only one did."""
+    """The part that both audits covered, and notes on what only one of them covered."""
     hosts = [_read(connection, number) for number in (before, after)]
     rules = [_rules(connection, number) for number in (before, after)]
     notes = []
@@ -71,7 +71,7 @@ def _common(connection: Connection, before: int, after: int) -> tuple[AuditPair,
 def _incomplete(
     connection: Connection, number: int, name: str, hosts: frozenset[int]
 ) -> Iterator[str]:
-    """Notes on what an audit did not read of the hosts that are compared."""
+    """Notes on what an audit did not read of the compared hosts."""
     query = select(basis.c.nic_share).join(audit, audit.c.basis == basis.c.id)
     share = connection.execute(query.where(audit.c.number == number)).scalar()
     if share is not None and share < 1:

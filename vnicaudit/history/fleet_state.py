@@ -1,4 +1,4 @@
-"""The state of a fleet, host by host, as of one moment: for a page over the whole history."""
+"""The state of a fleet, host by host, at one moment: for a page of the whole history."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ from vnicaudit.model.history import FindingState
 from vnicaudit.model.report import NicRow
 
 AUDITS = 60
-"""Audits of the trend; what an older one ended is not listed."""
+"""Audits of the trend; findings closed by older ones are not listed."""
 SETTLED = 20_000
-"""Findings that are listed as fixed, gone or suppressed."""
+"""Maximum findings listed as fixed, gone or suppressed."""
 _MEASURED = 10_000
 _HOSTS_AT_ONCE = 64
 _ROWS_AT_ONCE = 8000
@@ -54,8 +54,8 @@ _ENDED: dict[str, FindingState] = {"fixed": "fixed", "gone": "gone"}
 
 
 class FleetState:
-    """Asks for parts of it within one transaction, which sees one state. Raises UsageError where
-    no audit is stored."""
+    """Reads the state in parts, in one transaction, so that all parts are consistent. Raises
+    UsageError if no audit is stored."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
@@ -67,7 +67,7 @@ class FleetState:
         self._rules = frozenset(self._rules_of_basis())
 
     def mark(self) -> tuple[int, ...]:
-        """Numbers that are others as soon as anything of the state is."""
+        """Numbers that change whenever anything of the state changes."""
         parts = (
             select(func.count()).select_from(audit),
             select(func.count()).select_from(benchmark),
@@ -76,7 +76,7 @@ class FleetState:
         return (self._newest, *counts)
 
     def summary(self) -> FleetSummary:
-        """The newest audit and those before."""
+        """The newest audit and the audits before it."""
         audits = summaries(self._connection, most=AUDITS)
         n = nic.c
         added = and_(n.opened == self._newest, n.opened_as.in_(("new", "returned")))
@@ -128,8 +128,8 @@ class FleetState:
         return known_nics(self._connection, group)
 
     def settled(self) -> list[KnownFinding]:
-        """Findings that the audits of the trend saw fixed, or gone, newest first, and that did not
-        come back; then those that are suppressed now."""
+        """Findings that were fixed or gone in the audits of the trend and did not come back, newest
+        first; then those that are currently suppressed."""
         first = select(audit.c.number).order_by(audit.c.number.desc()).limit(AUDITS).subquery()
         oldest = self._connection.execute(select(func.min(first.c.number))).scalar()
         f, again = finding.c, finding.alias()
@@ -145,7 +145,7 @@ class FleetState:
         return list(found.values())[:SETTLED]
 
     def measurements(self) -> list[NicMeasurement]:
-        """Imported results of measurements of guests' NICs, newest first."""
+        """Imported measurements of guests' NICs, newest first."""
         b, r = benchmark.c, benchmark_result.c
         query = (
             select(b.domain, b.mac, b.started, r.workload, r.metric, r.before_nic, r.after_nic)
@@ -260,7 +260,7 @@ class FleetState:
         )
 
     def _state(self, row: Row[tuple[object, ...]]) -> FindingState:
-        """By the newest audit, as the counts of a trend have it."""
+        """The state according to the newest audit, as in the counts of a trend."""
         values = row._mapping
         if values["closed"] is not None:
             return _ENDED.get(values["closed_as"], "gone")
@@ -272,7 +272,7 @@ class FleetState:
     def _open_state(
         self, read: int | None, rule: str, unlooked: int | None, opened: int, opened_as: str
     ) -> FindingState:
-        """Of a finding that is open and not accepted."""
+        """The state of a finding that is open and not accepted."""
         is_fresh = read == self._newest and rule in self._rules
         if not is_fresh or unlooked is not None:
             return "not looked at"
@@ -282,7 +282,7 @@ class FleetState:
 
 
 def _hosts() -> Select[tuple[object, ...]]:
-    """Those of the inventory, with their last reading and their last try."""
+    """The hosts of the inventory, with their last reading and last try."""
     h, i = host.c, inventory.c
     last, tried, of = reading.alias(), reading.alias(), audit.alias()
     return (
@@ -298,7 +298,7 @@ def _hosts() -> Select[tuple[object, ...]]:
 
 
 def _findings(condition: ColumnElement[bool]) -> Select[tuple[object, ...]]:
-    """Those for which it holds, on hosts of the inventory."""
+    """The findings that match the condition, on hosts of the inventory."""
     f, p, h, i = finding.c, problem.c, host.c, inventory.c
     ended = audit.alias()
     return (

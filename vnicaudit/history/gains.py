@@ -1,4 +1,4 @@
-"""Measured gains of changes, for those who rank what to change first."""
+"""Measured gains of changes, for ranking what to change first."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from vnicaudit.history.tables import benchmark_result
 from vnicaudit.model.ranking import MeasuredGain
 
 NO_RESULT = ("invalid", "generator-limited", "at-ceiling")
-"""Verdicts on measurements that say nothing of the NIC."""
+"""Verdicts of measurements that show nothing about the NIC."""
 
 
 def measured_gains(database: Database) -> Iterator[MeasuredGain]:
-    """Of each measurement the comparisons that its verdict goes by, in the order of their ids.
-    Raises HistoryError."""
+    """The comparisons that decided each measurement, in the order of their ids. Raises
+    HistoryError."""
     c = benchmark_result.c
     columns = (
         c.before_nic, c.after_nic, c.workload, c.metric, c.percent, c.low95, c.high95,

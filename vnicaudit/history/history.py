@@ -1,14 +1,14 @@
-"""The face of the history: open it, store audits in it, ask it."""
+"""The interface of the history: open it, store audits in it, query it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from vnicaudit.errors import UsageError
-from vnicaudit.history.place import HistoryPlace, check_extras
+from vnicaudit.history.place import PATIENCE, HistoryPlace, check_extras
 from vnicaudit.model.fleet import FleetAudit, HostReading, KeptReading, Unpacked
 from vnicaudit.model.fleet_counts import FleetCounts
 from vnicaudit.model.history import (
@@ -19,6 +19,7 @@ from vnicaudit.model.history import (
     Trend,
     TrendRequest,
 )
+from vnicaudit.model.last_readings import LastReadings
 from vnicaudit.model.measurement import BenchResult
 from vnicaudit.model.ranking import MeasuredGain
 
@@ -29,34 +30,38 @@ if TYPE_CHECKING:
     from vnicaudit.history.fleet_state import FleetState
     from vnicaudit.history.retention import Pruned
 
+PATIENCE_BESIDE = 2.0
+"""Seconds to wait for a lock where the history only adds to other work."""
+
 
 class History:
-    """A history that is open. Its methods raise UsageError for what is not there, HistoryError
-    where the database fails."""
+    """An open history. Its methods raise UsageError for something that does not exist, HistoryError
+    for failures of the database."""
 
     def __init__(self, database: Database) -> None:
         self.database = database
 
     def store(self, audit: FleetAudit, readings: Iterable[HostReading]) -> StoredAudit:
-        """Store an audit: all of it, or nothing. Each host counts once; the id of an audit that
-        is stored already is left as it is. Others who store wait."""
+        """Store an audit, completely or not at all. Each host counts once; an audit whose id is
+        already stored is left unchanged. Only one process stores at a time; others wait."""
         return self.take(audit, map(Unpacked, readings))
 
     def take(self, audit: FleetAudit, readings: Iterable[KeptReading]) -> StoredAudit:
-        """Store an audit whose readings are packed: those with nothing new are not unpacked."""
+        """Store an audit with packed readings; those without changes are not unpacked."""
         from vnicaudit.history.store import store_audit
 
         with self.database.writing() as connection:
             return store_audit(connection, audit, readings)
 
     def status(self, most: int | None = None) -> HistoryStatus:
-        """The history as it is, with that many of its newest audits (None: all)."""
+        """The current state of the history. ``most``: number of newest audits to include; None:
+        all."""
         from vnicaudit.history.audits import status_of
 
         return status_of(self.database, most)
 
     def details(self, audit: str) -> AuditDetails:
-        """One audit, and what it changed."""
+        """One audit, and its changes."""
         from vnicaudit.history.audits import details
 
         return details(self.database, audit)
@@ -75,14 +80,14 @@ class History:
 
     @contextmanager
     def fleet_state(self) -> Iterator[FleetState]:
-        """The state of the whole fleet, within one transaction."""
+        """The state of the whole fleet, in one transaction."""
         from vnicaudit.history.fleet_state import FleetState
 
         with self.database.reading() as connection:
             yield FleetState(connection)
 
     def drift(self, before: str, after: str) -> Drift:
-        """The differences between two audits, in the part that both looked at."""
+        """The differences between two audits, in the part that both covered."""
         from vnicaudit.history.drifts import drift_between
 
         return drift_between(self.database, before, after)
@@ -100,34 +105,42 @@ class History:
         return export_lines(self.database)
 
     def export_parquet(self, folder: Path) -> int:
-        """The whole history as Parquet files in a new folder; the number of rows."""
+        """Export the whole history as Parquet files into a new folder; returns the number of
+        rows."""
         from vnicaudit.history.parquet import export_parquet
 
         return export_parquet(self.database, folder)
 
     def fill_from_parquet(self, folder: Path) -> int:
-        """Fill an empty one from such a folder; the number of rows."""
+        """Fill an empty history from such a folder; returns the number of rows."""
         from vnicaudit.history.parquet import import_parquet
 
         return import_parquet(self.database, folder)
 
     def fill(self, stream: BinaryIO, name: str) -> int:
-        """Fill an empty one from an export; the number of rows."""
+        """Fill an empty history from an export; returns the number of rows."""
         from vnicaudit.history.transfer import import_lines
 
         return import_lines(self.database, stream, name)
 
     def claims(self) -> Claims:
-        """The findings that channels were told of."""
+        """Claims of findings that channels were notified of."""
         from vnicaudit.history.claims import Claims
 
         return Claims(self.database)
 
     def gains(self) -> tuple[MeasuredGain, ...]:
-        """Measured gains of changes of NICs."""
+        """Measured gains of NIC changes."""
         from vnicaudit.history.gains import measured_gains
 
         return tuple(measured_gains(self.database))
+
+    def last_readings(self, hosts: Collection[str], fingerprints: Collection[str]) -> LastReadings:
+        """The last readings of these hosts, and what is open of these findings."""
+        from vnicaudit.history.last_readings import last_readings
+
+        with self.database.reading() as connection:
+            return last_readings(connection, hosts, fingerprints)
 
     def add_measurements(self, results: Iterable[BenchResult]) -> int:
         """Add measurements; the number of those that were not known."""
@@ -138,9 +151,8 @@ class History:
 
 @contextmanager
 def history_to_write(place: HistoryPlace) -> Iterator[History]:
-    """A history to store in, with the newest schema; a file is made where there is none, and
-    migrated after a copy where its schema is older. Raises UsageError, MissingExtraError,
-    HistoryError."""
+    """Open a history for storing, with the newest schema. A missing file is created; one with an
+    older schema is copied and migrated. Raises UsageError, MissingExtraError, HistoryError."""
     check_extras(place.kind)
     from vnicaudit.history.migrating import ready
 
@@ -151,18 +163,39 @@ def history_to_write(place: HistoryPlace) -> Iterator[History]:
 
 @contextmanager
 def history_to_read(place: HistoryPlace) -> Iterator[History]:
-    """A history to ask; nothing is written, but that a file with an older schema is migrated
-    after a copy. Raises UsageError, also where there is none, MissingExtraError, HistoryError."""
+    """Open a history for queries. Nothing is written, except that a file with an older schema is
+    copied and migrated. Raises UsageError (also if there is none), MissingExtraError,
+    HistoryError."""
     check_extras(place.kind)
     from vnicaudit.history.migrating import has_tables
 
     with _database(place, read_only=True) as database:
         if not (place.exists and has_tables(database)):
-            raise UsageError(
-                f"history {place.label}: nothing is stored there yet; `vnicaudit fleet audit` "
-                "stores what it reads"
-            )
+            raise _nothing_stored(place)
         yield History(database)
+
+
+@contextmanager
+def history_beside(place: HistoryPlace, patience: float = PATIENCE_BESIDE) -> Iterator[History]:
+    """A history to ask beside work that goes on without it: no file is migrated, and a lock is
+    waited for ``patience`` seconds. Raises UsageError, also where there is none or its schema is
+    older, MissingExtraError, HistoryError."""
+    if not place.exists:  # before any library is loaded
+        raise _nothing_stored(place)
+    check_extras(place.kind)
+    from vnicaudit.history.migrating import has_newest_tables
+
+    with _database(place, read_only=True, patience=patience) as database:
+        if not has_newest_tables(database):
+            raise _nothing_stored(place)
+        yield History(database)
+
+
+def _nothing_stored(place: HistoryPlace) -> UsageError:
+    return UsageError(
+        f"history {place.label}: nothing is stored there yet; `vnicaudit fleet audit` stores what "
+        "it reads"
+    )
 
 
 def upgrade_history(place: HistoryPlace) -> tuple[str | None, str]:
@@ -175,10 +208,12 @@ def upgrade_history(place: HistoryPlace) -> tuple[str | None, str]:
 
 
 @contextmanager
-def _database(place: HistoryPlace, *, read_only: bool) -> Iterator[Database]:
+def _database(
+    place: HistoryPlace, *, read_only: bool, patience: float = PATIENCE
+) -> Iterator[Database]:
     from vnicaudit.history.database import Database
 
-    database = Database(place, read_only=read_only)
+    database = Database(place, read_only=read_only, patience=patience)
     try:
         yield database
     finally:

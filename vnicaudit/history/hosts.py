@@ -1,4 +1,4 @@
-"""Hosts, the inventory as it was, and how the reading of each went."""
+"""Hosts, past inventories, and the result of reading each host."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from vnicaudit.model.fleet import (
 from vnicaudit.text.secrets import masked_message
 
 _ERROR = 500
-"""Characters that are kept of an error."""
+"""Maximum characters stored of an error."""
 _TRIES = 32767
-"""The most that a column of that type holds."""
+"""Maximum value of a column of that type."""
 
 
 def basis_number(connection: Connection, version: str, coverage: Coverage) -> int:
-    """The number of the basis that these make."""
+    """The number of the basis with this version and coverage."""
     rules = sorted(set(coverage.rules))
     share = f"{coverage.nic_share!r} {coverage.seed if coverage.nic_share < 1 else ''}"
     key = digest(version, share, *rules)
@@ -46,7 +46,8 @@ def basis_number(connection: Connection, version: str, coverage: Coverage) -> in
 def write_inventory(
     connection: Connection, audit: int, hosts: Sequence[InventoryHost]
 ) -> dict[str, KnownHost]:
-    """Note the inventory of an audit; all of its hosts by name, as they were known before."""
+    """Store the inventory of an audit; returns all its hosts by name, in their previously known
+    state."""
     known = known_hosts(connection)
     now = {one.name: _inventoried(one) for one in hosts}
     _add_hosts(connection, [name for name in now if name not in known], known)
@@ -92,8 +93,8 @@ def counts_of(one: HostReading) -> HostCounts:
 
 class HostWork(NamedTuple):
     """One host of an audit, with its state before (``known``). ``row``: its row in the table of
-    readings, without the audit; ``is_unchanged``: it was read, and nothing was new; ``reading``: to
-    be compared with the state before, None: no comparison is needed."""
+    readings, without the audit. ``is_unchanged``: it was read, and nothing changed. ``reading``: to
+    be compared with the state before; None: no comparison is needed."""
 
     known: KnownHost
     status: HostStatus
@@ -105,9 +106,9 @@ class HostWork(NamedTuple):
 def host_work(
     known: KnownHost, kept: KeptReading, basis_now: int, started: int, *, shares: bool = False
 ) -> HostWork:
-    """Tell whether a reading is new, without unpacking one that is not: of such a one the time is
-    that of the audit's beginning, ``started``. ``shares``: findings on it and another host are
-    open, which end when that one changes."""
+    """Find out if a reading contains changes, without unpacking it if possible; the time of a
+    reading that was not unpacked is ``started``, the start of the audit. ``shares``: the host
+    shares open findings with other hosts, which end when those change."""
     key = digest(kept.digest, kept.status) if kept.digest else b""
     same = bool(key) and (known.basis, known.digest) == (basis_now, key)
     if same and kept.status == "ok" and not shares:
@@ -136,7 +137,7 @@ def host_work(
 
 
 def note_readings(connection: Connection, audit: int, *, all_nics: bool) -> None:
-    """Have each host name its last readings: each row is written once."""
+    """Set the last readings of each host, writing each row once."""
     r = reading.c
     here = select(r.host).where(r.audit == audit)
     read = here.where(r.late == 0)
@@ -150,7 +151,7 @@ def note_readings(connection: Connection, audit: int, *, all_nics: bool) -> None
 
 
 class ReadingCounts(NamedTuple):
-    """How the readings of an audit went."""
+    """Number of hosts by the result of reading them in an audit."""
 
     ok: int = 0
     partial: int = 0

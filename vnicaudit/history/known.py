@@ -1,4 +1,4 @@
-"""The known state of hosts when an audit is stored: last readings, open NICs and findings."""
+"""The known state of hosts before an audit is stored: last readings, open NICs and findings."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from vnicaudit.history.transitions import OpenFinding, OpenNic
 T = TypeVar("T")
 
 MANY = 500
-"""Values in one statement: every database takes that many."""
+"""Values in one statement: every database accepts that many."""
 CHANGES = frozenset({"changed", "suppressed", "unsuppressed"})
-"""Ends, and beginnings, of intervals of something that changed and was there before and after."""
+"""How intervals end and begin for something that changed but existed before and after."""
 
 
 class Inventoried(NamedTuple):
@@ -30,7 +30,7 @@ class Inventoried(NamedTuple):
 
 
 class HostCounts(NamedTuple):
-    """Of what was read of a host."""
+    """Counts for what was read of a host."""
 
     domains: int = 0
     nics: int = 0
@@ -40,9 +40,9 @@ class HostCounts(NamedTuple):
 
 
 class KnownHost(NamedTuple):
-    """A host as the audits before left it. ``read``: the last audit that read it; None: it never
-    was. ``read_at``, ``digest``, ``basis``, ``counts``: of that. ``inventoried`` None: the last
-    inventory did not have it."""
+    """A host after the previous audits. ``read``: the last audit that read it; None: none did.
+    ``read_at``, ``digest``, ``basis``, ``counts``: of that audit. ``inventoried`` None: the last
+    inventory did not contain it."""
 
     id: int
     read: int | None = None
@@ -54,14 +54,14 @@ class KnownHost(NamedTuple):
 
 
 def chunks(values: Sequence[T], size: int = MANY) -> Iterator[Sequence[T]]:
-    """The values in pieces of that many."""
+    """The values in pieces of that size."""
     for begin in range(0, len(values), size):
         yield values[begin : begin + size]
 
 
 def nics_with(keys: Collection[NicKey]) -> Iterator[ColumnElement[bool]]:
-    """Conditions that hold, one after the other, for intervals of these NICs, and for others with
-    an address of theirs."""
+    """Conditions, to be used one after the other, that match intervals of these NICs, but also of
+    other NICs with one of their addresses."""
     n = nic.c
     for some in chunks(sorted({mac for _domain, mac in keys if mac is not None})):
         yield n.mac.in_(some)
@@ -96,14 +96,14 @@ def known_hosts(connection: Connection) -> dict[str, KnownHost]:
 
 
 def hosts_sharing(connection: Connection) -> frozenset[int]:
-    """The hosts with open findings on what they have in common with others."""
+    """The hosts with open findings that they share with other hosts."""
     f = finding.c
     query = select(f.host).where(f.closed.is_(None), f.scope == SHARED).distinct()
     return frozenset(connection.execute(query).scalars())
 
 
 def open_nics(connection: Connection, hosts: Sequence[int]) -> dict[int, list[OpenNic]]:
-    """The NICs that these hosts have, as far as is known, by host."""
+    """The known NICs of these hosts, by host."""
     columns = [nic.c[name] for name in NicFacts._fields]
     query = select(nic.c.host, nic.c.id, nic.c.first_seen, *columns).where(nic.c.closed.is_(None))
     found: dict[int, list[OpenNic]] = {number: [] for number in hosts}
@@ -114,7 +114,7 @@ def open_nics(connection: Connection, hosts: Sequence[int]) -> dict[int, list[Op
 
 
 def open_findings(connection: Connection, hosts: Sequence[int]) -> dict[int, list[OpenFinding]]:
-    """The findings on these hosts that are open, by host."""
+    """The open findings on these hosts, by host."""
     f, p = finding.c, problem.c
     query = (
         select(f.host, f.id, f.fingerprint, f.problem, f.first_seen, f.reopened, f.unlooked)

@@ -1,4 +1,4 @@
-"""The NICs of hosts as the history knows them: what each was when it was last read."""
+"""The NICs of hosts as the history knows them, in the state of their last reading."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _KEPT = "as last read; the history does not store reasons"
 def known_nics(
     connection: Connection, hosts: Sequence[FleetHost]
 ) -> Iterator[tuple[FleetHost, list[NicRow]]]:
-    """Each host with its NICs, guest by guest: one query for all of these hosts."""
+    """Each host with its NICs, guest by guest, from one query for all hosts."""
     n = nic.c
     columns = (n[name] for name in NicFacts._fields)
     here = and_(n.host.in_([one.id for one in hosts]), n.closed.is_(None))

@@ -12,14 +12,13 @@ from vnicaudit.model.refs import NicRef
 from vnicaudit.model.report import Audited
 
 SubjectKey = tuple[str, bytes | str, str | None]
-"""Scope, UUID or name, and file of what has none."""
+"""Scope, UUID or name, and file if there is no UUID."""
 
 Looked = Literal["yes", "no", "unasked", "gone"]
-"""``gone``: what a finding is about is not there any more; ``unasked``: its rule was not asked, and
-so of no finding at all."""
+"""``gone``: the subject of a finding no longer exists. ``unasked``: its rule did not run at all."""
 
 SHARED = "mac"
-"""Scope of findings on NICs of several domains, which may be on several hosts."""
+"""Scope of findings on NICs shared by several domains, possibly on several hosts."""
 _ALL = frozenset({EVERY_RULE, ALL_BUT_THE_MODEL})
 
 
@@ -29,7 +28,7 @@ def subject_key(scope: str, subject: str, uuid: bytes | None, file: str | None) 
 
 
 class Place(NamedTuple):
-    """Whom a finding is about, and by which rule."""
+    """The rule and the subject of a finding."""
 
     rule: str
     key: SubjectKey
@@ -39,17 +38,17 @@ class Place(NamedTuple):
 
 
 class _Subject(NamedTuple):
-    """A domain, host or file that was judged. ``nics`` None: its NICs were not handed on;
-    ``skipped``: rule -> the NICs that it could not be judged for, None among them: all."""
+    """A judged domain, host or file. ``nics`` None: its NICs are not known. ``skipped``: rule ->
+    NICs for which it could not be judged; None among them: all NICs."""
 
     nics: set[str | int] | None
     skipped: dict[str, set[str | int | None]]
 
 
 class LookedAt:
-    """The part of a host that one reading looked at. ``rules`` were asked; ``is_whole``: no domain
-    of the host was left out, neither for a sample nor because it could not be read; ``compared``:
-    nor was any host, so that what two of them have in common is all told."""
+    """The part of a host that one reading checked. ``rules``: those that ran. ``is_whole``: no
+    domain of the host was left out, either by a sample or because it could not be read.
+    ``compared``: no host was left out either, so findings on what hosts share are complete."""
 
     def __init__(
         self,
@@ -66,18 +65,18 @@ class LookedAt:
 
     @cached_property
     def _subjects(self) -> dict[SubjectKey, _Subject]:
-        """Made where something is missing: mostly, nothing is."""
+        """Built only if something is missing, which is rare."""
         subjects: dict[SubjectKey, _Subject] = {}
         for one in self._audited:
             _add(subjects, one)
         return subjects
 
     def at_subject(self, key: SubjectKey) -> Looked:
-        """For a domain and the NICs that it no longer has."""
+        """Tells if a domain was checked, for NICs that it no longer has."""
         return "yes" if key in self._subjects else "gone" if self._is_whole else "no"
 
     def at(self, place: Place) -> Looked:
-        """For a finding that did not come up."""
+        """Tells if a finding that did not occur was checked."""
         if place.rule not in self._rules:
             return "unasked"
         key = place.key

@@ -1,4 +1,4 @@
-"""Which of several that look alike is which, before and after."""
+"""Matches items that look alike between a state before and a state after."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ U = TypeVar("U")
 
 
 def grouped(rows: Iterable[tuple[K, V]]) -> dict[K, list[V]]:
-    """Values by key, in their order."""
+    """Values by key, in their original order."""
     groups: dict[K, list[V]] = {}
     for key, value in rows:
         groups.setdefault(key, []).append(value)
@@ -24,8 +24,8 @@ def grouped(rows: Iterable[tuple[K, V]]) -> dict[K, list[V]]:
 def matched(
     old: Sequence[tuple[Hashable, T]], new: Sequence[tuple[Hashable, U]]
 ) -> Iterator[tuple[T | None, U | None]]:
-    """Pair things, each given with its state: first those of equal state, then the others in their
-    order; None on the side that has fewer. The work grows with their number."""
+    """Pair items, each given with its state: first those with equal states, then the others in
+    order; None if one side has fewer. The work grows linearly with their number."""
     if not (old and new):
         yield from zip_longest((one for _state, one in old), (one for _state, one in new))
         return

@@ -14,7 +14,7 @@ from vnicaudit.model.measurement import ArmSummary, BenchResult, Comparison
 
 
 def add_measurements(database: Database, results: Iterable[BenchResult]) -> int:
-    """Add measurements that ended; the number of those that were not known."""
+    """Add finished measurements; returns the number of new ones."""
     added = 0
     with database.writing() as connection:
         for one in results:

@@ -1,4 +1,4 @@
-"""Schemas of a history: the one a database has, and the migration to the newest."""
+"""Schemas of a history: the schema of a database, and migration to the newest one."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from vnicaudit.history.views import create_views, drop_views
 from vnicaudit.text.own_commands import history_command
 
 NEWEST = "3"
-"""The schema that this version writes."""
+"""The schema written by this version."""
 _MIGRATIONS = Path(__file__).parent / "migrations"
 _VERSION = table("alembic_version", column("version_num"))
 
 
 def schema_of(connection: Connection) -> str | None:
-    """The schema that a database has; None where it has none yet."""
+    """The schema of a database; None: it has none yet."""
     if not inspect(connection).has_table(_VERSION.name):
         return None
     found = connection.execute(select(_VERSION.c.version_num)).scalar()
@@ -30,17 +30,27 @@ def schema_of(connection: Connection) -> str | None:
 
 
 def has_tables(database: Database) -> bool:
-    """False where nothing of ours is there. A file with an older schema is migrated. Raises
-    UsageError where the schema is not the newest, and says what to do, and HistoryError."""
+    """False if the database has no tables of ours. A file with an older schema is migrated. Raises
+    UsageError, with what to do, if the schema is still not the newest; HistoryError."""
     schema = _schema(database)
     if schema is not None and schema != NEWEST:
         _migrate_file_or_refuse(database.place, schema)
     return schema is not None
 
 
+def has_newest_tables(database: Database) -> bool:
+    """False where nothing of ours is there. Raises UsageError where the schema is another than the
+    newest, and HistoryError; nothing is migrated."""
+    schema = _schema(database)
+    if schema is not None and schema != NEWEST:
+        raise _not_newest(database.place, schema)
+    return schema is not None
+
+
 def ready(database: Database) -> None:
-    """Have the newest schema, to write to. A file is migrated by itself, after a copy; a PostgreSQL
-    database only where it has nothing of ours yet. Raises UsageError, HistoryError."""
+    """Prepare the database for writing with the newest schema. A file is copied and migrated
+    automatically; tables in a PostgreSQL database are only created if there are none. Raises
+    UsageError, HistoryError."""
     schema = _schema(database)
     if schema is None:
         upgrade(database)
@@ -54,12 +64,9 @@ def _schema(database: Database) -> str | None:
 
 
 def _migrate_file_or_refuse(place: HistoryPlace, schema: str) -> None:
-    _check_not_newer(schema, place)
     if place.kind != "sqlite":
-        raise UsageError(
-            f"history {place.label}: it has schema {schema}, this version needs {NEWEST}: run "
-            f"`{history_command('history upgrade', place.label)}` when no other version is in use"
-        )
+        raise _not_newest(place, schema)
+    _check_not_newer(schema, place)
     database = Database(place)
     try:
         upgrade(database)
@@ -67,9 +74,17 @@ def _migrate_file_or_refuse(place: HistoryPlace, schema: str) -> None:
         database.close()
 
 
+def _not_newest(place: HistoryPlace, schema: str) -> UsageError:
+    _check_not_newer(schema, place)
+    return UsageError(
+        f"history {place.label}: it has schema {schema}, this version needs {NEWEST}: run "
+        f"`{history_command('history upgrade', place.label)}` when no other version is in use"
+    )
+
+
 def upgrade(database: Database) -> tuple[str | None, str]:
-    """Migrate to the newest schema; the one before (None: there was none) and that. Raises
-    UsageError where it is newer than this version knows, HistoryError."""
+    """Migrate to the newest schema; returns the previous schema (None: there was none) and the
+    newest. Raises UsageError if the database is newer than this version, HistoryError."""
     with database.writing() as connection:
         before = schema_of(connection)
         if before == NEWEST:
@@ -85,7 +100,7 @@ def upgrade(database: Database) -> tuple[str | None, str]:
 
 
 def copy_file(database: Database, schema: str) -> Path:
-    """A copy of a history's file as it is, beside it, for nobody else to read; its path."""
+    """Copy a history's file beside it, readable only by this user; returns the path of the copy."""
     import sqlite3
 
     path = Path(database.place.target)
@@ -103,8 +118,8 @@ def copy_file(database: Database, schema: str) -> Path:
 
 
 def _migrate(connection: Connection) -> None:
-    """In the transaction that the connection is in."""
-    try:  # loaded for this alone
+    """Migrate in the connection's current transaction."""
+    try:  # loaded only for this
         from alembic import command
         from alembic.config import Config
     except ModuleNotFoundError:

@@ -1,4 +1,4 @@
-"""Where something that appears on a host was before: elsewhere, here and fixed, or nowhere."""
+"""Origin of something that appears on a host: from elsewhere, fixed here before, or new."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from vnicaudit.history.tables import finding, nic
 
 
 class Origin(NamedTuple):
-    """How it came, when it was first seen, how often it came back after a fix. ``first_seen``
-    None: now."""
+    """How it appeared, when it was first seen, and how often it came back after a fix.
+    ``first_seen`` None: now."""
 
     opened_as: str = "new"
     first_seen: int | None = None
@@ -25,7 +25,7 @@ class Origin(NamedTuple):
 
 
 class EarlierInterval(NamedTuple):
-    """An earlier one of the same thing, on whichever host."""
+    """An earlier interval of the same thing, on any host."""
 
     host: int
     closed: int | None
@@ -38,8 +38,8 @@ NEW = Origin()
 
 
 class Origins:
-    """Tells the origins of what an audit sees; ``audit`` is its number. ``no_nics``,
-    ``no_findings``: nothing was known before."""
+    """Finds the origins of what an audit sees; ``audit`` is its number. ``no_nics``,
+    ``no_findings``: none were known before."""
 
     def __init__(self, connection: Connection, audit: int) -> None:
         self._connection = connection
@@ -48,7 +48,7 @@ class Origins:
         self.no_findings = _is_empty(connection, finding)
 
     def findings(self, keys: Sequence[bytes]) -> dict[bytes, list[EarlierInterval]]:
-        """Intervals of findings that earlier audits began, oldest first, by fingerprint."""
+        """Intervals of findings that began in earlier audits, oldest first, by fingerprint."""
         f = finding.c
         columns = (f.fingerprint, f.host, f.closed, f.closed_as, f.first_seen, f.reopened)
         query = select(*columns).where(f.opened < self._audit).order_by(f.id)
@@ -59,7 +59,7 @@ class Origins:
         )
 
     def nics(self, keys: Collection[NicKey]) -> dict[NicKey, list[EarlierInterval]]:
-        """Intervals of NICs that earlier audits began, oldest first."""
+        """Intervals of NICs that began in earlier audits, oldest first."""
         if self.no_nics:
             return {}
         n = nic.c
@@ -72,7 +72,8 @@ class Origins:
         )
 
     def origin(self, host: int, intervals: Sequence[EarlierInterval]) -> Origin:
-        """Of something that was not open on this host, or, of a NIC, had fewer of its like."""
+        """The origin of something that was not open on this host, or of a NIC more than there were
+        with its key."""
         sources = [one for one in intervals if self._is_elsewhere(host, one)]
         if sources:
             first = min(one.first_seen for one in intervals)
@@ -87,14 +88,14 @@ class Origins:
         return Origin("returned", first, last.reopened)
 
     def _is_elsewhere(self, host: int, one: EarlierInterval) -> bool:
-        """True where it holds on another host, or did so until this audit."""
+        """True if it exists on another host, or did until this audit."""
         if one.host == host:
             return False
         return one.closed is None or (one.closed == self._audit and one.closed_as != "fixed")
 
     def mark_moves(self) -> None:
-        """Mark NICs and findings that left one host and turned up on another in this audit as
-        moved."""
+        """Mark NICs and findings as moved if they left one host and appeared on another in this
+        audit."""
         f = finding.c
         arrived = select(f.fingerprint).where(self._has_arrived(finding))
         moved = update(finding).where(self._is_gone(finding), f.fingerprint.in_(arrived))
@@ -102,7 +103,8 @@ class Origins:
         set_by_id(self._connection, nic, list(self._moved_nics()), "closed_as")
 
     def _moved_nics(self) -> Iterator[tuple[int, str]]:
-        """Rows of NICs that left a host: of each guest and address, as many as turned up."""
+        """Rows of NICs that left a host, for each guest and address as many as appeared
+        elsewhere."""
         n = nic.c
         query = select(n.id, n.uuid, n.domain, n.mac).order_by(n.id)
         rows = self._connection.execute(query.where(self._has_arrived(nic)))

@@ -1,5 +1,5 @@
-"""A whole history as a folder of Parquet files, one for each table, and back: what warehouses and
-DuckDB read as they are. Times are milliseconds since 1970, as in the tables."""
+"""A whole history as a folder of Parquet files, one for each table, and back; readable by data
+warehouses and DuckDB. Times are milliseconds since 1970, as in the tables."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 
 _AT_ONCE = 50_000
 _GROUP_MAX = 1 << 30
-"""Bytes of a row group, unpacked: what one of ours has is a hundredth of it."""
+"""Maximum bytes of an unpacked row group; ours have about a hundredth of that."""
 _THRIFT_MAX = 16 << 20
 _SCHEMA, _TABLES = b"vnicaudit.schema", b"vnicaudit.tables"
 
 
 def check_pyarrow() -> None:
-    """Raises MissingExtraError."""
+    """Raises MissingExtraError if pyarrow is not installed."""
     try:
         import pyarrow
     except ModuleNotFoundError:
@@ -41,8 +41,8 @@ def check_pyarrow() -> None:
 
 
 def export_parquet(database: Database, folder: Path) -> int:
-    """Write the history into a new folder, which is there whole or not at all; the number of rows.
-    Raises UsageError where there is something already, or it cannot be written."""
+    """Write the history into a new folder, which appears complete or not at all; returns the number
+    of rows. Raises UsageError if the folder exists or cannot be written."""
     check_pyarrow()
     if folder.exists():
         raise UsageError(f"{folder}: already exists; name a new folder with -o")
@@ -52,7 +52,7 @@ def export_parquet(database: Database, folder: Path) -> int:
 
 @contextmanager
 def _new_folder(folder: Path) -> Iterator[Path]:
-    """A folder for nobody else to look into, which has its name once all went well."""
+    """A folder readable only by this user, renamed to its final name if all goes well."""
     part = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
     try:
         yield part
@@ -108,8 +108,8 @@ def _batch(
 
 
 def import_parquet(database: Database, folder: Path) -> int:
-    """Fill a history that has nothing in it from such a folder; the number of rows. All of it is
-    imported, or nothing. Raises UsageError for what is no such export, with its file."""
+    """Fill an empty history from such a folder, completely or not at all; returns the number of
+    rows. Raises UsageError, with the file, if it is not a valid export."""
     check_pyarrow()
     with database.writing() as connection:
         check_empty(connection, database)
@@ -144,8 +144,7 @@ def _rows(stream: BinaryIO, path: Path) -> Iterator[dict[str, Value]]:
 
 
 def _value(value: object) -> Value:
-    """A value as a table takes it. Anything else is its text, which no column of another kind
-    takes."""
+    """A value for a table. Other types become text, which columns of other types reject."""
     if value is None or isinstance(value, (str, int, float, bytes)):
         return value
     return repr(value)

@@ -1,4 +1,4 @@
-"""Where a history is: a file of this machine, or a PostgreSQL database."""
+"""The place of a history: a local file, or a PostgreSQL database."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from vnicaudit.text.secrets import masked_message
 
 FILE = "history.db"
 """In the state folder, where nothing else is named."""
+PATIENCE = 300.0
+"""Seconds that one who stores waits for another one."""
 _POSTGRESQL = ("postgresql://", "postgres://", "postgresql+psycopg://")
 _SQLITE = "sqlite:///"
 FORMS = "a file, or postgresql://USER@HOST/DATABASE"
@@ -22,7 +24,7 @@ Kind = Literal["sqlite", "postgresql"]
 
 
 class HistoryPlace(msgspec.Struct, frozen=True):
-    """A history's address. ``target``: the path of a file, or a URL (which may have a password:
+    """The address of a history. ``target``: path of a file, or a URL (which may contain a password:
     print :attr:`label` instead)."""
 
     kind: Kind
@@ -30,17 +32,17 @@ class HistoryPlace(msgspec.Struct, frozen=True):
 
     @property
     def label(self) -> str:
-        """The target without a password, safe to print."""
+        """The target without its password, safe to print."""
         return self.target if self.kind == "sqlite" else masked_message(self.target)
 
     @property
     def exists(self) -> bool:
-        """False for a file that is not there yet."""
+        """False for a file that does not exist yet."""
         return self.kind != "sqlite" or os.path.exists(self.target)
 
 
 def history_place(named: str | None, state: str | Path) -> HistoryPlace:
-    """The place that was named, else the file in the state folder. Raises UsageError."""
+    """The named place, or the file in the state directory. Raises UsageError."""
     if not named:
         return HistoryPlace("sqlite", str(Path(state) / FILE))
     if named.startswith(_POSTGRESQL):
@@ -52,15 +54,15 @@ def history_place(named: str | None, state: str | Path) -> HistoryPlace:
 
 
 def check_regular(path: Path) -> None:
-    """Raises UsageError for a FIFO, a device or a folder: a database would wait for it for ever.
-    Nothing for what is not there."""
+    """Raises UsageError for a FIFO, a device or a folder, on which a database might wait forever. A
+    missing file is fine."""
     if path.exists() and not path.is_file():
         raise UsageError(f"history {path}: not a regular file; choose another one with --history")
 
 
 def prepare_file(path: Path) -> None:
-    """Have an empty file for nobody else to read, and its folder, where there is none. Raises
-    UsageError, also for one that somebody else could change."""
+    """Create an empty file, readable only by this user, and its folder, if missing. Raises
+    UsageError, also for a file that others could change."""
     check_own(path.parent, link=True)
     try:
         make_private(path.parent)
@@ -74,7 +76,7 @@ def prepare_file(path: Path) -> None:
 
 
 def check_extras(kind: Kind) -> None:
-    """Raises MissingExtraError where a library is not installed that this kind of place needs."""
+    """Raises MissingExtraError if a library needed for this kind of place is not installed."""
     try:
         import sqlalchemy
     except ModuleNotFoundError:

@@ -1,4 +1,4 @@
-"""Problems that the history knows, each by its number."""
+"""Problems known to the history, by number."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from vnicaudit.history.tables import problem
 
 
 class Problems:
-    """Numbers of problems; one that is new gets the next."""
+    """Numbers of problems; a new problem gets the next number."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
@@ -22,7 +22,7 @@ class Problems:
         self._knows_none = self._last == 0
 
     def learn(self, problems: Iterable[ProblemRow]) -> dict[ProblemRow, int]:
-        """The numbers of all problems that were asked for, these included."""
+        """The numbers of all problems requested so far, including these."""
         unknown = {_key(one): one for one in set(problems) if one not in self._numbers}
         if unknown:
             if not self._knows_none:

@@ -12,7 +12,7 @@ from vnicaudit.model.history import FindingRecord
 
 
 def finding_columns() -> list[ColumnElement[object]]:
-    """The columns that a record of a finding is made of; the tables are to be joined."""
+    """The columns needed for a record of a finding; the query must join their tables."""
     f, p = finding.c, problem.c
     return [
         host.c.name, func.coalesce(inventory.c.site, ""), p.rule, p.name, p.severity, p.owner,
@@ -21,7 +21,7 @@ def finding_columns() -> list[ColumnElement[object]]:
 
 
 def finding_record(state: str, values: Sequence[object]) -> FindingRecord:
-    """The record that those columns make."""
+    """The record made of those columns."""
     name, site, rule, title, severity, owner, message, subject, *others = values
     uuid, mac, mark, first, again = others
     return FindingRecord(
@@ -43,7 +43,8 @@ def finding_record(state: str, values: Sequence[object]) -> FindingRecord:
 
 
 def arrival(opened_as: str, accepted: int) -> str:
-    """The state of a finding that came up: accepted ones are *suppressed*, however they came."""
+    """The state of a finding that appeared; accepted ones are *suppressed*, however they
+    appeared."""
     is_new = opened_as in ("new", "reopened", "returned", "moved")
     return "suppressed" if accepted and is_new else opened_as
 

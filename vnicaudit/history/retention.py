@@ -1,4 +1,4 @@
-"""Removal of old intervals that have ended, and of old audits; open intervals stay."""
+"""Removal of ended intervals that are old, and of old audits; open intervals stay."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from vnicaudit.history.tables import (
 
 
 class Pruned(msgspec.Struct, frozen=True):
-    """How many rows were removed; of ``audits``, those that no row that stays refers to."""
+    """Number of rows removed. ``audits``: those that no remaining row refers to."""
 
     audits: int
     readings: int
@@ -30,9 +30,9 @@ class Pruned(msgspec.Struct, frozen=True):
 
 
 def prune(database: Database, before: int) -> Pruned:
-    """Remove what ended before that time (milliseconds since 1970), and audits begun before it but
-    the newest. An open NIC or finding, the last reading of a host, and when something was first
-    seen stay, however old."""
+    """Remove what ended before that time (milliseconds since 1970), and audits that started before
+    it, except the newest. Open NICs and findings, the last reading of each host, and the times when
+    something was first seen stay, however old."""
     with database.writing() as connection:
         newest = connection.execute(select(func.max(audit.c.number))).scalar() or 0
         old = select(audit.c.number).where(audit.c.started < before, audit.c.number < newest)
@@ -54,7 +54,7 @@ def _delete_ended(connection: Connection, table: Table, old: Select[tuple[int]])
 
 
 def _delete_readings(connection: Connection, old: Select[tuple[int]]) -> int:
-    """All but the last ones of each host."""
+    """Delete all but the last readings of each host."""
     kept = select(host.c.id).where(
         host.c.id == reading.c.host,
         (host.c.tried == reading.c.audit)
@@ -80,7 +80,7 @@ def _delete_audits(connection: Connection, old: Select[tuple[int]]) -> int:
 
 
 def _delete_unused(connection: Connection) -> None:
-    """Problems and bases that nothing refers to any more."""
+    """Delete problems and bases that nothing refers to."""
     used = select(finding.c.problem)
     connection.execute(delete(problem).where(problem.c.id.not_in(used)))
     bases = select(audit.c.basis)

@@ -1,4 +1,4 @@
-"""NICs and findings of a reading, as values of columns."""
+"""NICs and findings of a reading, as column values."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from datetime import datetime, timezone
 from functools import lru_cache
 from typing import NamedTuple
 
-try:  # without OpenSSL, as fingerprints
+try:  # does not load OpenSSL, like fingerprints
     from _blake2 import blake2b
-except ImportError:  # an interpreter built without it
+except ImportError:  # a Python built without it
     from hashlib import blake2b
 
 from vnicaudit.base.clock import moment
@@ -24,8 +24,8 @@ _NUMBER_MAX = 2**31 - 1
 
 
 NicKey = tuple[bytes | str, str | None]
-"""UUID or name of a domain, and the MAC address of its NIC: several can have one key, all of them
-that have no address."""
+"""UUID or name of a domain, and the MAC address of its NIC. Several NICs may have the same key,
+including all without an address."""
 
 
 def nic_key(uuid: bytes | None, domain: str, mac: str | None) -> NicKey:
@@ -34,7 +34,7 @@ def nic_key(uuid: bytes | None, domain: str, mac: str | None) -> NicKey:
 
 
 class NicFacts(NamedTuple):
-    """A NIC, as :data:`vnicaudit.history.tables.nic` has it."""
+    """A NIC, with the columns of :data:`vnicaudit.history.tables.nic`."""
 
     domain: str
     uuid: bytes | None
@@ -61,7 +61,7 @@ class NicFacts(NamedTuple):
 
     @property
     def state(self) -> NicFacts:
-        """All but the place among the NICs of the domain, which is no part of a NIC's state."""
+        """All except the index among the domain's NICs, which is not part of a NIC's state."""
         return self._replace(nic_index=0)
 
 
@@ -81,7 +81,7 @@ class ProblemRow(NamedTuple):
 
 
 class FindingFacts(NamedTuple):
-    """A finding, as :data:`vnicaudit.history.tables.finding` has it, and its problem."""
+    """A finding, with the columns of :data:`vnicaudit.history.tables.finding`, and its problem."""
 
     fingerprint: bytes
     problem: ProblemRow
@@ -101,20 +101,20 @@ def milliseconds(timestamp: str) -> int:
 
 
 def digest(*parts: str) -> bytes:
-    """16 bytes that tell these texts from others."""
+    """A 16-byte digest of these texts."""
     data = "\0".join(parts).encode("utf-8", "backslashreplace")
     return blake2b(data, digest_size=HASH).digest()
 
 
 def printable(text: str) -> str:
-    """Text that every database takes: a zero byte, or half a character, as an escape."""
+    """Text that every database accepts: zero bytes and lone surrogates are escaped."""
     if text.isascii() and "\0" not in text:
         return text
     return text.replace("\0", "\\x00").encode("utf-8", "backslashreplace").decode()
 
 
 def uuid_bytes(text: str | None) -> bytes | None:
-    """The 16 bytes of a UUID; of any other id, its text as UTF-8."""
+    """The 16 bytes of a UUID; for any other id, its text as UTF-8."""
     if text is None:
         return None
     try:
@@ -124,7 +124,7 @@ def uuid_bytes(text: str | None) -> bytes | None:
 
 
 def uuid_text(data: bytes | None) -> str | None:
-    """The UUID of 16 bytes; any other id as it was."""
+    """The UUID of 16 bytes; any other id unchanged."""
     if data is None:
         return None
     if len(data) != HASH:
@@ -134,7 +134,7 @@ def uuid_text(data: bytes | None) -> str | None:
 
 
 def fingerprint_bytes(text: str) -> bytes:
-    """A fingerprint's digits as bytes; what is none, digested."""
+    """A fingerprint's digits as bytes; anything else is digested."""
     if len(text) > 2 * HASH:
         return digest(text)
     try:
@@ -184,17 +184,17 @@ def _printable_or_none(text: str | None) -> str | None:
 
 _word = lru_cache(maxsize=4096)(printable)
 _word_or_none = lru_cache(maxsize=4096)(_printable_or_none)
-"""Of texts that many NICs share."""
+"""Cached, because many NICs share the same texts."""
 
 
 def _address(mac: str | None) -> str | None:
-    """A MAC address; what a definition has in its place is cut to what an index takes."""
+    """A MAC address; anything else in its place is cut to the length that an index allows."""
     return None if mac is None else printable(mac)[:_ADDRESS_MAX]
 
 
 @lru_cache(maxsize=4096)
 def _number(value: int | None) -> int | None:
-    """A number of a definition, as far as a column holds it."""
+    """A number from a definition, limited to the range of the column."""
     return value if value is None else max(-_NUMBER_MAX, min(value, _NUMBER_MAX))
 
 
@@ -203,7 +203,7 @@ BASELINED = 2
 
 
 def findings_of(one: Audited) -> list[FindingFacts]:
-    """The findings on one domain, host or file, accepted ones included."""
+    """The findings on one domain, host or file, including accepted ones."""
     whose = (one.scope, printable(one.subject), uuid_bytes(one.uuid), one.file)
     rows = [_finding(each, 0, None, whose) for each in one.findings]
     if one.suppressed:
@@ -252,7 +252,7 @@ def _told(
     message: str,
     change: Change | None,
 ) -> ProblemRow:
-    """One record for all findings that say the same, which are many."""
+    """Cached, so that the many findings with the same problem share one record."""
     told = (rule, name, severity, confidence, name_of(owner), message)
     if change is None:
         return ProblemRow(*told, None, None, None, None)

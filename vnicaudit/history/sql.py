@@ -1,4 +1,4 @@
-"""The history for those who ask it in SQL: how to connect, views, and the statements behind."""
+"""The history for SQL users: how to connect, its views, and the statements of its tables."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from vnicaudit.history.views import VIEWS, view_sql
 
 
 def sql_text(place: HistoryPlace) -> Iterator[str]:
-    """The tables and views of the history as SQL; explanations are SQL comments."""
+    """The tables and views of the history as SQL, with explanations as SQL comments."""
     yield f"-- read-only: {read_only_url(place)}\n"
     if place.kind == "postgresql":
         yield "-- a user for Grafana:\n"
@@ -35,7 +35,7 @@ def sql_text(place: HistoryPlace) -> Iterator[str]:
 
 
 def read_only_url(place: HistoryPlace) -> str:
-    """The URL of a connection that writes nothing, without a password."""
+    """The URL of a read-only connection, without a password."""
     if place.kind == "sqlite":
         return f"file:{quote(str(Path(place.target).absolute()))}?mode=ro"
     mark = "&" if "?" in place.label else "?"

@@ -1,4 +1,4 @@
-"""An audit is stored: in one transaction, alone among those that write."""
+"""Stores an audit in one transaction that excludes all other writers."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ from vnicaudit.model.fleet import FleetAudit, KeptReading
 from vnicaudit.model.history import StoredAudit
 
 _HOSTS_AT_ONCE = 64
-"""Hosts whose rows are written together…"""
+"""Maximum hosts whose rows are written together."""
 _ROWS_AT_ONCE = 4000
-"""… or fewer: no more are added once they have so many NICs and findings, for all of them are in
+"""No more hosts are added once they have this many NICs and findings, because all of them are in
 memory."""
 
 
 def store_audit(
     connection: Connection, audit: FleetAudit, readings: Iterable[KeptReading]
 ) -> StoredAudit:
-    """Store an audit and its readings, each host once, in a transaction that writes; one whose id
-    is known is left as it was."""
+    """Store an audit and its readings, each host once, in a writing transaction. An audit with a
+    known id is left unchanged."""
     known = connection.execute(select(audits.c.number).where(audits.c.id == audit.id)).scalar()
     if known is not None:
         return StoredAudit(id=audit.id, number=known, is_new=False)
@@ -73,8 +73,8 @@ class _AuditWriter:
         )  # fmt: skip
 
     def _work(self, readings: Iterable[KeptReading]) -> Iterator[HostWork]:
-        """Each host's reading, the first one where there are two; every host is in the
-        inventory of its audit."""
+        """Each host's reading; the first one if there are two. Every host must be in the inventory
+        of its audit."""
         done = set()
         started = milliseconds(self._audit.started)
         for one in readings:
@@ -108,13 +108,13 @@ def _pieces(work: Iterator[HostWork]) -> Iterator[list[HostWork]]:
 
 
 def _rows(one: HostWork) -> int:
-    """NICs and findings that are unpacked: none of a host with nothing new."""
+    """Number of unpacked NICs and findings; 0 for a host without changes."""
     audited = () if one.reading is None else one.reading.audited
     return sum(len(each.rows) + len(each.findings) for each in audited)
 
 
 def _known_now(connection: Connection) -> tuple[int, int]:
-    """Domains and NICs of the hosts of the inventory, as they are known."""
+    """Known number of domains and NICs of the inventory's hosts."""
     here = select(inventory.c.host).where(inventory.c.closed.is_(None))
     last = (reading.c.audit == host.c.read) & (reading.c.host == host.c.id)
     domains = select(func.sum(reading.c.domains)).join(host, last).where(host.c.id.in_(here))

@@ -25,7 +25,7 @@ from sqlalchemy import (
 META = MetaData()
 
 _ROW_ID = BigInteger().with_variant(Integer(), "sqlite")
-"""SQLite keeps a table in the order of an INTEGER PRIMARY KEY, without an index for it."""
+"""SQLite stores a table in the order of an INTEGER PRIMARY KEY, without a separate index."""
 
 basis = Table(
     "basis",

@@ -1,4 +1,4 @@
-"""Counts stored beside the rows they count, so that a trend reads few rows."""
+"""Stored counts, so that a trend reads few rows."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ FLOWS = ("new", "reopened", "fixed", "gone")
 
 
 class HostTally:
-    """Findings that are open on one host, counted."""
+    """Counts of open findings on one host."""
 
     def __init__(self) -> None:
         self.open: Counter[Group] = Counter()
@@ -35,12 +35,12 @@ class HostTally:
         self.accepted: Counter[Group] = Counter()
 
     def add(self, group: Group, *, accepted: bool, looked: bool) -> None:
-        """Count one."""
+        """Count one finding."""
         kind = self.accepted if accepted else self.open if looked else self.unlooked
         kind[group] += 1
 
     def rows(self, number: int) -> list[tuple[int | str, ...]]:
-        """The rows of a host."""
+        """The rows of a host's counts."""
         groups = {**self.open, **self.unlooked, **self.accepted}
         return [
             (number, *each, self.open[each], self.unlooked[each], self.accepted[each])
@@ -49,7 +49,7 @@ class HostTally:
 
 
 def replace_host_tallies(connection: Connection, tallies: Mapping[int, HostTally]) -> None:
-    """Put these counts in the place of those that were there of these hosts."""
+    """Replace the stored counts of these hosts."""
     for some in chunks(list(tallies)):
         connection.execute(delete(host_tally).where(host_tally.c.host.in_(some)))
     rows = [row for number, one in tallies.items() for row in one.rows(number)]
@@ -57,7 +57,7 @@ def replace_host_tallies(connection: Connection, tallies: Mapping[int, HostTally
 
 
 def ended_flows(connection: Connection, audit: int) -> Iterator[tuple[str, Flow, int]]:
-    """How many findings that were not accepted were fixed by an audit, or are gone."""
+    """Number of findings that an audit fixed or found gone, without accepted ones."""
     f, p, i = finding.c, problem.c, inventory.c
     group = (func.coalesce(i.site, ""), p.owner, p.rule, p.severity)
     query = (
@@ -74,7 +74,7 @@ def ended_flows(connection: Connection, audit: int) -> Iterator[tuple[str, Flow,
 def write_tally(
     connection: Connection, audit: int, basis: int, flows: Mapping[str, Counter[Flow]]
 ) -> None:
-    """The counts of an audit: those of all hosts of the inventory, and what it changed."""
+    """Store the counts of an audit: those of all hosts of the inventory, and its changes."""
     now = dict(_now(connection, audit, basis))
     keys = {*now, *(key for counts in flows.values() for key in counts)}
     rows: list[Row] = []
@@ -87,7 +87,7 @@ def write_tally(
 def _now(
     connection: Connection, audit: int, basis: int
 ) -> Iterator[tuple[Flow, tuple[int, int, int]]]:
-    """Site and group; how many are open, stale, accepted."""
+    """Site and group, each with the numbers of open, stale and accepted findings."""
     t = host_tally.c
     asked = (basis_rule.c.basis == basis) & (basis_rule.c.rule == t.rule)
     looked = and_(host.c.read == audit, basis_rule.c.rule.is_not(None))
@@ -103,5 +103,5 @@ def _now(
         .group_by(*group)
     )
     for site, owner, rule, severity, *counts in connection.execute(query):
-        opened, unlooked, accepted = map(int, counts)  # PostgreSQL's sums are decimals
+        opened, unlooked, accepted = map(int, counts)  # PostgreSQL returns sums as decimals
         yield (site, owner, rule, severity), (opened, unlooked, accepted)

@@ -1,7 +1,7 @@
-"""A whole history as JSON lines, and back: from one database to another, or to a warehouse.
+"""A whole history as JSON lines, and back: to move between databases, or to a data warehouse.
 
-The first line is ``{"schema": "vnicaudit.history-export/1", "tables": "3"}``; each of the others
-is a row, ``{"table": "nic", "row": {"id": 1, …}}``. Bytes are hexadecimal digits.
+The first line is ``{"schema": "vnicaudit.history-export/1", "tables": "3"}``; each of the others is
+a row, ``{"table": "nic", "row": {"id": 1, …}}``. Bytes are hexadecimal digits.
 """
 
 from __future__ import annotations
@@ -64,15 +64,15 @@ def _json_value(value: object) -> str | int | float | None:
 
 
 def import_lines(database: Database, stream: BinaryIO, name: str) -> int:
-    """Fill a history that has nothing in it from an export; the number of rows. All of it is
-    imported, or nothing. Raises UsageError for what is no such export, with its line."""
+    """Fill an empty history from an export, completely or not at all; returns the number of rows.
+    Raises UsageError, with the line, if it is not a valid export."""
     with database.writing() as connection:
         check_empty(connection, database)
         return Import(connection, name).fill(_lines(stream, name))
 
 
 def check_empty(connection: Connection, database: Database) -> None:
-    """Raises UsageError where a history has anything in it."""
+    """Raises UsageError if a history is not empty."""
     for table in META.sorted_tables:
         if connection.execute(select(func.count()).select_from(table)).scalar():
             raise UsageError(
@@ -89,7 +89,7 @@ def _lines(stream: BinaryIO, name: str) -> Iterator[tuple[int, bytes]]:
 
 
 class Import:
-    """Rows of an export, checked, on their way into a database."""
+    """Checks the rows of an export and inserts them into a database."""
 
     def __init__(self, connection: Connection, name: str) -> None:
         self._connection = connection
@@ -99,7 +99,7 @@ class Import:
         self._count = 0
 
     def fill(self, lines: Iterable[tuple[int, bytes]]) -> int:
-        """Insert all; the number of rows."""
+        """Insert all rows; returns their number."""
         for number, line in lines:
             if number == 1:
                 self._check_head(self._decoded(line, ExportHead, number).tables)
@@ -109,7 +109,7 @@ class Import:
         return self.finish()
 
     def finish(self) -> int:
-        """Insert what is left; the number of rows in all."""
+        """Insert the remaining rows; returns the total number."""
         self._flush()
         return self._count
 
@@ -122,7 +122,7 @@ class Import:
             )
 
     def add(self, name: str, row: Mapping[str, Value], number: int) -> None:
-        """Have a row of a table inserted; ``number``: where it stands. Raises UsageError."""
+        """Add a row of a table; ``number``: its line. Raises UsageError."""
         table = META.tables.get(name)
         if table is None:
             raise self._error(number, f"there is no table {name[:60]!r}")

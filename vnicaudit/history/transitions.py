@@ -1,4 +1,4 @@
-"""Changes that one reading of a host makes to its known NICs and findings: pure functions."""
+"""Changes that a reading of a host makes to its known NICs and findings, as pure functions."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from vnicaudit.history.rows import FindingFacts, NicFacts
 Value = str | int | bytes | None
 
 COMPARED = tuple(name for name in NicFacts._fields if name != "nic_index")
-"""Columns of a NIC that are its state."""
+"""Columns that make up the state of a NIC."""
 
 
 class OpenNic(NamedTuple):
-    """An interval that holds. ``opened``: the audit that began it."""
+    """An open interval of a NIC."""
 
     id: int
     first_seen: int
@@ -24,8 +24,8 @@ class OpenNic(NamedTuple):
 
 
 class OpenFinding(NamedTuple):
-    """An interval that holds. ``problem``: its id; ``unlooked``: the first audit of its host that
-    did not look at it."""
+    """An open interval of a finding. ``problem``: its id. ``unlooked``: the first audit of its host
+    that did not check it."""
 
     id: int
     fingerprint: bytes
@@ -53,7 +53,7 @@ class Closed(NamedTuple):
 
 
 class OpenedNic(NamedTuple):
-    """An interval that begins. ``first_seen`` None: it was not known on this host."""
+    """An interval that begins. ``first_seen`` None: the NIC was not known on this host."""
 
     facts: NicFacts
     first_seen: int | None = None
@@ -61,7 +61,7 @@ class OpenedNic(NamedTuple):
 
 
 class OpenedFinding(NamedTuple):
-    """An interval that begins. ``opened_as`` None: it was not open on this host before."""
+    """An interval that begins. ``opened_as`` None: the finding was not open on this host before."""
 
     facts: FindingFacts
     problem: int
@@ -71,7 +71,7 @@ class OpenedFinding(NamedTuple):
 
 
 class NicTransitions(NamedTuple):
-    """Of one host. ``shifted``: ids of intervals that still hold, each with the new index of its
+    """Changes of one host. ``shifted``: ids of open intervals, each with the new index of its
     NIC."""
 
     opened: list[OpenedNic]
@@ -80,9 +80,9 @@ class NicTransitions(NamedTuple):
 
 
 class FindingTransitions(NamedTuple):
-    """Of one host. ``unlooked``, ``looked``: ids of intervals that are no longer, or again, looked
-    at; ``known``: those that still hold, each with
-    whether it would be looked at where its rule is asked."""
+    """Changes of one host. ``unlooked``, ``looked``: ids of intervals that are no longer, or again,
+    checked. ``known``: those that stay open, each with True if it was, or would have been, checked
+    if its rule had run."""
 
     opened: list[OpenedFinding]
     closed: list[Closed]
@@ -94,8 +94,8 @@ class FindingTransitions(NamedTuple):
 def nic_changes(
     known: Sequence[OpenNic], seen: Iterable[NicFacts], looked: LookedAt
 ) -> NicTransitions:
-    """Compare the NICs of a host with those that were seen of it now."""
-    if not known:  # a host that is new, as all are at first
+    """Compare the known NICs of a host with those seen now."""
+    if not known:  # a new host, as all are at first
         return NicTransitions([OpenedNic(facts) for facts in seen], [], [])
     before = grouped((one.facts.key, one) for one in known)
     changes = NicTransitions([], [], [])
@@ -111,7 +111,7 @@ def nic_changes(
 def _pairs(
     old: Sequence[OpenNic], new: Sequence[NicFacts]
 ) -> Iterable[tuple[OpenNic | None, NicFacts | None]]:
-    """NICs of one key."""
+    """Pairs of NICs with the same key."""
     if len(old) == len(new) == 1:
         return ((old[0], new[0]),)
     in_order = sorted(old, key=lambda one: (one.facts.nic_index, one.id))
@@ -123,7 +123,7 @@ def _pairs(
 def _compare_nic(
     old: OpenNic | None, facts: NicFacts | None, looked: LookedAt, changes: NicTransitions
 ) -> None:
-    """One NIC as it was and as it is; None: it was, or is, not there."""
+    """Compare a NIC before and now; None: it did not, or does not, exist."""
     if facts is None:
         if old is not None and looked.at_subject(_domain_of(old.facts)) != "no":
             changes.closed.append(Closed(old.id, "gone"))
@@ -137,7 +137,7 @@ def _compare_nic(
 
 
 def changed_columns(old: NicFacts, new: NicFacts) -> list[str]:
-    """Names of the columns in which two states of a NIC differ; its index is no state."""
+    """Names of the columns in which two states of a NIC differ, not counting its index."""
     return [] if old == new else list(changed_values(old, new))
 
 
@@ -154,8 +154,8 @@ def _domain_of(nic: NicFacts) -> SubjectKey:
 def finding_changes(
     known: Sequence[OpenFinding], seen: Mapping[bytes, tuple[FindingFacts, int]], looked: LookedAt
 ) -> FindingTransitions:
-    """Compare the findings of a host with those that came up now: fingerprint -> the finding and
-    the id of its problem."""
+    """Compare the known findings of a host with those seen now. ``seen``: fingerprint -> the
+    finding and the id of its problem."""
     changes = FindingTransitions([], [], [], [], [])
     before = {one.fingerprint: one for one in known}
     for fingerprint, (facts, problem) in seen.items():
@@ -172,7 +172,7 @@ def finding_changes(
 def _compare(
     old: OpenFinding, facts: FindingFacts, problem: int, changes: FindingTransitions
 ) -> None:
-    """A finding that was open, and came up again."""
+    """A finding that was open, and occurs again."""
     if (old.problem, old.accepted, old.subject) == (problem, facts.accepted, facts.subject):
         if old.unlooked is not None:
             changes.looked.append(old.id)
@@ -190,7 +190,7 @@ def _change_kind(before: int, after: int) -> str:
 
 
 def _missing(old: OpenFinding, looked: LookedAt, changes: FindingTransitions) -> None:
-    """A finding that was open, and did not come up."""
+    """A finding that was open, and does not occur now."""
     is_nic = old.mac is not None or old.nic_index is not None
     key = subject_key(old.scope, old.subject, old.uuid, old.file)
     answer = looked.at(Place(old.rule, key, is_nic, old.mac, old.nic_index))

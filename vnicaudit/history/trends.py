@@ -1,4 +1,4 @@
-"""Counts of findings over time, from those that each audit left: stale ones apart."""
+"""Counts of findings over time, as of each audit; stale ones are counted separately."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Views for those who ask the history in SQL (Grafana, psql, sqlite3): names and meanings stay,
-whatever becomes of the tables. ``docs/reference/history-schema.md`` is written from here."""
+"""Views for SQL users of the history (Grafana, psql, sqlite3): names and meanings are stable, even
+if tables change. ``docs/reference/history-schema.md`` is generated from this module."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from sqlalchemy import Connection
 
 
 class ViewColumn(NamedTuple):
-    """A column of a view: an expression, in which ``time(X)``, ``uuid(X)`` and ``digits(X)`` are
-    written out for each database."""
+    """A column of a view. In the expression, ``time(X)``, ``uuid(X)`` and ``digits(X)`` are
+    expanded for each database."""
 
     name: str
     expression: str
@@ -18,7 +18,7 @@ class ViewColumn(NamedTuple):
 
 
 class View(NamedTuple):
-    """A view, and what it is for."""
+    """A view, and its purpose."""
 
     name: str
     meaning: str
@@ -241,23 +241,23 @@ VIEWS = (
         "benchmark b JOIN benchmark_result m ON m.benchmark = b.id",
     ),
 )
-"""All views; each is dropped and made anew when the schema is upgraded."""
+"""All views; they are dropped and created again when the schema is upgraded."""
 
 
 def create_views(connection: Connection) -> None:
-    """Make all of them."""
+    """Create all views."""
     for view in VIEWS:
         connection.exec_driver_sql(view_sql(view, connection.dialect.name))
 
 
 def drop_views(connection: Connection) -> None:
-    """Take away those that are there."""
+    """Drop all existing views."""
     for view in VIEWS:
         connection.exec_driver_sql(f"DROP VIEW IF EXISTS {view.name}")
 
 
 def view_sql(view: View, dialect: str) -> str:
-    """The statement that makes a view in that database."""
+    """The statement that creates a view in that database."""
     columns = ",\n    ".join(f'{one.expression} AS "{one.name}"' for one in view.columns)
     text = f"CREATE VIEW {view.name} AS\nSELECT\n    {columns}\nFROM {view.source}"
     for name, write in _FUNCTIONS[dialect == "postgresql"].items():
@@ -266,7 +266,7 @@ def view_sql(view: View, dialect: str) -> str:
 
 
 def _written_out(text: str, name: str, template: str) -> str:
-    """The text with each ``name(ARGUMENT)`` as the template has it."""
+    """The text with each ``name(ARGUMENT)`` expanded by the template."""
     head, found, rest = text.partition(f"{name}(")
     while found:
         end = _closing(rest)
@@ -277,7 +277,7 @@ def _written_out(text: str, name: str, template: str) -> str:
 
 
 def _closing(text: str) -> int:
-    """Where the parenthesis is closed that was opened before the text."""
+    """Position of the parenthesis that closes the one opened before the text."""
     depth = 1
     for place, character in enumerate(text):
         depth += (character == "(") - (character == ")")
@@ -303,4 +303,4 @@ _FUNCTIONS = (
         "digits": "encode(@,'hex')",
     },
 )
-"""SQLite's, PostgreSQL's."""
+"""Functions of SQLite and of PostgreSQL."""

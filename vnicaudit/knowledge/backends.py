@@ -1,4 +1,5 @@
-"""Backends that NICs are connected to, by actual type, and what each of them makes possible.
+"""Backends to which NICs are connected, by actual type, and the features that each of them
+supports.
 
 Sources: libvirt 11.3 ``qemuBuildInterfaceConnect`` and ``qemuDomainValidateActualNetDef``; for the
 number of queues also Linux ``drivers/net/tun.c`` and QEMU's ``VIRTIO_QUEUE_MAX``.
@@ -10,14 +11,16 @@ TAP_TYPES = frozenset({"bridge", "ethernet", "direct"})
 """Actual types on a tap or macvtap device: the only ones with vhost-net."""
 
 OWN_PATH = frozenset({"vhostuser", "vdpa"})
-"""Actual types whose packets pass neither QEMU nor vhost-net, but another process or a device."""
+"""Actual types whose packets pass through another process or a device instead of QEMU or
+vhost-net."""
 
 NOVA_TAPS = frozenset({"bridge", "ethernet"})
 """Types on a tap that Nova writes with the model it keeps for the server (Nova 34.0.0,
-``virt/libvirt/vif.py`` ``get_base_config``); on macvtap it is virtio whatever that is."""
+``virt/libvirt/vif.py`` ``get_base_config``); on macvtap it always writes virtio."""
 
 KEPT_MODEL = NOVA_TAPS | {"vhostuser"}
-"""All types that Nova writes with the model it keeps: vDPA and assigned devices have none."""
+"""All types that Nova writes with the model it keeps; for vDPA and assigned devices it writes
+none."""
 
 SINGLE_QUEUE = frozenset({"user", "server", "client", "mcast", "udp", "internal"})
 """Actual types for which libvirt refuses to start with more than one queue pair."""
@@ -26,19 +29,19 @@ MAX_TAP_QUEUES = 256
 """``MAX_TAP_QUEUES`` of Linux; libvirt opens one descriptor per queue pair."""
 
 _OVS_FOLDERS = ("/run/openvswitch/", "/var/run/openvswitch/", "/usr/local/var/run/openvswitch/")
-"""Where Open vSwitch keeps its sockets (its ``--prefix`` /usr or /usr/local), and Neutron's
-``vhostuser_socket_dir`` by default."""
+"""Folders where Open vSwitch keeps its sockets (its ``--prefix`` /usr or /usr/local), and the
+default of Neutron's ``vhostuser_socket_dir``."""
 
 _MAX_VHOSTUSER_QUEUES = 511
-"""A pair is two of QEMU's 1024 virtqueues at most, and one more is the control queue."""
+"""A pair takes two of QEMU's at most 1024 virtqueues, and the control queue takes one."""
 
 
 def queue_limit(actual_type: str | None) -> int | None:
-    """The most queue pairs with which a NIC that has several starts; None when the backend sets
-    no limit that is known.
+    """The maximum number of queue pairs with which a NIC starts; None if the backend has no known
+    limit.
 
-    None as a type is a network that is not known: it becomes a tap or a macvtap (or a host device,
-    which has no ``queues=``), never vhost-user or vDPA (``virDomainActualNetDefParseXML``).
+    A type of None is an unknown network: it becomes a tap or a macvtap (or a host device, which has
+    no ``queues=``), never vhost-user or vDPA (``virDomainActualNetDefParseXML``).
     """
     if actual_type is None or actual_type in TAP_TYPES:
         return MAX_TAP_QUEUES
@@ -46,7 +49,7 @@ def queue_limit(actual_type: str | None) -> int | None:
 
 
 def is_ovs_socket(path: str) -> bool:
-    """True where a vhost-user socket is Open vSwitch's, by its folder or as Neutron names one:
-    ``vhu`` and 11 characters of the port's UUID."""
+    """True if a vhost-user socket belongs to Open vSwitch, by its folder or by its name from
+    Neutron: ``vhu`` and 11 characters of the port's UUID."""
     name = path.rpartition("/")[2]
     return (len(name) == 14 and name.startswith("vhu")) or path.startswith(_OVS_FOLDERS)

@@ -1,8 +1,8 @@
-"""Settings made behind libvirt's own that keep QEMU from starting, except those of rings.
+"""Settings made behind libvirt's settings that keep QEMU from starting, except those of rings.
 
-``-set`` finds devices in QEMU's plain syntax alone. libvirt hands them over as JSON to a QEMU from
-6.2 on (libvirt's issue 287), and then QEMU ends with ``there is no device "net0" defined``:
-measured with libvirt 9.0 and QEMU 7.2.
+``-set`` finds only devices that are passed in QEMU's plain syntax. libvirt passes them as JSON to a
+QEMU from 6.2 on (libvirt's issue 287), and then QEMU exits with ``there is no device "net0"
+defined``: measured with libvirt 9.0 and QEMU 7.2.
 """
 
 from __future__ import annotations
@@ -15,20 +15,21 @@ _JSON_QEMU, _JSON_LIBVIRT = Version(6, 2), Version(9, 0)
 
 
 def refused_behind(nic: NicConfig, host: HostConfig) -> str | None:
-    """Why QEMU is known not to start; None where it starts, as far as is known."""
+    """The reason why QEMU is known not to start; None if it starts, as far as is known."""
     if nic.behind_faults:
         return nic.behind_faults[0]
     return not_found(nic) if _as_json(host) else None
 
 
 def may_be_refused(nic: NicConfig, host: HostConfig) -> str | None:
-    """Why QEMU does not start with a libvirt of today; None where that is known or cannot be."""
+    """The reason why QEMU does not start with a current libvirt, if it is unknown which libvirt is
+    used; None otherwise."""
     return not_found(nic) if _as_json(host) is None and refused_behind(nic, host) is None else None
 
 
 def not_found(nic: NicConfig) -> str | None:
-    """Message that ``-set`` finds no device, as libvirt hands it over as JSON; None where no
-    ``-set`` concerns this NIC."""
+    """Message that ``-set`` finds no device because libvirt passes it as JSON; None if no ``-set``
+    concerns this NIC."""
     names = [one.name for one in nic.behind if one.by == SET and one.text != MAYBE]
     if not names or nic.origin != "interface":
         return None
@@ -39,7 +40,7 @@ def not_found(nic: NicConfig) -> str | None:
 
 
 def _as_json(host: HostConfig) -> bool | None:
-    """True where libvirt hands devices over as JSON; None where that cannot be told."""
+    """True if libvirt passes devices as JSON; None if that is unknown."""
     qemu, libvirt = host.qemu_version, host.libvirt_version
     if qemu is not None and qemu < _JSON_QEMU:
         return False

@@ -1,5 +1,5 @@
-"""Models that QEMU's binaries do not have, by architecture and version, and those that libvirt
-puts where they cannot be.
+"""Models that QEMU's binaries lack, by architecture and version, and models that libvirt puts on a
+bus where they cannot be.
 
 Sources: ``qemu-system-x86_64 -device help`` of QEMU 7.2 and 10.0; ``qemu-system-s390x`` measured
 with 7.2.22 (virtio only), 10.0.2 and 10.0.13 (e1000e, igb and usb-net too). Buses: every model on
@@ -18,25 +18,26 @@ from vnicaudit.model.nic import VIRTIO, NicConfig
 from vnicaudit.model.version import Version
 
 IGB = Version(8, 0)
-"""The QEMU that brought igb."""
+"""The first QEMU with igb."""
 
 _S390_LATER = frozenset({"e1000e", "igb", "usb-net"})
 _S390_SINCE = Version(7, 3)
-"""Up to the 7.2 series the s390x binary has virtio only; 10.0 has these, too. In between nothing is
-claimed."""
+"""Up to the 7.2 series the s390x binary has only virtio; 10.0 has these, too. About the versions in
+between nothing is known."""
 
 USB_NET = Version(10, 3)
-"""The libvirt that knows usb-net; before, it looks for a PCI slot for it, and finds none."""
+"""The first libvirt that knows usb-net; an older one looks for a PCI slot for it, and finds
+none."""
 
 _ON_PCI_ONLY = frozenset({"virtio-transitional", "virtio-non-transitional"})
 _OTHER_BUSES = frozenset({CCW, VIRTIO_BUS, ISA})
-"""Of QEMU's devices there: what is no model to libvirt it puts on PCI."""
+"""Buses of QEMU's devices that libvirt, if it does not know the model, wrongly puts on PCI."""
 _NO_NETDEV = frozenset({"rocker", "vfio-pci"})
-"""Devices that are connected to no ``-netdev``."""
+"""Devices that cannot be connected to a ``-netdev``."""
 _WITHOUT_MMIO = X86 | S390 | PPC64
 _NOT_ON_CCW = VIRTIO_PCI | {"virtio-net-device"}
 _ALONE = {"isa": ISA, "usb": USB}
-"""Type of an address -> the bus of the only NICs that can have one."""
+"""Type of an address -> the bus of the only NICs that can have such an address."""
 _NOT_VIRTIO_S = frozenset({"drive", "virtio-serial", "ccid", "spapr-vio", "dimm"})
 """``Unexpected address type for 'virtio-net'``."""
 _ADDRESSES = {"ccw": "the channel subsystem", "virtio-mmio": "virtio-mmio"}
@@ -48,26 +49,27 @@ _ABSENT = {
     **dict.fromkeys(ARM, frozenset({"spapr-vlan", "virtio-net-ccw", *_SUN})),
     **dict.fromkeys(PPC64, _ON_BOARD | {"virtio-net-ccw", "sunhme"}),
 }
-"""Architecture -> models that no QEMU has there: parts of other boards and buses."""
+"""Architecture -> models that no QEMU has there, because they belong to other boards and buses."""
 
 
 def absent_on(model: str, arch: str | None) -> bool:
-    """True where no QEMU of this architecture has this model, as far as is known."""
+    """True if no QEMU of this architecture has this model, as far as is known."""
     if arch in S390:
         return model_of_driver(model) not in VIRTIO and model not in _S390_LATER
     return model in _ABSENT.get(arch or "", ())
 
 
 def first_with(model: str, arch: str | None) -> Version | None:
-    """The QEMU before which this architecture is known to have no such model; None: none is."""
+    """The first QEMU of this architecture that may have the model; None if no version is known to
+    lack it."""
     if arch in S390:
         return _S390_SINCE if model in _S390_LATER else None
     return IGB if model == "igb" else None
 
 
 def misplaced(nic: NicConfig, domain: DomainConfig, host: HostConfig) -> str | None:
-    """Why the model that an ``<interface>`` names cannot be where libvirt puts it; None where it
-    can, and on machines of which nothing was measured. The guest does not start."""
+    """The reason why the model of an ``<interface>`` cannot be where libvirt puts it, so that the
+    guest does not start; None if it can, and on machines that were not measured."""
     model, address = nic.model or "", nic.address_type
     arch = domain.arch or host.arch
     if model in _ON_PCI_ONLY:
@@ -112,8 +114,7 @@ def _misplaced_by_address(model: str, address: str, arch: str | None) -> str | N
 
 
 def lacks(model: str, arch: str | None, qemu: Version | None) -> bool:
-    """True where the QEMU of this architecture and version (None: not known) is known to lack this
-    model."""
+    """True if QEMU of this architecture and version (None: unknown) is known to lack this model."""
     since = first_with(model, arch)
     too_old = since is not None and qemu is not None and qemu < since
     return too_old or absent_on(model, arch)

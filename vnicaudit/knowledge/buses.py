@@ -1,7 +1,7 @@
-"""Which bus a NIC's device goes on, and which buses a machine has.
+"""The bus of each NIC device, and the buses of each machine.
 
-Measured with QEMU 7.2.22 and 10.0.2: each device on each machine of x86 and s390x
-(``No 'PCI' bus found for device 'rtl8139'``, ``'sungem' is not a valid device model name``).
+Measured with QEMU 7.2.22 and 10.0.2: each device on each machine of x86 and s390x (``No 'PCI' bus
+found for device 'rtl8139'``, ``'sungem' is not a valid device model name``).
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ _X86_BUSES: tuple[tuple[tuple[str, ...], frozenset[str]], ...] = (
     (("microvm",), frozenset({ISA, VIRTIO_BUS})),
     (("none",), frozenset()),
 )
-"""Beginnings of machine types, and what such a machine has without further arguments."""
+"""Prefixes of machine types, and the buses of such a machine without further arguments."""
 
 
 def device_of(name: str, arch: str | None) -> str:
-    """QEMU's device for a name on ``-device``: ``virtio-net`` is the machine's own virtio device
+    """QEMU's device for a name after ``-device``: ``virtio-net`` is the machine's own virtio device
     (``qdev_alias_table``)."""
     if name == "virtio-net":
         return "virtio-net-ccw" if arch in S390 else "virtio-net-pci"
@@ -45,13 +45,13 @@ def device_of(name: str, arch: str | None) -> str:
 
 
 def bus_of(device: str) -> str | None:
-    """The bus a device goes on; None where it is not known."""
+    """The bus of a device; None if it is unknown."""
     return _BUS.get(device)
 
 
 def machine_buses(arch: str | None, machine: str | None) -> frozenset[str] | None:
-    """The buses of a machine that is x86 or s390x, as it is without further arguments (``pcie=on``
-    of microvm, a USB controller); None where they are not known."""
+    """The buses of an x86 or s390x machine without further arguments (``pcie=on`` of microvm, a USB
+    controller); None if they are unknown."""
     if arch in S390:
         if machine == "none":
             return frozenset()

@@ -1,4 +1,4 @@
-"""The model libvirt gives a NIC that declares none.
+"""The model that libvirt gives a NIC that declares none.
 
 Source: libvirt 11.3 ``qemuDomainDefaultNetModel`` (src/qemu/qemu_postparse.c) and
 ``preferredMachines`` (src/qemu/qemu_capabilities.c). Measured with libvirt 9.0: ``pc`` and ``q35``
@@ -28,6 +28,6 @@ def default_model(arch: str, machine: str | None) -> str:
 
 def _on_arm(arch: str, machine: str) -> str:
     if machine == "versatilepb":
-        return "scm91c111"  # libvirt's own spelling of the SMC chip, which it hands to QEMU
-    # armv7b is no architecture of ``virt`` to libvirt (qemuDomainMachineIsARMVirt)
+        return "scm91c111"  # libvirt's spelling of the SMC chip, passed to QEMU as it is
+    # libvirt does not count armv7b among the architectures of ``virt`` (qemuDomainMachineIsARMVirt)
     return "virtio" if is_virt(machine) and arch != "armv7b" else "lan9118"

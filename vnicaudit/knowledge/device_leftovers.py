@@ -1,12 +1,12 @@
 """Settings made for the NIC's present device that are wrong for virtio: a boot ROM, and properties
-that are given behind libvirt's settings.
+set behind libvirt's settings.
 
 Measured with QEMU 7.2.22 and SeaBIOS 1.16.2, by the lines "iPXE" and "using" on the serial console:
-virtio-net-pci boots from the network with the ROM that QEMU gives it by itself, on pc and on q35.
+virtio-net-pci boots from the network with the ROM that QEMU gives it by default, on pc and on q35.
 With ``romfile=pxe-e1000.rom`` or ``efi-e1000.rom`` the ROM is not run, and with ``rombar=0`` it
 runs and finds no device; with ``romfile=pxe-virtio.rom`` it is not run on a slot of conventional
-PCI, for QEMU writes the id of the device only into its default ROM. So no file is right but the
-default.
+PCI, because QEMU writes the id of the device only into its default ROM. So only the default file
+works.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _ROMS = frozenset(
         "e1000", "e1000e", "eepro100", "ne2k_pci", "pcnet", "rtl8139", "virtio", "vmxnet3",
     )
 )  # fmt: skip
-"""iPXE as QEMU ships it, one file for each device (Debian's ipxe-qemu, QEMU's pc-bios)."""
+"""iPXE as shipped with QEMU, one file for each device (Debian's ipxe-qemu, QEMU's pc-bios)."""
 
 OF_VIRTIO = frozenset({
     "acpi-index", "addr", "aer", "any_layout", "ats", "bootindex", "csum", "ctrl_guest_offloads",
@@ -33,21 +33,21 @@ OF_VIRTIO = frozenset({
     "queue_reset", "rombar", "rsc_interval", "rss", "rx_queue_size", "speed", "status", "tx",
     "tx_queue_size", "vectors", "x-disable-pcie", "x-txburst", "x-txtimer",
 })  # fmt: skip
-"""``qemu-system-x86_64 -device virtio-net-pci,help`` of 7.2.22, with ``driver`` and ``id``, without
-those about a ROM: of what is set for another device, all that virtio takes."""
+"""Properties of another device that virtio also accepts: ``qemu-system-x86_64 -device
+virtio-net-pci,help`` of 7.2.22, with ``driver`` and ``id``, without those about a ROM."""
 
 
 def has_qemus_rom(path: str) -> bool:
-    """True where the file is one of QEMU's own, which QEMU replaces with another for virtio."""
+    """True if the file is one of QEMU's own, which QEMU replaces for virtio."""
     return path.rpartition("/")[2] in _ROMS
 
 
 def not_of_virtio(nic: NicConfig) -> tuple[Behind, ...]:
-    """Properties that are set behind libvirt's settings and that no virtio NIC has, or that are
-    about the ROM of another device: QEMU would not start, or would not boot from the network."""
+    """Properties set behind libvirt's settings that no virtio NIC has, or that concern the ROM of
+    another device: QEMU would not start, or would not boot from the network."""
     return tuple(one for one in nic.behind if one.text and one.name not in OF_VIRTIO)
 
 
 def may_be_of_another(nic: NicConfig) -> bool:
-    """True where such properties may belong to another NIC."""
+    """True if such properties may belong to another NIC."""
     return any(one.text == MAYBE for one in nic.behind)

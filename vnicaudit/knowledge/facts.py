@@ -1,8 +1,8 @@
-"""The facts a rule may need: how to look at each, and what would tell where it is missing.
+"""The facts that rules need: how to check for each, and which source would provide it.
 
-A judge of a rule names them in its ``needs``. A fact that is not known means that this source
-cannot tell: the rule is skipped, and the report carries the fact's sentence. The type of a fact
-says of which subjects it is one.
+A judge of a rule names them in its ``needs``. If a fact is unknown because this source cannot tell,
+the rule is skipped, and the report contains the fact's sentence. The type of a fact says to which
+subjects it applies.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from vnicaudit.model.subject import (
 )
 
 _InDomain = Subject | DomainSubject
-"""What is judged with the domain it is, or belongs to."""
+"""Subjects that are a domain or belong to one."""
 _OnHost = Subject | DomainSubject | HostSubject
 
 _RENDERED = "the rendered file: here a template or another option decides"
@@ -47,8 +47,8 @@ def _slot_is_told(subject: Subject) -> bool:
 
 
 def _keeper_is_told(subject: Subject) -> bool:
-    """True where the libvirt that keeps the domain is known, system or session: Nova and oVirt use
-    the system's alone."""
+    """True if the libvirt that keeps the domain is known, system or session: Nova and oVirt use
+    only the system's."""
     domain = subject.domain
     system = subject.state is not None or domain.owner in ("nova", "ovirt")
     return system or domain.session is not None
@@ -58,7 +58,7 @@ MODEL = Fact[Subject](
     lambda subject: subject.domain.is_server or _model_is_told(subject),
     "the effective model (architecture, or libvirt's dumpxml)",
 )
-"""Of a server :data:`SERVER_MODEL` tells."""
+"""For a server of a cloud see :data:`SERVER_MODEL`."""
 QUEUES = Fact[Subject](
     lambda subject: subject.effective.queues.state != UNKNOWN, "the effective number of queues"
 )
@@ -137,7 +137,7 @@ PREFERENCE_MODEL = Fact[PreferenceSubject](
 
 
 def _of_server(known: Callable[[ServerConfig], bool]) -> Callable[[_InDomain], bool]:
-    """A fact of a server of OpenStack; of any other domain there is no such thing."""
+    """A fact about a server of OpenStack; False for any other domain."""
 
     def is_known(subject: _InDomain) -> bool:
         server = subject.domain.server
@@ -147,7 +147,7 @@ def _of_server(known: Callable[[ServerConfig], bool]) -> Callable[[_InDomain], b
 
 
 def _server_is_told(subject: _InDomain) -> bool:
-    """True where a server or its definition tells."""
+    """True if the model of a server is known, from Nova or from its definition."""
     server = subject.domain.server
     return not subject.domain.is_server or (
         server is not None and server.properties_source != "unseen"
@@ -155,8 +155,8 @@ def _server_is_told(subject: _InDomain) -> bool:
 
 
 def _is_dated(server: ServerConfig) -> bool:
-    """True where the server's Nova is known to be old or new enough to tell whether a change of a
-    server lasts in it."""
+    """True if the server's Nova is known to be old or new enough to tell whether a change of a
+    server is permanent."""
     nova = server.nova
     if nova is None:
         return False
@@ -202,8 +202,7 @@ def _option(section: str, name: str) -> Fact[ConfigSubject]:
 def _one_is_wrong_or_all_certain(
     options: Iterable[NovaOption], is_wrong: Callable[[NovaOption], bool]
 ) -> bool:
-    """True where enough is known of several options: one is wrong for certain, or all are
-    certain."""
+    """True if enough is known about several options: one is certainly wrong, or all are certain."""
     certain = [option.certain for option in options]
     return all(certain) or any(option.certain and is_wrong(option) for option in options)
 
@@ -232,7 +231,7 @@ def _is_refused(option: NovaOption) -> bool:
 
 
 def _values_known(nova: NovaConfig) -> bool:
-    """Enough is known when one value is wrong for certain, or none is uncertain."""
+    """True if one value is certainly wrong, or none is uncertain."""
     if any(option.broken for option in nova.settings):
         return True
     return _one_is_wrong_or_all_certain(nova.settings, _is_refused)
@@ -274,7 +273,7 @@ NOVA_LIBVIRT_USE_VIRTIO_FOR_BRIDGES = Fact[ConfigSubject](
 
 
 def _is_for_a_known_hypervisor(subject: ImageSubject) -> bool:
-    """True where the hypervisor an image is for is known, as far as its NIC model depends on it."""
+    """True if the hypervisor of an image is known, as far as its NIC model depends on it."""
     image = subject.image
     return image.qemu is not None or image.vif_model not in FOREIGN_VIF_MODELS
 
@@ -284,7 +283,7 @@ def _as_it_will_be_set(name: str) -> str:
 
 
 def _image_property(name: str) -> Fact[ImageSubject]:
-    """A property of an image: known when it is not seen, or set for certain."""
+    """A property of an image: known if it is not set, or set for certain."""
 
     def is_known(subject: ImageSubject) -> bool:
         entry = subject.image.property(name)
@@ -294,7 +293,7 @@ def _image_property(name: str) -> Fact[ImageSubject]:
 
 
 def _flavor_property(name: str) -> Fact[FlavorSubject]:
-    """An extra spec of a flavor: known when it is not seen, or set for certain."""
+    """An extra spec of a flavor: known if it is not set, or set for certain."""
 
     def is_known(subject: FlavorSubject) -> bool:
         entry = subject.flavor.property(name)

@@ -1,7 +1,7 @@
 """Changes in model terms -> properties of images, which Nova keeps for each server.
 
 Sources: Nova 34.0.0, ``objects/image_meta.py`` (names) and ``cmd/manage.py`` (``image_property
-set`` can set a property and not remove one: off is ``false``).
+set`` can set a property but not remove one: off is ``false``).
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from vnicaudit.model.server import FLAVOR_WORDS, MODEL, PROPERTY_OF
 
 
 def property_of(change: Change) -> tuple[str, str] | None:
-    """``(property, value)`` that a change comes to; None where no property does: a ring size, a
-    model other than virtio, fewer queues."""
+    """``(property, value)`` for a change; None if no property does it: a ring size, a model other
+    than virtio, fewer queues."""
     if change.new is None:
         return None
     name = PROPERTY_OF.get(change.field, change.field)
@@ -27,6 +27,6 @@ def property_of(change: Change) -> tuple[str, str] | None:
 
 
 def properties_of(changes: Iterable[Change]) -> dict[str, str]:
-    """Image properties that these changes amount to, name -> value; changes without a property are
-    left out."""
+    """Image properties for these changes, name -> value; changes without a property are left
+    out."""
     return dict(found for change in changes if (found := property_of(change)) is not None)

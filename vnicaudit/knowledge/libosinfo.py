@@ -1,9 +1,9 @@
-"""Which emulated NIC Nova gives an image because of its ``os_distro``.
+"""The emulated NIC that Nova gives an image because of its ``os_distro``.
 
-The shipped table is made by ``scripts/generate_osinfo_models.py``, which asks libosinfo what Nova's
-``virt/osinfo.py`` asks it. Whoever reads a live cloud prefers the database of the machine it runs
-on (:mod:`vnicaudit.platforms.openstack.osinfo_db`), where there is one: it may be newer. What
-counts in the end is that of each compute node, which no API tells.
+The shipped table is made by ``scripts/generate_osinfo_models.py``, which queries libosinfo like
+Nova's ``virt/osinfo.py``. The reader of a live cloud prefers the database of the machine it runs on
+(:mod:`vnicaudit.platforms.openstack.osinfo_db`), if there is one: it may be newer. In the end the
+database of each compute node decides, which no API shows.
 """
 
 from __future__ import annotations
@@ -18,28 +18,28 @@ from vnicaudit.model.decoding import json_as
 
 
 class Models(msgspec.Struct, frozen=True):
-    """``os_distro`` -> the first NIC of that system, where it is emulated and virtio is in its
-    list too; by which version of osinfo-db, and whether that is installed on this machine."""
+    """``os_distro`` -> the first NIC of that system, if it is emulated and virtio is in its list
+    too; the version of osinfo-db, and whether that is installed on this machine."""
 
     version: str
     models: dict[str, str]
     installed: bool = False
 
     def emulated_model(self, os_distro: str) -> str | None:
-        """Compared as Nova does, letter by letter: ``ubuntu22.04`` -> e1000e,
-        ``Ubuntu22.04`` -> None."""
+        """Compared like in Nova, letter by letter: ``ubuntu22.04`` -> e1000e, ``Ubuntu22.04`` ->
+        None."""
         return self.models.get(os_distro)
 
 
 class _ModelsTable(msgspec.Struct, frozen=True):
-    """``osinfo_models.json``: model -> names of systems, by spaces."""
+    """``osinfo_models.json``: model -> names of systems, separated by spaces."""
 
     version: str
     models: dict[str, str]
 
 
 def emulated_model(os_distro: str) -> str | None:
-    """As the shipped table has it: the same on every machine."""
+    """The emulated model by the shipped table, which is the same on every machine."""
     return shipped().emulated_model(os_distro)
 
 

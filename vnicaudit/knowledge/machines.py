@@ -13,7 +13,7 @@ def is_virt(machine: str) -> bool:
 
 
 def is_board(domain: DomainConfig) -> bool:
-    """True where the machine is an ARM board with a NIC of its own (anything but ``virt``): libvirt
+    """True if the machine is an ARM board with a NIC of its own (anything but ``virt``): libvirt
     gives its NICs neither a PCI nor a virtio bus (``qemuDomainSupportsNicdev``)."""
     return domain.arch in ARM and not is_virt(domain.machine or "virt")
 
@@ -25,12 +25,12 @@ def is_q35(domain: DomainConfig) -> bool:
 
 
 def modern_only_slot(nic: NicConfig, domain: DomainConfig) -> bool | None:
-    """True where ``<model type='virtio'/>`` is a modern-only device (1af4:1041) at this NIC's
-    address: on a PCI Express port it is, and libvirt gives it one on q35 if it has no address; on
-    conventional PCI and on the root bus it is not.
+    """True if ``<model type='virtio'/>`` is a modern-only device (1af4:1041) at this NIC's address:
+    it is on a PCI Express port, which libvirt assigns on q35 if there is no address; it is not on
+    conventional PCI and on the root bus.
 
-    None: the NIC is on a bus whose controller is not known, or on a machine of which nothing was
-    measured (``virt``).
+    None: the NIC is on a bus whose controller is unknown, or on a machine that was not measured
+    (``virt``).
     """
     if domain.arch in ARM or "machine" in domain.unseen:
         return None
@@ -39,5 +39,5 @@ def modern_only_slot(nic: NicConfig, domain: DomainConfig) -> bool | None:
     if nic.address_type is None or nic.address_bus is None:
         return True
     if nic.address_bus == 0:
-        return False  # QEMU turns legacy off on ports only, virtio_pci_dc_realize
+        return False  # QEMU turns legacy off only on ports, virtio_pci_dc_realize
     return None if domain.pcie_ports is None else nic.address_bus in domain.pcie_ports

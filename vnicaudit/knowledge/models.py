@@ -1,4 +1,4 @@
-"""NIC models: which there are, what they can do, and what libvirt and QEMU call them.
+"""NIC models: their names in libvirt and QEMU, and their abilities.
 
 Sources: libvirt 11.3 ``virDomainNetModel``; ``qemu-system-* -device help`` of QEMU 7.2 and 10.0.
 """
@@ -17,7 +17,7 @@ LEGACY = (
     }
     | {"i82562", "i82801"}
 )
-"""10/100 Mb/s era chips: no vnet header, an exit to QEMU per packet or worse."""
+"""Chips of the 10/100 Mb/s era: no vnet header, at least one exit to QEMU per packet."""
 
 E1000 = frozenset({"e1000", "e1000-82540em", "e1000-82544gc", "e1000-82545em"})
 E1000E = frozenset({"e1000e", "igb"})
@@ -29,15 +29,15 @@ QEMU_MODELS = VIRTIO | LEGACY | E1000 | E1000E | BOARD | {
     "virtio-net-pci", "virtio-net-ccw", "virtio-net-device", "virtio-net",
     "virtio-net-pci-transitional", "virtio-net-pci-non-transitional", "vfio-pci",
 }  # fmt: skip
-"""Names some QEMU accepts as a NIC's ``-device`` driver (libvirt's virtio names included)."""
+"""Names that some QEMU accepts as a NIC's ``-device`` driver (including libvirt's virtio names)."""
 
 LIBVIRT_MODELS = frozenset({
     "netfront", "rtl8139", "virtio", "e1000", "e1000e", "igb", "virtio-transitional",
     "virtio-non-transitional", "usb-net", "spapr-vlan", "lan9118", "scm91c111", "vlance",
     "vmxnet", "vmxnet2", "vmxnet3", "am79c970a", "am79c973", "82540em", "82545em", "82543gc",
 })  # fmt: skip
-"""libvirt's enumeration, lower case: these are matched without regard to case; any other text is
-handed to QEMU as it is."""
+"""libvirt's enumeration, lower case: these names are matched case-insensitively; any other text is
+passed to QEMU as it is."""
 
 _FROM_DRIVER = {
     "virtio-net-pci": "virtio",
@@ -74,19 +74,19 @@ def normal_model(text: str) -> str:
 
 
 def is_model(text: str) -> bool:
-    """True for the name of a model of libvirt's or QEMU's, in whatever case."""
+    """True for the name of a model of libvirt or QEMU, in upper or lower case."""
     return text.lower() in _ANY_CASE
 
 
 def stands_for_model(text: str) -> bool:
-    """True for a word that is plainly a placeholder for a model: ``NIC_MODEL``, ``XXXXXXX``,
+    """True for a word that is obviously a placeholder for a model: ``NIC_MODEL``, ``XXXXXXX``,
     ``CHANGEME``."""
     text = text.strip()
     return len(text) <= _LONGEST and not is_model(text) and _STAND_IN.fullmatch(text) is not None
 
 
 def shown_model(model: str) -> str:
-    """A model for a message: names of QEMU and libvirt as they are; anything else is text from
-    outside, quoted and cut to 40 characters."""
+    """A model for a message: names of QEMU and libvirt as they are; any other text comes from
+    outside, and is quoted and cut to 40 characters."""
     known = model in QEMU_MODELS or model.lower() in LIBVIRT_MODELS
     return model if known else repr(model[:40])

@@ -1,7 +1,7 @@
-"""Settings of a compute node that take multiqueue away from its servers.
+"""Settings of a compute node that disable multiqueue for its servers.
 
-Source: Nova 34.0.0, ``virt/libvirt/vif.py``: queues are given with KVM alone
-(``get_base_config``), and ``max_queues`` is the most of them (``_get_max_tap_queues``).
+Source: Nova 34.0.0, ``virt/libvirt/vif.py``: queues are set only with KVM (``get_base_config``),
+and at most ``max_queues`` of them (``_get_max_tap_queues``).
 """
 
 from __future__ import annotations
@@ -15,17 +15,18 @@ def queue_pairs(number: int) -> str:
 
 
 def is_emulated(virt_type: str | None) -> bool:
-    """True where guests run without KVM; False where that is not known."""
+    """True if guests run without KVM; False if that is unknown."""
     return virt_type == "qemu"
 
 
 def is_single(max_queues: str | None) -> bool:
-    """True where at most one queue pair is given; False where that is not known."""
+    """True if a NIC gets at most one queue pair; False if that is unknown."""
     return as_number(max_queues or "") == 1
 
 
 def taken_away(virt_type: str | None, max_queues: str | None) -> str:
-    """The setting that leaves none of it; empty where neither does. None: not known."""
+    """The setting that disables multiqueue; empty if neither does. An argument of None is
+    unknown."""
     if is_emulated(virt_type):
         return "virt_type = qemu"
     return "max_queues = 1" if is_single(max_queues) else ""

@@ -1,4 +1,5 @@
-"""Who regenerates a domain's definition. A change goes to the owner, never behind its back."""
+"""Find the owner that regenerates a domain's definition. A change goes to the owner, never behind
+its back."""
 
 from __future__ import annotations
 
@@ -9,8 +10,8 @@ _NAMESPACES: tuple[tuple[str, KnownOwner], ...] = (
     ("http://ovirt.org/vm/", "ovirt"),
     ("http://kubevirt.io", "kubevirt"),
 )
-"""Namespace of a ``<metadata>`` child -> owner. Nova's has been 1.0 and, since 23.0, 1.1;
-oVirt's are ``vm/1.0`` and ``vm/tune/1.0``; KubeVirt writes ``<kubevirt xmlns=…>``."""
+"""Namespace of a child of ``<metadata>`` -> owner. Nova's is 1.0 and, since 23.0, 1.1; oVirt's are
+``vm/1.0`` and ``vm/tune/1.0``; KubeVirt writes ``<kubevirt xmlns=…>``."""
 
 _PRODUCTS: dict[str, KnownOwner] = {
     "OpenStack Nova": "nova",
@@ -20,7 +21,7 @@ _PRODUCTS: dict[str, KnownOwner] = {
     "RHV": "ovirt",
     "KubeVirt": "kubevirt",
 }
-"""SMBIOS ``<sysinfo><system><entry name='product'>`` as those projects write it."""
+"""SMBIOS ``<sysinfo><system><entry name='product'>`` as these projects write it."""
 
 
 def owner_of(namespaces: tuple[str, ...], product: str | None) -> KnownOwner:

@@ -1,6 +1,6 @@
 """The PCI id by which a guest finds the driver of its NIC.
 
-Measured with QEMU 7.2.22 (``info pci``); igb, which is newer, by its source. Where QEMU has them:
+Measured with QEMU 7.2.22 (``info pci``); igb, which is newer, from its source. In QEMU's source:
 include/hw/pci/pci_ids.h and pci.h, and hw/net/ (e1000.c ``e1000_devices``, e1000e.c, igb.c,
 rtl8139.c, vmxnet3.c, pcnet-pci.c, ne2000-pci.c, tulip.c, eepro100.c ``e100_devices``, rocker.c).
 """
@@ -14,10 +14,10 @@ from vnicaudit.model.guest_words import S390
 from vnicaudit.model.nic import Nic
 
 TRANSITIONAL = "1af4:1000"
-"""Speaks virtio 0.9 and 1.0 (VIRTIO, "Transitional Device")."""
+"""Supports virtio 0.9 and 1.0 (VIRTIO, "Transitional Device")."""
 
 MODERN = "1af4:1041"
-"""Speaks virtio 1.0 only."""
+"""Supports only virtio 1.0."""
 
 _EMULATED = {
     "e1000": "8086:100e",
@@ -49,15 +49,14 @@ _EMULATED = {
 
 
 def model_of(nic: Nic) -> str | None:
-    """The NIC's model, declared or else what the default is found to be; None where it is not
-    known."""
+    """The NIC's model, declared or else the known default; None if it is unknown."""
     if nic.declared.model is not None or nic.effective is None:
         return nic.declared.model
     return nic.effective.model.effective
 
 
 def pci_id(nic: Nic, domain: DomainConfig) -> str | None:
-    """``8086:100e``; None for a NIC that is no PCI device, and where it cannot be told."""
+    """``8086:100e``; None for a NIC that is not a PCI device, or if the id is unknown."""
     model = model_of(nic)
     if model is None or nic.declared.address_type not in (None, "pci") or _on_ccw(nic, domain):
         return None
@@ -69,20 +68,20 @@ def pci_id(nic: Nic, domain: DomainConfig) -> str | None:
 
 
 def port_unknown(nic: Nic, domain: DomainConfig) -> bool:
-    """True where only the kind of PCI bus that the NIC sits on is missing."""
+    """True if only the kind of the NIC's PCI bus is missing."""
     on_pci = nic.declared.address_type in (None, "pci")
     return model_of(nic) == "virtio" and on_pci and is_q35(domain) and _virtio(nic, domain) is None
 
 
 def _on_ccw(nic: Nic, domain: DomainConfig) -> bool:
-    """On s390x libvirt gives a virtio NIC without an address one on the channel subsystem."""
+    """True for a NIC without an address on s390x, which libvirt puts on the channel subsystem."""
     return domain.arch in S390 and nic.declared.address_type is None
 
 
 def _virtio(nic: Nic, domain: DomainConfig) -> str | None:
-    """QEMU's ``virtio_pci_realize`` switches virtio 0.9 off where the bus is PCI Express and no
-    root bus: in a port, then, and neither on q35's bus 0 nor behind a PCI bridge. Nothing was
-    measured on machines other than these."""
+    """PCI id of a virtio NIC; None if unknown. QEMU's ``virtio_pci_realize`` switches virtio 0.9
+    off if the bus is PCI Express and not a root bus: on a port, but neither on q35's bus 0 nor
+    behind a PCI bridge. Other machines than these were not measured."""
     if is_q35(domain):
         modern = modern_only_slot(nic.declared, domain)
         return None if modern is None else MODERN if modern else TRANSITIONAL

@@ -1,11 +1,11 @@
-"""Which networks' ports Nova gives the devices of ``[pci] device_spec`` to.
+"""Networks to whose ports Nova gives the devices of ``[pci] device_spec``.
 
-Source: Nova 34.0.0, ``network/neutron.py`` ``create_resource_requests`` (a port asks for the
-physical network of its network, None where that has none, and for ``remote_managed`` "False");
-``pci/utils.py`` ``pci_device_prop_match``, executed (text is compared without its case, anything
-else as it is); ``pci/stats.py`` ``_ensure_remote_managed_tag`` (nothing said is "false");
-``pci/whitelist.py`` ``get_devspec`` and ``pci/devspec.py`` (a device is of the first entry that it
-matches).
+Source: Nova 34.0.0, ``network/neutron.py`` ``create_resource_requests`` (a port requests the
+physical network of its network, None if that has none, and ``remote_managed`` "False");
+``pci/utils.py`` ``pci_device_prop_match``, executed (text is compared case-insensitively, anything
+else as it is); ``pci/stats.py`` ``_ensure_remote_managed_tag`` (the default is "false");
+``pci/whitelist.py`` ``get_devspec`` and ``pci/devspec.py`` (a device belongs to the first entry
+that it matches).
 """
 
 from __future__ import annotations
@@ -19,34 +19,35 @@ from vnicaudit.model.nova import PciEntry
 
 _ANY = "*"
 _PARTS, _ANY_TEXT = ("domain", "bus", "slot", "function"), ".*"
-"""Of an address in regular expressions, and what one is that is not said."""
+"""Parts of an address given as regular expressions, and the expression for a missing part."""
 _TRUE = frozenset({"1", "t", "true", "on", "y", "yes"})
 """oslo.utils ``strutils.bool_from_string``, not strict."""
 
 _Match = tuple[str, str, str]
-"""Vendor, product and where: what an entry matches devices by; :data:`_ANY` is any."""
+"""Vendor, product and location by which an entry matches devices; :data:`_ANY` matches all."""
 
 
 class PciOffer(msgspec.Struct, frozen=True):
-    """The devices of one entry, for ports on one physical network; None: on networks that have
-    none (tunnels), where the entry says null or nothing.
+    """The devices of one entry, for ports on one physical network; None: for networks without one
+    (tunnels), if the entry says null or nothing.
 
-    ``behind`` is the place of an entry before it that matches all of its devices, so that it has
-    none left; empty where the text does not tell of such a one."""
+    ``behind`` is the place of an earlier entry that matches all of its devices, so that none are
+    left for it; empty if the text does not show one."""
 
     network: str | None
     place: str
     behind: str = ""
 
     def is_for(self, network: str) -> bool:
-        """True where ports on this physical network can get the offered devices; empty: a port on
-        none."""
+        """True if ports on this physical network (empty: ports on none) can get the offered
+        devices."""
         return (self.network or "").lower() == network.lower()
 
 
 def offers(entries: Iterable[PciEntry]) -> Iterator[PciOffer]:
-    """Offers of the entries, in Nova's order. An entry is for nobody whose ``physical_network`` is
-    not text or null, or is empty, or whose ``remote_managed`` is anything but "false" as text."""
+    """Offers of the entries, in Nova's order. An entry offers nothing if its
+    ``physical_network`` is not text or null, or is empty, or if its ``remote_managed`` is
+    anything but "false" as text."""
     before: dict[_Match, str] = {}
     for entry in entries:
         for device in devices_in(entry.value) or []:
@@ -56,7 +57,7 @@ def offers(entries: Iterable[PciEntry]) -> Iterator[PciOffer]:
             network = device.get("physical_network")
             if _is_local(device) and (network is None or (isinstance(network, str) and network)):
                 yield PciOffer(network, entry.place, _shadowing_entry(match, before))
-            # of a remote_managed entry a device must have a serial number as well
+            # with remote_managed, a device must also have a serial number
             if match is not None and not _is_true(device.get("remote_managed")):
                 before.setdefault(match, entry.place)
 
@@ -71,7 +72,7 @@ def _is_true(value: object) -> bool:
 
 
 def _shadowing_entry(match: _Match | None, before: dict[_Match, str]) -> str:
-    """The place of an entry before that says the same, or any, of each."""
+    """The place of an earlier entry that has the same value, or any, for each part."""
     if match is None:
         return ""
     vendor, product_id, where = match
@@ -85,8 +86,8 @@ def _shadowing_entry(match: _Match | None, before: dict[_Match, str]) -> str:
 
 
 def _match(device: dict[str, object]) -> _Match | None:
-    """None: not what Nova takes. Addresses are the same where their text is: which functions of a
-    card an address stands for, the card decides."""
+    """The match of an entry; None if Nova does not accept it. Addresses are compared as text: which
+    functions of a card an address means depends on the card."""
     vendor, product_id = device.get("vendor_id", _ANY), device.get("product_id", _ANY)
     if not isinstance(vendor, str) or not isinstance(product_id, str):
         return None

@@ -1,6 +1,6 @@
-"""Nova's lists of PCI devices (``[pci] device_spec``), checked as Nova checks them at its start.
+"""Nova's lists of PCI devices (``[pci] device_spec``), checked like Nova checks them at its start.
 
-Source: nova/pci/whitelist.py and nova/pci/devspec.py, alike from Ocata (15.0) to 34.0.
+Source: nova/pci/whitelist.py and nova/pci/devspec.py, the same from Ocata (15.0) to 34.0.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ _PARTS = (("domain", 0xFFFF), ("bus", 0xFF), ("slot", 0x1F), ("function", 0x7))
 _TRUTH = frozenset({"1", "t", "true", "on", "y", "yes", "0", "f", "false", "off", "n", "no"})
 """oslo.utils ``strutils.bool_from_string``, strict."""
 _STRICT_TAGS = (("managed", 31), ("live_migratable", 31), ("one_time_use", 32))
-"""Tags that are to be true or false, and the release from which Nova insists."""
+"""Tags that must be true or false, and the release since which Nova requires it."""
 _MAX_PATTERN = 200
-"""Longer patterns are not tried out."""
+"""Longer patterns are not compiled."""
 
 
 def devices_in(text: str) -> list[object] | None:
-    """The entries of one value; None when it is not JSON."""
+    """The entries of one value; None if it is not JSON."""
     try:
         found = msgspec.json.decode(text)
     except (msgspec.DecodeError, RecursionError):
@@ -31,7 +31,7 @@ def devices_in(text: str) -> list[object] | None:
 
 
 def refusal_reasons(text: str, release: int) -> Iterator[str]:
-    """Why nova-compute does not start with this value."""
+    """Reasons why nova-compute does not start with this value."""
     devices = devices_in(text)
     if devices is None:
         yield "it is not JSON"
@@ -44,7 +44,7 @@ def refusal_reasons(text: str, release: int) -> Iterator[str]:
 
 
 def by_name(text: str) -> Iterator[str]:
-    """The names of network devices (``devname``) by which it names PCI devices."""
+    """The names of network devices (``devname``) that the value contains."""
     for device in devices_in(text) or []:
         if isinstance(device, dict) and device.get("devname"):
             yield str(device["devname"])
@@ -73,7 +73,7 @@ def _hexadecimal(name: str, value: object, highest: int) -> Iterator[str]:
     if not isinstance(value, str):
         yield f"{name} is not text"
         return
-    if (value if name == "product_id" else value.strip()) == _ANY:  # Nova strips but that one
+    if (value if name == "product_id" else value.strip()) == _ANY:  # Nova strips all but this
         return
     try:
         number = int(value[:_MAX_PATTERN], 16)
@@ -85,7 +85,8 @@ def _hexadecimal(name: str, value: object, highest: int) -> Iterator[str]:
 
 
 def _glob(address: str) -> Iterator[str]:
-    """``domain:bus:slot.function``, from the right: what is missing is any."""
+    """Problems of an address ``domain:bus:slot.function``; parts missing on the left match
+    anything."""
     before, _, function = address.partition(".")
     fields = before.split(":") if before else []
     if len(fields) > 3:

@@ -1,6 +1,6 @@
 """Can this guest drive virtio-net? Judged from its definition alone.
 
-What an operating system can drive comes from ``readiness.json``, made from osinfo-db by
+The abilities of operating systems are in ``readiness.json``, made from osinfo-db by
 ``scripts/generate_readiness.py``: virtio-net *anywhere* in the system's device list counts, not
 only in the first place.
 """
@@ -26,11 +26,11 @@ NOT_SUPPORTED: Final = "not-supported"
 
 _MICROSOFT = "http://microsoft.com/"
 _NO_SYSTEM = ("", "http://libosinfo.org/unknown")
-"""Ids that name none."""
+"""Ids that name no system."""
 
 
 class _ReadinessTable(msgspec.Struct, frozen=True):
-    """``readiness.json``: verdict -> id up to the last slash -> last parts, by spaces."""
+    """``readiness.json``: verdict -> id up to the last slash -> last parts, separated by spaces."""
 
     source: str
     version: str
@@ -45,14 +45,14 @@ def readiness_of(
     virtio_disk: bool,
     windows_hint: bool,
 ) -> Readiness:
-    """ready, likely-ready, ready-transitional, needs-driver, unknown or not-supported.
+    """One of ready, likely-ready, ready-transitional, needs-driver, unknown and not-supported.
 
     A system known to have no driver for virtio 1.0 stays ``ready-transitional`` whatever else the
-    domain has: it needs a device that speaks virtio 0.9 too. A virtio NIC beside the one in
-    question is proof. A virtio disk is proof where the system is not Windows, by its name or
-    because Windows does not run on ``arch``: NetKVM is a driver of its own, so that where nothing
-    tells the system the guest is but ``likely-ready``. The hint (Hyper-V enlightenments, a clock in
-    local time) counts only where the metadata do not name a known system.
+    domain has: it needs a device that also supports virtio 0.9. Another virtio NIC in the domain is
+    proof. A virtio disk is proof if the system is not Windows, by its name or because Windows does
+    not run on ``arch``; if the system is unknown, the guest is only ``likely-ready``, since NetKVM
+    is a separate driver. The hint (Hyper-V enlightenments, a clock in local time) counts only if
+    the metadata do not name a known system.
     """
     listed = None if os_id is None else _verdicts_by_id().get(os_id)
     windows = _windows(os_id, listed, windows_hint)
@@ -74,14 +74,14 @@ def _windows(os_id: str | None, listed: Readiness | None, hint: bool) -> bool:
 
 
 def _another_system(os_id: str | None, arch: str | None) -> bool:
-    """True where something shows that a guest without signs of Windows runs another system."""
+    """True if something shows that a guest without signs of Windows runs another system."""
     named = os_id is not None and os_id not in _NO_SYSTEM
     return named or (arch is not None and arch not in WINDOWS_RUNS_ON)
 
 
 @cache
 def _verdicts_by_id() -> dict[str, Readiness]:
-    """Id of an operating system -> verdict, read when the first id is met."""
+    """Id of an operating system -> verdict; read when first needed."""
     data = pkgutil.get_data(__package__, "readiness.json")
     if data is None:
         raise VnicauditError("readiness.json is missing from the installation: reinstall vnicaudit")

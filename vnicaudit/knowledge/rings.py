@@ -11,31 +11,31 @@ from vnicaudit.model.nic import Behind, NicConfig
 from vnicaudit.model.version import Version
 
 DEFAULT_RING = 256
-"""QEMU's default, and the smallest it takes."""
+"""QEMU's default, and the smallest size it accepts."""
 
 MAX_RING = 1024
 
 RING_SIZES = (256, 512, 1024)
-"""The sizes QEMU takes: powers of two."""
+"""The sizes that QEMU accepts: powers of two."""
 
 STRICT_TX_QEMU = Version(8, 1)
-"""From this QEMU on a TX ring above the backend's maximum is an error at start; before it was cut
-down silently. Measured: 7.2.22 cuts, 10.0.13 refuses; changed by "virtio-net: correctly report
+"""From this QEMU on a TX ring above the backend's maximum is an error at start; older ones reduced
+it silently. Measured: 7.2.22 reduces it, 10.0.13 refuses; changed by "virtio-net: correctly report
 maximum tx_queue_size value" (June 2023)."""
 
 
 _DIGITS = 10
-"""Of a number that is read; none as long is a ring."""
+"""Maximum number of digits that are read; no ring size has as many."""
 
 
 def as_ring(text: str) -> int:
-    """The number in a text; 0, which is no ring, where it is none."""
+    """The number in a text; 0, which is not a ring size, if it is none."""
     return int(text) if text.isascii() and text.isdigit() and len(text) < _DIGITS else 0
 
 
 def ring_behind(nic: NicConfig, field: str, *, declared: bool) -> Behind | None:
-    """The setting behind libvirt's that gives a virtio NIC's ring its size; None without one.
-    ``declared``: libvirt sets a size itself, which goes before a default."""
+    """The setting behind libvirt's settings that determines the ring size of a virtio NIC; None if
+    there is none. ``declared``: libvirt sets a size itself, which wins over a default."""
     set_on_it = _behind_named(nic.behind, field)
     if set_on_it is not None and set_on_it.text:
         return set_on_it
@@ -49,6 +49,6 @@ def _behind_named(found: tuple[Behind, ...], name: str) -> Behind | None:
 
 
 def tx_limit(actual_type: str | None) -> int:
-    """The largest TX ring of a backend. None is a network that is not known: it becomes a tap or a
-    macvtap, never vhost-user or vDPA (``virDomainActualNetDefParseXML``)."""
+    """The largest TX ring of a backend. None is an unknown network: it becomes a tap or a macvtap,
+    never vhost-user or vDPA (``virDomainActualNetDefParseXML``)."""
     return MAX_RING if actual_type in OWN_PATH else DEFAULT_RING

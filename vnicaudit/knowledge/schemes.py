@@ -1,9 +1,9 @@
 """How a Linux guest names its interfaces, by distribution.
 
-* systemd makes names of the address of a NIC from version 197 on, where the distribution leaves
-  that on (systemd.net-naming-scheme(7)); those of virtio NICs only from version 226 on ("udev:
+* systemd derives names from the address of a NIC since version 197, unless the distribution
+  switches that off (systemd.net-naming-scheme(7)); for virtio NICs only since version 226 ("udev:
   net_id - support predictable ifnames on virtio buses", pull request 1119), on s390x's channel
-  subsystem from 233 on (pull request 5357). In between ``ens3`` becomes ``eth0`` when the model
+  subsystem since 233 (pull request 5357). In between ``ens3`` becomes ``eth0`` when the model
   becomes virtio. Red Hat Enterprise Linux 7 has the newer code, but uses it only with
   ``net.ifnames=1`` on the kernel's command line (Red Hat solution 3219091).
 * Others keep the kernel's names, which follow the order in which drivers find NICs.
@@ -51,20 +51,20 @@ _SINCE = {
     "scientificlinux": _RED_HAT,
     "ubuntu": _FirstVersions((15, 10), (16, 4), (18, 4)),
 }
-"""Distributions that leave it on: by the versions of systemd they have."""
+"""Distributions that leave it on, with their first versions whose systemd does it."""
 
 _HIGHEST_INDEX = 16383
-"""systemd ignores higher ones, which firmware makes up (``ONBOARD_14BIT_INDEX_MAX``)."""
+"""systemd ignores higher indexes, which firmware makes up (``ONBOARD_14BIT_INDEX_MAX``)."""
 
 
 def is_virtio(nic: Nic) -> bool:
-    """True where the guest needs a virtio driver for this NIC."""
+    """True if the guest needs a virtio driver for this NIC."""
     return model_of(nic) in VIRTIO
 
 
 def scheme_of(system: System, nic: Nic) -> Scheme | None:
-    """Who names such a NIC in a guest that is as its distribution installs it; None where that is
-    not known."""
+    """The program that names such a NIC in a guest with its distribution's default settings; None
+    if that is unknown."""
     since = _SINCE.get(system.distribution or "")
     if since is None or system.version is None:
         return None
@@ -75,12 +75,12 @@ def scheme_of(system: System, nic: Nic) -> Scheme | None:
 
 
 def name_by_address(nic: Nic, neighbours: tuple[Nic, ...], domain: DomainConfig) -> str | None:
-    """Name that systemd gives the NIC; None where that takes more than the definition says.
+    """The name that systemd gives the NIC; None if the definition does not tell.
 
     Measured with systemd 257 (and its schemes v239 to v255) in guests of QEMU 7.2: ``ens3`` at
-    0000:00:03.0 of ``pc``, where slots can be plugged (with ACPI on), ``enp0s3`` of ``q35``, where
-    those of bus 0 cannot; ``eno7`` with ``<acpi index='7'/>`` on ``pc``; ``enc1`` for 0.0.0001 on
-    s390x. Behind ports and bridges the name has the guest's number of the bus.
+    0000:00:03.0 of ``pc``, whose slots can be hot-plugged (with ACPI on), ``enp0s3`` of ``q35``,
+    whose slots on bus 0 cannot; ``eno7`` with ``<acpi index='7'/>`` on ``pc``; ``enc1`` for
+    0.0.0001 on s390x. Behind ports and bridges the name contains the guest's number of the bus.
     """
     if domain.arch in S390:
         number = ccw_number(nic)
@@ -99,7 +99,7 @@ def _onboard(index: str) -> str | None:
 
 
 def _has_shared_slot(nic: Nic, neighbours: tuple[Nic, ...]) -> bool:
-    """True where several functions share the slot: then each has its number in its name."""
+    """True if several functions share the slot: each then has its function number in its name."""
     slot = pci_slot(nic)
     others = (pci_slot(other) for other in neighbours if other.index != nic.index)
     return slot is not None and any(

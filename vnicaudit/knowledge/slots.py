@@ -1,4 +1,4 @@
-"""Where a NIC sits, as its guest sees it."""
+"""The address of a NIC as its guest sees it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _CCW = re.compile(r"fe\.([0-3]\.[0-9a-f]{4})")
 
 
 class PciSlot(NamedTuple):
-    """A PCI address of a definition. What the guest calls the bus is another matter: see
+    """A PCI address in a definition. The guest may number the bus differently: see
     :attr:`on_root_bus`."""
 
     domain: int
@@ -27,31 +27,31 @@ class PciSlot(NamedTuple):
 
     @property
     def on_root_bus(self) -> bool:
-        """True where the guest sees this very address. The buses behind bridges and ports are
+        """True if the guest sees exactly this address. The buses behind bridges and ports are
         numbered by the guest's firmware (libvirt, docs/pci-addresses.rst)."""
         return self.domain == 0 and self.bus == 0
 
 
 def pci_slot(nic: Nic) -> PciSlot | None:
-    """The NIC's PCI address; None where it has none or it is not known."""
+    """The NIC's PCI address; None if it has none or it is unknown."""
     found = _PCI.fullmatch(nic.address or "")
     return None if found is None else PciSlot(*(int(text, 16) for text in found.groups()))
 
 
 def ccw_number(nic: Nic) -> str | None:
-    """The device number of a NIC on a channel subsystem, as the guest has it: ``fe.0.0001`` is its
-    ``0.0.0001`` (measured with QEMU 7.2 and Linux 6.12); None where it has none."""
+    """The device number of a NIC on a channel subsystem, as the guest has it: ``fe.0.0001`` is
+    ``0.0.0001`` there (measured with QEMU 7.2 and Linux 6.12); None if it has none."""
     found = _CCW.fullmatch(nic.address or "")
     return None if found is None else f"0.{found[1]}"
 
 
 def slot_of(nic: Nic) -> str | None:
-    """Address of a NIC's PCI slot, or its ccw device number; None where neither is known."""
+    """Address of a NIC's PCI slot, or its ccw device number; None if neither is known."""
     return nic.address if pci_slot(nic) is not None else ccw_number(nic)
 
 
 def same_place(before: Nic, after: Nic) -> bool:
-    """True where a NIC is known to stay at its address."""
+    """True if a NIC is known to stay at its address."""
     return before.address is not None and before.address == after.address
 
 

@@ -1,4 +1,4 @@
-"""Which operating system a guest runs, as far as the names of its interfaces depend on it."""
+"""The operating system of a guest, as far as the names of its interfaces depend on it."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ VIRTIO_DRIVERS = {
 NetKVM, and the manual pages vtnet(4), vio(4) and vioif(4)."""
 
 NEWEST = (999, 0)
-"""The version of a system that goes by none, as Arch, or Debian's unstable."""
+"""Version of a system without version numbers, such as Arch or Debian's unstable."""
 
 _OWN_NAMES = {
     "arch": "archlinux", "alpine": "alpinelinux", "linuxmint": "mint", "mswindows": "win",
     "opensuse-leap": "opensuse", "opensuse-tumbleweed": "opensuse", "oracle": "ol",
 }  # fmt: skip
-"""``ID`` in os-release, as an agent says it -> libosinfo's word where it has another."""
+"""``ID`` in os-release, as reported by an agent -> libosinfo's word if it differs."""
 
 _LINUX_NAMES = frozenset({
     "almalinux", "alpinelinux", "amzn", "anolis", "archlinux", "centos", "centos-stream", "debian",
@@ -43,26 +43,26 @@ _OLD_WINDOWS = frozenset({"2k", "2k3", "2k3r2", "2k8", "2k8r2", "7", "vista", "x
 SYSTEMD_NAME = re.compile(
     r"en(?:(?:[osd]|P\d+[ps]|p\d+s)\d[0-9a-z]*|c(?:cw)?[0-9a-f.]+(?:[g-z][0-9a-z]*)?)", re.ASCII
 )
-"""``eno1``, ``ens3``, ``enp1s0``, ``enc1``: made of an address."""
+"""``eno1``, ``ens3``, ``enp1s0``, ``enc1``: names derived from an address."""
 
 MAC_NAME = re.compile(r"enx[0-9a-f]{12}")
 KERNEL_NAME = re.compile(r"eth\d+", re.ASCII)
 
 
 class System(NamedTuple):
-    """``family`` is a key of :data:`VIRTIO_DRIVERS`, None where it is not known; ``distribution``
-    is libosinfo's word for it (``debian``, ``rhel``, ``win``)."""
+    """``family`` is a key of :data:`VIRTIO_DRIVERS`, None if it is unknown; ``distribution`` is
+    libosinfo's word for it (``debian``, ``rhel``, ``win``)."""
 
     family: str | None = None
     distribution: str | None = None
     version: tuple[int, int] | None = None
     old_windows: bool = False
-    """Windows without the cmdlets that set addresses, which came with Windows 8 and 2012."""
+    """Windows before 8 and 2012, which lacks the cmdlets that set addresses."""
 
 
 def system_of(domain: Domain, interface: str | None = None) -> System:
-    """Operating system of a guest, by its agent or else by its definition. Where neither tells, by
-    the name of an interface in it: ``eth0`` and ``enp1s0`` are Linux's."""
+    """Operating system of a guest, from its agent or else from its definition. If neither tells,
+    from the name of an interface in it: ``eth0`` and ``enp1s0`` are Linux's."""
     said = domain.state.guest_os if domain.state is not None else None
     if said:
         name, _, version = said.partition(" ")
@@ -76,7 +76,7 @@ def system_of(domain: Domain, interface: str | None = None) -> System:
 
 
 def _listed(os_id: str) -> System:
-    """``http://ubuntu.com/ubuntu/22.04``, as libosinfo names systems."""
+    """The system for a libosinfo id, such as ``http://ubuntu.com/ubuntu/22.04``."""
     name, _, version = os_id.removeprefix("http://").partition("/")[2].partition("/")
     return _system("win" if name == "winnt" else name, version)
 
@@ -95,5 +95,5 @@ def _version(name: str, text: str) -> tuple[int, int] | None:
     if name == "archlinux" or text in _ROLLING:
         return NEWEST
     found = re.match(r"(\d{1,4})(?:\.(\d{1,4}))?(?!\d)", text, re.ASCII)
-    # http://libosinfo.org/linux/2022 is the year, of no distribution
+    # http://libosinfo.org/linux/2022 has a year, not a version of a distribution
     return None if found is None or name == "linux" else (int(found[1]), int(found[2] or 0))

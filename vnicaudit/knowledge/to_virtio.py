@@ -1,6 +1,6 @@
-"""May this NIC become virtio? How severe an emulated NIC is, and how safe the change.
+"""May this NIC become virtio? Rates an emulated NIC, and the safety of changing it.
 
-Readiness decides (can the guest drive virtio?), then the link, then what is already staged.
+Readiness decides first (can the guest drive virtio?), then the link, then pending changes.
 """
 
 from __future__ import annotations
@@ -56,9 +56,9 @@ _LEAVE = "Leave it, or move the service to a guest that supports virtio."
 
 
 class VirtioConversion(NamedTuple):
-    """How to report an emulated NIC. ``note`` completes the message (empty, or begins with
-    ``;``); ``change`` is None where none can be proposed, and ``fix`` says what to do then.
-    ``confidence`` is how sure it is that this is the model."""
+    """How to report an emulated NIC. ``note`` completes the message (empty, or begins with ``;``);
+    ``change`` is None if none can be proposed, and ``fix`` then says what to do. ``confidence``
+    tells how certain it is that this is the model."""
 
     severity: Severity
     note: str
@@ -69,8 +69,8 @@ class VirtioConversion(NamedTuple):
     def problem(
         self, message: str, *, field: str | None = "model", confidence: Confidence | None = None
     ) -> Problem:
-        """The problem that a rule reports, its message completed by the note. ``field``: where it
-        is; ``confidence``: in the place of the conversion's."""
+        """The problem that a rule reports, its message completed by the note. ``field``: its place;
+        ``confidence``: replaces the conversion's."""
         return Problem(
             message + self.note,
             field=field,
@@ -82,7 +82,8 @@ class VirtioConversion(NamedTuple):
 
 
 def to_virtio(subject: Subject, severity: Severity) -> VirtioConversion:
-    """The proposal for a NIC that is not virtio; ``severity`` is that of a guest that can."""
+    """The proposal for a NIC that is not virtio; ``severity`` applies to a guest that can drive
+    virtio."""
     if _already(subject):
         return VirtioConversion(severity, "; virtio is set but not active yet", None, _STAGED)
     down = subject.nic.link_state == "down"
@@ -92,8 +93,9 @@ def to_virtio(subject: Subject, severity: Severity) -> VirtioConversion:
 
 
 def how_sure(domain: DomainConfig) -> Confidence:
-    """How sure it is that a NIC is what it is declared as. Of a server that is what Nova keeps for
-    it: it says so itself, or it follows from an image that has not changed since."""
+    """How certain it is that a NIC is what it is declared as. For a server this depends on how its
+    stored properties are known: Nova reports them, or they follow from an image that has not
+    changed since."""
     server = domain.server
     if not domain.is_server or server is None or server.properties_source == "api":
         return "high"
@@ -101,7 +103,7 @@ def how_sure(domain: DomainConfig) -> Confidence:
 
 
 def _already(subject: Subject) -> bool:
-    """virtio stands in the definition and something else runs."""
+    """True if virtio is in the definition but something else runs."""
     if subject.running is not None and subject.nic.model in VIRTIO:
         return True
     staged = () if subject.staged is None else subject.staged.fields
@@ -109,8 +111,8 @@ def _already(subject: Subject) -> bool:
 
 
 def _without_old_parts(subject: Subject, found: VirtioConversion) -> VirtioConversion:
-    """The conversion, corrected for settings that are meant for the old device alone: its change is
-    dropped, or marked unsafe, where they would harm a virtio NIC."""
+    """The conversion, corrected for settings that suit only the old device: its change is dropped,
+    or marked unsafe, if they would harm a virtio NIC."""
     change, nic = found.change, subject.nic
     if change is None:
         return found

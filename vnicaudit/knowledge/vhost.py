@@ -1,4 +1,4 @@
-"""Which NICs libvirt opens vhost-net for: virtio on a tap or macvtap of a KVM domain.
+"""NICs for which libvirt opens vhost-net: virtio on a tap or macvtap of a KVM domain.
 
 Source: libvirt 11.3 ``qemuInterfaceOpenVhostNet`` and ``qemuBuildInterfaceConnect``.
 """
@@ -13,24 +13,24 @@ from vnicaudit.model.nic import VIRTIO, NicConfig
 from vnicaudit.model.subject import Subject
 
 DEVICE = "/dev/vhost-net"
-"""What libvirt opens where ``<backend vhost=>`` names nothing else."""
+"""The device that libvirt opens unless ``<backend vhost=>`` names another."""
 
 
 def vhost_device(nic: NicConfig) -> str:
-    """The device libvirt opens for this NIC; ``<backend vhost=>`` is read for written virtio only
-    (``virDomainNetDefParseXML``)."""
+    """The device that libvirt opens for this NIC; it reads ``<backend vhost=>`` only if the model
+    is written as virtio (``virDomainNetDefParseXML``)."""
     return (nic.backend_vhost if nic.tuning_is_read else None) or DEVICE
 
 
 def has_device(nic: NicConfig, host: HostConfig) -> bool | None:
-    """True where the host has the vhost device of this NIC; None when nobody checked."""
+    """True if the host has the vhost device of this NIC; None if it was not checked."""
     device = vhost_device(nic)
     return host.vhost_net if device == DEVICE else dict(host.vhost_paths).get(device)
 
 
 def may_have_vhost(subject: Subject) -> bool:
-    """True where vhost-net is possible for this NIC as far as can be told: a model or a backend
-    that is not known may be the right one."""
+    """True if vhost-net is possible for this NIC as far as is known: an unknown model or backend
+    may support it."""
     if subject.domain.type not in (*KVM_DOMAINS, KVM_OR_QEMU):
         return False
     if subject.model not in VIRTIO and subject.effective.model.state != UNKNOWN:

@@ -1,1 +1,2 @@
-"""The nouns: frozen records, no I/O, no library but msgspec. Imported by everything else."""
+"""The records of this program: frozen, without I/O, with msgspec as the only library. Imported by
+everything else."""

@@ -1,4 +1,4 @@
-"""Comments of a file that accept findings, as its descriptions carry them."""
+"""Comments of a file that accept findings, as the file's descriptions carry them."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ class AcceptingComment(msgspec.Struct, frozen=True):
     (0: a finding without a line); ``entry`` holds its rule, reason and settings.
 
     All descriptions of a file carry all of its comments. ``reporter``: this is the first
-    description, where faults of the comments are reported; ``settles``: the last one, after which
-    it is known whether a comment is needed.
+    description, with which mistakes in the comments are reported; ``settles``: the last one, after
+    which it is known whether a comment is needed.
     """
 
     file: str

@@ -1,4 +1,4 @@
-"""Current state of cloud objects that may be changed, as far as it decides whether a change is
+"""Current state of the cloud objects that may be changed: the facts that decide whether a change is
 allowed."""
 
 from __future__ import annotations
@@ -7,9 +7,9 @@ import msgspec
 
 
 class ServerState(msgspec.Struct, frozen=True):
-    """A server as it is now. ``stored_properties`` are the image properties Nova keeps for it,
-    where it reports them (microversion 2.98, except for servers that boot from a volume); None: it
-    does not."""
+    """The current state of a server. ``stored_properties`` are the image properties that Nova keeps
+    for it (reported from microversion 2.98, except for servers that boot from a volume); None: not
+    reported."""
 
     id: str
     name: str
@@ -21,21 +21,22 @@ class ServerState(msgspec.Struct, frozen=True):
     locked_reason: str = ""
     host: str | None = None
     host_status: str = ""
-    """Of its nova-compute: ``UP``, ``DOWN``, ``UNKNOWN``, ``MAINTENANCE``; empty: not said, as to
-    all but admins (``host_status``, microversion 2.16)."""
+    """Status of its nova-compute: ``UP``, ``DOWN``, ``UNKNOWN``, ``MAINTENANCE``; empty: not
+    reported, since only admins see it (``host_status``, microversion 2.16)."""
     instance_name: str | None = None
     zone: str = ""
     project: str = ""
     stored_properties: dict[str, str] | None = None
     has_image: bool | None = None
-    """It was created from an image, so shelving creates a snapshot; False: it boots from a volume;
-    None: unknown."""
+    """True: it was created from an image, so shelving it creates a snapshot; False: it boots from a
+    volume; None: unknown."""
     fault: str = ""
     """Nova's error message for a server in state ERROR."""
 
 
 class PortState(msgspec.Struct, frozen=True):
-    """A port of a server, as Neutron has it now. ``status``: ``ACTIVE``, ``DOWN``, ``BUILD``…"""
+    """The current state of a server's port in Neutron. ``status``: ``ACTIVE``, ``DOWN``,
+    ``BUILD``…"""
 
     id: str
     mac: str
@@ -43,7 +44,7 @@ class PortState(msgspec.Struct, frozen=True):
 
 
 class FlavorState(msgspec.Struct, frozen=True):
-    """A flavor as it is now, with its extra specs."""
+    """The current state of a flavor, with its extra specs."""
 
     id: str
     name: str

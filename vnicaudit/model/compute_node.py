@@ -6,8 +6,8 @@ import msgspec
 
 
 class ComputeNode(msgspec.Struct, frozen=True):
-    """One host by its ``name`` in the cloud; its ``address`` and ``zone`` are empty where they are
-    not told. ``up``: its service answers."""
+    """One host by its ``name`` in the cloud; its ``address`` and ``zone`` are empty if they are
+    unknown. ``up``: its service answers."""
 
     name: str
     address: str = ""

@@ -6,9 +6,9 @@ import msgspec
 
 
 class Coverage(msgspec.Struct, frozen=True):
-    """The part of a fleet that an audit looked at: what it did not look at stays as it was known.
+    """The part of a fleet that an audit checked; for the rest, the earlier state is kept.
 
-    ``rules``: ids of the rules that were asked; ``limit``: the pattern that chose hosts (empty:
+    ``rules``: ids of the rules that were checked; ``limit``: the pattern that chose hosts (empty:
     all); ``host_share`` and ``nic_share``: parts of a sample (1.0: all of them) drawn with
     ``seed``. ``hosts``: how many were to be read, of ``inventory``.
     """
@@ -23,10 +23,10 @@ class Coverage(msgspec.Struct, frozen=True):
 
     @property
     def is_whole(self) -> bool:
-        """True where every host and NIC of the inventory was to be checked."""
+        """True if every host and NIC of the inventory was to be checked."""
         return not self.limit and not self.is_sample
 
     @property
     def is_sample(self) -> bool:
-        """True where only some hosts or NICs were drawn."""
+        """True if only some hosts or NICs were drawn."""
         return not self.host_share == self.nic_share == 1.0

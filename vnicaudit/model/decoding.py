@@ -1,9 +1,8 @@
-"""Decoders that turn what is read into records, safe in any thread.
+"""Decoders of records, safe in any thread.
 
-msgspec works out what a record is made of when the record is first read, and keeps that with the
-class. Two threads that are first at once see it half made, and the program dies of a segmentation
-fault (msgspec 0.22). So nobody else asks msgspec for a type: here one thread at a time does, and
-whoever reads finds it whole.
+msgspec examines a record class when it first decodes one, and stores the result with the class. If
+two threads are first at the same time, one sees an incomplete result, and the program dies of a
+segmentation fault (msgspec 0.22). So all decoders are made here, by one thread at a time.
 """
 
 from __future__ import annotations
@@ -27,12 +26,12 @@ def json_decoder(kind: type[T]) -> msgspec.json.Decoder[T]: ...
 @overload
 def json_decoder(kind: object) -> msgspec.json.Decoder[Any]: ...
 def json_decoder(kind: object) -> msgspec.json.Decoder[Any]:
-    """The decoder that reads JSON as this type; created once."""
+    """The decoder of JSON for this type; created once."""
     return _codec_for(kind, _json, msgspec.json.Decoder)
 
 
 def msgpack_decoder(kind: type[T]) -> msgspec.msgpack.Decoder[T]:
-    """The decoder that reads MessagePack as this type; created once."""
+    """The decoder of MessagePack for this type; created once."""
     return _codec_for(kind, _msgpack, msgspec.msgpack.Decoder)
 
 
@@ -41,7 +40,7 @@ def json_as(data: bytes | str, kind: type[T]) -> T: ...
 @overload
 def json_as(data: bytes | str, kind: object) -> Any: ...
 def json_as(data: bytes | str, kind: object) -> Any:
-    """JSON, as bytes or text -> that type. Raises what msgspec's decoder raises."""
+    """Decode JSON, as bytes or text, as that type. Raises the errors of msgspec's decoder."""
     return json_decoder(kind).decode(data)
 
 
@@ -50,9 +49,9 @@ def converted(data: object, kind: type[T], *, strict: bool = True) -> T: ...
 @overload
 def converted(data: object, kind: object, *, strict: bool = True) -> Any: ...
 def converted(data: object, kind: object, *, strict: bool = True) -> Any:
-    """Tables, lists and strings -> that type; ``strict`` False: also numbers that stand as text.
-    Raises ValidationError."""
-    json_decoder(kind)  # the type and all that it is made of are known from here on
+    """Convert tables, lists and strings to that type; ``strict`` False: also numbers written as
+    text. Raises ValidationError."""
+    json_decoder(kind)  # makes msgspec examine the type and all its parts
     return msgspec.convert(data, kind, strict=strict)
 
 

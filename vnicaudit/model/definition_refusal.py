@@ -8,11 +8,11 @@ from vnicaudit.model.guest_words import S390
 
 
 class DefinitionRefusal(msgspec.Struct, frozen=True):
-    """One thing for which libvirt refuses the whole definition.
+    """One part of a definition for which libvirt refuses all of it.
 
-    ``place`` is where it stands, relative to ``<interface>`` (``driver/@name``); ``reason``
-    completes "libvirt refuses the definition: …". Never a MAC address or a name: it is part of what
-    is set, not of who the NIC is."""
+    ``place`` is its path relative to ``<interface>`` (``driver/@name``); ``reason`` completes
+    "libvirt refuses the definition: …". It never contains a MAC address or a name, because it
+    describes the settings, not the identity, of the NIC."""
 
     place: str
     reason: str
@@ -23,17 +23,18 @@ MODEL = "model/@type"
 
 
 def place_of(path: str, name: str) -> str:
-    """The place of an attribute of a child, or of ``<interface>`` itself (path ``""``)."""
+    """The place of an attribute of a child element, or of ``<interface>`` itself (path ``""``)."""
     return f"{path}/@{name}" if path else f"@{name}"
 
 
 def on_ccw(address_type: str | None, arch: str | None) -> DefinitionRefusal | None:
-    """A channel address on a machine without channels: ``cannot use CCW address type``."""
+    """The refusal of a channel address on a machine without channels (``cannot use CCW address
+    type``); None if it is accepted."""
     if address_type != "ccw" or arch is None or arch in S390:
         return None
     return DefinitionRefusal("address/@type", f"a ccw address is for s390x, and this is {arch}")
 
 
 def is_misspelt(refused: tuple[DefinitionRefusal, ...]) -> bool:
-    """True where the name of the model is among the refused parts."""
+    """True if the name of the model is among the refused parts."""
     return any(refusal.place == MODEL for refusal in refused)

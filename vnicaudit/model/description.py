@@ -1,5 +1,5 @@
-"""Descriptions judged beside domains and hosts: everything that decides which NICs a guest will
-get."""
+"""Descriptions that are judged beside domains and hosts: objects that decide which NICs a guest
+will get."""
 
 from __future__ import annotations
 
@@ -8,4 +8,4 @@ from vnicaudit.model.nova import NovaConfig
 from vnicaudit.model.openstack import Flavor, Image
 
 Description = NovaConfig | Image | Flavor | Preference
-"""The records; :mod:`vnicaudit.audit.judging.descriptions` says how each is judged."""
+"""The records; :mod:`vnicaudit.audit.judging.descriptions` defines how each is judged."""

@@ -49,7 +49,7 @@ class DomainConfig(msgspec.Struct, frozen=True, cache_hash=True):
     """A definition of that form, a KubeVirt manifest, or Nova's record of the server."""
     platform: PlatformName = DOMAIN_XML
     """The platform that describes it, and knows its effect and how to change it: a key of the
-    registry of platforms. Open on purpose: plug-ins add more than are known here."""
+    registry of platforms. Any name is allowed, because plug-ins add platforms."""
     os_id: str | None = None
     """libosinfo id in the metadata, e.g. ``http://ubuntu.com/ubuntu/22.04``."""
     readiness: Readiness = "unknown"
@@ -102,20 +102,20 @@ class DomainConfig(msgspec.Struct, frozen=True, cache_hash=True):
 
     @property
     def is_command_line(self) -> bool:
-        """True for the arguments of a QEMU started by hand or by a script."""
+        """True for the arguments of a QEMU that was started by hand or by a script."""
         return self.described_by == "qemu"
 
     @property
     def manifest(self) -> Manifest | None:
         """The KubeVirt manifest that describes the domain; None for every other form."""
         by = self.described_by
-        if isinstance(by, str):  # as most are, and it is asked often
+        if isinstance(by, str):  # most are; this is called often
             return None
         return by if isinstance(by, Manifest) else None
 
     @property
     def server(self) -> ServerConfig | None:
-        """Nova's record of the server that the domain is; None where it is no server, or its cloud
+        """Nova's record of the server that the domain is; None if it is not a server, or its cloud
         was not read."""
         by = self.described_by
         if isinstance(by, str):
@@ -130,7 +130,7 @@ class DomainConfig(msgspec.Struct, frozen=True, cache_hash=True):
 
     @property
     def as_written(self) -> bool:
-        """True where defaults are not filled in yet: libvirt will choose missing settings."""
+        """True if defaults are not filled in yet: libvirt will choose missing settings."""
         return self.described_by in ("raw", "terraform")
 
 
@@ -154,7 +154,7 @@ class StagedNic(msgspec.Struct, frozen=True):
 
     mac: str | None
     fields: tuple[tuple[str, str, str], ...] = ()
-    """``(field, running, persistent)``, as text."""
+    """The differences: ``(field, running, persistent)``, as text."""
     later: NicConfig | None = None
     """What the persistent definition sets; None where it has no such NIC."""
     gone: bool = False
@@ -171,12 +171,13 @@ class PendingChanges(msgspec.Struct, frozen=True):
 
 
 class LiveFacts(msgspec.Struct, frozen=True):
-    """Facts of a domain, beside its definition, that only the host it is on knows."""
+    """Facts of a domain, besides its definition, that only its host knows."""
 
     state: DomainState = DomainState()
     pending: PendingChanges = PendingChanges()
     joined: bool = False
-    """Its QEMU was read as well: a NIC without ``running`` is not on QEMU's command line."""
+    """The arguments of its QEMU were read as well: a NIC without ``running`` is not on its command
+    line."""
 
 
 _NO_CHANGES = PendingChanges()
@@ -214,10 +215,10 @@ class Domain(msgspec.Struct, frozen=True):
     cloud: CloudServer | None = None
     """The server of OpenStack that it is, if its cloud was read."""
     unjudged: str = ""
-    """What is missing to judge it at all; empty: nothing."""
+    """The reason why it cannot be judged at all; empty: it can."""
     template: str = ""
-    """The first placeholder of domain XML that is a template, or of a command line that a shell
-    expands; empty: there is none."""
+    """The first placeholder, if the domain XML is a template or the command line is expanded by a
+    shell; empty: there is none."""
     live: LiveFacts | None = None
     """None: it was read from a file, or from a cloud."""
     suppressions: tuple[str, ...] = ()
@@ -243,7 +244,7 @@ class Domain(msgspec.Struct, frozen=True):
 
     @property
     def mark(self) -> str:
-        """The text that identifies it in its file where it has no UUID; empty: there is none."""
+        """Text that identifies it in its file if it has no UUID; empty: none."""
         return self.known_by.mark if isinstance(self.known_by, Marked) else ""
 
     @property
@@ -257,7 +258,7 @@ class Domain(msgspec.Struct, frozen=True):
         return _NO_CHANGES if self.live is None else self.live.pending
 
     def with_state(self, state: DomainState | None) -> Domain:
-        """A copy of this domain in that state; None: on no live host."""
+        """A copy of this domain with that state; None: it is not on a live host."""
         live = None if state is None else replace(self.live or LiveFacts(), state=state)
         return replace(self, live=live)
 
@@ -272,7 +273,7 @@ class Domain(msgspec.Struct, frozen=True):
 
 
 class Server(Domain, frozen=True, kw_only=True):
-    """A server of a cloud, as its cloud describes it: no definition of it was read."""
+    """A server of a cloud, as the cloud describes it, when no definition of it was read."""
 
     uuid: str
     cloud: CloudServer
@@ -287,5 +288,5 @@ class Server(Domain, frozen=True, kw_only=True):
 
     @property
     def ref(self) -> ServerRef:
-        """Which server it is."""
+        """Reference to the server."""
         return ServerRef(self.name, self.uuid)

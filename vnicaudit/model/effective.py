@@ -28,9 +28,9 @@ class Resolved(msgspec.Struct, Generic[T], frozen=True):
 
 
 class Effective(msgspec.Struct, frozen=True, cache_hash=True):
-    """The five facts the speed of a NIC depends on, resolved.
+    """The five facts on which the speed of a NIC depends, resolved.
 
-    ``model`` is libvirt's model name; ``vhost`` whether the packet path is in the kernel
+    ``model`` is libvirt's model name; ``vhost`` tells whether the packet path is in the kernel
     (False for a userspace path; None with state ``none`` for vhost-user, vDPA and passthrough,
     which have a data path of their own); ``queues`` counts queue pairs; rings count descriptors.
     """

@@ -1,4 +1,4 @@
-"""Why a host, or a part of it, was not read."""
+"""Reasons why a host, or a part of it, was not read."""
 
 from __future__ import annotations
 

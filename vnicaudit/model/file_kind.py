@@ -1,4 +1,4 @@
-"""A kind of file that a platform recognises by its content, and reads."""
+"""A kind of file that a platform recognises by its content and can read."""
 
 from __future__ import annotations
 
@@ -16,18 +16,19 @@ Item = Domain | Description | ReadError | PutAside | NotJudged
 """An item that reading yields."""
 
 Notation = Literal["xml", "ini", "log", "words", "yaml", "code"]
-"""How a file is written, which tells what may stand in one file: beside a log nothing, a section of
-an ini file beside XML and commands (``words``) only."""
+"""Syntax of a file, which decides what else the file may contain: a log nothing, a section of an
+ini file only XML and commands (``words``)."""
 
 
 Extent = Literal["several", "whole", "alone"]
-"""Of documents in a file: several, or text around one; one (at most) from the first byte to the
-last; one, and nothing but tags and remarks before and behind it."""
+"""The part of a file that its documents take: ``several`` documents, or text around one; ``whole``:
+at most one, from the first byte to the last; ``alone``: one, with nothing but tags and comments
+before and behind it."""
 
 
 class Content(msgspec.Struct, frozen=True):
-    """Content to be read. ``before``: how many lines of the file stand before ``data``; None:
-    nobody counted."""
+    """Content to be read. ``before``: number of lines of the file before ``data``; None: not
+    counted."""
 
     data: bytes
     path: str
@@ -36,70 +37,74 @@ class Content(msgspec.Struct, frozen=True):
 
 
 class Documents(msgspec.Struct, frozen=True):
-    """Recognition of a kind whose documents may stand in files of any other kind."""
+    """Recognition of a kind whose documents may be embedded in files of any other kind."""
 
     holds: Callable[[bytes], bool]
-    """Returns True where a file of a different kind holds one."""
+    """Returns True if a file of a different kind contains one."""
     without: Callable[[bytes], bytes]
-    """The file with its documents blanked, every position kept."""
+    """Returns the file with its documents blanked, keeping every position."""
     extent: Callable[[bytes], Extent]
-    """A quick look at how much of a file its documents take."""
+    """Estimates quickly how much of a file its documents take."""
 
 
 class FileKind(msgspec.Struct, frozen=True):
-    """One kind of content. ``looks_for`` is what has to be in it, or there is nothing to judge;
-    empty: files without are in order as well."""
+    """One kind of content. ``looks_for`` names the content without which there is nothing to judge;
+    empty: files without it are valid as well."""
 
     name: str
     looks_for: str
     notation: Notation
     looks_like: Callable[[bytes], bool]
-    """Returns True where a file with this beginning is or may be of this kind."""
+    """Returns True if a file with this beginning is or may be of this kind."""
     read: Callable[[Content], Iterator[Item]]
     is_one: Callable[[bytes], bool] = lambda _data: True
-    """Returns True where the whole file is of the kind that its beginning suggests."""
+    """Returns True if the whole file is of the kind that its beginning suggests."""
     among_others: Callable[[bytes], bool] = lambda _head: True
-    """Returns True where a file in a folder with this beginning is meant as one, and does not
+    """Returns True if a file in a folder, with this beginning, really is of this kind and does not
     merely quote one."""
     may_hold: Callable[[bytes], bool] | None = None
-    """A quick look whether it may stand in a file of another kind; None: its notation tells."""
+    """Tells quickly whether it may be in a file of another kind; None: the notation decides."""
     prepared: Callable[[bytes], bytes] | None = None
-    """What of a file of another kind it is to look at, every position kept; None: all."""
+    """Returns the part of a file of another kind that this kind reads, keeping every position;
+    None: all of it."""
     documents: Documents | None = None
     tail: Callable[[int, int], tuple[bytes, int | None]] | None = None
-    """Of a large file, by its descriptor and size, only the end is read: that, and how many lines
-    stand before it. None: it is read from its beginning."""
+    """For a kind of which only the end of a large file is read: from its descriptor and size,
+    returns that end and how many lines precede it. None: it is read from the beginning."""
     any_size: Callable[[bytes], bool] = lambda _head: False
-    """Returns True where a file with this beginning is read however large it is."""
+    """Returns True if a file with this beginning is read however large it is."""
     suffix: str = ""
     """The usual suffix of such files; empty: any."""
     load: Callable[[], None] = lambda: None
     """Imports the reader, which is otherwise imported at first use."""
     why_not: Callable[[bytes], str | None] = lambda _head: None
-    """The message for a file with this beginning that cannot be read; None: none."""
+    """Returns the message for a file with this beginning that cannot be read; None: it can."""
     comments: Callable[[Content], tuple[AcceptingComment, ...]] = lambda _content: ()
-    """The comments of a file that accept findings, where the items that are read have none from
-    their reader. Whom each is about is not told yet."""
+    """Returns the comments of a file that accept findings, for readers that do not attach them to
+    items. The descriptions that they belong to are not known yet."""
     together: Callable[[tuple[str, ...], str], Iterator[Item]] | None = None
-    """Reads files and folders that one program is given together, in its order, for a target."""
+    """Reads, for a target, files and folders that are given to one program together, in its
+    order."""
 
 
 class Unjudged(Protocol):
     """Finds content in a form that no reader supports."""
 
     def alone(self, data: bytes, path: str) -> Iterator[NotJudged]:
-        """Notes on the subject of a file in a folder that no reader takes."""
+        """Notes on the content of a file in a folder that no reader accepts."""
 
     def beside(
         self, data: bytes, path: str, read: Collection[int], *, manifest: bool, listing: bool
     ) -> Iterator[NotJudged]:
         """Notes on further contents of a file of which a part was read, by line. ``read``: the
-        lines of what was read; ``manifest``: a KubeVirt manifest would have been read; ``listing``:
-        the file is QEMU's command lines, whose reader says what it does not understand."""
+        lines that were read; ``manifest``: a KubeVirt manifest would have been read;
+        ``listing``: the file consists of QEMU's command lines, whose reader reports what it does
+        not understand."""
 
 
 class FileKinds:
-    """The kinds of files of a run, as they are tried, and what finds the rest."""
+    """The kinds of files of a run, in the order in which they are tried, and the finder of
+    unsupported forms."""
 
     def __init__(self, kinds: Iterable[FileKind], unjudged: Unjudged) -> None:
         self._kinds = tuple(kinds)

@@ -16,8 +16,8 @@ SEVERITIES: tuple[Severity, ...] = ("info", "low", "medium", "high", "error")
 """From lowest to highest. ``error``: it will not start, or is insecure."""
 
 Confidence = Literal["low", "medium", "high"]
-"""How good the evidence is: ``high`` read from what runs or follows from the definition alone,
-``medium`` inferred, ``low`` a hint."""
+"""Strength of the evidence: ``high`` read from what runs, or follows from the definition alone;
+``medium`` inferred; ``low`` a hint."""
 CONFIDENCES: tuple[Confidence, ...] = ("low", "medium", "high")
 """From lowest to highest."""
 
@@ -53,7 +53,8 @@ class Finding(msgspec.Struct, frozen=True):
     fingerprint: str
     fix: str = ""
     related: tuple[Location, ...] = ()
-    """Other places involved, such as one that overrides it or that it contradicts."""
+    """Other places involved, such as one that overrides the finding's own place or contradicts
+    it."""
     fixes: tuple[Fix, ...] = ()
 
 

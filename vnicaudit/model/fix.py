@@ -1,7 +1,8 @@
-"""Fixes of findings, as values: :mod:`vnicaudit.knowledge.fixes` says them in words.
+"""Fixes of findings, as values: :mod:`vnicaudit.knowledge.fixes` puts them into words.
 
-A rule gives advice, or a topic on which each owner has words of its own. A change in model terms
-becomes what its owner can do: nobody whose definition is written anew is sent to edit XML.
+A rule gives advice, or a topic that is worded differently for each owner. A change in model terms
+becomes an instruction for its owner: if the owner regenerates the definition, it does not say to
+edit XML.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ vhost-user socket, share the guest's memory, run the guest with KVM."""
 
 
 class _Value(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="kind"):
-    """A value that its ``kind`` tells apart from the others."""
+    """A value whose ``kind`` distinguishes it from the others."""
 
 
 class SetProperty(_Value, frozen=True, tag="set-property"):
@@ -67,8 +68,8 @@ class EditElement(_Value, frozen=True, tag="edit-element"):
 
 
 class EditArgument(_Value, frozen=True, tag="edit-argument"):
-    """Set a field of the NIC in QEMU's arguments; ``value`` None: remove it. ``where`` (here
-    ``written_in``): QEMU's own command line, or ``<qemu:commandline>`` of a definition."""
+    """Set a field of the NIC in QEMU's arguments; ``value`` None: remove it. ``where``
+    (``written_in`` in code): QEMU's own command line, or ``<qemu:commandline>`` of a definition."""
 
     field: str
     value: str | None
@@ -103,8 +104,8 @@ class NoSetting(_Value, frozen=True, tag="no-setting"):
 
 
 class HardReboot(_Value, frozen=True, tag="hard-reboot"):
-    """Hard-reboot the server: that removes what was set behind Nova's back. ``undoes``: the field,
-    or ``setting`` for several or any other; empty: a NIC in QEMU's arguments."""
+    """Hard-reboot the server, which removes settings made behind Nova's back. ``undoes``: the
+    field, or ``setting`` for several or any other; empty: a NIC in QEMU's arguments."""
 
     undoes: str = ""
 
@@ -128,8 +129,8 @@ class ChangeManifest(_Value, frozen=True, tag="change-manifest"):
 
 
 class EditInOvirt(_Value, frozen=True, tag="edit-in-engine"):
-    """Change the NIC in oVirt's engine, with the VM down: its type, its vNIC profile, or what adds
-    QEMU's arguments."""
+    """Change the NIC in oVirt's engine while the VM is down: its type, its vNIC profile, or the
+    hook that adds QEMU's arguments."""
 
     part: Literal["type", "profile", "arguments"]
 
@@ -165,7 +166,7 @@ class RemoveBehind(_Value, frozen=True, tag="remove-behind"):
     settings: tuple[BehindSetting, ...] = ()
     instead: str = ""
     before_virtio: bool = False
-    """The NIC becomes virtio after this: with these settings it would not start."""
+    """The NIC becomes virtio afterwards, and would not start with these settings."""
 
 
 class NothingToEdit(_Value, frozen=True, tag="nothing-to-edit"):

@@ -14,12 +14,13 @@ from vnicaudit.model.report import Audited, TargetResult
 from vnicaudit.model.traffic import NicTraffic
 
 HostStatus = Literal["ok", "partial", "failed"]
-"""As of a target: ``partial``: some of its domains could not be read; ``failed``: nothing was."""
+"""As for a target. ``partial``: some of its domains could not be read; ``failed``: nothing
+could."""
 
 
 class HostOptions(msgspec.Struct, frozen=True):
-    """How one host is read, where that differs from the rest (None: as the command line says).
-    ``deadline``: seconds per call; ``agent``: whether guest agents are asked."""
+    """Options for reading one host that differ from the rest (None: as on the command line).
+    ``deadline``: seconds per call; ``agent``: whether guest agents are queried."""
 
     deadline: float | None = None
     agent: bool | None = None
@@ -40,16 +41,16 @@ class InventoryHost(msgspec.Struct, frozen=True):
 class HostReading(msgspec.Struct, frozen=True, kw_only=True):
     """The result of reading and judging one host, once.
 
-    ``audited`` are its domains and itself, in the order of a report, each with the rows of its NICs
-    (:attr:`vnicaudit.model.report.Audited.rows`). ``digest`` covers everything that is judged,
-    without times: equal digests mean that nothing changed. ``nics_seen``: encoded records, by MAC
-    address, for comparing its NICs with those of other hosts.
+    ``audited`` holds its domains and the host itself, in the order of a report, each with the rows
+    of its NICs (:attr:`vnicaudit.model.report.Audited.rows`). ``digest`` covers everything that is
+    judged, without times: equal digests mean that nothing changed. ``nics_seen``: encoded records,
+    by MAC address, for comparing its NICs with those of other hosts.
     """
 
     host: InventoryHost
     status: HostStatus
     started: str
-    """UTC, RFC 3339, as ``finished``."""
+    """UTC, RFC 3339, like ``finished``."""
     finished: str
     tries: int = 1
     failure: FailureKind | None = None
@@ -59,7 +60,7 @@ class HostReading(msgspec.Struct, frozen=True, kw_only=True):
     digest: str = ""
     nics_seen: tuple[tuple[str, bytes], ...] = ()
     traffic: tuple[NicTraffic, ...] = ()
-    """The traffic of its running NICs, where counters were requested and are known. Not part of
+    """The traffic of its running NICs, if counters were requested and are known. Not part of
     ``digest``, since traffic always differs."""
 
 
@@ -71,22 +72,22 @@ class FleetAudit(msgspec.Struct, frozen=True, kw_only=True):
     started: str
     finished: str | None = None
     version: str
-    """Of this program."""
+    """The version of this program."""
     coverage: Coverage
     hosts: tuple[InventoryHost, ...] = ()
-    """The inventory as it was, in its order, those that were not chosen included."""
+    """The inventory at that time, in its order, including hosts that were not chosen."""
     chosen_hosts: tuple[str, ...] = msgspec.field(name="chosen", default=())
     """Names of the hosts that were to be read, in the order of the inventory."""
     compared: bool = False
-    """All hosts of the inventory were read, whole, and compared with one another: what two of them
-    had in common and is not told any more is no longer so."""
+    """All hosts of the inventory were completely read and compared with one another, so that a
+    problem shared by two of them that is no longer reported is gone."""
     request: str = ""
-    """Digest of everything besides the hosts that decides its findings: an interrupted audit is
+    """Digest of everything besides the hosts that decides the findings: an interrupted audit is
     resumed only with the same request."""
 
 
 class KeptReading(Protocol):
-    """One host's reading as handed over. All but ``reading`` is known without unpacking it."""
+    """One host's reading in packed form. All but ``reading`` is known without unpacking it."""
 
     @property
     def host(self) -> str:
@@ -94,12 +95,12 @@ class KeptReading(Protocol):
 
     @property
     def status(self) -> HostStatus:
-        """As of the reading."""
+        """Status of the reading."""
 
     @property
     def digest(self) -> str:
-        """Of all that was judged of it; equal digests mean that nothing changed; empty: not
-        known."""
+        """Digest of all that was judged of the host; equal digests mean that nothing changed;
+        empty: unknown."""
 
     def reading(self) -> HostReading:
         """The reading itself, unpacked again at each call."""

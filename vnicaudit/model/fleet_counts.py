@@ -1,7 +1,7 @@
-"""Counts of a fleet as its newest audit left them: what metrics are made of.
+"""Counts of a fleet after its newest audit, from which metrics are made.
 
-Sums alone, by things that are few: a series for each NIC or MAC address would be one for each of a
-million.
+Only sums by labels with few values: a series for each NIC or MAC address could mean a million
+series.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from vnicaudit.model.finding import Severity
 
 
 class FindingCount(msgspec.Struct, frozen=True):
-    """Findings of one rule, severity, site and owner: ``open`` ones that were looked at, ``stale``
-    ones that are open as far as is known, and were not looked at, ``suppressed`` ones."""
+    """Findings of one rule, severity, site and owner: ``open`` ones that were checked, ``stale``
+    ones that are open as far as is known but were not checked, ``suppressed`` ones."""
 
     rule: str
     severity: Severity
@@ -25,10 +25,10 @@ class FindingCount(msgspec.Struct, frozen=True):
 
 
 class SiteCounts(msgspec.Struct, frozen=True):
-    """Hosts of one site (empty: of none): ``fresh`` ones were read in full by the newest audit that
-    was to read them, ``partial`` ones in part, ``stale`` ones were not to be read by the newest
-    audit, ``failed`` ones were and could not be. ``oldest_reading``: when the host was read that
-    was read longest ago (UTC, RFC 3339); None: none was ever read."""
+    """Hosts of one site (empty: of none), by the newest audit that was to read them: ``fresh`` ones
+    were read in full, ``partial`` ones in part. ``stale`` ones were not to be read by the newest
+    audit; ``failed`` ones were, but could not be read. ``oldest_reading``: time of the least recent
+    reading of a host (UTC, RFC 3339); None: none was ever read."""
 
     site: str = ""
     fresh: int = 0
@@ -47,9 +47,9 @@ class SiteCounts(msgspec.Struct, frozen=True):
 
 class FleetCounts(msgspec.Struct, frozen=True, kw_only=True):
     """The newest counts. ``finished``: when the newest audit ended (UTC, RFC 3339); None: there was
-    none yet. ``rules``: those it asked, with their own severity. ``host_share`` and ``nic_share``:
-    as in :class:`vnicaudit.model.fleet.Coverage`. ``new``, ``reopened``, ``fixed``, ``gone``:
-    changes by the newest audit."""
+    none yet. ``rules``: those it checked, with their own severity. ``host_share`` and
+    ``nic_share``: as in :class:`vnicaudit.model.fleet.Coverage`. ``new``, ``reopened``, ``fixed``,
+    ``gone``: changes by the newest audit."""
 
     finished: str | None = None
     rules: tuple[tuple[str, Severity], ...] = ()

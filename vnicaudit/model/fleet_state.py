@@ -1,5 +1,5 @@
-"""The state of a fleet as its history knows it: every host as it was last read, and what became of
-each finding by the newest audit."""
+"""The state of a fleet in its history: every host as last read, and the state of each finding after
+the newest audit."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from vnicaudit.model.history import AuditSummary, FindingState
 
 
 class FleetHost(msgspec.Struct, frozen=True, kw_only=True):
-    """A host of the inventory. ``audit``: the one that read it last, at ``read_at`` (UTC, RFC
+    """A host of the inventory. ``audit``: the audit that last read it, at ``read_at`` (UTC, RFC
     3339); None: it was never read. ``is_fresh``: that was the newest audit; ``is_tried``: the
-    newest audit was to read it. ``status`` and ``error``: of the last try."""
+    newest audit was to read it. ``status`` and ``error``: of the last attempt."""
 
     id: int
     name: str
@@ -30,8 +30,9 @@ class FleetHost(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class KnownFinding(msgspec.Struct, frozen=True, kw_only=True):
-    """A finding, and its state by the newest audit. ``first_seen``: ever; ``until``: the audit that
-    ended it; None: it is open, or accepted (``reason`` says why). Times: UTC, RFC 3339."""
+    """A finding, and its state after the newest audit. ``first_seen``: for the first time ever;
+    ``until``: the audit that ended it; None: it is open, or accepted (``reason`` says why). Times:
+    UTC, RFC 3339."""
 
     state: FindingState
     first_seen: str
@@ -59,7 +60,7 @@ class KnownFinding(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FindingMark(NamedTuple):
-    """The state of an open finding by the newest audit, and when it was first seen (UTC, RFC
+    """The state of an open finding after the newest audit, and when it was first seen (UTC, RFC
     3339)."""
 
     state: FindingState
@@ -67,8 +68,8 @@ class FindingMark(NamedTuple):
 
 
 class FleetSummary(msgspec.Struct, frozen=True, kw_only=True):
-    """The newest audit, those before it (``audits``, oldest first, the newest one included), the
-    ids of the rules that it asked, and how many NICs it met for the first time, or no more."""
+    """The newest audit; all audits (``audits``, oldest first, including the newest); the ids of the
+    rules that the newest one checked; and how many NICs appeared or disappeared with it."""
 
     newest: AuditSummary
     audits: tuple[AuditSummary, ...]
@@ -78,8 +79,8 @@ class FleetSummary(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class NicMeasurement(msgspec.Struct, frozen=True, kw_only=True):
-    """A result of a measurement of a guest's NIC that an import brought. ``percent``: after against
-    before; positive is better."""
+    """A measurement of a guest's NIC that was imported. ``percent``: after against before; positive
+    is better."""
 
     domain: str
     mac: str

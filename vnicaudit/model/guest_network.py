@@ -1,8 +1,8 @@
-"""Network setup of one interface in a running Linux guest, as it is restored after the device under
-it was exchanged.
+"""Network setup of one interface in a running Linux guest, to be restored after the device under it
+was replaced.
 
-Addresses and prefixes are as :mod:`ipaddress` writes them; names (of tables, protocols, scopes) as
-the guest's own ``ip`` does. Only what can be put back has a place here.
+Addresses and prefixes are written as by :mod:`ipaddress`; names (of tables, protocols, scopes) as
+by the guest's own ``ip``. Only settings that can be restored are recorded.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import msgspec
 
 class GuestLink(msgspec.Struct, frozen=True):
     """Settings of the interface itself. ``address_mode`` is how the kernel makes its link-local
-    address (``eui64``, ``none``, ``stable_secret``, ``random``); None: it does not speak IPv6."""
+    address (``eui64``, ``none``, ``stable_secret``, ``random``); None: IPv6 is not used."""
 
     up: bool
     mtu: int
@@ -34,7 +34,7 @@ class GuestAddress(msgspec.Struct, frozen=True):
     broadcast: str | None = None
     scope: str = "global"
     label: str | None = None
-    """``eth0:web``; None where it is the interface's name."""
+    """``eth0:web``; None if it is the interface's name."""
     metric: int | None = None
     protocol: str | None = None
     flags: tuple[str, ...] = ()
@@ -42,7 +42,7 @@ class GuestAddress(msgspec.Struct, frozen=True):
     valid: int | None = None
     preferred: int | None = None
     tentative: bool = False
-    """Whether another machine has it was still being found out."""
+    """The kernel was still checking whether another machine has it."""
 
     @property
     def inet6(self) -> bool:
@@ -55,10 +55,10 @@ class GuestRoute(msgspec.Struct, frozen=True):
     them; ``expires`` is in seconds."""
 
     destination: str
-    """With its length: ``0.0.0.0/0`` is the default route."""
+    """With the prefix length: ``0.0.0.0/0`` is the default route."""
     type: str = "unicast"
     origin: str | None = None
-    """The sources it is for (IPv6 ``from``)."""
+    """The sources that it applies to (IPv6 ``from``)."""
     gateway: str | None = None
     source: str | None = None
     table: str = "main"
@@ -71,7 +71,7 @@ class GuestRoute(msgspec.Struct, frozen=True):
     expires: int | None = None
     metrics: tuple[tuple[str, str], ...] = ()
     shared: bool = False
-    """Another route has the same destination and rank: this one is added behind it."""
+    """Another route has the same destination and metric: this one is added behind it."""
 
     @property
     def inet6(self) -> bool:
@@ -80,7 +80,7 @@ class GuestRoute(msgspec.Struct, frozen=True):
 
 
 class GuestNeighbour(msgspec.Struct, frozen=True):
-    """A permanent neighbour; ``mac`` None: an address that is answered for (proxy)."""
+    """A permanent neighbour; ``mac`` None: an address for which this machine answers (proxy)."""
 
     address: str
     mac: str | None = None
@@ -89,17 +89,17 @@ class GuestNeighbour(msgspec.Struct, frozen=True):
 
 
 class GuestNetwork(msgspec.Struct, frozen=True):
-    """All of one interface. ``notes`` say what is not put back, one sentence each."""
+    """The network setup of one interface. ``notes`` say what is not restored, one sentence each."""
 
     mac: str
     name: str
     index: int
     link: GuestLink
     addresses: tuple[GuestAddress, ...] = ()
-    """In the order the kernel lists them: IPv4 the first one first, IPv6 the last one first."""
+    """In the order in which the kernel lists them: IPv4 oldest first, IPv6 newest first."""
     routes: tuple[GuestRoute, ...] = ()
-    """Those the kernel does not make by itself when an address is added."""
+    """Routes other than those that the kernel makes when an address is added."""
     neighbours: tuple[GuestNeighbour, ...] = ()
     ruled: bool = False
-    """Routing rules name the interface: they hold again once it has its name again."""
+    """Routing rules name the interface: they apply again once it has its name again."""
     notes: tuple[str, ...] = ()

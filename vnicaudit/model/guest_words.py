@@ -1,4 +1,4 @@
-"""Words about a guest that its owners have: its architecture, and whether it can drive virtio."""
+"""Vocabulary for guests: architectures, and readiness for virtio."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import Literal
 Readiness = Literal[
     "ready", "likely-ready", "ready-transitional", "needs-driver", "unknown", "not-supported"
 ]
-"""Does this guest support virtio? ``likely-ready``: a virtio disk, and nothing tells that the
-system is not Windows. See :mod:`vnicaudit.knowledge.readiness`."""
+"""Does this guest support virtio? ``likely-ready``: it has a virtio disk, but nothing rules out
+that the system is Windows. See :mod:`vnicaudit.knowledge.readiness`."""
 
-# by the names that libvirt gives them (virArch)
+# by the names that libvirt uses (virArch)
 S390 = frozenset({"s390x", "s390"})
 X86 = frozenset({"x86_64", "i686"})
 PPC64 = frozenset({"ppc64", "ppc64le"})
 ARM = frozenset({"armv6l", "armv7l", "armv7b", "aarch64"})
 RISCV = frozenset({"riscv32", "riscv64"})
 WINDOWS_RUNS_ON = X86 | {"aarch64", "armv7l"}
-"""Of the architectures libvirt has guests of."""
+"""Those of libvirt's architectures on which Windows runs."""

@@ -41,10 +41,10 @@ DRIFT_SCHEMA: Literal["vnicaudit.drift/1"] = "vnicaudit.drift/1"
 
 
 class AuditSummary(msgspec.Struct, frozen=True, kw_only=True):
-    """One audit. Hosts: those in the inventory, those that were to be read (``chosen``), and
-    how reading them went. Findings of the whole fleet then: ``open`` ones that the audit met,
-    ``stale`` ones that it did not look at, ``accepted`` ones; and how many became what by it.
-    Times: UTC, RFC 3339; ``finished`` None: it was interrupted."""
+    """One audit. Hosts: those in the inventory, those that were to be read (``chosen``), and the
+    results of reading them. Findings of the whole fleet at that time: ``open`` ones that the audit
+    found, ``stale`` ones that it did not check, ``accepted`` ones; and how many changed to each
+    state. Times: UTC, RFC 3339; ``finished`` None: it was interrupted."""
 
     id: str
     started: str
@@ -72,8 +72,8 @@ class AuditSummary(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class StaleHost(msgspec.Struct, frozen=True):
-    """A host of the inventory whose last try failed. ``read_at``: of its last reading that came
-    about; None: it was never read."""
+    """A host of the inventory whose last reading failed. ``read_at``: time of its last successful
+    reading; None: it was never read."""
 
     host: str
     site: str
@@ -84,8 +84,8 @@ class StaleHost(msgspec.Struct, frozen=True):
 
 
 class HistoryStatus(msgspec.Struct, frozen=True, kw_only=True):
-    """A history as it is. ``bytes`` on disk; ``oldest``: the oldest of the last readings of the
-    inventory's hosts; ``never_read``: hosts of it that no audit has read."""
+    """State of a history. ``bytes`` on disk; ``oldest``: the least recent of the last readings of
+    the inventory's hosts; ``never_read``: hosts of it that no audit has read."""
 
     schema: Literal["vnicaudit.history/1"] = HISTORY_SCHEMA
     place: str
@@ -101,7 +101,7 @@ class HistoryStatus(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FindingRecord(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A finding that an audit changed, or that differs between two."""
+    """A finding that an audit changed, or that differs between two audits."""
 
     state: str
     host: str
@@ -120,8 +120,8 @@ class FindingRecord(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class NicRecord(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A NIC that differs between two audits. ``changes``: column -> value before and after; of one
-    that moved, ``host`` too."""
+    """A NIC that differs between two audits. ``changes``: column -> value before and after; for one
+    that moved, also ``host``."""
 
     state: str
     host: str
@@ -146,8 +146,8 @@ GroupBy = Literal["rule", "severity", "site", "owner", "all"]
 
 
 class TrendRequest(msgspec.Struct, frozen=True):
-    """Counts to be had of a history. ``days``: of how many (None: of all); the others: only these,
-    where any are named."""
+    """Counts requested from a history. ``days``: for how many (None: all); the other fields select
+    by these values, if any."""
 
     by: GroupBy = "rule"
     days: float | None = None
@@ -158,7 +158,7 @@ class TrendRequest(msgspec.Struct, frozen=True):
 
 
 class TrendPoint(msgspec.Struct, frozen=True):
-    """Counts of one group at one audit: as of :class:`AuditSummary`."""
+    """Counts of one group at one audit, as in :class:`AuditSummary`."""
 
     audit: str
     time: str
@@ -189,8 +189,8 @@ class DriftSide(msgspec.Struct, frozen=True):
 
 
 class Drift(msgspec.Struct, frozen=True, kw_only=True):
-    """The differences between two audits, in the part that both covered. ``hosts``, ``rules``: how
-    many of both; ``notes`` say what was left out."""
+    """The differences between two audits, within the part that both covered. ``hosts``, ``rules``:
+    how many both covered; ``notes`` say what was left out."""
 
     schema: Literal["vnicaudit.drift/1"] = DRIFT_SCHEMA
     before: DriftSide

@@ -6,9 +6,9 @@ import msgspec
 
 
 class HostLock(msgspec.Struct, frozen=True):
-    """``owner``: 32 hexadecimal digits that tell one state folder on one machine from others; empty
-    where they cannot be read. ``holder``: who that is, for people. ``clear_command``: what removes
-    the lock where its holder is gone."""
+    """``owner``: 32 hexadecimal digits that identify one state folder on one machine; empty if they
+    cannot be read. ``holder``: a description of the owner for people. ``clear_command``: the
+    command that removes the lock if its holder is gone."""
 
     owner: str
     holder: str

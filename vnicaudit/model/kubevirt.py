@@ -1,4 +1,4 @@
-"""KubeVirt objects that decide about NICs without being virtual machines."""
+"""KubeVirt objects that affect NICs without being virtual machines."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from vnicaudit.model.guest_words import Readiness
 from vnicaudit.model.location import Location
 
 MODELS = frozenset({"e1000", "e1000e", "igb", "ne2k_pci", "pcnet", "rtl8139", "virtio"})
-"""What KubeVirt admits as ``model`` (igb: late releases only). Source: ``validInterfaceModels`` in
-KubeVirt's ``pkg/network/admitter/netiface.go``."""
+"""Values that KubeVirt accepts as ``model`` (igb: only in late releases). Source:
+``validInterfaceModels`` in KubeVirt's ``pkg/network/admitter/netiface.go``."""
 
 MAX_QUEUES = 256
 """``MultiQueueMaxQueues`` in KubeVirt's ``pkg/virt-launcher/virtwrap/converter/network``."""
 
 REMOVED_BINDINGS = ("slirp", "macvtap", "passt")
-"""Fields of an interface that KubeVirt's API keeps and its admission refuses since v1.3
+"""Fields of an interface that KubeVirt's API still has, but that its admission refuses since v1.3
 (``pkg/network/admitter/discontinued.go``, ``pkg/deprecation``)."""
 
 
@@ -32,19 +32,20 @@ class Manifest(msgspec.Struct, frozen=True, tag="manifest"):
     """The preference is judged in this run too, and its problems are reported there."""
     preferred_model: str | None = None
     preferred_readiness: Readiness = "unknown"
-    """Whether the guests that the preference is made for drive virtio."""
+    """Whether the guests for which the preference is made can drive virtio."""
     multiqueue: bool | None = None
-    """``networkInterfaceMultiqueue``, or else what the preference prefers; None: neither says."""
+    """``networkInterfaceMultiqueue``, or else the preference's setting; None: neither is set."""
     multiqueue_read: bool = True
     """False: a template, or a preference that was not found, may set it."""
     transitional: bool = False
-    """``useVirtioTransitional``, or else what the preference prefers."""
+    """``useVirtioTransitional``, or else the preference's setting."""
     by_image: bool = False
     """Only the name of its container disk shows that the guest supports virtio."""
 
 
 class Preference(msgspec.Struct, frozen=True):
-    """A VirtualMachinePreference or VirtualMachineClusterPreference. None: no preference.
+    """A VirtualMachinePreference or VirtualMachineClusterPreference. A field is None if the
+    preference does not set it.
 
     Source: KubeVirt ``staging/src/kubevirt.io/api/instancetype/v1beta1/types.go``.
     """
@@ -56,12 +57,12 @@ class Preference(msgspec.Struct, frozen=True):
     multiqueue: bool | None = None
     transitional: bool | None = None
     pod_interface: bool | None = None
-    """``preferredAutoattachPodInterface``: whether a VM that names no interface gets one."""
+    """``preferredAutoattachPodInterface``: whether a VM without interfaces gets one."""
     kind: str = "VirtualMachineClusterPreference"
     unseen: tuple[str, ...] = ()
     """Fields that a template decides."""
     readiness: Readiness = "unknown"
-    """Can the guests it is made for drive virtio? As in
+    """Whether the guests for which it is made can drive virtio, as in
     :class:`~vnicaudit.model.domain.DomainConfig`."""
     places: tuple[tuple[str, Location], ...] = ()
     """Field -> where it is set."""
@@ -69,5 +70,5 @@ class Preference(msgspec.Struct, frozen=True):
     """Comments of its file that accept findings."""
 
     def place(self, field: str | None) -> Location:
-        """Where a field is set; the preference itself where it is not."""
+        """Where a field is set; the preference itself if it is not set."""
         return dict(self.places).get(field or "", self.location)

@@ -19,10 +19,10 @@ CloudItem = CloudRecord | ReadError
 
 
 class LiveOptions(msgspec.Struct, frozen=True):
-    """How to read live hosts: ``deadline`` in seconds per call, ``agent`` whether to ask guest
-    agents; ``root``, ``proc`` and ``logs``: where this host's devices, processes and QEMU logs are
-    found. ``cloud``: limits on requests to a cloud, in number and time. ``calls``: how many calls
-    to one host may be under way at once (None: few on a local socket, many over a network)."""
+    """How to read live hosts. ``deadline``: seconds per call; ``agent``: whether to query guest
+    agents; ``root``, ``proc`` and ``logs``: paths of this host's devices, processes and QEMU logs;
+    ``cloud``: limits on requests to a cloud, in number and time; ``calls``: maximum number of
+    concurrent calls to one host (None: few on a local socket, many over a network)."""
 
     deadline: float = DEADLINE
     agent: bool = False
@@ -32,7 +32,7 @@ class LiveOptions(msgspec.Struct, frozen=True):
     cloud: CloudLimits = CloudLimits()
     calls: int | None = None
     traffic: float | None = None
-    """Seconds between two readings of the NICs' counters; None: they are not read."""
+    """Seconds between two readings of the NICs' counters; None: counters are not read."""
 
 
 class LiveDomain(NamedTuple):
@@ -52,5 +52,5 @@ class LiveDefinition(NamedTuple):
     host: HostConfig
     local: bool
     way_back: str = ""
-    """How libvirt would alter the definition when it is restored after a change; empty: it would
-    not."""
+    """How libvirt would alter the definition if it is restored after a change; empty: not at
+    all."""

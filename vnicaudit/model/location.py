@@ -1,4 +1,4 @@
-"""Places of facts."""
+"""The place of a fact in a target."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import msgspec
 class Location(msgspec.Struct, frozen=True):
     """A place in a target.
 
-    ``target`` is what the user named; ``file`` the file inside it (None for a live API);
+    ``target`` is the name that the user gave; ``file`` the file inside it (None for a live API);
     ``line`` and ``column`` are 1-based, the column in characters; ``xpath`` points into the
-    document, and into its place among several (``/domain[2]/devices/interface[1]``) when a file
-    holds more than one. In YAML it is a JSON pointer (``/spec/template``, RFC 6901), behind the
-    1-based number of the document (``[2]/spec/template``) when there are several.
+    document, with its number among several (``/domain[2]/devices/interface[1]``) if a file holds
+    more than one. In YAML it is a JSON pointer (``/spec/template``, RFC 6901), after the 1-based
+    number of the document (``[2]/spec/template``) if there are several.
     """
 
     target: str

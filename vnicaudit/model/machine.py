@@ -1,4 +1,4 @@
-"""A domain that libvirt manages: the state that decides whether it may be changed now."""
+"""State of a domain that libvirt manages, which decides whether it may be changed now."""
 
 from __future__ import annotations
 
@@ -7,35 +7,35 @@ from typing import Literal
 import msgspec
 
 PowerPhase = Literal["off", "running", "paused", "shutting-down", "suspended", "crashed"]
-"""Where a domain is between off and running; ``crashed``: its QEMU is kept."""
+"""Power state of a domain; ``crashed``: its QEMU process still exists."""
 
 
 class MachineState(msgspec.Struct, frozen=True):
-    """State that libvirt reports of a domain that is to be changed."""
+    """State of a domain to be changed, as reported by libvirt."""
 
     phase: PowerPhase
     persistent: bool
     managed_save: bool
     memory_snapshots: int
     job: bool
-    """A job is under way: a migration, a backup, a save."""
+    """A job is running: a migration, a backup, a save."""
     migrating: bool
 
     @property
     def active(self) -> bool:
-        """A QEMU process is there."""
+        """True if it has a QEMU process."""
         return self.phase != "off"
 
 
 class Traffic(msgspec.Struct, frozen=True):
-    """Packets of one NIC since its tap was made, seen from the guest."""
+    """Packets of one NIC since its tap was created, as seen from the guest."""
 
     received: int
     sent: int
 
 
 class GuestInterface(msgspec.Struct, frozen=True):
-    """A network interface as the guest's agent says. ``addresses`` as ``192.0.2.1/24``."""
+    """A network interface as reported by the guest's agent. ``addresses`` as ``192.0.2.1/24``."""
 
     name: str
     mac: str | None
@@ -43,7 +43,7 @@ class GuestInterface(msgspec.Struct, frozen=True):
 
 
 class GuestExit(msgspec.Struct, frozen=True):
-    """How a program in a guest ended."""
+    """Result of a program that was run in a guest."""
 
     code: int
     stdout: bytes = b""

@@ -1,6 +1,6 @@
-"""A NIC as it is compared with all others of a run by its MAC address.
+"""A NIC as it is compared by MAC address with all others of a run.
 
-Here it is identity that counts, and so this record has what :class:`~vnicaudit.model.nic.NicConfig`
+This comparison needs identity, so the record has what :class:`~vnicaudit.model.nic.NicConfig`
 leaves out.
 """
 
@@ -14,7 +14,7 @@ from vnicaudit.model.owner import Owner
 
 
 class NicSeen(msgspec.Struct, frozen=True, array_like=True):
-    """One NIC with a MAC address, of one reading of a guest."""
+    """One NIC with a MAC address, from one reading of a guest."""
 
     mac: str
     """Lower case, six pairs of digits."""
@@ -22,7 +22,7 @@ class NicSeen(msgspec.Struct, frozen=True, array_like=True):
     uuid: str | None
     """Without hyphens."""
     reading: str
-    """Of which reading of the guest it is: target, file and place in it."""
+    """The reading of the guest that it is from: target, file and place in it."""
     target: str
     location: Location
     index: int
@@ -31,21 +31,21 @@ class NicSeen(msgspec.Struct, frozen=True, array_like=True):
     owner: Owner = "libvirt"
     target_dev: str | None = None
     network: str = ""
-    """Type and name of what it is connected to; empty: not known."""
+    """Type and name of the network it is connected to; empty: unknown."""
     host: str = ""
-    """What tells that two guests are on one host: a live target, or libvirt's own folder of
-    definitions; empty: not known."""
+    """Identifies the host, to see whether two guests are on the same one: a live target, or
+    libvirt's own folder of definitions; empty: unknown."""
     active: bool | None = None
     teaming: bool = False
     alone: bool = False
-    """It is compared with NICs of its own guest only."""
+    """It is compared only with NICs of its own guest."""
     identity: tuple[str, str] = ("", "")
-    """What the fingerprint of a finding on it is made of, beside the rule."""
+    """The parts, besides the rule, of the fingerprint of a finding on it."""
     suppressions: tuple[str, ...] = ()
-    """Entries of its domain's metadata that accept findings on it, as JSON; bounded as
+    """Entries of its domain's metadata that accept findings on it, as JSON; limited like
     ``comments``."""
     has_name: bool = True
-    """False: its guest has no name, and ``domain`` says so."""
+    """False: its guest has no name, and ``domain`` is a placeholder."""
     comments: tuple[AcceptingComment, ...] = ()
     """Comments of its file that accept findings on it: at most one for each rule that compares
     NICs."""

@@ -1,7 +1,8 @@
-"""Measurements: what is run, on which path, what came out, and what that means.
+"""Measurements: the workloads, the paths, the results, and the verdict on them.
 
 Times are seconds, rates bit/s or 1/s, latencies microseconds, shares per cent, unless a name says
-otherwise. ``None`` is *not measured*, never zero. Directions are the target's: ``tx``, it sends.
+otherwise. ``None`` is *not measured*, never zero. Directions are the target's: ``tx`` means that it
+sends.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import Literal
 import msgspec
 
 Direction = Literal["tx", "rx", "both"]
-"""``both``: both ways at once (iperf3 --bidir), or a request and its answer."""
+"""``both``: both directions at once (iperf3 --bidir), or a request and its answer."""
 
 Better = Literal["higher", "lower"]
 
@@ -19,9 +20,9 @@ Verdict = Literal[
     "improved", "equivalent", "not-worse", "regressed", "inconclusive",
     "at-ceiling", "generator-limited", "invalid",
 ]  # fmt: skip
-"""``equivalent``: within the margins both ways. ``not-worse``: harm beyond the margin is excluded.
-``at-ceiling``: both fill the line, so throughput cannot tell. ``generator-limited``: what was
-measured is the generator. ``invalid``: too few runs that count."""
+"""``equivalent``: within the margins in both directions. ``not-worse``: harm beyond the margin is
+excluded. ``at-ceiling``: both fill the line, so throughput cannot tell. ``generator-limited``: the
+generator was the bottleneck. ``invalid``: too few runs that count."""
 
 Design = Literal["single", "paths", "live-flip", "flips", "boots", "shadow", "single-flip"]
 """The order of the arms. ``single``: one arm, nothing is compared. ``paths``: several paths in
@@ -31,19 +32,19 @@ a sample is a boot). ``shadow``: the candidate beside the old NIC, in random ord
 all before, then all after; drift and boot noise stay in it."""
 
 End = Literal["target", "peer"]
-"""Which end of a path."""
+"""An end of a path."""
 
 InvalidBy = Literal[
     "error", "nothing-measured", "steal", "vcpu-delay", "throttled", "cpu-wait", "cpu-pressure",
     "short", "wrong-path",
 ]  # fmt: skip
-"""Why a run does not count. ``error``: it failed, see :data:`Failure`. ``wrong-path``: another NIC
-than the one that the result is about carried the payload."""
+"""Reason why a run does not count. ``error``: it failed, see :data:`Failure`. ``wrong-path``:
+another NIC than the one that the result is about carried the payload."""
 
 Failure = Literal["tool", "silent", "lost"]
 """How a run failed. ``tool``: a program is missing, did not start or listen in time, its port is
-taken, its output cannot be read; that says nothing about the network. ``silent``: the tools ran and
-nothing got through. ``lost``: an end did not answer."""
+taken, or its output cannot be read; this says nothing about the network. ``silent``: the tools ran
+and nothing got through. ``lost``: an end did not answer."""
 
 BENCH_SCHEMA: Literal["vnicaudit.bench/1"] = "vnicaudit.bench/1"
 
@@ -55,31 +56,31 @@ class Workload(msgspec.Struct, frozen=True, kw_only=True):
     """``iperf3.tcp.tx.c1.64k``: unique in a profile, and the same for the same work."""
     engine: str
     pattern: str
-    """Of the engine: ``tcp``, ``udp``, ``max``, ``rr1c-200x1000``."""
+    """The engine's word for it: ``tcp``, ``udp``, ``max``, ``rr1c-200x1000``."""
     direction: Direction = "tx"
     connections: int = 1
     """Streams, connections or sockets, over all generators."""
     generators: int = 1
     """Number of generator processes on the peer."""
     size: int | None = None
-    """Bytes of a message; None: the engine's own."""
+    """Bytes of a message; None: the engine's default."""
     seconds: float = 10.0
     warmup: float = 2.0
     """Seconds at the beginning of a run that do not count."""
     rate: float | None = None
     """Offered load, bit/s (streams) or 1/s (requests, packets); None: as fast as possible."""
     primary: bool = True
-    """The verdict rests on it; the others are shown."""
+    """The verdict depends on it; other workloads are only shown."""
     decides: tuple[str, ...] = ()
     """Metrics that are judged (:mod:`vnicaudit.bench.metrics`), at least one."""
     state: str = ""
-    """State of the server it is run in (``querylog``); empty: as found."""
+    """State of the server during the workload (``querylog``); empty: as it was."""
     options: dict[str, str] = {}
-    """Engine's own settings: the query file of dnsperf."""
+    """Further settings of the engine, such as the query file of dnsperf."""
 
 
 class Ran(msgspec.Struct, frozen=True):
-    """How a program ended. ``code`` None: it was ended from outside, by time or by signal."""
+    """How a program ended. ``code`` None: it was killed, at a timeout or by a signal."""
 
     command: tuple[str, ...]
     code: int | None
@@ -87,10 +88,10 @@ class Ran(msgspec.Struct, frozen=True):
     stderr: str = ""
     seconds: float = 0.0
     endpoint: str = ""
-    """URL of where it ran."""
+    """URL of the endpoint where it ran."""
     cpu_wait: float | None = None
-    """Per cent of its time that the thread of it that waited longest was ready to run and had no
-    CPU; None: not known, as of programs that ran for less than a second."""
+    """For how much of its time its slowest thread was ready to run but had no CPU, in per cent;
+    None: unknown, as for programs that ran for less than a second."""
 
 
 class CpuUse(msgspec.Struct, frozen=True):
@@ -103,15 +104,16 @@ class CpuUse(msgspec.Struct, frozen=True):
     peer: float | None = None
     host: float | None = None
     host_vhost: float | None = None
-    """Of ``host``: that of vhost workers."""
+    """The part of ``host`` that vhost workers used."""
     busy_poll: bool = False
-    """The data path polls (DPDK): its CPUs are busy whatever it carries, cost per Gbit says
+    """The data path polls (DPDK): its CPUs are busy regardless of load, so the cost per Gbit means
     nothing."""
 
 
 class NicBytes(msgspec.Struct, frozen=True):
-    """Bytes that a NIC of an end counted during a run with its warm-up, both ways. ``named`` (here
-    ``is_subject``): it is the NIC that the result is about, with what it is stacked on."""
+    """Bytes in both directions that a NIC of an end counted during a run, including its warm-up.
+    ``named`` (``is_subject`` in code): it is the NIC that the result is about, with the devices
+    below it."""
 
     end: End
     nic: str
@@ -120,7 +122,7 @@ class NicBytes(msgspec.Struct, frozen=True):
 
 
 class Covariates(msgspec.Struct, frozen=True):
-    """Covariates: they bear on whether a run counts, never on its result."""
+    """Covariates: they decide whether a run counts, but never affect its result."""
 
     target_steal: float | None = None
     """Per cent of the target's CPU time that its hypervisor took (/proc/stat)."""
@@ -132,43 +134,44 @@ class Covariates(msgspec.Struct, frozen=True):
     generator_cpu: float | None = None
     """Per cent of one CPU that the busiest thread of the generator used."""
     generator_limited: bool = False
-    """The generator could not offer what it was to offer, or was itself the bottleneck."""
+    """The generator could not offer the intended load, or was itself the bottleneck."""
     seconds: float | None = None
-    """How long was measured in fact."""
+    """How long the measurement really took."""
     cpu: CpuUse = CpuUse()
     target_wait: float | None = None
-    """Per cent of its time that a thread of the generator at the target was ready to run and had no
-    CPU, of the thread that waited longest (/proc/PID/task/TID/schedstat)."""
+    """For how much of its time a thread of the generator at the target was ready to run but had no
+    CPU, in per cent; the highest of all threads (/proc/PID/task/TID/schedstat)."""
     peer_wait: float | None = None
     host_wait: float | None = None
-    """The same of the vhost workers of the target's guest and of QEMU's main loop, per cent of the
-    run."""
+    """The same for the vhost workers of the target's guest and for QEMU's main loop, in per cent of
+    the run."""
     target_pressure: float | None = None
     """Per cent of the run that threads queued for the CPUs of the target's machine (``some`` of
     /proc/pressure/cpu)."""
     peer_pressure: float | None = None
     target_others: float | None = None
-    """Threads that were ready to run on the target's machine while no load was made, just before
-    the run and just after it: the mean of both, for each CPU (/proc/loadavg)."""
+    """Threads per CPU that were ready to run on the target's machine without load, just before and
+    just after the run: the mean of both (/proc/loadavg)."""
     peer_others: float | None = None
     payload: float | None = None
-    """Bytes that the engine carried while measured, at least; None: it does not say."""
+    """Bytes that the engine carried during the measurement, at least; None: not reported."""
     nics: tuple[NicBytes, ...] = ()
-    """Of each end whose counters could be read, the NIC that the result is about; behind it those
-    that carried the payload in its place."""
+    """For each end whose counters could be read: the NIC that the result is about, followed by
+    those that carried the payload in its place."""
 
 
 class Witness(msgspec.Struct, frozen=True):
     """A check of a path right after a run; None: unknown. ``answered``: ping from the peer was
-    answered; ``detail``: how often, or why it tells nothing."""
+    answered; ``detail``: how often, or why the check is inconclusive."""
 
     answered: bool | None
     detail: str
     arp: bool | None = None
-    """The peer has just heard from the NIC that has the address (True), or asks for it in vain
-    (False): its neighbour table."""
+    """From the peer's neighbour table: it has just heard from the NIC that has the address (True),
+    or gets no answer about it (False)."""
     counted: bool | None = None
-    """The target's NIC counted bytes in and out during the run (True), or none one way (False)."""
+    """The target's NIC counted bytes in both directions during the run (True), or none in one of
+    them (False)."""
 
 
 class Sample(msgspec.Struct, frozen=True, kw_only=True):
@@ -177,13 +180,13 @@ class Sample(msgspec.Struct, frozen=True, kw_only=True):
     workload: str
     arm: str
     block: int
-    """Number of the block it was drawn in: a block has each arm once."""
+    """Number of the block it belongs to: a block has each arm once."""
     order: int
-    """Its place in the whole sequence, from 0."""
+    """Position in the whole sequence, from 0."""
     boot: str = ""
     started: str
     values: dict[str, float] = {}
-    """Metric -> value, of those that were measured."""
+    """Metric -> value, for those that were measured."""
     details: dict[str, str | float | int | bool | None] = {}
     """Further output of the tool: retransmits, RTT, response codes, versions."""
     valid: bool = True
@@ -192,8 +195,8 @@ class Sample(msgspec.Struct, frozen=True, kw_only=True):
     invalid_by: tuple[InvalidBy, ...] = ()
     """Why it does not count, as a code; also empty in files of earlier versions."""
     failure: Failure | None = None
-    """How it failed; None: it was measured, or written by an earlier version that did not record
-    it."""
+    """How it failed; None: it was measured, or was written by an earlier version that did not
+    record it."""
     witness: Witness | None = None
     """The check of the path after a failed run, and after the first run of an arm that counts."""
     covariates: Covariates = Covariates()
@@ -204,7 +207,7 @@ class Sample(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Path(msgspec.Struct, frozen=True, kw_only=True):
-    """One way from the peer to the target: an arm of the comparison where several are given.
+    """One path from the peer to the target: an arm of the comparison if several are given.
 
     ``target`` and ``peer`` are endpoint URLs; ``address``: where the target is reached.
     """
@@ -216,11 +219,11 @@ class Path(msgspec.Struct, frozen=True, kw_only=True):
     hypervisor: str | None = None
     """Endpoint URL of the host whose QEMU is the target; None: unknown, or no guest."""
     domain: str | None = None
-    """Name or UUID, as the target's URL has it."""
+    """Name or UUID, as in the target's URL."""
     guest: str | None = None
     """The domain's name; None: unknown, or no guest."""
     nic: str | None = None
-    """What the guest's NIC is (``rtl8139``; ``virtio, 4 queues``); None: unknown."""
+    """Description of the guest's NIC (``rtl8139``; ``virtio, 4 queues``); None: unknown."""
     mac: str | None = None
     mtu: int | None = None
     line_rate: float | None = None
@@ -228,11 +231,11 @@ class Path(msgspec.Struct, frozen=True, kw_only=True):
     encapsulation: str = "none"
     same_host: bool | None = None
     hostname: str | None = None
-    """The name that was used instead of ``address``; the peer resolved it."""
+    """The name that was used in place of ``address``; the peer resolved it."""
     beside: tuple[str, ...] = ()
-    """Endpoint URLs of other targets that every workload was run on at the same time. Rates are
-    then those of all together, and ``…_least`` those of the least; of what is better lower, the
-    worst one's."""
+    """Endpoint URLs of other targets on which every workload was run at the same time. Rates are
+    then the sum over all targets, and ``…_least`` those of the slowest; if lower is better, the
+    value is that of the worst."""
 
 
 class Setup(msgspec.Struct, frozen=True):
@@ -241,11 +244,11 @@ class Setup(msgspec.Struct, frozen=True):
     endpoint: str
     facts: dict[str, str] = {}
     unknown: dict[str, str] = {}
-    """Name -> why it could not be found."""
+    """Name -> why it could not be determined."""
 
 
 class GuardRail(msgspec.Struct, frozen=True):
-    """Something that must hold, whatever the throughput: one that is broken is a veto."""
+    """A condition that must hold whatever the throughput: if it is broken, it is a veto."""
 
     name: str
     arm: str
@@ -263,15 +266,15 @@ class ArmSummary(msgspec.Struct, frozen=True):
     high: float | None = None
     cv: float | None = None
     line_rate_percent: float | None = None
-    """Of the goodput the line allows at its MTU and encapsulation."""
+    """Per cent of the goodput that the line allows with its MTU and encapsulation."""
 
 
 class Effect(msgspec.Struct, frozen=True):
-    """After against before, per cent; positive is better, whichever way the metric goes. Of what is
-    in per cent itself (loss): percentage points.
+    """After against before, in per cent; positive is better, also for metrics whose lower values
+    are better. For metrics in per cent (loss) it is in percentage points.
 
-    The estimate is Hodges and Lehmann's on logarithms; intervals and ``p`` are exact, or by the
-    normal distribution where there are very many samples, as ``test`` says.
+    The estimate is that of Hodges and Lehmann on logarithms; intervals and ``p`` are exact, or use
+    the normal distribution for very many samples, as ``test`` says.
     """
 
     percent: float
@@ -281,13 +284,13 @@ class Effect(msgspec.Struct, frozen=True):
     high90: float
     p: float
     p_holm: float
-    """Adjusted for their number: of a primary comparison, that of the primary ones; of any other,
-    that of all."""
+    """Adjusted for the number of comparisons: for a primary one, that of the primary ones; for any
+    other, that of all."""
     test: Literal["mann-whitney-exact", "mann-whitney-normal", "single-flip-t", "turns-t"]
     before: float | None = None
     after: float | None = None
-    """The centres that belong to the effect: the median of all values, each without the change, and
-    that with it. So one is ``percent`` of the other, which is not so of the medians of the arms."""
+    """The centres that belong to the effect: the medians of all values, as without and as with the
+    change. One is ``percent`` of the other, unlike the medians of the arms."""
 
 
 class Comparison(msgspec.Struct, frozen=True, kw_only=True):
@@ -313,10 +316,10 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True):
 
     verdict: Verdict
     action: Literal["keep", "roll-back", "none"]
-    """What is to be done; ``none``: nothing was changed for this."""
+    """The recommended action; ``none``: nothing was changed for this measurement."""
     reasons: tuple[str, ...] = ()
     done: Literal["kept", "rolled-back", "not-rolled-back"] | None = None
-    """What was actually done; None: there was nothing to do, or it is not done yet."""
+    """The action that was taken; None: there was nothing to do, or it is not done yet."""
 
 
 class BenchRun(msgspec.Struct, frozen=True, kw_only=True):
@@ -332,22 +335,22 @@ class BenchRun(msgspec.Struct, frozen=True, kw_only=True):
     design: Design
     seed: int
     looks: tuple[int, ...]
-    """Numbers of valid samples per arm at which it is judged."""
+    """Numbers of valid samples per arm at which the result is judged."""
     alphas: tuple[float, ...]
-    """Error probability spent at each look."""
+    """Error probability spent at each of these."""
     labels: dict[str, str] = {}
-    """The user's, and what was found: ``vcpus``."""
+    """The user's labels, and those that were determined: ``vcpus``."""
     margins: dict[str, float] = {}
-    """Metric -> share by which it has to be better or worse to count, of those that a profile
-    sets; the others have their own."""
+    """Metric -> share by which it has to be better or worse to count, for those that a profile
+    sets; the others have default margins."""
     max_steal: float | None = None
-    """Per cent of CPU time lost from which on a run does not count."""
+    """Per cent of CPU time lost above which a run does not count."""
     max_cpu_wait: float | None = None
     """Per cent of a run that a generator may wait for a CPU; with more it does not count."""
     between: dict[str, float] = {}
-    """``WORKLOAD METRIC`` -> what turns, or boots, were known to differ by from earlier
-    measurements of the host, where that is more than what is assumed anyhow: standard deviation of
-    logarithms, or percentage points of a share."""
+    """``WORKLOAD METRIC`` -> how much turns, or boots, differed in earlier measurements of the
+    host, if that is more than the default assumption: standard deviation of logarithms, or
+    percentage points of a share."""
     runs_per_turn: int = 1
     """With ``flips`` and ``boots``: runs of a workload between two changes; their mean is one
     value, and a turn is as many blocks."""
@@ -359,7 +362,7 @@ class BenchResult(msgspec.Struct, frozen=True, kw_only=True):
     schema: Literal["vnicaudit.bench/1"] = BENCH_SCHEMA
     run: BenchRun
     arms: tuple[str, ...]
-    """Names of what is compared; the first is what the others are compared with."""
+    """Names of the arms; the others are compared with the first."""
     paths: tuple[Path, ...]
     environment: tuple[Setup, ...] = ()
     workloads: tuple[Workload, ...]
@@ -369,5 +372,5 @@ class BenchResult(msgspec.Struct, frozen=True, kw_only=True):
     decision: Decision | None = None
     """None: one arm, so there was nothing to decide."""
     notes: tuple[str, ...] = ()
-    """Further remarks on the whole measurement: links and offloads that changed beside what was
-    measured."""
+    """Further remarks on the whole measurement, such as other links and offloads that changed
+    during it."""

@@ -8,11 +8,14 @@ from typing import NamedTuple
 from vnicaudit.model.server import ServerConfig
 
 NAMELESS = "(no name)"
-"""The placeholder for a missing name; a guest may really have that name."""
+"""The placeholder for a missing name; a guest may also really have that name."""
+
+STANDARD_INPUT = "standard input"
+"""The target and file ``-``, as it is called in messages."""
 
 _ID = re.compile(r"[0-9A-Za-z][0-9A-Za-z-]{0,63}")
-"""What may stand in a command that somebody will copy, where it needs no quotes and is no option:
-an id comes from outside."""
+"""An id that can be part of a command for copying without quotes, and cannot be taken for an
+option: ids come from outside."""
 
 
 class FixNames(NamedTuple):
@@ -27,24 +30,29 @@ class FixNames(NamedTuple):
     manifest_kind: str = ""
     """``VirtualMachine``; empty: it was not read from a manifest."""
     any_server: bool = False
-    """The words are for several servers: ``UUID`` stands for the id of each."""
+    """The text is for several servers: ``UUID`` stands for the id of each."""
     any_image: bool = False
-    """The words are for several images: ``IMAGE`` stands for the id of each."""
+    """The text is for several images: ``IMAGE`` stands for the id of each."""
 
     @property
     def uuid(self) -> str:
-        """The server's id as a command takes it; ``UUID`` for what cannot be one."""
+        """The server's id for use in a command; ``UUID`` if it is not a valid id."""
         return "UUID" if self.any_server or not _ID.fullmatch(self.server_id) else self.server_id
 
     @property
     def image(self) -> str:
-        """The image's id as a command takes it; ``IMAGE`` for what cannot be one."""
+        """The image's id for use in a command; ``IMAGE`` if it is not a valid id."""
         return "IMAGE" if self.any_image or not self.knows_image else self.image_id
 
     @property
     def knows_image(self) -> bool:
-        """True where a command can name the image."""
+        """True if a command can name the image."""
         return _ID.fullmatch(self.image_id) is not None
 
 
 NO_NAMES = FixNames()
+
+
+def file_title(file: str) -> str:
+    """The file as a heading names it: its path, or ``standard input``."""
+    return STANDARD_INPUT if file == "-" else file

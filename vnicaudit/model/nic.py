@@ -25,13 +25,13 @@ Evidence = Literal["command line", "open descriptors", "log", "arguments in <qem
 
 DESCRIPTORS: Final = "open descriptors"
 LOG: Final = "log"
-"""Evidence from a running process, and from a start that may have failed."""
+"""Evidence from the log of a start, which may belong to a running process or may have failed."""
 
 MAYBE = "?"
 """In :attr:`NicConfig.behind`: the alias that the NIC will have is unknown."""
 
 OVERRIDE, SET, GLOBAL = "<qemu:override>", "-set", "-global"
-"""What sets a property of a device behind libvirt's settings; the latter two in
+"""Ways to set a property of a device behind libvirt's settings; the latter two in
 ``<qemu:commandline>``."""
 
 
@@ -47,8 +47,8 @@ def is_multicast(mac: str | None) -> bool:
 
 class Behind(msgspec.Struct, frozen=True):
     """A QEMU property that is set behind libvirt's settings; ``by``: the element that sets it.
-    ``text`` is ``""`` where the property is removed, :data:`MAYBE` where it may belong to a
-    different NIC."""
+    ``text`` is ``""`` if the property is removed, :data:`MAYBE` if it may belong to a different
+    NIC."""
 
     name: str
     text: str
@@ -72,8 +72,8 @@ class NicConfig(msgspec.Struct, frozen=True, cache_hash=True):
     """``<interface type=…>``; libvirt's default is ``user``. ``hostdev`` for assigned devices."""
     origin: Origin = "interface"
     actual_type: str | None = None
-    """What ``type='network'`` resolves to (``bridge``, ``direct``, ``hostdev``…); else ``type``.
-    None when it is unknown without the network's definition."""
+    """The type that ``type='network'`` resolves to (``bridge``, ``direct``, ``hostdev``…);
+    otherwise ``type``. None if it is unknown without the network's definition."""
     model: str | None = None
     device: str | None = None
     """``/dev/vhost-vdpa-N`` of a vDPA NIC."""
@@ -103,24 +103,24 @@ class NicConfig(msgspec.Struct, frozen=True, cache_hash=True):
     address_type: str | None = None
     address_bus: int | None = None
     rom: str | None = None
-    """The first attribute of ``<rom>``, which is for PCI devices alone."""
+    """The first attribute of ``<rom>``, which only PCI devices may have."""
     rom_file: str | None = None
     """The file of ``<rom file=…>``: a boot ROM other than the one QEMU gives the device."""
     acpi: str | None = None
-    """``<acpi index=…>``, which is for PCI devices alone."""
+    """``<acpi index=…>``, which only PCI devices may have."""
     teaming: str | None = None
     trust_guest_rx_filters: str | None = None
     boot_order: int | None = None
     ovs_socket: bool = False
-    """The vhost-user socket is where Open vSwitch or Neutron put theirs."""
+    """The vhost-user socket is in a folder where Open vSwitch or Neutron put theirs."""
     reconnect: str | None = None
     """``<source><reconnect enabled=…>`` of a vhost-user NIC."""
     invalid: tuple[tuple[str, str], ...] = ()
     refused: tuple[DefinitionRefusal, ...] = ()
     """Reasons why libvirt refuses the definition, whatever the domain and its host are."""
     multicast: bool = False
-    """Its MAC address is a multicast one; not set for ``<interface>``, where libvirt refuses such
-    an address."""
+    """Its MAC address is a multicast address; not set for ``<interface>``, where libvirt refuses
+    such an address."""
     behind: tuple[Behind, ...] = ()
     """All properties that ``<qemu:override>``, or a ``-set`` in ``<qemu:commandline>``, sets on the
     device, sorted; they override libvirt's."""
@@ -179,20 +179,20 @@ class RunningNic(msgspec.Struct, frozen=True):
     source_mode: str | None = None
     ovs_socket: bool = False
     reconnect: str | None = None
-    """From ``txmode`` to here in libvirt's terms, as in :class:`NicConfig`."""
+    """This field and those from ``txmode`` on are in libvirt's terms, as in :class:`NicConfig`."""
     evidence: Evidence = "command line"
-    """What proves ``vhost``."""
+    """The evidence for ``vhost``."""
     log_warning: str | None = None
     """libvirt's ``Unable to open vhost-net…`` of this start; empty: the log was read and has none;
     None: it was not read."""
     refusal: StartRefusal | None = None
-    """Why QEMU refuses these arguments, or creates no NIC from them; None where it accepts them as
-    far as is known, and for a running process."""
+    """Why QEMU refuses these arguments, or creates no NIC from them; None if it accepts them as far
+    as is known, and for a running process."""
 
 
 class PathMtu(msgspec.Struct, frozen=True):
-    """The MTUs on the path of a NIC's frames on its host, each None where unknown: its ``tap``, and
-    the narrowest ``uplink`` of the bridge that the tap is a port of."""
+    """The MTUs on the path of a NIC's frames on its host, None if unknown: that of its ``tap``, and
+    that of the narrowest ``uplink`` of the bridge to which the tap belongs."""
 
     tap: int | None = None
     uplink: int | None = None
@@ -208,7 +208,8 @@ class Nic(msgspec.Struct, frozen=True):
     mac: str | None = None
     """Lower case, colons."""
     source: str | None = None
-    """Bridge, network, device or socket path, by type; for a server's NIC, its port."""
+    """Bridge, network, device or socket path, depending on the type; for a server's NIC, its
+    port."""
     target_dev: str | None = None
     alias: str | None = None
     lines: tuple[tuple[str, int], ...] = ()
@@ -222,9 +223,9 @@ class Nic(msgspec.Struct, frozen=True):
     effective: Effective | None = None
     """Filled in by :mod:`vnicaudit.audit.effective`; None before."""
     path: PathMtu | None = None
-    """Read where an MTU is set for it and it runs on this machine."""
+    """Read only if an MTU is set for the NIC and it runs on this machine."""
     network: str | None = None
-    """Of a server's NIC, the network in Neutron, by name."""
+    """For a server's NIC, the name of its network in Neutron."""
     address: str | None = None
     """The device's address in the definition: ``0000:00:03.0`` on PCI (domain, bus, slot,
     function), ``fe.0.0001`` on ccw (cssid, ssid, devno). None elsewhere, and where it is missing or

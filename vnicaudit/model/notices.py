@@ -1,4 +1,4 @@
-"""Findings that somebody is told of as they come up, and the messages that tell it."""
+"""Notices of findings as they come up, and the messages that carry them."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from vnicaudit.model.finding import Severity
 
 NoticeForm = Literal["json", "slack", "matrix", "alertmanager"]
 """``json``: an object of this program's own (docs/how-to/webhooks.md); ``slack``: an incoming
-webhook of Slack, or of what takes the same (Mattermost, Rocket.Chat); ``matrix``: an event in a
+webhook of Slack, or of a compatible service (Mattermost, Rocket.Chat); ``matrix``: an event in a
 room; ``alertmanager``: alerts of its API v2."""
 
 
 class NewFinding(msgspec.Struct, frozen=True, kw_only=True):
-    """A finding that an audit brought up: ``new``, never known before, or ``reopened``, fixed once.
-    ``subject``: the domain, or what else it is on; ``name``: of the rule."""
+    """A finding that an audit brought up: ``new`` (never seen before) or ``reopened`` (it had been
+    fixed). ``subject``: the domain or other object it is on; ``name``: that of the rule."""
 
     state: Literal["new", "reopened"]
     rule: str
@@ -33,7 +33,7 @@ class NewFinding(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class NoticeMessage(msgspec.Struct, frozen=True):
-    """One message: its body (JSON), and the fingerprints of the findings that it tells of."""
+    """One message: its body (JSON), and the fingerprints of the findings in it."""
 
     body: bytes
     findings: tuple[str, ...]

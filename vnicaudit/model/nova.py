@@ -1,4 +1,4 @@
-"""Nova's configuration as its files declare it: options with the place where each one stands."""
+"""Nova's configuration as its files declare it: options with the place of each."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from vnicaudit.model.location import Location
 from vnicaudit.model.nova_options import KnownOption, Release
 
 _SHOWN = 5
-"""Places named beside a finding's own."""
+"""Maximum number of places named beside a finding's own."""
 
 Name = tuple[str, str]
 """Section and name."""
 
 
 class PciEntry(msgspec.Struct, frozen=True):
-    """One value of the list, and where it stands (``nova.conf:12``)."""
+    """One value of the list, and its place (``nova.conf:12``)."""
 
     value: str
     place: str
@@ -30,17 +30,17 @@ class NovaOption(msgspec.Struct, frozen=True):
     """One assignment. ``line`` is 1-based, where the assignment begins; ``column`` is where its
     name begins, ``value_column`` where its value does, if on the same line.
 
-    ``section`` is as oslo.config compares it (lower case, but ``DEFAULT``); ``""`` when a template
-    does not tell which section it ends up in. ``certain`` False: it may not be there, or not with
-    this value, once the file is rendered (a template) or resolved (``$other_option``).
-    ``present``: the line is there in any case, whether something overrides it or not.
+    ``section`` is written as oslo.config compares it (lower case, except ``DEFAULT``); ``""`` if a
+    template does not tell in which section it ends up. ``certain`` False: it may be missing, or
+    have another value, once the file is rendered (a template) or resolved (``$other_option``).
+    ``present``: the line is there in any case, even if something overrides it.
 
-    Where an old name was written, ``section`` and ``name`` are the current ones and ``alias`` is
-    what stands there (``pci/passthrough_whitelist``). ``known`` None: no option that bears on NICs.
-    ``raw`` is what stands there where ``value`` was filled in from other options. ``broken`` is why
-    oslo.config cannot fill it in, for certain: "refers to itself"; ``""`` where it can, or where
-    that is not known. ``suggestions`` are the options, as ``section/name``, that were probably
-    meant where no release of Nova has this one.
+    If an old name was written, ``section`` and ``name`` are the current ones and ``alias`` is the
+    written name (``pci/passthrough_whitelist``). ``known`` None: it is no option that affects NICs.
+    ``raw`` is the written value if ``value`` was filled in from other options. ``broken`` is the
+    certain reason why oslo.config cannot fill it in: "refers to itself"; ``""`` if it can, or if
+    that is unknown. ``suggestions`` are the options, as ``section/name``, that were probably meant
+    if no release of Nova has this one.
     """
 
     section: str
@@ -60,13 +60,13 @@ class NovaOption(msgspec.Struct, frozen=True):
 
     @property
     def written(self) -> str:
-        """``[section] name`` as it stands in the file."""
+        """``[section] name`` as written in the file."""
         section, _, name = (self.alias or f"{self.section}/{self.name}").partition("/")
         return f"[{section}] {name}"
 
 
 class NovaIndex:
-    """The assignments of a configuration by name and by file, so that no question goes over all of
+    """The assignments of a configuration by name and by file, so that no lookup goes through all of
     them: a file of 8 MiB has hundreds of thousands.
 
     ``options`` are in the order in which Nova reads them, those of one file one after another.
@@ -90,7 +90,7 @@ class NovaIndex:
         return tuple(self.options[place] for place in self._places_of(section, name)[-most:])
 
     def winner(self, section: str, name: str) -> NovaOption | None:
-        """The assignment that is in effect; one whose section is not known may be it."""
+        """The assignment that is in effect, which may be one whose section is unknown."""
         if (section, name) not in self._winners:
             lost, known = self._places_of("", name)[-1:], self._places_of(section, name)
             after = [place for place in known if place > lost[0]] if lost else known
@@ -100,19 +100,19 @@ class NovaIndex:
 
     @cached_property
     def lines(self) -> dict[int, NovaOption]:
-        """Each assignment by its line, of one file."""
+        """Each assignment by its line, for one file."""
         return {option.line: option for option in self.options}
 
     @cached_property
     def last(self) -> frozenset[int]:
-        """The ``id`` of each option's assignment that is in effect in its own section."""
+        """The ``id`` of the assignment of each option that is in effect in its own section."""
         found = (self._effective(places) for places in self._places.values())
         return frozenset(id(option) for option in found)
 
     @cached_property
     def fields(self) -> dict[str, NovaOption]:
-        """Each assignment by what a problem names it by: ``section/name``, with ``#`` and its
-        number where another one is in effect."""
+        """Each assignment by its name in problems: ``section/name``, followed by ``#`` and its
+        number if another one is in effect."""
         found = {}
         for (section, name), places in self._places.items():
             winner = self.winner(section, name)
@@ -131,8 +131,8 @@ class NovaIndex:
         return self._places.get((section, name), [])
 
     def _effective(self, places: Iterable[int]) -> NovaOption | None:
-        """The last assignment; in one file the current name wins over an old one that follows it
-        (oslo.config ``_Namespace._get_file_value``)."""
+        """The last assignment; within one file the current name wins over an old one that follows
+        it (oslo.config ``_Namespace._get_file_value``)."""
         found: NovaOption | None = None
         for place in sorted(places, reverse=True):
             option = self.options[place]
@@ -145,16 +145,16 @@ class NovaIndex:
 
 
 class NovaConfig(msgspec.Struct, frozen=True, dict=True):
-    """One file of a Nova service, seen together with the files the service reads beside it.
+    """One file of a Nova service, together with the files that the service reads beside it.
 
-    ``options`` are in the order in which Nova reads them, over all those ``files``: the last one
-    wins. Only what stands in ``file`` is judged; the others are there because they may override it.
-    Options that nothing asks for, or that can hold a credential, are not kept; ``rest_checksum`` is
-    a sum over the former, another one when one of them changes. Of ``form`` flags is a file of the
-    time before oslo.config (``--name=value``): Nova reads nothing of it. Not ``complete``: there
-    may be options that are not seen here (a template includes something, a file cannot be read).
-    ``release_assumed``: nobody said that it is the one that runs; it is the newest that is known.
-    ``compute``: nova-compute reads it, not another service alone, and it is no copy put aside.
+    ``options`` are in the order in which Nova reads them, over all ``files``: the last one wins.
+    Only the options in ``file`` are judged; the others are there because they may override them.
+    Options that no rule uses, or that may hold a credential, are not kept; ``rest_checksum`` is a
+    checksum of the former, so that a change of one shows. ``form`` flags: a file from before
+    oslo.config (``--name=value``), which Nova ignores completely. Not ``complete``: there may be
+    further options (a template includes something, a file cannot be read). ``release_assumed``: the
+    user did not name the release; it is the newest that is known. ``compute``: nova-compute reads
+    the file, not only another service, and it is not a backup copy.
     """
 
     target: str
@@ -172,7 +172,7 @@ class NovaConfig(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def index(self) -> NovaIndex:
-        """The options by name; no part of the record."""
+        """The options by name; not part of the record."""
         return NovaIndex(self.options)
 
     @cached_property
@@ -180,11 +180,11 @@ class NovaConfig(msgspec.Struct, frozen=True, dict=True):
         return self.index if len(self.files) <= 1 else NovaIndex(self.index.of_file(self.file))
 
     def winner(self, section: str, name: str) -> NovaOption | None:
-        """The assignment that is in effect, whichever file it stands in; None where none is."""
+        """The assignment that is in effect, in whichever file; None if there is none."""
         return None if self.form == "flags" else self.index.winner(section, name)
 
     def setting(self, section: str, name: str) -> NovaOption | None:
-        """The assignment that is in effect, if it stands in the judged file."""
+        """The assignment that is in effect, if it is in the judged file."""
         option = self.winner(section, name)
         return option if option is not None and option.file == self.file else None
 
@@ -203,7 +203,7 @@ class NovaConfig(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def settings(self) -> tuple[NovaOption, ...]:
-        """The assignments in the judged file that are in effect, of options that bear on NICs."""
+        """The assignments in the judged file that are in effect, of options that affect NICs."""
         if self.form == "flags":
             return ()
         return tuple(
@@ -219,7 +219,7 @@ class NovaConfig(msgspec.Struct, frozen=True, dict=True):
         return self.index.values(section, name)
 
     def overridden(self, option: NovaOption) -> tuple[Location, ...]:
-        """Where else it is set: the last places whose value this one overrides."""
+        """The other places where it is set: the last of those whose value this one overrides."""
         if _is_multi(option):
             return ()
         found = self.index.values(option.section, option.name, _SHOWN + 1)
@@ -227,21 +227,22 @@ class NovaConfig(msgspec.Struct, frozen=True, dict=True):
         return tuple(self.at(other) for other in others[-_SHOWN:])
 
     def at(self, option: NovaOption) -> Location:
-        """Where an assignment stands: its value; its name where Nova does not read it so."""
+        """The place of an assignment: its value; its name if Nova does not read it under that
+        name."""
         plain = option.known is None or option.known.status == "current"
         plain = plain and not option.suggestions
         column = option.value_column if plain and option.value_column else option.column
         return Location(self.target, option.file, option.line, None, column)
 
     def field_of(self, option: NovaOption) -> str:
-        """Name of an option in a problem: ``section/name``, and which one where there are
+        """Name of an option in a problem: ``section/name``, with its number if there are
         several."""
         return self._own.names.get(id(option), f"{option.section}/{option.name}")
 
     def place(self, field: str | None) -> Location:
-        """Where a field stands in the judged file; the file where it does not."""
+        """The place of a field in the judged file; the file itself if it is not in it."""
         option = None if field is None else self._own.fields.get(field)
-        if field is not None and option is None:  # named by the section that it may belong to
+        if field is not None and option is None:  # named by the section to which it may belong
             section, _, name = field.partition("/")
             option = self.written(section, name)
         return Location(self.target, self.file) if option is None else self.at(option)

@@ -1,4 +1,4 @@
-"""Known options of Nova: since when and until when they exist, and which values they take."""
+"""Known options of Nova: the releases that have them, and the values they accept."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import msgspec
 
 
 class Release(msgspec.Struct, frozen=True, array_like=True):
-    """A release of Nova. ``number`` orders them; ``version`` is Nova's own, ``coordinated`` that
-    of OpenStack as a whole where it has another one (2024.1)."""
+    """A release of Nova. ``number`` orders them; ``version`` is Nova's own, ``coordinated`` that of
+    OpenStack as a whole if it differs (2024.1)."""
 
     number: int
     name: str
@@ -21,10 +21,9 @@ class Release(msgspec.Struct, frozen=True, array_like=True):
 
 
 class OptionForm(msgspec.Struct, frozen=True):
-    """Which values an option takes, as it is declared to oslo.config. ``kind`` other: of no type
-    whose values are judged here; list: of words that each have to be one of the ``choices``; map:
-    of ``NAME:VALUE`` pairs.
-    ``default`` None: none, or one that is computed."""
+    """The values that an option accepts, as declared to oslo.config. ``kind`` other: of a type
+    whose values are not judged here; list: of words that each have to be one of the ``choices``;
+    map: of ``NAME:VALUE`` pairs. ``default`` None: there is none, or it is computed."""
 
     kind: Literal["bool", "int", "float", "str", "list", "map", "other"]
     multi: bool = False
@@ -35,7 +34,7 @@ class OptionForm(msgspec.Struct, frozen=True):
     default: str | None = None
 
     def accepts(self, text: str) -> bool:
-        """True where oslo.config can make a value of the text (``oslo_config.types``)."""
+        """True if oslo.config can convert the text (``oslo_config.types``)."""
         if self.kind == "bool":
             return as_bool(text) is not None
         if self.kind in ("int", "float"):
@@ -47,7 +46,7 @@ class OptionForm(msgspec.Struct, frozen=True):
         return self.kind == "other" or not self.choices or self._is_choice(text)
 
     def plain(self, text: str) -> str:
-        """One spelling for values that mean the same."""
+        """One spelling for all values with the same meaning."""
         number = as_number(text) if self.kind == "int" else None
         truth = as_bool(text) if self.kind == "bool" else None
         return str(truth).lower() if truth is not None else text if number is None else str(number)
@@ -83,11 +82,11 @@ class OptionForm(msgspec.Struct, frozen=True):
 
 
 class KnownOption(msgspec.Struct, frozen=True):
-    """An option as the release that is judged for knows it.
+    """An option as known by the release that is judged.
 
-    ``section`` and ``name`` are its current ones. ``status`` of what was written: ``current``;
-    ``deprecated``, read and on its way out; ``alias``, read under an old name; ``removed`` or
-    ``future``, not read. ``form`` None: it is not read, or its form in that release is not known.
+    ``section`` and ``name`` are its current ones. ``status`` of the written option: ``current``;
+    ``deprecated``, still read; ``alias``, read under an old name; ``removed`` or ``future``, not
+    read. ``form`` None: it is not read, or its form in that release is unknown.
     """
 
     section: str
@@ -98,11 +97,11 @@ class KnownOption(msgspec.Struct, frozen=True):
     deprecated: Release | None = None
     removed: Release | None = None
     note: str = ""
-    """What became of it, where it is gone."""
+    """If it was removed, what replaced it."""
 
     @property
     def is_read(self) -> bool:
-        """True where Nova reads the option."""
+        """True if Nova reads the option."""
         return self.status in ("current", "deprecated", "alias")
 
 
@@ -112,14 +111,14 @@ _MAX_DIGITS = 40
 
 
 def as_bool(text: str) -> bool | None:
-    """A boolean as oslo.config reads it (``oslo_config.types.Boolean``); None when it is none."""
+    """A boolean as oslo.config reads it (``oslo_config.types.Boolean``); None if it is none."""
     word = text.lower()
     return True if word in _TRUE else False if word in _FALSE else None
 
 
 def as_number(text: str) -> int | None:
-    """An integer as oslo.config reads it (``oslo_config.types.Integer``); None when it is none, or
-    has more digits than any option of Nova's can."""
+    """An integer as oslo.config reads it (``oslo_config.types.Integer``); None if it is none, or
+    has more digits than any valid value of Nova's options."""
     try:
         return int(text) if len(text) <= _MAX_DIGITS else None
     except ValueError:
@@ -127,16 +126,15 @@ def as_number(text: str) -> int | None:
 
 
 def _items(text: str) -> list[str]:
-    """The items of a list as oslo.config reads it (``oslo_config.types.List``): commas at its end
-    count for nothing."""
+    """The items of a list as oslo.config reads it (``oslo_config.types.List``): trailing commas are
+    ignored."""
     plain = text.strip().rstrip(",")
     return [item.strip() for item in plain.split(",")] if plain else []
 
 
 def _is_map(text: str) -> bool:
-    """True where oslo.config can make pairs of the text (``oslo_config.types.Dict``): a part
-    without a colon is the beginning of the name in the next one, and every name is there, and only
-    once."""
+    """True if oslo.config can convert the text to pairs (``oslo_config.types.Dict``): a part
+    without a colon is the beginning of the next name, and no name may be empty or occur twice."""
     names: list[str] = []
     started = ""
     for part in text.strip().split(",") if text.strip() else ():
@@ -168,8 +166,9 @@ MISPLACED = {
     **{("libvirt", name): "pci" for name in ("device_spec", "passthrough_whitelist")},
     **{("libvirt", name): "DEFAULT" for name in ("vif_plugging_is_fatal", "vif_plugging_timeout")},
 }  # fmt: skip
-"""Section and name of options where no release of Nova reads them -> the section where it does.
+"""Section and name of options at a place where no release of Nova reads them -> the section where
+it does.
 
 From the option definitions of Nova 15.1.5 to 34.0.0 (``options.json``) and, for those of
-``[libvirt]`` before, from the names they had in ``[DEFAULT]``, which began with ``libvirt_``
-(nova commit d0a02fa390)."""
+``[libvirt]`` before, from their former names in ``[DEFAULT]``, which began with ``libvirt_`` (nova
+commit d0a02fa390)."""

@@ -1,4 +1,4 @@
-"""Images and flavors of OpenStack, as far as they decide about NICs.
+"""Images and flavors of OpenStack, as far as they affect NICs.
 
 Source of the names: Nova 34.0.0, ``objects/fields.py`` (VIFModel), ``objects/image_meta.py``,
 ``virt/libvirt/vif.py`` (SUPPORTED_VIF_MODELS) and ``api/validation/extra_specs/hw.py``.
@@ -16,10 +16,10 @@ VIF_MODELS = frozenset({
     "virtio", "ne2k_pci", "pcnet", "rtl8139", "e1000", "e1000e", "netfront", "spapr-vlan",
     "lan9118", "sriov", "vmxnet", "vmxnet3", "igb",
 })  # fmt: skip
-"""What Nova takes as ``hw_vif_model``, for all its hypervisors."""
+"""Values that Nova accepts as ``hw_vif_model``, for all its hypervisors."""
 
 FOREIGN_VIF_MODELS = frozenset({"netfront", "vmxnet", "sriov", "lan9118"})
-"""Those that Nova's libvirt driver refuses with KVM, and that another driver may take."""
+"""Those that Nova's libvirt driver refuses with KVM, but another driver may accept."""
 
 _LEGACY_VIF_MODELS = {
     "virtuale1000": "e1000",
@@ -37,7 +37,7 @@ _LINUX = frozenset({
     "flatcar", "gentoo", "mandrake", "mandriva", "opensuse", "oracle", "rhel", "rocky", "sled",
     "sles", "ubuntu",
 })  # fmt: skip
-"""Values of ``os_distro`` that Glance's documentation gives for Linux, and others in use."""
+"""Values of ``os_distro`` for Linux that Glance's documentation lists, and others in use."""
 
 _QEMU_TYPES = frozenset({"kvm", "qemu"})
 _QEMU_FORMATS = {
@@ -52,8 +52,8 @@ _QEMU_FORMATS = {
 
 
 class Property(msgspec.Struct, frozen=True):
-    """One image property or flavor extra spec, and where it is set. ``certain`` False: the value
-    is not known before a template is rendered or a variable has its value."""
+    """One image property or flavor extra spec, and its place. ``certain`` False: the value is
+    unknown until a template is rendered or a variable has its value."""
 
     name: str
     value: str
@@ -62,8 +62,8 @@ class Property(msgspec.Struct, frozen=True):
 
 
 class Image(msgspec.Struct, frozen=True):
-    """One image. ``complete`` False: it may have properties that are not seen here (a command
-    that only sets some, a list that is filled in)."""
+    """One image. ``complete`` False: it may have further properties (a command that only sets some,
+    a list that is filled in)."""
 
     target: str
     name: str
@@ -72,25 +72,25 @@ class Image(msgspec.Struct, frozen=True):
     complete: bool = False
     disk_format: str | None = None
     libosinfo_model: str | None = None
-    """The emulated NIC that libosinfo lists first for its ``os_distro``, where it lists virtio for
-    that system as well. None: there is no such NIC, or it is not known."""
+    """The emulated NIC that libosinfo lists first for its ``os_distro``, if it lists virtio for
+    that system as well. None: there is no such NIC, or it is unknown."""
     id: str | None = None
-    """Of a live cloud."""
+    """The id, in a live cloud."""
     servers: int | None = None
-    """How many servers were made of it, of those that can be seen; None: nobody counted."""
+    """Number of visible servers that were created from it; None: not counted."""
     updated: str = ""
-    """When it was changed last, as Glance says it (UTC, ISO 8601)."""
+    """Time of its last change, as reported by Glance (UTC, ISO 8601)."""
     owner: str = ""
     """The id of its project."""
     owner_name: str = ""
-    """What that is called; empty: not known."""
+    """The name of that project; empty: unknown."""
     nova: int | None = None
-    """The newest release of Nova (its major number) that it may be for; None: not known."""
+    """The newest release of Nova (its major number) that it may be for; None: unknown."""
     readiness: Readiness = "unknown"
-    """Whether the system in it drives virtio, in the words of
-    :attr:`~vnicaudit.model.domain.DomainConfig.readiness` and by the same judgement."""
+    """Whether the system in it can drive virtio, in the words of
+    :attr:`~vnicaudit.model.domain.DomainConfig.readiness` and by the same rules."""
     proven: bool = False
-    """A server that was made of it, and is no Windows, has run with virtio."""
+    """A server that was created from it, and is not Windows, has run with virtio."""
     comments: tuple[AcceptingComment, ...] = ()
     """Comments of its file that accept findings."""
 
@@ -102,7 +102,7 @@ class Image(msgspec.Struct, frozen=True):
 
     @property
     def qemu(self) -> bool | None:
-        """True where servers of this image run on QEMU; None where the image does not tell."""
+        """True if servers of this image run on QEMU; None if the image does not tell."""
         kind = self.certain_value("img_hv_type") or self.certain_value("hypervisor_type")
         if kind is not None:
             return kind.lower() in _QEMU_TYPES
@@ -112,19 +112,19 @@ class Image(msgspec.Struct, frozen=True):
 
     @property
     def on_z(self) -> bool:
-        """True where the image's properties say s390x; Nova takes ``architecture`` for
+        """True if the image's properties say s390x; Nova accepts ``architecture`` for
         ``hw_architecture`` (``objects/image_meta.py``)."""
         return (self.certain_value("hw_architecture") or self.certain_value("architecture")) in S390
 
     @property
     def linux(self) -> bool:
-        """True where the image's properties say that it holds a Linux."""
+        """True if the image's properties say that it contains Linux."""
         kind, system = self.certain_value("os_type") or "", self.certain_value("os_distro") or ""
         return kind.lower() == "linux" or _system_name(system) in _LINUX
 
     @property
     def windows(self) -> bool:
-        """True where the image's properties say that it holds Windows, which has no virtio driver
+        """True if the image's properties say that it contains Windows, which has no virtio driver
         of its own."""
         system = (self.certain_value("os_distro") or "").lower()
         return (self.certain_value("os_type") or "").lower() == "windows" or system.startswith(
@@ -133,7 +133,8 @@ class Image(msgspec.Struct, frozen=True):
 
     @property
     def use(self) -> str:
-        """How many servers were made of it, to end a message with; empty where nobody counted."""
+        """How many servers were created from it, as the end of a message; empty if they were not
+        counted."""
         if self.servers is None:
             return ""
         if self.servers == 1:
@@ -141,7 +142,7 @@ class Image(msgspec.Struct, frozen=True):
         return f"; used by {self.servers or 'no'} servers"
 
     def property(self, name: str) -> Property | None:
-        """The one that is in effect: the last of several."""
+        """The property that is in effect: the last of several."""
         return _last(self.properties, name)
 
     def certain_value(self, name: str) -> str | None:
@@ -150,9 +151,8 @@ class Image(msgspec.Struct, frozen=True):
 
 
 class Flavor(msgspec.Struct, frozen=True):
-    """One flavor. ``complete`` as for an image; ``vcpus`` None: not said here. ``images`` are
-    those that a server (described in the same file, or of the same cloud) boots with this
-    flavor."""
+    """One flavor. ``complete`` as for an image; ``vcpus`` None: unknown here. ``images`` are those
+    that a server (described in the same file, or of the same cloud) boots with this flavor."""
 
     target: str
     name: str
@@ -163,12 +163,12 @@ class Flavor(msgspec.Struct, frozen=True):
     images: tuple[Image, ...] = ()
     id: str | None = None
     servers: int | None = None
-    """How many servers have it, of those that can be seen; None: nobody counted."""
+    """Number of visible servers that use it; None: not counted."""
     comments: tuple[AcceptingComment, ...] = ()
     """Comments of its file that accept findings."""
 
     def property(self, name: str) -> Property | None:
-        """The one that is in effect: the last of several."""
+        """The extra spec that is in effect: the last of several."""
         return _last(self.properties, name)
 
     def certain_value(self, name: str) -> str | None:
@@ -176,7 +176,7 @@ class Flavor(msgspec.Struct, frozen=True):
         return _certain(self.property(name))
 
     def contradicted(self, spec: str, name: str) -> tuple[Image, ...]:
-        """Images of the flavor that set the flag ``name`` to the opposite of what ``spec`` says
+        """Images of the flavor that set the flag ``name`` to the opposite of the value of ``spec``
         here: Nova refuses a server with both (``FlavorImageConflict``)."""
         said = self.certain_value(spec)
         return tuple(image for image in self.images if _opposed(said, image.certain_value(name)))
@@ -187,7 +187,7 @@ def _opposed(one: str | None, other: str | None) -> bool:
 
 
 def _system_name(os_distro: str) -> str:
-    """The system of an ``os_distro`` without its version, as libosinfo's short ids have one:
+    """The system of an ``os_distro`` without its version, which libosinfo's short ids include:
     ``debian12`` -> debian, ``sles15sp5`` -> sles."""
     name = os_distro.lower()
     version = next((place for place, letter in enumerate(name) if letter.isdigit()), len(name))
@@ -201,8 +201,8 @@ def normal_vif_model(text: str) -> str:
 
 
 def as_flag(text: str) -> bool:
-    """A flag as Nova reads it: ``oslo_utils.strutils.bool_from_string``, to which all that is not
-    a word for yes means no."""
+    """A flag as Nova reads it: ``oslo_utils.strutils.bool_from_string``, for which everything that
+    is not a word for yes means no."""
     return text.strip().lower() in _TRUE
 
 

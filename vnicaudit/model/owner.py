@@ -1,4 +1,4 @@
-"""Owners of what is judged: a change is made through the owner, never behind its back."""
+"""Owners of definitions: a change is made through the owner, never behind its back."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from typing import Literal, get_args
 import msgspec
 
 KnownOwner = Literal["libvirt", "qemu", "nova", "kubevirt", "ovirt", "terraform"]
-"""``libvirt``: a user or a script, by libvirt; ``qemu``: one who starts QEMU without it."""
+"""``libvirt``: a user or a script that uses libvirt; ``qemu``: somebody who starts QEMU without
+libvirt."""
 
 
 class OutsideOwner(msgspec.Struct, frozen=True):
-    """An owner added by a third-party platform, or named by a plan: its name says nothing about how
-    it treats its definitions."""
+    """An owner added by a third-party platform, or named by a plan: how it treats its definitions
+    cannot be derived from its name."""
 
     name: str
     rewrites: str = ""
@@ -23,8 +24,8 @@ Owner = KnownOwner | OutsideOwner
 """The owner that regenerates a definition."""
 
 Keeper = Owner | Literal["host", "vnicaudit"]
-"""``host``: a host keeps its own settings; ``vnicaudit``: this program's settings, and what it is
-told in the metadata of a domain."""
+"""``host``: a host's own settings; ``vnicaudit``: this program's settings, including those in the
+metadata of a domain."""
 
 _REWRITTEN_BY: dict[str, str] = {"nova": "Nova", "kubevirt": "KubeVirt", "ovirt": "oVirt"}
 
@@ -37,8 +38,8 @@ def owner_named(name: str) -> Owner:
 
 
 def rewritten_by(owner: Keeper) -> str:
-    """The name of an owner that rewrites the definition for each start, so that libvirt's
-    persistent one does not show the next. Empty: it does not."""
+    """The name of an owner that rewrites the definition at each start, so that libvirt's persistent
+    definition does not show the next one. Empty: it does not."""
     return owner.rewrites if isinstance(owner, OutsideOwner) else _REWRITTEN_BY.get(owner, "")
 
 

@@ -1,4 +1,4 @@
-"""Knowledge of a fleet beside one audit of it: records that a history fills and a page shows."""
+"""History of a fleet for the page of one audit: records that a history fills and a page shows."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from vnicaudit.model.history import AuditSummary
 from vnicaudit.model.ranking import Ranking
 
 FindingState = Literal["", "new", "known", "reopened", "returned", "moved", "not looked at"]
-"""Of an open finding, against the audit before; empty: there is nothing to compare with."""
+"""State of an open finding, compared with the previous audit; empty: there is nothing to compare
+with."""
 SettledState = Literal["fixed", "gone", "suppressed", "in the baseline"]
-"""Of a finding that is no problem any more, or that somebody accepted."""
+"""State of a finding that is no longer a problem, or that somebody accepted."""
 
 
 class FindingHistory(msgspec.Struct, frozen=True):
@@ -24,8 +25,8 @@ class FindingHistory(msgspec.Struct, frozen=True):
 
 
 class PageSettled(msgspec.Struct, frozen=True, kw_only=True):
-    """A finding that is not open: it was fixed, or what it was about is gone (``until``: since
-    when, UTC, RFC 3339), or it is accepted (``reason``: why)."""
+    """A finding that is not open: it was fixed, or its object is gone (``until``: since when, UTC,
+    RFC 3339), or it is accepted (``reason``: why)."""
 
     state: SettledState
     severity: str
@@ -43,11 +44,11 @@ class PageSettled(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PageChanges(msgspec.Struct, frozen=True, kw_only=True):
-    """Differences to the audit before. ``unseen``: findings that nobody looked at this time, which
-    are open as far as is known."""
+    """Differences from the previous audit. ``unseen``: findings that were not checked this time,
+    and are open as far as is known."""
 
     since: str
-    """When the audit before was, UTC, RFC 3339."""
+    """Time of the previous audit, UTC, RFC 3339."""
     new: int = 0
     reopened: int = 0
     fixed: int = 0
@@ -58,18 +59,18 @@ class PageChanges(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PageMemory(msgspec.Struct, frozen=True, kw_only=True):
-    """Knowledge beside an audit's own stream, of a fleet that is remembered. ``hosts``: target
-    -> name and site of a host in the inventory."""
+    """Facts from the history of a fleet, besides the audit's own stream. ``hosts``: target -> name
+    and site of a host in the inventory."""
 
     hosts: Mapping[str, tuple[str, str]] = {}
     findings: Mapping[str, FindingHistory] = {}
     """By fingerprint."""
     unknown: FindingHistory = FindingHistory()
-    """Of a finding that is not among these."""
+    """History of a finding that is not among these."""
     changes: PageChanges | None = None
     trend: tuple[AuditSummary, ...] = ()
     settled: tuple[PageSettled, ...] = ()
-    """Fixed and gone ones."""
+    """Findings that were fixed or are gone."""
     ranking: Ranking | None = None
     rules_left_out: tuple[str, ...] = ()
 

@@ -1,6 +1,6 @@
-"""Plans: changes proposed for each NIC, written down to be reviewed before anything is done.
+"""Plans: changes proposed for each NIC, written to a file for review before anything is done.
 
-Its file is edited by hand, so a field that there is none of is an error there, not passed over.
+The file is edited by hand, so an unknown field in it is an error.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from typing import ClassVar, Generic, Literal, TypeVar
 
 import msgspec
 
-from vnicaudit.model.finding import Change
+from vnicaudit.model.finding import Change, Finding
 from vnicaudit.model.guest_words import Readiness
 from vnicaudit.model.owner import Owner
 from vnicaudit.model.platform_name import DOMAIN_FILE, LIBVIRT, OPENSTACK, PlatformName
@@ -18,8 +18,8 @@ from vnicaudit.model.refs import CloudRef, NicRef
 
 Mode = Literal["next-boot", "restart", "hotswap"]
 MODES: tuple[Mode, ...] = ("next-boot", "restart", "hotswap")
-"""``next-boot``: define, and leave what runs alone. ``restart``: and shut the guest down and start
-it. ``hotswap``: and exchange the device under the running guest."""
+"""``next-boot``: redefine, and leave the running guest alone. ``restart``: also shut the guest down
+and start it. ``hotswap``: also replace the device in the running guest."""
 
 Goal = Literal["virtio", "vdpa", "vhostuser"]
 GOALS: tuple[Goal, ...] = ("virtio", "vdpa", "vhostuser")
@@ -43,9 +43,9 @@ class ModeOption(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Loss(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A function of the NIC that the change takes away. It blocks the step unless ``accepted``.
+    """A function of the NIC that the change removes. It blocks the step unless ``accepted``.
 
-    ``function`` is the name to accept it by: ``filterref``, ``isolation``, ``bandwidth``…
+    ``function`` is the name by which it is accepted: ``filterref``, ``isolation``, ``bandwidth``…
     """
 
     function: str
@@ -54,8 +54,8 @@ class Loss(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Naming(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The interface's name in the guest before and after; None where it is unknown. ``reason`` says
-    how it was found or predicted."""
+    """The interface's name in the guest before and after; None if unknown. ``reason`` says how it
+    was determined or predicted."""
 
     before: str | None = None
     after: str | None = None
@@ -63,7 +63,7 @@ class Naming(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def changes(self) -> bool | None:
-        """True where the interface gets a different name; None where that is unknown."""
+        """True if the interface gets a different name; None if that is unknown."""
         if self.before is None or self.after is None:
             return None
         return self.before != self.after
@@ -72,8 +72,8 @@ class Naming(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Snippet(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A piece of the guest's configuration that keeps the interface's name (or its address).
 
-    ``kind``: systemd-link, netplan, networkmanager, ifcfg, udev, netsh or powershell; ``path``:
-    where it goes in the guest, empty for commands to be run there; ``text``: what goes there.
+    ``kind``: systemd-link, netplan, networkmanager, ifcfg, udev, netsh or powershell; ``path``: the
+    file in the guest, empty for commands to be run there; ``text``: the content.
     """
 
     kind: str
@@ -83,7 +83,7 @@ class Snippet(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 class GuestView(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The NIC as the guest will see it: PCI ids as ``8086:100e``; slots as ``0000:00:03.0``, on
-    s390x as ``0.0.0001`` (the ccw device number); None where it is unknown or there is none."""
+    s390x as ``0.0.0001`` (the ccw device number); None if unknown or missing."""
 
     id_before: str | None = None
     id_after: str | None = None
@@ -91,9 +91,9 @@ class GuestView(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     slot_after: str | None = None
     name: Naming = Naming()
     drivers: tuple[str, ...] = ()
-    """Drivers the guest needs, by what its system calls them: ``virtio_net``, ``NetKVM``."""
+    """Drivers that the guest needs, by their names in that system: ``virtio_net``, ``NetKVM``."""
     notes: tuple[str, ...] = ()
-    """What else will happen in the guest, one sentence each."""
+    """Further effects in the guest, one sentence each."""
     snippets: tuple[Snippet, ...] = ()
 
 
@@ -118,7 +118,7 @@ class FileUnit(msgspec.Struct, frozen=True, tag="file"):
 
     @property
     def definition(self) -> str:
-        """XPath of the definition, which tells it from others of its name in the file."""
+        """XPath of the definition, which distinguishes it from others of that name in the file."""
         return (self.place or "").partition("/devices/")[0]
 
 
@@ -143,9 +143,9 @@ class ServerUnit(CloudUnit, frozen=True, tag="server"):
     """A server: its properties in Nova, and the facts that decide when it may be changed.
 
     ``groups``: ids of the server groups it is a member of, whose members are changed one at a time.
-    ``macs``: the MAC addresses of the NICs that the change is about. ``image``: the id of the image
-    it was made of (empty: not told, or it boots from a volume); ``image_name`` and ``flavor``: what
-    that and its flavor are called (empty: not known).
+    ``macs``: the MAC addresses of the NICs that the change affects. ``image``: the id of the image
+    that it was created from (empty: unknown, or it boots from a volume); ``image_name`` and
+    ``flavor``: the names of that image and of its flavor (empty: unknown).
     """
 
     kind: ClassVar[CloudObject] = "server"
@@ -172,8 +172,8 @@ class FlavorUnit(CloudUnit, frozen=True, tag="flavor"):
 
 
 class ObjectUnit(msgspec.Struct, frozen=True, tag="object"):
-    """An object changed by a platform that brings a driver of its own. ``kind``: the name of the
-    kind of its units; ``id``: what its driver knows it by; ``shown_under``: the platform."""
+    """An object that a platform changes with its own driver. ``kind``: the name of the kind of its
+    units; ``id``: the id by which the driver knows it; ``shown_under``: the platform."""
 
     gives_way: ClassVar[bool] = False
     kind: str
@@ -192,7 +192,7 @@ CloudUnitT = TypeVar("CloudUnitT", bound=UnitInCloud)
 
 
 class StepWords(msgspec.Struct, frozen=True):
-    """Sentences on a step that may name the server (its id) and the NIC (its MAC address)."""
+    """The texts of a step, which may name the server (its id) and the NIC (its MAC address)."""
 
     blocked: tuple[Blocked, ...] = ()
     procedure: tuple[str, ...] = ()
@@ -219,7 +219,7 @@ class UnitStep(msgspec.Struct, Generic[UnitT_co], frozen=True):
     reason: str
     """Why it is safe or unsafe."""
     running: bool
-    """The guest runs: the step needs a restart or a hot swap to take effect."""
+    """The guest is running: the step needs a restart or a hot swap to take effect."""
     modes: tuple[ModeOption, ...]
     digest: str
     diff: str
@@ -236,7 +236,10 @@ class UnitStep(msgspec.Struct, Generic[UnitT_co], frozen=True):
     """The procedure for any step like it, with ``UUID`` and ``MAC`` as placeholders; None: it names
     neither, or was read from a file."""
     risk: str = ""
-    """The end of ``reason`` that belongs to no change: further risks."""
+    """The end of ``reason`` that does not belong to a change: further risks."""
+    findings: tuple[Finding, ...] = ()
+    """The current findings that it is planned for. The plan file does not have them; empty, too,
+    for a unit of a cloud."""
 
     @property
     def reason_of_changes(self) -> str:
@@ -246,8 +249,8 @@ class UnitStep(msgspec.Struct, Generic[UnitT_co], frozen=True):
 
     @property
     def gives_way(self) -> bool:
-        """True where the step is left out if the guest's cloud plans the same change: a host's
-        domain that is a server of the cloud. Steps on files never give way."""
+        """True if the step is left out when the guest's cloud plans the same change: the step is on
+        a host's domain that is a server of the cloud. Steps on files never give way."""
         return self.unit.gives_way
 
     @property
@@ -260,7 +263,7 @@ class UnitStep(msgspec.Struct, Generic[UnitT_co], frozen=True):
         return (*(one.text for one in self.blocked), *lost)
 
     def mode(self, name: Mode) -> ModeOption:
-        """The option for that mode; an impossible one where the step does not list it."""
+        """The option for that mode; an impossible one if the step does not list it."""
         for option in self.modes:
             if option.mode == name:
                 return option
@@ -272,7 +275,7 @@ Step = UnitStep[Unit]
 
 
 class NotPlanned(msgspec.Struct, frozen=True):
-    """A NIC, or a server, image or flavor of a cloud, with findings that is not planned, and
+    """A NIC, or a server, image or flavor of a cloud, that has findings but is not planned, and
     why."""
 
     gives_way: ClassVar[bool] = True
@@ -282,15 +285,20 @@ class NotPlanned(msgspec.Struct, frozen=True):
     rules: tuple[str, ...]
     reason: str
     project: str = ""
-    """The id of its project; only in a cloud."""
+    """The id of its project, in a cloud."""
     project_name: str = ""
     """The project's name; empty: unknown."""
     code: NotPlannedCode | Literal[""] = ""
     """``reason`` for machines; empty: the plan is older than codes."""
+    file: str | None = None
+    """The file of its definition, where that is in one."""
+    line: int | None = None
+    """Line of the file on which the definition begins."""
 
     @property
     def text(self) -> str:
-        """The reason, worded for whoever makes the plan and may choose a different option."""
+        """The reason, worded for the person who makes the plan and may choose a different
+        option."""
         option = OPTIONS.get(self.code)
         return f"{self.reason} ({option})" if option else self.reason
 
@@ -300,7 +308,7 @@ Planned = Step | NotPlanned
 
 
 class Plan(msgspec.Struct, frozen=True):
-    """A plan as it is reviewed; its file is ``vnicaudit.plan/1``."""
+    """A plan for review; its file is ``vnicaudit.plan/1``."""
 
     tool: str
     version: str
@@ -310,8 +318,8 @@ class Plan(msgspec.Struct, frozen=True):
     steps: tuple[Step, ...]
     not_planned: tuple[NotPlanned, ...] = ()
     errors: tuple[str, ...] = ()
-    """What could not be read."""
+    """Errors of targets that could not be read."""
     notes: tuple[str, ...] = ()
     """Further remarks on the targets, such as objects of a cloud hidden from this user."""
     unread_targets: int = 0
-    """How many targets could not be read at all. The file of a plan does not have it."""
+    """Number of targets that could not be read at all. The file of a plan does not contain it."""

@@ -1,11 +1,11 @@
-"""The names of platforms, a type of their own: plug-ins bring more than are known here."""
+"""The names of platforms, as a separate type: plug-ins add platforms."""
 
 from __future__ import annotations
 
 from typing import NewType
 
 PlatformName = NewType("PlatformName", str)
-"""What a platform is registered under, and a domain or a unit of a plan calls it."""
+"""Name of a platform, as registered, and as used by a domain or a unit of a plan."""
 
 DOMAIN_XML = PlatformName("domain_xml")
 INFRA_CODE = PlatformName("infra_code")
@@ -16,4 +16,4 @@ OPENSTACK = PlatformName("openstack")
 QEMU = PlatformName("qemu")
 
 DOMAIN_FILE = PlatformName("file")
-"""What steps of a plan on definitions in files are shown under."""
+"""Name shown in a plan for steps on definitions in files."""

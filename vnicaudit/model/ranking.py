@@ -1,4 +1,4 @@
-"""Changes ranked by what it costs to leave them undone: ``vnicaudit.top/1``."""
+"""Changes ranked by the cost of leaving them undone: ``vnicaudit.top/1``."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ TOP_SCHEMA: Literal["vnicaudit.top/1"] = "vnicaudit.top/1"
 
 PlaceKind = Literal["domain", "server", "host", "file", "image", "flavor", "preference", "many"]
 """``host``: settings of a host, or of Nova on it; ``file``: a template or a manifest; ``many``: the
-same change in several places, which were put together."""
+same change in several places, combined."""
 Safety = Literal["safe", "unsafe", "none"]
 """``none``: no change can be proposed."""
 
 
 class MeasuredGain(msgspec.Struct, frozen=True, kw_only=True):
-    """The result of one measurement in the history: what a change of a NIC brought."""
+    """The result of one measurement in the history: the gain from a change of a NIC."""
 
     before_nic: str
     """``rtl8139``; ``virtio, 4 queues``."""
@@ -32,8 +32,8 @@ class MeasuredGain(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class GainEstimate(msgspec.Struct, frozen=True, kw_only=True):
-    """A gain to expect, from measurements of the same change: their number, their median, and the
-    range from the lowest to the highest. Of a single one the range is its 95 % interval, null where
+    """An expected gain, from measurements of the same change: their number, their median, and the
+    range from the lowest to the highest. For a single one the range is its 95 % interval, null if
     it has none."""
 
     workload: str
@@ -45,8 +45,8 @@ class GainEstimate(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ChangePlace(msgspec.Struct, frozen=True):
-    """The one place where a change is made. ``id``: its UUID, where it has one; ``host``: name of
-    the host in the inventory, where the place is on one."""
+    """The one place where a change is made. ``id``: its UUID, if it has one; ``host``: name of the
+    host in the inventory, if the place is on one."""
 
     kind: PlaceKind
     name: str = ""
@@ -56,12 +56,12 @@ class ChangePlace(msgspec.Struct, frozen=True):
 
 class MeasuredTraffic(msgspec.Struct, frozen=True, kw_only=True):
     """The traffic of the NICs affected by a change, from two readings of their counters. ``nics``:
-    how many of them have counters; the rest is null where no counter of the kind is known."""
+    how many of them have counters; the other fields are null if no counter of the kind is known."""
 
     nics: int
     bytes_per_second: float | None = None
     share: float | None = None
-    """Of the bytes of all NICs of their hosts, from 0 to 1."""
+    """Share of the bytes of all NICs of their hosts, from 0 to 1."""
     drops_per_second: float | None = None
     errors_per_second: float | None = None
 
@@ -74,15 +74,15 @@ class RankedChange(msgspec.Struct, frozen=True, kw_only=True):
     names: tuple[str, ...]
     owner: str
     field: str | None
-    """In model terms; null where no change can be proposed."""
+    """In model terms; null if no change can be proposed."""
     value: str | None
     """The new value of the field; null: it is removed."""
     safety: Safety
     reachable: bool
-    """True where it is known how the owner makes changes; ``fix`` says how."""
+    """True if it is known how the owner makes changes; ``fix`` says how."""
     place: ChangePlace
     places: int
-    """Number of places where it is to be made: 1, unless several were combined."""
+    """Number of places where the change is to be made: 1, unless several were combined."""
     elsewhere: int
     """Number of further places where the same change is proposed."""
     severity: Severity
@@ -101,7 +101,7 @@ class RankedChange(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Ranking(msgspec.Struct, frozen=True, kw_only=True):
-    """``vnicaudit.top/1``: the changes that are to be made first, of one audit of a fleet."""
+    """``vnicaudit.top/1``: the changes to make first, from one audit of a fleet."""
 
     schema: Literal["vnicaudit.top/1"] = TOP_SCHEMA
     audit: str

@@ -1,8 +1,8 @@
-"""Why something is not planned, cannot be applied, is refused or is not possible, as codes for
-machines.
+"""Reasons why something is not planned, cannot be applied, is refused or is not possible, as codes
+for machines.
 
-``docs/reference/reasons.md`` has them all, ``refusals.md`` those of a unit of a run. A code stays
-what it is; the sentence beside it may be reworded.
+``docs/reference/reasons.md`` lists them all, ``refusals.md`` those of a unit of a run. A code never
+changes; the sentence beside it may be reworded.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ NotPlannedCode = Literal[
 
 
 OPTIONS: dict[str, str] = {"unsafe": "--include-unsafe plans it"}
-"""Hints on an option for whoever makes the plan, by code."""
+"""Hints on an option for the person who makes the plan, by code."""
 
 BlockedCode = Literal[
     "behind-libvirt",
@@ -81,7 +81,7 @@ ModeCode = Literal[
 
 
 NotAppliedCode = Literal["loss", "unsafe"]
-"""Why a step that is not blocked is not applied."""
+"""Reason why a step that is not blocked is not applied."""
 
 
 FixRefusal = Literal[
@@ -93,7 +93,7 @@ FixRefusal = Literal[
     "owner",
     "returns",
 ]
-"""Why `audit --fix` did not fix a finding in place."""
+"""Reason why `audit --fix` did not fix a finding in place."""
 
 
 class Reason(NamedTuple):
@@ -104,8 +104,8 @@ class Reason(NamedTuple):
 
 
 class Blocked(NamedTuple):
-    """Why a step cannot be applied as it is: a code (empty: the plan is older than codes), and the
-    sentence for people."""
+    """The reason why a step cannot be applied as it is: a code (empty: the plan is older than
+    codes), and the sentence for people."""
 
     code: BlockedCode | Literal[""]
     text: str
@@ -117,4 +117,4 @@ RefusalCode = Literal[
     "nova-release", "other", "owner", "plan", "power", "saved-memory", "shelved", "state",
     "transient", "unreachable", "unreadable", "whole-only",
 ]  # fmt: skip
-"""Why a unit of a run was refused. The sentence beside says more."""
+"""Reason why a unit of a run was refused. The sentence beside it says more."""

@@ -1,7 +1,7 @@
-"""References to the subject of a finding or a step, by name: a record for each kind of thing.
+"""References to the subject of a finding or a step, by name: a record for each kind of subject.
 
 Each has a ``name`` and an ``id`` that distinguishes it from others of that name; for a NIC these
-are its domain's. Files have all kinds in one flat record, whose null fields tell them apart
+are its domain's. Files store all kinds in one flat record, whose null fields tell them apart
 (:mod:`vnicaudit.reports.report_file`).
 """
 
@@ -13,8 +13,8 @@ import msgspec
 
 
 class NicRef(msgspec.Struct, frozen=True, tag="nic"):
-    """A NIC of a domain or server. ``index`` None: it is known by its MAC address alone, as a
-    suppression names it."""
+    """A NIC of a domain or server. ``index`` None: it is known only by its MAC address, as in a
+    suppression."""
 
     kind: ClassVar[Literal["nic"]] = "nic"
     domain: str | None = None
@@ -35,14 +35,14 @@ class NicRef(msgspec.Struct, frozen=True, tag="nic"):
 
 
 class DomainRef(msgspec.Struct, frozen=True, tag="domain"):
-    """A whole domain. ``name`` None: it is known by its UUID alone."""
+    """A whole domain. ``name`` None: it is known only by its UUID."""
 
     name: str | None
     uuid: str | None = None
 
     @property
     def id(self) -> str | None:
-        """The UUID, which is the id of a server."""
+        """The UUID; for a server of a cloud it is the server's id."""
         return self.uuid
 
 
@@ -98,10 +98,11 @@ Ref = NicRef | DomainRef | CloudRef | PreferenceRef | HostRef | ConfigRef
 
 
 def nic_index(ref: Ref) -> int | None:
-    """The index of the NIC it is; None for what is no NIC, or is known by its MAC address alone."""
+    """The index of the referenced NIC; None if it is not a NIC, or is known only by its MAC
+    address."""
     return ref.index if isinstance(ref, NicRef) else None
 
 
 def mac_of(ref: Ref) -> str | None:
-    """The MAC address of the NIC it is; None for what is no NIC, or has none."""
+    """The MAC address of the referenced NIC; None if it is not a NIC, or has none."""
     return ref.mac if isinstance(ref, NicRef) else None

@@ -32,7 +32,7 @@ class Tool(msgspec.Struct, frozen=True):
 
 
 class ReadError(msgspec.Struct, frozen=True):
-    """Something that could not be read: why, and where."""
+    """An input that could not be read: why, and where."""
 
     message: str
     file: str | None = None
@@ -40,7 +40,7 @@ class ReadError(msgspec.Struct, frozen=True):
 
 
 class LostRead(ReadError, frozen=True):
-    """Something of a live host that was not read because the host, or the connection to it, failed;
+    """A part of a live host that was not read because the host, or the connection to it, failed;
     ``failure`` says how. ``whole`` False: only a guest did not answer, which is no reason to retry
     the host."""
 
@@ -49,8 +49,8 @@ class LostRead(ReadError, frozen=True):
 
 
 class PutAside(msgspec.Struct, frozen=True):
-    """A copy of a configuration (``nova.conf.rpmsave``), which nothing reads: it is not judged.
-    ``is_explicit``: the user named this very file."""
+    """A backup copy of a configuration (``nova.conf.rpmsave``), which no service reads: it is not
+    judged. ``is_explicit``: the user named this very file."""
 
     file: str
     is_explicit: bool = False
@@ -116,7 +116,7 @@ class NicRow(msgspec.Struct, frozen=True, kw_only=True):
     wiring: str | None = None
     """How KubeVirt connects it (docs/how-to/kubevirt.md); null elsewhere."""
     source: str | None = None
-    """The bridge, network, device or socket it is connected to; null: none, or unknown."""
+    """The bridge, network, device or socket that it is connected to; null: none, or unknown."""
 
 
 class Suppressed(msgspec.Struct, frozen=True):
@@ -135,7 +135,7 @@ class Suppressed(msgspec.Struct, frozen=True):
 
 
 class Placed(msgspec.Struct, frozen=True):
-    """Image, flavor, project and host of a cloud's server; empty: unknown."""
+    """Image, flavor, project and host of a server of a cloud; empty: unknown."""
 
     image: str = ""
     image_id: str = ""
@@ -161,9 +161,9 @@ class Audited(msgspec.Struct, frozen=True):
     crashed: tuple[Crashed, ...] = ()
     suppressed: tuple[Suppressed, ...] = ()
     baselined: tuple[Finding, ...] = ()
-    """Findings that the baseline already knows: not reported."""
+    """Findings that are in the baseline, and so not reported."""
     filtered: int = 0
-    """Findings that are not reported because of ``--severity`` and the like."""
+    """Number of findings that are not reported because of ``--severity`` and similar options."""
     file: str | None = None
     """The file of a description; None for domains and hosts."""
     server: str = ""
@@ -173,8 +173,8 @@ class Audited(msgspec.Struct, frozen=True):
     fix_names: FixNames = NO_NAMES
     """Names used in its fixes."""
     rows: tuple[NicRow, ...] = ()
-    """Its NICs, declared and effective, if the audit was asked to pass them on (``with_rows`` of
-    the work)."""
+    """Its NICs, declared and effective, if the audit was to include them (``with_rows`` of the
+    work)."""
 
 
 class RuleSetting(msgspec.Struct, frozen=True):
@@ -207,11 +207,11 @@ class ReportRequest(msgspec.Struct, frozen=True):
     """The findings, rules and files that were requested: anything missing from the report may have
     been excluded. ``*`` stands for redacted values (``--redact``).
 
-    ``rules``: ids of those that ran. ``severities`` and ``owners``: empty where all are reported.
+    ``rules``: ids of those that ran. ``severities`` and ``owners``: empty if all are reported.
     ``baseline``: the file of known findings. ``exclude``: patterns of files. ``changed_since``:
-    only files that differ from a Git revision were read. ``servers``: options by which only some
-    servers of a cloud were (``--project mail``). ``assume_qemu``, ``assume_libvirt`` and
-    ``nova_release``: what it was judged for; empty where nothing was assumed.
+    only files that differ from a Git revision were read. ``servers``: options that selected servers
+    of a cloud (``--project mail``). ``assume_qemu``, ``assume_libvirt`` and ``nova_release``: the
+    versions it was judged for; empty if none was assumed.
     """
 
     rules: tuple[str, ...] = ()
@@ -249,16 +249,16 @@ class Summary(msgspec.Struct, frozen=True):
     by_severity: dict[str, int] = {}
     by_rule: dict[str, int] = {}
     skipped: dict[str, int] = {}
-    """Rule -> how many NICs, domains or hosts it could not be judged for."""
+    """Rule -> number of NICs, domains or hosts for which it could not be judged."""
     crashed: int = 0
     suppressed: int = 0
     baselined: int = 0
     baseline_gone: int = 0
-    """Findings of the baseline that were not found again and can be removed from it."""
+    """Findings of the baseline that no longer occur and can be removed from it."""
     filtered: int = 0
     """Findings that ``--severity``, ``--min-confidence`` or ``--owner`` left out."""
     fixed: int = 0
-    """Problems that were fixed in place before: they are not among the findings."""
+    """Problems that were fixed in place before the audit: they are not among the findings."""
     fixed_files: int = 0
     refused: int = 0
     """Requested fixes that could not be made in place; the problems are among the findings."""
@@ -281,11 +281,11 @@ class RunEnd(msgspec.Struct, frozen=True):
     summary: Summary
     not_fixed: tuple[NotFixed, ...] = ()
     coverage: Coverage | None = None
-    """The part of a fleet that its audit covered."""
+    """The part of a fleet that the audit covered."""
 
     @property
     def is_partial(self) -> bool:
-        """True where something could not be read, or a rule crashed."""
+        """True if something could not be read, or a rule crashed."""
         return bool(self.summary.crashed) or any(one.status != "ok" for one in self.targets)
 
 
@@ -309,8 +309,8 @@ class LayerFact(msgspec.Struct, frozen=True):
 class Layer(msgspec.Struct, frozen=True):
     """One place that describes a NIC: a definition, a network, a QEMU command line, a host.
 
-    ``missing`` says why nothing is known about this layer, and which source would help; empty where
-    the layer was read (it may still have no facts).
+    ``missing`` says why nothing is known from this layer, and which source would help; empty if the
+    layer was read (it may still have no facts).
     """
 
     name: str
@@ -325,16 +325,16 @@ class ServerName(msgspec.Struct, frozen=True):
     id: str
     name: str
     cloud: str
-    """As the user named it, ``openstack:NAME``."""
+    """The name that the user gave, ``openstack:NAME``."""
     project: str | None = None
-    """Its id."""
+    """The id of its project."""
     project_name: str | None = None
     host: str | None = None
 
 
 class Explanation(msgspec.Struct, frozen=True, kw_only=True):
-    """One NIC, layer by layer, and what is wrong with it. ``server`` None: it is not a server of a
-    cloud that was read."""
+    """One NIC, layer by layer, and its problems. ``server`` None: it is not a server of a cloud
+    that was read."""
 
     nic: NicRow
     server: ServerName | None = None

@@ -34,12 +34,12 @@ S = TypeVar("S", contravariant=True)
 
 
 class Problem(msgspec.Struct, frozen=True):
-    """One thing a rule found. The auditor adds which NIC, where, and the fingerprint.
+    """One thing a rule found. The auditor adds the NIC, the place and the fingerprint.
 
     ``field`` is the declared field it concerns, which gives the finding its line; ``severity`` None
-    means the rule's own; ``fix`` is the whole fix where no ``change`` can be made, and is added to
-    the change's wording otherwise: a sentence, or a value of :mod:`vnicaudit.model.fix` where
-    commands are in it or each owner has words of its own.
+    means the rule's own. ``fix`` is a sentence, or a value of :mod:`vnicaudit.model.fix` if it
+    contains commands or is worded differently for each owner. It is the whole fix if there is no
+    ``change``; otherwise it is added to the change's wording.
     """
 
     message: str
@@ -49,17 +49,17 @@ class Problem(msgspec.Struct, frozen=True):
     change: Change | None = None
     fix: str | Fix = ""
     related: tuple[Location, ...] = ()
-    """Other places involved; for descriptions only, since a NIC has no place here."""
+    """Other places involved; only for descriptions, since a NIC has no place here."""
 
 
 class Fact(msgspec.Struct, Generic[S], frozen=True):
-    """A fact about a subject that a source may lack. ``known`` returns True where this subject has
-    it; ``tell`` completes "needs …": the source that would provide it."""
+    """A fact about a subject that a source may lack. ``known`` returns True if this subject has it;
+    ``tell`` completes "needs …": the source that would provide it."""
 
     known: Callable[[S], bool]
     tell: str
     live: bool = False
-    """True where only a live host has it; no definition does."""
+    """True if only a live host has it, and no definition."""
 
 
 class Judge(msgspec.Struct, Generic[S], frozen=True, kw_only=True):
@@ -67,8 +67,7 @@ class Judge(msgspec.Struct, Generic[S], frozen=True, kw_only=True):
 
     scope: ClassVar[Scope]
     applies: Callable[[S], bool]
-    """Returns True where the rule may have a problem to report; called before ``needs`` is
-    checked."""
+    """Returns True if the rule may have a problem to report; called before ``needs`` is checked."""
     check: Callable[[S], Iterable[Problem]]
     """Yields the problems of a subject whose ``needs`` are all known."""
     needs: tuple[Fact[S], ...] = ()
@@ -181,17 +180,19 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     """Short kebab-case name, unique."""
+    former_names: tuple[str, ...] = ()
+    """Earlier names. They still select the rule, but are listed nowhere."""
     severity: Severity
     """The severity of a problem that does not set its own."""
     judges: Judges
     """One judge per scope at most; the rule's main scope first."""
     groups: tuple[str, ...] = ()
-    """Words by which it can be selected together with others: ``models``, ``nova``."""
+    """Words by which it can be selected together with other rules: ``models``, ``nova``."""
     forms: tuple[DescriptionKind, ...] = ("definition",)
     """For NICs and domains: the forms of description that it judges. Most rules need facts that
     only libvirt and QEMU have."""
     settings: Adjustable | None = None
     """Set for a configurable rule; ``judges`` are then those with the default settings."""
     unasked: bool = False
-    """The problem that it finds on a server will happen without anybody's doing, and no change is
+    """The problem that it finds on a server will occur without anybody's action, and no change is
     proposed: a plan reports it as left out."""

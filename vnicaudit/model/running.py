@@ -1,4 +1,4 @@
-"""A QEMU process (or the last start of one) as its arguments and ``/proc`` show it."""
+"""A QEMU process, or the last start of one, as shown by its arguments and ``/proc``."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from vnicaudit.model.version import Version
 
 
 class RunningQemu(msgspec.Struct, frozen=True):
-    """One QEMU: who it runs, on what, and the NICs on its command line.
+    """One QEMU: its guest, its machine, and the NICs on its command line.
 
-    ``type`` is libvirt's word for the accelerator: ``kvm`` or ``qemu`` (TCG); None when the
-    command line does not say. NICs hot-plugged later are not on the command line.
+    ``type`` is libvirt's word for the accelerator: ``kvm`` or ``qemu`` (TCG); None if the command
+    line does not say. NICs hot-plugged later are not on the command line.
     """
 
     location: Location
@@ -31,19 +31,21 @@ class RunningQemu(msgspec.Struct, frozen=True):
     windows_hint: bool = False
     nics: tuple[RunningNic, ...] = ()
     nic_lines: tuple[int, ...] = ()
-    """The line each NIC stands in, for a command line of several lines; empty: all in one."""
+    """The line of each NIC, for a command line of several lines; empty: all are on one line."""
     warning_line: int | None = None
-    """Where the log has libvirt's warning of vhost-net; None where there is none."""
+    """Line of libvirt's warning about vhost-net in the log; None if there is none."""
     qemu_version: Version | None = None
     libvirt_version: Version | None = None
     stopped: bool | None = None
-    """The log says that this QEMU has ended; None when no log was read."""
+    """True: according to the log this QEMU has ended; None: no log was read."""
     session: bool | None = None
-    """An unprivileged session libvirt runs it; False: the system's; None: that is not known."""
+    """An unprivileged session libvirt runs it; False: the system's; None: unknown."""
     owner: Owner = "qemu"
-    """Who keeps the definition, by marks in the arguments: nova, kubevirt, ovirt, libvirt; or
+    """The owner of the definition, by marks in the arguments: nova, kubevirt, ovirt, libvirt; or
     ``qemu``: a script, a service unit, a person."""
     opened: str = ""
-    """A word, beside the NICs that are here, that a shell may make more of."""
+    """A word that a shell may expand into more arguments than are seen here, such as further
+    NICs."""
     gaps: tuple[str, ...] = ()
-    """Why it may have NICs that are not here: a file of options, a board that is not known."""
+    """Reasons why it may have NICs that are not listed here: a file of options, an unknown
+    board."""

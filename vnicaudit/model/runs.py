@@ -21,8 +21,8 @@ Verdict = Literal["ok", "failed", "unknown"]
 
 
 class Check(msgspec.Struct, frozen=True):
-    """One check after the change. ``unknown``: it could not be made, and ``detail`` says what is
-    needed for it."""
+    """One check after the change. ``unknown``: it could not be made, and ``detail`` says what it
+    needs."""
 
     name: str
     verdict: Verdict
@@ -42,15 +42,15 @@ class UnitRun(msgspec.Struct, frozen=True):
     message: str = ""
     checks: tuple[Check, ...] = ()
     downtime: float | None = None
-    """Seconds from the beginning of the restart or hot swap until all checks were well; None where
-    the guest was not interrupted, or the program was in between."""
+    """Seconds from the beginning of the restart or hot swap until all checks passed; None if the
+    guest was not interrupted, or the program was in between."""
     kind: str = "domain"
     """``domain``, ``file``, ``server``, ``image`` or ``flavor``; a platform may bring its own."""
     waiting: bool = False
-    """It is defined, and the guest that ran has to be powered off and on for it to be in effect. A
+    """It is defined, but takes effect only when the running guest has been powered off and on. A
     run does not see that happen."""
     codes: tuple[str, ...] = ()
-    """Of one that was refused: why, for machines (docs/reference/refusals.md)."""
+    """If it was refused, the reasons, for machines (docs/reference/refusals.md)."""
     undone_by: str | None = None
     """The id of the run that has undone it since."""
 
@@ -64,7 +64,7 @@ class RunRecord(msgspec.Struct, frozen=True):
     finished: str | None
     """None: the run ended before its time, or has not ended."""
     plan: str
-    """Digest of the plan; of a rollback, the id of the run it undoes."""
+    """Digest of the plan; for a rollback, the id of the run that it undoes."""
     mode: Mode
     targets: tuple[str, ...]
     outcome: Literal["done", "failed", "rolled-back", "unfinished"]
@@ -74,16 +74,16 @@ class RunRecord(msgspec.Struct, frozen=True):
 
 
 ForeseenOutcome = Literal["would-change", "already", "gone", "refused", "failed"]
-"""``failed``: it could not be determined. The others are as those of a run."""
+"""``failed``: it could not be determined. The others are the outcomes of a run."""
 
 WELL: frozenset[ForeseenOutcome] = frozenset({"would-change", "already"})
-"""Outcomes that nothing prevents."""
+"""Outcomes without an obstacle."""
 
 
 class Foreseen(msgspec.Struct, frozen=True):
     """The outcome that a unit would have; nothing was changed. ``message`` says why work on it
     would not start, ``codes`` say the same for programs; ``steps``: the plan's steps on it.
-    ``place`` is the file, or else the target, that it is in."""
+    ``place`` is its file, or else its target."""
 
     name: str
     outcome: ForeseenOutcome

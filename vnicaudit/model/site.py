@@ -1,4 +1,4 @@
-"""Compute nodes of one site, and differences of one of them from most others."""
+"""Compute nodes of one site, and how one of them differs from most of the others."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ IDENTITY = (("DEFAULT", "host"), ("DEFAULT", "my_ip"))
 
 
 class NodeValue(msgspec.Struct, frozen=True):
-    """Value of one option on one node: as Nova takes it, its default where it is not set (``""``
-    where it has none). ``place`` is where it is set; the node's first file where it is not."""
+    """Value of one option on one node, as Nova reads it; its default if it is not set (``""`` if
+    there is none). ``place`` is where it is set; the node's first file if it is not."""
 
     option: str
     value: str
@@ -30,12 +30,12 @@ class NodeValue(msgspec.Struct, frozen=True):
 
 
 class SiteNode(msgspec.Struct, frozen=True):
-    """One compute node: the ``files`` its nova-compute reads together.
+    """One compute node: the ``files`` that its nova-compute reads together.
 
-    ``site`` is what its configuration says of the cloud it belongs to; ``host`` how it calls
-    itself, ``""`` where it does not. Options that are not certain are not among its ``values``.
-    ``devices`` are all of ``[pci] device_spec``; None where one of them is not certain, or they
-    are longer than is kept.
+    ``site`` identifies the cloud to which it belongs, by its configuration; ``host`` is its own
+    name, ``""`` if it has none. Options that are not certain are not among its ``values``.
+    ``devices`` are all of ``[pci] device_spec``; None if one of them is not certain, or they are
+    too long to be kept.
     """
 
     target: str

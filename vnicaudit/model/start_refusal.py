@@ -1,4 +1,4 @@
-"""Outcome for a NIC whose arguments QEMU does not take."""
+"""Outcome for a NIC whose arguments QEMU refuses."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import msgspec
 from vnicaudit.model.version import Version
 
 NIC_REWORK = Version(9, 0)
-"""Before, QEMU did not start with a ``model=`` of ``-nic`` and ``-net nic`` that the machine cannot
-create; since, it warns that the NIC "was not created" and starts. Measured with 7.2 and 10.0; the
-change is "Rework matching of network devices to -nic options", QEMU 9.0."""
+"""Before this version, QEMU did not start with a ``model=`` of ``-nic`` and ``-net nic`` that the
+machine cannot create; since then, it warns that the NIC "was not created" and starts. Measured with
+7.2 and 10.0; the change is "Rework matching of network devices to -nic options", QEMU 9.0."""
 NEVER = Version(0)
 
 Outcome = Literal["fails", "missing", "either"]
@@ -24,18 +24,18 @@ WORDS: dict[Outcome, str] = {
 
 
 class StartRefusal(msgspec.Struct, frozen=True):
-    """``reason`` completes "QEMU does not start: …". From ``starts_from`` on QEMU starts (None: no
-    QEMU does), and then it has the NIC where ``has_nic`` says so."""
+    """``reason`` completes "QEMU does not start: …". From version ``starts_from`` on, QEMU starts
+    (None: no version does); ``has_nic`` says whether it then has the NIC."""
 
     reason: str
     starts_from: Version | None = None
     has_nic: bool = False
     certain: bool = True
-    """False: a later or patched QEMU may take it."""
+    """False: a later or patched QEMU may accept it."""
 
     def outcome(self, qemu: Version | None) -> Outcome | None:
-        """Outcome with this QEMU (None: its version is not known): it fails to start, the NIC is
-        missing, or either of them; None where nothing can be said against it."""
+        """Outcome with this QEMU (None: its version is unknown): it fails to start, the NIC is
+        missing, or either of them; None if no problem is known."""
         if self.starts_from is None:
             return "fails"
         if self.starts_from == NEVER:

@@ -1,6 +1,6 @@
-"""Subjects of rules: one record for each thing that is judged.
+"""Subjects of rules: one record for each kind of thing that is judged.
 
-A rule sees these records and nothing else; what it answers is in :mod:`vnicaudit.model.rule`.
+A rule sees only these records; its answers are defined in :mod:`vnicaudit.model.rule`.
 """
 
 from __future__ import annotations
@@ -46,18 +46,18 @@ class Subject(msgspec.Struct, frozen=True, cache_hash=True):
 
     @property
     def arch(self) -> str | None:
-        """The guest's architecture; the host's where the definition names none."""
+        """The guest's architecture; the host's if the definition names none."""
         return self.domain.arch or self.host.arch
 
     @property
     def tuned(self) -> bool:
-        """True where libvirt reads ``<driver queues= rx_queue_size= …>`` of this NIC: never on an
+        """True if libvirt reads ``<driver queues= rx_queue_size= …>`` of this NIC: never on an
         assigned device; else see :attr:`~vnicaudit.model.nic.NicConfig.tuning_is_read`."""
         return self.nic.tuning_is_read and self.effective.model.state != NONE
 
     @property
     def proven(self) -> bool:
-        """True where a running QEMU proves that this NIC starts, on the versions judged for."""
+        """True if a running QEMU proves that this NIC starts, on the versions judged for."""
         return self.running is not None and not self.host.assumed
 
 
@@ -74,7 +74,7 @@ class DomainSubject(msgspec.Struct, frozen=True):
 
 class HostSubject(msgspec.Struct, frozen=True):
     """A host as a host rule sees it. ``uses`` lists the traits of its domains' NICs that matter to
-    the host: actual types, plus ``kvm-tap`` when one of them gets vhost-net if the host has it."""
+    the host: actual types, plus ``kvm-tap`` if one of them gets vhost-net if the host has it."""
 
     host: HostConfig
     uses: frozenset[str] = frozenset()
@@ -91,7 +91,7 @@ class ConfigSubject(msgspec.Struct, frozen=True):
 
 
 class SiteSubject(msgspec.Struct, frozen=True):
-    """One compute node beside the others of its site, as a site rule sees it. ``field`` of a
+    """One compute node compared with the others of its site, as a site rule sees it. ``field`` of a
     problem names the option."""
 
     node: SiteNode
@@ -99,9 +99,8 @@ class SiteSubject(msgspec.Struct, frozen=True):
 
 
 class MacSubject(msgspec.Struct, frozen=True):
-    """One NIC beside ``other_nics`` of the run that have its MAC address: another NIC of its guest,
-    or one of another guest. Only here does a rule see identities, because they are what it
-    compares."""
+    """One NIC together with the ``other_nics`` of the run that have its MAC address: of its own
+    guest or of another one. Only here does a rule see identities, because it compares them."""
 
     nic: NicSeen
     other_nics: tuple[NicSeen, ...]

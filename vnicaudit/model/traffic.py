@@ -1,4 +1,4 @@
-"""Traffic of NICs, as their host counts it."""
+"""Traffic of NICs, as counted by their host."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import msgspec
 
 class NicTraffic(msgspec.Struct, frozen=True, kw_only=True):
     """The increase of a running NIC's counters between two readings, ``seconds`` apart, in the
-    directions of the guest. None: not known (the driver does not count it, or it was reset in
+    directions of the guest. None: unknown (the driver does not count it, or it was reset in
     between)."""
 
     uuid: str
-    """Of its domain."""
+    """The UUID of its domain."""
     device: str
-    """The host's end of it (``vnet3``)."""
+    """The device on the host (``vnet3``)."""
     seconds: float
     rx_bytes: int | None = None
     tx_bytes: int | None = None
@@ -26,7 +26,7 @@ class NicTraffic(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def bytes_per_second(self) -> float | None:
-        """Of both directions; None where one is not known."""
+        """The sum of both directions; None if one is unknown."""
         return self._rate(self.rx_bytes, self.tx_bytes)
 
     @property

@@ -1,1 +1,1 @@
-"""Places that describe NICs. Each folder reads its description into the model."""
+"""Platforms: places that describe NICs. Each folder reads its descriptions into the model."""

@@ -1,9 +1,8 @@
-"""Make the changes that findings propose, where the owner keeps the description.
+"""Make the changes that findings propose, in the place where the owner keeps the description.
 
-``contract.py``, ``hypervisor.py``, ``cloud.py`` and ``definitions.py`` are all that is known of
-platforms. ``planning/`` makes a plan, ``applying/`` carries it out, takes it back and tells of
-runs. Fixing files in place (``audit --fix``): ``reading.py`` reads and judges bytes,
-``in_place.py`` makes and tries the changes of one file in memory, ``check.py`` says what speaks
-against what came out, ``replacing.py`` puts it in the file's place, ``files.py`` does all of that
-for many files.
+``contract.py``, ``hypervisor.py``, ``cloud.py`` and ``definitions.py`` are the only interfaces to
+platforms. ``planning/`` makes a plan; ``applying/`` applies it, rolls it back and reports on runs.
+Fixing files in place (``audit --fix``): ``reading.py`` reads and judges bytes, ``in_place.py``
+makes and tries the changes of one file in memory, ``check.py`` raises objections to the result,
+``replacing.py`` writes it to the file, and ``files.py`` does all of that for many files.
 """

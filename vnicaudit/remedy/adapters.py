@@ -1,5 +1,5 @@
-"""All that changing things, and measuring them, asks of platforms and of the machine it runs on:
-handed in from the command line, which knows them."""
+"""The services of platforms and of this machine that changes and measurements need. The command
+line, which knows the platforms, passes them in."""
 
 from __future__ import annotations
 
@@ -26,9 +26,10 @@ class GuestSettings(Protocol):
 
 
 class Adapters(NamedTuple):
-    """Platform services for the remedy and the lab. ``connect`` reaches a hypervisor, ``cloud`` a
-    cloud, each when it is called; ``machine`` is the machine that this program runs on, ``clock``
-    what it waits by; ``command_line`` reads the QEMU of one that runs elsewhere."""
+    """Platform services for the remedy and the lab. ``connect`` connects to a hypervisor and
+    ``cloud`` to a cloud, each when it is called; ``machine`` is the machine that this program runs
+    on; ``clock`` is used for all waiting; ``command_line`` reads a QEMU command line from any
+    machine."""
 
     texts: Texts
     connect: hypervisor.ConnectHypervisor
@@ -37,8 +38,8 @@ class Adapters(NamedTuple):
     clock: Clock
     command_line: hypervisor.ReadCommandLine
     settings: Callable[[hypervisor.Machine, Clock], GuestSettings]
-    """Of a guest's interfaces, which a hot swap carries over."""
+    """The settings of a guest's interfaces, which a hot swap preserves."""
 
 
 GetAdapters = Callable[[], Adapters]
-"""Loads them, when they are needed: most measurements need none."""
+"""Loads the adapters when they are needed: most measurements need none."""

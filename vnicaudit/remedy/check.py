@@ -1,7 +1,6 @@
-"""Objections to changes that were made in memory, found before a file is replaced.
+"""Objections to changes that were made in memory, raised before a file is replaced.
 
-The finding must be gone; nothing worse may have come up; every fact that was not to be changed
-must be what it was.
+The finding must be gone, no worse finding may appear, and every other fact must be as it was.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from vnicaudit.remedy.contract import Writers
 from vnicaudit.remedy.reading import JudgedFile, Key, key_of
 
 _PREFERS = {"model": "interface_model"}
-"""Field of a change -> what a preference's record calls it."""
+"""Field of a change -> the field of a preference's record."""
 _PLACES = {"location", "places", "comments"}
 _SWITCHED = ("queues", "multiqueue")
 """Fields that a manifest sets for all NICs of a domain."""
@@ -31,7 +30,7 @@ _FIELDS = frozenset(field.name for field in fields(NicConfig))
 
 
 class MadeChange(NamedTuple):
-    """A finding whose change was made; ``subject`` is the place of what it is about."""
+    """A finding whose change was made; ``subject`` is the position of its subject in the file."""
 
     subject: int
     finding: Finding
@@ -39,15 +38,15 @@ class MadeChange(NamedTuple):
 
     @property
     def key(self) -> Key:
-        """The key by which another reading of the text has the same finding."""
+        """The key that the same finding has when the text is read again."""
         return key_of(self.subject, self.finding)
 
 
 def objection(
     before: JudgedFile, after: JudgedFile, made: Iterable[MadeChange], writers: Writers
 ) -> str | None:
-    """The first thing that speaks against having made these changes (in the order of their
-    subjects); None where nothing does."""
+    """The first objection to having made these changes (in the order of their subjects); None if
+    there is none."""
     made = tuple(made)
     return next(_objections(before, after, made, writers), None)
 
@@ -91,15 +90,15 @@ def _findings(
         rank = SEVERITIES.index(finding.severity)
         if old is not None and rank <= SEVERITIES.index(old.severity):
             continue
-        if finding.confidence == "low":  # a hint (more queues?) is no harm done, and is reported
+        if finding.confidence == "low":  # a hint (more queues?) does no harm
             continue
         if rank > worst.get((key[0], key[3]), worst.get(key[0], -1)):
             yield f"it would cause {finding.rule} ({finding.severity}): {finding.message}"
 
 
 def _worst(made: tuple[MadeChange, ...]) -> dict[object, int]:
-    """How severe a new finding may be, by subject and NIC: no more than what was fixed on that
-    NIC; where nothing was, by subject alone: in that domain or file."""
+    """How severe a new finding may be, by subject and NIC: at most as severe as what was fixed on
+    that NIC; or by subject alone, as severe as what was fixed in that domain or file."""
     found: dict[object, int] = {}
     for one in made:
         rank = SEVERITIES.index(one.finding.severity)
@@ -124,7 +123,7 @@ def _other_facts(
 
 
 def _without_preference(item: Item, preferred: bool) -> Item:
-    """The item without the model that a preference gives it, where a preference is changed."""
+    """The item without the model that a preference gives it, if a preference is changed."""
     if not preferred or not isinstance(item, Domain) or item.declared.manifest is None:
         return item
     manifest = replace(item.declared.manifest, preferred_model=None)
@@ -186,7 +185,7 @@ def _nic(
 
 
 def _entailed(domain: Domain, changes: Iterable[Change], writers: Writers) -> set[str]:
-    """Fields that change with those that are changed."""
+    """Fields that change along with the changed ones."""
     wanted = {change.field for change in changes if change.field in _FIELDS}
     writer = writers(domain)
     entailed = {} if writer is None else writer.ENTAILED
@@ -194,7 +193,7 @@ def _entailed(domain: Domain, changes: Iterable[Change], writers: Writers) -> se
 
 
 def _shared(domain: Domain, changes: list[Change], writers: Writers) -> set[str]:
-    """Fields that change on every NIC when they change on one."""
+    """Changed fields that change on every NIC at once."""
     writer = writers(domain)
     return {change.field for change in changes} & writer.SHARED if writer is not None else set()
 
@@ -220,7 +219,7 @@ def _rest_of_nic(nic: NicConfig, free: set[str]) -> NicConfig:
 
 def _rest_of_domain(domain: DomainConfig, changes: list[Change]) -> DomainConfig:
     """The domain's settings without those that follow from the changes: the model of a NIC may
-    decide what the guest is taken to be able to drive."""
+    decide which drivers the guest is assumed to have."""
     if any(change.field == "model" for change in changes):
         domain = replace(domain, readiness="", pcie_ports=None)
     if domain.manifest is not None and any(change.field in _SWITCHED for change in changes):
@@ -234,7 +233,8 @@ _Set = tuple[str, str, str, str, bool]
 def _expected(
     option: NovaOption, changed: Mapping[MadeChange, NovaOption | None]
 ) -> Iterator[_Set]:
-    """The option as it is to be; nothing where it is to be gone, with all of its name."""
+    """The option as it should be after the changes; nothing if it should be gone, as all options of
+    that name then are."""
     for one, other in changed.items():
         if other is None:
             continue

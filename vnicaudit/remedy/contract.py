@@ -16,7 +16,7 @@ class PlatformWriter(Protocol):
 
     @property
     def ENTAILED(self) -> Mapping[str, tuple[str, ...]]:
-        """Field -> others that change with it, because they make no sense without."""
+        """Field -> other fields that change with it, because they make no sense without it."""
 
     @property
     def SHARED(self) -> frozenset[str]:
@@ -30,13 +30,11 @@ class PlatformWriter(Protocol):
 
     def edits_for(self, data: bytes, place: Location, change: Change) -> list[Edit]:
         """The edits of a file's bytes that make ``change`` at ``place``, as a finding names it.
-
-        Raises OwnedError where somebody else writes that text anew, RefusedError where the change
-        cannot be written there.
-        """
+        Raises OwnedError if the owner regenerates that text, RefusedError if the change cannot be
+        written there."""
 
     def text_of(self, data: bytes) -> str:
-        """The file's text, to be shown; undecodable bytes as surrogates."""
+        """The file's text, for display; undecodable bytes as surrogates."""
 
 
 Writers = Callable[[Item], PlatformWriter | None]

@@ -23,43 +23,44 @@ class DefinitionReader(Protocol):
         """Indexes of the PCI Express port controllers; None where there is no PCI controller."""
 
     def document_at(self, data: bytes, xpath: str) -> tuple[int, int] | None:
-        """Where the document of the domain with that path begins and ends among the others of a
-        file; None where it is the only one, or not found by its bytes."""
+        """Start and end of the document of the domain with that path among the others of a file;
+        None if it is the only one, or cannot be located by its bytes."""
 
     def power_off_action(self, data: bytes) -> str:
         """The action taken when the guest powers itself off: ``destroy``, ``restart`` …"""
 
     def children_of(self, data: bytes, number: int) -> dict[str, str]:
-        """The child elements of the NIC of that number (from 1): tag -> its text, shortened."""
+        """The child elements of the NIC of that number (from 1): tag -> the element's text,
+        shortened."""
 
     def shares_slot(self, data: bytes, number: int) -> bool:
-        """True where another device has a function of the PCI slot of the NIC of that number (from
+        """True if another device has a function of the PCI slot of the NIC of that number (from
         1)."""
 
     def uses_iommu(self, data: bytes) -> bool:
-        """True where a virtio device of the domain is made to go through an IOMMU."""
+        """True if a virtio device of the domain is configured to go through an IOMMU."""
 
     def memory_kib(self, data: bytes) -> int | None:
-        """The guest's memory at most, in KiB."""
+        """The guest's maximum memory, in KiB."""
 
     def other_changes(self, before: bytes, after: bytes, macs: Collection[str]) -> tuple[str, ...]:
         """The differences outside the NICs with these MACs, one clause each."""
 
     def missing_parts(self, wanted: bytes, got: bytes, mac: str) -> tuple[str, ...]:
-        """The parts of a NIC's text in ``wanted`` that are missing from ``got``, the text that came
-        of it."""
+        """The parts of a NIC's text in ``wanted`` that are missing from ``got``, the text that
+        libvirt made of it."""
 
 
 class Likeness(Protocol):
-    """``likeness`` in the platform's folder: whether two texts are one definition."""
+    """``likeness`` in the platform's folder: compares two definitions."""
 
     def equal_but_controllers(self, one: bytes, other: bytes) -> bool:
-        """True where two definitions differ at most in the order of controllers, which libvirt
+        """True if two definitions differ at most in the order of controllers, which libvirt
         chooses."""
 
     def unlike(self, wanted: bytes, got: bytes) -> tuple[str, ...]:
         """The differences of ``got`` from ``wanted``, one clause each; an added PCI controller is
-        none."""
+        not counted."""
 
     def rearranged(self, wanted: bytes, got: bytes) -> str:
         """The changes that libvirt made to controllers, as words that follow "libvirt"; empty:
@@ -67,23 +68,23 @@ class Likeness(Protocol):
 
 
 class Elements(Protocol):
-    """``pieces`` in the platform's folder: a NIC's own text."""
+    """``pieces`` in the platform's folder: the text of a single NIC."""
 
     def interface_of(self, data: bytes, number: int) -> bytes:
         """The text of the NIC of that number (from 1)."""
 
     def with_interface(self, data: bytes, number: int, element: bytes) -> bytes:
-        """The definition with another text for that NIC."""
+        """The definition with ``element`` as the text of that NIC."""
 
     def interface_number(self, data: bytes, mac: str) -> int | None:
         """The number of the one NIC with that MAC."""
 
     def for_attach(self, data: bytes, number: int) -> bytes:
-        """The NIC's text made fit to stand alone."""
+        """The NIC's text, completed so that it can stand alone."""
 
     def beside(self, data: bytes, number: int, mac: str) -> bytes:
-        """The text of a second NIC like the NIC of that number, with that MAC address, made fit to
-        stand alone."""
+        """The text of a second NIC like the NIC of that number, with the given MAC address,
+        completed so that it can stand alone."""
 
 
 class DefinitionWriter(Protocol):
@@ -98,7 +99,7 @@ class DefinitionWriter(Protocol):
         """The text with the changes of several NICs, each at a place of its own."""
 
     def text_of(self, data: bytes) -> str:
-        """The text, to be shown; undecodable bytes as surrogates."""
+        """The text, for display; undecodable bytes as surrogates."""
 
 
 class Texts(NamedTuple):
@@ -110,12 +111,13 @@ class Texts(NamedTuple):
     writer: DefinitionWriter
 
     def rewritten(self, data: bytes, number: int, changes: Iterable[Change]) -> bytes:
-        """The only definition of ``data`` with these changes of one NIC; see :meth:`changed_at`."""
+        """The single definition in ``data`` with these changes of one NIC; see
+        :meth:`changed_at`."""
         return self.changed_at(data, f"/domain/devices/interface[{number}]", changes)
 
     def changed_at(self, data: bytes, xpath: str, changes: Iterable[Change]) -> bytes:
-        """The text with these changes of the NIC there, made one after the other. Raises OwnedError
-        and RefusedError as the platform's writer does."""
+        """The text with these changes of the NIC at that path, made one after the other. Raises
+        OwnedError and RefusedError as the platform's writer does."""
         return self.writer.rewritten(data, Location("", xpath=xpath), changes)
 
     def all_changed(self, data: bytes, wanted: Iterable[tuple[str, Iterable[Change]]]) -> bytes:

@@ -14,7 +14,7 @@ def digest(data: bytes) -> str:
 
 
 def short_digest(data: bytes, digits: int) -> str:
-    """The first hexadecimal digits alone, as part of a name or of a line."""
+    """The first hexadecimal digits alone, for use in a name or a line."""
     return hashlib.sha256(data).hexdigest()[:digits]
 
 

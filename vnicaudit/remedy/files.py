@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from vnicaudit.audit.progress import RunProgress
 from vnicaudit.audit.reading.files import MAX_BYTES, real_path
 from vnicaudit.audit.reading.options import RunOptions
 from vnicaudit.audit.run import AuditRun
@@ -20,9 +21,9 @@ from vnicaudit.remedy.replacing import replace_file
 
 
 class FileFixed(NamedTuple):
-    """The result of fixing one file. ``before`` and ``after`` are its text where it changes, else
+    """The result of fixing one file. ``before`` and ``after`` are its text if it changes, else
     empty; ``error`` says why a file with findings could not be checked again; ``backup`` is the
-    copy of the old file, where one was to be kept."""
+    copy of the old file, if one was requested."""
 
     path: str
     before: str = ""
@@ -35,13 +36,16 @@ class FileFixed(NamedTuple):
 
 
 def files_with_changes(
-    targets: Iterable[str], work: AuditWork, options: RunOptions
+    targets: Iterable[str],
+    work: AuditWork,
+    options: RunOptions,
+    progress: RunProgress | None = None,
 ) -> dict[str, bool]:
-    """The files of the targets in which there is a change to make, and whether one of them is of a
-    preference. Those come first: they decide what virtual machines in other files come to."""
+    """The files of the targets in which there is a change to make -> True if a change is of a
+    preference. Those come first: they decide the result for virtual machines in other files."""
     preferences: dict[str, bool] = {}
     found: dict[str, bool] = {}
-    for product in AuditRun(work, options).items(targets):
+    for product in AuditRun(work, options, progress).items(targets):
         if not isinstance(product, Audited):
             continue
         of_preference = product.scope == "preference"
@@ -62,9 +66,9 @@ def fix_files(
     backup: bool = False,
     targets: Sequence[str] = (),
 ) -> Iterator[FileFixed]:
-    """Fix each file, as :func:`files_with_changes` names them for ``targets``. ``write`` False: say
-    what would become of it; ``backup``: keep a copy of each that changes. A file that a link leads
-    to, and that is in no target, is left out."""
+    """Fix each file, as :func:`files_with_changes` names them for ``targets``. ``write`` False:
+    only report the result; ``backup``: keep a copy of each file that changes. If a link leads to a
+    file outside all targets, that file is skipped."""
     preferences = frozenset(os.path.abspath(path) for path, of_one in paths.items() if of_one)
     tops = frozenset(map(os.path.realpath, targets))
     named = frozenset(targets)
@@ -93,7 +97,7 @@ def fix_files(
 
 
 def _is_within(real: str, tops: frozenset[str]) -> bool:
-    """True where a file, with all links resolved, is one that the user named, or lies in a named
+    """True if a file, with all links resolved, is one that the user named, or lies in a named
     folder."""
     while real not in tops:
         parent = os.path.dirname(real)
@@ -106,13 +110,13 @@ def _is_within(real: str, tops: frozenset[str]) -> bool:
 def fix_text(
     data: bytes, name: str, work: AuditWork, writers: Writers, *, include_unsafe: bool
 ) -> FileFixed:
-    """The result of fixing a text that belongs to no file; the fixed text is only returned."""
+    """The result of fixing a text that is not in a file; the fixed text is only returned."""
     outcome = fixed(data, name, work, writers, include_unsafe=include_unsafe)
     return file_result(name, outcome)
 
 
 def file_result(path: str, outcome: FixedText) -> FileFixed:
-    """An outcome, to be reported."""
+    """The outcome of a file, for the report."""
     refused, unsafe = outcome.refused, outcome.unsafe
     if outcome.writer is None or outcome.before == outcome.after:
         return FileFixed(path, refused=refused, unsafe=unsafe)
@@ -142,6 +146,6 @@ def _note_replaced(outcome: FixedText) -> None:
 
 
 def file_content(path: str) -> bytes:
-    """The file, as far as anything is read that could be changed: a save image is larger."""
+    """The file's content, up to the largest size that could be changed: a save image is larger."""
     with open_regular(real_path(path)) as stream:
         return stream.read(MAX_BYTES)

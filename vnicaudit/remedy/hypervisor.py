@@ -1,8 +1,8 @@
 """The interface to a live platform for applying a plan, and how it is reached.
 
-Every method raises ActionError with what failed: SilentError where the host stopped answering (the
-request may still take effect), GoneError where the domain no longer exists, GuestError where the
-guest did not do it.
+Every method raises ActionError with what failed: SilentError if the host stopped answering (the
+request may still take effect), GoneError if the domain no longer exists, GuestError if the guest
+did not carry out the request.
 """
 
 from __future__ import annotations
@@ -64,8 +64,8 @@ class Machine(Protocol):
 
 
 class Hypervisor(Protocol):
-    """One host. ``key`` is the same however it was reached; ``local``: it is this machine, whose
-    processes can be inspected."""
+    """One host. ``key`` is the same however the host was reached; ``local``: it is this machine,
+    whose processes can be inspected."""
 
     uri: str
     key: str
@@ -97,8 +97,8 @@ class ConnectHypervisor(Protocol):
     """How a host is reached."""
 
     def __call__(self, uri: str, *, deadline: float) -> Hypervisor:
-        """A host on which domains can be changed; ``deadline``: seconds it may take for an answer.
-        Raises TargetError where it cannot be reached."""
+        """A host on which domains can be changed; ``deadline``: timeout in seconds of one call.
+        Raises TargetError if it cannot be reached."""
 
 
 class RunningProcess(NamedTuple):
@@ -110,11 +110,11 @@ class RunningProcess(NamedTuple):
 
 
 class ReadCommandLine(Protocol):
-    """How a process's command line is understood, wherever it runs."""
+    """Reads a process's command line, from any machine."""
 
     def __call__(self, data: bytes, *, target: str, file: str | None) -> Iterable[RunningQemu]:
-        """The QEMU of a ``/proc/PID/cmdline``; none where it is another program. Raises TargetError
-        where it cannot be understood."""
+        """The QEMU of a ``/proc/PID/cmdline``; None for another program. Raises TargetError if it
+        cannot be understood."""
 
 
 class ThisMachine(Protocol):

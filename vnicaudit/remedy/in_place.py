@@ -1,7 +1,7 @@
-"""The changes of one file, made and tried in memory, until there is none left to make.
+"""The changes of one file, made and tried in memory, until none is left to make.
 
-Each round makes as many at once as do not meet, one for each NIC or option; what is spoken against
-is found by halving, and left out.
+Each round makes as many changes at once as do not affect each other, one for each NIC or option. If
+there is an objection, the change that causes it is found by halving, and left out.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from vnicaudit.remedy.reading import JudgedFile, Key, Reader
 from vnicaudit.text.edits import Edit, OverlappingEditsError, applied
 
 _TRIES = 256
-"""Of one file. Each reads and judges it again."""
+"""Maximum number of attempts on one file. Each reads and judges it again."""
 
 
 class RefusedFix(NamedTuple):
-    """A finding that was not fixed, and why."""
+    """A finding that was not fixed, and the reason."""
 
     finding: Finding
     reason: str
@@ -35,7 +35,7 @@ class RefusedFix(NamedTuple):
 
     @property
     def owned(self) -> bool:
-        """True where its place is not ours to change."""
+        """True if somebody else owns the text, so that it is not changed here."""
         return self.code == "owner"
 
 
@@ -49,7 +49,7 @@ class FixedText(NamedTuple):
     refused: tuple[RefusedFix, ...]
     unsafe: int
     writer: PlatformWriter | None
-    """What changed it; None: nothing was changed."""
+    """The writer that changed the text; None: nothing was changed."""
 
 
 def fixed(
@@ -61,8 +61,8 @@ def fixed(
     include_unsafe: bool,
     preferences: frozenset[str] = frozenset(),
 ) -> FixedText:
-    """Fix what can be fixed of the text of ``path``; ``work`` says what is wrong with it.
-    ``preferences``: the files whose preferences are fixed too."""
+    """Fix what can be fixed in the text of ``path``; ``work`` finds the problems. ``preferences``:
+    the files whose preferences are fixed too."""
     reader = Reader(path, work, preferences)
     rounds = _Rounds(reader, data, writers, include_unsafe=include_unsafe)
     rounds.run()
@@ -70,7 +70,7 @@ def fixed(
 
 
 class _Try(NamedTuple):
-    """A change that is to be made, and how."""
+    """A change to be made, and its edits."""
 
     change: MadeChange
     writer: PlatformWriter
@@ -78,7 +78,7 @@ class _Try(NamedTuple):
 
 
 class _Rounds:
-    """One file on its way."""
+    """The rounds of changes on one file."""
 
     def __init__(
         self, reader: Reader, data: bytes, writers: Writers, *, include_unsafe: bool
@@ -93,7 +93,7 @@ class _Rounds:
         self._writer: PlatformWriter | None = None
 
     def run(self) -> None:
-        """Make changes until none is left, or until it takes too long."""
+        """Make changes until none is left, or the maximum number of attempts is reached."""
         at_once: int | None = None
         for _ in range(_TRIES):
             batch = self._batch(at_once)
@@ -119,8 +119,7 @@ class _Rounds:
         return candidates(self._reading, self._reader.work, self._writers)
 
     def _batch(self, at_once: int | None) -> list[_Try]:
-        """The next changes: one for each NIC, or each name of an option, as many as are to be
-        made at once."""
+        """The next changes: one for each NIC, or each name of an option, at most ``at_once``."""
         batch: list[_Try] = []
         taken: set[tuple[int, object]] = set()
         for made, writer in self._candidates():
@@ -142,7 +141,7 @@ class _Rounds:
         return made.key not in self._refused and (self._include_unsafe or made.change.safe)
 
     def _edit_for(self, made: MadeChange, writer: PlatformWriter) -> _Try | None:
-        """How to make it; None, and noted, where it cannot be made."""
+        """The edits of a change; None, with the refusal recorded, if it cannot be made."""
         if made.key in self._made:
             self._refuse(made, "returns", "fixing other problems brings it back")
             return None
@@ -157,8 +156,8 @@ class _Rounds:
         return _Try(made, writer, edits)
 
     def _attempt(self, batch: list[_Try]) -> int | None:
-        """Make them if nothing speaks against it. Returns how many to make at once next; None for
-        as many as there are."""
+        """Make the changes unless there is an objection. Returns how many to make at once next;
+        None for as many as there are."""
         made = [one.change for one in batch]
         code: FixRefusal = "objection"
         try:
@@ -184,7 +183,7 @@ class _Rounds:
 def candidates(
     reading: JudgedFile, work: AuditWork, writers: Writers
 ) -> list[tuple[MadeChange, PlatformWriter]]:
-    """Every change that is proposed for a text, and what can make it."""
+    """Every change that is proposed for a text, with the writer that can make it."""
     found: list[tuple[MadeChange, PlatformWriter]] = []
     for number, one in enumerate(reading.audited_items):
         writer = writers(one.item)
@@ -197,8 +196,8 @@ def candidates(
 
 
 def changed_place(item: Item, made: MadeChange) -> object:
-    """The place that a change is made to: a NIC, by its number; in a configuration an option, by
-    its section and name, as another change of it may affect the same lines."""
+    """The place of a change: for a NIC its number; in a configuration the section and name of the
+    option, as another change of it may affect the same lines."""
     if not isinstance(item, NovaConfig):
         return nic_index(made.finding.about)
     option = item.on_line(made.finding.location.line)
@@ -206,7 +205,7 @@ def changed_place(item: Item, made: MadeChange) -> object:
 
 
 def check_owner(item: Item, writer: PlatformWriter) -> None:
-    """Raises OwnedError for a definition that another program writes."""
+    """Raises OwnedError for a definition that its owner regenerates."""
     if not isinstance(item, Domain) or not writer.OWNER_REWRITES:
         return
     if name := rewritten_by(item.declared.owner):

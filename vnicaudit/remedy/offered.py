@@ -1,6 +1,7 @@
-"""Safe fixes of a file as replacements in its text, for whoever makes them with another tool.
+"""Safe fixes of a file as replacements in its text, for tools that apply them themselves.
 
-Each stands for itself, and is one that ``--fix`` would make: it is tried in memory before.
+Each is independent of the others, and is one that ``--fix`` would make: it has been tried in
+memory.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from vnicaudit.remedy.reading import Reader
 from vnicaudit.text.edits import Edit, LineStarts, OverlappingEditsError, Replacement, applied
 
 _TRIES = 64
-"""Of one file. Each reads and judges it again."""
+"""Maximum number of attempts on one file. Each reads and judges it again."""
 _STDIN = "-"
 
 _Place = tuple[str, int | None, int | None, str | None]
@@ -33,8 +34,8 @@ class _Offer(NamedTuple):
 
 
 class OfferedFixes:
-    """Fixes of one file after the other; those of the last file are remembered. What is not checked
-    within ``seconds`` of CPU time for a file is not offered."""
+    """Fixes of one file after the other; those of the last file are remembered. A fix that is not
+    checked within ``seconds`` of CPU time for its file is not offered."""
 
     def __init__(self, work: AuditWork, writers: Writers, seconds: float = FILE_SECONDS) -> None:
         self._work = work
@@ -44,7 +45,7 @@ class OfferedFixes:
         self._fixes: dict[_Place, Sequence[Replacement]] = {}
 
     def of(self, finding: Finding) -> Sequence[Replacement]:
-        """Replacements in the file that the finding names; none where it cannot be fixed there, or
+        """Replacements in the file that the finding names; empty if it cannot be fixed there, or
         not safely."""
         place = finding.location
         is_safe = finding.change is not None and finding.change.safe
@@ -61,16 +62,16 @@ class OfferedFixes:
                 file = _FileOffers(file_content(path), Reader(path, self._work), self._writers)
                 for place, replacements in file.fixes():
                     fixes[place] = replacements
-        except OSError:  # it went meanwhile; the audit has said what it found
+        except OSError:  # deleted meanwhile; its findings stand
             return {}
         except OutOfTime:
             if is_timed():
-                raise  # the time is up of what this is a part of
+                raise  # an enclosing deadline is over
         return fixes
 
 
 class _FileOffers:
-    """The text of one file."""
+    """The fixes offered for one file."""
 
     def __init__(self, data: bytes, reader: Reader, writers: Writers) -> None:
         self._data = data
@@ -81,7 +82,7 @@ class _FileOffers:
         self._is_plain: bool | None = None
 
     def fixes(self) -> Iterator[tuple[_Place, Sequence[Replacement]]]:
-        """Replacements for each finding that has any, as soon as they are checked."""
+        """Replacements for each fixable finding, as soon as they are checked."""
         lines = LineStarts(self._data)
         for batch in self._batches():
             for one in self._checked(batch):
@@ -89,7 +90,8 @@ class _FileOffers:
                 yield _place(one.change.finding), [lines.replacement(edit) for edit in edits]
 
     def _batches(self) -> list[list[_Offer]]:
-        """Offers that do not meet: of each NIC, or option, one in each batch."""
+        """Offers in batches, each with at most one for any NIC or option, so that they do not
+        affect each other."""
         batches: list[list[_Offer]] = []
         met: dict[tuple[int, object], int] = {}
         for made, writer in candidates(self._reading, self._reader.work, self._writers):
@@ -105,7 +107,7 @@ class _FileOffers:
         return batches
 
     def _edits(self, made: MadeChange, writer: PlatformWriter) -> list[Edit] | None:
-        """How a change is written; None where it cannot be, or the text is no plain UTF-8."""
+        """The edits of a change; None if it cannot be made, or the text is not plain UTF-8."""
         if self._is_plain is None:
             self._is_plain = _is_plain(self._data, writer)
         if not self._is_plain:
@@ -117,7 +119,7 @@ class _FileOffers:
             return None
 
     def _checked(self, batch: list[_Offer]) -> Iterator[_Offer]:
-        """Those that nothing speaks against, found by halving."""
+        """The offers without objections, found by halving."""
         if not batch or not self._tries:
             return
         self._tries -= 1
@@ -138,7 +140,7 @@ class _FileOffers:
 
 
 def _is_plain(data: bytes, writer: PlatformWriter) -> bool:
-    """True where columns of the text say what bytes are meant: UTF-8 without a byte order mark."""
+    """True if columns of the text correspond to bytes: UTF-8 without a byte order mark."""
     try:
         return writer.text_of(data).encode() == data and not data.startswith(codecs.BOM_UTF8)
     except UnicodeEncodeError:

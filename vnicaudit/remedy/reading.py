@@ -1,4 +1,4 @@
-"""Bytes of a file -> what they describe, judged: before a change, and after it."""
+"""Bytes of a file -> its items, judged: before a change, and after it."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ from vnicaudit.model.refs import nic_index
 from vnicaudit.model.report import Audited, NotJudged, PutAside, ReadError
 
 Key = tuple[int, str, str, int | None, str | None]
-"""What makes a finding the same one after an edit: place of its subject in the file, rule,
-fingerprint, NIC, and the field to be changed. Lines move."""
+"""The identity of a finding across an edit: position of its subject in the file, rule, fingerprint,
+NIC, and the field to be changed. Lines may move."""
 
 
 class AuditedItem(NamedTuple):
-    """One thing that was read, and what was found; suppressed findings are not among it."""
+    """One item that was read, and its findings, without suppressed ones."""
 
     item: Item
     audited: Audited
 
 
 class JudgedFile(NamedTuple):
-    """All of a file, in order; ``errors`` say what could not be read."""
+    """Everything in a file, in order; ``errors`` say what could not be read."""
 
     audited_items: tuple[AuditedItem, ...]
     errors: tuple[str, ...]
 
     def findings(self) -> dict[Key, Finding]:
-        """Every finding; of those that are the same, the most severe."""
+        """Every finding by key; if several have the same key, the most severe."""
         found: dict[Key, Finding] = {}
         for number, one in enumerate(self.audited_items):
             for finding in sorted(one.audited.findings, key=_rank):
@@ -49,7 +49,7 @@ def key_of(subject: int, finding: Finding) -> Key:
 
 
 class Reader(NamedTuple):
-    """Reads what is to be the content of one file. ``preferences``: the files whose preferences
+    """Reads and judges the new content of one file. ``preferences``: the files whose preferences
     are fixed too (absolute paths)."""
 
     path: str
@@ -57,7 +57,7 @@ class Reader(NamedTuple):
     preferences: frozenset[str] = frozenset()
 
     def read(self, data: bytes) -> JudgedFile:
-        """Read and judge ``data`` as if it stood in the file."""
+        """Read and judge ``data`` as the content of the file."""
         judged: list[AuditedItem] = []
         errors: list[str] = []
         for item in read_stream(BytesIO(data), self.path, self.work.platforms.files):
@@ -73,7 +73,8 @@ class Reader(NamedTuple):
         return JudgedFile(tuple(judged), tuple(errors))
 
     def _beside(self, domain: Domain) -> Domain:
-        """The domain as it is judged where its preference is fixed: it needs no fix for that."""
+        """The domain as it is judged if its preference is fixed: it needs no fix for that
+        itself."""
         declared, known_by = domain.declared, domain.known_by
         beside = known_by.preference_file if isinstance(known_by, FromManifest) else None
         if declared.manifest is None or beside not in self.preferences:

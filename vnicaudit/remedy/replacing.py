@@ -1,8 +1,8 @@
-"""Read a file, and put new content in its place: whole or not at all, and the file otherwise as
-it was.
+"""Read a file, and replace its content: completely or not at all, and without changing anything
+else about the file.
 
-The content is written beside the file and moved over it, so that a reader finds the old or the
-new one and a full disk costs nothing. A link is followed: the file it leads to is replaced.
+The content is written beside the file and moved over it, so that a reader finds the old or the new
+one and a full disk does no damage. A link is followed: the file it leads to is replaced.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from vnicaudit.remedy.unit_refusal import UnitRefusedError
 
 
 def replace_file(path: str, before: bytes, after: bytes, *, backup: bool = False) -> str:
-    """``path`` gets the content ``after``, with the owner, mode and extended attributes it had.
+    """Give ``path`` the content ``after``, with its previous owner, mode and extended attributes.
     Returns the name of the copy of the old file; empty without ``backup``.
 
-    Raises RefusedError, with the file as it was, where it does not hold ``before`` any more, may
-    not be written, has other names (hard links, which would keep the old content), or where
-    something of it cannot be kept.
+    Raises RefusedError, with the file unchanged, if its content is no longer ``before``, it may not
+    be written, has other names (hard links, which would keep the old content), or an attribute
+    cannot be kept.
     """
     real = os.path.realpath(path)
     try:
@@ -49,7 +49,7 @@ def replace_file(path: str, before: bytes, after: bytes, *, backup: bool = False
 
 
 def _move(part: str, real: str, copy: str) -> None:
-    """Move ``part`` over the file; where that fails, ``copy`` does not stay."""
+    """Move ``part`` over the file; if that fails, ``copy`` is removed."""
     try:
         os.replace(part, real)
     except OSError:
@@ -64,7 +64,8 @@ def _remove(name: str) -> None:
 
 
 def _backup(real: str, before: bytes, status: os.stat_result) -> str:
-    """The name of a copy beside the file, like it in all; no older copy is written over."""
+    """The name of a copy beside the file, with the same attributes; older copies are never
+    overwritten."""
     name, number = f"{real}{BACKUP}", 1
     while os.path.lexists(name):
         number += 1
@@ -87,14 +88,15 @@ def _check(real: str, status: os.stat_result) -> None:
 
 
 def _written_beside(real: str, after: bytes, status: os.stat_result) -> str:
-    """The name of a new file with that content, in all else like the old one."""
+    """The name of a new file with that content, and all other attributes of the old one."""
     descriptor, part = tempfile.mkstemp(prefix=".vnicaudit-", dir=os.path.dirname(real))
     _fill(descriptor, part, after, real, status)
     return part
 
 
 def _fill(descriptor: int, name: str, content: bytes, real: str, status: os.stat_result) -> None:
-    """Write a new file, in all but its content like the old one; it goes where that fails."""
+    """Write a new file with all attributes of the old one except its content; it is removed if that
+    fails."""
     try:
         with open(descriptor, "wb") as stream:
             stream.write(content)
@@ -113,7 +115,7 @@ def _made_alike(descriptor: int, real: str, status: os.stat_result) -> None:
             os.fchown(descriptor, status.st_uid, status.st_gid)
         except OSError as error:
             raise RefusedError(f"the file's owner cannot be preserved: {error.strerror}") from None
-    os.fchmod(descriptor, stat.S_IMODE(status.st_mode))  # behind fchown, which drops set-id bits
+    os.fchmod(descriptor, stat.S_IMODE(status.st_mode))  # after fchown, which drops set-id bits
     names = _attributes(real)
     for name in names:
         _keep_attribute(descriptor, real, name)
@@ -123,7 +125,7 @@ def _made_alike(descriptor: int, real: str, status: os.stat_result) -> None:
 
 
 def _attributes(file: str | int) -> list[str]:
-    """The names of the extended attributes; none on a file system that has none."""
+    """The names of the extended attributes; none on a file system without them."""
     try:
         return os.listxattr(file)
     except OSError as error:
@@ -133,7 +135,7 @@ def _attributes(file: str | int) -> list[str]:
 
 
 def _keep_attribute(descriptor: int, real: str, name: str) -> None:
-    """One extended attribute: an access control list, a security label, a user's own."""
+    """Copy one extended attribute: an access control list, a security label, a user's own."""
     value = os.getxattr(real, name)
     with contextlib.suppress(OSError):
         if os.getxattr(descriptor, name) == value:
@@ -154,9 +156,9 @@ def _check_unchanged(real: str, before: bytes, status: os.stat_result) -> None:
 
 
 def read_file(path: str, size: int) -> bytes:
-    """At most ``size`` bytes of a file. Raises RefusedError where it cannot be read."""
+    """At most ``size`` bytes of a file. Raises RefusedError if it cannot be read."""
     try:
-        with open_regular(path) as stream:  # a FIFO by now, say, must not be waited for
+        with open_regular(path) as stream:  # it may be a FIFO by now, which must not be waited for
             return stream.read(size)
     except OSError as error:
         raise UnitRefusedError(f"it cannot be read: {error.strerror}", "unreadable") from None

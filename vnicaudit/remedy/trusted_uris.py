@@ -1,10 +1,10 @@
-"""Which libvirt URIs are dialled although a file names them.
+"""The libvirt URIs that may be dialled although they come from a file.
 
 A URI can have the client start a program (``qemu+ext://…?command=``, ``netcat=``, ``proxy=``), read
 a key or a socket of somebody's choice, switch off the check of host keys, or run QEMU's driver in
 this process (``qemu:///embed?root=``): https://libvirt.org/uri.html and
-https://libvirt.org/drvqemu.html. What a user types is his own business; a plan, or what is kept of
-a run, may have been written by somebody else.
+https://libvirt.org/drvqemu.html. A URI that the user types is trusted; a plan, or the record of a
+run, may have been written by somebody else.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ _PLAIN = ("no_tty", "mode")
 
 
 def check_uri(uri: str, trusted: Container[str] = ()) -> None:
-    """Raises RefusedError for a URI from a file that does more than to name a host, unless it is
-    among those that the user named."""
+    """Raises RefusedError for a URI from a file that does more than name a host, unless the user
+    named the same URI."""
     parts = unsafe_parts(uri)
     if parts and uri not in trusted:
         raise RefusedError(
@@ -36,7 +36,7 @@ def check_uri(uri: str, trusted: Container[str] = ()) -> None:
 
 
 def unsafe_parts(uri: str) -> tuple[str, ...]:
-    """The parts of a URI beyond the name of a host, a way to it and a driver there; empty: none."""
+    """The parts of a URI beyond the name of a host, a transport and a driver; empty: none."""
     match = _URI.match(uri)
     if match is None:
         return ("its form",)

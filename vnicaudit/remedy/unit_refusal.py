@@ -1,4 +1,4 @@
-"""Why a unit of a run is not begun."""
+"""Why the change of a unit is not started."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from vnicaudit.model.reasons import RefusalCode
 
 
 class UnitRefusedError(RefusedError):
-    """A unit is not begun. The message says why, ``codes`` say it to machines."""
+    """The change of a unit is not started. The message says why; ``codes`` give the reasons to
+    programs."""
 
     def __init__(self, message: str, *codes: RefusalCode) -> None:
         super().__init__(message)
@@ -15,6 +16,6 @@ class UnitRefusedError(RefusedError):
 
 
 def codes_of(error: RefusedError) -> tuple[str, ...]:
-    """Why, for machines; ``other`` where whoever refused it has no code for it."""
+    """The reasons, for programs; ``other`` if the error has no code."""
     other: RefusalCode = "other"
     return error.codes or (other,)

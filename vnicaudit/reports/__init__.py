@@ -1,5 +1,5 @@
-"""Report in, text out: one file per output format, in :mod:`vnicaudit.reports.formats`.
+"""Report in, text out: one module per output format, in :mod:`vnicaudit.reports.formats`.
 
-Nothing here prints. What every format shares (escaping, wording, wrapping) stands beside that
-folder; a file inside it *is* a format.
+Nothing here prints. Code shared by the formats (escaping, wording, wrapping) is outside that
+folder, because every module in it is a format.
 """

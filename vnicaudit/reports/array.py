@@ -14,7 +14,7 @@ _CHUNK = 1 << 16
 
 
 class Separator:
-    """The comma between pieces of one array: none before the first."""
+    """Separator between the pieces of one array; empty before the first piece."""
 
     def __init__(self) -> None:
         self._first = True
@@ -28,26 +28,26 @@ class Separator:
 
 
 class TextSpool:
-    """Text that has to wait for its place later in the document, kept off the heap: append, then
-    drain once. Above 1 MiB it lives in an unnamed temporary file."""
+    """Text that must wait for its place later in the document, kept off the heap: append, then
+    drain once. Above 1 MiB it is in an unnamed temporary file."""
 
     def __init__(self) -> None:
         self._file = tempfile.SpooledTemporaryFile(_IN_MEMORY)  # noqa: SIM115 (outlives this)
         self._finalizer = weakref.finalize(self, self._file.close)
 
     def write(self, text: str) -> None:
-        """Keep some text. Raises OSError when the temporary directory is full."""
+        """Append text. Raises OSError if the temporary directory is full."""
         self._file.write(text.encode())
 
     def drain(self) -> Iterator[str]:
-        """Everything kept, in order, in pieces of 64 KiB; closes the spool."""
+        """All text, in order, in pieces of 64 KiB; closes the spool."""
         self._file.seek(0)
         yield from codecs.iterdecode(iter(lambda: self._file.read(_CHUNK), b""), "utf-8")
         self._finalizer()
 
 
 class SpooledArray:
-    """An array whose items are known before its place in the document comes."""
+    """An array whose items are known before the document reaches it."""
 
     def __init__(self) -> None:
         self._spool = TextSpool()

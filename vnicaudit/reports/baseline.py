@@ -17,9 +17,9 @@ from vnicaudit.reports.encode import encode
 
 
 class BaselineWriter:
-    """Writes each fingerprint once, a line each, in the order of the findings; at the end, where
-    not everything was read or judged, what the file at ``place`` had besides: nothing that is known
-    is forgotten because it was not looked at. ``kept`` counts these."""
+    """Writes each fingerprint once, one per line, in the order of the findings. If not everything
+    was read or judged, the other entries already in the file at ``place`` are added at the end, so
+    that no known finding is lost because it was not checked. ``kept`` counts these."""
 
     def __init__(self, place: str) -> None:
         self.place = place
@@ -27,13 +27,13 @@ class BaselineWriter:
         self.kept = 0
 
     def start(self, run: RunInfo) -> str:
-        """The head of the document."""
+        """The start of the document."""
         schema, created = encode(BASELINE_SCHEMA), encode(run.started)
         return f'{{\n  "schema": {schema},\n  "created": {created},\n  "fingerprints": {{'
 
     def add(self, audited: Audited) -> str:
-        """The findings of one domain that are new to the file; those that the baseline given to
-        the run knows belong to it as much as the others."""
+        """The findings of one domain that are not in the file yet, including those in the baseline
+        used by the audit."""
         return "".join(
             self._line(one.fingerprint, entry_of(one))
             for one in (*audited.findings, *audited.baselined)
@@ -41,8 +41,8 @@ class BaselineWriter:
         )
 
     def finish(self, end: RunEnd) -> Iterator[str]:
-        """The end of the document. Raises UsageError where the file that is there is no baseline,
-        and something of it may have to be kept."""
+        """The end of the document. Raises UsageError if existing entries may have to be kept but
+        the existing file is not a baseline."""
         if end.is_partial and os.path.isfile(self.place) and os.path.getsize(self.place):
             for mark, entry in load_entries(self.place).items():
                 line = self._line(mark, entry)

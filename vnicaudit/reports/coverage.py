@@ -1,4 +1,4 @@
-"""The part of a fleet that an audit looked at, in words: it stands wherever its numbers do."""
+"""The part of a fleet covered by an audit, in words, to be shown wherever its numbers are."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from vnicaudit.model.coverage import Coverage
 
 
 def coverage_sentence(coverage: Coverage | None) -> str:
-    """``a sample of 5% of the hosts (seed 7), 50 of 1,000 hosts``, and the limit; empty where all
-    of a fleet was looked at, or the audit is of none."""
+    """``a sample of 5% of the hosts (seed 7), 50 of 1,000 hosts``, and the limit; empty if the
+    whole fleet was audited, or the audit is not of a fleet."""
     if coverage is None or coverage.is_whole:
         return ""
     parts = []

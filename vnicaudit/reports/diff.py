@@ -1,8 +1,7 @@
-"""Two texts of a file -> a unified diff, as ``patch`` reads it.
+"""Two versions of a file -> a unified diff for ``patch``, safe to show on a terminal.
 
-What is shown is harmless on a terminal: control characters of the file are written as escapes, but
-for tabs and the carriage return before a line break. Secrets are shown as stars; a diff with such a
-line says so, since ``patch`` cannot apply it.
+Control characters are written as escapes, except for tabs and the carriage return before a line
+break. Secrets are shown as stars; a diff with such a line says so, since ``patch`` cannot apply it.
 """
 
 from __future__ import annotations
@@ -16,12 +15,12 @@ from vnicaudit.text.secrets import masked
 from vnicaudit.text.stars import STARS
 
 MASKED = f"# Secrets are shown as {STARS}: patch cannot apply this diff; use --fix"
-"""Before the diff of a file. ``patch`` passes over what stands there."""
+"""Written before the diff of a file; ``patch`` ignores it."""
 _STYLES = {"-": "removed", "+": "added", "@": "hunk"}
 
 
 def diff_lines(before: str, after: str, path: str, paint: Paint) -> Iterator[str]:
-    """The diff of a file's text, line by line, with line breaks; nothing where both are equal."""
+    """The diff of a file's text, line by line, with line breaks; empty if both are equal."""
     old, new = lines_of(before), lines_of(after)
     found = list(hunks(old, new))
     if not found:
@@ -40,7 +39,7 @@ def diff_lines(before: str, after: str, path: str, paint: Paint) -> Iterator[str
 def _hides(
     hunk: Hunk, texts: tuple[list[str], list[str]], shown: tuple[list[str], list[str]]
 ) -> bool:
-    """True where the lines shown of a hunk differ from those in the file."""
+    """True if the lines shown for a hunk differ from those in the file."""
     (old, new), (shown_old, shown_new) = texts, shown
     return (
         old[hunk.old : hunk.old_end] != shown_old[hunk.old : hunk.old_end]

@@ -1,4 +1,4 @@
-"""Records -> JSON text that can always be written as UTF-8, and shown on a terminal."""
+"""Records -> JSON text that can always be encoded as UTF-8 and is safe to show on a terminal."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from vnicaudit.reports.safe import safe
 
 _encoder = msgspec.json.Encoder()
 _COMMAND = re.compile(r"(?<=#)#(?=\w*\[)")
-"""The second mark of ``##[name``, a command for build servers that read what a job prints. In JSON
-it stands in strings alone."""
+"""The second ``#`` of ``##[name``, a command for build servers that scan the output of jobs. In
+JSON it can occur only in strings."""
 
 
 def encode(value: object) -> str:
     """A value as JSON on one line.
 
-    Characters that do not print are written ``\\uNNNN``, which any reader turns back; so is what a
-    build server would take for a command. Half a surrogate pair (a byte of a file name that is
-    not UTF-8) has no such form in JSON: it is replaced by a visible escape.
+    Unprintable characters, and what a build server would take for a command, are written as
+    ``\\uNNNN``, which every JSON reader decodes. Lone surrogates (bytes of a file name that is not
+    UTF-8) cannot be written like that in JSON: they are replaced by a visible escape.
     """
     try:
         return _escaped(_encoder.encode(value))
@@ -29,18 +29,18 @@ def encode(value: object) -> str:
 
 
 def encode_items(values: Sequence[object]) -> str:
-    """The items of a JSON array, one per line, each but the last with its comma; no brackets."""
+    """The items of a JSON array, one per line, separated by commas; no brackets."""
     try:
         lines = _encoder.encode_lines(values)[:-1]
     except UnicodeEncodeError:
         return ",\n".join(map(encode, values))
-    # a line break inside a string is written \\n, so every raw one stands between two items
+    # line breaks inside strings are written \\n, so every raw one is between two items
     return _escaped(lines.replace(b"\n", b",\n"))
 
 
 def _escaped(data: bytes) -> str:
     text = data.decode()
-    if "#" in text and "##" in text:  # one character is found far faster than two
+    if "#" in text and "##" in text:  # searching for one character is far faster than for two
         text = _COMMAND.sub(r"\\u0023", text)
     if data.isascii() and "\x7f" not in text:
         return text

@@ -1,5 +1,5 @@
-"""The head of every HTML page of this program: colours, style, and the policy by which a browser
-runs and loads nothing that was not written here."""
+"""The head of every HTML page of vnicaudit: colours, style, and a policy that keeps a browser from
+running or loading anything that was not written here."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from string import Template
 
 @cache
 def template(name: str) -> str:
-    """A file of ``templates/`` as it is."""
+    """Contents of a file in ``templates/``."""
     return (files("vnicaudit") / "templates" / name).read_text(encoding="utf-8")
 
 
 @cache
 def stylesheet(*names: str) -> str:
-    """The colours of all pages, light and dark, and these style sheets behind them."""
+    """The colours of all pages, light and dark, followed by these style sheets."""
     colours = template("page/colours.css").replace("$dark", template("page/dark.css").strip())
     return "\n".join((colours, *map(template, names)))
 
 
 @cache
 def policy(style: str, script: str = "") -> str:
-    """The Content-Security-Policy of a page with this style and script, exactly: nothing else is
+    """The Content-Security-Policy of a page with exactly this style and script: nothing else is
     applied or run, nothing is loaded, and no text becomes markup."""
     parts = ["default-src 'none'", f"style-src {_hash(style)}", "img-src data:"]
     if script:
@@ -36,7 +36,7 @@ def policy(style: str, script: str = "") -> str:
 
 
 def head(title: str, style: str, script: str = "") -> str:
-    """The document up to its body. ``title`` is escaped here."""
+    """The document before its body. ``title`` is escaped here."""
     return Template(template("page/head.html")).substitute(
         title=escape(title), policy=policy(style, script), style=style
     )

@@ -1,4 +1,4 @@
-"""Errors that msgspec reports of a file that was edited or cut off, with the place first."""
+"""Errors reported by msgspec for a file that was edited or cut off, starting with the place."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _AT_PATH = re.compile(r"(?=.*`\Z)(?P<what>.*) - at `\$(?P<path>.*)`", re.DOTALL)
 
 
 def mismatch(error: msgspec.DecodeError, place: str = "") -> str:
-    """``samples[3].block: Expected `int`, got `str```. ``place``: what was being read."""
+    """``samples[3].block: Expected `int`, got `str```. ``place``: the part being read."""
     found = _AT_PATH.fullmatch(str(error))
     what = found["what"] if found else str(error)
     path = (place + (found["path"] if found else "")).removeprefix(".")
@@ -23,7 +23,7 @@ def malformed(data: bytes, name: str, error: msgspec.DecodeError) -> str:
     found = _AT_BYTE.fullmatch(str(error))
     if not found:
         return f"{name}: not JSON: {error}"
-    # msgspec counts the first of trailing characters as read
+    # msgspec counts the first trailing character as read
     end = int(found["byte"]) - (found["what"] == "trailing characters")
     line, column = data.count(b"\n", 0, end) + 1, end - data.rfind(b"\n", 0, end)
     return f"{name}:{line}:{column}: not JSON: {found['what']}"

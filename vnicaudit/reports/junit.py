@@ -12,11 +12,11 @@ from vnicaudit.reports.safe import safe
 Outcome = Literal["failure", "error", "skipped"]
 
 END = "</testsuites>\n"
-"""What stands behind the suites."""
+"""Text after the suites."""
 
 
 class JUnitCase(NamedTuple):
-    """One test: its name, how it ended (None: passed), in one line and in full."""
+    """A test: its name, outcome (None: passed), message on one line, and full text."""
 
     name: str
     outcome: Outcome | None = None
@@ -26,12 +26,12 @@ class JUnitCase(NamedTuple):
 
 
 def begin(name: str) -> str:
-    """The beginning of the file, before the suites."""
+    """The start of the file, before the suites."""
     return f'<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name="{name}">\n'
 
 
 def suite_text(name: str, package: str, cases: Iterable[JUnitCase]) -> str:
-    """One suite. ``package``: what it is part of."""
+    """One suite. ``package``: the larger unit it belongs to."""
     cases = list(cases)
     ends = [case.outcome for case in cases]
     suite = etree.Element(

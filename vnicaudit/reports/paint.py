@@ -1,4 +1,4 @@
-"""Colour for terminals. Without colour nothing is added, not even a reset."""
+"""Colour for terminals. Without colour, nothing is added, not even a reset."""
 
 from __future__ import annotations
 
@@ -26,21 +26,22 @@ _STYLES = {
 
 
 class Paint:
-    """Colours pieces of text by what they are: a severity, a name, a fix…"""
+    """Colours text by its meaning: a severity, a name, a fix…"""
 
     def __init__(self, *, color: bool) -> None:
         self._color = color
 
     def __call__(self, style: str, text: str) -> str:
-        """The text, coloured; as it is when colour is off, the text empty or the style unknown."""
+        """The text, coloured; unchanged if colour is off, the text is empty or the style is
+        unknown."""
         if not self._color or not text or style not in _STYLES:
             return text
         before, after = _codes(style)
         return f"{before}{text}{after}"
 
     def link(self, address: str, text: str) -> str:
-        """The text, which a terminal that can opens ``address`` for (OSC 8). As it is when colour
-        is off, or the address empty or not plain."""
+        """The text as a hyperlink to ``address`` (OSC 8). Unchanged if colour is off, or if the
+        address is empty or has unsafe characters."""
         if not self._color or not _PLAIN.fullmatch(address):
             return text
         return f"\x1b]8;;{address}\x1b\\{text}\x1b]8;;\x1b\\"
@@ -48,7 +49,7 @@ class Paint:
 
 @cache
 def _codes(style: str) -> tuple[str, str]:
-    from rich.style import Style  # nothing is loaded for a report without colour
+    from rich.style import Style  # not loaded for a report without colour
 
     before, _, after = Style.parse(_STYLES[style]).render("|").partition("|")
     return before, after

@@ -1,7 +1,6 @@
-"""Findings as they stand in ``vnicaudit.report/1`` and ``vnicaudit.explain/1``, and how they come
-there.
+"""Findings as stored in ``vnicaudit.report/1`` and ``vnicaudit.explain/1``, and their conversion.
 
-In the files what a finding is about is flat, whatever it is; in memory it is a record of its kind
+In the files, the subject of a finding is flat, whatever it is; in memory it is a record of its kind
 (:data:`vnicaudit.model.refs.Ref`).
 """
 
@@ -35,9 +34,9 @@ from vnicaudit.reports.subjects import FileSubject, Fixable, fixable, rule_page,
 
 
 class FileNicRef(msgspec.Struct, frozen=True):
-    """Which NIC a finding is about. A finding about a whole domain has no index and no MAC;
-    a finding about a host has no domain either. Of an image, flavor or preference ``domain`` is its
-    name and, in a cloud, ``uuid`` its id."""
+    """The NIC of a finding. A finding about a whole domain has no index and no MAC; a finding about
+    a host has no domain either. For an image, flavor or preference, ``domain`` is its name and, in
+    a cloud, ``uuid`` its id."""
 
     domain: str | None = None
     uuid: str | None = None
@@ -49,10 +48,9 @@ class FileNicRef(msgspec.Struct, frozen=True):
 class FileFinding(msgspec.Struct, frozen=True):
     """One instance of one rule.
 
-    ``fix`` is worded for ``owner``: the place where the definition is kept. ``fixes`` are the
-    values it was made of.
-    ``fingerprint`` identifies the finding across audits (rule, domain UUID, MAC; file and xpath
-    where there are none), never by line number.
+    ``fix``: worded for ``owner``, the place where the definition is kept. ``fixes``: the values
+    from which it was made. ``fingerprint``: identifies the finding across audits (by rule, domain
+    UUID and MAC, or by file and xpath if there are none), never by line number.
     """
 
     rule: str
@@ -69,17 +67,16 @@ class FileFinding(msgspec.Struct, frozen=True):
     related: tuple[Location, ...] = ()
     fixes: tuple[Fix, ...] = ()
     subject: FileSubject | None = None
-    """What it is about; null in reports of older releases."""
+    """Subject of the finding; null in reports of older releases."""
     fixable: Fixable | None = None
-    """``safe`` or ``unsafe``: there is a ``change`` that this program can make; ``by-hand``: there
-    is none. Null in reports of older releases."""
+    """``safe`` or ``unsafe``: there is a ``change`` that vnicaudit can make; ``by-hand``: there is
+    none. Null in reports of older releases."""
     docs_url: str | None = None
-    """The page on the rule; null where the setting ``docs-url`` does not say where the pages
-    are."""
+    """The page about the rule; null if the setting ``docs-url`` is not set."""
 
 
 class FileSkipped(msgspec.Struct, frozen=True):
-    """A rule that could not be judged. ``needs`` says what was missing and what would tell."""
+    """A rule that could not be judged. ``needs``: what was missing, and what would provide it."""
 
     rule: str
     nic: FileNicRef
@@ -87,7 +84,7 @@ class FileSkipped(msgspec.Struct, frozen=True):
 
 
 class FileCrashed(msgspec.Struct, frozen=True):
-    """A rule that failed. Never a pass: the run ends with exit code 3."""
+    """A rule that crashed. Never a pass: the run ends with exit code 3."""
 
     rule: str
     nic: FileNicRef
@@ -95,25 +92,25 @@ class FileCrashed(msgspec.Struct, frozen=True):
 
 
 class FileSuppressed(msgspec.Struct, frozen=True):
-    """A finding that somebody accepted, and why."""
+    """A suppressed finding, and why."""
 
     finding: FileFinding
     reason: str
     source: str
     owner: str = ""
-    """Who answers for it; empty: nobody said."""
+    """Who is responsible for the suppression; empty: not named."""
     until: str = ""
-    """The last day it holds; empty: for ever."""
+    """The last day of the suppression; empty: no end."""
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):
-    """``vnicaudit.report/1``: one audit, whole."""
+    """``vnicaudit.report/1``: one complete audit."""
 
     schema: Literal["vnicaudit.report/1"] = REPORT_SCHEMA
     tool: Tool
     started: str
     request: ReportRequest | None = None
-    """What it was asked for; not there in reports of older releases."""
+    """The request of the audit; missing in reports of older releases."""
     finished: str
     targets: tuple[TargetResult, ...]
     findings: tuple[FileFinding, ...]
@@ -121,15 +118,15 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     crashed: tuple[FileCrashed, ...]
     suppressed: tuple[FileSuppressed, ...] = ()
     coverage: Coverage | None = None
-    """Of a fleet: the part of it that was looked at."""
+    """For a fleet: the part of it that was audited."""
     summary: Summary = Summary()
     not_fixed: tuple[NotFixed, ...] = ()
-    """Fixes that were to be made in place and were not; not there where there is none."""
+    """Fixes that should have been made in place but were not; missing if there are none."""
 
 
 class FileExplanation(msgspec.Struct, frozen=True, kw_only=True):
-    """``vnicaudit.explain/1``: one NIC, layer by layer, and what is wrong with it. ``server`` None:
-    it is no server of a cloud that was read."""
+    """``vnicaudit.explain/1``: one NIC, layer by layer, and its problems. ``server`` null: it
+    belongs to no server of a cloud that was read."""
 
     schema: Literal["vnicaudit.explain/1"] = EXPLAIN_SCHEMA
     nic: NicRow
@@ -145,7 +142,7 @@ Record = TypeVar("Record", bound=msgspec.Struct)
 
 
 def converted(record: msgspec.Struct, kind: type[Record], **others: object) -> Record:
-    """A record of another kind, with the fields that both have, and ``others``."""
+    """A record of another kind with the fields that both have, and with ``others``."""
     fields = {
         name: getattr(record, name)
         for name in kind.__struct_fields__
@@ -155,15 +152,15 @@ def converted(record: msgspec.Struct, kind: type[Record], **others: object) -> R
 
 
 def flat(ref: Ref) -> FileNicRef:
-    """A reference in the flat form that files have."""
+    """A reference in the flat form used in files."""
     if isinstance(ref, NicRef):
         return FileNicRef(ref.domain, ref.uuid, ref.mac, ref.index, ref.target_dev)
     return FileNicRef(ref.name, ref.id)
 
 
 def written_finding(one: Finding, judged: str, docs_url: str = "") -> FileFinding:
-    """A finding as files have it. ``judged``: the name of what was judged; ``docs_url``: where the
-    documentation is."""
+    """A finding in the form of files. ``judged``: name of the judged subject. ``docs_url``: base
+    URL of the documentation."""
     return FileFinding(
         one.rule, one.name, one.severity, one.confidence, one.message, flat(one.about),
         one.location, name_of(one.owner), one.change, one.fingerprint, one.fix, one.related,
@@ -173,23 +170,23 @@ def written_finding(one: Finding, judged: str, docs_url: str = "") -> FileFindin
 
 
 def written_skip(one: Skipped) -> FileSkipped:
-    """A rule that could not be judged, as files have it."""
+    """A rule that could not be judged, in the form of files."""
     return FileSkipped(one.rule, flat(one.about), one.needs)
 
 
 def written_crash(one: Crashed) -> FileCrashed:
-    """A rule that failed, as files have it."""
+    """A rule that crashed, in the form of files."""
     return FileCrashed(one.rule, flat(one.about), one.error)
 
 
 def written_suppressed(one: Suppressed, judged: str, docs_url: str = "") -> FileSuppressed:
-    """A finding that somebody accepted, as files have it."""
+    """A suppressed finding, in the form of files."""
     finding = written_finding(one.finding, judged, docs_url)
     return FileSuppressed(finding, one.reason, one.source, one.owner, one.until)
 
 
 def written_explanation(one: Explanation, docs_url: str = "") -> FileExplanation:
-    """An explanation as its file has it."""
+    """An explanation in the form of its file."""
     judged = one.nic.domain
     return converted(
         one,

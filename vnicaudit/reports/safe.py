@@ -1,9 +1,9 @@
-r"""Text from a target, made safe to show: nothing in it can move a cursor, hide, or command.
+"""Makes text from a target safe to show: nothing in it can move the cursor, hide, or be a command.
 
 Names come from files that anybody may have written. A terminal obeys escape sequences, a bidi
-control reorders what follows, a zero-width character makes two names look like one; so each of
-them is shown as Python would write it (``\x1b``, ``\n``, ``\u202e``). Build servers read commands
-from what a job prints, so the marks of those are broken up in the same manner.
+control reorders the text after it, and a zero-width character makes two names look alike; so each
+of them is shown as Python would write it (``\\x1b``, ``\\n``, ``\\u202e``). Build servers read
+commands from the output of jobs, so the start of a command is escaped in the same way.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ _INVISIBLE = (
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\uffa0\ufe00-\ufe0f"
     "\U000e0100-\U000e01ef]"
 )
-"""Characters that ``str.isprintable`` lets pass although nothing is drawn for them: joiners,
+"""Characters that are drawn as nothing although ``str.isprintable`` accepts them: joiners,
 variation selectors, fillers (Unicode 15, Default_Ignorable_Code_Point) and the empty Braille
 pattern."""
 
 _COMMAND = re.compile(r"(?<!\S):(?=:[A-Za-z_-])(?!:[0-9A-Fa-f]{1,4}(?![\w-]))|(?<=#)#(?=\w*\[)")
-"""What begins a command for a runner: ``::name`` at the start of a line (GitHub; it may stand there
-once a text is wrapped; ``::1`` and ``::ffff:…`` are addresses), and anywhere in it ``##[name``
-(GitHub, Azure Pipelines), ``##vso[`` (Azure Pipelines), ``##teamcity[``. actions/runner,
-ActionCommand.cs; azure-pipelines-agent, Command.cs."""
+"""Start of a command for a CI runner: ``::name`` at the start of a line (GitHub; wrapping may put
+it there; ``::1`` and ``::ffff:…`` are addresses), and anywhere ``##[name`` (GitHub, Azure
+Pipelines), ``##vso[`` (Azure Pipelines), ``##teamcity[``. actions/runner, ActionCommand.cs;
+azure-pipelines-agent, Command.cs."""
 
 _AUTOLINK = r"(://)|(?i:(www)\.)"
 _MARKDOWN = r"[\\`*_\[\]<>|~&$]"
@@ -31,7 +31,7 @@ _FORMULA = ("=", "+", "-", "@")
 
 
 def safe(text: str) -> str:
-    """The text with every character that does not print, or does not show, written as an escape.
+    """The text with every unprintable or invisible character escaped.
 
     A byte of a file name that is not UTF-8 becomes ``\\xNN``. The result can be encoded as UTF-8
     and stays on one line.
@@ -44,9 +44,9 @@ def safe(text: str) -> str:
 
 
 def message(text: str) -> str:
-    """A message that may quote a file, an address or another program: safe, and without the secrets
-    that are known as such by their names."""
-    from vnicaudit.text.secrets import masked_message  # slow to load, and of little to say
+    """A message that may quote a file, an address or another program, made safe, with secrets
+    masked if their name shows that they are secrets."""
+    from vnicaudit.text.secrets import masked_message  # slow to load, and seldom needed
 
     return safe(masked_message(text))
 
@@ -60,8 +60,8 @@ def _visible(character: str) -> str:
 
 
 def markdown(text: str) -> str:
-    """For running text and table cells of GitHub-flavoured Markdown: no markup, no link, no
-    mention and no issue reference comes out of it."""
+    """Text for paragraphs and table cells of GitHub-flavoured Markdown, without markup, links,
+    mentions or issue references."""
     text = re.sub(_MARKDOWN, r"\\\g<0>", safe(text))
     text = re.sub(_AUTOLINK, lambda found: "\\://" if found[1] else f"{found[2]}\\.", text)
     # a backslash does not stop GitHub from notifying @somebody or linking #1; a code span does
@@ -78,13 +78,13 @@ def markdown_code(text: str) -> str:
 
 
 def csv_cell(text: str) -> str:
-    """A cell that a spreadsheet shows and does not calculate."""
+    """A cell that a spreadsheet shows as text and does not calculate."""
     text = safe(text)
     return f"'{text}" if text.startswith(_FORMULA) else text
 
 
 def annotation(*lines: str) -> str:
-    """The message of a GitHub workflow command; only what is between two ``lines`` breaks."""
+    """The message of a GitHub workflow command; line breaks only between ``lines``."""
     return "%0A".join(safe(line).replace("%", "%25") for line in lines)
 
 

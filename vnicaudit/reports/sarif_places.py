@@ -1,4 +1,4 @@
-"""Where a finding is, in SARIF's terms: a line of a file, and the NIC of a domain."""
+"""The place of a finding in SARIF's terms: a line of a file, and the NIC of a domain."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from vnicaudit.text.edits import Replacement
 
 
 def location_of(finding: Finding) -> dict[str, object]:
-    """The file and line where there is one, and the domain, NIC and element by name."""
+    """The file and line if known, and the domain, NIC and element by name."""
     place = finding.location
     names = _logical(finding.about)
     if place.xpath is not None:
@@ -28,14 +28,14 @@ def location_of(finding: Finding) -> dict[str, object]:
 
 
 def locations_in(ref: Ref) -> list[dict[str, object]]:
-    """A location by name alone; empty where there is no name."""
+    """A location by name only; empty if there is no name."""
     names = _logical(ref)
     return [{"logicalLocations": names}] if names else []
 
 
 def artifact(file: str, line: int | None, column: int | None = None) -> dict[str, object]:
-    """A ``physicalLocation``. A relative path stays relative; bytes of a name that a URI may not
-    hold, UTF-8 or not, are percent-encoded."""
+    """A ``physicalLocation``. A relative path stays relative. Bytes of a name that are not allowed
+    in a URI are percent-encoded, whether UTF-8 or not."""
     path = quote(os.fsencode(_encodable(file)))
     uri = f"file://{path}" if file.startswith("/") else path
     place: dict[str, object] = {"artifactLocation": {"uri": uri}}
@@ -45,7 +45,7 @@ def artifact(file: str, line: int | None, column: int | None = None) -> dict[str
 
 
 def replacement(one: Replacement) -> dict[str, object]:
-    """A ``replacement``: an empty region is an insertion, no content a removal."""
+    """A ``replacement``: an empty region inserts, empty content deletes."""
     region = {
         "startLine": one.start.line,
         "startColumn": one.start.column,
@@ -71,8 +71,8 @@ def _target(place: Location) -> dict[str, object]:
 
 
 def _encodable(file: str) -> str:
-    """A path as it is when it came from the file system; escapes for half surrogate pairs that
-    no file name can contain."""
+    """A path from the file system unchanged; lone surrogates that no file name can contain are
+    escaped."""
     try:
         os.fsencode(file)
     except UnicodeEncodeError:

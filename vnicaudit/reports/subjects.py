@@ -1,4 +1,4 @@
-"""Subjects of findings by kind, name and id, for programs; and the page on a rule."""
+"""Subjects of findings by kind, name and id, for programs, and the address of a rule's page."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ Fixable = Literal["safe", "unsafe", "by-hand"]
 class FileSubject(msgspec.Struct, frozen=True):
     """A NIC, guest, image, host… by ``kind``, ``name`` and ``id``.
 
-    A NIC is called ``web-01/NIC 0``; its ``id`` is the UUID of its domain and its MAC address,
-    ``UUID/MAC``, which stay when NICs before it go. ``id`` null: nothing tells it from others of
-    its name.
+    The name of a NIC is ``web-01/NIC 0``; its ``id`` is the UUID of its domain and its MAC address,
+    ``UUID/MAC``, which stays the same when NICs before it are removed. ``id`` null: only the name
+    is known.
     """
 
     kind: SubjectKind
@@ -49,13 +49,13 @@ class FileSubject(msgspec.Struct, frozen=True):
 
 
 def kind_of(ref: Ref) -> SubjectKind:
-    """The kind of thing that a reference is to."""
+    """The kind of subject that a reference refers to."""
     return _KINDS[type(ref)]
 
 
 def subject_of(ref: Ref, judged: str) -> FileSubject:
-    """The subject of a reference; ``judged`` is the name of what was judged, for a reference
-    without a name (a host, a configuration file)."""
+    """The subject of a reference. ``judged``: name of the judged subject, for a reference without a
+    name (a host, a configuration file)."""
     kind, name = kind_of(ref), ref.name or judged
     if not isinstance(ref, NicRef):
         return FileSubject(kind, name, ref.id)
@@ -64,15 +64,15 @@ def subject_of(ref: Ref, judged: str) -> FileSubject:
 
 
 def fixable(finding: Finding) -> Fixable:
-    """``safe`` or ``unsafe`` where there is a change to make, else ``by-hand``."""
+    """``safe`` or ``unsafe`` if there is a change to make, else ``by-hand``."""
     if finding.change is None:
         return "by-hand"
     return "safe" if finding.change.safe else "unsafe"
 
 
 def rule_page(docs_url: str, rule: str) -> str:
-    """The address of the page on a rule; empty where nobody said where the pages are, and for rules
-    from outside, which have none."""
+    """The address of a rule's page; empty if ``docs_url`` is empty, and for rules that are not
+    built in, which have no page."""
     if not docs_url or _SHIPPED.fullmatch(rule) is None:
         return ""
     return f"{docs_url.rstrip('/')}/rules/{rule}.html"

@@ -1,4 +1,4 @@
-"""Sums for reports for people, added up while the audit streams by."""
+"""Totals for reports for people, added up while the audit runs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from vnicaudit.model.refs import Ref, nic_index
 from vnicaudit.model.report import Audited
 
 _KINDS = 1000
-"""Different things that were missing, at most; a hostile input could name ever new ones."""
+"""Maximum different missing things; hostile input could name ever new ones."""
 SCOPE_WORD = {
     "domain": "domain", "host": "host", "config": "file", "image": "image", "flavor": "flavor",
     "preference": "preference", "site": "compute node",
@@ -18,19 +18,19 @@ SCOPE_WORD = {
 
 
 class Tally:
-    """Counters whose size depends on the rules, not on how much was audited."""
+    """Counters whose size depends on the rules, not on the number of subjects."""
 
     def __init__(self) -> None:
         self.judged: Counter[str] = Counter()
-        """Scope (domain, host, config…) -> how many were judged."""
+        """Scope (domain, host, config…) -> number of subjects judged."""
         self.affected: Counter[str] = Counter()
-        """Scope -> how many have a finding."""
+        """Scope -> number of subjects with a finding."""
         self.findings: Counter[tuple[Severity, str, str]] = Counter()
         """``(severity, rule, name)`` -> findings."""
         self.safe_fixes = 0
         """Findings with a proposed change that is safe."""
         self.skipped: Counter[tuple[str, str, str]] = Counter()
-        """``(rule, needs, kind)`` -> how many NICs, domains, hosts… (kind)."""
+        """``(rule, needs, kind)`` -> number of NICs, domains, hosts… (kind)."""
         self.crashed: Counter[str] = Counter()
         """Rule -> crashes."""
 
@@ -51,5 +51,5 @@ class Tally:
 
 
 def kind_of(ref: Ref, scope: str) -> str:
-    """The word for what was judged: NIC, domain, host, file…"""
+    """The word for the kind of subject: NIC, domain, host, file…"""
     return "NIC" if nic_index(ref) is not None else SCOPE_WORD[scope]

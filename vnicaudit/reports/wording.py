@@ -1,4 +1,4 @@
-"""The words that formats for people share: which NIC, where, how many, and the last line."""
+"""Words shared by formats for people: names of NICs, counts, and the last line."""
 
 from __future__ import annotations
 
@@ -24,26 +24,26 @@ from vnicaudit.reports.coverage import coverage_sentence
 from vnicaudit.reports.tally import SCOPE_WORD, Tally
 
 _REASONS = 5
-"""Of those for which no rule was judged, so many are told."""
+"""Maximum reasons shown for subjects for which no rule was judged."""
 WORST_FIRST = tuple(reversed(SEVERITIES))
 _BESIDE_DOMAINS = tuple(item for item in SCOPE_WORD.items() if item[0] != "domain")
 
 
 def is_hint(finding: Finding, fails: Confidence) -> bool:
-    """True where a finding has less confidence than ``fails``, which is what fails the run."""
+    """True if a finding has less confidence than ``fails``, the confidence that fails the run."""
     return CONFIDENCES.index(finding.confidence) < CONFIDENCES.index(fails)
 
 
 def level_of(finding: Finding, fails: Confidence) -> Severity:
-    """The severity by which a finding is shown elsewhere: a hint is ``low`` at most, so that it
-    neither blocks a merge nor stands beside what does."""
+    """The severity with which a finding is shown in other tools. A hint is at most ``low``, so that
+    it neither blocks a merge nor looks as important as a finding that does."""
     if is_hint(finding, fails) and finding.severity != "info":
         return "low"
     return finding.severity
 
 
 def nic_label(ref: Ref) -> str:
-    """``NIC 0 52:54:00:00:00:01``, by its target device where it has no MAC; empty for what is no
+    """``NIC 0 52:54:00:00:00:01``, with its target device if it has no MAC; empty if it is not a
     NIC."""
     if not isinstance(ref, NicRef):
         return ""
@@ -54,17 +54,17 @@ def nic_label(ref: Ref) -> str:
 
 
 def name_and_id(name: str, identity: str) -> str:
-    """``NAME (ID)``, as far as they are known and differ."""
+    """``NAME (ID)``, as far as both are known and differ."""
     return f"{name} ({identity})" if name and identity and name != identity else name or identity
 
 
 def subject_label(subject: str, ref: Ref) -> str:
-    """``web-01, NIC 0 52:54:00:00:00:01``; the subject alone where it is about no NIC."""
+    """``web-01, NIC 0 52:54:00:00:00:01``; only the subject if it is not about a NIC."""
     return ", ".join(filter(None, (subject, nic_label(ref))))
 
 
 def about_domain(audited: Audited) -> Iterator[str]:
-    """Who keeps a domain, what Nova calls it where that is another name, how many NICs it has."""
+    """Owner of a domain, its name in Nova if different, and its number of NICs."""
     yield name_of(audited.owner)
     if audited.server not in ("", audited.subject):
         yield f"server {audited.server}"
@@ -77,15 +77,14 @@ def fix_label(finding: Finding) -> str:
 
 
 def message_of(finding: Finding) -> str:
-    """The message, with the confidence where the evidence is not the best."""
+    """The message, with the confidence unless that is high."""
     if finding.confidence == "high":
         return finding.message
     return f"{finding.message} (confidence: {finding.confidence})"
 
 
 class Unread(msgspec.Struct, frozen=True):
-    """One thing that could not be read: ``place`` is ``file:line`` as far as known, else the
-    target."""
+    """Something that could not be read. ``place``: ``file:line`` if known, else the target."""
 
     place: str
     message: str
@@ -94,7 +93,7 @@ class Unread(msgspec.Struct, frozen=True):
 
 
 def unread_of(target: TargetResult) -> Iterator[Unread]:
-    """Everything of a target that could not be read, as far as it was kept."""
+    """Everything of a target that could not be read, as far as it was recorded."""
     for error in target.errors:
         place = error.file or target.target
         shown = place if error.line is None else f"{place}:{error.line}"
@@ -106,13 +105,13 @@ def unread_of(target: TargetResult) -> Iterator[Unread]:
 
 
 def notes_of(target: TargetResult) -> Iterator[str]:
-    """The notes on a target: ``openstack:prod: hosts are told to admins only``."""
+    """Notes on a target: ``openstack:prod: only admins can see hosts``."""
     for note in target.notes:
         yield f"{target.target}: {note}"
 
 
 def not_judged_of(target: TargetResult) -> Iterator[Unread]:
-    """Every part of a target's files that was seen and not judged, as far as it was kept."""
+    """Parts of a target's files that were not judged, as far as they were recorded."""
     for part in target.not_judged:
         yield Unread(f"{part.file}:{part.line}", part.message, part.file, part.line)
     if (more := target.not_judged_count - len(target.not_judged)) > 0:
@@ -120,14 +119,14 @@ def not_judged_of(target: TargetResult) -> Iterator[Unread]:
 
 
 def not_judged_sentence(targets: Iterable[TargetResult]) -> str:
-    """``2 parts were not judged``; empty where everything that was seen in a file was."""
+    """``2 parts were not judged``; empty if all parts were."""
     parts = sum(target.not_judged_count for target in targets)
     return f"{count(parts, 'part')} {'was' if parts == 1 else 'were'} not judged" if parts else ""
 
 
 def calls_sentence(target: TargetResult) -> str:
-    """``openstack:prod: 14 API calls (compute 5, network 4)``, the most frequent first; empty
-    where none were counted."""
+    """``openstack:prod: 14 API calls (compute 5, network 4)``, the most frequent first; empty if no
+    calls were counted."""
     if not target.calls:
         return ""
     services = sorted(target.calls.items(), key=lambda item: (-item[1], item[0]))
@@ -136,7 +135,7 @@ def calls_sentence(target: TargetResult) -> str:
 
 
 def skip_sentences(tally: Tally) -> Iterator[str]:
-    """``VNIC020 was not judged for 24 NICs: needs …``. Rules that lack the same thing on as many
+    """``VNIC020 was not judged for 24 NICs: needs …``. Rules that lack the same thing for as many
     NICs share a sentence; the most frequent comes first."""
     groups: dict[tuple[int, str, str], list[str]] = {}
     for (rule, needs, kind), number in tally.skipped.items():
@@ -156,8 +155,7 @@ def skip_sentences(tally: Tally) -> Iterator[str]:
 
 
 def _without_any_rule(tally: Tally) -> Iterator[str]:
-    """``No rule was judged for 5 domains: needs … (3 domains); … (2 domains)``: once, whatever is
-    missing."""
+    """``No rule was judged for 5 domains: needs … (3 domains); … (2 domains)``, in one sentence."""
     found = [(needs, kind, number) for (rule, needs, kind), number in tally.skipped.items()
              if rule == EVERY_RULE]  # fmt: skip
     if not found:
@@ -177,7 +175,7 @@ def _without_any_rule(tally: Tally) -> Iterator[str]:
 
 
 def accepted_sentence(end: RunEnd) -> str:
-    """How many findings are not shown, and why, and what became of the baseline; else empty."""
+    """How many findings are not shown and why, and how the baseline changed; else empty."""
     parts = []
     if end.summary.suppressed:
         parts.append(f"{count(end.summary.suppressed, 'finding')} suppressed")
@@ -204,7 +202,7 @@ def fixed_sentence(end: RunEnd) -> str:
 
 
 def is_clean(tally: Tally, end: RunEnd) -> bool:
-    """Something was judged, nothing was found, and nothing failed on the way."""
+    """True if something was judged, nothing was found, and nothing failed."""
     judged = end.summary.domains or sum(tally.judged.values())
     found = end.summary.findings + end.summary.filtered
     return bool(judged) and not found and not any(_broken(tally, end))
@@ -212,7 +210,7 @@ def is_clean(tally: Tally, end: RunEnd) -> bool:
 
 def closing(tally: Tally, end: RunEnd) -> str:
     """The last line: ``Found 3 problems (1 high, 2 low) in 2 of 12 domains, 24 NICs``. It never
-    says that all is well when something could not be read or judged."""
+    says that all is well if something could not be read or judged."""
     broken = "; ".join(_broken(tally, end))
     part = coverage_sentence(end.coverage)
     unjudged = filter(None, (part, not_judged_sentence(end.targets), *_without_rules(tally)))
@@ -220,7 +218,7 @@ def closing(tally: Tally, end: RunEnd) -> str:
 
 
 def _without_rules(tally: Tally) -> Iterator[str]:
-    """``no rule was judged for 2 domains``: they were looked at, and nothing is known of them."""
+    """``no rule was judged for 2 domains``: they were read, but nothing is known about them."""
     unknown: Counter[str] = Counter()
     for (rule, _needs, kind), number in tally.skipped.items():
         if rule == EVERY_RULE:

@@ -1,5 +1,5 @@
-"""Lines that fit a terminal. Nothing is ever cut: a word wider than the line stands alone on it,
-so that paths and ids can be copied."""
+"""Wraps lines for a terminal. Nothing is ever cut: a word wider than the line gets a line of its
+own, so that paths and ids can be copied."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ from typing import NamedTuple
 
 
 class Piece(NamedTuple):
-    """Text as it is measured (``plain``) and as it is written (``painted``), with its colour
-    codes."""
+    """Text without (``plain``) and with colour codes (``painted``); its width is that of
+    ``plain``."""
 
     plain: str
     painted: str
 
 
 def width_of(text: str) -> int:
-    """Terminal columns (two for most East Asian characters)."""
+    """Width in terminal columns (two for most East Asian characters)."""
     if text.isascii():
         return len(text)
-    from rich.cells import cell_len  # loaded for other scripts only
+    from rich.cells import cell_len  # loaded only for non-ASCII text
 
     return cell_len(text)
 
 
 def wrap(text: str, width: int, first: str, rest: str) -> str:
-    """``first`` and the text, broken between words, further lines indented by ``rest``; ends
+    """``first`` and the text, broken between words, with further lines indented by ``rest``; ends
     with a line break."""
     if len(first) + width_of(text) <= width:
         return f"{first}{text}\n"
@@ -33,21 +33,21 @@ def wrap(text: str, width: int, first: str, rest: str) -> str:
 
 
 def with_lead(lead: Piece, text: str, width: int, first: str, rest: str) -> str:
-    """``first``, words that may be coloured, and the text, wrapped as if all were one. Where the
-    words themselves have to be broken, they are not coloured."""
+    """``first``, words that may be coloured, and the text, wrapped as one. If the words themselves
+    must be broken, they are not coloured."""
     lines, head = wrap(f"{lead.plain}{text}", width, first, rest), f"{first}{lead.plain}"
     return f"{first}{lead.painted}{lines[len(head) :]}" if lines.startswith(head) else lines
 
 
 def title_line(title: Piece, text: str, width: int) -> str:
-    """A title and what is to be said of it: beside it, or wrapped below."""
+    """A title and its text: side by side, or the text wrapped below."""
     if width_of(title.plain) + 2 + width_of(text) <= width:
         return f"{title.painted}  {text}\n"
     return f"{title.painted}\n{wrap(text, width, '  ', '    ')}"
 
 
 def fold(pieces: Iterable[Piece], width: int, first: str, rest: str, gap: str) -> str:
-    """Pieces joined by ``gap``, never broken inside; further lines indented by ``rest``."""
+    """Pieces joined by ``gap`` and never broken inside; further lines are indented by ``rest``."""
     lines: list[str] = []
     line, used, filled = first, len(first), False
     for plain, shown in pieces:
@@ -62,5 +62,5 @@ def fold(pieces: Iterable[Piece], width: int, first: str, rest: str, gap: str) -
 
 
 def hidden(number: int, what: str = "") -> str:
-    """The line in place of what is not shown: ``… 12 more (--verbose shows them)``."""
+    """The line that replaces what is not shown: ``… 12 more (--verbose shows them)``."""
     return f"… {number:,} more{what and f' {what}'} (--verbose shows them)"

@@ -1,11 +1,11 @@
-"""The contract of a report writer: an audit is a stream, and so is its report.
+"""The interface of a report writer: an audit is a stream, and so is its report.
 
-A format is a module in :mod:`vnicaudit.reports.formats` that has ``FORMAT`` (its name on the
-command line and its file's name), ``SUMMARY`` (one line for ``--help``), ``NAMES_NOT_JUDGED``
-(whether a report names the parts of files that were not judged: where it does not, the command
-line says so), ``TELLS_FILTERED`` (the same of the number of findings that a filter left out),
-``NEEDS_ROWS`` (whether it shows every NIC, wrong or not: the audit hands on their
-rows then) and ``writer(options)``.
+A format is a module in :mod:`vnicaudit.reports.formats` with ``FORMAT`` (its name on the command
+line, and the name of its module), ``SUMMARY`` (one line for ``--help``), ``NAMES_NOT_JUDGED`` (true
+if the report names the parts of files that were not judged; otherwise the command line prints
+them), ``TELLS_FILTERED`` (the same for the number of findings left out by a filter), ``NEEDS_ROWS``
+(true if it shows every NIC, wrong or not, so that the audit must provide their rows) and
+``writer(options)``.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ SORT_BY: tuple[SortBy, ...] = get_args(SortBy)
 
 
 Replacements = Callable[[Finding], Sequence[Replacement]]
-"""The edits that fix a finding in the file that it names; empty where it cannot be fixed there."""
+"""The edits that fix a finding in its file; empty if it cannot be fixed there."""
 
 
 class Options(msgspec.Struct, frozen=True):
-    """How to say it. ``width`` in columns; ``color`` False: no escape sequence at all;
-    ``fail_confidence``: findings of less do not fail the run; ``group_by``: what is equal
-    is put together by that (:mod:`vnicaudit.reports.findings.grouped`), empty: each by itself;
-    ``wordings``: how fixes are worded for each owner, which ``group_by`` and ``view`` need: there
-    one is said for several. ``view``: of a text each finding (``full``), equal ones once
-    (``short``), or what is the shorter (``auto``). ``sort``: the order of groups; ``most``:
-    groups, or worst findings, that are shown; the others are counted."""
+    """How to write a report. ``width``: in columns. ``color`` False: no escape sequences at all.
+    ``fail_confidence``: findings of lower confidence do not fail the run. ``group_by``: property by
+    which equal findings are grouped (:mod:`vnicaudit.reports.findings.grouped`); empty: not
+    grouped. ``wordings``: wordings of fixes for each owner, required by ``group_by`` and ``view``,
+    where one fix is worded for several subjects. ``view``: each finding (``full``), equal ones once
+    (``short``), or the shorter of both (``auto``). ``sort``: order of groups. ``most``: maximum
+    groups, or worst findings, to show; the others are counted."""
 
     width: int = 80
     color: bool = False
@@ -55,35 +55,35 @@ class Options(msgspec.Struct, frozen=True):
     sort: SortBy = "severity"
     most: int | None = None
     docs_url: str = ""
-    """The address of the published documentation; empty: unknown."""
+    """Base URL of the published documentation; empty: unknown."""
     links: bool = False
-    """Rule ids are links to their pages, as terminals show them."""
+    """Write rule ids as terminal hyperlinks to their pages."""
     replacements: Replacements | None = None
-    """None: nothing is known of the files."""
+    """None: fixes in files are not known."""
     memory: Callable[[], PageMemory] | None = None
-    """For a fleet, what is known besides its audit: used at the start and at the end of a
-    report."""
+    """For a fleet, known facts other than those of its audit; called at the start and at the end of
+    a report."""
 
     def page_to_link(self, rule: str) -> str:
-        """The address that the id of a rule leads to; empty: none."""
+        """The address to which the id of a rule links; empty: no link."""
         return rule_page(self.docs_url, rule) if self.links else ""
 
 
 class ReportWriter(Protocol):
     """Turns the events of one audit into text, piece by piece, in bounded memory.
 
-    All text can be encoded as UTF-8, whatever bytes file names were made of.
+    All text can be encoded as UTF-8, whatever bytes file names contain.
     """
 
     def start(self, run: RunInfo) -> str:
-        """Return the beginning; nothing has been audited yet."""
+        """Return the start; nothing has been audited yet."""
 
     def add(self, audited: Audited) -> str:
         """Return the text for one domain or host; may be empty."""
 
     def finish(self, end: RunEnd) -> Iterator[str]:
-        """Yield the end, in pieces, with totals and the result of each target, and everything that
-        had to wait for its place in the document. Called once."""
+        """Yield the end, in pieces: totals, the result of each target, and everything that had to
+        wait for its place in the document. Called once."""
 
 
 class Format(Protocol):
@@ -96,4 +96,4 @@ class Format(Protocol):
     NEEDS_ROWS: bool
 
     def writer(self, options: Options) -> ReportWriter:
-        """A fresh writer for one report."""
+        """A new writer for one report."""

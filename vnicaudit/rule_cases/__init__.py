@@ -1,1 +1,1 @@
-"""Cases of rules as data: what is put before a rule, and what must come out."""
+"""Test cases of rules as data: the input of a rule, and the findings it must report."""

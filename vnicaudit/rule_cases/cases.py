@@ -1,4 +1,4 @@
-"""The cases of a rule, from its YAML file. The keys are told in docs/reference/rule-cases.md."""
+"""The cases of a rule, read from its YAML file. docs/reference/rule-cases.md describes the keys."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from vnicaudit.errors import UsageError
 from vnicaudit.model.decoding import converted
 
 MAX_BYTES = 1 << 24
-"""Of one file of cases."""
+"""Maximum size of one file of cases."""
 
 Facts = dict[str, object]
-"""Fields of a record as YAML has them; which they are is checked when the record is made."""
+"""Fields of a record as they stand in YAML; their names are checked when the record is made."""
 
 
 class ExpectedFinding(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """One finding that must come out. What is UNSET is not compared."""
+    """One finding that must be reported. Fields that are UNSET are not compared."""
 
     message: str
     severity: str
@@ -69,8 +69,8 @@ class Case(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
 
 
 def cases_in(path: str) -> list[Case]:
-    """The cases of one file. Raises UsageError, naming the key, where the file does not follow the
-    format."""
+    """The cases of one file. Raises UsageError, which names the key, if the file does not follow
+    the format."""
     from ruamel.yaml import YAML
     from ruamel.yaml.error import YAMLError
 

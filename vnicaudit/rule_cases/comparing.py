@@ -1,4 +1,5 @@
-"""Differences between what came of a case and what must: which finding, where, with which words."""
+"""Differences between the findings of a case and the expected ones: which finding, where, and with
+which message."""
 
 from __future__ import annotations
 
@@ -13,7 +14,8 @@ from vnicaudit.rule_cases.cases import Case, ExpectedFinding
 
 
 def differences(rule_id: str, case: Case, audited: Audited) -> Iterator[str]:
-    """How a judgement differs from what the case expects; nothing where it does not."""
+    """The differences between a judgement and the expectations of the case; empty if there are
+    none."""
     for crashed in audited.crashed:
         yield f"the rule crashed: {crashed.error}"
     wanted = [(one.severity, one.message) for one in case.fail]

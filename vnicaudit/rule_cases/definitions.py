@@ -1,4 +1,4 @@
-"""A case of a rule: the definition that is read, and what is set on what was read."""
+"""The definition of a case, and the facts that the case sets on the domain read from it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _DUMPED = "<!-- WARNING: THIS IS AN AUTO-GENERATED FILE. -->"
 
 
 def document(case: Case) -> tuple[str, int]:
-    """The text to read, and how many lines stand before the case's own."""
+    """The text to read, and the number of lines in it before the case's own text."""
     if case.command is not None:
         return case.command, 0
     xml = case.xml or ""
@@ -44,7 +44,7 @@ def document(case: Case) -> tuple[str, int]:
 
 
 class _StandardDomain(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The standard domain around the devices of a case, as the key ``domain`` may change it."""
+    """The standard domain around the devices of a case; the key ``domain`` overrides its fields."""
 
     arch: str | None = "x86_64"
     machine: str | msgspec.UnsetType | None = msgspec.UNSET
@@ -58,20 +58,20 @@ class _StandardDomain(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def machine_type(self) -> str | None:
-        """The machine of the case, or one of its architecture."""
+        """The machine type that the case names, else the usual one of its architecture."""
         if self.machine is msgspec.UNSET:
             return _MACHINES.get(self.arch or "")
         return self.machine
 
     @property
     def vcpu(self) -> str:
-        """The element that says how many vCPUs there are; empty where none does."""
+        """The element with the number of vCPUs; empty if the case gives none."""
         most = self.vcpus if self.vcpus_max is msgspec.UNSET else self.vcpus_max
         return f"<vcpu current='{self.vcpus}'>{most}</vcpu>" if self.vcpus else ""
 
 
 def _frame(facts: Facts, owner: str | None) -> tuple[str, str]:
-    """The text before and behind the devices of a case."""
+    """The text before and after the devices of a case."""
     frame = converted(facts, _StandardDomain)
     arch, machine, disk = frame.arch, frame.machine_type, frame.disk
     identity = "1" if frame.form == "live" else None
@@ -90,7 +90,8 @@ def _frame(facts: Facts, owner: str | None) -> tuple[str, str]:
 
 
 def _metadata(owner: str | None, system: str | None) -> str:
-    """Who keeps the guest, and what runs in it. Of several libvirt takes the first."""
+    """The metadata that name the owner of the guest and its operating system. If there are several
+    ``<metadata>`` elements, libvirt uses the first, so both share one."""
     parts = [_OWNERS.get(owner or "", ""), _SYSTEM.format(system) if system else ""]
     return f"<metadata>{''.join(parts)}</metadata>" if any(parts) else ""
 
@@ -138,7 +139,8 @@ def _nic(nic: Nic, running: Facts | None, case: Case) -> Nic:
 
 
 class _StagedFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A NIC whose persistent definition differs, as a case tells it: field, running, new."""
+    """A NIC whose persistent definition differs from the running one. ``fields``: (field, running
+    value, new value)."""
 
     mac: str | None = None
     gone: bool = False
@@ -146,7 +148,7 @@ class _StagedFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def _staged(facts: Facts, nics: tuple[Nic, ...]) -> StagedNic:
-    """The persistent definition of a NIC is the running one but for the fields that are named."""
+    """The persistent definition of a NIC: the running one with the named fields changed."""
     staged = converted(facts, _StagedFacts)
     if staged.gone:
         return StagedNic(staged.mac, gone=True)
@@ -157,7 +159,7 @@ def _staged(facts: Facts, nics: tuple[Nic, ...]) -> StagedNic:
 
 
 def record_of(kind: type[Record], given: Facts) -> Record:
-    """A record from the values of a case; versions stand there as text."""
+    """A record from the values of a case, where versions are text."""
     values: Facts = {
         name: Version.parse(str(value)) if name.endswith("_version") else value
         for name, value in given.items()

@@ -1,7 +1,7 @@
 """Cases of image and flavor rules: from properties to records.
 
-The property on line N of the case stands on line N of ``images.tf``; a value that begins with
-``$`` is one that a variable decides.
+The property on line N of the case is on line N of ``images.tf``; a value that begins with ``$``
+comes from a variable and is unknown.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ _OF_A_CLOUD = ("servers", "nova", "readiness", "proven")
 
 
 def image_of(properties: Facts, said: Facts, name: str = "cirros") -> Image:
-    """An image; ``said`` may have ``disk_format`` and ``complete``, and of a live cloud
-    ``servers``, how many were made of it, ``nova``, ``readiness`` and ``proven``."""
+    """An image. ``said`` may have ``disk_format`` and ``complete``; for an image of a live cloud
+    also ``servers`` (how many use it), ``nova``, ``readiness`` and ``proven``."""
     record = record_of(_definition("image", name, properties, said), OPENSTACK_FILE)
     if not isinstance(record, Image):
         raise TypeError(name)
@@ -28,7 +28,8 @@ def image_of(properties: Facts, said: Facts, name: str = "cirros") -> Image:
 
 
 def flavor_of(properties: Facts, said: Facts, booted: list[Facts]) -> Flavor:
-    """A flavor; ``said`` may have ``vcpus`` and ``complete``, ``booted`` are images' properties."""
+    """A flavor. ``said`` may have ``vcpus`` and ``complete``; ``booted`` are the properties of the
+    images it is booted with."""
     record = record_of(_definition("flavor", "m1", properties, said), OPENSTACK_FILE)
     if not isinstance(record, Flavor):
         raise TypeError("m1")

@@ -1,4 +1,4 @@
-"""A case of a rule, from data to judgement."""
+"""Judge a case of a rule."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ MANIFEST_FILE = "vm.yaml"
 
 
 class OneRule(NamedTuple):
-    """A rule by itself, as a case sets it."""
+    """A single rule, with the settings of a case."""
 
     id: str
     catalogue: Catalogue
@@ -62,10 +62,9 @@ def judge(
     owner: str | None = None,
     catalogue: Catalogue | None = None,
 ) -> Audited:
-    """The answer of a rule of a ``catalogue`` on the case. Lines count from the first line of
-    ``case.xml``, ``case.command`` or ``case.nova_conf``. ``owner`` replaces the owner of what was
-    read. Raises ValueError, which msgspec.ValidationError is, for a case that says what cannot
-    be."""
+    """The judgement of a rule of a ``catalogue`` on the case. Line numbers count from the first
+    line of ``case.xml``, ``case.command`` or ``case.nova_conf``. ``owner`` replaces the owner that
+    was read. Raises ValueError (msgspec.ValidationError is one) for an invalid case."""
     rules = catalogue or shipped_catalogue()
     if case.settings:
         rules = rules.adjusted({rule_id: RuleOptions(table=case.settings)})
@@ -118,7 +117,8 @@ def _moved_up(findings: Iterable[Finding], lines: int) -> tuple[Finding, ...]:
 
 
 def _judge_nova(rule: OneRule, case: Case) -> Audited:
-    """Findings on all files of a case: of each alone, or of nodes beside one another."""
+    """Findings on all files of a case: on each file alone, or on the nodes compared with each
+    other."""
     if case.nova_nodes:
         nodes = [node_of(config) for config in _configs(case)]
         known = [node for node in nodes if node is not None]
@@ -130,7 +130,7 @@ def _judge_nova(rule: OneRule, case: Case) -> Audited:
 
 
 def _configs(case: Case) -> list[NovaConfig]:
-    """The configuration files of a case: one, some that Nova reads together, or one per node."""
+    """The configuration files of a case: one, several that Nova reads together, or one per node."""
     release = _release(case)
     texts = case.nova_nodes or case.nova_confs or {NOVA_FILE: case.nova_conf or ""}
     configs = [read_nova(t.encode(), target=NOVA_FILE, file=file) for file, t in texts.items()]
@@ -161,7 +161,7 @@ def _judge_manifest(rule: OneRule, case: Case) -> Audited:
 
 
 def _put_together(audited: list[Audited], file: str, scope: AuditedScope) -> Audited:
-    """All that was said of what is in a file."""
+    """The judgements on everything in a file, combined into one."""
     return Audited(
         file,
         file,

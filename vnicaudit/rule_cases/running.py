@@ -17,7 +17,7 @@ from vnicaudit.rule_cases.judging import judge
 
 
 class CaseResult(msgspec.Struct, frozen=True):
-    """The result of one case; ``case`` empty: of the file as a whole."""
+    """The result of one case. An empty ``case`` means the file as a whole."""
 
     rule: str
     case: str
@@ -61,6 +61,6 @@ def _case_differences(
         VnicauditError,
         ValueError,
         TypeError,
-    ) as error:  # what the case says is nothing that can be read
+    ) as error:  # the case is not valid
         return (f"the case cannot be read: {error}",)
     return tuple(differences(rule_id, case, audited))

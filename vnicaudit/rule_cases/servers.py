@@ -1,7 +1,7 @@
-"""Cases of rules that judge servers of OpenStack: from what a cloud says to records.
+"""Cases of rules that judge OpenStack servers: from the facts of a cloud to records.
 
-What is made of it here is what the reader of clouds makes: each port is a NIC, whose model is what
-Nova keeps, where that is known.
+The records are made as the reader of clouds makes them: each port is a NIC, with the model that
+Nova stores, where that is known.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def server_of(case: Facts) -> Server:
 
 
 def kept_of(case: Facts) -> ServerConfig:
-    """The configuration that Nova keeps of the server of a case."""
+    """The configuration that Nova stores for the server of a case."""
     return _server_config(converted(case, CaseServer))
 
 

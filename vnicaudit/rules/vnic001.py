@@ -77,8 +77,8 @@ from vnicaudit.model.subject import Subject
 
 
 def applies(subject: Subject) -> bool:
-    """A legacy model that is declared or runs. A NIC whose model cannot be told may have one:
-    this rule is the one that says so, for its neighbours VNIC002 to VNIC005 too."""
+    """A legacy model that is declared or runs; also any NIC of unknown model, so that this rule
+    alone is reported as skipped, and not VNIC002 to VNIC005 too."""
     if subject.nic.type == "hostdev" or subject.arch in S390 or subject.domain.machine == "isapc":
         return False
     if subject.effective.model.state == "unknown":
@@ -90,7 +90,7 @@ def applies(subject: Subject) -> bool:
 
 
 def check(subject: Subject) -> Iterator[Problem]:
-    """One problem; how severe it is depends on whether the guest can do better."""
+    """One problem, whose severity depends on whether the guest supports virtio."""
     found = to_virtio(subject, RULE.severity)
     yield found.problem(f"{subject.model} is emulated packet by packet: no offload, no vhost")
 

@@ -66,7 +66,7 @@ def applies(subject: Subject) -> bool:
 
 
 def check(subject: Subject) -> Iterator[Problem]:
-    """One problem; how severe it is depends on whether the guest can do better."""
+    """One problem, whose severity depends on whether the guest supports virtio."""
     found = to_virtio(subject, RULE.severity)
     yield found.problem(f"{subject.model} is emulated frame by frame: no offload, no vhost")
 

@@ -69,7 +69,7 @@ def applies(subject: Subject) -> bool:
 
 
 def check(subject: Subject) -> Iterator[Problem]:
-    """One problem; igb may be meant, to test SR-IOV."""
+    """One problem; igb may be intended, to test SR-IOV."""
     found = to_virtio(subject, RULE.severity)
     yield found.problem(
         f"{subject.model} is emulated by QEMU: it has offloads, but no vhost",

@@ -62,7 +62,7 @@ def applies(subject: Subject) -> bool:
 
 
 def check(subject: Subject) -> Iterator[Problem]:
-    """One problem; how severe it is depends on whether the guest can do better."""
+    """One problem, whose severity depends on whether the guest supports virtio."""
     found = to_virtio(subject, RULE.severity)
     yield found.problem("vmxnet3 is emulated in QEMU: it has offloads, but no vhost")
 

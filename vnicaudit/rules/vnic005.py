@@ -83,7 +83,7 @@ def applies(subject: Subject) -> bool:
 
 
 def check(subject: Subject) -> Iterator[Problem]:
-    """One problem; how severe it is depends on whether the guest can do better."""
+    """One problem, whose severity depends on whether the guest supports virtio."""
     found = to_virtio(subject, RULE.severity)
     if _virtio_by_qemu_name(subject):
         name = subject.nic.model
@@ -94,7 +94,7 @@ def check(subject: Subject) -> Iterator[Problem]:
 
 
 def _virtio_by_qemu_name(subject: Subject) -> bool:
-    """``virtio-net-pci`` and the like in a definition, whether it runs or not."""
+    """True for ``virtio-net-pci`` and the like in a definition, running or not."""
     name = subject.nic.model or ""
     if subject.nic.origin != "interface" or name in VIRTIO or subject.model not in VIRTIO:
         return False

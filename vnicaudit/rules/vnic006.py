@@ -76,7 +76,7 @@ def applies(subject: Subject) -> bool:
 
 
 def check(subject: Subject) -> Iterator[Problem]:
-    """One problem: what the missing line becomes."""
+    """One problem, naming the model that results."""
     found = to_virtio(subject, RULE.severity)
     where = f"{subject.arch} {subject.domain.machine or ''}".strip()
     yield found.problem(

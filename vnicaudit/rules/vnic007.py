@@ -112,7 +112,7 @@ _IGB_LIBVIRT = Version(9, 3)
 
 
 def applies(subject: Subject) -> bool:
-    """A declared model that nothing running proves."""
+    """A declared model that is not proven by a running NIC."""
     nic = subject.nic
     if nic.model is None or nic.origin != "interface" or is_misspelt(nic.refused):
         return False
@@ -135,7 +135,7 @@ def check(subject: Subject) -> Iterator[Problem]:
     elif model not in QEMU_MODELS:
         what = f"{shown_model(model)} is not a QEMU NIC model"
         yield _refusal_problem(subject, what, proven=False)
-    elif subject.arch not in S390 and absent_on(model, subject.arch):  # VNIC008 says it there
+    elif subject.arch not in S390 and absent_on(model, subject.arch):  # VNIC008 reports it there
         yield _refusal_problem(subject, f"{model} does not exist on {subject.arch}")
     elif (reason := misplaced(subject.nic, subject.domain, subject.host)) is not None:
         yield _misplacement_problem(subject, model, reason)
@@ -144,8 +144,8 @@ def check(subject: Subject) -> Iterator[Problem]:
 
 
 def _refused_by_nova(subject: Subject, model: str) -> bool:
-    """True for a model of Nova's that its libvirt driver has not (SUPPORTED_VIF_MODELS), or
-    not yet."""
+    """True for a model known to Nova that its libvirt driver does not support
+    (SUPPORTED_VIF_MODELS), or not yet."""
     if subject.effective.model.state != NONE:
         return False
     server = subject.domain.server
@@ -154,7 +154,7 @@ def _refused_by_nova(subject: Subject, model: str) -> bool:
 
 
 def _kind(subject: Subject) -> str | None:
-    """The interface type as it is written; of a server, as Nova will write it."""
+    """The declared interface type; for a server, the type that Nova will write."""
     return subject.backend if subject.domain.is_server else subject.nic.type
 
 

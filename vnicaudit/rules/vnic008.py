@@ -109,7 +109,7 @@ def check(subject: Subject) -> Iterator[Problem]:
 
 
 def _virtio(subject: Subject) -> Iterator[Problem]:
-    """virtio on a PCI address, or on a ccw address with what is for PCI alone."""
+    """Problems of virtio on a PCI address, or on a ccw address with settings for PCI only."""
     left = _of_pci(subject)
     named = _tags_text(left)
     if subject.nic.address_type == "pci":
@@ -133,7 +133,7 @@ def _virtio(subject: Subject) -> Iterator[Problem]:
 
 
 def _of_pci(subject: Subject) -> list[str]:
-    """Settings that only PCI devices have, beside the address."""
+    """Settings that only PCI devices have, besides the address."""
     return [name for name in ("rom", "acpi") if getattr(subject.nic, name) is not None]
 
 
@@ -155,7 +155,7 @@ def _missing(subject: Subject) -> str:
 
 
 def _to_ccw(subject: Subject, what: str, severity: Severity) -> Problem:
-    safe = severity == "error"  # it never started: there is nothing in the guest to be renamed
+    safe = severity == "error"  # it never started, so no interface in the guest can be renamed
     reason = _BROKEN if safe else _RENAMED
     return Problem(
         what,

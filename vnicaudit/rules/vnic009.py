@@ -70,12 +70,12 @@ from vnicaudit.model.subject import DomainSubject, Subject
 
 
 def applies(subject: DomainSubject) -> bool:
-    """More than one kind of emulated or virtio NIC, all in one guest."""
+    """A guest with several kinds of NIC, emulated or virtio."""
     return "together" not in subject.domain.unseen and len(_indexes_by_model(subject)) > 1
 
 
 def check(subject: DomainSubject) -> Iterator[Problem]:
-    """One problem per domain, naming each kind and where it is."""
+    """One problem per domain, naming each kind and its NICs."""
     kinds = "; ".join(
         f"{kind} (NIC {', '.join(str(index) for index in places)})"
         for kind, places in _indexes_by_model(subject).items()

@@ -76,7 +76,7 @@ _SHOWN = {"host_off": "<host>", "guest_off": "<guest>", "backend_vhost": "backen
 
 
 def applies(subject: Subject) -> bool:
-    """Hand-written XML of an interface whose model is not virtio in writing."""
+    """Hand-written XML of an interface whose model is not explicitly virtio."""
     nic = subject.nic
     if not subject.domain.as_written or nic.origin != "interface":
         return False
@@ -84,7 +84,7 @@ def applies(subject: Subject) -> bool:
 
 
 def check(subject: Subject) -> Iterator[Problem]:
-    """One problem, naming every attribute that is dropped."""
+    """One problem, naming every attribute that has no effect."""
     nic = subject.nic
     dropped = _dropped(nic)
     if not dropped:
@@ -121,7 +121,7 @@ def _dropped(nic: NicConfig) -> tuple[str, ...]:
 
 
 def _change(subject: Subject) -> Change | None:
-    """Writing the default down, where it is virtio anyway."""
+    """Write the default down, if it is virtio anyway."""
     if subject.nic.model is not None or subject.model not in VIRTIO:
         return None
     reason = "the model is already virtio by default; the tuning takes effect"

@@ -64,12 +64,12 @@ _OPTIONS = ("iommu", "ats", "packed", "page_per_vq")
 
 
 def applies(subject: Subject) -> bool:
-    """One of the options is set on an interface that is not virtio in writing."""
+    """One of the options is set on an interface whose model is not explicitly virtio."""
     nic = subject.nic
     if nic.origin != "interface" or subject.running is not None or nic.model in VIRTIO:
         return False
     if subject.effective.model.state == "none" and nic.type != "hostdev":
-        return False  # what was defined had libvirt's default model, whatever that was
+        return False  # it was defined with libvirt's default model, whatever that was
     return bool(_options_set(nic))
 
 

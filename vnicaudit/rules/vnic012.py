@@ -88,7 +88,7 @@ def applies(subject: Subject) -> bool:
 
 
 def check(subject: Subject) -> Iterator[Problem]:
-    """One problem where the device is 1af4:1041."""
+    """One problem if the device is 1af4:1041."""
     if subject.model == "virtio" and not modern_only_slot(subject.nic, subject.domain):
         return
     free = subject.nic.address_type is None

@@ -88,19 +88,19 @@ def applies(subject: Subject) -> bool:
 
 
 def check(subject: Subject) -> Iterator[Problem]:
-    """One problem: the NIC is not in the persistent definition, or what differs there."""
+    """One problem: the NIC is not in the persistent definition, or differs there."""
     if subject.staged is None:
         return
     yield _GONE if subject.staged.gone else _differs(subject.staged)
 
 
 def applies_domain(subject: DomainSubject) -> bool:
-    """A domain that has NICs in its persistent definition only."""
+    """A domain with NICs that only its persistent definition has."""
     return bool(subject.coming)
 
 
 def check_domain(subject: DomainSubject) -> Iterator[Problem]:
-    """One problem, with the first of these NICs named."""
+    """One problem, naming the first of these NICs."""
     macs = subject.coming
     names = ", ".join(macs[:_SHOWN]) + (
         f" and {len(macs) - _SHOWN} more" if len(macs) > _SHOWN else ""
@@ -114,7 +114,7 @@ def check_domain(subject: DomainSubject) -> Iterator[Problem]:
 
 
 def _differs(staged: StagedNic) -> Problem:
-    """The first differences spelt out."""
+    """A problem that spells out the first differences."""
     fields = staged.fields
     parts = [f"{field} {_text(old)} -> {_text(new)}" for field, old, new in fields[:_SHOWN]]
     if len(fields) > _SHOWN:

@@ -87,15 +87,15 @@ _FIX_BEHIND = RemoveBehind()
 
 
 def applies(subject: Subject) -> bool:
-    """A NIC of a command line that nobody has seen run, or one of libvirt's of which something is
-    set behind its settings."""
+    """A NIC of a command line that is not known to run, or a NIC of libvirt with properties set
+    behind its settings."""
     if subject.running is not None:
         return subject.running.refusal is not None
     return bool(subject.nic.behind or subject.nic.behind_faults) and not _runs(subject)
 
 
 def check(subject: Subject) -> Iterator[Problem]:
-    """One problem where this QEMU, or each that it may be, refuses the NIC or leaves it out."""
+    """One problem if this QEMU, or every QEMU that it may be, refuses the NIC or leaves it out."""
     if subject.running is None:
         yield from _override_problems(subject)
         return

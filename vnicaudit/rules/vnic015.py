@@ -82,13 +82,13 @@ from vnicaudit.model.subject import Subject
 from vnicaudit.model.version import Version
 
 _COMPARED = Version(11, 3, 9999)
-"""Up to this series of libvirt the values are compared with its schema."""
+"""Up to this series of libvirt, the values were compared with its schema."""
 _FIX = "Correct it, or remove it: the domain cannot be defined as it is."
 _FIX_ALL = "Correct or remove each of them: the domain cannot be defined as it is."
 
 
 def applies(subject: Subject) -> bool:
-    """An interface that somebody wrote and nothing runs."""
+    """An interface that somebody wrote and that does not run."""
     if subject.nic.origin != "interface" or subject.running is not None:
         return False
     return subject.domain.as_written
@@ -112,7 +112,7 @@ def check(subject: Subject) -> Iterator[Problem]:
 
 
 def _change(subject: Subject, found: tuple[DefinitionRefusal, ...]) -> Change | None:
-    """The model without what is around its name, where that alone is wrong."""
+    """The model without the characters around its name, if nothing else is wrong."""
     old = subject.nic.model or ""
     new = normal_model(old.strip())
     if len(found) > 1 or found[0].place != MODEL or new not in QEMU_MODELS:

@@ -98,7 +98,7 @@ def applies(subject: MacSubject) -> bool:
 
 
 def check(subject: MacSubject) -> Iterator[Problem]:
-    """One problem, graded by the worst of the others, naming the first few."""
+    """One problem, graded by the worst of the other NICs, naming the first few."""
     grades = [(_ORDER.index(_grade(subject.nic, other)), other) for other in subject.other_nics]
     grades.sort(key=lambda pair: pair[0])
     severity, confidence, why = _ORDER[grades[0][0]]
@@ -130,7 +130,7 @@ def _grade(nic: NicSeen, other: NicSeen) -> _Grade:
     if nic.host and nic.host == other.host:
         return _RUNNING if nic.active and other.active else _ONE_HOST
     if nic.host and other.host:
-        return _ANYWHERE  # a bridge of that name is on every host
+        return _ANYWHERE  # every host may have a bridge of that name
     return _ALIKE if nic.uuid and other.uuid else _ANYWHERE
 
 

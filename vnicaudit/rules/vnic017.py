@@ -60,7 +60,7 @@ _ENDS = {
 
 
 def applies(subject: Subject) -> bool:
-    """A NIC with such an address."""
+    """A NIC with a multicast address."""
     return subject.nic.multicast
 
 

@@ -81,7 +81,7 @@ def applies(subject: Subject) -> bool:
 
 
 def check(subject: Subject) -> Iterator[Problem]:
-    """One problem where what runs shows that vhost is off."""
+    """One problem if the running NIC shows that vhost is off."""
     running = subject.running
     if running is not None and running.vhost is False:
         yield Problem(

@@ -64,7 +64,7 @@ from vnicaudit.model.subject import DomainSubject, Subject
 
 
 def applies(subject: DomainSubject) -> bool:
-    """A TCG guest with a NIC of QEMU's that is not known to be of a foreign architecture."""
+    """A TCG guest with a NIC that QEMU emulates, not known to be of a foreign architecture."""
     arch, host = subject.domain.arch, subject.host.arch
     foreign = arch is not None and host is not None and arch != host
     emulated = any(nic.nic.type != "hostdev" for nic in subject.nics)
@@ -82,7 +82,7 @@ def check(subject: DomainSubject) -> Iterator[Problem]:
 
 
 def _without_vhost(nics: tuple[Subject, ...]) -> str:
-    """The consequence for the NICs that would have vhost."""
+    """The consequence for those NICs that would have vhost."""
     lost = [nic for nic in nics if nic.model in VIRTIO and nic.backend in TAP_TYPES]
     if not lost:
         return ""

@@ -58,7 +58,7 @@ from vnicaudit.model.subject import Subject
 
 
 def applies(subject: Subject) -> bool:
-    """A virtio NIC on a tap that demands vhost from /dev/vhost-net, and does not have it."""
+    """A virtio NIC on a tap that requires vhost from /dev/vhost-net, and does not have it."""
     if not subject.tuned or subject.nic.driver_name != "vhost":
         return False
     if subject.running is not None and subject.running.vhost:

@@ -60,7 +60,7 @@ from vnicaudit.model.subject import Subject
 
 
 def applies(subject: Subject) -> bool:
-    """A virtio NIC on a tap with a vhost device of its own, not seen to work."""
+    """A virtio NIC on a tap with a vhost device of its own that is not known to work."""
     nic = subject.nic
     if not subject.tuned or nic.driver_name == "qemu":
         return False
@@ -70,7 +70,7 @@ def applies(subject: Subject) -> bool:
 
 
 def check(subject: Subject) -> Iterator[Problem]:
-    """One problem per NIC whose device is missing; how severe depends on name='vhost'."""
+    """One problem per NIC whose device is missing; its severity depends on name='vhost'."""
     path = subject.nic.backend_vhost
     if dict(subject.host.vhost_paths).get(path or "") is False:
         demanded = subject.nic.driver_name == "vhost"

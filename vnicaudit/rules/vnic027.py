@@ -56,7 +56,7 @@ from vnicaudit.model.subject import Subject
 
 
 def applies(subject: Subject) -> bool:
-    """A NIC that could have vhost, of a QEMU that is known and does not show that it has."""
+    """A NIC that could have vhost, of a known QEMU that does not show that it has."""
     running = subject.running
     return running is not None and not running.vhost and may_have_vhost(subject)
 

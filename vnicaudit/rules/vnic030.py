@@ -102,7 +102,8 @@ from vnicaudit.model.subject import DomainSubject, Subject
 
 _TAP = ("bridge", "ethernet", "direct")
 _SWITCHED = (None, *_TAP, "vhostuser")
-"""Ports that Nova gives queues, as far as Neutron tells; a tenant is not told."""
+"""Backends for which Nova sets queues, as reported by Neutron; None: not reported, as to
+tenants."""
 
 _FEW = 2
 _VECTORS = 200
@@ -129,9 +130,9 @@ class QueueLimits(RuleSettings, frozen=True):
 
 
 def applies(subject: Subject, limits: QueueLimits) -> bool:
-    """A virtio NIC that could have several queues, on a guest that may be large enough; those of a
-    server have one switch, which may be set already: see :func:`check_domain`. Where that is not
-    known of a domain in libvirt it is judged as any other."""
+    """A virtio NIC that could have several queues, in a guest that may be large enough. A server
+    has one setting for all its NICs, see :func:`check_domain`; its domain in libvirt is judged like
+    any other if that setting is unknown."""
     nic, domain = subject.nic, subject.domain
     if domain.server is not None and (domain.is_server or _is_told(domain.server)):
         return False
@@ -149,7 +150,7 @@ def applies(subject: Subject, limits: QueueLimits) -> bool:
 
 
 def check(subject: Subject, limits: QueueLimits) -> Iterator[Problem]:
-    """One problem where there is one queue pair; of a manifest see :func:`check_domain`."""
+    """One problem if there is one queue pair; for a manifest see :func:`check_domain`."""
     if subject.effective.queues.effective != 1 or subject.domain.manifest is not None:
         return
     queues = subject.nic.queues
@@ -166,15 +167,15 @@ def check(subject: Subject, limits: QueueLimits) -> Iterator[Problem]:
 
 
 def _unread(subject: Subject) -> bool:
-    """True where libvirt would not read queues: the model is virtio by default only."""
+    """True if libvirt would not read queues, because the model is virtio only by default."""
     nic, domain = subject.nic, subject.domain
     written = nic.model is not None or domain.form != "raw" or nic.origin != "interface"
     return not written and domain.owner == "libvirt"
 
 
 def applies_domain(subject: DomainSubject, limits: QueueLimits) -> bool:
-    """A manifest that could switch multiqueue on, or a server that could. What is not known of a
-    manifest NICs are skipped for."""
+    """A manifest or a server that could switch multiqueue on. If facts of a manifest are unknown,
+    the judge of its NICs is skipped instead."""
     server, manifest = subject.domain.server, subject.domain.manifest
     if server is not None:
         return _wanted_of(subject, server, limits) is not None
@@ -186,7 +187,7 @@ def applies_domain(subject: DomainSubject, limits: QueueLimits) -> bool:
 
 
 def check_domain(subject: DomainSubject, limits: QueueLimits) -> Iterator[Problem]:
-    """One problem, however many NICs the one switch is for."""
+    """One problem, however many NICs the setting applies to."""
     server = subject.domain.server
     if server is not None:
         wanted = str(_wanted_of(subject, server, limits))
@@ -207,8 +208,8 @@ def _of_all(subject: DomainSubject, change: Change) -> Problem:
 
 
 def _wanted_of(subject: DomainSubject, server: ServerConfig, limits: QueueLimits) -> int | None:
-    """How many queue pairs each NIC of a server would get; None where it should not have them, or
-    somebody decided already, or that is not known."""
+    """The number of queue pairs that each NIC of a server would get; None if it should not have
+    them, if multiqueue was set on purpose, or if that is unknown."""
     vcpus = subject.domain.vcpus or 0
     now = None if server.image is None else server.image.certain_value(MULTIQUEUE)
     if now is not None or _is_decided(server) or not _is_told(server):
@@ -222,7 +223,7 @@ def _wanted_of(subject: DomainSubject, server: ServerConfig, limits: QueueLimits
 
 
 def _is_told(server: ServerConfig) -> bool:
-    """True where it is known what is said of multiqueue: somebody did, or nobody for certain."""
+    """True if the setting of multiqueue is known: it is set, or certainly not set."""
     if _is_decided(server):
         return True
     return (
@@ -233,7 +234,7 @@ def _is_told(server: ServerConfig) -> bool:
 
 
 def _is_decided(server: ServerConfig) -> bool:
-    """True where what Nova keeps of the server, or its flavor, sets multiqueue, on or off."""
+    """True if Nova's stored properties of the server, or its flavor, set multiqueue on or off."""
     told = (server.flag(MULTIQUEUE), server.flavor_flag(MULTIQUEUE))
     return any(said is not None for said in told)
 
@@ -248,7 +249,7 @@ def _of_node(server: ServerConfig, option: str) -> str:
 
 
 def _may_be_switched_on(manifest: Manifest, nic: NicConfig) -> bool:
-    """Nobody switched multiqueue off, and the NIC is one that it is for."""
+    """True if multiqueue is not set in the manifest, and the NIC can have it."""
     return manifest.multiqueue is None and nic.actual_type is not None
 
 
@@ -262,7 +263,7 @@ def _may_have_queues(subject: Subject) -> bool:
 def _queues_needed(subject: Subject, limits: QueueLimits) -> int:
     vcpus = subject.domain.vcpus or 0
     if subject.domain.manifest is not None:
-        return vcpus  # KubeVirt has no smaller number
+        return vcpus  # KubeVirt supports no smaller number
     return 2 if subject.arch in S390 else min(vcpus, limits.max_queues)
 
 
@@ -273,7 +274,7 @@ def _room(subject: Subject, limits: QueueLimits) -> bool:
 
 
 def judges(limits: QueueLimits) -> Judges:
-    """With these limits."""
+    """The judges with these limits."""
     return (
         NicJudge(
             needs=(facts.VCPUS, facts.ACTUAL_TYPE, facts.QUEUES),

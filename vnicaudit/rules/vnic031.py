@@ -67,14 +67,14 @@ from vnicaudit.model.subject import Subject
 
 
 def applies(subject: Subject) -> bool:
-    """More than one queue pair, declared or running, or text that is no number."""
+    """More than one queue pair, declared or running, or text that is not a number."""
     if subject.model not in VIRTIO or queue_limit(subject.backend) is None:
         return False
     return _unreadable(subject) is not None or _pairs(subject) > 1
 
 
 def check(subject: Subject) -> Iterator[Problem]:
-    """One problem at most: refused, too many to start, or idle."""
+    """One problem at most: refused, too many to start, or unused."""
     text, pairs, limit = _unreadable(subject), _pairs(subject), queue_limit(subject.backend)
     vcpus = max(subject.domain.vcpus or 1, subject.domain.vcpus_max or 1)
     if text is not None:
@@ -104,21 +104,22 @@ def check(subject: Subject) -> Iterator[Problem]:
 
 
 def _unreadable(subject: Subject) -> str | None:
-    """The text of a ``queues`` that libvirt cannot read; None when there is none."""
+    """The text of a ``queues`` that libvirt cannot read; None if there is none."""
     if not subject.tuned:
         return None
     return next((text for field, text in subject.nic.invalid if field == "queues"), None)
 
 
 def _pairs(subject: Subject) -> int:
-    """Queue pairs that run, or else that are declared where libvirt reads them."""
+    """Number of running queue pairs, or else of declared ones if libvirt reads them."""
     if subject.proven and subject.running is not None and subject.running.queues is not None:
         return subject.running.queues
     return subject.nic.queues or 1 if subject.tuned else 1
 
 
 def _change(subject: Subject, wanted: int) -> Change | None:
-    """None where the queues that run are not declared: there is nothing to edit."""
+    """The change to that number; None if the running queues are not declared, so that there is
+    nothing to edit."""
     if subject.nic.queues is None:
         return None
     return Change(

@@ -53,7 +53,7 @@ from vnicaudit.model.subject import Subject
 
 
 def applies(subject: Subject) -> bool:
-    """Several queues asked for on a type that has none, and nothing running."""
+    """Several queues requested for a type that has only one, and nothing running."""
     if subject.backend not in SINGLE_QUEUE or not subject.tuned or subject.proven:
         return False
     return (subject.nic.queues or 0) > 1

@@ -73,14 +73,14 @@ from vnicaudit.model.subject import Subject
 
 _WANTED = "1024"
 _MEASURED = 256
-"""The ring whose overflow was seen."""
+"""The ring size whose overflow was measured."""
 _BEHIND = {"vhostuser": "a vhost-user switch", "vdpa": "a vDPA device"}
 _SAFE = "the ring takes a little guest memory, and the driver reads its size"
 _UNSAFE = "the vDPA device must support rings of that size"
 
 
 class RingLimits(RuleSettings, frozen=True):
-    """The smallest ring that is large enough."""
+    """The smallest acceptable ring."""
 
     minimum: Annotated[
         Literal[512, 1024],
@@ -101,12 +101,12 @@ def applies(subject: Subject) -> bool:
 
 
 def check(subject: Subject, limits: RingLimits) -> Iterator[Problem]:
-    """One problem where the effective ring is smaller than it is to be."""
+    """One problem if the effective ring is smaller than the minimum."""
     size = subject.effective.rx_queue_size.effective
     if size is None or not _MEASURED <= size < limits.minimum or not subject.tuned:
         return
     if any(one.name == "rx_queue_size" for one in subject.nic.behind):
-        return  # by <qemu:override>, which <driver> does not undo
+        return  # <qemu:override> sets it, and wins over <driver>
     old = subject.nic.rx_queue_size
     safe = subject.backend == "vhostuser"
     yield Problem(
@@ -126,19 +126,19 @@ def check(subject: Subject, limits: RingLimits) -> Iterator[Problem]:
 
 
 def _reason(size: int, limits: RingLimits) -> str:
-    """Of a ring that is larger than the one that was measured the settings alone speak."""
+    """The reason. For a ring larger than the measured one it is only the setting."""
     if size == _MEASURED:
         return "bursts overflow it"
     return f"the settings want {limits.minimum} at least"
 
 
 def _old_rom(subject: Subject) -> bool:
-    """True where an old iPXE or a virtio 0.9 guest may boot from the NIC."""
+    """True if an old iPXE or a virtio 0.9 guest may boot from the NIC."""
     return subject.nic.boot_order is not None and subject.domain.readiness != "ready"
 
 
 def judges(limits: RingLimits) -> Judges:
-    """With these limits."""
+    """The judges with these limits."""
     return (NicJudge(applies=applies, check=lambda subject: check(subject, limits)),)
 
 

@@ -68,7 +68,7 @@ _MEASURED = Version(10, 0)
 
 
 def applies(subject: Subject) -> bool:
-    """A large transmit ring that libvirt hands to QEMU, on another backend than those with one."""
+    """A large transmit ring that libvirt passes to QEMU, on a backend that does not support it."""
     if subject.backend in OWN_PATH:
         return False
     if not subject.tuned and _ring_override(subject) is None:
@@ -78,7 +78,7 @@ def applies(subject: Subject) -> bool:
 
 
 def check(subject: Subject) -> Iterator[Problem]:
-    """One problem; which depends on the QEMU version, where one is known or assumed."""
+    """One problem, which depends on the QEMU version, if one is known or assumed."""
     size, behind = _size(subject), _ring_override(subject)
     version = subject.host.qemu_version
     confidence: Confidence = "high" if subject.backend else "medium"

@@ -90,15 +90,15 @@ _QEMU_REFUSES = "QEMU accepts only 256, 512 or 1024 and does not start"
 
 
 def applies(subject: Subject) -> bool:
-    """A ring that libvirt or QEMU reads and refuses."""
+    """A ring size that libvirt or QEMU reads and refuses."""
     if _runs(subject):
         return False
     return bool(_ring_overrides(subject)) or (subject.tuned and bool(_wrong(subject)))
 
 
 def check(subject: Subject) -> Iterator[Problem]:
-    """One problem, naming both rings where both are wrong; one more where they are set behind
-    libvirt's settings, which no change of the definition's own fields undoes."""
+    """One problem, naming both rings if both are wrong; one more if they are set behind libvirt's
+    settings, which a change of the definition's own fields does not undo."""
     if behind := _ring_overrides(subject):
         yield Problem(
             "; ".join(f"{one.name}={one.text[:20]!r} by {one.by}: {_NO_START}" for one in behind),
@@ -132,8 +132,8 @@ def applies_config(subject: ConfigSubject) -> bool:
 
 
 def check_config(subject: ConfigSubject) -> Iterator[Problem]:
-    """One problem per option with a value that Nova does not take; one that is not certain is
-    passed over when the other is wrong."""
+    """One problem per option with a value that Nova does not accept; an uncertain one is ignored if
+    the other is wrong."""
     for option in _options_set(subject.nova):
         if not option.certain or not option.value.strip():
             continue
@@ -162,7 +162,7 @@ def _options_set(nova: NovaConfig) -> list[NovaOption]:
 
 
 def _runs(subject: Subject) -> bool:
-    """True where the NIC is known to run. Arguments alone may be of a start that failed."""
+    """True if the NIC is known to run; its arguments alone may be from a start that failed."""
     running, state = subject.running, subject.state
     if state is not None and state.active:
         return True
@@ -174,7 +174,7 @@ def _runs(subject: Subject) -> bool:
 
 
 def _wrong(subject: Subject) -> tuple[tuple[str, str, str], ...]:
-    """``(field, text, why)`` of each ring that is refused."""
+    """``(field, text, why)`` of each refused ring size."""
     unreadable = dict(subject.nic.invalid)
     libvirts = subject.nic.origin == "interface"
     found = []
@@ -193,8 +193,7 @@ def _wrong(subject: Subject) -> tuple[tuple[str, str, str], ...]:
 
 
 def _ring_overrides(subject: Subject) -> tuple[Behind, ...]:
-    """Rings that are set on a virtio NIC of libvirt's behind its settings, and that no QEMU
-    takes."""
+    """Ring sizes set behind libvirt's settings on its virtio NIC, which no QEMU accepts."""
     if subject.nic.origin != "interface" or subject.model not in VIRTIO:
         return ()
     found = (
@@ -211,14 +210,14 @@ def _ring_overrides(subject: Subject) -> tuple[Behind, ...]:
 
 
 def _nearest(subject: Subject, field: str, text: str) -> str | None:
-    """The largest valid size that is not larger; None (remove it) where no other than 256 is
-    valid or nothing was meant."""
+    """The largest valid size that is not larger; None (remove it) if no other than 256 is valid, or
+    if the text makes no sense."""
     small = field == "tx_queue_size" and subject.backend not in OWN_PATH
     return None if small else _fitting(text)
 
 
 def _fitting(text: str) -> str | None:
-    """Suggest a size for a number of at most nine digits: with more, nothing sensible was meant."""
+    """A valid size for a number of at most nine digits: a longer one makes no sense."""
     if not (text.isascii() and text.isdigit() and len(text) < _DIGITS):
         return None
     fitting = [size for size in RING_SIZES if size <= int(text)]

@@ -63,7 +63,7 @@ from vnicaudit.model.subject import ConfigSubject
 
 
 def applies(subject: ConfigSubject) -> bool:
-    """The option is set here, and nothing speaks for vhost-user ports."""
+    """The option is set here, and nothing suggests vhost-user ports."""
     nova = subject.nova
     if nova.setting("libvirt", "tx_queue_size") is None or nova.libvirt is False:
         return False
@@ -71,7 +71,7 @@ def applies(subject: ConfigSubject) -> bool:
 
 
 def check(subject: ConfigSubject) -> Iterator[Problem]:
-    """One problem, where a larger ring is asked for."""
+    """One problem if a larger ring is requested."""
     option = subject.nova.setting("libvirt", "tx_queue_size")
     size = None if option is None else as_number(option.value)
     if option is None or size == DEFAULT_RING or size not in RING_SIZES:

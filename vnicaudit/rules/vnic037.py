@@ -73,7 +73,7 @@ _MINOR = frozenset({"host ecn", "host ufo", "guest ecn", "guest ufo"})
 
 
 def applies(subject: Subject) -> bool:
-    """A virtio NIC whose packets pass QEMU or the kernel."""
+    """A virtio NIC whose packets pass through QEMU or the kernel."""
     return subject.tuned and subject.backend not in OWN_PATH
 
 
@@ -96,7 +96,7 @@ def check(subject: Subject) -> Iterator[Problem]:
 
 
 def _change(subject: Subject, field: str) -> Change | None:
-    """None for a bare QEMU: its words are others."""
+    """The change; None for a bare QEMU, which has other names for the settings."""
     if subject.domain.owner == "qemu":
         return None
     old = "timer" if field == "txmode" else "off"
@@ -104,7 +104,8 @@ def _change(subject: Subject, field: str) -> Change | None:
 
 
 def _is_commandline_nic(subject: Subject) -> bool:
-    """Added by ``<qemu:commandline>``: who keeps the definition may not have written it."""
+    """True if ``<qemu:commandline>`` adds the NIC: the owner of the definition may not have written
+    it."""
     return subject.nic.origin == "commandline"
 
 
@@ -136,7 +137,7 @@ def _message_of_qemu(names: list[str]) -> str:
 
 
 def _of_qemu(name: str) -> str:
-    """The switch in QEMU's words (``qemuBuildNicDevProps``)."""
+    """QEMU's name of the setting (``qemuBuildNicDevProps``)."""
     if name == _TIMER:
         return "tx=timer"
     side, _blank, word = name.rpartition(" ")
@@ -145,7 +146,7 @@ def _of_qemu(name: str) -> str:
 
 
 def _settings_off(subject: Subject) -> tuple[tuple[str, str], ...]:
-    """``(field, name)`` of each setting."""
+    """``(field, name)`` of each setting that is off."""
     nic = subject.nic
     found = [("host_off", f"host {name}") for name in nic.host_off]
     found += [("guest_off", f"guest {name}") for name in nic.guest_off]

@@ -70,8 +70,8 @@ from vnicaudit.model.subject import Subject
 
 
 def applies(subject: Subject) -> bool:
-    """A slirp NIC of a KVM guest that a privileged libvirt may keep; of one that is known by its
-    command line alone, that such a libvirt does keep."""
+    """A slirp NIC of a KVM guest that a system libvirt may keep; if only its command line is known,
+    a system libvirt must certainly keep it."""
     nic, domain = subject.nic, subject.domain
     if domain.session or domain.owner == "kubevirt" or domain.type not in KVM_DOMAINS:
         return False
@@ -90,7 +90,7 @@ def check(subject: Subject) -> Iterator[Problem]:
 
 
 def _of_system(domain: DomainConfig) -> bool:
-    """True where a system libvirt is known to have started it; Nova and oVirt have no other."""
+    """True if a system libvirt is known to have started it; Nova and oVirt use no other."""
     return domain.owner in ("nova", "ovirt") or (
         domain.owner == "libvirt" and domain.session is False
     )

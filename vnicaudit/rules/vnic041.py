@@ -72,12 +72,12 @@ _ENFORCED = Version(11, 2)
 
 
 def applies(subject: Subject) -> bool:
-    """A vhost-user NIC, whoever is at the other end."""
+    """Any vhost-user NIC."""
     return subject.backend == "vhostuser"
 
 
 def check(subject: Subject) -> Iterator[Problem]:
-    """One problem per NIC whose domain keeps its memory to itself."""
+    """One problem per NIC whose domain does not share its memory."""
     if subject.domain.shared_memory is False:
         yield Problem(
             f"vhost-user without shared guest memory: {_effect(subject)}",

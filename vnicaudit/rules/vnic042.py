@@ -58,7 +58,8 @@ from vnicaudit.model.subject import Subject
 
 
 def applies(subject: Subject) -> bool:
-    """A vhost-user NIC that connects, once, to a socket that looks like Open vSwitch's."""
+    """A vhost-user NIC that connects, without reconnecting, to a socket that looks like Open
+    vSwitch's."""
     nic = subject.nic
     if nic.type != "vhostuser" or nic.backend_type == "passt" or nic.reconnect == "yes":
         return False

@@ -77,12 +77,12 @@ _LAYOUT = (
 
 
 def applies(subject: Subject) -> bool:
-    """A vDPA NIC that libvirt defines."""
+    """A vDPA NIC defined by libvirt."""
     return subject.nic.type == "vdpa"
 
 
 def check(subject: Subject) -> Iterator[Problem]:
-    """A missing device; without that finding, a doorbell that cannot be mapped."""
+    """One problem: a missing device, or else a doorbell that cannot be mapped."""
     if _missing(subject):
         yield Problem(
             f"{subject.nic.device} does not exist on this host: the guest does not start here"
@@ -109,7 +109,7 @@ def _missing(subject: Subject) -> bool:
 
 
 def _elsewhere(subject: Subject) -> str:
-    """Devices that exist on the bus and are bound to another driver."""
+    """Devices on the bus that are bound to another driver."""
     others = [
         f"{device} is bound to {driver or 'no driver'}"
         for device, driver in subject.host.vdpa_drivers

@@ -69,7 +69,7 @@ def applies(subject: DomainSubject) -> bool:
 
 
 def check(subject: DomainSubject) -> Iterator[Problem]:
-    """One problem per domain, for all its NICs that leave the attribute out."""
+    """One problem per domain, for all its NICs without the attribute."""
     silent = [nic for nic in _macvtaps(subject) if nic.nic.trust_guest_rx_filters is None]
     if silent:
         yield Problem(

@@ -62,12 +62,12 @@ from vnicaudit.model.subject import Subject
 
 
 def applies(subject: Subject) -> bool:
-    """A NIC with an MTU, whose path was looked at."""
+    """A NIC with an MTU whose path is known."""
     return subject.path is not None and _guests(subject) is not None
 
 
 def check(subject: Subject) -> Iterator[Problem]:
-    """One problem, naming what is narrowest."""
+    """One problem, naming the narrowest link."""
     mtu, path = _guests(subject), subject.path
     if mtu is None or path is None:
         return
@@ -86,7 +86,7 @@ def check(subject: Subject) -> Iterator[Problem]:
 
 
 def _guests(subject: Subject) -> int | None:
-    """The MTU that the guest is told: by QEMU where that is seen, else as it is set."""
+    """The MTU that the guest gets: from QEMU if that is seen, else as declared."""
     running = subject.running
     if running is not None and running.mtu is not None:
         return running.mtu

@@ -78,7 +78,7 @@ def applies(subject: ConfigSubject) -> bool:
 
 
 def check(subject: ConfigSubject) -> Iterator[Problem]:
-    """One problem: asked only when the option is certain, hence false."""
+    """One problem; called only if the option is certain, so it is false."""
     option = subject.nova.setting("libvirt", "use_virtio_for_bridges")
     value = "" if option is None else option.value
     yield Problem(

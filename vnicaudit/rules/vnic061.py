@@ -57,7 +57,7 @@ _DEAD = "libvirt_use_virtio_for_bridges"
 
 
 def applies(subject: ConfigSubject) -> bool:
-    """The dead option is written in this file, and the compute node may be one of libvirt."""
+    """The obsolete option is in this file, and the compute node may use libvirt."""
     nova = subject.nova
     return nova.form == "ini" and nova.libvirt is not False and _dead(nova) is not None
 
@@ -78,7 +78,7 @@ def check(subject: ConfigSubject) -> Iterator[Problem]:
 
 
 def _dead(nova: NovaConfig) -> NovaOption | None:
-    """The last line of it that is there in any case; else the last."""
+    """The last line with it that is certainly there; else the last one."""
     found = [o for o in nova.own if o.name == _DEAD and o.section in ("DEFAULT", "")]
     there = [option for option in found if option.present]
     return (there or found)[-1] if found else None

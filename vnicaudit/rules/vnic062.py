@@ -81,7 +81,7 @@ _UNKNOWN = "without a virtio driver in the image, new servers have no network"
 
 
 def applies(subject: ImageSubject) -> bool:
-    """The image may ask for an emulated model, and may be for QEMU."""
+    """The image may request an emulated model, and may be for QEMU."""
     image = subject.image
     if image.property("hw_vif_model") is None or image.qemu is False or image.on_z:
         return False
@@ -131,7 +131,7 @@ def _note_and_safety(image: Image) -> tuple[str, str, bool]:
 
 
 def _confidence(image: Image) -> Confidence:
-    """Where nothing says that it is for QEMU, vmxnet3 may well be VMware's own."""
+    """Medium for vmxnet3 unless the image is known to be for QEMU, as it may be for VMware."""
     if image.qemu:
         return "high"
     return "low" if image.vif_model == "vmxnet3" else "medium"

@@ -81,7 +81,7 @@ def applies(subject: ImageSubject) -> bool:
 
 
 def check(subject: ImageSubject) -> Iterator[Problem]:
-    """One problem: asked only when everything is known."""
+    """One problem; called only if all facts are known."""
     image = subject.image
     yield Problem(
         f"os_distro = {image.certain_value('os_distro')} and no hw_vif_model: if a compute node "

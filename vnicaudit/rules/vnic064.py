@@ -79,7 +79,7 @@ from vnicaudit.model.subject import DomainSubject, Subject
 
 _MODEL = "hw_vif_model"
 _GET_THE_MODEL = frozenset({None, *KEPT_MODEL})
-"""As far as Neutron tells: a tenant is not told."""
+"""Backends that get the stored model, as reported by Neutron; None: not reported, as to tenants."""
 
 _SWITCHES = {MULTIQUEUE: "queues", PACKED: "packed"}
 _REASONS = {
@@ -92,7 +92,8 @@ _BOTH_EMULATED = "Neither is virtio: set hw_vif_model=virtio on the image, and o
 
 
 def applies(subject: DomainSubject) -> bool:
-    """A server, in its cloud or in libvirt, whose image may say something else than Nova keeps."""
+    """A server, in its cloud or in libvirt, whose image may differ from the properties that Nova
+    keeps."""
     server = subject.domain.server
     if server is None or not _subjects_with_model(subject):
         return False
@@ -116,7 +117,7 @@ def check(subject: DomainSubject) -> Iterator[Problem]:
 
 
 def _subjects_with_model(subject: DomainSubject) -> list[Subject]:
-    """The NICs that get the model Nova keeps."""
+    """The NICs that get the model that Nova keeps."""
     return [nic for nic in subject.nics if nic.backend in _GET_THE_MODEL]
 
 
@@ -142,7 +143,8 @@ def _of_model(subject: DomainSubject, server: ServerConfig, image: Image) -> Ite
 
 
 def _stored_model(subject: DomainSubject, server: ServerConfig) -> str | None:
-    """The model that Nova keeps; where it does not say so, what it wrote into the definition."""
+    """The model that Nova keeps; if it is not reported, the one in the definition that Nova
+    wrote."""
     if server.properties_source == "api":
         return server.vif_model
     models = (nic.nic.model for nic in _subjects_with_model(subject))
@@ -150,12 +152,13 @@ def _stored_model(subject: DomainSubject, server: ServerConfig) -> str | None:
 
 
 def _left_behind(subject: DomainSubject, keeps: str, now: str | None) -> Problem:
-    """The image was put right, or names no model any more; the server was not changed."""
+    """The problem of a server that was not changed when its image was corrected, or no longer names
+    a model."""
     says = "names none: new servers get what their compute nodes choose"
     if now is not None:
         says = f"says {now}: new servers get that"
     emulated = [nic for nic in _subjects_with_model(subject) if nic.model not in VIRTIO]
-    if not emulated:  # its definition is not what Nova keeps, which VNIC079 reports
+    if not emulated:  # its definition differs from what Nova keeps, which VNIC079 reports
         return Problem(f"{keeps}{says}, this one does not", field=_MODEL, severity="low", fix=_FIX)
     found = to_virtio(emulated[0], "medium" if now is not None else "low")
     return Problem(
@@ -173,7 +176,7 @@ def _on_image(name: str, value: str) -> Advice:
 
 
 def _by_default(image: Image, kept: str) -> bool:
-    """True where new servers of an image that names no model may well get this one too."""
+    """True if new servers of an image that names no model may well get this one too."""
     system = image.certain_value("os_distro")
     return system is not None and (image.libosinfo_model == kept or not image.linux)
 
@@ -208,7 +211,8 @@ def _of_switch(
 
 
 RULE = Rule(
-    name="server-not-as-image",
+    name="server-image-model-mismatch",
+    former_names=("server-not-as-image",),
     severity="medium",
     groups=("servers", "drift"),
     forms=("definition", "server"),

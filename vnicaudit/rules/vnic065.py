@@ -79,7 +79,8 @@ _FIX = Advice(
 
 
 def applies(subject: DomainSubject) -> bool:
-    """A definition of a server whose model is not its image's, on a Nova that may be old."""
+    """A definition of a server whose model differs from its image's, with a Nova that may be
+    old."""
     server = subject.domain.server
     if server is None or subject.domain.is_server or subject.domain.owner != "nova":
         return False
@@ -107,8 +108,8 @@ def _fixed(nova: NovaVersions | None) -> bool:
 
 
 def _changed(subject: DomainSubject, server: ServerConfig) -> str | None:
-    """The model of a NIC that is not the image's; None where there is none, or nothing to compare
-    with."""
+    """The model of a NIC that differs from the image's; None if there is none, or nothing to
+    compare with."""
     image = server.image
     if server.properties_source != "image" or image is None or image.vif_model not in VIF_MODELS:
         return None

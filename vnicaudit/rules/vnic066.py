@@ -102,7 +102,7 @@ _NO_QUEUES = frozenset({"hostdev", "vdpa"})
 
 
 def applies(subject: ConfigSubject) -> bool:
-    """One of the options is set here to what takes multiqueue away, or may be."""
+    """One of the options has, or may have, a value here that disables multiqueue."""
     nova = subject.nova
     if nova.libvirt is False:
         return False
@@ -148,12 +148,13 @@ def check_flavor(subject: FlavorSubject) -> Iterator[Problem]:
 
 
 def applies_domain(subject: DomainSubject) -> bool:
-    """A server, in its cloud or in libvirt: what is not known of it does not clash."""
+    """Any server, in its cloud or in libvirt; unknown flags do not clash."""
     return subject.domain.server is not None
 
 
 def check_domain(subject: DomainSubject) -> Iterator[Problem]:
-    """One problem for each flag that clashes, or one for what its compute node takes away."""
+    """One problem for each flag that clashes, or one for the setting of its compute node that
+    disables multiqueue."""
     server, vcpus = subject.domain.server, subject.domain.vcpus
     if server is None or server.flavor is None:
         return
@@ -188,14 +189,14 @@ def _flag_text(flag: bool | None) -> str:
 
 
 def _asks(subject: DomainSubject, server: ServerConfig) -> bool:
-    """True where a server asks for multiqueue, and has a NIC that could have it."""
+    """True if a server requests multiqueue, and has a NIC that could have it."""
     if (subject.domain.vcpus or 0) < MULTIQUEUE_VCPUS or not server.asks_for(MULTIQUEUE):
         return False
     return any(nic.model in VIRTIO and nic.backend not in _NO_QUEUES for nic in subject.nics)
 
 
 def _taken_away(node: NodeFacts) -> Iterator[Problem]:
-    """The multiqueue that nova.conf of the compute node leaves."""
+    """The problem of nova.conf on the compute node disabling multiqueue."""
     why = taken_away(node.value("virt_type"), node.value("max_queues"))
     if not why:
         return

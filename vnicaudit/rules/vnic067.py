@@ -92,7 +92,7 @@ _FIX_FLAVOR = Advice(
 
 
 def applies(subject: ImageSubject) -> bool:
-    """Both are set, and may clash."""
+    """Packed rings and a model are set, and may clash."""
     image = subject.image
     model, packed = image.property("hw_vif_model"), image.property("hw_virtio_packed_ring")
     if model is None or packed is None or image.qemu is False:
@@ -111,7 +111,7 @@ def check(subject: ImageSubject) -> Iterator[Problem]:
 
 
 def applies_flavor(subject: FlavorSubject) -> bool:
-    """It may be on, and an image that is not virtio is booted with the flavor."""
+    """Packed rings may be on, and a non-virtio image is booted with the flavor."""
     packed = subject.flavor.property("hw:virtio_packed_ring")
     if packed is None or (packed.certain and not as_flag(packed.value)):
         return False
@@ -132,7 +132,7 @@ def check_flavor(subject: FlavorSubject) -> Iterator[Problem]:
 
 
 def applies_domain(subject: DomainSubject) -> bool:
-    """A server that asks for it, with a NIC that libvirt refuses it on."""
+    """A server that requests packed rings, with a NIC on which libvirt refuses them."""
     server = subject.domain.server
     if server is None or _too_old(server.nova):
         return False
@@ -159,7 +159,7 @@ def _too_old(nova: NovaVersions | None) -> bool:
 
 
 def _refusal_reason(subject: DomainSubject, server: ServerConfig) -> str | None:
-    """The reason for which libvirt refuses packed rings; None where there is no such NIC."""
+    """The reason why libvirt refuses packed rings; None if there is no such NIC."""
     model = server.vif_model or "virtio"
     for nic in subject.nics:
         if nic.nic.origin == "interface" and nic.backend == "hostdev":

@@ -68,9 +68,9 @@ _ASKED = "hw:mem_page_size"
 _NARROWED = "hw_mem_page_size"
 _KIB = {"K": 1, "M": 1 << 10, "G": 1 << 20, "T": 1 << 30}
 _DIGITS = 9
-"""Digits of a size, at most."""
+"""Maximum number of digits of a size."""
 _SMALLEST, _LARGEST_SMALL = 4, 64
-"""KiB: the smallest page there is, and the largest that is a host's smallest (POWER, ARM)."""
+"""KiB: the smallest page size, and the largest that is some host's smallest (POWER, ARM)."""
 
 _FIX = (
     "Resize the server to a flavor with hw:mem_page_size (large, or a size such as 1GB), or set "
@@ -79,7 +79,7 @@ _FIX = (
 
 
 def applies(subject: DomainSubject) -> bool:
-    """A server with a vhost-user port, and pages that may be small."""
+    """A server with a vhost-user port, and possibly small pages."""
     server = subject.domain.server
     if not subject.domain.is_server or server is None:
         return False
@@ -115,8 +115,8 @@ def check(subject: DomainSubject) -> Iterator[Problem]:
 
 
 def _pages(server: ServerConfig) -> str:
-    """``large``, ``small``, ``any``, ``unknown`` (a size that may be either), or ``""``: nobody
-    asks for pages of a size. Where the extra specs are not seen it is ``""`` too."""
+    """``large``, ``small``, ``any``, ``unknown`` (a size that may be either), or ``""``: no page
+    size is requested, or the extra specs are not visible."""
     found = _of_flavor(server)
     narrowed = server.property(_NARROWED)
     return _kind(narrowed) if narrowed and found in ("any", "large") else found
@@ -131,7 +131,7 @@ def _of_flavor(server: ServerConfig) -> str:
 
 
 def _kind(text: str) -> str:
-    """The kind of pages that a size asks for; a number is in KiB
+    """The kind of pages that a size requests; a number is in KiB
     (``_get_numa_pagesize_constraint``)."""
     if text in ("", "small", "large", "any"):
         return text
@@ -144,7 +144,7 @@ def _kind(text: str) -> str:
 
 
 def _kib(text: str) -> int | None:
-    """A size in KiB: ``2048``, ``2MB``, ``1GiB``; None for what is none."""
+    """A size in KiB: ``2048``, ``2MB``, ``1GiB``; None if it is not a size."""
     number, times = text, 1
     if text.endswith("B"):
         number = text.removesuffix("B").removesuffix("i")

@@ -68,7 +68,7 @@ from vnicaudit.model.subject import SiteSubject
 
 
 def applies(subject: SiteSubject) -> bool:
-    """This node differs."""
+    """A node that differs from the others."""
     return bool(subject.differences)
 
 

@@ -72,7 +72,7 @@ _NOT_ON_Z = frozenset({"e1000", "rtl8139", "ne2k_pci", "pcnet", "vmxnet3", "lan9
 
 
 def applies(subject: ImageSubject) -> bool:
-    """The model may be one that does not work, and the image may be for QEMU."""
+    """The model may not work, and the image may be for QEMU."""
     image = subject.image
     if image.property("hw_vif_model") is None or image.qemu is False:
         return False

@@ -128,11 +128,11 @@ _WHY = {
     True: "is emulated packet by packet: no offload, no vhost",
     False: "is emulated by QEMU: no vhost, one queue",
 }
-"""Has the model no offload at all?"""
+"""Key: True if the model has no offload at all."""
 
 
 def applies(subject: Subject) -> bool:
-    """An interface of a manifest whose model is not virtio, refused or not known."""
+    """An interface of a manifest whose model is not virtio, is refused, or is unknown."""
     nic, manifest = subject.nic, subject.domain.manifest
     if manifest is None or nic.type == "hostdev" or nic.origin == "default":
         return False
@@ -162,7 +162,7 @@ def check(subject: Subject) -> Iterator[Problem]:
 
 
 def applies_preference(subject: PreferenceSubject) -> bool:
-    """A preference for another model than virtio; one for Windows may want it."""
+    """A preference for another model than virtio, unless its guests need a driver (Windows)."""
     preference = subject.preference
     if preference.readiness == "needs-driver" and preference.interface_model in MODELS:
         return False
@@ -172,7 +172,7 @@ def applies_preference(subject: PreferenceSubject) -> bool:
 
 
 def check_preference(subject: PreferenceSubject) -> Iterator[Problem]:
-    """One problem: every VM that refers to it and names no model gets this one."""
+    """One problem, for every VM that refers to it and names no model."""
     model = subject.preference.interface_model or ""
     change = Change("model", model, "virtio", safe=True, reason="its guests support virtio")
     if model not in MODELS:
@@ -194,8 +194,8 @@ def check_preference(subject: PreferenceSubject) -> Iterator[Problem]:
 
 
 def _said_elsewhere(subject: Subject, manifest: Manifest) -> bool:
-    """True where the finding is the preference's own. That the VM does not start on s390x is
-    not."""
+    """True if the problem is reported for the preference. On s390x, where the VM does not start, it
+    is not enough."""
     known = manifest.preferred_readiness != "unknown" and "model" not in subject.nic.unseen
     judged = manifest.preference_judged and manifest.preferred_model is not None
     return judged and known and subject.arch not in S390
@@ -230,7 +230,7 @@ def _conversion(subject: Subject) -> VirtioConversion:
 
 
 def _guarded(subject: Subject, change: Change | None) -> Change | None:
-    """The change, unsafe where the manifest gives reason to look at it first."""
+    """The change, marked unsafe if the manifest gives a reason for review."""
     if change is None or not change.safe:
         return change
     if "model" in subject.nic.shared:
@@ -248,7 +248,7 @@ def _by_image(subject: Subject) -> bool:
 
 
 def _origin(subject: Subject) -> str:
-    """Where the model comes from, if not from the interface."""
+    """The source of the model, if it is not the interface; else empty."""
     manifest = subject.domain.manifest
     if subject.nic.model is not None or manifest is None:
         return ""
@@ -260,7 +260,7 @@ def _reason(model: str) -> str:
 
 
 def _severity(model: str) -> Severity:
-    """As VNIC001 to VNIC003: chips with a vnet header are faster."""
+    """As in VNIC001 to VNIC003: chips with a vnet header are faster."""
     return "high" if model in LEGACY | E1000 else "medium"
 
 

@@ -103,7 +103,7 @@ def applies(subject: DomainSubject) -> bool:
 
 
 class QueuePairLimits(RuleSettings, frozen=True):
-    """The most queue pairs that one VM may have."""
+    """The maximum number of queue pairs of one VM."""
 
     queue_pairs: Annotated[
         int, setting("Report VMs with more queue pairs in all than this.", at_least=2)
@@ -111,7 +111,7 @@ class QueuePairLimits(RuleSettings, frozen=True):
 
 
 def check(subject: DomainSubject, limits: QueuePairLimits) -> Iterator[Problem]:
-    """One problem where the queue pairs of all NICs are many."""
+    """One problem if all NICs together have too many queue pairs."""
     each = [nic.effective.queues.effective or 0 for nic in subject.nics]
     several = [pairs for pairs in each if pairs > 1]
     if len(several) < 2 or sum(several) <= limits.queue_pairs:
@@ -125,7 +125,7 @@ def check(subject: DomainSubject, limits: QueuePairLimits) -> Iterator[Problem]:
 
 
 def judges(limits: QueuePairLimits) -> Judges:
-    """With these limits."""
+    """The judges with these limits."""
     return (
         DomainJudge(
             needs=(facts.VCPUS,), applies=applies, check=lambda subject: check(subject, limits)

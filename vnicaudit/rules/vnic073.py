@@ -67,12 +67,12 @@ from vnicaudit.model.rule import ConfigJudge, Problem, Rule
 from vnicaudit.model.subject import ConfigSubject
 
 _ELSEWHERE = ("rx_queue_size", "tx_queue_size")
-"""VNIC035 judges them."""
+"""Judged by VNIC035."""
 _SHOWN = 40
 
 
 def applies(subject: ConfigSubject) -> bool:
-    """A value that is not taken, or is not certain."""
+    """A value that Nova does not accept, or that is uncertain."""
     nova = subject.nova
     return nova.libvirt is not False and bool(_suspects(nova) or _empty_driver(nova))
 

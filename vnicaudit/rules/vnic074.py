@@ -79,17 +79,17 @@ from vnicaudit.model.rule import (
 from vnicaudit.model.subject import ConfigSubject
 
 _ELSEWHERE = ("DEFAULT", "libvirt_use_virtio_for_bridges")
-"""VNIC061 judges it."""
+"""Judged by VNIC061."""
 _OF_GUESTS = ("libvirt", "pci", "neutron", "compute", "workarounds")
-"""Sections that libvirt's guests depend on; of [DEFAULT] it is told by the name."""
+"""Sections that affect libvirt's guests; in [DEFAULT] the name of the option decides."""
 _STILL_READ = ("alias", "deprecated")
 _NAMED = 3
 _MOST = 50
-"""Lines of one file that are told."""
+"""Maximum number of reported lines of one file."""
 
 
 class Reported(RuleSettings, frozen=True):
-    """Which options are reported."""
+    """Kinds of options that are reported."""
 
     still_read: Annotated[
         bool, setting("Also options that are deprecated, or have a newer name, and are still read.")
@@ -97,7 +97,7 @@ class Reported(RuleSettings, frozen=True):
 
 
 def applies(subject: ConfigSubject, reported: Reported) -> bool:
-    """There is such an option, or may be."""
+    """There is, or may be, an option to report."""
     nova = subject.nova
     return (
         nova.form == "flags" or bool(_flag_lines(nova)) or bool(_reportable_options(nova, reported))
@@ -136,8 +136,8 @@ def _reportable_options(nova: NovaConfig, reported: Reported) -> list[NovaOption
 
 
 def _first_of_each(found: list[NovaOption]) -> list[NovaOption]:
-    """As many options as are reported, in order, each at least once: when it is fixed, none comes
-    up that was not seen before."""
+    """As many options as are reported, ordered by line; each option occurs at least once, so that
+    fixing the reported lines brings up no new option."""
     firsts: dict[tuple[str, str], NovaOption] = {}
     for option in found:
         firsts.setdefault((option.section, option.name), option)
@@ -146,7 +146,7 @@ def _first_of_each(found: list[NovaOption]) -> list[NovaOption]:
 
 
 def _flag_lines(nova: NovaConfig) -> list[NovaOption]:
-    """Lines of flags in a file of sections: no option's name begins so."""
+    """Flags in a file with sections, recognised by their leading ``--``."""
     return [option for option in nova.own if option.name.startswith("--") and option.present]
 
 
@@ -190,7 +190,7 @@ def _problem(nova: NovaConfig, option: NovaOption, known: KnownOption) -> Proble
 
 
 def _removed(nova: NovaConfig, option: NovaOption) -> Change:
-    """Remove the line; safe where the release that does not read it is known to be the one."""
+    """Remove the line; safe if the release that ignores it is known to be the one that runs."""
     reason = (
         f"the release in use is unknown (--nova-release): {nova.release} is assumed"
         if nova.release_assumed
@@ -215,7 +215,7 @@ def _severity(option: NovaOption) -> Severity | None:
 
 
 def judges(reported: Reported) -> Judges:
-    """For these options."""
+    """The judges for these settings."""
     return (
         ConfigJudge(
             needs=(facts.NOVA_NAMES,),

@@ -58,7 +58,7 @@ from vnicaudit.model.subject import ConfigSubject
 
 _NAMES = ("device_spec", "passthrough_whitelist")
 _MOST = 50
-"""Entries that are looked at."""
+"""Maximum number of entries that are checked."""
 
 
 def applies(subject: ConfigSubject) -> bool:
@@ -91,7 +91,8 @@ def _entries(nova: NovaConfig) -> list[NovaOption]:
 
 
 def _unplaceable(nova: NovaConfig, option: NovaOption) -> Iterator[str]:
-    """Placement takes addresses only (``ensure_no_dev_spec_with_devname``, from Zed on)."""
+    """Entries without an address, which Placement requires (``ensure_no_dev_spec_with_devname``,
+    from Zed on)."""
     tracked = nova.winner("pci", "report_in_placement")
     if tracked is None or not tracked.certain or not as_bool(tracked.value):
         return

@@ -81,7 +81,7 @@ _INSTEAD = {
 
 
 def applies(subject: Subject) -> bool:
-    """An interface with one of the three fields; plugins may bear the same names."""
+    """An interface with one of the three fields; a plugin may have the same name."""
     return subject.nic.binding in REMOVED_BINDINGS and not subject.nic.plugin
 
 

@@ -70,7 +70,7 @@ _FLAVOR = {
     "hw_vif_model": "",
     "hw:vif_model": "",
 }
-"""The wrong name -> the right one; empty: flavors have none."""
+"""The wrong name -> the right one; empty: there is none for flavors."""
 
 
 def applies(subject: ImageSubject) -> bool:

@@ -95,7 +95,7 @@ _FIX_CONF = Advice(
 
 
 def applies(subject: Subject) -> bool:
-    """A NIC that Nova wrote, of a server that Nova says what it keeps of."""
+    """A NIC that Nova wrote, of a server whose stored properties Nova reports."""
     server, nic = subject.domain.server, subject.nic
     if server is None or subject.domain.is_server or subject.domain.owner != "nova":
         return False
@@ -105,7 +105,7 @@ def applies(subject: Subject) -> bool:
 
 
 def check(subject: Subject) -> Iterator[Problem]:
-    """One problem of the model; else one for each of queues and ring."""
+    """One problem for the model; otherwise one each for queues and ring."""
     server = subject.domain.server
     if server is None or not subject.model:
         return
@@ -143,7 +143,7 @@ def _queues(subject: Subject, server: ServerConfig) -> Iterator[Problem]:
 
 
 def _queues_kept(server: ServerConfig) -> int | None:
-    """How many queue pairs Nova would write; None where that is not known."""
+    """The number of queue pairs that Nova would write; None if that is unknown."""
     flavor, node = server.flavor, server.node
     if flavor is None or not flavor.complete or flavor.vcpus is None:
         return None
@@ -155,8 +155,8 @@ def _queues_kept(server: ServerConfig) -> int | None:
 
 
 def _fix_queues(server: ServerConfig, now: int) -> Advice:
-    """The fix for queues. What is asked for by a flavor, or taken away by nova.conf, is no property
-    to set: where flavor and image differ Nova cannot start it."""
+    """The fix for queues. If a flavor requests them, or nova.conf takes them away, no property is
+    proposed: Nova cannot start a server whose flavor and image differ."""
     if server.status == _STOPPED:
         return _FIX_STARTED
     if server.flavor_flag(MULTIQUEUE) is not None:
@@ -199,7 +199,8 @@ def _reboot_or(*otherwise: str | Command) -> Advice:
 
 
 RULE = Rule(
-    name="server-not-as-kept",
+    name="server-definition-drift",
+    former_names=("server-not-as-kept",),
     severity="medium",
     groups=("servers", "drift"),
     judges=(NicJudge(applies=applies, check=check),),

@@ -65,12 +65,12 @@ from vnicaudit.model.subject import DomainSubject, Subject
 
 
 def applies(subject: DomainSubject) -> bool:
-    """A domain with something to change."""
+    """A domain whose NICs are worth changing."""
     return any(_worth_changing(nic) for nic in subject.nics)
 
 
 def check(subject: DomainSubject) -> Iterator[Problem]:
-    """One problem per domain, naming everything that stands in the way."""
+    """One problem per domain, naming all obstacles."""
     state = subject.state
     if state is None:
         return

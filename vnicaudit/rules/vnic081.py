@@ -56,7 +56,7 @@ _NAMED = 3
 
 
 def applies(subject: ConfigSubject) -> bool:
-    """A line that stands there for sure, on a node that may be one of libvirt."""
+    """A line that is certainly there, on a node that may use libvirt."""
     nova = subject.nova
     return nova.form == "ini" and nova.libvirt is not False and bool(_misspelt(subject))
 

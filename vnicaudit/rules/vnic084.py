@@ -98,9 +98,9 @@ _WHEN = {
     _RESCUE: "the first hard reboot, stop and start, or cold migration after its rescue",
 }
 """Nova 34.0.0: ``ALLOW_HARD_REBOOT`` in compute/vm_states.py; in virt/libvirt/driver.py
-``unpause``, ``resume`` and ``unrescue`` take the definition that there was, ``power_on`` writes a
-new one, which is how what is shelved and not offloaded is unshelved (``unshelve_instance`` in
-conductor/manager.py)."""
+``unpause``, ``resume`` and ``unrescue`` use the existing definition, while ``power_on`` writes a
+new one. A server that is shelved but not offloaded is unshelved with ``power_on``
+(``unshelve_instance`` in conductor/manager.py)."""
 _GUESTS: dict[str, tuple[Severity, str]] = {
     "ready": ("low", ""),
     "needs-driver": ("high", "; this guest does not include a virtio driver"),
@@ -120,7 +120,7 @@ _FIX_OFF = Advice(
 
 
 def applies(subject: Subject) -> bool:
-    """A NIC that Nova writes, of a server that it keeps no model for."""
+    """A NIC that Nova writes, of a server for which Nova keeps no model."""
     server, nic, domain = subject.domain.server, subject.nic, subject.domain
     if server is None or domain.owner != "nova" or server.status not in _WHEN:
         return False
@@ -138,7 +138,7 @@ def check(subject: Subject) -> Iterator[Problem]:
     on = {"true": True, "false": False}.get(node.value(_OPTION) or "")
     if on is None:
         return
-    # what libvirt has during a rescue is the domain of the rescue
+    # during a rescue, libvirt has the domain of the rescue
     if subject.domain.is_server or server.status == _RESCUE:
         found = _in_the_cloud(subject, server, node.file, on=on)
     else:
@@ -148,7 +148,8 @@ def check(subject: Subject) -> Iterator[Problem]:
 
 
 def _keeps_none(server: ServerConfig) -> bool:
-    """For certain: it says so, or is too old to keep one that the image does not name."""
+    """True if Nova certainly keeps no model: it reports so, or is too old to keep one that the
+    image does not name."""
     if server.vif_model is not None or server.properties_source == "unseen":
         return False
     if server.properties_source == "api":
@@ -157,7 +158,7 @@ def _keeps_none(server: ServerConfig) -> bool:
 
 
 def _in_libvirt(subject: Subject, server: ServerConfig, file: str, *, on: bool) -> Problem | None:
-    """The domain was read: it is known which NIC the server has."""
+    """The problem if the domain was read, so that its NIC is known."""
     model, virtio = subject.model, subject.model in VIRTIO
     if not model or (on and virtio):
         return None
@@ -185,7 +186,8 @@ def _in_libvirt(subject: Subject, server: ServerConfig, file: str, *, on: bool) 
 
 
 def _in_the_cloud(subject: Subject, server: ServerConfig, file: str, *, on: bool) -> Problem | None:
-    """Only its cloud was read: what it keeps tells that the option was off when it was made."""
+    """The problem if only its cloud was read: from the stored properties it follows that the option
+    was off when the server was created."""
     if not on:
         return _follows(server, file, "rtl8139")
     if server.properties_source != "api" or not _registered(server):
@@ -202,8 +204,8 @@ def _in_the_cloud(subject: Subject, server: ServerConfig, file: str, *, on: bool
 
 
 def _registered(server: ServerConfig) -> bool:
-    """Nova's libvirt driver has written what it chose, and chose no model: of an image that names
-    none of these only it does."""
+    """True if Nova's libvirt driver has stored the values that it chose, and chose no model: if the
+    image does not name one of these properties, only the driver can have stored it."""
     names = ("hw_machine_type", "hw_input_bus", "hw_pointer_model")
     image = server.image
     return any(

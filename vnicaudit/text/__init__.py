@@ -1,4 +1,5 @@
-"""Text as it stands in a file: positions in it, templates in it, and edits that touch nothing else.
+"""Text as written in a file: positions in it, templates in it, and edits that change nothing else.
 
-What several platforms need to read and change what people write by hand; it knows nothing of NICs.
+Several platforms use it to read and change files that people write by hand; it knows nothing about
+NICs.
 """

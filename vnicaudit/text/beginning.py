@@ -1,6 +1,7 @@
-"""Kind of text that a file begins like.
+"""Recognise the kind of a text by its beginning.
 
-A manual page that quotes a definition is not one: the first thing in it that is no comment tells.
+A manual page that quotes a definition is not a definition: the first thing that is not a comment
+decides.
 """
 
 from __future__ import annotations
@@ -40,8 +41,7 @@ def quotes_others(head: bytes) -> bool:
 
 
 def is_script(head: bytes) -> bool:
-    """True where the first line of a file says that it is a shell script, or its first command is
-    one of a script's."""
+    """True if the first line names a shell, or the first command is typical of a script."""
     return _SHEBANG.match(head) is not None or _begins_like_a_script(head)
 
 
@@ -54,5 +54,5 @@ def _begins_like_a_script(head: bytes) -> bool:
 
 
 def is_code(head: bytes) -> bool:
-    """A script, or HCL: a manifest in it is a text."""
+    """A script, or HCL: a manifest inside it is only a string."""
     return is_script(head) or like_hcl(head)

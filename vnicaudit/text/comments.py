@@ -1,9 +1,9 @@
-"""Comments that accept findings, in files that have comments with ``#``.
+"""Comments that accept findings, in files whose comments begin with ``#``.
 
 ``# vnicaudit: suppress VNIC033 the guests of this node need it; until=2027-01-31``
 
-A comment holds for the next line that is neither empty nor a comment; at the top of a file, or of a
-YAML document, for all of it. In YAML and code it may also stand at the end of the line that it is
+A comment applies to the next line that is neither empty nor a comment; at the top of a file or of a
+YAML document, to all of it. In YAML and code it may also be at the end of the line that it is
 about; in an INI file that would be part of the value.
 """
 
@@ -17,14 +17,14 @@ from typing import Literal, NamedTuple
 from vnicaudit.base.wording import closest, shortened
 
 MARK = "vnicaudit:"
-"""In every comment that accepts findings."""
+"""Part of every comment that accepts findings."""
 MOST_COMMENTS = 1000
-"""More of one file are not read."""
+"""Maximum number of comments read from one file."""
 FIRST, LAST = 0, 2**31
-"""Lines of a whole file: a finding without a line is on the line 0."""
+"""Line range of a whole file; a finding without a line has line 0."""
 
 Form = Literal["ini", "flags", "yaml", "code"]
-"""How a file is written: in YAML it has documents."""
+"""Syntax of a file. Only YAML has several documents."""
 
 _WORD = "suppress"
 _ENTRY = r"[ \t]*vnicaudit:[ \t]*(\S+)(?:[ \t]+|(?=\s)|$)(.*)"
@@ -39,13 +39,13 @@ _COMMENTS: dict[Form, tuple[str, ...]] = {
 _SETTINGS = ("until", "owner", "mac")
 _LONGEST = 20
 _MEANT_SO = (*_SETTINGS, "expires", "expiry", "till")
-"""Names that settings are given; one that is like them is no part of a reason."""
+"""Names that are meant as settings; a similar name is not part of a reason."""
 _LOOKS_SET = re.compile(
     r"\b(?:until|owner|mac)\s*(?:=|:\s*\d)|\b(?:until+|till?|expires?)\W{0,3}\d{4}-\d",
     re.IGNORECASE,
 )
 _OTHER_ENDS = ("\r", "\x85", "\u2028", "\u2029")
-"""Some readers end a line there, YAML 1.1 (section 5.4) at all of them."""
+"""Some readers end a line at these; YAML 1.1 (section 5.4) at all of them."""
 _BROKEN = (("problem", "a carriage return or another line break stands in the middle of its line"),)
 
 
@@ -53,8 +53,9 @@ _Entry = tuple[tuple[str, str], ...]
 
 
 class CommentEntry(NamedTuple):
-    """A comment on a line. It holds for findings on the lines ``first`` to ``last``; ``entry`` is
-    what it says: the rule, the reason, and settings; or the ``problem`` for which it is none."""
+    """A comment on a line. It applies to findings on the lines ``first`` to ``last``. ``entry``
+    holds its content: the rule, the reason and settings; or the ``problem`` that makes it
+    invalid."""
 
     line: int
     first: int
@@ -63,9 +64,9 @@ class CommentEntry(NamedTuple):
 
 
 def reason_and_settings(text: str) -> dict[str, str]:
-    """The reason, and behind it settings like ``; until=2027-01-31``. Where what looks like a
-    setting stands inside of the reason, the date is that text, which is none: a suppression that
-    seems to end must not last for ever."""
+    """The reason and the settings behind it, such as ``; until=2027-01-31``. If the reason contains
+    what looks like a setting, ``until`` becomes that text, which is not a valid date: a suppression
+    that seems to end must not last for ever."""
     pieces = text.rstrip("; \t").split(";")
     settings: dict[str, str] = {}
     while len(pieces) > 1:
@@ -82,13 +83,14 @@ def reason_and_settings(text: str) -> dict[str, str]:
 
 
 def _is_meant_so(name: str) -> bool:
-    """True for the name of a setting, also where it is misspelt: that is told then."""
+    """True for the name of a setting, also if it is misspelt, so that the mistake is reported."""
     return name in _SETTINGS or (len(name) <= _LONGEST and bool(closest(name, _MEANT_SO)))
 
 
 def accepting_comments(text: str, form: Form) -> tuple[CommentEntry, ...]:
-    """The comments of a file that accept findings, or mean to; of a file that may come from
-    anywhere one more than are read. In YAML and code no ``#`` stands in a text any more."""
+    """The comments of a file that accept findings or are meant to. At most one more than
+    MOST_COMMENTS is returned, since the file may come from anywhere. In YAML and code, ``#`` within
+    a string must have been replaced already."""
     if MARK not in text:
         return ()
     return tuple(islice(_CommentWalk(text, form).comments(), MOST_COMMENTS + 1))
@@ -106,9 +108,9 @@ class _CommentWalk:
         self._at_top = True
 
     def comments(self) -> Iterator[CommentEntry]:
-        """Those that accept findings, with the lines that they are about."""
+        """The comments that accept findings, with the lines to which they apply."""
         for number, line in enumerate(self._lines, 1):
-            # indented in an INI file, it is part of the value above
+            # in an INI file an indented line continues the value above
             text = line.rstrip() if self._form == "ini" else line.strip()
             if text.startswith(_COMMENTS[self._form]):
                 if entry := _entry(_ALONE.match(line)) or _broken(line):
@@ -134,21 +136,22 @@ class _CommentWalk:
             yield CommentEntry(number, number, number, entry)
 
     def _of_document(self, last: int) -> Iterator[CommentEntry]:
-        """Comments at the top of the document that ends here."""
+        """The comments at the top of the document that ends at ``last``."""
         yield from (CommentEntry(at, self._first, last, one) for at, one in self._top)
-        # nothing stands below these: they accept nothing, which is reported
+        # no line follows these: they accept nothing, which is reported
         yield from (CommentEntry(at, LAST + 1, LAST + 1, one) for at, one in self._waiting)
         self._waiting = []
         self._top, self._at_top = [], True
 
 
 def _broken(line: str) -> _Entry:
-    """For a comment that something before it separates from its line."""
+    """The problem of a comment that is separated from its line by another line break; else
+    empty."""
     return _BROKEN if MARK in line and any(end in line.rstrip() for end in _OTHER_ENDS) else ()
 
 
 def _entry(match: re.Match[str] | None) -> _Entry:
-    """The words of a comment by their kind; empty where it is about something else."""
+    """The parts of a comment; empty if it is about something else."""
     if match is None:
         return ()
     word, text = match[1], match[2].rstrip()  # a line may end in CRLF
@@ -156,15 +159,16 @@ def _entry(match: re.Match[str] | None) -> _Entry:
         if not _is_misspelt(word.rstrip(":").lower()):
             return ()
         return (("problem", f"unknown word {shortened(word)!r}; write 'suppress'"),)
-    if any(end in text for end in _OTHER_ENDS):  # what stands behind it may be no comment
+    if any(end in text for end in _OTHER_ENDS):  # the text behind it may not be a comment
         return _BROKEN
     rule, _, rest = text.partition(" ")
     return tuple({"rule": rule.rstrip(":"), **reason_and_settings(rest)}.items())
 
 
 def _is_misspelt(word: str) -> bool:
-    """True for ``suppress`` itself, and for what becomes it when one letter is inserted, deleted or
-    replaced, or when two neighbours are swapped. Other words are of comments on other things."""
+    """True for ``suppress`` itself, and for a word that becomes it if one letter is inserted,
+    deleted or replaced, or if two neighbouring letters are swapped. Any other word belongs to
+    another kind of comment."""
     same = _equal_at_start(word, _WORD)
     rest, right = word[same:], _WORD[same:]
     same = _equal_at_start(rest[::-1], right[::-1])
@@ -173,5 +177,5 @@ def _is_misspelt(word: str) -> bool:
 
 
 def _equal_at_start(one: str, other: str) -> int:
-    """How many characters two words have in common before they differ."""
+    """The length of the common beginning of two words."""
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))

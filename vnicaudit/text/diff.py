@@ -1,4 +1,4 @@
-"""Two lists of lines -> where they differ, in hunks, as a unified diff shows them."""
+"""The differences of two lists of lines, in hunks, as in a unified diff."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from typing import Literal, NamedTuple
 
 _CONTEXT = 3
 _SHORT = 4_000
-"""Lines that difflib is given at once."""
+"""Maximum number of lines that are given to difflib at once."""
 _SAME = 3
-"""Lines that are alike where two longer texts meet again."""
+"""Number of equal lines at which two longer texts are aligned again."""
 _FAR = 200
-"""Lines after which they are not looked for any more: an edit touches few."""
+"""Number of lines after which the search for equal lines ends: an edit changes few."""
 
 Mark = Literal["@", " ", "-", "+"]
 NO_NEWLINE = "\\ No newline at end of file\n"
-"""Behind a line without a line break, which only the last one of a text is."""
+"""Marker behind a last line that has no line break."""
 
 
 class LineChange(NamedTuple):
-    """Lines ``old`` to ``old_end`` of the one text are ``new`` to ``new_end`` of the other."""
+    """Lines ``old`` to ``old_end`` of one text become ``new`` to ``new_end`` of the other."""
 
     old: int
     old_end: int
@@ -29,7 +29,7 @@ class LineChange(NamedTuple):
 
 
 class Hunk(NamedTuple):
-    """Changes close to one another, and the lines of both texts they are shown in."""
+    """Changes close to one another, and the range of lines shown of both texts."""
 
     changes: tuple[LineChange, ...]
     old: int
@@ -40,8 +40,8 @@ class Hunk(NamedTuple):
     def lines(
         self, old: Sequence[str], new: Sequence[str], above: int = 0
     ) -> Iterator[tuple[Mark, str]]:
-        """The head, then each line with its mark and as it is in ``old`` and ``new``; ``above``:
-        lines before them that are in neither."""
+        """The header, then each line with its mark and its text in ``old`` and ``new``; ``above``
+        is the number of lines that precede both lists."""
         yield (
             "@",
             (
@@ -59,7 +59,7 @@ class Hunk(NamedTuple):
 
 
 def lines_of(text: str) -> list[str]:
-    """Lines of the text with their line breaks; only LF is one."""
+    """Lines of a text with their line breaks; only LF is a line break."""
     lines = [f"{line}\n" for line in text.split("\n")]
     last = lines.pop()[:-1]
     return [*lines, last] if last else lines
@@ -78,8 +78,8 @@ def hunks(old: Sequence[str], new: Sequence[str]) -> Iterator[Hunk]:
 
 
 def one_hunk(old: Sequence[str], new: Sequence[str]) -> Iterator[Hunk]:
-    """The differing part as one change, from the first line that differs to the last; none where
-    both texts are equal. It is right, and found at once, but may show more than :func:`hunks`."""
+    """The difference as a single change, from the first differing line to the last; none if both
+    texts are equal. This is correct and fast, but may show more than :func:`hunks`."""
     if old == new:
         return
     most = min(len(old), len(new))
@@ -91,8 +91,8 @@ def one_hunk(old: Sequence[str], new: Sequence[str]) -> Iterator[Hunk]:
 
 
 def _changes(old: Sequence[str], new: Sequence[str]) -> Iterator[LineChange]:
-    """Differences of two texts, in order. difflib finds the best ones, but its time grows with the
-    square of the length: long texts are walked through."""
+    """Differences of two texts, in order. difflib finds the shortest, but its time grows with the
+    square of the length: long texts are aligned step by step."""
     if max(len(old), len(new)) <= _SHORT:
         yield from _best(old, new, LineChange(0, len(old), 0, len(new)))
     else:
@@ -100,7 +100,7 @@ def _changes(old: Sequence[str], new: Sequence[str]) -> Iterator[LineChange]:
 
 
 def _best(old: Sequence[str], new: Sequence[str], part: LineChange) -> Iterator[LineChange]:
-    """Differences within a part of both texts, as difflib finds them."""
+    """Differences within a part of both texts, as found by difflib."""
     i, i2, j, j2 = part
     for kind, a, a2, b, b2 in SequenceMatcher(None, old[i:i2], new[j:j2]).get_opcodes():
         if kind != "equal":
@@ -108,8 +108,8 @@ def _best(old: Sequence[str], new: Sequence[str], part: LineChange) -> Iterator[
 
 
 def _nearest(old: Sequence[str], new: Sequence[str]) -> Iterator[LineChange]:
-    """The texts meet again at the nearest lines that are alike: quick however long they are and
-    however many changes there are; and right, if not always the shortest answer."""
+    """Differences of two long texts, aligned again at the nearest equal lines: fast for any length
+    and number of changes, and correct, though not always the shortest."""
     i = j = 0
     while i < len(old) or j < len(new):
         if i < len(old) and j < len(new) and old[i] == new[j]:
@@ -143,7 +143,7 @@ def _hunk(group: list[LineChange], old_lines: int, new_lines: int) -> Hunk:
 
 
 def _range(start: int, length: int) -> str:
-    """As GNU diff: an empty one is behind the line it names."""
+    """A range as GNU diff writes it: an empty one names the line before it."""
     if length == 1:
         return f"{start + 1}"
     return f"{start + 1 if length else start},{length}"

@@ -1,4 +1,4 @@
-"""Replace pieces of a text and leave every other byte as it is."""
+"""Replace parts of a text and leave every other byte unchanged."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class LineStarts:
             self._starts.append(end + 1)
 
     def replacement(self, edit: Edit) -> Replacement:
-        """An edit of the bytes as one of the text."""
+        """An edit of bytes as a replacement in the text."""
         return Replacement(self._position(edit.start), self._position(edit.end), edit.new.decode())
 
     def _position(self, offset: int) -> TextPosition:
@@ -51,14 +51,14 @@ class LineStarts:
 
 
 class OverlappingEditsError(ValueError):
-    """Two edits of the same bytes: they cannot both be made."""
+    """Two edits change the same bytes, so they cannot both be made."""
 
 
 def applied(data: bytes, edits: Iterable[Edit]) -> bytes:
-    """``data`` with all edits made; positions are those before any of them.
+    """``data`` with all edits made; their positions refer to the original.
 
-    Raises OverlappingEditsError; equal edits count as one. Raises ValueError for a range that is
-    not in ``data``.
+    Raises OverlappingEditsError; equal edits count as one. Raises ValueError for a range outside
+    ``data``.
     """
     parts: list[bytes] = []
     position = 0

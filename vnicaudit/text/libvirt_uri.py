@@ -1,4 +1,4 @@
-"""libvirt connection URIs: which text is one, what it reaches, what is dialled for it."""
+"""libvirt connection URIs: recognise them, and tell what they reach and which URI to connect to."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ _URI = re.compile(r"([a-z]+)(?:\+([a-z0-9]+))?://")
 
 
 class Uri(msgspec.Struct, frozen=True):
-    """One connection URI, taken apart. ``dial`` is what libvirt is given: the user's text, and
-    for ssh ``no_tty=1``, with which ssh asks neither for a password nor for a host key."""
+    """One connection URI, taken apart. ``dial`` is the URI given to libvirt: the user's text, and
+    for ssh ``no_tty=1``, which keeps ssh from asking for a password or a host key."""
 
     text: str
     driver: str
@@ -25,29 +25,29 @@ class Uri(msgspec.Struct, frozen=True):
 
     @property
     def session(self) -> bool:
-        """An unprivileged daemon: its NICs are a user's, not the host's."""
+        """True for an unprivileged daemon: its NICs belong to a user, not to the host."""
         return self.path == "/session"
 
     @property
     def remote(self) -> bool:
-        """The daemon is reached over a network."""
+        """True if the daemon is reached over a network."""
         return bool(self.server) or self.transport not in (None, "unix")
 
     @property
     def local(self) -> bool:
-        """The URI names QEMU of the machine this runs on. A socket given by path may lead
-        elsewhere (a tunnel), so it does not count."""
+        """True if the URI means QEMU of this machine. A socket given by path does not count,
+        because it may lead elsewhere (a tunnel)."""
         return self.driver == "qemu" and not self.remote and not self.own_socket
 
 
 def is_uri(text: str) -> bool:
-    """True where a target is a libvirt connection URI."""
+    """True if a target is a libvirt connection URI."""
     match = _URI.match(text)
     return match is not None and match.group(1) in _DRIVERS
 
 
 def parse(text: str) -> Uri:
-    """Take a URI apart. Raises ValueError when it is none (see :func:`is_uri`)."""
+    """Parse a URI. Raises ValueError if it is none (see :func:`is_uri`)."""
     match = _URI.match(text)
     if match is None or not is_uri(text):
         raise ValueError(f"not a libvirt URI: {text!r}")

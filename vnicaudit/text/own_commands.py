@@ -1,5 +1,5 @@
-"""Commands of this program that are shown to be copied into a shell: with the state folder where it
-is another than the one that is taken without being asked for."""
+"""Commands of this program that are shown for copying into a shell, with the state folder if it is
+not the default."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SYSTEM = "/var/lib/vnicaudit"
 
 
 def default_state() -> str:
-    """Root's is the system's, else the user's own (XDG_STATE_HOME)."""
+    """The default state folder: SYSTEM for root, else the user's own (XDG_STATE_HOME)."""
     if os.geteuid() == 0:
         return SYSTEM
     home = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local/state"
@@ -21,11 +21,11 @@ def default_state() -> str:
 
 
 def command(words: str, state: str | Path) -> str:
-    """``words`` as a command on what is kept in that folder."""
+    """``words`` as a command, with ``--state`` if the folder is not the default."""
     other = Path(state) != Path(default_state())
     return f"vnicaudit {words}" + (f" --state {path_word(str(state))}" if other else "")
 
 
 def history_command(words: str, place: str) -> str:
-    """``words`` as a command on the history that is kept there (without a password)."""
+    """``words`` as a command on the history at that place (shown without a password)."""
     return f"vnicaudit {words} --history {path_word(place)}"

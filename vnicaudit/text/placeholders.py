@@ -1,7 +1,8 @@
 """Placeholders: texts that stand for a value that is filled in before a file is used.
 
-A text is no value where it is wholly such a placeholder, or where something in it can only be the
-beginning of one. Names and paths may hold ``$``, ``@``, ``%`` and ``_``, which alone say nothing.
+A text is not a value if it is wholly such a placeholder, or if something in it can only be the
+beginning of one. Names and paths may contain ``$``, ``@``, ``%`` and ``_``, so these characters
+alone prove nothing.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ _FORMS = (
     r"__[A-Za-z](?:\w*[A-Za-z0-9])?__",  # sed scripts: __X__
 )
 _FIRST = frozenset("{<$@%([#_")
-"""What every form begins with: most values need no more than this look."""
+"""Characters with which every form begins: most values need no further check."""
 
 _OPENERS = ("{{", "{%", "<%", "${", "%{", "$[[", "#{")
 _LONGEST = 40
@@ -39,22 +40,23 @@ _LONGEST = 40
 
 @cache
 def _whole_pattern() -> re.Pattern[str]:
-    """Made when it is needed first: it takes as long as to lint a small file."""
+    """The pattern of a whole placeholder, compiled when first needed: that takes as long as linting
+    a small file."""
     return re.compile("|".join(_FORMS), re.DOTALL)
 
 
 def is_only_placeholder(text: str) -> bool:
-    """True for a value that is nothing but a placeholder, blanks around it aside."""
+    """True for a value that is nothing but a placeholder, apart from surrounding blanks."""
     text = text.strip()
     return text[:1] in _FIRST and _whole_pattern().fullmatch(text) is not None
 
 
 def opened(text: str) -> bool:
-    """True where a placeholder begins somewhere in a text: its opening cannot be part of a name."""
+    """True if a text contains the opening of a placeholder that cannot be part of a name."""
     return any(opener in text for opener in _OPENERS)
 
 
 def placeholder_text(text: str) -> str:
-    """A placeholder as a message names it: in one line, and cut where it is long."""
+    """A placeholder for use in a message: on one line, shortened if it is long."""
     line = " ".join(text.split())
     return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"

@@ -1,4 +1,5 @@
-"""A value that goes on behind its line: continued, indented, in quotes, or up to a marker."""
+"""A value that continues after its line: by a continuation, by indentation, in quotes, or up to a
+marker."""
 
 from __future__ import annotations
 
@@ -10,9 +11,9 @@ _SCALAR = re.compile(r"[|>][-+0-9]{0,2}[ \t]*(?:#.*)?")
 
 
 class ValueBlock(NamedTuple):
-    """Lines that belong to a value: those that are indented deeper than ``column``, those up to
-    ``marker``, or those up to a ``quote``. ``empty``: the key's own line says nothing, so a list
-    may stand below it at the same depth. ``shown_head``: what stands in that line is no secret."""
+    """Lines that belong to a value: those indented deeper than ``column``, those up to ``marker``,
+    or those up to a ``quote``. ``empty``: the key's own line has no value, so a list may follow at
+    the same depth. ``shown_head``: the value in the key's own line is not secret."""
 
     column: int
     marker: str = ""
@@ -36,15 +37,16 @@ class ValueBlock(NamedTuple):
         return bool(self.quote) and self.quote in line
 
     def hidden(self, line: str, stars: str) -> str:
-        """A line of it. Its end is shown, so that what follows can be told apart."""
+        """A line of the block, masked. The end marker stays, so that the reader sees where the
+        value ends."""
         if not line.strip() or (self.marker and line.strip() == self.marker):
             return line
         return line[: len(line) - len(line.lstrip(" \t"))] + stars
 
 
 def block_of(column: int, value: str, sep: str) -> ValueBlock | None:
-    """The block that begins with ``value``, the rest of a line that assigns to a key at
-    ``column``; None where nothing can follow."""
+    """The block that begins with ``value``, the rest of a line that assigns to a key at ``column``;
+    None if nothing can follow."""
     text = value.strip()
     heredoc = _HEREDOC.search(text)
     if heredoc is not None:
@@ -56,7 +58,7 @@ def block_of(column: int, value: str, sep: str) -> ValueBlock | None:
     if text in ("", "{", "[", "(", "{}", "[]"):
         return ValueBlock(column, empty=not text, shown_head=True)
     if "=" in sep and text.endswith("\\"):
-        return None  # a shell's line goes on, and the word has ended
+        return None  # the line of a shell continues, but the word has ended
     return ValueBlock(column)
 
 

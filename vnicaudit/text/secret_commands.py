@@ -1,4 +1,4 @@
-"""Secrets on command lines that no name stands before, as the program takes them by position, and
+"""Secrets on command lines that no name precedes, because the program takes them by position, and
 signatures in URLs: ``curl -u admin:…``, ``sshpass -p …``, ``echo root:… | chpasswd``, ``sig=…``."""
 
 from __future__ import annotations
@@ -7,14 +7,15 @@ import re
 
 _WORD = r"(?:\"[^\"\n]*\"|'[^'\n]*'|[^\s\"',|;&\])}]+)"
 _GAP = r"[\"', \t]{1,9}"
-"""Between words of a shell, and of a list in JSON or YAML."""
+"""Separator of words in a shell, and in a list in JSON or YAML."""
 _USER = re.compile(
     r"(?P<before>(?<![\w-])(?:--user|--proxy-user|-u|-U)(?:[= \t\"',]{0,9}))(?P<quote>[\"']?)"
     r"(?P<user>[\w.@%+-]{1,200}:)(?!\d{1,9}(?:[\s\"',]|$))(?P<value>[^\s\"',\])}]+)"
 )
-"""Not ``--user 1000:1000`` of containers."""
+"""Option with a user and a password; not ``--user 1000:1000`` of containers."""
 _CLIENT = re.compile(r"\bcurl\b|https?://|--proxy-user\b")
-"""``-u`` is something else to git, rsync, sudo and podman: ``git push -u origin:main``."""
+"""Programs for which ``-u`` has a password; it means something else for git, rsync, sudo and
+podman: ``git push -u origin:main``."""
 _SSHPASS = re.compile(rf"(?P<before>\bsshpass{_GAP}-p(?:{_GAP})?)(?P<value>{_WORD})")
 _MYSQL = re.compile(r"\b(?:mysql|mariadb)[\w-]{0,40}[\"', \t]")
 _JOINED_P = re.compile(rf"(?P<before>(?<![\w-])-p)(?P<value>{_WORD})")
@@ -34,7 +35,7 @@ _SIGNED = re.compile(
 
 
 def masked_commands(line: str, stars: str) -> str:
-    """The line with stars in place of what programs are given as a password by position."""
+    """The line with stars in place of passwords that programs take by position."""
 
     def starred(found: re.Match[str]) -> str:
         quote = found["value"][0] if found["value"][0] in "\"'" else ""

@@ -1,9 +1,10 @@
-"""Which names are those of secrets: of options, keys, attributes, elements and variables.
+"""Names of options, keys, attributes, elements and variables that hold secrets.
 
 Sources: the options of Nova's reference that are marked secret (``[database] connection``,
-``transport_url``, ``memcache_secret_key``, ``metadata_proxy_shared_secret``, …); what libvirt hands
-out with VIR_DOMAIN_XML_SECURE only (domain_conf.c: ``passwd`` of VNC and SPICE, cookies of disks);
-QEMU's ``-object secret,data=`` and ``password=``; cloud-init's user data, which may hold anything.
+``transport_url``, ``memcache_secret_key``, ``metadata_proxy_shared_secret``, …); fields that
+libvirt returns only with VIR_DOMAIN_XML_SECURE (domain_conf.c: ``passwd`` of VNC and SPICE, cookies
+of disks); QEMU's ``-object secret,data=`` and ``password=``; cloud-init's user data, which may hold
+anything.
 """
 
 from __future__ import annotations
@@ -23,21 +24,22 @@ _ADDRESS_NAME = re.compile(r"connection|connection_string$|(?:^|_)ur[li]s?$|endp
 _ABOUT_ONE = re.compile(
     r"_(?:valid_to|expir[a-z]*|ttl|timeout|time|files?|path|dir|type|uuid|length|size|enabled|ref)$"
 )
-"""Ends of names that say something of a secret: how long it holds, where it is kept."""
+"""Endings of names that describe a secret (how long it is valid, where it is stored) without
+holding it."""
 _HARMLESS = re.compile(
     r"""["']?(?:true|false|yes|no|on|off|none|null|~|\{\}|\[\]|)["']?[,;]?"""
     r"""|["']?\{\{[\s\w.]{0,99}\}\}["']?|["']?\$(?:\w{1,99}|\{\w{1,99}\})["']?""",
     re.IGNORECASE,
 )
-"""Values that are no secret: switches, nothing, and names of variables that stand for one."""
+"""Values that are not secret: switches, empty values, and names of variables that stand for one."""
 
 
 _LONGEST_NAME = 200
-"""Characters of a name that are looked at."""
+"""Maximum number of characters of a name that are examined."""
 
 
 def is_secret_name(name: str) -> bool:
-    """True for a name whose value is a secret wherever it stands."""
+    """True for a name whose value is secret in any kind of file."""
     return _is_certain(name[:_LONGEST_NAME])
 
 
@@ -48,7 +50,7 @@ def _is_certain(name: str) -> bool:
 
 
 def may_be_secret_name(name: str) -> bool:
-    """True where a line of a file that assigns to ``name`` may hold a secret."""
+    """True if a line of a file that assigns to ``name`` may hold a secret."""
     return _is_likely(name[:_LONGEST_NAME])
 
 
@@ -59,7 +61,7 @@ def _is_likely(name: str) -> bool:
 
 
 def is_address_name(name: str) -> bool:
-    """True for a name whose value is an address that may have a password in it."""
+    """True for a name whose value is an address that may contain a password."""
     return _ADDRESS_NAME.search(_plain(name)) is not None
 
 

@@ -1,4 +1,4 @@
-"""Names of files in messages that are called like a secret: ``/etc/passwd: not a domain``."""
+"""File names in messages that look like the name of a secret: ``/etc/passwd: not a domain``."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ _FILE = re.compile(
 _POSITION = re.compile(r"[\"']?:[ \t]?\d{1,9}(?::\d{1,9})?(?::(?=[ \t]|$)|$)", re.MULTILINE)
 """``:12:``, ``:12:4:``, ``: 3:``."""
 _SENTENCE = re.compile(r"[\"']?:[ \t]{1,9}(?:[A-Za-z][a-z]{0,40}|\d{1,9})[ \t]{1,9}[\w'\"]")
-"""A word or a number, and something more."""
+"""A word or a number, followed by another word."""
 _PAIR = re.compile(r"[\"']?:[ \t]{1,9}[\"']?(?P<name>[A-Za-z][\w.-]{0,60})[\"']?[ \t]{0,9}[:=]")
 _SAID_OF_ONE = re.compile(
     r"[\"']?:[ \t]{1,9}(?:not|no|cannot|could|is|are|has|must|needs|neither|nothing)[ \t]{1,9}\w"
 )
-"""A sentence about something, whatever it is called."""
+"""The beginning of a sentence about the name before it, whatever that is."""
 
 
 def is_place(text: str, start: int, end: int) -> bool:
-    """True where the text from ``start`` to ``end`` of a message names a file that the message is
-    about, rather than a secret that has a value. What might be either is a secret."""
+    """True if the text from ``start`` to ``end`` of a message is the name of the file that the
+    message is about, and not a secret with a value. In doubt it is a secret."""
     name = text[start:end]
     if _SAID_OF_ONE.match(text, end):
         return True
@@ -35,6 +35,6 @@ def is_place(text: str, start: int, end: int) -> bool:
         return True
     pair = _PAIR.match(text, end)
     if pair is not None and is_secret_name(pair["name"]):
-        return True  # the value is that of the second
+        return True  # the value belongs to the second name
     named = rooted or _FILE.search(name[-9:]) is not None
     return named and _SENTENCE.match(text, end) is not None

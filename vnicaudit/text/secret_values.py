@@ -1,5 +1,5 @@
-"""Values in quotes, brackets and parentheses that are those of secrets, wherever in a line they
-begin and however many lines they take: JSON, the flow style of YAML, lists and calls of HCL."""
+"""Values of secrets in quotes, brackets and parentheses, at any place in a line and over any number
+of lines: JSON, the flow style of YAML, lists and calls of HCL."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _KEY = re.compile(
 )
 _QUOTED = re.compile(r"\"[^\"\\\n]*(?:\\.[^\"\\\n]*)*\"|'[^'\n]*(?:''[^'\n]*)*'")
 _GOES_ON = re.compile(rf"(?:[\w$@%+=.~*!^-]|{_QUOTED.pattern})+")
-"""What a shell takes for the same word: ``'a'b"c"``."""
+"""The rest of what a shell reads as one word: ``'a'b"c"``."""
 _CLOSING = {
     '"': re.compile(r"(?<!\\)(?:\\\\)*\"(?=[\s,;:}\])>|&/]|\Z)"),
     "'": re.compile(r"(?<!')'(?:'')*(?!')(?=[\s,;:}\])>|&/]|\Z)"),
 }
-"""A quote that ends a text of several lines: an apostrophe within a word does not."""
+"""A quote that ends a text of several lines; an apostrophe within a word does not."""
 _CALL = re.compile(r"[A-Za-z_][\w.]{0,99}\(")
 _IN_FLOW = re.compile(r"[^\s,}\]\"'${][^,}\]\n]*")
 _PART = re.compile(
@@ -28,14 +28,15 @@ _PART = re.compile(
     r"|<<[-~]?[\"']?(?P<marker>[A-Za-z_]\w{0,99})[\"']?[ \t]{0,99}\r?\n",
     re.DOTALL,
 )
-"""What tells where a bracket ends: brackets, and what may have some in it that do not count."""
+"""Tokens needed to find the end of a bracket: brackets, and texts in which brackets do not
+count."""
 _WORD_ALONE = re.compile(r"^[ \t]{0,99}(?P<word>[A-Za-z_]\w{0,99})[ \t\r]{0,99}$", re.MULTILINE)
 _PAIRS = {"{": ("{[", "}]"), "[": ("{[", "}]"), "(": ("(", ")")}
 _OPENS = re.compile(r"(?:[A-Za-z_][\w.]{0,99})?[(\[{]{1,9}[ \t\r]*")
 _CLOSES = re.compile(r"[ \t]*[)\]}]{1,9}")
 _MOST_UNCLOSED = 3
-"""Brackets that no other closes: behind them nothing is shown, since to look for the end of each
-would take time that grows with the square."""
+"""Maximum number of unclosed brackets. Everything behind the next one is hidden, because searching
+for the end of each would take quadratic time."""
 
 _BLOCK = re.compile(r"\b(?:variable|output)[ \t]{1,9}\"(?P<name>[\w-]{1,200})\"[ \t]{0,9}\{")
 _SENSITIVE = re.compile(r"\bsensitive[ \t]{0,9}=[ \t]{0,9}true\b")
@@ -57,8 +58,9 @@ _PAIRED_BACKWARDS = re.compile(
 
 
 def masked_values(text: str, more: frozenset[str], stars: str, *, in_message: bool = False) -> str:
-    """The text with stars in place of such values, and as many lines. ``more``: keys that hold
-    secrets in this text alone. ``in_message``: what is said of a file is no value."""
+    """The text with stars in place of such values, with the same number of lines. ``more``: keys
+    that hold secrets only in this text. ``in_message``: what a message says about a file is not a
+    value."""
     for pairs in (_PAIRED, _PAIRED_BACKWARDS):
         text = pairs.sub(lambda found: _masked_pair(found, stars), text)
     text = "".join(_blocks(text, stars))
@@ -66,8 +68,8 @@ def masked_values(text: str, more: frozenset[str], stars: str, *, in_message: bo
 
 
 def _blocks(text: str, stars: str) -> Iterator[str]:
-    """A text with the defaults of Terraform's variables that are called like a secret, or said to
-    be sensitive, as stars."""
+    """The text in parts, with stars for the defaults of Terraform variables that have a secret's
+    name or are marked sensitive."""
     at = 0
     while found := _BLOCK.search(text, at):
         end = _end_of_bracket(text, found.end() - 1) or len(text)
@@ -81,7 +83,7 @@ def _blocks(text: str, stars: str) -> Iterator[str]:
 
 
 def _without_text(body: str, stars: str) -> str:
-    """The body of a block without its here-document."""
+    """The body of a block without its here-documents."""
     found = _DEFAULT_TEXT.search(body)
     if found is None:
         return body
@@ -92,7 +94,7 @@ def _without_text(body: str, stars: str) -> str:
 
 
 def _masked_pair(found: re.Match[str], stars: str) -> str:
-    """``{name: DB_PASSWORD, value: …}``, as containers are given their environment."""
+    """``{name: DB_PASSWORD, value: …}``, as in the environment of a container."""
     value = found["value"]
     if not is_secret_name(found["name"]) or is_harmless(value):
         return found[0]
@@ -132,7 +134,8 @@ def _is_of_secret(text: str, found: re.Match[str], more: frozenset[str]) -> bool
 
 
 class _ValueEnds:
-    """Where values end. What was not closed once is not looked for again."""
+    """Finds where values end. A quote or bracket that was not closed once is not searched for
+    again."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -140,12 +143,12 @@ class _ValueEnds:
         self._unclosed = 0
 
     def of(self, key: re.Match[str]) -> int:
-        """The end of the value that stands behind a key; its beginning, where other readers of
-        lines know better."""
+        """The end of the value behind a key; its beginning if it is left to the line-by-line
+        masking."""
         text, start = self._text, key.end()
         first = text[start : start + 1]
         if "\n" in key["sep"] and not (key["quote"] and ":" in key["sep"]):
-            return start  # the next line is another matter, but in JSON
+            return start  # the next line does not belong to the key, except in JSON
         if first in ('"', "'"):
             return self._quoted(start, first)
         if first in ("{", "["):
@@ -177,7 +180,7 @@ class _ValueEnds:
         return end
 
     def _in_flow(self, key: re.Match[str]) -> int:
-        """``{password: two words, …}``."""
+        """The end of a value in ``{password: two words, …}``."""
         text = self._text
         before = text[max(0, key.start() - 60) : key.start()].rstrip("\"' \t\r\n")
         if before[-1:] not in ("{", ",", "[") or key["sep"].strip(" \t") != ":":
@@ -209,7 +212,8 @@ def _end_of_bracket(text: str, at: int) -> int | None:
 
 
 def _end_of_heredoc(text: str, at: int, marker: str) -> int:
-    """Behind the line that says the marker alone; the end of the text, where none does."""
+    """The position behind the line that holds only the marker; the end of the text if there is
+    none."""
     for line in _WORD_ALONE.finditer(text, at):
         if line["word"] == marker:
             return line.end()
@@ -217,7 +221,8 @@ def _end_of_heredoc(text: str, at: int, marker: str) -> int:
 
 
 def _hidden(value: str, stars: str) -> str:
-    """With its quotes and its lines; brackets that have a line of their own are shown."""
+    """A value as stars, with its quotes and its line breaks; a bracket on a line of its own is
+    shown."""
     quote = value[0] if value[0] in "\"'" else ""
     if "\n" not in value:
         return f"{quote}{stars}{quote}"

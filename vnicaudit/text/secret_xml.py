@@ -18,8 +18,8 @@ _TEXT = re.compile(r"(?<=>)[^<>]+(?=<)")
 
 
 def masked_xml(text: str, stars: str) -> str:
-    """The text with what its secret elements and attributes hold as stars; a text without markup
-    as it is."""
+    """The text with stars for the contents of its secret elements and attributes; a text without
+    markup is unchanged."""
     if "<" not in text or ">" not in text:
         return text
     text = _TAG.sub(lambda tag: _masked_tag(tag[0], stars), text)
@@ -58,8 +58,8 @@ def _masked_elements(text: str, stars: str) -> str:
 
 
 def _closings(text: str) -> dict[str, list[int]]:
-    """Name -> where its closing tags are: to look for each by itself takes time that grows with
-    the square, where every element has another name and none is closed."""
+    """Name -> positions of its closing tags. Searching for each one separately would take quadratic
+    time if all elements have different names and none is closed."""
     places: dict[str, list[int]] = {}
     for closing in _CLOSING.finditer(text):
         places.setdefault(closing["name"], []).append(closing.start())
@@ -67,7 +67,8 @@ def _closings(text: str) -> dict[str, list[int]]:
 
 
 def _end_of_element(text: str, opening: re.Match[str], closings: dict[str, list[int]]) -> int:
-    """The next closing tag of its name; of what is never closed, the next tag of any."""
+    """Position of the next closing tag of that name; if it is never closed, of the next tag of any
+    name."""
     places = closings.get(opening["name"], [])
     next_one = bisect_left(places, opening.end())
     if next_one < len(places):
@@ -78,13 +79,13 @@ def _end_of_element(text: str, opening: re.Match[str], closings: dict[str, list[
 
 def _holds_secret(opening: re.Match[str]) -> bool:
     name = opening["name"].rpartition(":")[2]
-    if name == "entry":  # of firmware: -fw_cfg, where Ignition and cloud-init look
+    if name == "entry":  # in firmware: -fw_cfg, which Ignition and cloud-init read
         return re.search(r"\bname\s{0,9}=\s{0,9}[\"']opt/", opening["attributes"]) is not None
     return is_secret_name(name)
 
 
 def _masked_inner(inner: str, stars: str) -> str:
-    """All of a text; of nested elements their texts."""
+    """Stars for all of a text; if it has nested elements, for their texts only."""
     if "<" not in inner or "<![CDATA[" in inner:
         return _stars(inner, stars)
     return _TEXT.sub(
@@ -93,5 +94,5 @@ def _masked_inner(inner: str, stars: str) -> str:
 
 
 def _stars(value: str, stars: str) -> str:
-    """With as many lines as there were."""
+    """Stars for a value, with the same number of line breaks."""
     return stars + "\n" * value.count("\n")

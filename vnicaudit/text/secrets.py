@@ -1,8 +1,9 @@
-"""A text with its secrets as stars: the one masking of everything that quotes a file.
+"""A text with its secrets as stars: the one place that masks whatever quotes a file.
 
-It knows no format: what a line assigns to a name of a secret, what an element or attribute of such
-a name holds, what ``-object secret`` of QEMU is given, what stands before the ``@`` of a URL. It
-hides too much rather than too little, and never a line break: line N stays line N.
+It knows no file format. It masks what a line assigns to the name of a secret, the contents of an
+element or attribute of such a name, the data of QEMU's ``-object secret``, and the password before
+the ``@`` of a URL. It hides too much rather than too little, and never a line break: line N stays
+line N.
 """
 
 from __future__ import annotations
@@ -36,13 +37,13 @@ _VALUE = re.compile(
     r"|\\?\"[^\"\\]*(?:\\.[^\"\\]*)*\"?|'[^']*'?|(?:[^\s,;&<>\"'}\]]|,,)+"
 )
 _COMMAND = re.compile(r"\S+(?P<rest>[ \t]+[A-Za-z][\w./-]*[ \t].*[ \t]--?[A-Za-z])")
-"""What a shell is told to set for one command, and the command."""
+"""The end of a value that a shell sets for one command only, and that command."""
 _OPTION = re.compile(
     r"(?<!\S)(?P<before>--?(?P<key>[A-Za-z][\w-]*)[ \t]+)"
     r"(?P<value>(?!-)(?:\"[^\"\\]*(?:\\.[^\"\\]*)*\"?|'[^']*'?|\S+))"
 )
 _DANGLING = re.compile(r"(?<![\w-])--?(?P<key>[A-Za-z][\w-]*)[\"']?[ \t]*(?:\\|,|/>)?[ \t]*$")
-"""An option whose value is in the next line: of a shell, of a list, of ``<qemu:arg>``."""
+"""An option whose value is on the next line: in a shell, a list, or ``<qemu:arg>``."""
 _FIRST = re.compile(
     r"(?P<before>(?<![ \t])[ \t]*(?:[-#][ \t]+)?(?:<[\w:]+[ \t]+value=)?)"
     r"(?P<value>\"[^\"]*\"?|'[^']*'?|[^\s,\\\]]+)"
@@ -53,7 +54,7 @@ _LISTED = re.compile(
 )
 _BEARER = re.compile(r"(?i)\b(bearer|basic)[ \t]+[\w+/=.~-]{8,}")
 _OBJECT_DATA = re.compile(r"(?i)\bsecret|tls-creds")
-_PEM = re.compile(  # in one line, as JSON has it
+_PEM = re.compile(  # on one line, as in JSON
     r"(-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY-----)(?:(?!-----END )[^\"'\n])+"
 )
 _PEM_BEGIN = re.compile(r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY-----")
@@ -66,8 +67,8 @@ _FW_CFG = re.compile(r"(?i)fw_?cfg|opt/")
 
 
 def masked(text: str) -> str:
-    """The text of a file of any kind, with as many lines, and stars in place of what may be a
-    secret."""
+    """The text of a file of any kind, with the same number of lines, and stars in place of
+    everything that may be secret."""
     of_kubernetes = _SECRET_DATA if _SECRET_KIND.search(text) else frozenset[str]()
     shown = masked_values(masked_xml(text, STARS), of_kubernetes, STARS)
     lines = _masked_lines(shown.split("\n"), of_kubernetes)
@@ -76,14 +77,15 @@ def masked(text: str) -> str:
 
 def masked_message(text: str) -> str:
     """A message that may quote a file, a command line or an address, with stars in place of what
-    certainly is a secret. What is said of a file that is called like one is shown."""
+    certainly is secret. If a file's name looks like that of a secret, what the message says about
+    it stays."""
     shown = masked_values(text, frozenset(), STARS, in_message=True)
     return "\n".join(_masked_inline(line, in_message=True) for line in shown.split("\n"))
 
 
 def _without_keys(lines: Iterator[str], written: list[str]) -> Iterator[str]:
-    """The lines of private keys (PEM) as stars, whatever they belong to; ``written``: as they stand
-    in the file."""
+    """The lines with private keys (PEM) as stars, wherever they are; ``written``: the lines as in
+    the file."""
     inside = False
     for line, before in zip(lines, written, strict=True):
         if inside and _PEM_END not in before:
@@ -94,7 +96,7 @@ def _without_keys(lines: Iterator[str], written: list[str]) -> Iterator[str]:
 
 
 def _masked_lines(lines: list[str], more: frozenset[str]) -> Iterator[str]:
-    """``more``: keys that hold secrets in this file alone."""
+    """The lines, masked. ``more``: keys that hold secrets only in this file."""
     block: ValueBlock | None = None
     named = False  # ``- name: X_PASSWORD``: the value is on a line of its own
     dangling = False
@@ -134,8 +136,8 @@ def _names_a_secret(key: str, value: str) -> bool:
 
 
 def _masked_value(value: str, sep: str, block: ValueBlock | None) -> str:
-    """Masked form of a value assigned to a secret. Behind a quoted value the line goes on: it may
-    be a map."""
+    """Masked form of a value assigned to a secret. A line can continue behind a quoted value, which
+    may be part of a map."""
     if block is not None and block.shown_head:
         return value
     if is_harmless(value):
@@ -149,13 +151,13 @@ def _masked_value(value: str, sep: str, block: ValueBlock | None) -> str:
 
 
 def _masked_address(value: str) -> str:
-    """An address with the scheme alone: one of several hosts may have a password as well."""
+    """An address reduced to its scheme: if it names several hosts, each may have a password."""
     scheme, mark, _rest = value.partition("://")
     return f"{scheme}{mark}{STARS}" if mark else STARS
 
 
 _SHORT = 200
-"""Characters of a line that is remembered with its stars."""
+"""Length up to which a line is cached with its masked form."""
 
 
 def _masked_inline(line: str, *, in_message: bool = False) -> str:
@@ -164,7 +166,7 @@ def _masked_inline(line: str, *, in_message: bool = False) -> str:
     return _masked_anew(line, in_message=in_message)
 
 
-@lru_cache(maxsize=512)  # definitions differ in a line or two from one another
+@lru_cache(maxsize=512)  # definitions differ only in a line or two
 def _masked_short(line: str) -> str:
     return _masked_anew(line, in_message=False)
 
@@ -198,7 +200,7 @@ def _masked_pairs(line: str, *, in_message: bool) -> Iterator[str]:
 
 
 def _extra_names(line: str) -> frozenset[str]:
-    """Names that are those of secrets beside what else this line says."""
+    """Names that hold secrets only because of what else is on this line."""
     names = set()
     if _OBJECT_DATA.search(line):
         names |= {"data"}
@@ -208,7 +210,7 @@ def _extra_names(line: str) -> frozenset[str]:
 
 
 def _starred(value: str) -> str:
-    """Stars in the quotes that were there."""
+    """Stars in the quotes of the original value."""
     quote = re.match(r"\\?[\"']?", value)
     mark = "" if quote is None else quote[0]
     closed = mark if value.endswith(mark) and len(value) > len(mark) else ""
@@ -220,7 +222,7 @@ def _masked_first(found: re.Match[str]) -> str:
 
 
 def _masked_option(found: re.Match[str]) -> str:
-    """``--os-password …``, as a word of its own."""
+    """A masked option whose value is a separate word: ``--os-password …``."""
     value = found["value"]
     if not is_secret_name(found["key"]) or is_harmless(value) or STARS in value:
         return found[0]
@@ -228,8 +230,8 @@ def _masked_option(found: re.Match[str]) -> str:
 
 
 def _masked_url(found: re.Match[str]) -> str:
-    """``rabbit://user:***@host``, also where there are several hosts or a password is not encoded:
-    all from the first colon to the last ``@``. A user of SSH stays."""
+    """``rabbit://user:***@host``. If there are several hosts, or a password is not encoded,
+    everything from the first colon to the last ``@`` is masked. A user name of SSH stays."""
     scheme, rest = found[1], found[2]
     at = rest.rfind("@")
     if at < 0:

@@ -1,3 +1,3 @@
-"""The stars that stand for a secret; in a module of their own, as masking is slow to load."""
+"""The stars that stand for a secret; in a separate module because loading the masking is slow."""
 
 STARS = "***"

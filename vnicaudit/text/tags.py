@@ -1,6 +1,6 @@
-"""Tags of templates (Jinja, Go, ERB, Terraform) in a text: where they are, and what each does.
+"""Tags of templates (Jinja, Go, ERB, Terraform) in a text: where they are, and their effect.
 
-Nothing is rendered. What follows from a tag for a format is told where that format is read.
+Nothing is rendered. What a tag means for a file format is decided where that format is read.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
 HOLE = "\ufffc"
-"""Stands for text that a template fills in: what it becomes is not known."""
+"""Stands for text that a template fills in, whose value is unknown."""
 
 _OPEN = re.compile(r"\{\{|\{%|(?<!\$)\{#")
 _OPEN_OR_ERB = re.compile(
     r"\{\{|\{%|(?<!\$)\{#|<%|(?<!%)%\{(?=~?\s*(?:if|else|endif|for|endfor)\b)"
 )
-"""``${#`` is a shell's; ``%%{`` is how Terraform writes ``%{``."""
+"""``${#`` belongs to a shell; Terraform writes a literal ``%{`` as ``%%{``."""
 CLOSE = {"{{": "}}", "{%": "%}", "{#": "#}", "<%": "%>", "%{": "}"}
 
 _BEGIN = frozenset({
@@ -29,16 +29,16 @@ _SILENT = frozenset({"set", "do", "import", "from", "extends", "break", "continu
 _WORD = re.compile(r"[-+~\s]*(/\*|[A-Za-z_]\w*)?")
 _ENDS_IN_DO = re.compile(r"\bdo\s*(?:\|[^|]*\|)?\s*-?\Z")
 _DO = 200
-"""Characters at the end of a tag in which ERB's ``do |x|`` stands."""
+"""Length of the end of a tag in which ERB's ``do |x|`` is searched."""
 _BREAKS = re.compile(r"[^\r\n]")
 
 Turn = Literal["begins", "between", "ends", "silent", "inserts"]
-"""What a tag does: it begins what ends further down (a condition, a loop, a macro), stands between
-two parts of that, or ends it; puts nothing in; or puts something in."""
+"""Effect of a tag: it begins a part that ends further down (a condition, a loop, a macro),
+separates two branches of it, or ends it; it outputs nothing; or it outputs something."""
 
 
 class Tag(NamedTuple):
-    """One tag of ``source``: ``[start, end)``, and what it begins with."""
+    """One tag of ``source``: its range ``[start, end)`` and its opening characters."""
 
     source: str
     start: int
@@ -52,8 +52,8 @@ class Tag(NamedTuple):
 
     @property
     def word(self) -> str:
-        """The first word of the tag, which may be a statement's; a call or an attribute has none
-        that is. A comment's of Go is ``/*``."""
+        """The first word of the tag, which may be that of a statement; empty for a call or an
+        attribute. For a comment of Go it is ``/*``."""
         match = _WORD.match(self.source, self.start + 2, self.end)
         return (match.group(1) or "") if match else ""
 
@@ -72,20 +72,21 @@ class Tag(NamedTuple):
         return "silent" if first in _SILENT else "inserts"
 
     def _begins(self, first: str) -> bool:
-        """True where a block begins although the first word does not say so: Jinja's ``{% set x
-        %}``, ERB's ``<% xs.each do |x| %>`` (made ``{% … %}`` where ``<`` must not stand)."""
+        """True if the tag begins a block although its first word does not say so: Jinja's ``{% set
+        x %}``, ERB's ``<% xs.each do |x| %>`` (converted to ``{% … %}`` where ``<`` is not
+        allowed)."""
         if first == "set":
             return "=" not in self.text
         return _ENDS_IN_DO.search(self.text[2:-2][-_DO:]) is not None
 
     def covered(self, mark: str) -> str:
-        """``mark`` for each of its characters, and its line breaks."""
+        """``mark`` in place of each character of the tag, with its line breaks."""
         return _BREAKS.sub(mark, self.text)
 
 
 def tags(text: str, *, erb: bool = False) -> Iterator[Tag]:
-    """The tags in order. Linear in the size: an opener that nothing closes is looked at once.
-    ``erb``: those of ERB and Terraform, too."""
+    """The tags in order. Linear in the size of the text: the end of a kind of tag that is never
+    closed is searched for once. ``erb``: include tags of ERB and Terraform."""
     pattern = _OPEN_OR_ERB if erb else _OPEN
     never: set[str] = set()
     position = 0
@@ -103,13 +104,13 @@ def tags(text: str, *, erb: bool = False) -> Iterator[Tag]:
 
 
 def is_opened(text: str, *, erb: bool = False) -> bool:
-    """True where a tag begins in a text, be it closed or not."""
+    """True if a tag begins in a text, even if it is not closed."""
     return (_OPEN_OR_ERB if erb else _OPEN).search(text) is not None
 
 
 def with_holes(text: str) -> str:
     """The text with ``HOLE`` for each character of an expression and blanks for statements and
-    comments; lines stay lines. What is opened and never closed is no template."""
+    comments; line breaks stay. A tag that is never closed is ordinary text."""
     parts: list[str] = []
     done = 0
     for tag in tags(text):
@@ -119,7 +120,8 @@ def with_holes(text: str) -> str:
 
 
 def _behind_own_braces(text: str, start: int, close: int, end: int) -> int:
-    """Behind a tag of braces whose first close is at ``close``, and ends at ``end``: braces that it
-    opens itself are its own (``{{ {a: {}}}}``), and others are not (``{name: {{ .x }}}``)."""
+    """The end of a tag whose first closing braces are at ``close`` and end at ``end``. Closing
+    braces that match braces opened within the tag belong to it (``{{ {a: {}}}}``); others do not
+    (``{name: {{ .x }}}``)."""
     own = text.count("{", start, close) - text.count("}", start, close)
     return end + own if own > 0 and text.startswith("}" * own, end) else end

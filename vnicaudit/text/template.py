@@ -1,8 +1,9 @@
-"""Take template syntax (Jinja, ERB, Go) out of a configuration, and say what is left for sure.
+"""Remove template syntax (Jinja, ERB, Go) from a configuration, and tell which of the rest is
+certain.
 
-Nothing is rendered. A line that a condition or a loop surrounds, or that an expression is part
-of, is *uncertain*; where something may be put in that cannot be seen (an include, an expression
-on a line of its own) the whole file is *open*.
+Nothing is rendered. A line inside a condition or a loop, or with an expression in it, is
+*uncertain*. If something unknown may be inserted (an include, an expression on a line of its own),
+the whole file is *open*.
 """
 
 from __future__ import annotations
@@ -14,10 +15,9 @@ from vnicaudit.text.tags import HOLE, Tag, is_opened, tags
 
 
 class TemplateLine(NamedTuple):
-    """Remainder of one line after its tags are removed. ``section_lost``: from here on it is
-    unknown which section this is, because a section may have begun inside a block. ``adrift``:
-    something unknown was put in since the last plain section header, and that may have begun
-    another section."""
+    """Remainder of one line after its tags are removed. ``section_lost``: from here on the section
+    is unknown, because a section may have begun inside a block. ``adrift``: something unknown was
+    inserted since the last plain section header, and may have begun another section."""
 
     text: str
     certain: bool
@@ -26,8 +26,8 @@ class TemplateLine(NamedTuple):
 
 
 class PlainTemplate(NamedTuple):
-    """A template without its syntax; as many lines as before. ``open_ended``: something unknown
-    is put in somewhere."""
+    """A template without its syntax, with the same number of lines. ``open_ended``: something
+    unknown is inserted somewhere."""
 
     lines: list[TemplateLine]
     open_ended: bool
@@ -39,7 +39,8 @@ def is_template(text: str) -> bool:
 
 
 def plain(text: str) -> PlainTemplate:
-    """The lines of a template that are configuration, the others empty. Linear in its size."""
+    """The template with only the lines that are configuration; the others are empty. Linear in its
+    size."""
     walk = _TemplateWalk()
     position = 0
     for tag in tags(text, erb=True):
@@ -52,7 +53,7 @@ def plain(text: str) -> PlainTemplate:
 
 
 class _TemplateWalk:
-    """Goes over a template once, gathering lines."""
+    """One pass over a template that gathers its lines."""
 
     def __init__(self) -> None:
         self.lines: list[TemplateLine] = []
@@ -68,7 +69,7 @@ class _TemplateWalk:
         self.open_ended = self._adrift = True
 
     def between(self, text: str) -> None:
-        """Text outside of tags. One that begins in it and is never closed may be anything."""
+        """Add text outside of tags. A tag that begins in it and is never closed may be anything."""
         self.open_ended = self.open_ended or is_opened(text, erb=True)
         for number, part in enumerate(text.split("\n")):
             if number:
@@ -78,7 +79,7 @@ class _TemplateWalk:
                 self._certain = self._certain and self._depth == 0
 
     def tag(self, tag: Tag) -> None:
-        """One tag; the lines it spans are kept, empty."""
+        """Add one tag; the lines that it spans stay, empty."""
         if tag.opener in ("{%", "%{"):
             self._statement(tag)
         elif tag.opener == "{{":
@@ -113,7 +114,7 @@ class _TemplateWalk:
         elif turn in ("between", "ends"):
             self._depth = max(0, self._depth - (turn == "ends"))
             self._leave()
-        elif turn == "inserts" or tag.word == "extends":  # what is extended stands around it
+        elif turn == "inserts" or tag.word == "extends":  # the extended template surrounds this one
             self._opens()
 
     def _leave(self) -> None:
@@ -123,13 +124,14 @@ class _TemplateWalk:
 
 
 def _is_value(text: str) -> bool:
-    """The hole is in a comment, or in the value of an assignment, or continues one."""
+    """True if the hole is in a comment or in the value of an assignment."""
     before = text.partition(HOLE)[0]
     return before.startswith(("#", ";")) or "=" in before or ":" in before
 
 
 def _assignments(lines: list[TemplateLine]) -> list[TemplateLine]:
-    """Lines that are no configuration made empty, so that the rest can be parsed."""
+    """The lines, with those that are not configuration made empty, so that the rest can be
+    parsed."""
     kept = []
     in_value = False
     for line in lines:

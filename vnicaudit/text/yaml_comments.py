@@ -1,4 +1,4 @@
-"""Comments in YAML that accept findings: what only looks like one, in a text, is none."""
+"""Comments in YAML that accept findings; text in a scalar that looks like one is ignored."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from vnicaudit.text.yaml_source import YamlSource
 
 
 def yaml_comments(data: bytes, file: str) -> tuple[CommentEntry, ...]:
-    """The comments of a file that accept findings; none of a document that is no YAML."""
+    """The comments of a file that accept findings; none from a document that is not YAML."""
     if MARK.encode() not in data:
         return ()
     try:
         source = YamlSource(data, file)
-    except TargetError:  # the reader of the file says so
+    except TargetError:  # the reader of the file reports it
         return ()
     text, parts, at = source.mask.text, list[str](), 0
     for start, end in _texts(source):
@@ -28,7 +28,7 @@ def yaml_comments(data: bytes, file: str) -> tuple[CommentEntry, ...]:
 
 
 def _texts(source: YamlSource) -> Iterator[tuple[int, int]]:
-    """Where ``#`` begins no comment, in order."""
+    """Ranges of text in which ``#`` begins no comment, in order."""
     text = source.mask.text
     for start, end in ranges_of(text):
         document = text[start:end]

@@ -1,9 +1,9 @@
-"""The events of ruamel.yaml's parser -> nodes.
+"""Build nodes from the events of ruamel.yaml's parser.
 
-ruamel.yaml parses, by its C parser where that is installed, which is 20 times as fast. The nodes
-are made here, because what is needed is positions, and what must not happen is recursion and
-expansion: an alias is the node it names, and a document whose aliases would expand to more than
-``MAX_VALUES`` is refused.
+ruamel.yaml parses with its C parser if that is installed, which is 20 times as fast. The nodes are
+built here because positions are needed, and recursion and expansion must not happen: an alias is
+the node that it refers to, and a document whose aliases would expand to more than ``MAX_VALUES`` is
+refused.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from vnicaudit.text.yaml_source import YamlSource
 from vnicaudit.text.yaml_tree import Mapping, Node, Scalar, Sequence
 
 MAX_DEPTH = 100
-"""Levels of nesting, aliases followed."""
+"""Levels of nesting, with aliases followed."""
 MAX_VALUES = 500_000
-"""Values of one document, aliases followed."""
+"""Values of one document, with aliases followed."""
 
 
 class _Mark(Protocol):
@@ -26,7 +26,7 @@ class _Mark(Protocol):
 
 
 class _Event(Protocol):
-    """The used part of ruamel.yaml's events; those of scalars alone have a value and a style."""
+    """The used part of ruamel.yaml's events; only scalars have a value and a style."""
 
     start_mark: _Mark
     end_mark: _Mark
@@ -42,7 +42,7 @@ class _Parser(Protocol):
 
 
 class NotYamlError(Exception):
-    """Error in YAML, with the position in the file."""
+    """Invalid YAML, with the position in the file."""
 
     def __init__(self, problem: str, position: int) -> None:
         super().__init__(problem)
@@ -51,13 +51,13 @@ class NotYamlError(Exception):
 
 
 class _ParserError(NotYamlError):
-    """ruamel.yaml refuses it."""
+    """ruamel.yaml's parser error."""
 
 
 class Composed(NamedTuple):
-    """One document: its root (None: there is nothing), and the keys that stand twice in a mapping,
-    first and second. ``hashes``: where a quoted text or a block begins and ends that has ``#`` in
-    it, which begins no comment there."""
+    """One document: its root (None if it is empty), and the keys that occur twice in a mapping,
+    first and second. ``hashes``: ranges of quoted texts and blocks that contain ``#``, which begins
+    no comment there."""
 
     root: Node | None
     duplicates: tuple[tuple[Scalar, Scalar], ...]
@@ -65,8 +65,8 @@ class Composed(NamedTuple):
 
 
 def composed(source: YamlSource, start: int, text: str) -> Composed:
-    """One document. What the C parser refuses the other one may read (JSON's surrogate pairs), or
-    word better. Raises NotYamlError."""
+    """Parse one document. If the C parser refuses it, the Python parser may read it (JSON's
+    surrogate pairs) or report the error better. Raises NotYamlError."""
     composer = _Composer(source, start, text)
     c_parser = _c_parser()
     if c_parser is not None:
@@ -93,7 +93,7 @@ class _Frame:
 
 
 class _Composer:
-    """Makes nodes of the parser's events, without recursion."""
+    """Builds nodes from the parser's events without recursion."""
 
     def __init__(self, source: YamlSource, offset: int, text: str) -> None:
         self._duplicates: list[tuple[Scalar, Scalar]] = []
@@ -105,7 +105,7 @@ class _Composer:
         self._template = source.template
 
     def composed(self, events: Iterator[_Event]) -> Composed:
-        """The one document that the events are of. Raises NotYamlError."""
+        """The document made from the events. Raises NotYamlError."""
         from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
         reached = 0
@@ -122,7 +122,7 @@ class _Composer:
             at = getattr(error, "position", 0)
             problem = "a character that YAML does not allow"
             raise _ParserError(problem, self._offset + (at or 0)) from None
-        except (ValueError, OverflowError):  # ruamel.yaml's, of chr() and int()
+        except (ValueError, OverflowError):  # raised by chr() and int() in ruamel.yaml
             problem = "a number or an escape out of range, after this place"
             raise _ParserError(problem, self._offset + reached) from None
         nodes = self._stack[0].nodes
@@ -141,7 +141,7 @@ class _Composer:
         self._add(node, 1, 1, event.anchor, start)
 
     def _text_start(self, event: _Event) -> int:
-        """Where the text of a scalar begins: of a block below its first line."""
+        """Where the text of a scalar begins; for a block scalar, behind its first line."""
         at = event.start_mark.index
         if event.style in ("|", ">"):
             at = max(at, self._text.find("\n", at))
@@ -178,7 +178,7 @@ class _Composer:
         self._add(node, frame.size, frame.depth, frame.anchor, frame.start)
 
     def skip(self, event: _Event) -> None:
-        """Begin and end of the stream and the document."""
+        """Ignore the begin and end of the stream and of the document."""
 
     def _add(self, node: Node, size: int, depth: int, anchor: str | None, at: int) -> None:
         if anchor is not None:
@@ -193,14 +193,14 @@ class _Composer:
             raise NotYamlError(f"nested more than {MAX_DEPTH} levels deep", at)
 
     def _place_nothing(self, key: Node, value: Node) -> None:
-        """``key:`` without a value: that stands behind the colon. The parsers differ in this."""
+        """Place the missing value of ``key:`` behind the colon; the parsers differ in this."""
         if not isinstance(value, Scalar) or value.text or not value.plain or value.anchored:
             return
         colon = self._text.find(":", key.end - self._offset, value.start - self._offset)
         value.start = value.end = self._offset + colon + 1 if colon >= 0 else key.end
 
     def _note_duplicates(self, pairs: list[tuple[Node, Node]]) -> None:
-        if self._template:  # the branches of a condition set the same key
+        if self._template:  # branches of a condition may set the same key
             return
         seen: dict[str, Scalar] = {}
         for key, _value in pairs:

@@ -1,7 +1,7 @@
-"""Edits of YAML and JSON in the manner of what stands around them: style, quotes, indentation.
+"""Edits of YAML and JSON in the style of the surrounding text: layout, quotes, indentation.
 
-On the nodes of :mod:`vnicaudit.text.yaml_nodes`. What a template puts in, and what an anchor or a
-merge shares with other places, is not changed.
+They work on the nodes of :mod:`vnicaudit.text.yaml_nodes`. Text that a template fills in, and
+values that are shared by an anchor or a merge, are not changed.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _BLANK = " \t\r\n"
 
 
 def at_pointer(top: YamlPlace, pointer: str) -> YamlPlace | None:
-    """The value that a JSON pointer (behind its document's number) names below ``top``."""
+    """The value below ``top`` that a JSON pointer names (the part after its document's number)."""
     match = _STEP.fullmatch(pointer)
     place: YamlPlace | None = top
     for step in (match[1] if match else "").split("/")[1:]:
@@ -37,9 +37,9 @@ def at_pointer(top: YamlPlace, pointer: str) -> YamlPlace | None:
 
 
 def with_value(place: YamlPlace, value: str) -> Edit:
-    """The scalar at a place made ``value``, in the quotes it has.
+    """The edit that sets the scalar at a place to ``value``, with its current quotes.
 
-    Raises RefusedError where it is no scalar in one line, or not for sure what stands there.
+    Raises RefusedError if it is not a scalar on one line, or its value is not certain.
     """
     _check(place)
     source, node = place.document.source, place.node
@@ -54,9 +54,10 @@ def with_value(place: YamlPlace, value: str) -> Edit:
 
 
 def with_key(place: YamlPlace, key: str, value: str, after: tuple[str, ...]) -> Edit:
-    """The mapping at a place with one more key, behind the first of ``after`` it has.
+    """The edit that adds a key to the mapping at a place, behind the first of ``after`` that it
+    has.
 
-    Raises RefusedError where none of these is there, or where it stands in a mapping not for sure.
+    Raises RefusedError if it has none of these, or if that key is not certain.
     """
     _check(place)
     mapping = place.node
@@ -93,7 +94,7 @@ def _in_flow(source: YamlSource, name: Scalar, given: Node, key: str, value: str
 
 
 def _pair(mapping: Mapping, name: str) -> tuple[Scalar, Node] | None:
-    """A key of the mapping's own and its value."""
+    """A key of the mapping itself, and its value."""
     for key, value in mapping.pairs:
         if isinstance(key, Scalar) and key.text == name:
             return key, value
@@ -101,8 +102,8 @@ def _pair(mapping: Mapping, name: str) -> tuple[Scalar, Node] | None:
 
 
 def _last_position(source: YamlSource, name: Scalar, node: Node) -> int:
-    """Where the text of a value ends, without the blanks and remarks behind it. Raises
-    RefusedError where an alias ends it, which stands elsewhere."""
+    """Where the text of a value ends, without the blanks and comments behind it. Raises
+    RefusedError if it ends in an alias, whose text is elsewhere."""
     above = name.start
     while True:
         if node.start < above:

@@ -1,8 +1,8 @@
-"""YAML text -> documents, and places in them that know what they are and where.
+"""YAML text -> documents and places in them, each with its value and its position.
 
-Each document of a file is parsed by itself, so that an error in one leaves the others readable.
-Templates are read with their syntax taken out (:mod:`vnicaudit.text.yaml_template`); a place says
-whether what stands there is certain.
+Each document of a file is parsed separately, so that an error in one leaves the others readable.
+Templates are read after removing their syntax (:mod:`vnicaudit.text.yaml_template`); a place says
+whether its value is certain.
 """
 
 from __future__ import annotations
@@ -24,14 +24,15 @@ _FALSE = frozenset({"n", "no", "false", "off"})
 _NULL = frozenset({"", "~", "null", "Null", "NULL"})
 _INTEGER = re.compile(r"[-+]?\d{1,18}")
 _PLACEHOLDER = re.compile(r"\$\(|\$\{|\$[A-Z_]|<[^<>]*>|@\w+@|%\w+%")
-"""Of envsubst, OpenShift templates, documentation, autoconf…: replaced before it is used."""
+"""Placeholders of envsubst, OpenShift templates, documentation, autoconf…: replaced before the file
+is used."""
 _TOKEN = re.compile(r"[ \t]*#\{[^{}\r\n]*\}(?:#(?=\s|\Z)|[ \t]*(?=\r?\n|\r?\Z))")
-"""Of Azure's Replace Tokens; to YAML it is a comment where it stands without quotes."""
+"""A placeholder of Azure's Replace Tokens; without quotes it is a comment to YAML."""
 
 
 class YamlDocument(NamedTuple):
-    """One document of a file. ``number`` is 1-based, over all documents; ``several``: the file
-    has more than one. ``duplicates``: keys that stand twice in one mapping, first and second."""
+    """One document of a file. ``number`` is 1-based, over all documents; ``several``: the file has
+    more than one. ``duplicates``: keys that occur twice in one mapping, first and second."""
 
     source: YamlSource
     number: int
@@ -46,12 +47,11 @@ class YamlDocument(NamedTuple):
 
 
 class YamlPlace(NamedTuple):
-    """A node with the way to it.
+    """A node with the path to it.
 
-    ``pointer`` is a JSON pointer, behind the document's number where there are several.
-    ``certain`` False: in the rendered template it may not be there, or not with this value.
-    ``shared`` True: it stands in an anchored node or is merged, so that a change of it is a
-    change of another place too.
+    ``pointer`` is a JSON pointer, after the document's number if there are several. ``certain``
+    False: in the rendered template it may be missing or have another value. ``shared`` True: it is
+    in an anchored node or is merged, so that changing it changes another place too.
     """
 
     document: YamlDocument
@@ -61,7 +61,7 @@ class YamlPlace(NamedTuple):
     shared: bool = False
 
     def child(self, key: str) -> YamlPlace | None:
-        """The value of a key; None where there is none, or it is null, or this is no mapping."""
+        """The value of a key; None if there is none, if it is null, or if this is not a mapping."""
         if not isinstance(self.node, Mapping):
             return None
         entry = self.node.children().get(key)
@@ -80,20 +80,19 @@ class YamlPlace(NamedTuple):
         return place
 
     def items(self) -> list[YamlPlace]:
-        """The items of a list. That a condition surrounds an item makes nothing in it uncertain:
-        where the item is, it is so."""
+        """The items of a list. A condition around an item makes nothing in it uncertain: if the
+        item is there, it is as written."""
         count = len(self.node.items) if isinstance(self.node, Sequence) else 0
         return [item for number in range(count) if (item := self.item(number)) is not None]
 
     def item(self, number: int) -> YamlPlace | None:
-        """One item of a list, by its 0-based number; None where there is none."""
+        """One item of a list, by its 0-based number; None if there is none."""
         if not isinstance(self.node, Sequence) or not 0 <= number < len(self.node.items):
             return None
         return self._to(self.node.items[number], self.node.start, str(number))
 
     def may_lack(self, inner: YamlPlace) -> bool:
-        """True where a condition or a loop of a template surrounds ``inner`` but leaves this node
-        outside."""
+        """True if a condition or a loop of a template contains ``inner`` but not this node."""
         return self.document.source.mask.conditional(self.node.start, inner.node.start)
 
     def names(self) -> list[str]:
@@ -102,13 +101,13 @@ class YamlPlace(NamedTuple):
 
     @property
     def null(self) -> bool:
-        """True where the node has no value."""
+        """True if the node has no value."""
         node = self.node
         return isinstance(node, Scalar) and node.plain and node.text in _NULL
 
     @property
     def text(self) -> str | None:
-        """The text of a scalar; None where it is none or is not certain."""
+        """The text of a scalar; None if this is not a scalar or is not certain."""
         if not self.certain or not isinstance(self.node, Scalar):
             return None
         text = self.node.text
@@ -116,7 +115,7 @@ class YamlPlace(NamedTuple):
 
     @property
     def boolean(self) -> bool | None:
-        """A boolean as Kubernetes' YAML 1.1 reads it (``yes``, ``on``); None where it is none."""
+        """A boolean as YAML 1.1 of Kubernetes reads it (``yes``, ``on``); None if it is none."""
         if self.text is None or not isinstance(self.node, Scalar) or not self.node.plain:
             return None
         word = self.node.text
@@ -126,14 +125,14 @@ class YamlPlace(NamedTuple):
 
     @property
     def integer(self) -> int | None:
-        """A whole number; None where it is none."""
+        """A whole number; None if it is none."""
         if self.text is None or not isinstance(self.node, Scalar) or not self.node.plain:
             return None
         return int(self.node.text) if _INTEGER.fullmatch(self.node.text) else None
 
     @property
     def complete(self) -> bool:
-        """True where all keys, or items, of the node are seen: no template puts more in."""
+        """True if all keys or items of the node are known: no template inserts more."""
         node, mask = self.node, self.document.source.mask
         if isinstance(node, Scalar):
             return self.certain
@@ -144,7 +143,7 @@ class YamlPlace(NamedTuple):
 
     @property
     def line_column(self) -> tuple[int, int]:
-        """Where it stands."""
+        """The line and column at which the node begins."""
         return self.document.source.line_column(self.node.start)
 
     def _to(self, node: Node, start: int, step: str, *, shared: bool = False) -> YamlPlace:
@@ -165,10 +164,10 @@ class YamlPlace(NamedTuple):
 def documents(
     data: bytes, file: str, wanted: Callable[[str], bool] | None = None
 ) -> Iterator[YamlDocument | TargetError]:
-    """The documents of a file in order, those that are no YAML as the error that says so.
+    """The documents of a file in order; for one that is not valid YAML, the error.
 
-    ``wanted`` looks at the text of a document before it is parsed; what it does not want is
-    passed over. Raises TargetError where the whole file cannot be read.
+    ``wanted`` is called with the text of a document before it is parsed; if it returns False, the
+    document is skipped. Raises TargetError if the whole file cannot be read.
     """
     source = YamlSource(data, file)
     ranges = list(ranges_of(source.mask.text))
@@ -186,7 +185,8 @@ def documents(
 
 
 def without_tabs(text: str) -> str:
-    """JSON may be indented by tabs, which YAML does not allow; in its strings there are none."""
+    """The text with its tabs replaced: JSON may be indented by tabs, which YAML does not allow;
+    strings of JSON contain none."""
     if "\t" in text and text.lstrip().startswith(("{", "[")):
         return text.replace("\t", " ")
     return text
@@ -201,14 +201,14 @@ def _error(source: YamlSource, error: NotYamlError) -> TargetError:
 
 
 def _is_token(node: Node, source: YamlSource) -> bool:
-    """True where a seemingly empty value with a comment is a placeholder."""
+    """True if a seemingly empty value with a comment is a placeholder."""
     nothing = isinstance(node, Scalar) and node.plain and not node.text
     return nothing and _TOKEN.match(source.text, node.end) is not None
 
 
 def _is_said(node: Node, source: YamlSource) -> bool:
-    """True where the text of a node is literal: no template expression is in it, or behind an empty
-    one."""
+    """True if the text of a node is literal: it contains no template expression, and none follows
+    an empty one."""
     if not isinstance(node, Scalar):
         return True
     if HOLE in node.text:

@@ -12,9 +12,8 @@ _NOTHING = re.compile(r"(?:[ \t\r]*(?:#[^\n]*)?(?:\n|\Z)|%[^\n]*(?:\n|\Z))*")
 
 
 def ranges_of(text: str) -> Iterator[tuple[int, int]]:
-    """The documents of a file, first position and the one behind the last. ``---`` and ``...`` at
-    the beginning of a line are markers wherever they stand (YAML 1.2, 9.1.2); of JSON Lines each
-    line is one."""
+    """The range of each document of a file. ``---`` and ``...`` at the beginning of a line are
+    markers wherever they are (YAML 1.2, 9.1.2); in JSON Lines each line is a document."""
     lines = _json_lines(text)
     if len(lines) > 1:
         yield from lines
@@ -36,7 +35,7 @@ def ranges_of(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _json_lines(text: str) -> list[tuple[int, int]]:
-    """The lines of a text, blank ones left out, if each has an object for itself; else nothing. No
+    """The range of each line that is not blank, if each holds a complete object; else nothing. No
     YAML document has two such lines."""
     if not text.lstrip().startswith("{"):
         return []

@@ -1,4 +1,4 @@
-"""The text of a YAML file, and where in it a position is."""
+"""The text of a YAML file, and the lines and columns of positions in it."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ MAX_BYTES = 8 * 1024 * 1024
 
 
 class YamlSource:
-    """The text of a file, and where in it a position is.
+    """The text of a file, and the lines and columns of positions in it.
 
-    ``text`` is the file as it stands there, without a byte order mark; positions are 0-based
-    characters of it.
+    ``text`` is the file as written, without a byte order mark; positions are 0-based characters of
+    it.
     """
 
     def __init__(self, data: bytes, file: str) -> None:
-        """Raises TargetError for what is too large or is not UTF-8."""
+        """Raises TargetError if the file is too large or is not UTF-8."""
         if len(data) > MAX_BYTES:
             raise TargetError(f"larger than {MAX_BYTES >> 20} MiB: not read", file=file)
         self.file = file
@@ -48,7 +48,7 @@ class YamlSource:
         return line, position - self._lines[line - 1] + 1
 
     def byte_offset(self, position: int) -> int:
-        """How many bytes of the file stand before a position."""
+        """The number of bytes of the file before a position."""
         if self.text.isascii():
             return position + self._mark
         if not self._bytes:
@@ -59,5 +59,5 @@ class YamlSource:
         return self._bytes[line - 1] + len(before.encode()) + self._mark
 
     def written(self, node: Node) -> str:
-        """The text of a node as it stands in the file, quotes, expressions and all."""
+        """The text of a node exactly as in the file, with quotes and template expressions."""
         return self.text[node.start : node.end]

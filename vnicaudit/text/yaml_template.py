@@ -1,9 +1,9 @@
-"""Take template syntax (Helm and other Go templates, Jinja) out of YAML, every position kept.
+"""Remove template syntax (Helm and other Go templates, Jinja) from YAML, keeping every position.
 
-Nothing is rendered. An expression becomes as many ``HOLE`` characters, a statement on a line of
-its own becomes blanks; what stands under a condition or in a loop, and where something unseen is
-put in, is noted by position. So what is left can be read as YAML, and a place in it is a place in
-the template.
+Nothing is rendered. An expression becomes as many ``HOLE`` characters, and a statement on a line of
+its own becomes blanks. Positions inside a condition or a loop, and those where something unknown is
+inserted, are recorded. So the rest can be read as YAML, and a position in it is the same in the
+template.
 """
 
 from __future__ import annotations
@@ -22,15 +22,16 @@ _INDENT = re.compile(r"\bn?indent\s+(\d{1,3})|\bindent\((\d{1,3})")
 
 
 class Insertion(NamedTuple):
-    """Something unseen is put in at ``start``, indented by ``indent`` where that is said."""
+    """Something unknown is inserted at ``start``, indented by ``indent``: as the tag says, or else
+    the column of the tag."""
 
     start: int
     indent: int
 
 
 class TemplateBlock(msgspec.Struct):
-    """Text surrounded by a condition or a loop: ``[start, end)``. Two are apart, or one has the
-    other in it."""
+    """Text inside a condition or a loop: ``[start, end)``. Two blocks are either disjoint or
+    nested."""
 
     start: int
     end: int
@@ -41,8 +42,8 @@ class TemplateBlock(msgspec.Struct):
 
 
 class Mask(NamedTuple):
-    """A template as YAML. ``edges``: where a block begins or ends, ordered; ``innermost``: the
-    block one is in from that edge on, None where it is none."""
+    """A template as YAML. ``edges``: positions at which a block begins or ends, ordered;
+    ``innermost``: the innermost block from each edge on, None outside of all."""
 
     text: str
     edges: tuple[int, ...] = ()
@@ -56,10 +57,10 @@ class Mask(NamedTuple):
         return self.insertions[first:last]
 
     def conditional(self, outer: int, inner: int) -> bool:
-        """True where the position ``inner`` is under a condition that ``outer`` is not under."""
+        """True if a condition contains the position ``inner`` but not ``outer``."""
         edge = bisect_right(self.edges, inner)
         block = self.innermost[edge - 1] if edge else None
-        # what has the innermost block in it has all that surround it
+        # if the innermost block has it, so have all surrounding ones
         return block is not None and not block.has(outer)
 
 
@@ -79,7 +80,7 @@ def without_tags(text: str) -> Mask:
 
 
 class _YamlTemplateWalk:
-    """Goes over a template once, gathering what is left."""
+    """One pass over a template that gathers the rest."""
 
     def __init__(self, text: str) -> None:
         self._source = text
@@ -95,7 +96,7 @@ class _YamlTemplateWalk:
         self._blank_so_far = True
 
     def tag(self, tag: Tag) -> None:
-        """The next tag."""
+        """Add the next tag."""
         text, start, end = self._source, tag.start, tag.end
         self._go_to(start)
         column = start - self._line
@@ -113,21 +114,21 @@ class _YamlTemplateWalk:
             self._insertions.append(Insertion(start, said))
 
     def mask(self, end: int) -> Mask:
-        """Return the whole template, with the text behind the last tag."""
+        """Return the whole template, including the text behind the last tag."""
         self._parts.append(self._source[max(end, self._taken) :])
         text = "".join(self._parts)
         return Mask(text, tuple(self._edges), tuple(self._innermost), tuple(self._insertions))
 
     def _go_to(self, start: int) -> None:
-        """Note in which line the next tag stands, and whether it is the first thing there; tags
-        on a line of their own do not count."""
+        """Note the line of the next tag, and whether it is the first thing on that line; earlier
+        tags on a line of their own do not count."""
         line = self._source.rfind("\n", self._taken, start) + 1
         self._line = max(self._line, line)
         blank = not self._source[max(line, self._taken) : start].strip()
         self._blank_so_far = blank and (self._blank_so_far or line > 0)
 
     def _nothing_behind(self, end: int) -> bool:
-        """True where only other tags, or nothing, stand behind a tag on its line."""
+        """True if only other tags, or nothing, follow a tag on its line."""
         text = self._source
         if end > self._line_end:
             line_end = text.find("\n", end)
@@ -142,7 +143,7 @@ class _YamlTemplateWalk:
             return
         if inside:
             self._open.pop().end = end
-        if turn != "ends":  # until it is closed it is the rest of the file
+        if turn != "ends":  # until it is closed, it extends to the end of the file
             self._open.append(TemplateBlock(end, len(self._source) + 1))
         self._edges.append(end)
         self._innermost.append(self._open[-1] if self._open else None)

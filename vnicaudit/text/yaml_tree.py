@@ -1,4 +1,4 @@
-"""The nodes of a YAML document: what is written, and where."""
+"""The nodes of a YAML document: content and position."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import msgspec
 
 
 class Scalar(msgspec.Struct, gc=False):
-    """A text. ``plain``: without quotes and tag, so that it may mean a number or a boolean."""
+    """A text. ``plain``: without quotes and tag, so it may be a number or a boolean."""
 
     start: int
     end: int
@@ -27,7 +27,7 @@ class Sequence(msgspec.Struct):
 
 
 class Mapping(msgspec.Struct):
-    """Keys and values as they are written, merges (``<<``) not made; see :meth:`children`."""
+    """Keys and values as written, without applying merges (``<<``); see :meth:`children`."""
 
     start: int
     end: int
@@ -36,8 +36,8 @@ class Mapping(msgspec.Struct):
     merged: dict[str, MappingEntry] | None = None
 
     def children(self) -> dict[str, MappingEntry]:
-        """Key -> entry, merges made: the mapping's own keys win, then those merged first. Of a
-        key that stands twice the last one counts."""
+        """Key -> entry, with merges applied: the mapping's own keys win, then those merged first.
+        If a key occurs twice, the last one counts."""
         if self.merged is None:
             self.merged = _children(self)
         return self.merged
@@ -47,7 +47,7 @@ Node = Scalar | Sequence | Mapping
 
 
 class MappingEntry(NamedTuple):
-    """One key of a mapping. ``merged``: it stands in another mapping, named by ``<<``."""
+    """One key of a mapping. ``merged``: it comes from another mapping, named by ``<<``."""
 
     key: Scalar
     value: Node

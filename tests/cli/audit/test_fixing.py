@@ -215,6 +215,15 @@ def test_a_broken_neighbour_is_still_exit_code_4(folder: Path) -> None:
     assert "queues='2'" in (folder / "a.xml").read_text()
 
 
+def test_many_that_cannot_be_read_are_counted_beside_a_diff(folder: Path) -> None:
+    for number in range(1200):
+        (folder / f"torn-{number}.xml").write_text("<domain><name>")
+    result = vnicaudit("audit", ".", "--diff", "-q", *_ONE, cwd=folder)
+    assert result.returncode == 4
+    assert result.stderr.count("torn-") == 20
+    assert result.stderr.endswith("… 1,180 more in .\n")
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

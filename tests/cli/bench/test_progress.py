@@ -74,7 +74,8 @@ def test_elsewhere_a_line_in_thirty_seconds_with_the_last_value(
     clock.now = 31.0
     one.runs(TCP, "after", ahead(3, 720.0))
     assert capsys.readouterr().err == (
-        f"run 3 of at most 28; about 12 min left; last 7.81 Gb/s; now {TCP.id}, after\n"
+        f"run 3 of at most 28; about 12 min left; last 7.81 Gb/s; now {TCP.id}, after, "
+        "for about 15 s\n"
     )
     clock.now = 60.0
     one.runs(TCP, "after", ahead(4))

@@ -8,7 +8,10 @@ import pytest
 from click.shell_completion import ShellComplete
 
 from tests.cli.inside import inside
+from tests.cli.test_imports import loaded
 from vnicaudit.cli.main import cli
+from vnicaudit.fleet.running.spool import SpoolFolder
+from vnicaudit.model.fleet import Coverage, FleetAudit, InventoryHost
 
 
 def offered(*words: str) -> dict[str, str]:
@@ -33,6 +36,50 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_targets_without_a_word(home: Path) -> None:
     del home
     assert list(offered("audit", "")) == ["/proc", "qemu:///system"]
+
+
+def audited(state: Path, *uris: str, name: str = "kvm{}") -> Path:
+    """The file that names the hosts of the last fleet audit in a state folder."""
+    spool = SpoolFolder(state).new("20260101-000000-0000")
+    hosts = tuple(InventoryHost(name.format(n), uri) for n, uri in enumerate(uris, 1))
+    day = "2026-01-01T00:00:00Z"
+    coverage = Coverage(("VNIC001",))
+    spool.write_audit(
+        FleetAudit(id="a", started=day, finished=day, version="1", coverage=coverage, hosts=hosts)
+    )
+    return spool.folder / "audit.json"
+
+
+def test_uris_of_the_last_fleet_audit(home: Path) -> None:
+    ssh = "qemu+ssh://root@kvm{}/system"
+    secret = "qemu+tcp://me:secret@kvm/system"
+    file = audited(home / "state", ssh.format(1), ssh.format(2), secret, "test:///a b", "no-uri")
+    assert offered("audit", "qemu+") == {
+        ssh.format(1): "kvm1, audited 2026-01-01", ssh.format(2): "kvm2, audited 2026-01-01",
+    }  # fmt: skip
+    assert list(offered("nics", "qemu+ssh://root@kvm2")) == [ssh.format(2)]
+    assert list(offered("audit", "test")) == []
+    for text in (file.read_bytes()[:-20], b"", b"[]"):
+        file.write_bytes(text)
+        assert list(offered("audit", "qemu")) == ["qemu:///system"]
+    file.unlink()
+    file.mkdir()
+    assert list(offered("audit", "qemu")) == ["qemu:///system"]
+
+
+def test_a_name_in_an_inventory_cannot_reach_the_terminal(home: Path) -> None:
+    audited(home / "state", "test:///default", name="a\x1b[2J\nb")
+    assert offered("audit", "test") == {"test:///default": "a\\x1b[2J\\nb, audited 2026-01-01"}
+
+
+def test_no_database_is_loaded(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    audited(home / "state", "test:///default")
+    monkeypatch.setenv("_VNICAUDIT_COMPLETE", "fish_complete")
+    monkeypatch.setenv("COMP_WORDS", "vnicaudit audit test")
+    monkeypatch.setenv("COMP_CWORD", "test")
+    modules = loaded()
+    assert "vnicaudit.fleet.running.spool" in modules
+    assert not modules & {"sqlalchemy", "sqlite3", "libvirt", "openstack", "rich"}
 
 
 def test_clouds_of_the_first_file(home: Path) -> None:

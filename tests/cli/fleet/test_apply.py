@@ -117,6 +117,7 @@ def test_a_fleet_is_planned_applied_canaries_first_and_taken_back(
     done = inside(*applying(tmp_path, plan, "state", "--batch", "4"))
     assert done.returncode == 0, done.stderr
     assert models(hosts) == {"virtio"}
+    assert "The history" not in done.stderr  # there is none
     assert [host.lock_text() for host in hosts] == [""] * 3
     order = re.findall(r"^\[\d/6.*\] (\S+): applied", done.stderr, re.MULTILINE)
     assert order[:2] == ["h0-d0", "h1-d0"]  # one of lab, one of prod, then batches
@@ -142,9 +143,21 @@ def test_a_limit_is_applied_alone_and_a_strange_plan_is_refused(
     hosts: list[QemuHost], tmp_path: Path
 ) -> None:
     plan, _result = planned(tmp_path, hosts)
+    audit = ("fleet", "audit", "-i", tmp_path / "fleet.toml", "--state", tmp_path / "state")
+    inside(*audit, "-q", "-o", tmp_path / "out")
     done = inside(*applying(tmp_path, plan, "state", "--limit", "lab"))
     assert done.returncode == 0, done.stderr
     assert "Note: 4 of 6 steps are for other hosts (--limit)" in done.stderr
+    *_others, update = done.stderr.splitlines()
+    words = f"-i {tmp_path}/fleet.toml --limit lab --state {tmp_path}/state"
+    assert update == (
+        "The history has what was fixed as open until the next audit: vnicaudit fleet audit "
+        + words
+    )
+    inside(*audit, "-q", "-o", tmp_path / "out", "--limit", "lab")
+    last = inside("history", "show", "latest", "--state", tmp_path / "state", "--format", "json")
+    fixed = [one["state"] for one in json.loads(last.stdout)["findings"]]
+    assert fixed.count("fixed") >= DOMAINS
     assert [models([host]) for host in hosts] == [{"virtio"}, {"e1000"}, {"e1000"}]
     inventory(tmp_path, hosts[:2])
     strange = inside(*applying(tmp_path, plan, "state"))

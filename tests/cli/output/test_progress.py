@@ -10,9 +10,10 @@ import select
 import socket
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import Iterator
-from contextlib import redirect_stderr
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, redirect_stderr
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,7 @@ from tests.remedy.works import work
 from vnicaudit.audit.reading.options import RunOptions
 from vnicaudit.audit.reading.targets import Target
 from vnicaudit.audit.run import AuditRun
+from vnicaudit.cli.audit.fixing_line import FixingLine
 from vnicaudit.cli.output.progress import Progress
 
 _CLOUDS = """\
@@ -176,12 +178,27 @@ class Waits(Progress):
     def waits_for(self, target: str, number: int = 1, total: int = 1) -> None:
         self.names.append(f"waits for {target} ({number} of {total})")
 
+    def waits_no_more(self) -> None:
+        self.names.append("waits no more")
+
     def __call__(self, target: str, domains: int) -> None:
         self.names.append(f"{target}: {domains}")
 
 
+def test_files_that_are_fixed_are_counted() -> None:
+    now = [0.0]
+    with redirect_stderr(Terminal()) as terminal:
+        line = FixingLine(3, writes=True, enabled=True, clock=lambda: now[0])
+        for second in (0.5, 2, 3):
+            now[0] = second
+            with line.next_file():
+                pass
+            line.show()
+    assert lines(terminal) == ["Fixing: 2 of 3 files", "Fixing: 3 of 3 files"]
+
+
 @pytest.mark.parametrize("is_last", [True, False])
-def test_a_pipe_is_waited_for_unless_files_follow(
+def test_a_pipe_is_waited_for(
     is_last: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     guest = "<domain type='kvm'><name>{}</name></domain>"
@@ -195,12 +212,9 @@ def test_a_pipe_is_waited_for_unless_files_follow(
         monkeypatch.setattr(sys, "stdin", pipe)
         run = AuditRun(work(), RunOptions(jobs=1), progress)
         assert list(run.items(targets if is_last else targets[::-1]))
-    if is_last:
-        assert progress.names == [
-            f"{targets[0]}: 1", "waits for standard input (1 of 1)", "standard input: 1",
-        ]  # fmt: skip
-    else:
-        assert progress.names == ["standard input: 1", f"{targets[0]}: 1"]
+    from_file = [f"{tmp_path / 'b.xml'}: 1"]
+    from_pipe = ["waits for standard input (1 of 1)", "standard input: 1", "waits no more"]
+    assert progress.names == (from_file + from_pipe if is_last else from_pipe + from_file)
 
 
 def test_a_named_pipe_is_waited_for() -> None:
@@ -212,7 +226,57 @@ def test_a_named_pipe_is_waited_for() -> None:
         assert list(AuditRun(work(), RunOptions(jobs=1), progress).items([name]))
     finally:
         os.close(reading)
-    assert progress.names == [f"waits for {name} (1 of 1)", f"{name}: 1"]
+    assert progress.names == [f"waits for {name} (1 of 1)", f"{name}: 1", "waits no more"]
+
+
+def test_once_a_pipe_is_read_there_is_no_thread() -> None:
+    """Processes are forked then."""
+    with redirect_stderr(Terminal()):
+        progress = Progress(enabled=True)
+        before = threading.enumerate()
+        progress.waits_for("standard input")
+        assert len(threading.enumerate()) == len(before) + 1
+        progress.waits_no_more()
+        assert threading.enumerate() == before
+
+
+_READING_STANDARD_INPUT = (
+    ("audit", "-", "--diff"),
+    ("audit", "-", "guest.xml"),
+    ("history", "import", "-"),
+    ("fleet", "inventory", "-i", "-"),
+)
+
+
+def test_each_command_says_that_it_waits_for_standard_input(tmp_path: Path) -> None:
+    (tmp_path / "guest.xml").write_text("<domain type='kvm'><name>a</name></domain>")
+    state = {**os.environ, "VNICAUDIT_STATE": str(tmp_path / "state")}
+    with ExitStack() as stack:
+        terminals = [
+            stack.enter_context(_on_terminal(command, tmp_path, state))
+            for command in _READING_STANDARD_INPUT
+        ]
+        for terminal in terminals:
+            text = _until(terminal, b" s")
+            assert re.search(rb"standard input: waiting for its end, \d+ s", text)
+
+
+@contextmanager
+def _on_terminal(command: Sequence[str], folder: Path, env: Mapping[str, str]) -> Iterator[int]:
+    """The terminal that standard error of a command is, whose standard input is a pipe that
+    stays open."""
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "vnicaudit", *command],
+        cwd=folder, env=env, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=theirs,
+    )  # fmt: skip
+    try:
+        os.close(theirs)
+        yield ours
+    finally:
+        process.kill()
+        process.communicate()
+        os.close(ours)
 
 
 def test_a_log_says_that_standard_input_is_still_open() -> None:

@@ -150,7 +150,8 @@ def without_added(node: object) -> object:
         return [without_added(each) for each in node]
     if not isinstance(node, dict):
         return node
-    return {key: without_added(value) for key, value in node.items() if key not in ADDED}
+    added = ADDED if "changes" in node else (*ADDED, "file")  # a step had its file then
+    return {key: without_added(value) for key, value in node.items() if key not in added}
 
 
 def decoded(plan: Plan) -> object:

@@ -28,6 +28,7 @@ from tests.remedy.works import work
 from vnicaudit import __version__
 from vnicaudit.audit.reading.options import RunOptions
 from vnicaudit.audit.reading.targets import target_of
+from vnicaudit.cli.output.progress import Progress
 from vnicaudit.cli.wiring.adapters import adapters
 from vnicaudit.errors import TargetError, UsageError
 from vnicaudit.model.host import Host, VdpaDevice
@@ -79,7 +80,11 @@ def _definitions(uri: str, _options: object) -> Iterator[Host | LiveDefinition |
 PLATFORMS = platforms_with(definitions=_definitions)
 
 
-def plan(*names: str | Path, options: PlanOptions = PlanOptions()) -> Plan:  # noqa: B008
+def plan(
+    *names: str | Path,
+    options: PlanOptions = PlanOptions(),  # noqa: B008
+    file_progress: Progress | None = None,
+) -> Plan:
     seen: list[tuple[str, int]] = []
     targets = [target_of(str(name), PLATFORMS.targets) for name in names]
     made = run.make_plan(
@@ -91,6 +96,7 @@ def plan(*names: str | Path, options: PlanOptions = PlanOptions()) -> Plan:  # n
             RunOptions(),
             options,
             lambda *now: seen.append(now),
+            file_progress=file_progress,
         ),
     )
     assert {name for name, _number in seen} <= {target.name for target in targets}
@@ -258,6 +264,28 @@ def test_what_would_be_wrong_is_judged_by_all_rules(
     ).steps  # fmt: skip
     assert step.rules == ("VNIC002",)
     assert codes(step) == ("brings-up-error",)
+
+
+class FileProgress(Progress):
+    """Remembers how many files were read, and of how many."""
+
+    is_shown = True
+
+    def __init__(self) -> None:
+        super().__init__(enabled=False)
+        self.read: list[tuple[int, int | None]] = []
+
+    def read_files(self, done: int, total: int | None) -> None:
+        self.read.append((done, total))
+
+
+def test_files_have_a_total(tmp_path: Path) -> None:
+    """A file that is named and also in a folder counts once."""
+    for name in "abc":
+        (tmp_path / f"{name}.xml").write_bytes(definition(interface("e1000"), name=name).encode())
+    progress = FileProgress()
+    plan(tmp_path, tmp_path / "a.xml", file_progress=progress)
+    assert progress.read == [(1, 2), (2, 2), (1, 1)]
 
 
 def test_targets_that_cannot_be_changed_are_no_targets() -> None:

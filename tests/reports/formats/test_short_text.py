@@ -15,7 +15,7 @@ from vnicaudit.model.refs import DomainRef, NicRef
 from vnicaudit.model.report import Audited, RunEnd, Summary
 from vnicaudit.reports.formats.text import FEW
 from vnicaudit.reports.wrap import width_of
-from vnicaudit.reports.writer import Options, View
+from vnicaudit.reports.writer import Options, SortBy, View
 
 MESSAGE = finding().message
 SHORT = Options(width=80, view="short", wordings=Wordings(WORDINGS))
@@ -242,6 +242,17 @@ def test_those_that_are_shown_are_the_worst(view: View) -> None:
 def test_other_groups_have_a_title(by: str, title: str) -> None:
     text = short([guest(each) for each in range(12)], replace(SHORT, group_by=by))
     assert f"\n{title}" in text
+
+
+@pytest.mark.parametrize("sort", ["severity", "number", "name"])
+def test_two_guests_of_one_name_in_one_file_are_two_groups(sort: SortBy) -> None:
+    (one, *_others) = WEB_01.findings
+    again = replace(one, location=replace(one.location, line=700))
+    twins = [replace(WEB_01, findings=(finding,)) for finding in (one, again)]
+    text = short(twins, replace(SHORT, group_by="domain", sort=sort))
+    assert re.findall(r"^web-01 \(.*", text, re.MULTILINE) == [
+        f"web-01 (domains/web-01.xml, line {line})  1 problem" for line in (one.location.line, 700)
+    ]
 
 
 def test_quiet_keeps_the_answer_and_the_findings() -> None:

@@ -102,7 +102,14 @@ STEP = st.builds(
     notes=_some(TEXT),
 )
 NOT_PLANNED = st.builds(
-    NotPlanned, NIC | SERVER_REF | IMAGE_REF | FLAVOR_REF, TEXT, _some(TEXT), TEXT, TEXT
+    NotPlanned,
+    NIC | SERVER_REF | IMAGE_REF | FLAVOR_REF,
+    TEXT,
+    _some(TEXT),
+    TEXT,
+    TEXT,
+    file=MAYBE,
+    line=st.none() | INDEX,
 )
 PLANS = st.builds(
     Plan,

@@ -12,7 +12,7 @@ from tests.reports.plan.plans import PLANS
 from tests.reports.plan.samples import EMPTY, FILE, MAIL, NOVA, PLAN
 from tests.shares import examples
 from vnicaudit.model.finding import Change
-from vnicaudit.model.plan import FileUnit, GuestView, Naming, Plan, Step
+from vnicaudit.model.plan import FileUnit, GuestView, Naming, NotPlanned, Plan, Step
 from vnicaudit.model.refs import NicRef
 from vnicaudit.reports.plan.text import render
 from vnicaudit.reports.wrap import width_of
@@ -92,6 +92,18 @@ def test_guests_of_one_name_in_one_file_are_told_apart_by_line() -> None:
     assert f"  {about.name} (line 1)  " in text
     assert f"  {about.name} (line 40)  " in text
     assert "2 steps on 2 domains: " in text
+
+
+def test_guests_of_one_name_that_are_left_out_are_told_apart() -> None:
+    nic = NicRef("vm", mac="52:54:00:00:00:01")
+    three = tuple(
+        NotPlanned(nic, "d", ("VNIC001",), "why", file=file, line=line)
+        for file, line in (("d/a.xml", 1), ("d/b.xml", 1), ("d/b.xml", 40))
+    )
+    text = shown(replace(EMPTY, not_planned=three))
+    assert "    vm (a.xml), vm (b.xml, line 1), vm (b.xml, line 40)\n" in text
+    named = shown(replace(EMPTY, not_planned=three), replace(SHORT, verbose=True))
+    assert "vm  NIC 52:54:00:00:00:01  VNIC001  d/b.xml:40\n" in named
 
 
 def test_why_it_is_unsafe_blocked_or_by_hand() -> None:

@@ -17,6 +17,10 @@ def test_a_name_has_its_kind_and_says_nothing_else() -> None:
     assert A.name("vm", "") == ""
 
 
+def test_standard_input_is_the_same_on_every_machine() -> None:
+    assert A.path("standard input") == "standard input"
+
+
 def test_one_name_is_recognised_in_all_its_places() -> None:
     digits = A.name("vm", "mail-01").removeprefix("vm-")
     assert A.path("/srv/acme/mail-01.xml").endswith(f"/file-{digits}.xml")

@@ -1,8 +1,9 @@
-"""Baselines: findings that are known already, by fingerprint, and not reported again.
+"""Baselines: findings that are already known, identified by fingerprint, and not reported again.
 
-Two files are read: a report (``vnicaudit.report/1``, of which the findings count) and the
-smaller ``vnicaudit.baseline/1``, which is what is written (:mod:`vnicaudit.reports.baseline`).
-Findings about suppressions are never part of one: an expired suppression is not to be hidden.
+Two kinds of files are read: a report (``vnicaudit.report/1``, of which the findings count) and the
+smaller ``vnicaudit.baseline/1``, the only one that is written (:mod:`vnicaudit.reports.baseline`).
+Findings about suppressions are never part of a baseline, so that an expired suppression is not
+hidden.
 """
 
 from __future__ import annotations
@@ -26,18 +27,18 @@ MAX_BYTES = 256 * 1024 * 1024
 _NEVER = frozenset(info.id for info in stale.INFO)
 
 Baseline = Mapping[str, Severity | None]
-"""Fingerprint -> the severity it is known at; None where the file does not say."""
+"""Fingerprint -> the severity with which it was recorded; None if the file does not say."""
 
 _Fingerprint = Annotated[str, msgspec.Meta(min_length=1, max_length=128)]
 
 
 class BaselineEntry(msgspec.Struct, frozen=True, kw_only=True):
-    """The finding behind a fingerprint, for who reads the file. ``nic`` is the MAC
-    address, or ``#`` and the index of a NIC without one; None for a whole domain, host or file."""
+    """The finding behind a fingerprint, for a reader of the file. ``nic`` is the MAC address, or
+    ``#`` and the index of a NIC without one; None for a whole domain, host or file."""
 
     rule: str
     severity: Severity | None = None
-    """As it was known; the same finding at a higher severity is reported again. None: any."""
+    """The recorded severity; the same finding is reported again at a higher severity. None: any."""
     domain: str | None = None
     nic: str | None = None
 
@@ -75,7 +76,7 @@ class _ReportedFinding(msgspec.Struct):
 
 
 class _ReportFile(msgspec.Struct):
-    """The part of a report that a baseline needs; the rest is passed over."""
+    """The part of a report that a baseline needs; other fields are ignored."""
 
     findings: list[_ReportedFinding]
 
@@ -85,13 +86,13 @@ class _SchemaOnly(msgspec.Struct):
 
 
 def load_baseline(path: str) -> Baseline:
-    """The fingerprints in a baseline or a report, and how severe each was. Raises as
+    """The fingerprints in a baseline or a report, and the severity of each. Raises as
     :func:`load_entries` does."""
     return {mark: entry.severity for mark, entry in load_entries(path).items()}
 
 
 def load_entries(path: str) -> dict[str, BaselineEntry]:
-    """The fingerprints in a baseline or a report, and what each stands for.
+    """The fingerprints in a baseline or a report, and the finding behind each.
 
     Raises UsageError when the file cannot be read, is larger than 256 MiB, or is neither.
     """
@@ -125,7 +126,7 @@ def belongs(rule: str) -> bool:
 
 
 def is_known(finding: Finding, baseline: Baseline) -> bool:
-    """True where the baseline has this finding, at this severity or a higher one."""
+    """True if the baseline has this finding, at this severity or a higher one."""
     if finding.fingerprint not in baseline:
         return False
     severity = baseline[finding.fingerprint] or "error"
@@ -133,7 +134,8 @@ def is_known(finding: Finding, baseline: Baseline) -> bool:
 
 
 def number_gone(baseline: Baseline, seen: Iterable[str]) -> int:
-    """How many findings of the baseline did not come up in a run that came upon ``seen``."""
+    """The number of findings in the baseline that are not among ``seen``, the fingerprints of a
+    run."""
     return len(baseline.keys() - set(seen))
 
 

@@ -1,7 +1,7 @@
-"""Suppressions in the comments of a file: which hold for a finding, and which are not needed.
+"""Suppressions in the comments of a file: which ones apply to a finding, and which are unused.
 
-A file may have thousands of descriptions, each of which carries all of its comments: they are read
-once, and found by line.
+A file may have thousands of descriptions, each of which carries all of the file's comments: they
+are read once, and looked up by line.
 """
 
 from __future__ import annotations
@@ -25,24 +25,24 @@ from vnicaudit.text.comments import MOST_COMMENTS
 
 
 class FileComments:
-    """The valid entries of one file by number, findings about those that are not, and what its
-    descriptions have told of them so far."""
+    """The valid entries of one file by number, findings about invalid ones, and the uses of the
+    entries by the descriptions judged so far."""
 
     def __init__(self, texts: OwnTexts, catalogue: Catalogue, today: datetime.date) -> None:
         self.entries: list[Suppression] = []
         self.problems: list[Finding] = []
         self._used: set[int] = set()
         self._refused: set[int] = set()
-        """Entries whose line has several findings of one rule in one of the descriptions: they are
-        reported once, and none of them as unused."""
+        """Entries whose line has several findings of one rule in a description: such an entry is
+        reported once, and not as unused too."""
         self.undecided: set[str] = set()
         """Rules that could not be judged on one of the descriptions."""
         self.first = texts.comments[0]
         self.from_first = self.first.reporter
-        """The first description of the file was judged, and not only later ones."""
+        """True if the first description of the file was judged, and not only later ones."""
         is_one = self.first.reporter and self.first.settles
         self.about: Ref = texts.about if is_one else ConfigRef()
-        """The description that findings about comments name; the file, where it has several."""
+        """The description that findings about comments name; the file, if it has several."""
         self._on_line: dict[int, list[int]] = {}
         self._of_documents: list[int] = []
         for comment in texts.comments[:MOST_COMMENTS]:
@@ -61,7 +61,7 @@ class FileComments:
             self.problems.append(stale.invalid(problem, self.about, place, "comment"))
 
     def is_of(self, comments: tuple[AcceptingComment, ...]) -> bool:
-        """True where these are the comments of a further description of the file."""
+        """True if these are the comments of another description of the same file."""
         first = comments[0]
         return (first.file, first.line) == (self.first.file, self.first.line)
 
@@ -85,13 +85,13 @@ class FileComments:
         return without_accepted(audited, valid, self._used, domain), doubts
 
     def unused(self) -> Iterator[Suppression]:
-        """The entries that accepted nothing so far, and were not refused."""
+        """The entries that have accepted nothing so far, and were not refused."""
         needed = self._used | self._refused
         return (one for number, one in enumerate(self.entries) if number not in needed)
 
     def _near(self, findings: Iterable[Finding], start: int | None) -> list[int]:
         """The numbers of the entries for the line of one of these findings, and of those for the
-        whole document in which their description begins, on the line ``start``."""
+        whole document that contains ``start``, the first line of their description."""
         lines = {finding.location.line or 0 for finding in findings}
         numbers = {number for line in lines for number in self._on_line.get(line, ())}
         for number in self._of_documents:

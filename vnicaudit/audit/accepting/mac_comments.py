@@ -1,8 +1,8 @@
 """The suppressions that are stored with each NIC, for findings on shared MAC addresses: comments of
-its file, and those in the metadata of its domain.
+its file, and entries in the metadata of its domain.
 
-NICs are compared when everything has been read, and each is stored by itself. So that a file costs
-no more than its NICs, a NIC has at most one of each kind for each rule that compares NICs, with a
+NICs are compared when everything has been read, and each is stored by itself. To bound the memory
+for a file, a NIC has at most one suppression of each kind for each rule that compares NICs, with a
 reason of bounded length.
 """
 
@@ -23,12 +23,12 @@ from vnicaudit.model.macs import NicSeen
 
 K = TypeVar("K")
 _LONGEST = 500
-"""Characters of a reason and of an owner that are stored with a NIC."""
+"""Maximum number of characters of a reason or an owner that are stored with a NIC."""
 
 
 class _NicsMeant(NamedTuple):
-    """The NICs that a comment is for: those on the lines ``first`` to ``last`` with a MAC address
-    (None: with any)."""
+    """The NICs that a comment is for: those on the lines ``first`` to ``last`` with that MAC
+    address (None: with any)."""
 
     first: int
     last: int
@@ -59,8 +59,8 @@ class MacComments:
     def _on(
         self, nic: NicSeen, documents: list[tuple[int, int]], nics_on_line: int
     ) -> tuple[AcceptingComment, ...]:
-        """The comments for one NIC. One that may mean another NIC of its line is returned as
-        invalid, and only where no other accepts the finding."""
+        """The comments for one NIC. A comment that may be for another NIC of its line is returned
+        as invalid, and only if no other comment accepts the finding."""
         line = nic.location.line or 0
         ranges = [(line, line), *documents]
         keys = [_NicsMeant(*lines, mac) for lines in ranges for mac in (None, nic.mac)]
@@ -90,7 +90,7 @@ class MacComments:
 def with_metadata(
     nics: Iterable[NicSeen], entries: Iterable[Suppression], rules: Iterable[str]
 ) -> tuple[NicSeen, ...]:
-    """The NICs of a domain, each with the first of these entries of its metadata for each of these
+    """The NICs of a domain, each with the first entry in the domain's metadata for each of these
     rules."""
     valid = tuple(entries)
     by_rule = [_first_entries(valid, rule, lambda one: one.mac) for rule in rules]
@@ -100,7 +100,7 @@ def with_metadata(
 def _first_entries(
     entries: Iterable[Suppression], rule: str, key: Callable[[Suppression], K]
 ) -> dict[K, tuple[int, Suppression]]:
-    """The first entry of each key that covers the rule, with its number among all."""
+    """The first entry with each key that covers the rule, with its number among all entries."""
     first: dict[K, tuple[int, Suppression]] = {}
     for number, entry in enumerate(entries):
         if entry.covers(rule):
@@ -123,7 +123,7 @@ def _texts_for(
 
 
 def _words(entry: Suppression) -> dict[str, str]:
-    """An entry as it is written, with a reason and an owner of bounded length."""
+    """The fields of an entry, with a reason and an owner of bounded length."""
     words = {
         "rule": entry.rule,
         "reason": _cut(entry.reason),
@@ -135,7 +135,7 @@ def _words(entry: Suppression) -> dict[str, str]:
 
 
 def _doubt(key: _NicsMeant, nics_on_line: int) -> str:
-    """A sentence where a comment does not tell which NIC of its line it means; else empty."""
+    """A sentence if a comment does not tell which NIC of its line it is for; else empty."""
     if key.first != key.last or key.mac is not None or nics_on_line < 2:
         return ""
     return f"its line has {nics_on_line} NICs: give each a line of its own, or name one with mac="

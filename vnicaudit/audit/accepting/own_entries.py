@@ -1,5 +1,5 @@
-"""Suppressions stored with the object they apply to: in the metadata of a domain, in an annotation
-of a manifest. Comments: :mod:`vnicaudit.audit.accepting.file_comments`."""
+"""Suppressions stored with the object they apply to: in the metadata of a domain, or in an
+annotation of a manifest. For comments see :mod:`vnicaudit.audit.accepting.file_comments`."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from vnicaudit.model.platform_name import KUBEVIRT
 from vnicaudit.model.refs import ConfigRef, Ref
 
 MAX_PER_DOMAIN = 256
-"""More suppressions than this in one domain are not read: a definition may come from anywhere."""
+"""Maximum number of suppressions read from one domain: a definition may come from anywhere."""
 
 
 class OwnTexts(NamedTuple):
-    """Suppressions in the words of a domain or description, unread. ``place`` is where its metadata
-    are, ``about`` what is judged, ``start`` the line of the file on which that begins."""
+    """The suppressions of a domain or description as text, unparsed. ``place`` is the place of its
+    metadata, ``about`` the judged object, ``start`` its first line in the file."""
 
     place: Location
     about: Ref
@@ -37,9 +37,9 @@ class OwnTexts(NamedTuple):
 
 
 def texts_of(domain: Domain) -> OwnTexts:
-    """The suppressions that a domain has itself."""
+    """The suppressions that belong to a domain itself."""
     place, ref = domain.location, domain.ref
-    if domain.declared.platform == KUBEVIRT:  # it points into the metadata
+    if domain.declared.platform == KUBEVIRT:  # the path points into the metadata
         return OwnTexts(place, ref, domain.suppressions, domain.comments, "annotation", place.line)
     inside = Location(place.target, place.file, place.line, f"{place.xpath or '/domain'}/metadata")
     return OwnTexts(inside, ref, domain.suppressions, domain.comments, start=place.line)
@@ -48,15 +48,15 @@ def texts_of(domain: Domain) -> OwnTexts:
 def texts_in(
     place: Location, comments: tuple[AcceptingComment, ...], about: Ref | None = None
 ) -> OwnTexts:
-    """The suppressions in comments of a description's own file; ``place``: where it begins."""
+    """The suppressions in comments of a description's own file; ``place``: the start of the
+    description."""
     is_own = bool(comments) and comments[0].file == place.file
     own = comments if is_own else ()
     return OwnTexts(place, about or ConfigRef(), comments=own, start=place.line)
 
 
 class OwnEntries:
-    """The valid entries of the metadata of what is judged, and findings about those that are
-    not."""
+    """The valid entries in the metadata of a judged object, and findings about invalid ones."""
 
     def __init__(self, texts: OwnTexts, catalogue: Catalogue, today: datetime.date) -> None:
         self.entries: list[Suppression] = []

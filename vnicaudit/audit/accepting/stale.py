@@ -1,7 +1,7 @@
-"""Suppressions that need attention are findings themselves: expired, unused, not valid.
+"""Findings about suppressions that need attention: expired, unused, or not valid.
 
-They have ids of their own, which no suppression covers: an expired entry cannot hide that it has
-expired.
+They have rule ids of their own, which no suppression covers: an expired entry cannot hide that it
+has expired.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ INFO: tuple[RuleInfo, ...] = tuple(
     RuleInfo(rule, name, severity, "suppression", summary, f"{summary}.\n\n{_MANUAL[rule]}")
     for rule, (name, severity, summary) in _NAMES.items()
 )
-"""Their entries for catalogues and for SARIF."""
+"""The rule entries of these ids for catalogues and for SARIF."""
 
 
 Form = Literal["metadata", "annotation", "comment"]
@@ -52,7 +52,7 @@ _FORMS: dict[Form, str] = {
     "annotation": "suppress.vnicaudit/RULE: reason; until=2027-01-31",
     "comment": "# vnicaudit: suppress RULE reason; until=2027-01-31",
 }
-"""How a suppression is written that is not in the settings."""
+"""The notation of suppressions outside the settings."""
 
 
 def expired(entry: Suppression, about: Ref) -> Finding:
@@ -68,7 +68,8 @@ def expired(entry: Suppression, about: Ref) -> Finding:
 
 
 def unused(entry: Suppression, about: Ref, *, judged: bool) -> Finding:
-    """SUPP002 for one entry. ``judged``: what it names was audited, and had no such finding."""
+    """SUPP002 for one entry. ``judged``: the object it names was audited, and had no such
+    finding."""
     reason = "there is no such finding (any more)" if judged else "nothing it is about was audited"
     if judged and not entry.about_one:
         reason = "there is no such finding among what was audited"
@@ -83,7 +84,7 @@ def unused(entry: Suppression, about: Ref, *, judged: bool) -> Finding:
 
 
 def invalid(problem: str, about: Ref, place: Location, form: Form) -> Finding:
-    """SUPP003 for one entry that stands at a place."""
+    """SUPP003 for one entry at that place."""
     name, severity, _summary = _NAMES["SUPP003"]
     who = about.id or place.file or f"{place.target}#{about.name}"
     mark = digest("SUPP003", who, problem)
@@ -108,7 +109,7 @@ def _finding(
     name, usual, _summary = _NAMES[rule]
     place = entry.location
     if place.xpath is None and entry.lines is None:
-        # the settings: by name only, they lie elsewhere on the next machine
+        # in the settings, whose path differs between machines: by name only
         who = (place.file or place.target).rpartition("/")[2]
     else:
         who = about.id or place.file or f"{place.target}#{about.name}"

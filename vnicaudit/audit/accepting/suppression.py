@@ -1,6 +1,6 @@
 """One suppression: a finding that somebody accepted, why, and until when.
 
-It stands in the settings (``[[suppress]]``), in the domain's own metadata
+It is written in the settings (``[[suppress]]``), in the domain's own metadata
 (``<vnicaudit:suppress rule='VNIC003' reason='…' until='2027-01-31'/>``) or in a comment
 (:mod:`vnicaudit.text.comments`).
 """
@@ -24,7 +24,7 @@ from vnicaudit.model.report import Audited, AuditedScope
 from vnicaudit.model.server import CloudServer
 
 KEYS = ("rule", "reason", "owner", "until", "mac")
-"""Attributes of the element in the metadata. The domain is the one it stands in."""
+"""Attributes of the element in the metadata. It applies to the domain that contains it."""
 
 IN_METADATA = "the domain's metadata"
 
@@ -32,20 +32,19 @@ _DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 
 
 class SubjectIdentity(msgspec.Struct, frozen=True):
-    """Who was judged, as far as suppressions tell by it. A server of OpenStack has two names,
-    Nova's and libvirt's, whichever it was read by."""
+    """The judged object, as far as suppressions distinguish objects. A server of OpenStack has two
+    names, Nova's and libvirt's, whichever source it was read from."""
 
     scope: AuditedScope = "domain"
     names: tuple[str | None, ...] = ()
     id: str | None = None
     """The UUID of a domain; the id of an image or flavor of a cloud."""
     project: str | None = None
-    """Of a server, where it is told."""
+    """The project of a server, if it is known."""
 
     @classmethod
     def of(cls, audited: Audited, server: CloudServer | None) -> SubjectIdentity:
-        """Identify the subject of one judgement; ``server``: the server of OpenStack it is
-        about."""
+        """Identify the subject of one judgement. ``server``: the OpenStack server, if it is one."""
         names: tuple[str | None, ...] = (audited.subject,)
         scope = "domain" if audited.scope == "mac" else audited.scope
         if server is None:
@@ -54,22 +53,22 @@ class SubjectIdentity(msgspec.Struct, frozen=True):
         return cls(scope, names, audited.uuid, server.project)
 
     def is_called(self, pattern: str, scope: AuditedScope) -> bool:
-        """True where the subject is of kind ``scope`` and its name matches ``pattern``; an image or
-        flavor may be named by its id as well."""
+        """True if the subject is of kind ``scope`` and its name matches ``pattern``; an image or
+        flavor may also be named by its id."""
         names = self.names if scope == "domain" else (*self.names, self.id)
         return self.scope == scope and any(_matches(name, pattern) for name in names)
 
 
 class Suppression(msgspec.Struct, frozen=True, kw_only=True):
-    """One suppression, checked. ``rule`` is an id or the beginning of one, in upper case; the
-    narrowing fields are None where they do not narrow."""
+    """One suppression, checked. ``rule`` is an id or a prefix of one, in upper case; optional
+    conditions are None if they do not apply."""
 
     rule: str
     reason: str
     location: Location
     owner: str | None = None
     until: datetime.date | None = None
-    """The last day it holds."""
+    """The last day on which it applies."""
     domain: str | None = None
     uuid: str | None = None
     mac: str | None = None
@@ -79,11 +78,11 @@ class Suppression(msgspec.Struct, frozen=True, kw_only=True):
     flavor: str | None = None
     in_metadata: bool = False
     lines: tuple[int, int] | None = None
-    """Of a comment: the first and the last line of its file that it is about."""
+    """For a comment: the first and the last line of its file that it is about."""
 
     @property
     def source(self) -> str:
-        """Where it stands, for a report."""
+        """The place where it is written, for a report."""
         return IN_METADATA if self.in_metadata else str(self.location)
 
     def expired(self, today: datetime.date) -> bool:
@@ -91,11 +90,11 @@ class Suppression(msgspec.Struct, frozen=True, kw_only=True):
         return self.until is not None and today > self.until
 
     def covers(self, rule: str) -> bool:
-        """True for a rule that the suppression is about."""
+        """True for a rule that the suppression covers."""
         return rule.startswith(self.rule)
 
     def matches(self, finding: Finding, whom: SubjectIdentity) -> bool:
-        """True where this entry accepts ``finding``, expired or not. ``whom``: who was judged."""
+        """True if this entry accepts ``finding``, expired or not. ``whom``: the judged object."""
         return (
             self.covers(finding.rule)
             and (self.mac is None or self.mac == (mac_of(finding.about) or "").lower())
@@ -110,8 +109,8 @@ class Suppression(msgspec.Struct, frozen=True, kw_only=True):
         return place.file == self.location.file and first <= (place.line or 0) <= last
 
     def regards(self, whom: SubjectIdentity, file: str | None) -> bool:
-        """True where this entry is about that domain, host, image… ``file``: where it is
-        defined."""
+        """True if this entry is about that domain, host, image… ``file``: the file that defines
+        it."""
         return (
             (self.domain is None or whom.is_called(self.domain, "domain"))
             and (self.image is None or whom.is_called(self.image, "image"))
@@ -123,13 +122,12 @@ class Suppression(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def name(self) -> str | None:
-        """The name of the domain, image or flavor it is about, or a pattern of such."""
+        """The name of the domain, image or flavor it is about, or a pattern of names."""
         return self.domain or self.image or self.flavor
 
     @property
     def about_one(self) -> bool:
-        """True where this entry names a single domain, NIC, image or flavor rather than a
-        pattern."""
+        """True if this entry names a single domain, NIC, image or flavor rather than a pattern."""
         exact = self.name is not None and not set("*?[") & set(self.name)
         one_line = self.lines is not None and self.lines[0] == self.lines[1]
         return exact or one_line or self.uuid is not None or self.mac is not None
@@ -147,7 +145,7 @@ def own_suppression(
     lines: tuple[int, int] | None = None,
 ) -> Suppression | str:
     """An entry at a ``place`` in the metadata of a domain, or in a comment about ``lines`` of its
-    file, by the rules of a catalogue; a sentence that says what is wrong with it where it is not
+    file, checked against the rules of a catalogue. Returns a sentence with the problem if it is not
     valid."""
     if lines is not None and "problem" in given:
         return given["problem"]
@@ -184,7 +182,7 @@ def _date_problem(until: str | None) -> str | None:
     if until is None:
         return None
     try:
-        # fromisoformat alone takes weeks (2027-W01-1) as well, from Python 3.11 on
+        # since Python 3.11, fromisoformat accepts weeks (2027-W01-1) too
         if _DATE.fullmatch(until) is not None and datetime.date.fromisoformat(until):
             return None
     except ValueError:

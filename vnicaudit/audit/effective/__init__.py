@@ -1,7 +1,7 @@
-"""Declared -> effective: what the guest really gets, and why.
+"""Declared -> effective: the settings that the guest really gets, and why.
 
-Every statement about libvirt or QEMU here has its source in docs/explanation/effective.md.
-Where QEMU's own arguments are at hand they win over inference, and the reason says so.
+Every statement about libvirt or QEMU here has its source in docs/explanation/effective.md. QEMU's
+own arguments, where known, override inference, and the reason says so.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from vnicaudit.model.nic import NicConfig, RunningNic
 
 
 class Resolver(Protocol):
-    """A function that works out what the guest gets for one NIC. Pure: it depends on
+    """A function that works out the settings that the guest gets for one NIC. Pure: it depends on
     nothing but its arguments."""
 
     def __call__(
@@ -47,7 +47,8 @@ class Resolver(Protocol):
 def resolve(
     nic: NicConfig, domain: DomainConfig, host: HostConfig, running: RunningNic | None = None
 ) -> Effective:
-    """The effective facts of one NIC of a definition, or of a command line, by libvirt and QEMU."""
+    """The effective facts of one NIC of a definition, or of a command line, as libvirt and QEMU
+    determine them."""
     if is_assigned(nic):
         return effective_assigned(nic, refused=is_refused_assigned(nic, domain, running))
     if domain.type not in QEMU_DOMAINS:
@@ -70,7 +71,7 @@ def resolve(
 def resolve_manifest(
     nic: NicConfig, domain: DomainConfig, host: HostConfig, running: RunningNic | None = None
 ) -> Effective:
-    """The effective facts of one interface of a manifest, by KubeVirt."""
+    """The effective facts of one interface of a manifest, as KubeVirt determines them."""
     if is_assigned(nic) or domain.manifest is None:
         return resolve(nic, domain, host, running)
     return _refused_mac(of_manifest(nic, domain, domain.manifest), nic)
@@ -79,22 +80,23 @@ def resolve_manifest(
 def resolve_server(
     nic: NicConfig, domain: DomainConfig, host: HostConfig, running: RunningNic | None = None
 ) -> Effective:
-    """The effective facts of one port of a server, by Nova."""
+    """The effective facts of one port of a server, as Nova determines them."""
     if is_assigned(nic) or domain.type not in QEMU_DOMAINS or domain.server is None:
         return resolve(nic, domain, host, running)
     return _refused_mac(of_server(nic, domain, domain.server, host), nic)
 
 
 def _refused_mac(found: Effective, nic: NicConfig) -> Effective:
-    """libvirt refuses a multicast MAC in the definition that will be made."""
+    """The facts, with ``starts`` false for a multicast MAC: libvirt refuses it in the definition
+    that will be made."""
     return replace(found, starts=False) if nic.multicast else found
 
 
 def wants_vhost_net(
     nic: NicConfig, domain: DomainConfig, host: HostConfig, running: RunningNic | None = None
 ) -> bool:
-    """True where libvirt opens ``/dev/vhost-net`` for this NIC on a host that has it; False also
-    where that cannot be told."""
+    """True if libvirt opens ``/dev/vhost-net`` for this NIC on a host that has it; also False if
+    that cannot be determined."""
     if nic.actual_type not in TAP_TYPES or domain.type not in QEMU_DOMAINS:
         return False
     emulated = EmulatedNic(nic, domain, host, running)
@@ -102,8 +104,8 @@ def wants_vhost_net(
 
 
 def uses_of(domain: Domain, host: HostConfig) -> set[str]:
-    """The features of its host that a domain's NICs use: actual types, and ``kvm-tap`` for one that
-    gets vhost-net where the host has it."""
+    """The features of its host that a domain's NICs use: actual types, and ``kvm-tap`` if a NIC
+    gets vhost-net on a host that has it."""
     uses = {kind for nic in domain.nics if (kind := nic.declared.actual_type) is not None}
     if any(
         wants_vhost_net(nic.declared, domain.declared, host, nic.running) for nic in domain.nics

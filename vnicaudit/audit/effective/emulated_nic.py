@@ -1,4 +1,4 @@
-"""A NIC that QEMU emulates, as resolvers see it, and the fact that one answers."""
+"""A NIC that QEMU emulates, as resolvers see it, and the fact that a resolver returns."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NO_MODEL = "depends on the model, which is not known"
 
 
 class EmulatedNic(NamedTuple):
-    """A NIC that QEMU emulates, and what bears on it."""
+    """A NIC that QEMU emulates, and the facts that affect it."""
 
     nic: NicConfig
     domain: DomainConfig
@@ -28,13 +28,13 @@ class EmulatedNic(NamedTuple):
 
     @property
     def proven(self) -> bool:
-        """A running QEMU proves that the NIC starts, on the versions judged for."""
+        """True if a running QEMU proves that the NIC starts, on the versions judged for."""
         return self.running is not None and not self.host.assumed
 
     @property
     def runs(self) -> bool:
-        """As proven, but not by arguments alone, which may be of a start that failed (a log, a
-        line that somebody pasted, ``<qemu:commandline>``)."""
+        """True if :attr:`proven`, and not by arguments alone, which may be from a start that failed
+        (a log, a pasted line, ``<qemu:commandline>``)."""
         if not self.proven or self.running is None:
             return False
         if self.nic.origin == "interface":
@@ -43,12 +43,12 @@ class EmulatedNic(NamedTuple):
 
     @property
     def arch(self) -> str | None:
-        """The guest's architecture; the host's where the definition names none."""
+        """The guest's architecture; the host's if the definition names none."""
         return self.domain.arch or self.host.arch
 
     @property
     def tuned(self) -> bool:
-        """libvirt reads ``<driver>`` of this NIC."""
+        """True if libvirt reads ``<driver>`` of this NIC."""
         return self.nic.tuning_is_read
 
     def override(self, name: str) -> Behind | None:
@@ -56,13 +56,13 @@ class EmulatedNic(NamedTuple):
         return next((one for one in self.nic.behind if one.name == name), None)
 
     def unreadable(self, field: str) -> bool:
-        """The field is text that libvirt refuses, where it reads it."""
+        """True if libvirt reads the field, and refuses its text."""
         return self.tuned and any(name == field for name, _text in self.nic.invalid)
 
 
 class ResolvedFact(msgspec.Struct, Generic[T], frozen=True):
-    """One fact resolved. ``refused``: as it is declared libvirt or QEMU is known not to start it
-    the next time, whatever runs now."""
+    """One fact, resolved. ``refused``: libvirt or QEMU is known not to start it at the next start
+    as declared, whatever runs now."""
 
     value: Resolved[T]
     refused: bool = False

@@ -1,8 +1,8 @@
 """Effective NIC settings that KubeVirt derives from an interface of a manifest.
 
 Sources, all in KubeVirt: ``pkg/virt-launcher/virtwrap/converter/network/configurator.go`` (model,
-queues, driver), ``pkg/instancetype/preference/apply`` (what a preference sets, and only where the
-manifest does not), ``pkg/network/admitter/netiface.go`` (models that are admitted).
+queues, driver), ``pkg/instancetype/preference/apply`` (a preference only sets fields that the
+manifest leaves open), ``pkg/network/admitter/netiface.go`` (models that are admitted).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The device a NIC is: declared, running, or libvirt's default."""
+"""The device model of a NIC: declared, running, or libvirt's default."""
 
 from __future__ import annotations
 
@@ -17,15 +17,16 @@ from vnicaudit.model.nic import MAYBE, VIRTIO, Behind
 from vnicaudit.model.version import Version
 
 VHOSTUSER_DEFAULT = Version(11, 1)
-"""libvirt before it demands ``<model type='virtio'/>`` of ``type='vhostuser'`` (NEWS 11.1.0)."""
+"""libvirt before this version requires ``<model type='virtio'/>`` for ``type='vhostuser'`` (NEWS
+11.1.0)."""
 
 VDPA_LIBVIRT, VDPA_QEMU = Version(6, 9), Version(5, 1)
-"""The first ones with ``type='vdpa'`` (libvirt NEWS 6.9.0; ``QEMU_CAPS_NETDEV_VHOST_VDPA``)."""
+"""The first versions with ``type='vdpa'`` (libvirt NEWS 6.9.0; ``QEMU_CAPS_NETDEV_VHOST_VDPA``)."""
 
 
 def resolve_model(emulated: EmulatedNic) -> ResolvedFact[str]:
-    """libvirt's name of the device, the one that runs first of all; refused where no QEMU has it
-    or libvirt wants another one written."""
+    """libvirt's name of the device model; a running one comes first. Refused if no QEMU has it, or
+    libvirt requires another one to be declared."""
     nic, running = emulated.nic, emulated.running
     if running is not None:
         value = Resolved(nic.model, running.model, f"QEMU runs -device {running.driver}")
@@ -48,7 +49,7 @@ def _overridden(driver: Behind) -> str:
 
 
 def _refused_type(emulated: EmulatedNic) -> str | None:
-    """Why libvirt takes no such interface, or not with this model; None where it does."""
+    """Why libvirt refuses such an interface, or this model for it; None if it accepts it."""
     nic, host = emulated.nic, emulated.host
     if nic.type not in OWN_PATH:
         return None
@@ -74,8 +75,8 @@ def _without_vdpa(program: str, version: Version | None, first: Version) -> str 
 
 
 def _refused_model(emulated: EmulatedNic, model: str | None) -> str | None:
-    """Why QEMU does not start with this device; None where it does, as far as is known. ARM
-    boards have NICs of other names."""
+    """Why QEMU does not start with this device; None if it does, as far as is known. ARM boards
+    have other names for NICs."""
     if emulated.proven or is_board(emulated.domain):
         return None
     written = emulated.nic.model if emulated.nic.origin == "interface" else None
@@ -97,7 +98,7 @@ def _refused_model(emulated: EmulatedNic, model: str | None) -> str | None:
 
 
 def _runs_all_the_same(emulated: EmulatedNic, model: str) -> bool:
-    """True where a running guest has a model that no stock x86 QEMU offers: its QEMU is a custom
+    """True if a running guest has a model that no stock x86 QEMU offers: its QEMU is a custom
     build."""
     if emulated.running is None or emulated.nic.origin == "interface" or emulated.arch not in X86:
         return False

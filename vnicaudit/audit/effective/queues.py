@@ -1,4 +1,4 @@
-"""How many queue pairs a NIC has."""
+"""The number of queue pairs of a NIC."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from vnicaudit.model.nic import MAYBE, VIRTIO
 
 
 def resolve_queues(emulated: EmulatedNic, model: str | None) -> ResolvedFact[int]:
-    """Queue pairs; refused where the backend has fewer than are declared. What QEMU runs
-    decides how many there are, and that there can be as many."""
+    """Queue pairs; refused if the backend supports fewer than are declared. A running QEMU decides
+    the number, and proves that there can be as many."""
     refusal = _refusal(emulated)
     if emulated.proven and not emulated.unreadable("queues"):
         refusal = None
@@ -31,7 +31,7 @@ def resolve_queues(emulated: EmulatedNic, model: str | None) -> ResolvedFact[int
 
 
 def _refusal(emulated: EmulatedNic) -> str | None:
-    """Why libvirt or QEMU does not start with what is declared; None where they do."""
+    """Why libvirt or QEMU does not start with the declared number; None if they do."""
     declared, kind = emulated.nic.queues or 1, emulated.nic.actual_type
     limit = queue_limit(kind)
     if emulated.unreadable("queues"):

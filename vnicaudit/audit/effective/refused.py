@@ -1,4 +1,4 @@
-"""NICs that libvirt refuses whatever their model, queues, rings and vhost are."""
+"""NICs that libvirt refuses for reasons other than their model, queues, rings and vhost."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _VIRTIO_OPTIONS = ("iommu", "ats", "packed", "page_per_vq")
 
 
 def is_refused(emulated: EmulatedNic, model: Resolved[str]) -> bool:
-    """True where libvirt is known not to start this NIC, its model apart."""
+    """True if libvirt is known not to start this NIC, for another reason than its model."""
     return (
         is_undefinable(emulated.nic, emulated.domain, emulated.running, emulated.arch)
         or _without_shared_memory(emulated)
@@ -27,8 +27,8 @@ def is_refused(emulated: EmulatedNic, model: Resolved[str]) -> bool:
 
 
 def is_refused_assigned(nic: NicConfig, domain: DomainConfig, running: RunningNic | None) -> bool:
-    """True where libvirt refuses an assigned device (``<interface type='hostdev'>``): it cannot be
-    defined, or has options that only virtio takes."""
+    """True if libvirt refuses an assigned device (``<interface type='hostdev'>``): it cannot be
+    defined, or has options that are only for virtio."""
     if is_undefinable(nic, domain, running, domain.arch):
         return True
     return nic.type == "hostdev" and _has_options(nic, running)
@@ -37,8 +37,8 @@ def is_refused_assigned(nic: NicConfig, domain: DomainConfig, running: RunningNi
 def is_undefinable(
     nic: NicConfig, domain: DomainConfig, running: RunningNic | None, arch: str | None
 ) -> bool:
-    """True where libvirt refuses to define a NIC. What libvirt itself wrote, or runs, it did
-    not."""
+    """True if libvirt refuses to define a NIC. A definition that libvirt itself wrote, or runs, it
+    did not refuse."""
     refused = bool(nic.refused) or on_ccw(nic.address_type, arch) is not None
     return refused and domain.as_written and running is None
 
@@ -51,7 +51,7 @@ def _without_shared_memory(emulated: EmulatedNic) -> bool:
 
 
 def _without_device(emulated: EmulatedNic) -> bool:
-    """The vDPA device is gone: ``Unable to open '/dev/vhost-vdpa-0' for vdpa device``."""
+    """True if the vDPA device is gone: ``Unable to open '/dev/vhost-vdpa-0' for vdpa device``."""
     if emulated.nic.type != "vdpa" or emulated.running is not None:
         return False
     return dict(emulated.host.vhost_paths).get(emulated.nic.device or "") is False
@@ -64,8 +64,8 @@ def _has_options(nic: NicConfig, running: RunningNic | None) -> bool:
 
 
 def _takes_no_options(nic: NicConfig, model: Resolved[str]) -> bool:
-    """True where the NIC is certain to be other than virtio when it is defined: as a declared
-    model, QEMU's word for virtio means nothing to libvirt."""
+    """True if the NIC is certain not to be virtio when it is defined: as a declared model, QEMU's
+    word for virtio means nothing to libvirt."""
     if nic.model is not None:
         return nic.model not in VIRTIO
     return model.state not in (UNKNOWN, NONE) and model.effective not in VIRTIO

@@ -27,12 +27,13 @@ _Field = Literal["rx_queue_size", "tx_queue_size"]
 
 
 def resolve_rx(emulated: EmulatedNic, model: str | None) -> ResolvedFact[int]:
-    """The receive ring; refused where libvirt or QEMU does not take the size."""
+    """The receive ring; refused if libvirt or QEMU does not accept the size."""
     return _resolve(emulated, model, "rx_queue_size", MAX_RING)
 
 
 def resolve_tx(emulated: EmulatedNic, model: str | None) -> ResolvedFact[int]:
-    """The transmit ring; refused as the other, and where its backend has less and QEMU minds."""
+    """The transmit ring; also refused if its backend supports less and this QEMU is strict about
+    it."""
     return _resolve(emulated, model, "tx_queue_size", tx_limit(emulated.nic.actual_type))
 
 
@@ -43,7 +44,7 @@ def _resolve(
     size = None if emulated.running is None else getattr(emulated.running, field)
     refusal = _refusal(emulated, field, declared, limit)
     if emulated.runs and declared not in RING_SIZES:
-        refusal = None  # what no QEMU takes does not run: it is not what is declared
+        refusal = None  # no QEMU runs with such a size: it cannot be the declared one
     if emulated.proven and size is not None and (emulated.runs or refusal is None):
         return ResolvedFact(_ring_by_arguments(declared, size, limit), refusal is not None)
     behind = ring_behind(emulated.nic, field, declared=bool(declared) and emulated.tuned)
@@ -53,13 +54,13 @@ def _resolve(
 
 
 def _refusal(emulated: EmulatedNic, field: _Field, declared: int | None, limit: int) -> str | None:
-    """Why libvirt or QEMU does not take what is declared; None where it does."""
+    """Why libvirt or QEMU does not accept the declared size; None if it does."""
     if not emulated.tuned:
         return None
     if emulated.unreadable(field):
         return f"{field}= is not a number: libvirt refuses the definition"
     if declared is None or (declared == 0 and emulated.nic.origin == "interface"):
-        return None  # to libvirt 0 is as good as none
+        return None  # libvirt treats 0 as unset
     return _refused_by_qemu(emulated, declared, limit)
 
 
@@ -73,7 +74,8 @@ def _refused_by_qemu(emulated: EmulatedNic, size: int, limit: int) -> str | None
 
 
 def _overridden(emulated: EmulatedNic, behind: Behind, limit: int) -> ResolvedFact[int]:
-    """The ring as it is set behind libvirt's settings; ``<driver>`` then says nothing."""
+    """The ring as set behind libvirt's back (``<qemu:override>``, ``-set``), which replaces
+    ``<driver>``."""
     text, by = behind.text, behind.by
     if text == MAYBE:
         return ResolvedFact(Resolved(None, None, WHOSE.format(by), UNKNOWN))
@@ -88,8 +90,8 @@ def _overridden(emulated: EmulatedNic, behind: Behind, limit: int) -> ResolvedFa
 
 
 def _ring_by_arguments(declared: int | None, size: int, limit: int) -> Resolved[int]:
-    """The ring of a QEMU by its arguments: more than the backend's maximum no guest ever gets
-    (QEMU before 8.1 cuts it down, later ones do not start)."""
+    """The ring by QEMU's arguments: no guest ever gets more than the backend's maximum (QEMU before
+    8.1 reduces it, later versions do not start)."""
     if size <= limit:
         return Resolved(declared, size, "from QEMU's arguments")
     reason = f"QEMU was started with {size}; the backend supports {limit} at most"

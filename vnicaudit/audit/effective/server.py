@@ -2,8 +2,8 @@
 
 Sources, all in Nova 34.0.0: ``virt/libvirt/vif.py`` (``get_base_config``, ``get_vif_model``,
 ``_get_virtio_mq_settings``), ``virt/libvirt/designer.py``, ``virt/libvirt/config.py``
-(``LibvirtConfigGuestInterface.format_dom``), ``virt/hardware.py``. What Nova's configuration
-decides is known where nova.conf of the server's host was read in the same run.
+(``LibvirtConfigGuestInterface.format_dom``), ``virt/hardware.py``. Settings that Nova's
+configuration decides are known if nova.conf of the server's host was read in the same run.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from vnicaudit.model.openstack import FOREIGN_VIF_MODELS
 from vnicaudit.model.server import ServerConfig
 
 MAX_QUEUES = 256
-"""What Nova gives at most where ``max_queues`` is not set: the tap's own maximum."""
+"""Nova's maximum if ``max_queues`` is not set: that of a tap."""
 
 _CONF = "nova.conf of its host"
 _TELL = f"{_CONF}, or its libvirt (qemu+ssh://HOST/system), would show it"
@@ -41,7 +41,8 @@ _CHOSE = (
 def of_server(
     nic: NicConfig, domain: DomainConfig, server: ServerConfig, host: HostConfig
 ) -> Effective:
-    """The effective facts of one port of a server: what Nova writes at its next start."""
+    """The effective facts of one port of a server: the settings that Nova writes at its next
+    start."""
     emulated = EmulatedNic(nic, domain, host, None)
     model = _model(emulated, server)
     name = model.value.effective
@@ -94,7 +95,7 @@ def _model_reason(model: str, server: ServerConfig) -> str:
 
 
 def _default(emulated: EmulatedNic, server: ServerConfig) -> Resolved[str]:
-    """The model where none is kept: libosinfo's, else virtio, else libvirt's (get_vif_model)."""
+    """The model if none is stored: libosinfo's, else virtio, else libvirt's (get_vif_model)."""
     if server.properties_source == "unseen":
         return Resolved(None, None, _NOT_SAID, UNKNOWN)
     system = server.property("os_distro")
@@ -213,6 +214,6 @@ def _ring(nic: NicConfig, server: ServerConfig, model: str | None, option: str) 
 
 
 def _option(server: ServerConfig, name: str) -> str | None:
-    """Value of an option of ``[libvirt]`` on the server's host: ``""`` where it is unset and has no
-    default, None where it is unknown."""
+    """Value of an option of ``[libvirt]`` on the server's host: ``""`` if it is unset and has no
+    default, None if it is unknown."""
     return None if server.node is None else server.node.value(name)

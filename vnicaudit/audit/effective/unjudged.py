@@ -1,5 +1,5 @@
-"""NICs that QEMU does not emulate: assigned host devices, other hypervisors' NICs, and those whose
-arguments it does not take."""
+"""NICs that QEMU does not emulate: assigned host devices, NICs of other hypervisors, and NICs whose
+arguments QEMU refuses."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from vnicaudit.model.version import Version
 
 
 def is_assigned(nic: NicConfig) -> bool:
-    """A host device. The transient half of a teaming pair is one also where the network is not
-    known: libvirt starts it as nothing else (qemuDomainValidateActualNetDef)."""
+    """True for a host device. The transient half of a teaming pair is one even if the network is
+    unknown: libvirt starts it as nothing else (qemuDomainValidateActualNetDef)."""
     if nic.type == "network" and nic.actual_type is None:
         return nic.teaming == "transient"
     return "hostdev" in (nic.type, nic.actual_type)
 
 
 def effective_assigned(nic: NicConfig, *, refused: bool) -> Effective:
-    """The guest drives the host's device: there is nothing of virtio. ``refused``: libvirt is
-    known not to start it."""
+    """An assigned device of the host, without any virtio settings. ``refused``: libvirt is known
+    not to start it."""
     reason = "passed through: no virtio device"
     return Effective(
         model=_assigned_model(nic),
@@ -55,7 +55,7 @@ _UNSEEN = Resolved[int](None, None, _TEMPLATE, UNKNOWN)
 
 
 def effective_unfilled(found: Effective, nic: NicConfig) -> Effective:
-    """The facts known of a NIC of which a template decides something."""
+    """The facts of a NIC, with those unresolved that a template decides."""
     unseen = frozenset(nic.unseen)
     if unseen & _DECIDES_MODEL:
         return Effective(_MODEL_UNSEEN, _VHOST_UNSEEN, _UNSEEN, _UNSEEN, _UNSEEN)
@@ -70,7 +70,7 @@ def effective_unfilled(found: Effective, nic: NicConfig) -> Effective:
 
 
 def foreign(nic: NicConfig, domain: DomainConfig) -> Effective:
-    """Another hypervisor's NIC: shown as declared, judged by nobody."""
+    """The NIC of another hypervisor: shown as declared, and not judged."""
     reason = f"not a QEMU domain (type='{domain.type}'): not judged"
     return _as_declared(nic, reason, UNKNOWN)
 
@@ -78,7 +78,7 @@ def foreign(nic: NicConfig, domain: DomainConfig) -> Effective:
 def effective_if_refused(
     nic: NicConfig, running: RunningNic | None, qemu: Version | None
 ) -> Effective | None:
-    """A NIC of a command line that there will not be; None where nothing speaks against it."""
+    """The facts of a command line's NIC that QEMU refuses; None if it does not refuse it."""
     refusal = None if running is None else running.refusal
     outcome = None if refusal is None else refusal.outcome(qemu)
     if refusal is None or outcome is None:
@@ -88,7 +88,7 @@ def effective_if_refused(
 
 
 def effective_without(nic: NicConfig, reason: str, *, starts: bool = False) -> Effective:
-    """A NIC that there will not be, and why."""
+    """The facts of a NIC that the guest does not get, with the reason."""
     return replace(_as_declared(nic, reason, NONE), starts=starts)
 
 

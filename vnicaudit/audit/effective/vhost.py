@@ -11,7 +11,7 @@ from vnicaudit.model.nic import VIRTIO
 
 
 def resolve_vhost(emulated: EmulatedNic, model: str | None) -> ResolvedFact[bool]:
-    """Use of vhost-net by a NIC; refused where ``name='vhost'`` demands it of a host without it.
+    """Use of vhost-net by a NIC; refused if ``name='vhost'`` requires it on a host without it.
     Evidence from a running QEMU decides: a NIC seen with vhost is never refused it."""
     nic, running = emulated.nic, emulated.running
     declared = None if nic.driver_name is None else nic.driver_name == "vhost"
@@ -27,7 +27,7 @@ def resolve_vhost(emulated: EmulatedNic, model: str | None) -> ResolvedFact[bool
 
 
 def opens_vhost_net(emulated: EmulatedNic, model: str | None) -> bool:
-    """True where libvirt opens ``/dev/vhost-net`` for this NIC, on a host that has it."""
+    """True if libvirt opens ``/dev/vhost-net`` for this NIC on a host that has it."""
     if model is None or emulated.nic.actual_type is None:
         return False
     return _impossible(emulated, model) is None and vhost_device(emulated.nic) == DEVICE
@@ -66,8 +66,8 @@ def _by_device(emulated: EmulatedNic, declared: bool | None) -> ResolvedFact[boo
 
 
 def _impossible(emulated: EmulatedNic, model: str) -> str | None:
-    """Why libvirt does not open vhost-net for this NIC on any host; None when it may. The order
-    is that of qemuInterfaceOpenVhostNet, as far as the network is known."""
+    """Why libvirt does not open vhost-net for this NIC on any host; None if it may. The order is
+    that of qemuInterfaceOpenVhostNet, as far as the network is known."""
     nic, domain = emulated.nic, emulated.domain
     if model not in VIRTIO:
         return f"{model} is emulated by QEMU; only virtio has vhost"

@@ -1,4 +1,4 @@
-"""One NIC, layer by layer: who declares what, what wins, and why."""
+"""One NIC, layer by layer: where each setting is declared, which declaration wins, and why."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every place that has a say in one NIC, and what each says."""
+"""Every layer that affects one NIC, and its settings."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from vnicaudit.model.nic import Nic
 from vnicaudit.model.report import Layer, LayerFact
 
 _FACTS = ("model", "driver_name", "queues", "rx_queue_size", "tx_queue_size")
-"""Declared fields that decide the five effective facts, in the order they are shown."""
+"""Declared fields that decide the five effective facts, in display order."""
 
 _EFFECTIVE = {"driver_name": "vhost"}
 """Declared field -> effective fact, where the names differ."""
@@ -24,8 +24,8 @@ _EFFECTIVE = {"driver_name": "vhost"}
 def layers(
     domain: Domain, nic: Nic, host: HostConfig, effective: Effective, title: str
 ) -> Iterator[Layer]:
-    """Every place that has a say, the one furthest from the guest first. ``title``: what that of
-    the definition is called."""
+    """Every layer that affects the NIC, the one furthest from the guest first. ``title``: the title
+    of the definition's layer."""
     yield from nova_layers(domain, nic, effective)
     if isinstance(domain, Server):
         yield without_definition(domain)
@@ -66,7 +66,7 @@ def _definition(domain: Domain, nic: Nic, effective: Effective, title: str) -> L
 
 
 def _preference(manifest: Manifest) -> Layer:
-    """Layer of the preference that a manifest refers to; marked missing where it was not read."""
+    """Layer of the preference that a manifest refers to; marked missing if it was not read."""
     name = f"Preference {manifest.preference}"
     if not manifest.preference_read:
         return Layer(name, missing="the preference itself, in the same folder, would show it")

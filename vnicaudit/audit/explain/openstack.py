@@ -1,8 +1,8 @@
-"""The layers of OpenStack: flavor, image, nova.conf of the host, what Nova keeps, and the port.
+"""The layers of OpenStack: flavor, image, nova.conf of the host, stored properties, and the port.
 
-Who wins: a server gets what Nova keeps of its image since it was made, not what the image says now
-(Nova 34.0.0, ``virt/libvirt/driver.py`` ``_register_undefined_instance_details``), and the flavor
-it was made with; of nova.conf what its host has at the server's next start.
+Precedence: a server gets the image properties that Nova stored when it was created, not the image's
+present ones (Nova 34.0.0, ``virt/libvirt/driver.py`` ``_register_undefined_instance_details``), and
+the flavor it was created with; from nova.conf, the values on its host at the server's next start.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ _PROPERTIES = (
     MODEL, MULTIQUEUE, PACKED, "hw_mem_page_size", "hw_machine_type", "hw_architecture",
     "os_distro", "os_type",
 )  # fmt: skip
-"""Those that bear on NICs, of an image and of what Nova keeps, in the order they are shown."""
+"""Properties of an image, or stored for a server, that affect NICs, in display order."""
 
 _SPECS = ("hw:vif_multiqueue_enabled", "hw:virtio_packed_ring", "hw:mem_page_size", "quota:vif_")
-"""How the names of extra specs begin that bear on NICs."""
+"""Prefixes of extra specs that affect NICs."""
 
 _SET = "nova-manage image_property set may have changed it (image_property show would show it)"
 
@@ -47,8 +47,8 @@ _IMAGES = {
 
 
 def nova_layers(domain: Domain, nic: Nic, effective: Effective) -> Iterator[Layer]:
-    """The layers that OpenStack adds to a NIC; nothing of one that is no server's, or whose cloud
-    was not read."""
+    """The layers that OpenStack adds to a NIC; none for a NIC that is not a server's, or whose
+    cloud was not read."""
     server = domain.declared.server
     if server is None:
         return
@@ -61,7 +61,7 @@ def nova_layers(domain: Domain, nic: Nic, effective: Effective) -> Iterator[Laye
 
 
 def without_definition(server: Server) -> Layer:
-    """The layer of libvirt's definition, where only the cloud was read."""
+    """The layer of libvirt's definition, if only the cloud was read."""
     host = server.cloud.host
     if server.config.status.startswith("SHELVED"):
         missing = "it is shelved: Nova makes a definition when it is unshelved"
@@ -76,8 +76,8 @@ def without_definition(server: Server) -> Layer:
 
 
 def placed(domain: Domain) -> Iterator[LayerFact]:
-    """Where in its cloud the host of a server is, as far as this user is shown it; nothing of one
-    that is no server's."""
+    """The place of a server's host in its cloud, as far as this user may see it; nothing for a
+    guest that is not a server."""
     server = domain.cloud
     if server is None:
         return
@@ -89,7 +89,8 @@ def placed(domain: Domain) -> Iterator[LayerFact]:
 
 
 class _Layers:
-    """One NIC of one server. ``alone``: only its cloud was read, so what wins is here."""
+    """The OpenStack layers for one NIC of one server. ``alone``: only its cloud was read, so the
+    winning value is here."""
 
     def __init__(
         self, domain: Domain, nic: Nic, effective: Effective, server: ServerConfig
@@ -124,7 +125,7 @@ class _Layers:
         return Layer(f"Image {image.name}", str(image.location), facts)
 
     def node(self) -> Layer:
-        """nova.conf of its host."""
+        """Layer of nova.conf of its host."""
         who = self._domain.cloud
         host = None if who is None else who.host
         name = f"nova.conf of {host}" if host else "nova.conf of its host"
@@ -154,7 +155,7 @@ class _Layers:
         return Layer(name, place, facts)
 
     def port(self) -> Layer:
-        """How Neutron connects it."""
+        """Layer of the port and its binding by Neutron."""
         binding = self._binding()
         name = f"Port {self._nic.source}" if self._alone and self._nic.source else "Port"
         if binding == PortBinding():
@@ -198,7 +199,7 @@ class _Layers:
         return "" if has == writes else f"libvirt has {has}: the next hard reboot writes {writes}"
 
     def _option_decides(self, option: str, value: str) -> bool:
-        """True where an option of nova.conf decides what the guest gets."""
+        """True if an option of nova.conf decides the value that the guest gets."""
         effective = self._effective
         if option == "use_virtio_for_bridges":
             return self._nic.declared.model is None and effective.model.effective is not None
@@ -244,7 +245,7 @@ class _Layers:
         return LayerFact(name, value, note=note)
 
     def _decides(self, name: str, value: str) -> bool:
-        """True where a flag of the flavor or image is the reason for the guest's queues or packed
+        """True if a flag of the flavor or image is the reason for the guest's queues or packed
         ring."""
         if not (self._alone and as_flag(value)):
             return False
@@ -259,7 +260,7 @@ class _Layers:
         return bindings[place] if place < len(bindings) else PortBinding()
 
     def _place(self) -> str | None:
-        """The cloud, as the user named it."""
+        """The cloud's name, as the user gave it."""
         if self._alone:
             return str(self._domain.location)
         return (self._domain.cloud and self._domain.cloud.target) or None

@@ -1,4 +1,4 @@
-"""The wanted NICs among all that is read."""
+"""Find the wanted NICs among everything that is read, and explain them."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from vnicaudit.model.report import Audited, Explanation, ServerName
 from vnicaudit.model.server import CloudServer
 
 _NAMES = 10_000
-"""Names that one may have been meant by a misspelt one."""
+"""Maximum number of names remembered to suggest for a misspelt one."""
 
 
 class ExplainWork(NicsAlone):
     """Looks for the wanted NICs among everything read, and explains each.
 
-    ``wanted`` is a MAC address or an index; ``domain`` a name or UUID (of a server also what Nova
-    calls it), or None for any.
-    ``found`` fills up while the targets are read; ``bare`` says which of that name have no NICs.
+    ``wanted`` is a MAC address or an index; ``domain`` a name or UUID (for a server also Nova's
+    name for it), or None for any. ``found`` fills up while the targets are read; ``bare`` has those
+    of that name without NICs.
     """
 
     products: type[Audited] | type[Domain] = Audited
@@ -43,12 +43,12 @@ class ExplainWork(NicsAlone):
         self.found: list[Explanation] = []
         self.bare: list[str] = []
         self.has_domain = False
-        """True once the domain that was asked for was read."""
+        """True once the requested domain was read."""
         self.names: set[str] = set()
-        """Names of domains, the first of them, where one was asked for."""
+        """Names of the first domains read, if one was requested."""
 
     def domain(self, domain: Domain, host: HostConfig, target: str) -> Audited:
-        """Explain the NICs of this domain that are wanted."""
+        """Explain the wanted NICs of this domain."""
         if self._domain is not None and len(self.names) < _NAMES:
             self.names.add(domain.name)
         if self._domain is None or self._domain in _names(domain):
@@ -61,7 +61,7 @@ class ExplainWork(NicsAlone):
         return Audited(target, domain.name)
 
     def usage(self) -> Usage:
-        """The uses of the settings' suppressions that judging has counted so far."""
+        """The uses of the settings' suppressions that were counted so far."""
         return self._audit_work.usage()
 
     def _explained(self, domain: Domain, nic: Nic, host: HostConfig, target: str) -> Explanation:
@@ -81,7 +81,7 @@ class ExplainWork(NicsAlone):
 
 
 def _regards(about: Ref, nic: Nic) -> bool:
-    """True where ``about`` refers to this NIC, or to the guest that has it, and not to the file."""
+    """True if ``about`` refers to this NIC, or to its guest, and not to the file."""
     return not isinstance(about, ConfigRef) and nic_index(about) in (nic.index, None)
 
 

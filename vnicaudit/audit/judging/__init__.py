@@ -1,1 +1,1 @@
-"""Rules and what they judge -> findings."""
+"""Rules and their subjects -> findings."""

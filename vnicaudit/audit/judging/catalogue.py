@@ -1,4 +1,4 @@
-"""Which rules there are, which of them are selected, and who of them judges what."""
+"""The catalogue of rules: all rules of a run, their selection, and their judges."""
 
 from __future__ import annotations
 
@@ -41,16 +41,16 @@ class NamedRule(msgspec.Struct, frozen=True):
 
 
 class LoadedRule(NamedRule, Generic[S], frozen=True):
-    """A rule as it judges one kind of subject."""
+    """A rule with its judge for one kind of subject."""
 
     judge: Judge[S]
 
 
 class RuleOptions(msgspec.Struct, frozen=True):
-    """A rule's table in somebody's settings."""
+    """A rule's table in the settings."""
 
     severity: Severity | None = None
-    """Of all its findings."""
+    """The severity of all its findings."""
     table: dict[str, object] = {}
     """The rule's own keys."""
 
@@ -70,45 +70,45 @@ class Catalogue:
         self._rules = {rule.id: rule for rule in every}
         self._options = options
         self.ids = tuple(self._rules)
-        """Ordered."""
+        """The rules' ids, sorted."""
 
     def adjusted(self, options: Mapping[str, RuleOptions]) -> Catalogue:
-        """Return the rules as somebody's settings want them, by id. Raises msgspec.ValidationError
+        """Return the catalogue with these settings of rules, by id. Raises msgspec.ValidationError
         for a key that a rule does not have."""
         for rule_id, wanted in options.items():
             _adjusted(self.rule(rule_id), wanted)
         return Catalogue(self._shipped, options, self._outside.values())
 
     def listed(self, rule_id: str) -> ListedRule:
-        """The listed facts of a rule, without loading it. Raises UsageError where there is none."""
+        """The listed facts of a rule, without loading it. Raises UsageError if there is none."""
         found = self._rules.get(rule_id.upper())
         if found is None:
             raise UsageError(f"no rule {rule_id!r}; `vnicaudit rules` lists them")
         return found
 
     def module(self, rule_id: str) -> ModuleType:
-        """The module of a rule. Raises UsageError where there is none."""
+        """The module of a rule. Raises UsageError if there is none."""
         entry = self.listed(rule_id)
         outside = self._outside.get(entry.id)
         return shipped_module(entry.id) if outside is None else outside.module
 
     def rule(self, rule_id: str) -> Rule:
-        """A rule, loaded, as it is set. Raises UsageError where there is none."""
+        """A rule, loaded, with its settings. Raises UsageError if there is none."""
         rule, wanted = rule_in(self.module(rule_id)), self._options.get(rule_id)
         return rule if wanted is None else _adjusted(rule, wanted)
 
     @property
     def regrades(self) -> bool:
-        """True where somebody's settings give a rule another severity."""
+        """True if the settings give a rule another severity."""
         return any(options.severity is not None for options in self._options.values())
 
     def severity(self, rule_id: str) -> Severity | None:
-        """The severity that all findings of a rule are to have; None: each its own."""
+        """The severity that the settings give to all findings of a rule; None: each has its own."""
         wanted = self._options.get(rule_id)
         return None if wanted is None else wanted.severity
 
     def main_judge(self, rule_id: str) -> AnyJudge:
-        """How a rule judges its main scope."""
+        """The judge of a rule's main scope."""
         return self.rule(rule_id).judges[0]
 
     def info(self, rule_id: str) -> RuleInfo:
@@ -131,7 +131,7 @@ class Catalogue:
 
     def select(self, wanted: Iterable[str], ignored: Iterable[str]) -> tuple[str, ...]:
         """The ids that ``--select`` and ``--ignore`` leave; nothing wanted means all. Raises
-        UsageError for a word that means no rule."""
+        UsageError for a word that matches no rule."""
         wanted, ignored = tuple(wanted), tuple(ignored)
         for word in (*wanted, *ignored):
             if not self.rules_named(word):
@@ -146,25 +146,25 @@ class Catalogue:
         )
 
     def rules_named(self, word: str) -> tuple[str, ...]:
-        """The ids of the rules that a word means: an id or the beginning of ids (``VNIC03``), a
-        rule's name, or a group."""
+        """The ids of the rules that a word selects: an id or a prefix of ids (``VNIC03``), a
+        rule's name or former name, or a group."""
         if not word:
             return ()
         beginning, name = word.upper(), word.lower()
         return tuple(
             rule.id
             for rule in self._rules.values()
-            if rule.id.startswith(beginning) or name == rule.name or name in rule.groups
+            if rule.id.startswith(beginning) or name in rule.names or name in rule.groups
         )
 
     def groups(self) -> dict[str, tuple[str, ...]]:
-        """Each group with the ids of its rules, both ordered."""
+        """Each group with the ids of its rules, both sorted."""
         names = sorted({group for rule in self._rules.values() for group in rule.groups})
         rules = self._rules.values()
         return {name: tuple(one.id for one in rules if name in one.groups) for name in names}
 
     def hint(self, word: str) -> str:
-        """``; did you mean '…'?``, or where rules are listed if no id, name or group is close."""
+        """``; did you mean '…'?``; if no id, name or group is close, how to list the rules."""
         if has_known_prefix(word, self.ids) or closest_id(word, self.ids):
             return id_hint(word, self.ids)
         names = [*self.groups(), *(rule.name for rule in self._rules.values())]
@@ -172,7 +172,7 @@ class Catalogue:
 
 
 def unknown_word(word: str) -> str:
-    """The sentence on a word that means no rule."""
+    """The sentence on a word that matches no rule."""
     if not word or word.isupper() or any(map(str.isdigit, word)):
         return f"no rule begins with {word!r}"
     return f"no rule or group is called {word!r}"
@@ -199,13 +199,13 @@ def _adjusted(rule: Rule, wanted: RuleOptions) -> Rule:
 
 @cache
 def shipped_catalogue() -> Catalogue:
-    """The rules of this package."""
+    """The rules that come with this package."""
     return Catalogue(shipped_rules())
 
 
 def catalogue_with(folders: Iterable[str], audited: Iterable[str] = ()) -> Catalogue:
-    """The rules of this package, of installed ones that are not among what is ``audited``, and of
-    these directories. Raises UsageError where one of them is no rule."""
+    """The rules of this package, of installed packages that are not among the ``audited`` files,
+    and of these directories. Raises UsageError if one of them is not a rule."""
     folders, packages = tuple(folders), folders_with_rules()
     if not folders and not packages:
         return shipped_catalogue()
@@ -216,13 +216,13 @@ def catalogue_with(folders: Iterable[str], audited: Iterable[str] = ()) -> Catal
 
 
 def rule_ids() -> tuple[str, ...]:
-    """The ids of the rules of this package, ordered."""
+    """The ids of the rules that come with this package, sorted."""
     return shipped_catalogue().ids
 
 
 class RuleSet(Generic[S]):
-    """The rules among some that have one ``kind`` of judge. A rule is loaded when there is
-    something for it."""
+    """Those of some rules that have one ``kind`` of judge. A rule is loaded when there is something
+    for it to judge."""
 
     def __init__(
         self, kind: type[Judge[S]], rule_ids: Iterable[str], catalogue: Catalogue | None = None
@@ -238,8 +238,8 @@ class RuleSet(Generic[S]):
         return bool(self._listed)
 
     def of(self, form: DescriptionKind = "definition") -> tuple[LoadedRule[S], ...]:
-        """The rules; of NICs and domains in a ``form`` that has little of what libvirt and QEMU
-        know, those that speak to it."""
+        """The rules; for NICs and domains in a ``form`` that shows little of what libvirt and QEMU
+        know, only the rules that declare this form."""
         found = self._loaded.get(form)
         if found is None:
             found = self._loaded[form] = tuple(self._load(form))

@@ -1,4 +1,4 @@
-"""The rule id that somebody probably meant, for messages on unknown ones."""
+"""The rule id that the user probably meant, for messages on unknown ids."""
 
 from __future__ import annotations
 
@@ -11,25 +11,26 @@ _LOOK_ALIKE = str.maketrans("LIO", "110")
 
 
 def id_hint(word: str, ids: Sequence[str]) -> str:
-    """``; did you mean '…'?``, or where rules are listed if no id comes close."""
+    """``; did you mean '…'?``, or how to list the rules if no id is close."""
     return close_hint(word, ids) or LISTS_RULES
 
 
 def close_hint(word: str, ids: Sequence[str]) -> str:
-    """``; did you mean '…'?``; empty if no id comes close."""
+    """``; did you mean '…'?``; empty if no id is close."""
     close = closest_id(word, ids)
     return f"; did you mean {close!r}?" if close else ""
 
 
 def has_known_prefix(word: str, ids: Sequence[str]) -> bool:
-    """True for the prefix of an id with another number (``VNIC999``): it means another rule."""
+    """True for a known prefix with an unknown number (``VNIC999``): the user means some other
+    rule."""
     prefix = word.upper().rstrip(_DIGITS)
     return any(one.rstrip(_DIGITS) == prefix for one in ids)
 
 
 def closest_id(word: str, ids: Sequence[str]) -> str:
-    """The one id that was probably meant; empty where none comes close, where several come equally
-    close, and where its number would be another one."""
+    """The one id that the user probably meant; empty if none is close, if several are equally
+    close, or if its number would be another one."""
     word = _digits_for_look_alikes(word.upper().replace("-", ""), ids)
     if word in ids:
         return word
@@ -48,7 +49,7 @@ def _closest(word: str, ids: Sequence[str]) -> str:
 
 
 def _digits_for_look_alikes(word: str, ids: Sequence[str]) -> str:
-    """The word with digits for the letters that look like them (``VNIC0O1``), in its number."""
+    """The word with letters in its number replaced by the digits they resemble (``VNIC0O1``)."""
     for prefix in {one.rstrip(_DIGITS) for one in ids}:
         if word.startswith(prefix):
             return prefix + word[len(prefix) :].translate(_LOOK_ALIKE)

@@ -1,7 +1,7 @@
 """Rules x descriptions: judge a configuration file, an image, a flavor or a preference.
 
-How each kind is judged is a row of :data:`JUDGED`. Apart from the auditor of domains, which
-resolves NICs: a lint of one nova.conf loads nothing of that.
+A row of :data:`JUDGED` defines how each kind is judged. It is separate from the auditor of domains,
+which resolves NICs: a lint of one nova.conf loads nothing of that.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from vnicaudit.knowledge.fixes.wording import of_image
 from vnicaudit.model.description import Description
 from vnicaudit.model.kubevirt import Preference
 from vnicaudit.model.location import Location
-from vnicaudit.model.names import NO_NAMES, FixNames
+from vnicaudit.model.names import NO_NAMES, FixNames, file_title
 from vnicaudit.model.nova import NovaConfig
 from vnicaudit.model.openstack import Flavor, Image
 from vnicaudit.model.owner import Owner
@@ -38,8 +38,8 @@ D = TypeVar("D", bound=Description)
 S = TypeVar("S")
 
 AuditDescription = Callable[[Description, str, FindingCollector], Audited | None]
-"""Judges a description that was met as that target, and has the collector collect what is found;
-None: it is of another kind."""
+"""Judges a description of that target, and has the collector collect the findings; None if it is of
+another kind."""
 
 
 class DescriptionAuditor:
@@ -65,16 +65,16 @@ class JudgedKind(Protocol):
     """A row of :data:`JUDGED`."""
 
     def auditor(self, rules: tuple[str, ...], catalogue: Catalogue | None) -> AuditDescription:
-        """Judges what is of this kind by these rules."""
+        """The function that judges descriptions of this kind by these rules."""
 
 
 class DescriptionJudging(msgspec.Struct, Generic[D, S], frozen=True, kw_only=True):
     """How descriptions of one kind are judged: as which ``subject``, by which ``judge``.
 
-    ``scope`` is what a report calls the kind, ``owner`` who keeps what is described. Of one of
-    them: ``name`` and ``ref`` say which it is, ``place`` where a field of it stands (itself where
-    that does not), ``fix_names`` what fixes can name. ``key`` tells it apart across audits: never a
-    line.
+    ``scope`` is the kind's name in a report, ``owner`` the owner of the described object. For one
+    description: ``name`` and ``ref`` identify it, ``place`` is the place of one of its fields (its
+    own, if the field is not set), ``fix_names`` the names that fixes can use. ``key`` identifies it
+    across audits, and never contains a line.
     """
 
     kind: type[D]
@@ -89,7 +89,7 @@ class DescriptionJudging(msgspec.Struct, Generic[D, S], frozen=True, kw_only=Tru
     fix_names: Callable[[str, D], FixNames] = lambda _target, _item: NO_NAMES
 
     def auditor(self, rules: tuple[str, ...], catalogue: Catalogue | None) -> AuditDescription:
-        """Judges what is of this kind by these rules."""
+        """The function that judges descriptions of this kind by these rules."""
         chosen = RuleSet(self.judge, rules, catalogue)
 
         def audit(item: Description, target: str, collector: FindingCollector) -> Audited | None:
@@ -123,8 +123,8 @@ def _key_in_file(item: Image | Flavor | Preference) -> str:
 
 
 def _flavor_key(item: Flavor) -> str:
-    """Whoever makes a flavor may give it an id (``1``, ``m1``), which its name narrows down; one
-    that Nova makes is a UUID, and another in no other cloud, whatever that is called."""
+    """The key of a flavor. An id chosen by its creator (``1``, ``m1``) is combined with the name;
+    an id that Nova made is a UUID, unique across clouds, and stands alone."""
     if item.id is None:
         return _key_in_file(item)
     return item.id if is_uuid(item.id) else f"{item.id}#{item.name}"
@@ -137,8 +137,8 @@ JUDGED: tuple[JudgedKind, ...] = (
         subject=ConfigSubject,
         scope="config",
         owner="nova",
-        name=lambda item: item.file,
-        ref=lambda _item: ConfigRef(),  # it is called by its file, which is its place
+        name=lambda item: file_title(item.file),
+        ref=lambda _item: ConfigRef(),  # its name is the file, which is its place
         place=NovaConfig.place,
         key=lambda item: file_key(item.file),
     ),
@@ -177,4 +177,4 @@ JUDGED: tuple[JudgedKind, ...] = (
         key=_key_in_file,
     ),
 )
-"""Every kind of description; one more is one more row."""
+"""Every kind of description; a new kind is a new row."""

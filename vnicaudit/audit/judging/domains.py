@@ -1,7 +1,7 @@
-"""Rules x NICs: judge one domain (or host) and say what was found, skipped and crashed.
+"""Rules x NICs: judge one domain (or host); collect what was found, skipped and crashed.
 
-A rule's verdict depends on nothing but its subject, so it is remembered: a fleet has many NICs
-and few kinds of them. What is remembered is bounded.
+A rule's verdict depends only on its subject, so verdicts are cached: a fleet has many NICs but few
+kinds of them. The cache is bounded.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class DomainAuditor:
         *,
         with_rows: bool = False,
     ) -> None:
-        """``with_rows``: what was audited brings along its NICs, declared and effective."""
+        """``with_rows``: judgements include the domain's NICs, declared and effective."""
         rules = tuple(rule_ids)
         self._with_rows = with_rows
         self._platforms = platforms
@@ -58,7 +58,7 @@ class DomainAuditor:
         self._effective: dict[tuple[object, ...], Effective] = {}
 
     def load(self) -> None:
-        """Import the rules that judge definitions, which are imported at first use otherwise."""
+        """Import the rules that judge definitions, which are otherwise imported at first use."""
         self._nic_rules.of()
         self._domain_rules.of()
 
@@ -125,7 +125,7 @@ class DomainAuditor:
 
     def subjects(self, domain: Domain, host: HostConfig) -> tuple[Subject, ...]:
         """The domain's NICs as rules see them, in order."""
-        # without its MAC: a subject has no identity
+        # without its MAC, as a subject has no identity
         staged = {change.mac: replace(change, mac=None) for change in domain.pending.staged}
         state = domain.state
         subjects = [
@@ -144,7 +144,7 @@ class DomainAuditor:
         return tuple(subjects)
 
     def effective(self, nic: Nic, domain: Domain, host: HostConfig) -> Effective:
-        """The effective facts of this NIC; remembered by what they depend on."""
+        """The effective facts of this NIC, cached by everything they depend on."""
         key = (nic.declared, domain.declared, host, nic.running)
         found = self._effective.get(key)
         if found is None:
@@ -190,7 +190,7 @@ def _take_nic(
     collector: FindingCollector,
     platforms: Platforms,
 ) -> None:
-    """Take what was said of one NIC."""
+    """Collect the verdicts on one NIC."""
     ref, owner, named = domain.ref_of(nic), domain.declared.owner, _names_for_fix(domain)
     behind = nic.declared.origin == "commandline"
     for verdict in verdicts:
@@ -211,7 +211,7 @@ def _take_nic(
 def _take_domain(
     verdicts: Iterable[Judgement], domain: Domain, collector: FindingCollector
 ) -> None:
-    """Take what was said of a domain as a whole."""
+    """Collect the verdicts on a domain as a whole."""
     ref, owner, named = domain.ref, domain.declared.owner, _names_for_fix(domain)
     for verdict in verdicts:
         for problem in verdict.problems:
@@ -225,7 +225,7 @@ def _take_domain(
 
 
 def _names_for_fix(domain: Domain) -> FixNames:
-    """Names that a fix can use: the kind of a manifest, or the server whose cloud was read."""
+    """Names that a fix can use: the kind of a manifest, or the server, if its cloud was read."""
     manifest, cloud = domain.declared.manifest, domain.cloud
     if manifest is not None:
         return FixNames(manifest_kind=manifest.kind)
@@ -233,9 +233,9 @@ def _names_for_fix(domain: Domain) -> FixNames:
 
 
 def _nic_place(nic: Nic, field: str | None, path: str | None, place: Location) -> Location:
-    """The NIC's place, narrowed to the child element a field stands in (``path``), where it stands
-    there; in a manifest to the value, or to where it would stand. What is no field of a NIC is a
-    place in it (``driver/@name``), as refusals have them."""
+    """The NIC's place, narrowed to the child element (``path``) of a field, if it exists; in a
+    manifest to the value, or to where it would be. For names that are not fields of a NIC, such as
+    those in refusals, the path is a place in it (``driver/@name``)."""
     for name, where in nic.places:
         if name == field:
             return where
@@ -251,8 +251,8 @@ def _nic_place(nic: Nic, field: str | None, path: str | None, place: Location) -
 
 
 def _field_place(domain: Domain, field: str | None) -> Location:
-    """Where a field of the whole domain is set, or would be; of manifests only. A server's is the
-    server itself."""
+    """The place where a field of the whole domain is set, or would be; only for manifests. For a
+    server it is the server itself."""
     places = domain.nics[0].places if domain.nics else ()
     return dict(places).get(field or "", domain.location)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-try:  # as Python's own random does: hashlib loads OpenSSL, for longer than it takes to lint a file
+try:  # as Python's random module does: hashlib loads OpenSSL, which takes longer than a lint
     from _blake2 import blake2b
 except ImportError:  # an interpreter built without it
     from hashlib import blake2b
@@ -15,20 +15,20 @@ from vnicaudit.model.nic import Nic
 
 
 def digest(rule: str, owner: str, part: str) -> str:
-    """24 hexadecimal digits for a rule, whom it is about (a domain's UUID, a file, a host) and
-    which part of it (a MAC address, an xpath, an option). Never a line number."""
+    """24 hexadecimal digits for a rule, an owner (a domain's UUID, a file, a host) and a part of it
+    (a MAC address, an xpath, an option). Never for a line number."""
     data = f"{rule}\0{owner}\0{part}".encode("utf-8", "backslashreplace")
     return blake2b(data, digest_size=12).hexdigest()
 
 
 def is_uuid(text: str) -> bool:
-    """True for an id that is a UUID, which no two clouds give to different things."""
+    """True for an id that is a UUID, which no two clouds give to different objects."""
     return ANY_UUID.fullmatch(text) is not None
 
 
 def file_key(path: str) -> str:
-    """One spelling for a file however it was named: relative to the current folder when it is
-    below it, absolute when it is not."""
+    """One spelling for a file, however it was named: relative to the current folder if it is below
+    it, absolute if it is not."""
     try:
         here = os.getcwd().rstrip("/") + "/"
     except FileNotFoundError:  # the current folder has been deleted
@@ -42,8 +42,8 @@ def domain_mark(rule: str, domain: Domain, nic: Nic | None) -> str:
 
 
 def identity_parts(domain: Domain, nic: Nic | None) -> tuple[str, str]:
-    """Owner and part that go into a digest beside the rule, for a domain or one of its NICs: UUID
-    and MAC; file and place in the file where those are missing."""
+    """Owner and part for the digest of a domain or one of its NICs: UUID and MAC; if they are
+    missing, the file and the place in it."""
     if domain.uuid is not None and (nic is None or nic.mac is not None):
         return domain.uuid, "" if nic is None else _mac(domain, nic)
     place = domain.location if nic is None else nic.location
@@ -55,7 +55,8 @@ def identity_parts(domain: Domain, nic: Nic | None) -> tuple[str, str]:
 
 
 def _mac(domain: Domain, nic: Nic) -> str:
-    """The MAC; two NICs of one domain with one MAC are two findings."""
+    """The MAC, with the NIC's number if another NIC of the domain has the same MAC: they are two
+    findings."""
     mac = nic.mac or ""
     twice = len(domain.nics) > 1 and [other.mac for other in domain.nics].count(mac) > 1
     return f"{mac}#{nic.index}" if twice else mac

@@ -22,7 +22,7 @@ S = TypeVar("S")
 
 
 class Judgement(msgspec.Struct, frozen=True):
-    """One rule's answer on one subject: problems, or what it needs, or how it crashed."""
+    """One rule's answer on one subject: problems, or the facts it lacks, or how it crashed."""
 
     rule: NamedRule
     problems: tuple[Problem, ...] = ()
@@ -31,7 +31,7 @@ class Judgement(msgspec.Struct, frozen=True):
 
 
 def ask(rules: Iterable[LoadedRule[S]], subject: S) -> tuple[Judgement, ...]:
-    """Every rule's answer, silent ones left out."""
+    """Every rule's answer; rules without an answer are left out."""
     verdicts = []
     for rule in rules:
         try:
@@ -57,7 +57,8 @@ def finding_of(
     mark: str,
     fix: WordedFix,
 ) -> Finding:
-    """A problem with who, where, its fingerprint (``mark``) and the fix in the owner's words."""
+    """The finding of a problem, with its object, place, fingerprint (``mark``) and the fix, worded
+    for the owner."""
     return Finding(
         rule.id,
         rule.name,
@@ -76,7 +77,7 @@ def finding_of(
 
 
 class FindingCollector:
-    """Collects what the rules say of one domain, host or file. ``wordings``: how fixes are worded
+    """Collects the verdicts of rules on one domain, host or file. ``wordings``: the words of fixes
     for each owner."""
 
     __slots__ = ("crashed", "findings", "skipped", "wordings")
@@ -88,7 +89,7 @@ class FindingCollector:
         self.crashed: list[Crashed] = []
 
     def note(self, verdict: Judgement, ref: Ref) -> None:
-        """Take a verdict that could not be reached."""
+        """Record a verdict that could not be reached."""
         if verdict.needs:
             self.skipped.append(Skipped(verdict.rule.id, ref, verdict.needs))
         elif verdict.error:
@@ -103,10 +104,9 @@ class FindingCollector:
         ref: Ref,
         named: FixNames = NO_NAMES,
     ) -> None:
-        """Take verdicts on what is no NIC, whose rules word the whole fix. ``key_of`` and
-        ``place_of`` say of the field that a problem hangs on what it is part of (for the
-        fingerprint), and where it stands; ``ref`` says what it is, ``named`` what fixes
-        can name."""
+        """Collect verdicts on objects other than NICs, whose rules word the whole fix. ``key_of``:
+        the object's key by a problem's field, for the fingerprint; ``place_of``: the place of a
+        field; ``ref``: the object; ``named``: names that fixes can use."""
         for verdict in verdicts:
             for problem in verdict.problems:
                 field = problem.field
@@ -119,7 +119,7 @@ class FindingCollector:
             self.note(verdict, ref)
 
     def audited(self, target: str, subject: str, owner: Keeper, scope: AuditedScope) -> Audited:
-        """Return all that was collected, of something that is not a domain."""
+        """Return everything collected on an object that is not a domain."""
         return Audited(
             target=target,
             subject=subject,

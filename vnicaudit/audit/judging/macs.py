@@ -1,7 +1,8 @@
 """NICs of one run that share a MAC address.
 
-What is kept of each NIC is bounded, and so is their number. The same guest read twice (its file and
-libvirt, a snapshot, a backup) is one: by its UUID; by its name where one reading has none.
+The memory for each NIC is bounded, and so is their number. A guest that was read twice (its file
+and libvirt, a snapshot, a backup) counts as one: by its UUID, or by its name if one reading has no
+UUID.
 """
 
 from __future__ import annotations
@@ -28,21 +29,21 @@ from vnicaudit.model.report import Audited
 from vnicaudit.model.subject import MacSubject
 
 MAX_NICS = 500_000
-"""NICs that are compared with one another, at most: those that share nothing have about 400 bytes
-each."""
+"""Maximum number of NICs that are compared with each other: NICs with nothing in common take about
+400 bytes each."""
 _MAX_ALIKE = 64
-"""NICs with one MAC that are told apart."""
+"""Maximum number of NICs with one MAC that are kept."""
 
 _PRIVATE = frozenset({"user", "null"})
-"""Types whose network has one guest in it."""
+"""Types whose network has only one guest."""
 _ASSIGNED = "hostdev"
 _OF_A_STATION = re.compile(r"[0-9a-f][02468ace](?::[0-9a-f]{2}){5}", re.ASCII)
 _ZERO = "00:00:00:00:00:00"
 
 
 def nics_seen(domain: Domain, target: str) -> tuple[NicSeen, ...]:
-    """The records by which a domain's NICs are compared with all others, without what accepts
-    findings on them."""
+    """The records by which a domain's NICs are compared with all others, without the suppressions
+    for findings on them."""
     found = [(nic, mac) for nic in domain.nics if nic.mac and (mac := _normal(nic.mac))]
     if not found:
         return ()
@@ -51,8 +52,8 @@ def nics_seen(domain: Domain, target: str) -> tuple[NicSeen, ...]:
 
 
 class EncodedNic(NamedTuple):
-    """A NIC as the table has it, and as a worker process hands it over: few share an address, and
-    only those are decoded."""
+    """A NIC in the form that the table stores and worker processes return: few NICs share an
+    address, and only those are decoded."""
 
     mac: str
     record: bytes
@@ -71,14 +72,14 @@ class MacTable:
         self._alike: dict[str, list[NicSeen]] = {}
         self._kept = 0
         self.left_out = 0
-        """NICs that were not compared, for want of room."""
+        """Number of NICs that were not compared, for lack of room."""
 
     def take(self, nics: Iterable[NicSeen]) -> None:
-        """Note the NICs of one domain."""
+        """Store the NICs of one domain."""
         self.take_encoded(encoded(nics))
 
     def take_encoded(self, nics: Iterable[EncodedNic]) -> None:
-        """Note NICs that :func:`encoded` made."""
+        """Store NICs that :func:`encoded` returned."""
         for mac, record in nics:
             known = self._first.get(mac)
             if known is not None:
@@ -87,7 +88,7 @@ class MacTable:
                 self._first[mac] = record
 
     def subjects(self) -> Iterator[MacSubject]:
-        """Each NIC that has its MAC in common with others, in the order in which they were read."""
+        """Each NIC that shares its MAC with others, in the order in which they were read."""
         for alike in self._alike.values():
             for nic in alike:
                 others = tuple(other for other in alike if other is not nic and _meet(nic, other))
@@ -104,8 +105,8 @@ class MacTable:
             self._alike[nic.mac] = [*alike, nic]
 
     def _has_room(self) -> bool:
-        """True where the table has room for one more NIC, which is counted either as stored or as
-        left out."""
+        """True if the table has room for one more NIC, which is counted either as stored or as left
+        out."""
         if self._kept >= MAX_NICS:
             self.left_out += 1
             return False
@@ -132,11 +133,11 @@ class MacAuditor:
 
     @property
     def has_rules(self) -> bool:
-        """True where a selected rule compares NICs with one another."""
+        """True if a selected rule compares NICs with each other."""
         return bool(self._rules)
 
     def audit(self, subject: MacSubject) -> Audited:
-        """Judge one NIC beside those that have its MAC."""
+        """Judge one NIC together with those that share its MAC."""
         nic, collector = subject.nic, FindingCollector(self._wordings)
         ref = NicRef(
             nic.domain, nic.uuid and _hyphened(nic.uuid), nic.mac, nic.index, nic.target_dev
@@ -186,7 +187,7 @@ def _of_domain(domain: Domain, target: str) -> _OfDomain:
 
 def _nic_seen(domain: Domain, nic: Nic, mac: str, of_domain: _OfDomain) -> NicSeen:
     declared = nic.declared
-    # by position: this is done for each NIC, and takes half as long so
+    # positional, as this is done for each NIC and is twice as fast that way
     return NicSeen(
         mac,
         domain.name,
@@ -210,7 +211,7 @@ def _nic_seen(domain: Domain, nic: Nic, mac: str, of_domain: _OfDomain) -> NicSe
 
 
 def _normal(mac: str) -> str | None:
-    """As libvirt writes it; None for what is no address of one station."""
+    """The MAC as libvirt writes it; None if it is not the address of a single station."""
     if _OF_A_STATION.fullmatch(mac) is not None and mac != _ZERO:
         return mac
     parts = mac.split(":")
@@ -224,9 +225,9 @@ def _normal(mac: str) -> str | None:
 
 
 def _is_alone(domain: Domain) -> bool:
-    """True where the NICs of a domain are compared only with one another, as for a description that
-    is not a definition yet. KubeVirt's pods have networks of their own, and Neutron keeps the MACs
-    of a network's ports apart."""
+    """True if the NICs of a domain are compared only with each other, as in a description that is
+    not a definition yet. KubeVirt's pods have networks of their own, and Neutron keeps the MACs of
+    a network's ports distinct."""
     return not domain.declared.is_definition
 
 
@@ -246,14 +247,15 @@ def _active(domain: Domain, nic: Nic) -> bool | None:
 
 
 def _same_guest(one: NicSeen, other: NicSeen) -> bool:
-    """By its UUID; by its name where one has none. A guest without either may be any."""
+    """True if both have the same UUID; if one has none, the same name. A guest without either may
+    be any."""
     if one.uuid is not None and other.uuid is not None:
         return one.uuid == other.uuid
     return not (one.has_name and other.has_name) or one.domain == other.domain
 
 
 def _is_same_nic(one: NicSeen, other: NicSeen) -> bool:
-    """True where both records are of one NIC, which was read twice."""
+    """True if both records are of one NIC, which was read twice."""
     if one.reading == other.reading:
         return one.index == other.index
     return _same_guest(one, other)
@@ -262,7 +264,7 @@ def _is_same_nic(one: NicSeen, other: NicSeen) -> bool:
 def _meet(one: NicSeen, other: NicSeen) -> bool:
     """True where a MAC address that these two NICs share can cause trouble."""
     if one.reading == other.reading:
-        # a virtio NIC and the device it stands in for must have one MAC
+        # a virtio NIC and the device it stands in for must share one MAC
         return not (one.teaming or other.teaming or _ASSIGNED in (one.kind, other.kind))
     if one.alone or other.alone:
         return False

@@ -1,9 +1,9 @@
-"""Rules from outside this package: files in a directory that the user names, and packages that are
-installed with an entry point in the group ``vnicaudit.rules``.
+"""Rules from outside this package: files in a directory that the user names, and installed packages
+with an entry point in the group ``vnicaudit.rules``.
 
-Such a rule is code that runs with the user's rights. So a directory is loaded where the command
-line (or the user's environment) names it, never because a file says so; where nobody else may
-write to it; and where it is not among what is audited.
+Such a rule is code that runs with the user's rights. So a directory is loaded only if the command
+line (or the user's environment) names it, never because a file does; if nobody else may write to
+it; and if it is not among the audited files.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from vnicaudit.errors import UsageError
 
 OPTION = "--rules-dir"
 MAX_BYTES = 1 << 20
-"""Of one rule's file."""
+"""Maximum size of one rule's file."""
 
 _FILE = re.compile(r"[A-Za-z]{2,16}[0-9]{3}\.py")
 _PASSED_OVER = re.compile(r"(_|test_|conftest\.py$|setup\.py$)")
@@ -38,7 +38,8 @@ _OURS = ("VNIC", "SUPP")
 
 
 class OutsideRule(msgspec.Struct, frozen=True):
-    """A rule that is loaded: those of whom nobody keeps an index are asked themselves."""
+    """A loaded rule from outside. It has no entry in an index, so its own module is asked for its
+    facts."""
 
     listed: ListedRule
     module: ModuleType
@@ -53,27 +54,27 @@ def outside_rules(
     folders: Iterable[str], packages: Iterable[str] = (), audited: Iterable[str] = ()
 ) -> tuple[OutsideRule, ...]:
     """The rules of the packages in ``packages`` (folders of ``sys.path``), then those of the
-    directories ``folders``, each ordered by id. Packages in what is ``audited`` are passed over.
-    Raises UsageError for what is no rule, or may not be one."""
+    directories ``folders``, each ordered by id. Packages inside ``audited`` are ignored. Raises
+    UsageError for a file that is not a rule, or may not be one."""
     found: dict[str, OutsideRule] = {}
-    names = {rule.name: rule.id for rule in shipped_rules()}
+    names = {name: rule.id for rule in shipped_rules() for name in rule.names}
     for module, rule_id in (*_installed(packages, audited), *_in_folders(folders)):
         one = OutsideRule(listed(rule_id, rule_in(module)), module)
         file = module.__file__ or module.__name__
         if rule_id in found:
             other = found[rule_id].module.__file__
             raise UsageError(f"{file}: rule {rule_id} already exists, in {other}")
-        if one.listed.name in names:
-            name = one.listed.name
-            raise UsageError(f"{file}: name: {name!r} is already the name of {names[name]}")
-        names[one.listed.name] = rule_id
+        for name in one.listed.names:
+            if name in names:
+                raise UsageError(f"{file}: name: {name!r} is already the name of {names[name]}")
+        names.update(dict.fromkeys(one.listed.names, rule_id))
         found[rule_id] = one
     return tuple(found[rule_id] for rule_id in sorted(found))
 
 
 def refuse_audited(folders: Iterable[str], targets: Iterable[str]) -> None:
-    """Raises UsageError for a directory of rules that lies in a folder which is audited, or that
-    holds a file which is: whoever writes what is audited would say what runs here."""
+    """Raises UsageError for a directory of rules that lies in an audited folder, or contains an
+    audited file: the author of the audited files could run code here."""
     targets = tuple(targets)
     for folder in folders:
         root = _audited_root(folder, targets)
@@ -90,8 +91,8 @@ def refuse_audited(folders: Iterable[str], targets: Iterable[str]) -> None:
 
 
 def _audited_root(folder: str, targets: Iterable[str]) -> str | None:
-    """The audited folder that a folder is, or lies in; of a file that is audited, the folder that
-    it lies in, and none below that."""
+    """The audited folder that equals or contains a folder; for an audited file only the folder that
+    it is in."""
     place = os.path.realpath(folder)
     for target in targets:
         if os.path.isdir(target):
@@ -108,13 +109,13 @@ def _is_in(place: str, root: str) -> bool:
 
 
 def _parents(file: str) -> tuple[str, str]:
-    """The folder that a name of a file is in, and the one that the file itself is in."""
+    """The folder of the file's name, and the folder of the file itself, with links resolved."""
     return os.path.realpath(os.path.dirname(file) or "."), os.path.dirname(os.path.realpath(file))
 
 
 def rule_files(folder: str) -> list[str]:
-    """The files of rules in a directory, ordered. Raises UsageError where it cannot be read, or
-    has a Python file that is called like no rule."""
+    """The files of rules in a directory, sorted. Raises UsageError if it cannot be read, or has a
+    Python file whose name is not that of a rule."""
     try:
         names = sorted(os.listdir(folder))
     except OSError as error:
@@ -128,7 +129,7 @@ def rule_files(folder: str) -> list[str]:
 
 
 def id_of(path: str) -> str:
-    """The id of the rule in a file. Raises UsageError for one that is not anybody's to take."""
+    """The id of the rule in a file. Raises UsageError for a reserved id."""
     rule_id = os.path.splitext(os.path.basename(path))[0].upper()
     if rule_id.startswith(_OURS):
         raise UsageError(f"{path}: ids of your own rules must not begin with {' or '.join(_OURS)}")
@@ -148,7 +149,7 @@ def _in_folders(folders: Iterable[str]) -> Iterator[tuple[ModuleType, str]]:
 
 
 def _check_own(folder: str) -> None:
-    """Raises UsageError for a directory that somebody else decides on, or one above it."""
+    """Raises UsageError for a directory that another user can change, or can change a parent of."""
     place = os.path.realpath(folder)
     while True:
         _refuse(place, os.stat(place))
@@ -165,8 +166,8 @@ def _refuse(path: str, status: os.stat_result) -> None:
 
 
 def _loaded(path: str) -> ModuleType:
-    """The module of a file. Compiled from what was opened: nothing that is cached beside it is
-    taken for it. Raises UsageError."""
+    """The module of a file, compiled from the opened file: a cached version beside it is never
+    used. Raises UsageError."""
     with as_usage_error(path), open_regular(os.path.realpath(path), null=False) as stream:
         _refuse(path, os.fstat(stream.fileno()))
         source = stream.read(MAX_BYTES + 1)
@@ -174,17 +175,18 @@ def _loaded(path: str) -> ModuleType:
         raise UsageError(f"{path}: larger than {MAX_BYTES >> 20} MiB: not a rule")
     module = ModuleType(f"vnicaudit_rules_from_outside.{id_of(path).lower()}")
     module.__file__ = path
-    sys.modules[module.__name__] = module  # where the types of its records are looked up
+    sys.modules[module.__name__] = module  # the types of its records are looked up there
     try:
         exec(compile(source, path, "exec"), module.__dict__)  # noqa: S102  the user's own, see above
-    except Exception as error:  # an edge: somebody's rule does not load
+    except Exception as error:  # an edge: a user's rule cannot be loaded
         raise UsageError(f"{path}: cannot be loaded: {type(error).__name__}: {error}") from None
     return module
 
 
 def _installed(packages: Iterable[str], audited: Iterable[str]) -> Iterator[tuple[ModuleType, str]]:
-    """The rules of packages that are installed in these folders, and not in what is audited. Where
-    this Python has its own packages, everything that runs is from there, this program too."""
+    """The rules of packages installed in these folders, unless these are among the audited files.
+    In the folders of this Python itself they are accepted anyway: this program runs from there
+    too."""
     audited, own = tuple(audited), os.path.realpath(sys.prefix)
     folders = [
         each
@@ -210,7 +212,7 @@ def _installed(packages: Iterable[str], audited: Iterable[str]) -> Iterator[tupl
                     yield importlib.import_module(module), id_of(os.path.join(folder, name))
         except UsageError:
             raise
-        except Exception as error:  # an edge: somebody's package of rules does not load
+        except Exception as error:  # an edge: a package of rules cannot be loaded
             raise UsageError(
                 f"entry point {entry.name} = {entry.value} ({ENTRY_POINTS}) cannot be loaded: "
                 f"{type(error).__name__}: {error}"

@@ -1,6 +1,6 @@
-"""Rules in files: a module that has one, checked.
+"""Rules in files: load the rule of a module, and check it.
 
-mypy checks the shipped ones; a rule from outside may be anything, so each is checked when it is
+mypy checks the shipped rules; a rule from outside may be anything, so each is checked when it is
 loaded. An error names the file and the field.
 """
 
@@ -34,9 +34,9 @@ _WORD = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 _FORMS = get_args(DescriptionKind)
 
 
-class ListedRule(msgspec.Struct, frozen=True):
+class ListedRule(msgspec.Struct, frozen=True, omit_defaults=True):
     """The facts of a rule that are known before it is loaded: enough to select it, and to tell
-    whether there is something for it to judge."""
+    if there is something for it to judge."""
 
     id: str
     name: str
@@ -44,6 +44,12 @@ class ListedRule(msgspec.Struct, frozen=True):
     scopes: tuple[Scope, ...]
     """Its main scope first."""
     forms: tuple[DescriptionKind, ...]
+    former_names: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The name and former names of the rule."""
+        return (self.name, *self.former_names)
 
 
 @cache
@@ -60,7 +66,7 @@ def shipped_rules() -> tuple[ListedRule, ...]:
 
 
 def index_text() -> str:
-    """The index as the file has it, from the rules themselves: one rule per line."""
+    """The content of the index file, generated from the rules themselves: one rule per line."""
     ids = (each.id for each in shipped_rules())
     rules = (
         msgspec.json.encode(listed(rule_id, load_shipped_rule(rule_id))).decode() for rule_id in ids
@@ -69,23 +75,23 @@ def index_text() -> str:
 
 
 def shipped_module(rule_id: str) -> ModuleType:
-    """The module of a rule of this package."""
+    """The module of a rule that comes with this package."""
     return importlib.import_module(f"{vnicaudit.rules.__name__}.{rule_id.lower()}")
 
 
 def load_shipped_rule(rule_id: str) -> Rule:
-    """Load a rule of this package."""
+    """Load a rule that comes with this package."""
     return rule_in(shipped_module(rule_id))
 
 
 def listed(rule_id: str, rule: Rule) -> ListedRule:
-    """A rule as it stands in the index."""
+    """The entry of a rule in the index."""
     scopes = tuple(judge.scope for judge in rule.judges)
-    return ListedRule(rule_id, rule.name, rule.groups, scopes, rule.forms)
+    return ListedRule(rule_id, rule.name, rule.groups, scopes, rule.forms, rule.former_names)
 
 
 def rule_in(module: ModuleType) -> Rule:
-    """The rule of a module. Raises UsageError where it is not what a rule must be."""
+    """The rule of a module. Raises UsageError if it is not a valid rule."""
     file = module.__file__ or module.__name__
     rule: object = getattr(module, "RULE", None)
     if not isinstance(rule, Rule):
@@ -104,10 +110,12 @@ def manual_of(module: ModuleType) -> str:
 
 
 def _problem(rule: Rule) -> str | None:
-    """First problem with the fields of a rule, whose types may never have been checked; None where
+    """First problem with the fields of a rule, whose types may never have been checked; None if
     they are valid."""
     if not _is_word(rule.name):
         return f"name: expected words such as small-ring, not {rule.name!r}"
+    if not isinstance(rule.former_names, tuple) or not all(map(_is_word, rule.former_names)):
+        return f"former_names: expected a tuple of words, not {rule.former_names!r}"
     if rule.severity not in SEVERITIES:
         return f"severity: expected one of {', '.join(SEVERITIES)}, not {rule.severity!r}"
     if not isinstance(rule.groups, tuple) or not all(map(_is_word, rule.groups)):
@@ -142,16 +150,16 @@ def _is_word(text: object) -> bool:
 
 
 def folders_with_rules() -> tuple[str, ...]:
-    """The folders of ``sys.path`` with a package that brings rules: to ask importlib.metadata
-    takes longer than to judge a file."""
-    here = os.path.realpath(".")  # `python -m` puts it there, and it may be what is audited
+    """The folders of ``sys.path`` with a package that brings rules: asking importlib.metadata takes
+    longer than judging a file."""
+    here = os.path.realpath(".")  # added by `python -m`; it may be the audited folder
     return tuple(
         each for each in sys.path if each and os.path.realpath(each) != here and _names_rules(each)
     )
 
 
 def _names_rules(folder: str) -> bool:
-    """True where a folder of modules has a package with an entry point for rules."""
+    """True if a folder of modules has a package with an entry point for rules."""
     try:
         with os.scandir(folder) as entries:
             places = [entry.path for entry in entries if entry.name.endswith(_METADATA)]

@@ -1,6 +1,6 @@
 """Compute nodes of a run -> those configured differently from most of their site.
 
-Only what is needed for it is kept of each: a thousand nodes are a few megabytes.
+Only the compared values of each node are kept: a thousand nodes take a few megabytes.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from vnicaudit.model.site import IDENTITY, SITE_OPTIONS, Difference, NodeValue, 
 from vnicaudit.model.subject import SiteSubject
 
 COMPARED = ("use_virtio_for_bridges", "rx_queue_size", "tx_queue_size", "max_queues", "virt_type")
-"""Options of [libvirt] that decide what NIC a server gets, whatever the node's hardware is."""
+"""Options of [libvirt] that decide which NIC a server gets, whatever the node's hardware."""
 
 _DEVICES = ("device_spec", "passthrough_whitelist")
-"""What the list of PCI devices is called from Zed (26.0) on, and before."""
+"""Names of the list of PCI devices: since Zed (26.0), and before."""
 _LONGEST = 16 * 1024
-"""Characters of such a list that are kept of a node."""
+"""Maximum number of characters of such a list that are kept for a node."""
 _SHOWN = 5
 
 
@@ -52,7 +52,8 @@ def node_of(config: NovaConfig) -> SiteNode | None:
 
 
 def differing_nodes(nodes: Iterable[SiteNode]) -> Iterator[tuple[SiteNode, tuple[Difference, ...]]]:
-    """The nodes of sites that have several, each with what the most have otherwise."""
+    """The nodes that differ from their site, if it has several, each with the options for which
+    most nodes have another value."""
     sites: dict[tuple[str, ...], list[SiteNode]] = defaultdict(list)
     for node in _distinct(nodes):
         alike = (*node.site, *_layout(node))
@@ -65,10 +66,10 @@ def differing_nodes(nodes: Iterable[SiteNode]) -> Iterator[tuple[SiteNode, tuple
 
 
 def _layout(node: SiteNode) -> tuple[str, ...]:
-    """Layout that the files of one site's nodes share: empty where each file says which host it is;
-    else the folder that holds a folder for each node, and the file name in it; or, for numbered
-    files, their folder and the name without digits. Files that merely lie together may as well be
-    layers of one configuration, or one for each service."""
+    """The layout that the files of one site's nodes share: empty if each file names its host; else
+    the folder that holds a folder for each node, and the file name in it; or, for numbered files,
+    their folder and the name without digits. Files that merely lie together may also be layers of
+    one configuration, or one for each service."""
     if node.host:
         return ()
     folder, _slash, name = file_key(node.files[0]).rpartition("/")
@@ -87,11 +88,11 @@ class SiteAuditor:
 
     @property
     def has_rules(self) -> bool:
-        """True where a selected rule compares compute nodes with one another."""
+        """True if a selected rule compares compute nodes with each other."""
         return bool(self._rules)
 
     def audit(self, node: SiteNode, differences: tuple[Difference, ...]) -> Audited:
-        """Judge one node beside the others of its site."""
+        """Judge one node in comparison with its site."""
         collector = FindingCollector(self._wordings)
         places = {f"libvirt/{found.option}": found.place for found in differences}
         collector.take(
@@ -106,7 +107,8 @@ class SiteAuditor:
 
 
 class _UsualValue:
-    """The value that the most nodes of a site have; the first of those that as many have."""
+    """The value that most nodes of a site have; if several are equally frequent, the first of
+    them."""
 
     def __init__(self, values: list[NodeValue]) -> None:
         (self.value, self.nodes) = Counter(value.value for value in values).most_common(1)[0]
@@ -130,7 +132,8 @@ def _differences(node: SiteNode, usual: dict[str, _UsualValue | None]) -> Iterat
 
 
 def _distinct(nodes: Iterable[SiteNode]) -> Iterator[SiteNode]:
-    """Each node once: what shares a file is one, and so are copies that name the same host."""
+    """Each node once: nodes that share a file are one, and so are copies that name the same
+    host."""
     seen: set[object] = set()
     for node in nodes:
         keys: set[object] = {*node.files}
@@ -163,10 +166,10 @@ def _values(config: NovaConfig) -> Iterator[NodeValue]:
 
 
 def _devices(config: NovaConfig) -> tuple[PciEntry, ...] | None:
-    """The values of all files, by whatever name: oslo.config puts those of a ``MultiOpt``
-    together, and in each file those by an older name before the others
-    (``_Namespace._get_file_value``, executed). The order counts: a device is of the first entry
-    that it matches."""
+    """The values of all files, under any name: oslo.config concatenates those of a ``MultiOpt``,
+    and within each file puts those under an older name before the others
+    (``_Namespace._get_file_value``, executed). The order matters: a device belongs to the first
+    entry that it matches."""
     found = [
         option
         for name in _DEVICES
@@ -183,11 +186,11 @@ def _devices(config: NovaConfig) -> tuple[PciEntry, ...] | None:
 
 
 def _age(option: NovaOption) -> int:
-    """0: by the oldest name, which is in ``[DEFAULT]``; 2: by the current one."""
+    """Sort key: 0 for the oldest name, which is in ``[DEFAULT]``; 2 for the current one."""
     return 2 if not option.alias else 0 if option.alias.startswith("DEFAULT/") else 1
 
 
 def _is_clear(option: NovaOption) -> bool:
-    """Certain, and a value that Nova takes."""
+    """True for a certain value that Nova accepts."""
     form = None if option.known is None else option.known.form
     return option.certain and form is not None and form.accepts(option.value)

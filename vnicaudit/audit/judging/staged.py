@@ -1,7 +1,7 @@
-"""Fixes reduced by what the persistent definition already has, so that nobody edits it twice.
+"""Fixes without changes that the persistent definition already has, so that nobody edits it twice.
 
-Rules judge what runs. Where the persistent definition of a NIC differs, it may already have the
-change, or leave nothing to change.
+Rules judge the running NIC. If its persistent definition differs, that may already have the change,
+or may have nothing to change.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def without_edits_made(
     later: tuple[Judgement, ...],
 ) -> tuple[Judgement, ...]:
     """The verdicts on a running NIC without the changes that its persistent definition does not
-    need. ``later``: what the same rules say of the NIC as it is there."""
+    need. ``later``: the verdicts of the same rules on the NIC as it is there."""
     return tuple(
         replace(
             verdict,
@@ -36,7 +36,7 @@ def without_edits_made(
 
 
 def at_the_next_start(subject: Subject, staged: StagedNic, resolve: Resolver) -> Subject | None:
-    """A NIC as its persistent definition has it, run by nothing yet; None where it is not there."""
+    """The NIC of the persistent definition, not run by any QEMU yet; None if it is not there."""
     if staged.later is None:
         return None
     effective = resolve(staged.later, subject.domain, subject.host, None)
@@ -58,8 +58,8 @@ def _reduced(
 
 
 def _still_wanted(change: Change, later: tuple[Judgement, ...], rule_id: str) -> bool:
-    """True where the persistent definition needs the change too: the rule reacts to it (found,
-    skipped or crashed), or another one proposes a change of the same field."""
+    """True if the persistent definition needs the change too: the rule reacts to it (found, skipped
+    or crashed), or another one proposes a change of the same field."""
     return any(
         verdict.rule.id == rule_id
         or any(

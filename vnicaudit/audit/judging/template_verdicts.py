@@ -14,14 +14,14 @@ from vnicaudit.model.nic import Nic
 _MODEL_HANGS_ON = frozenset({
     "*", "type", "model", "address_type", "address_bus", "acpi", "teaming", "source_mode",
 })  # fmt: skip
-"""Fields without which nothing is said of the model either."""
+"""Fields on which the model depends: if one of them is unknown, the model is not judged either."""
 _SHOWN = {"*": "elements of it", "host_off": "offloads", "guest_off": "offloads"}
 
 
 def of_the_model(verdicts: Iterable[Judgement], nic: Nic) -> tuple[Judgement, ...]:
     """Verdicts on the model of a NIC whose other settings a template fills in, and crashed rules;
-    empty where the model itself hangs on the template. All other problems are dropped, as they may
-    depend on the values filled in."""
+    empty if the model itself depends on the template. All other problems are dropped, as they may
+    depend on the filled-in values."""
     if _MODEL_HANGS_ON & frozenset(nic.declared.unseen):
         return ()
     left = []
@@ -33,7 +33,7 @@ def of_the_model(verdicts: Iterable[Judgement], nic: Nic) -> tuple[Judgement, ..
 
 
 def not_filled_in(domain: Domain) -> Iterator[Skipped]:
-    """The skips for what a template leaves open."""
+    """The skipped rules for settings that a template leaves open."""
     for nic in domain.nics:
         if nic.declared.unseen:
             names = dict.fromkeys(_SHOWN.get(name, name) for name in nic.declared.unseen)

@@ -1,1 +1,1 @@
-"""Targets and files -> what they describe, joined where several sources tell of one thing."""
+"""Targets and files -> their items, joined if several sources describe one thing."""

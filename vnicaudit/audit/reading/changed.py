@@ -1,8 +1,8 @@
 """Files that differ from a revision of the Git repository around the current folder.
 
-git is asked by a list of arguments, never by a shell. It changes nothing (``git diff`` brings the
-times of files in the index up to date where it may) and runs no program that the repository names.
-What counts is documented in git-diff(1), git-ls-files(1) and git-merge-base(1).
+git is run with a list of arguments, never through a shell. It changes nothing (except that ``git
+diff`` may update the times of files in the index) and runs no program that the repository names.
+The rules are documented in git-diff(1), git-ls-files(1) and git-merge-base(1).
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ _NO_PROGRAMS = (
     "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "core.pager=cat",
     "-c", "protocol.allow=never",
 )  # fmt: skip
-"""A repository's own settings may name programs: one that watches its files, hooks, a pager, what
-fetches objects that are missing. To ask for differences needs none of them (git-config(1))."""
+"""A repository's own settings may name programs: a file system monitor, hooks, a pager, a helper
+that fetches missing objects. Listing differences needs none of them (git-config(1))."""
 _FILTER = r"^filter\..*\.(clean|smudge|process|required)$"
 _QUIET = {
     "LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "GIT_NO_LAZY_FETCH": "1",
 }  # fmt: skip
-"""Nobody is asked, nothing is fetched, and the index is written where that cannot be avoided."""
+"""git asks nobody, fetches nothing, and writes the index only if that cannot be avoided."""
 _PROGRAMS = ("GIT_EXTERNAL_DIFF", "GIT_PAGER", "GIT_ASKPASS", "GIT_SSH", "GIT_SSH_COMMAND")
 _TRUST = (
     " (it belongs to another user: if you trust it, run git config --global --add safe.directory "
     "FOLDER)"
 )
 _MODULE = "160000 "
-"""The mode of a submodule in the index. git would run in it by its own settings to see what was
-changed: instead all of it counts as changed."""
+"""The mode of a submodule in the index. git would run in it with the submodule's own settings to
+see what changed: instead, all of it counts as changed."""
 
 
 def changed_since(revision: str, folder: str = ".") -> Changed:
@@ -63,20 +63,20 @@ def changed_since(revision: str, folder: str = ".") -> Changed:
 
 
 def _no_filters(top: str) -> list[str]:
-    """Options that switch off every filter that is configured: a file is compared as it stands. One
-    that a filter would have made the same counts as changed, which costs an audit of it."""
+    """Options that switch off every configured filter, so that files are compared as they are. A
+    file that a filter would have made equal counts as changed, at the cost of an audit of it."""
     result = _run(top, "config", "--name-only", "-z", "--get-regexp", _FILTER)
     keys = os.fsdecode(result.stdout).split("\0") if result.returncode == 0 else ()
     options = []
     for key in filter(None, keys):
-        if "=" in key:  # -c could not name it
+        if "=" in key:  # -c could not name such a filter
             raise UsageError(f"--changed-since: git: the filter {key!r} cannot be switched off")
         options += ["-c", f"{key}={'false' if key.endswith('.required') else ''}"]
     return options
 
 
 def _submodules(top: str) -> list[str]:
-    """Their folders."""
+    """The folders of the repository's submodules."""
     staged = _git(top, "ls-files", "--stage", "-z").split("\0")
     return [line.partition("\t")[2] for line in staged if line.startswith(_MODULE)]
 
@@ -97,17 +97,18 @@ def _merge_base(top: str, revision: str) -> str:
 
 
 def _commit(top: str, revision: str) -> str | None:
-    """The id of a commit; None where there is none by that name. What looks like an option of
-    git's is none: no revision begins with a dash (git-check-ref-format(1))."""
+    """The id of a commit; None if there is none of that name. A name that looks like an option of
+    git is refused: no revision begins with a dash (git-check-ref-format(1))."""
     if revision.startswith("-") or not revision or "\0" in revision:
         return None
     named = _id(top, revision)
-    # a step of its own: ``:/some text`` takes everything behind it for text
+    # resolved separately: ``:/some text`` takes all that follows as text
     return None if named is None else _id(top, f"{named}^{{commit}}")
 
 
 def _id(top: str, name: str) -> str | None:
-    """The id of what has this name; None also for what is no single thing (``^main``, ``a..b``)."""
+    """The id of the object with this name; None also for a name of several objects (``^main``,
+    ``a..b``)."""
     result = _run(top, "rev-parse", "--verify", "--quiet", name)
     text = result.stdout.decode("ascii", "replace").strip()
     return text if result.returncode == 0 and text.isalnum() else None
@@ -122,8 +123,8 @@ def _shallow(top: str) -> str:
 
 
 def _git(folder: str, *arguments: str) -> str:
-    """Output of a git command, decoded as file names are. Raises UsageError with git's own
-    words."""
+    """Output of a git command, decoded like file names. Raises UsageError with git's own
+    message."""
     result = _run(folder, *arguments)
     if result.returncode != 0:
         said = os.fsdecode(result.stderr).strip().split("\n")[0].removeprefix("fatal: ")

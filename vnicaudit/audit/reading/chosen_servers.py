@@ -1,12 +1,12 @@
-"""Only some servers of clouds: those of a project, a host, an availability zone, a host aggregate,
-an image. What is left out is counted, and what was named and is not there is an error: nothing is
-called clean that was not looked at.
+"""Select some servers of clouds: those of a project, a host, an availability zone, a host
+aggregate, or an image. Servers left out are counted, and a name that matches nothing is an error:
+nothing that was not checked is reported as clean.
 
-All servers are read, and chosen here. Nova would filter by itself, and mean something else: with
-any filter it passes over the servers of a cell that is down (``_is_cell_down_supported`` in
-nova/api/openstack/compute/servers.py), it takes a zone for a regular expression
-(``exact_match_filter_names`` in nova/db/main/api.py; Nova 34.0.0), and how many servers an image
-has could not be told any more.
+All servers are read, and selected here. Nova's own filters mean something else: with any filter
+Nova skips the servers of a cell that is down (``_is_cell_down_supported`` in
+nova/api/openstack/compute/servers.py), it treats a zone as a regular expression
+(``exact_match_filter_names`` in nova/db/main/api.py; Nova 34.0.0), and the number of servers of an
+image would be unknown.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from vnicaudit.model.report import ReadError
 from vnicaudit.model.server import CloudServer
 
 _CELL_DOWN = "UNKNOWN"
-"""Status of a server whose cell does not answer: of it little is told."""
+"""Status of a server whose cell does not answer: Nova reports little about it."""
 _HINTS = 20_000
-"""Names that are kept to say what was meant."""
+"""Maximum number of names remembered for suggestions."""
 
 _IDS = 5
-"""Ids in a message."""
+"""Maximum number of ids in a message."""
 _VOLUME = "volume"
-"""``image_state`` of a server whose image nobody tells."""
+"""``image_state`` of a server that boots from a volume, for which Nova names no image."""
 
 _WHAT = {
     "project": "belongs to a project with that name or id",
@@ -44,7 +44,7 @@ _WHAT = {
 
 
 class ServerFilter(msgspec.Struct, frozen=True):
-    """Which servers: of one of the values of each kind that has some. Names or ids."""
+    """The selected servers: for each kind with values, one of these values. Names or ids."""
 
     project: tuple[str, ...] = ()
     host: tuple[str, ...] = ()
@@ -54,7 +54,7 @@ class ServerFilter(msgspec.Struct, frozen=True):
 
     @property
     def values_by_kind(self) -> dict[str, tuple[str, ...]]:
-        """Kind -> values, of the kinds that have some."""
+        """Kind -> values, for the kinds that have some."""
         found: dict[str, tuple[str, ...]] = msgspec.structs.asdict(self)
         return {kind: values for kind, values in found.items() if values}
 
@@ -71,7 +71,7 @@ class ServerFilter(msgspec.Struct, frozen=True):
 
 class ServerSelection:
     """The servers of all clouds of a run that a filter selects. ``remember``: there are other
-    targets too, in which servers that are left out may be met as domains."""
+    targets, in which servers that were left out may appear as domains."""
 
     def __init__(self, wanted: ServerFilter, *, remember: bool) -> None:
         self._wanted = wanted.values_by_kind
@@ -81,14 +81,15 @@ class ServerSelection:
         self._known: dict[str, set[str]] = {kind: set() for kind in self._wanted}
         self._out: set[str] = set()
         self._projects: dict[tuple[str, str], set[str]] = {}
-        """Cloud and name that was given -> ids of the projects of that name."""
+        """Cloud and requested name -> ids of the projects of that name."""
         self._any = False
         self._refused = False
 
     def selected(
         self, target: str, items: Iterable[CloudItem], notes: list[str]
     ) -> Iterator[CloudItem]:
-        """The chosen items of one cloud; ``notes`` are told what was left out when it has ended."""
+        """The selected items of one cloud; at its end, a sentence on those left out is added to
+        ``notes``."""
         if not self._wanted:
             yield from items
             return
@@ -110,12 +111,12 @@ class ServerSelection:
         notes.append(here.sentence(self._words))
 
     def is_left_out(self, uuid: str | None) -> bool:
-        """True for the domain of a server that was not chosen."""
+        """True for the domain of a server that was not selected."""
         return bool(self._out) and bare_uuid(uuid or "") in self._out
 
     def missing(self) -> list[str]:
-        """A sentence for each that was named and not met; no more where hosts are not shown at
-        all."""
+        """A sentence for each requested name that matched nothing; empty if this user cannot see
+        hosts at all."""
         if not self._wanted or self._refused:
             return []
         found = [
@@ -132,8 +133,8 @@ class ServerSelection:
         return found
 
     def ambiguous(self) -> list[str]:
-        """Names that are of several projects of one cloud, a sentence each: Keystone lets each
-        domain have one of that name, and they may be of different customers."""
+        """Names that several projects of one cloud have, one sentence each: Keystone allows a
+        project of that name in each domain, and they may belong to different customers."""
         return [
             (
                 f"--project {name}: {target} has {len(ids)} projects with that name and "
@@ -164,14 +165,15 @@ class ServerSelection:
         return chosen
 
     def _note_image(self, item: CloudItem) -> None:
-        """An image that is named is there, with or without servers."""
+        """A requested image counts as found, with or without servers."""
         if isinstance(item, Image) and list(self._wanted) == ["image"]:
             met = [value for value in self._wanted["image"] if value in (item.id, item.name)]
             self._met.update(("image", value) for value in met)
             self._any = self._any or bool(met)
 
     def _hidden(self, server: Server) -> str:
-        """Why it cannot be chosen by its host; empty: it can. One that runs has a host."""
+        """Why the server cannot be selected by its host; empty: it can. A running server has a
+        host."""
         ref = server.cloud
         if ref.host or ref.vm_state != "active":
             return ""
@@ -218,13 +220,13 @@ class _CloudSelection:
         if kept.image is not None and kept.image.id:
             self._images.add(kept.image.id)
         if kept.flavor is None:
-            self._all_flavors = True  # which one it is is not told: better one too many
+            self._all_flavors = True  # its flavor is unknown: rather one too many
         else:
             self._flavors.update(filter(None, (kept.flavor.id, kept.flavor.name)))
         return True
 
     def is_selected(self, item: Image | Flavor) -> bool:
-        """True where a chosen server has this image or flavor, or the user named the image
+        """True if a selected server uses this image or flavor, or the user named the image
         itself."""
         if isinstance(item, Image):
             kind, taken = (
@@ -239,7 +241,7 @@ class _CloudSelection:
         return taken
 
     def sentence(self, words: str) -> str:
-        """Sentence on how many servers, images and flavors were judged, of how many."""
+        """Sentence on how many of all servers, images and flavors were judged."""
         parts = [
             f"{self._taken[kind]:,} of {count(self._seen[kind], kind)}"
             for kind in ("server", "image", "flavor")
@@ -261,7 +263,7 @@ def _some_ids(ids: set[str]) -> str:
 
 
 def _facts(server: Server) -> dict[str, frozenset[str]]:
-    """Kind -> what of it a server is, by name and by id."""
+    """Kind -> the server's names and ids of that kind."""
     ref, image = server.cloud, server.config.image
     found = {
         "project": (ref.project, ref.project_name),

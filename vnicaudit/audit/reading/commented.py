@@ -1,6 +1,7 @@
-"""Descriptions of a file in YAML or code, each with the comments there that accept its findings.
+"""Descriptions of a file in YAML or code, each with the comments in the file that accept its
+findings.
 
-What is in an INI file has its comments from its reader.
+Descriptions in an INI file get their comments from its reader.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ _Comments = Callable[[Content], tuple[AcceptingComment, ...]]
 
 
 def with_comments(items: Iterator[Item], comments: _Comments, content: Content) -> Iterator[Item]:
-    """The items, each with its comments. Without one they come as they are read."""
+    """The items, each with its comments. If there are none, items are passed on as they are
+    read."""
     if MARK.encode() not in content.data:
         return items
     entries = comments(content)
@@ -34,14 +36,15 @@ def _commented(items: Iterator[Item], entries: tuple[AcceptingComment, ...]) -> 
     try:
         read.extend(items)
         whole = True
-    finally:  # what came before it failed is good
+    finally:  # the items before the failure are good
         yield from _with_all(read, entries, whole=whole)
 
 
 def _with_all(
     items: list[Item], entries: tuple[AcceptingComment, ...], *, whole: bool
 ) -> Iterator[Item]:
-    """Each description with all comments: what it is judged by may stand anywhere in its file."""
+    """Each description with all comments of its file, as its settings may be anywhere in the
+    file."""
     places = [place for place, item in enumerate(items) if isinstance(item, _Described)]
     between = tuple(replace(entry, reporter=False, settles=False) for entry in entries)
     for place, item in enumerate(items):

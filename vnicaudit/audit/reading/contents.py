@@ -1,6 +1,6 @@
-"""Contents of one file, kind by kind: a play may make an image and define a guest, a file of
-manifests may hold domain XML. Each reader is given the part it is to read; parts that are seen but
-not judged are reported."""
+"""Contents of one file, kind by kind: a play may create an image and define a guest, a file of
+manifests may contain domain XML. Each reader gets its own part; parts that are recognised but not
+judged are reported."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from vnicaudit.model.file_kind import Content, FileKind, Item, Unjudged
 from vnicaudit.model.report import NotJudged, ReadError
 
 Part = tuple[FileKind, Content]
-"""Who reads, and what."""
+"""A kind of file, and the content for its reader."""
 
 
 class Readings(NamedTuple):
     """Everything to be read in a file, in the order of the kinds. ``alone``: it is one document,
-    and nothing but tags and remarks before and behind it."""
+    with only tags and comments before and after it."""
 
     parts: list[Part]
     alone: bool = False
 
 
 def readings(kinds: Iterable[FileKind], first: FileKind, content: Content) -> Readings:
-    """Everything to be read in a file that the first kind recognised."""
+    """Everything to be read in a file that the kind ``first`` recognised."""
     extent = "several" if first.documents is None else first.documents.extent(content.data)
     if extent != "several":
         return Readings([(first, content)], extent == "alone")
@@ -52,7 +52,7 @@ def _parts(kinds: tuple[FileKind, ...], first: FileKind, content: Content) -> li
 def _documents(
     kinds: tuple[FileKind, ...], first: FileKind, content: Content
 ) -> tuple[list[Part], Content]:
-    """Parts made of documents that may stand in files of any kind, and the content without them."""
+    """Parts made of documents that may occur in files of any kind, and the content without them."""
     found, rest = [], content
     for kind in kinds:
         documents = kind.documents
@@ -63,8 +63,9 @@ def _documents(
 
 
 def read_all(parts: list[Part]) -> Iterator[Item]:
-    """The items of all parts of a file. One that cannot be read costs itself, and what two of them
-    cannot read for the same reason is said once. Raises TargetError for a file of one part."""
+    """The items of all parts of a file. A part that cannot be read does not affect the others, and
+    if two parts fail for the same reason, it is reported once. Raises TargetError for a file of one
+    part."""
     if len(parts) == 1:
         yield from parts[0][0].read(parts[0][1])
         return
@@ -83,7 +84,7 @@ def read_all(parts: list[Part]) -> Iterator[Item]:
 def not_judged(
     unjudged: Unjudged, readings: Readings, content: Content, read: Collection[int]
 ) -> Iterator[NotJudged]:
-    """The parts of a file that none of its readers read (at the lines ``read``)."""
+    """The parts of a file that none of its readers read (``read``: the lines that were read)."""
     notations = [kind.notation for kind, _part in readings.parts]
     if "log" in notations or "ini" in notations:
         return
@@ -99,8 +100,8 @@ def _is_new(error: ReadError, said: set[tuple[str, int | None]]) -> bool:
 
 
 def _may_stand_beside(kind: FileKind, first: FileKind, data: bytes) -> bool:
-    """True where ``kind`` may occur beside ``first`` in one file: most kinds cannot, and a lint of
-    one nova.conf is to load nothing else."""
+    """True if ``kind`` may occur beside ``first`` in one file: most kinds cannot, and a lint of one
+    nova.conf should load nothing else."""
     notations = (kind.notation, first.notation)
     if "log" in notations:
         return False

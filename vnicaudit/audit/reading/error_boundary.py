@@ -1,4 +1,4 @@
-"""Boundaries that limit a failure to its host, cloud or file, so that the run goes on."""
+"""Boundaries that limit a failure to its host, cloud or file, so that the run continues."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ T = TypeVar("T")
 
 
 def guarded(place: str, items: Iterator[T]) -> Iterator[T | ReadError]:
-    """``items``, and a ReadError where reading them came to an early end. ``place`` is what the
-    user named."""
+    """``items``, followed by a ReadError if reading them failed. ``place`` is the name that the
+    user gave."""
     try:
         yield from items
     except TargetError as error:
@@ -25,7 +25,7 @@ def guarded(place: str, items: Iterator[T]) -> Iterator[T | ReadError]:
         yield LostRead(error.strerror or str(error), place, failure="broken")
     except VnicauditError:
         raise
-    except Exception as error:  # an edge: a host's failure costs that host, not the run
+    except Exception as error:  # an edge: a host's failure does not stop the run
         text = f"unexpected failure: {type(error).__name__}: {error}"
         yield LostRead(text, place, failure="internal")
 
@@ -40,8 +40,8 @@ def _unread(error: TargetError) -> ReadError:
 def guarded_file(
     path: str, items: Iterator[T], seconds: float = FILE_SECONDS
 ) -> Iterator[T | ReadError]:
-    """``items`` of one file or process, and a ReadError where reading came to an early end: by
-    what is wrong in it, by whatever a library raises on it, by its deadline."""
+    """``items`` of one file or process, followed by a ReadError if reading failed: because of an
+    error in it, an exception of a library, or the deadline."""
     try:
         yield from within(seconds, items)
     except OSError as error:
@@ -52,14 +52,14 @@ def guarded_file(
         raise
     except MemoryError:
         yield ReadError("not enough memory to read it", path)
-    except RecursionError:  # readers have limits of their own: this is for one that lacks it
+    except RecursionError:  # readers have limits of their own: this is for one that lacks them
         yield ReadError("nested too deeply to be read; please report this", path)
     except OutOfTime:
         if is_timed():
-            raise  # the time is up of what this reading is a part of
+            raise  # an enclosing deadline is over
         yield ReadError(f"took more than {seconds:.0f} s of CPU time to read: given up", path)
-    except Exception as error:  # an edge: a file's failure costs that file, not the run
+    except Exception as error:  # an edge: a file's failure does not stop the run
         if os.environ.get("VNICAUDIT_DEBUG"):
             raise
-        # not what the error says: it may quote a line with a password
+        # without the error's text: it may quote a line with a password
         yield ReadError(f"could not be read ({type(error).__name__}); please report this", path)

@@ -1,4 +1,4 @@
-"""One file, or standard input -> what it describes, recognised by content."""
+"""One file, or standard input -> its items, recognised by content."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ from vnicaudit.model.file_kind import Content, FileKind, FileKinds, Item
 from vnicaudit.model.report import PutAside, ReadError
 
 MAX_BYTES = 64 * 1024 * 1024
-"""Larger files are not read (QEMU logs are read from their end)."""
+"""Larger files are not read (except QEMU logs, from their end)."""
 
 _ESCAPED = re.compile(rb"\\x([89a-f][0-9a-f])")
-"""A byte that is not UTF-8, as :func:`shown_path` shows it: never one of ASCII, as ``/`` is."""
+"""A byte that is not UTF-8, as :func:`shown_path` shows it: never an ASCII one such as ``/``."""
 
 PIPE_PATIENCE = 60.0
-"""Seconds to wait for a pipe's writer to say something."""
+"""Seconds to wait for output from a pipe's writer."""
 
 __all__ = ["MAX_BYTES", "FileKinds", "Item", "read_file", "read_stream", "real_path", "shown_path"]
 
 
 class _Input(NamedTuple):
-    """A file to read: its name as shown to the user, and its target. ``explicit``: the user named
-    this very file. ``kinds``: the kinds it may be of."""
+    """A file to read: its displayed name, and its target. ``explicit``: the user named this very
+    file. ``kinds``: the kinds it may be of."""
 
     path: str
     target: str
@@ -50,11 +50,9 @@ class _Input(NamedTuple):
 
 
 def read_file(path: str, target: str, kinds: FileKinds, *, explicit: bool) -> Iterator[Item]:
-    """The items that one file describes, or why it could not be read. ``kinds``: what it may be.
-
-    ``explicit``: the user named this very file, so content that is not recognised is an error;
-    in a folder it is passed over.
-    """
+    """The items that one file describes, or why it could not be read. ``kinds``: the kinds it may
+    be of. ``explicit``: the user named this very file, so unrecognised content is an error; in a
+    folder it is skipped."""
     shown = shown_path(path)
     yield from guarded_file(shown, _file_items(path, _Input(shown, target, explicit, kinds)))
 
@@ -79,7 +77,7 @@ def _file_items(name: str, file: _Input) -> Iterator[Item]:
 
 
 def shown_path(path: str) -> str:
-    """The path as text that can be written anywhere: a byte of it that is not UTF-8 is shown as
+    """The path as text that can be written anywhere: a byte that is not UTF-8 is shown as
     ``\\xff``."""
     if path.isascii():
         return path
@@ -87,7 +85,7 @@ def shown_path(path: str) -> str:
 
 
 def real_path(shown: str) -> str:
-    """The path of a file by the text that :func:`shown_path` makes of it."""
+    """The path of a file, from the text of :func:`shown_path`."""
     if "\\x" not in shown or os.path.lexists(shown):
         return shown
     whole = _ESCAPED.sub(lambda found: bytes.fromhex(found[1].decode()), os.fsencode(shown))
@@ -97,7 +95,7 @@ def real_path(shown: str) -> str:
 def read_stream(
     stream: BinaryIO, target: str, kinds: FileKinds, *, explicit: bool = True
 ) -> Iterator[Item]:
-    """The items that standard input, or an open file, describes. ``kinds``: what it may be;
+    """The items that standard input, or an open file, describes. ``kinds``: the kinds it may be of;
     ``explicit``: as for :func:`read_file`."""
     data = stream.read(MAX_BYTES + 1)
     if len(data) > MAX_BYTES:
@@ -138,7 +136,7 @@ def _items(data: bytes, file: _Input) -> Iterator[Item]:
 
 
 def _read_with(kind: FileKind, content: Content, file: _Input) -> Iterator[Item]:
-    """Items recognised in a file, whatever its size; an error where a file that the user named has
+    """Items recognised in a file, whatever its size; an error if a file that the user named has
     none."""
     if not kind.is_one(content.data):
         if file.explicit:
@@ -147,7 +145,7 @@ def _read_with(kind: FileKind, content: Content, file: _Input) -> Iterator[Item]
     found = readings(file.kinds, kind, content)
     empty = True
     lines: set[int] = set()
-    # most files are one document: nothing to put together, and nothing beside it
+    # most files are one document, with no parts to combine
     items = kind.read(content) if found.alone else read_all(found.parts)
     for item in with_comments(items, kind.comments, content):
         empty = False
@@ -176,16 +174,16 @@ def _read_up_to(descriptor: int, limit: int) -> bytes:
 
 
 def _read_pipe(descriptor: int, path: str) -> bytes:
-    """A FIFO the user named (``<(virsh dumpxml x)``): read until its writer closes it.
+    """Read a FIFO that the user named (``<(virsh dumpxml x)``) until its writer closes it.
 
-    A FIFO nobody writes to ends at once; one whose writer stays silent is given up.
+    A FIFO without a writer ends at once; if a writer stays silent, reading times out.
     """
     parts: list[bytes] = []
     total = 0
     while total <= MAX_BYTES:
         try:
             part = os.read(descriptor, 1 << 16)
-        except BlockingIOError:  # there is a writer, and it has not written yet
+        except BlockingIOError:  # there is a writer that has not written yet
             if is_readable(descriptor, PIPE_PATIENCE):
                 continue
             raise TargetError(

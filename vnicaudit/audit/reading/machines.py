@@ -31,7 +31,7 @@ class Machines:
         self._read_ahead: Iterator[Iterator[Met]] | None = None
 
     def items(self, target: Target) -> Iterator[Met]:
-        """What runs on one of them. They must be asked for in the order of ``targets``."""
+        """The items of one live target. Ask for them in the order of ``targets``."""
         if target not in self._ahead:
             return self._reading(target)()
         if self._read_ahead is None:

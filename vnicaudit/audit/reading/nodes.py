@@ -1,4 +1,4 @@
-"""Matches a nova.conf with a compute node of a cloud."""
+"""Match a nova.conf with a compute node of a cloud."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from vnicaudit.model.server import NodeFacts
 from vnicaudit.model.site import SiteNode
 
 _ADDRESS = re.compile(r"[0-9.]+|[^:\n]*:.*")
-"""``my_ip``, which a node without ``host`` is told from others by: it is no name of Nova's."""
+"""``my_ip``, which identifies a node without ``host``: it is not a name that Nova uses."""
 
 _NO_NAME = frozenset({
     "conf", "config", "etc", "kolla", "nova", "nova-compute", "nova-cpu", "nova.conf.d",
     "nova_compute",
 })  # fmt: skip
-"""Folders and files (without ``.conf``) called so say nothing of which node they are of."""
+"""Names of folders and files (without ``.conf``) that do not identify a node."""
 
 _SHOWN = 3
-"""Names in a message."""
+"""Maximum number of names in a message."""
 
 
 class NodesByHost:
-    """The nodes of a run by what nova-compute calls itself there: what ``[DEFAULT] host`` says;
-    else the name of the file, or of the folder it lies in below which every node's is called
-    alike (``nodes/cmp1/etc/nova/nova.conf``); else, below ``/etc``, that of this machine, which is
-    Nova's default. A name counts only where it is that of a server's host. Two configurations of
-    one name that say different things are of none, and so is one whose name is a host of two
-    clouds: which of them it is of is not known."""
+    """The nodes of a run by the name that nova-compute uses for itself: ``[DEFAULT] host``; else
+    the name of the file, or of the folder below which the files of all nodes have the same path
+    (``nodes/cmp1/etc/nova/nova.conf``); else, for a file below ``/etc``, the name of this machine,
+    which is Nova's default. A name counts only if it is that of a server's host. Two different
+    configurations with one name belong to no host, and neither does one whose name is a host of two
+    clouds: its cloud is unknown."""
 
     def __init__(self, nodes: Iterable[SiteNode]) -> None:
         self._nodes = tuple(_distinct(nodes))
@@ -39,22 +39,22 @@ class NodesByHost:
         self._met: dict[str, set[str]] = defaultdict(set)
 
     def meet(self, host: str | None, cloud: str) -> bool:
-        """A server of this cloud runs on a host: whether there is a node that calls itself so."""
+        """Record that a server of this cloud runs on a host. True if a node has that name."""
         if host is None or host not in self._hosts:
             return False
         self._met[host].add(cloud)
         return True
 
     def of(self, host: str | None) -> NodeFacts | None:
-        """Facts of the node that calls itself ``host``; None where they are unknown, or several
-        clouds have a host of that name. Call it after the servers of all clouds were met."""
+        """Facts of the node named ``host``; None if they are unknown, or several clouds have a host
+        of that name. Call it after the servers of all clouds were read."""
         if host is None or len(self._met.get(host, ())) > 1:
             return None
         return self._hosts.get(host)
 
     def unknown_reason(self, host: str | None) -> str:
-        """Why :meth:`of` has nothing for a host; empty where no node was read, or where Nova does
-        not tell the host."""
+        """Why :meth:`of` has nothing for a host; empty if no node was read, or if Nova does not
+        name the host."""
         if host is None or not self._nodes:
             return ""
         clouds = self._met.get(host, ())
@@ -71,7 +71,7 @@ class NodesByHost:
         )
 
     def _nodes_read(self, host: str) -> str:
-        """Which nodes were read, and the verb to it; those that may be meant come first."""
+        """The nodes that were read, with the verb for them; likely candidates come first."""
         near = self._by_short.get(host.partition(".")[0], [])
         names = islice(chain(near, (name for name in self._labels if name not in near)), _SHOWN)
         shown = ", ".join(self._labels[name] for name in names)
@@ -82,8 +82,7 @@ class NodesByHost:
 
     @cached_property
     def _labels(self) -> dict[str, str]:
-        """Labels of the nodes by node name, sorted: by the host each is configured as, or by its
-        file."""
+        """Labels of the nodes by node name, sorted: the configured host of each, or its file."""
         labels = {
             _node_name(node): f"nova.conf of {_configured_host(node)}"
             if _configured_host(node)
@@ -94,7 +93,7 @@ class NodesByHost:
 
     @cached_property
     def _by_short(self) -> dict[str, list[str]]:
-        """Names of nodes by what stands before their first dot."""
+        """Names of nodes by the part before their first dot."""
         names: defaultdict[str, list[str]] = defaultdict(list)
         for name in self._labels:
             names[name.partition(".")[0]].append(name)
@@ -102,7 +101,7 @@ class NodesByHost:
 
     def notes(self) -> Iterator[tuple[str, str]]:
         """``(target, note)`` on nodes that were not joined: their name is a host of two clouds, or
-        they do not say which host they are."""
+        they do not name their host."""
         yield from self.ambiguous_hosts()
         left = [
             node for node in self._nodes if not _configured_host(node) and not self._is_joined(node)
@@ -134,7 +133,7 @@ class NodesByHost:
                 )
 
     def _is_joined(self, node: SiteNode) -> bool:
-        """A host of several clouds is noted by itself."""
+        """True for a joined node. A name that is a host of several clouds has a note of its own."""
         return _node_name(node) in self._met
 
     def _by_host(self) -> dict[str, NodeFacts]:
@@ -143,7 +142,7 @@ class NodesByHost:
             named[_node_name(node)].append(node)
         found = {}
         for name, nodes in named.items():
-            # what says so itself is preferred to what only lies in a folder of that name
+            # a configured name is preferred to that of a folder
             nodes = [node for node in nodes if _configured_host(node)] or nodes
             if name and len({_content(node) for node in nodes}) == 1:
                 first = nodes[0]
@@ -152,7 +151,7 @@ class NodesByHost:
 
 
 def _distinct(nodes: Iterable[SiteNode]) -> Iterator[SiteNode]:
-    """Each node once, and not for each of the files that its nova-compute reads."""
+    """Each node once, and not once for each of the files that its nova-compute reads."""
     seen: set[tuple[str, ...]] = set()
     for node in nodes:
         if node.files not in seen:
@@ -176,13 +175,13 @@ def _name_of_path(path: str) -> str:
             return part
     if parts[0] != "etc":
         return ""
-    import socket  # slow to load, and for this machine's own configuration only
+    import socket  # slow to import, and only for this machine's own configuration
 
     return socket.gethostname()
 
 
 def _content(node: SiteNode) -> tuple[object, object]:
-    """Option values and devices of a node, without the places where they are set."""
+    """Option values and devices of a node, without their places in files."""
     devices = None if node.devices is None else tuple(entry.value for entry in node.devices)
     return _values(node), devices
 

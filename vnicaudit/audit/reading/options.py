@@ -10,9 +10,9 @@ from vnicaudit.model.live import LiveOptions
 
 
 class RunOptions(msgspec.Struct, frozen=True):
-    """``jobs``: worker processes for files (0: one per core); ``selection``: which files;
-    ``servers``: which servers of clouds. ``nova_config``: files and folders that nova-compute reads
-    together, in its order."""
+    """``jobs``: worker processes for files (0: one per core); ``selection``: the selected files;
+    ``servers``: the selected servers of clouds. ``nova_config``: files and folders that
+    nova-compute reads together, in its order."""
 
     jobs: int = 0
     live: LiveOptions = LiveOptions()

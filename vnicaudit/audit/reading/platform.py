@@ -1,4 +1,5 @@
-"""Interface of a platform (a place that describes NICs) to an audit, and all platforms of a run.
+"""Interface of a platform (a source of descriptions of NICs) to an audit, and all platforms of a
+run.
 
 The command line passes the platforms in (:mod:`vnicaudit.cli.wiring.platforms`): the audit itself
 knows none of them by name.
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class Platform(Protocol):
-    """One platform that describes NICs, as far as reading goes."""
+    """One platform that describes NICs, as far as reading is concerned."""
 
     @property
     def name(self) -> PlatformName:
@@ -34,12 +35,12 @@ class Platform(Protocol):
 
     @property
     def files(self) -> tuple[FileKind, ...]:
-        """The kinds of files that it reads, in the order in which they are tried."""
+        """The kinds of files that it reads, in the order in which to try them."""
 
     @property
     def field_places(self) -> Mapping[str, str]:
-        """Field of a NIC -> its place relative to the NIC; fields that are missing here have their
-        own name as place."""
+        """Field of a NIC -> its place relative to the NIC; for other fields the place is the
+        field's name."""
 
     @property
     def targets(self) -> tuple[TargetKind, ...]:
@@ -47,7 +48,8 @@ class Platform(Protocol):
 
     @property
     def resolve(self) -> Resolver | None:
-        """Resolves declared settings into what the guest gets; None: it describes no NICs."""
+        """Resolves declared settings into the settings that the guest gets; None: it describes no
+        NICs."""
 
     @property
     def titles(self) -> Mapping[Form, str]:
@@ -59,27 +61,28 @@ class Platform(Protocol):
 
 
 class Platforms:
-    """All platforms of a run. Raises ValueError where two have one name."""
+    """All platforms of a run. Raises ValueError if two have the same name."""
 
     def __init__(self, platforms: Iterable[Platform], unjudged: Unjudged) -> None:
-        """``unjudged``: what finds what none of them reads."""
+        """``unjudged``: finds parts of files that no platform reads."""
         self.all = tuple(platforms)
         self._by_name = {platform.name: platform for platform in self.all}
         if len(self._by_name) < len(self.all):
             raise ValueError("two platforms of one name")
         files = tuple(kind for platform in self.all for kind in platform.files)
         self.files = FileKinds(files, unjudged)
-        """Every kind of file, in the order in which they are tried."""
+        """Every kind of file, in the order in which to try them."""
         self.read_together = tuple(kind.together for kind in files if kind.together is not None)
-        """What reads files that one program is given together."""
+        """The readers of files that one program reads together."""
         self.targets = tuple(kind for platform in self.all for kind in platform.targets)
-        """Every kind of target but files."""
+        """Every kind of target except files."""
         own = (wording for platform in self.all for wording in platform.wordings.items())
         self.wordings = Wordings(wordings_with(dict(own)))
-        """How fixes are worded for each owner."""
+        """The words of fixes for each owner."""
 
     def resolver(self, domain: DomainConfig) -> Resolver:
-        """How the NICs of a domain are resolved. Raises KeyError for one of no platform here."""
+        """The resolver for the NICs of a domain. Raises KeyError if its platform is not among
+        these."""
         found = self._by_name[domain.platform].resolve
         if found is None:
             raise KeyError(domain.platform)
@@ -115,8 +118,9 @@ class Platforms:
         return kind.definitions(name, live)
 
     def probe(self, name: str, live: LiveOptions) -> str:
-        """A short description of what answers at a live target, such as its host name and version.
-        Raises TargetError where there is no answer, KeyError for a target that cannot be probed."""
+        """A short description of the service that answers at a live target, such as its host name
+        and version. Raises TargetError if there is no answer, KeyError for a target that cannot be
+        probed."""
         kind = self.kind_of(target_of(name, self.targets))
         if kind is None or kind.probe is None:
             raise KeyError(name)

@@ -1,4 +1,4 @@
-"""Which kind of file it is, by its content."""
+"""Recognise the kind of a file by its content."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from collections.abc import Iterable
 from vnicaudit.model.file_kind import FileKind, FileKinds
 
 HEAD = 64 * 1024
-"""Bytes that a kind is told by; most files are smaller."""
+"""Bytes by which a kind is recognised; most files are smaller."""
 WHOLE = 1024 * 1024
-"""A text that is not larger is told by all of it: a licence may be long, the images of a play may
-come last."""
+"""Up to this size a text is recognised by all of it: a licence may be long, and the images of a
+play may come last."""
 
 
 def reader_of(kinds: Iterable[FileKind], data: bytes, *, named: bool) -> FileKind | None:
-    """The first kind that a file which begins so is of; it may hold others as well. ``named``: the
-    user named this file; one of a folder may be about something else."""
+    """The first kind that recognises a file with this beginning; the file may contain others as
+    well. ``named``: the user named this file; a file of a folder may be about something else."""
     whole = is_told_by_all(data, len(data))
     head = data if whole else data[:HEAD]
     for kind in kinds:
@@ -26,12 +26,12 @@ def reader_of(kinds: Iterable[FileKind], data: bytes, *, named: bool) -> FileKin
 
 
 def is_told_by_all(head: bytes, size: int) -> bool:
-    """True for a file that is recognised by all of it, not by its head alone."""
+    """True for a file that is recognised by all of its content, not only by its head."""
     return size <= WHOLE and b"\0" not in head
 
 
 def unrecognised_reason(kinds: FileKinds, data: bytes) -> str:
-    """Why there is no kind for a file that begins so."""
+    """Why no kind recognises a file with this beginning."""
     head = data[:HEAD]
     if not data.strip():
         return "empty: nothing to read"
@@ -44,5 +44,5 @@ def unrecognised_reason(kinds: FileKinds, data: bytes) -> str:
 
 
 def nothing_in(kind: FileKind) -> str:
-    """The error for a file of this kind that holds nothing of what is judged."""
+    """The error for a file of this kind that contains nothing to be judged."""
     return f"recognised as {kind.name}, but it contains nothing to judge: no {kind.looks_for}"

@@ -1,5 +1,4 @@
-"""Files of a run that are in several of its targets: each is read once, by an audit and by a
-plan."""
+"""Files of a run that are in several of its targets: an audit or a plan reads each only once."""
 
 from __future__ import annotations
 
@@ -12,8 +11,8 @@ from vnicaudit.model.report import ReadError
 
 
 class SeenFiles:
-    """The files that were read so far. A file that is named and also in a folder is read where it
-    is named. One target alone is read as it is walked."""
+    """The files that were read so far. A file that is named and also in a folder is read as the
+    named one. A single target is read as it is walked."""
 
     def __init__(self, targets: Iterable[Target]) -> None:
         paths = [target.name for target in targets if target.kind == "path"]
@@ -22,11 +21,11 @@ class SeenFiles:
         self._named = frozenset(map(os.path.realpath, named))
         self._seen: set[str] = set()
         self.passed = 0
-        """Files that were not read again so far."""
+        """Number of files that were not read again so far."""
 
     def unread(self, top: str, selection: Selection) -> Iterator[str | ReadError]:
-        """The files of the target ``top`` that are to be read and were not read before, and what of
-        it cannot be listed, where that matters."""
+        """The files of the target ``top`` to be read that were not read before, and errors for
+        folders that cannot be listed, if they matter."""
         named = not os.path.isdir(top)
         for path in walk(top, selection.leaves_out):
             if isinstance(path, ReadError):
@@ -36,7 +35,7 @@ class SeenFiles:
                 yield path
 
     def number_unread(self, top: str, selection: Selection) -> int:
-        """How many files of the target ``top`` are to be read and were not read before."""
+        """The number of files of the target ``top`` to be read that were not read before."""
         named = not os.path.isdir(top)
         files = (path for path in walk(top, selection.leaves_out) if isinstance(path, str))
         wanted = (path for path in files if selection.wants(path, named=named))
@@ -45,7 +44,7 @@ class SeenFiles:
         return len({place for path in wanted if (place := self._new_place(path, named=named))})
 
     def _takes(self, path: str, *, named: bool) -> bool:
-        """True where a file is to be read here: new, and not left for a target that names it."""
+        """True if a file is to be read here: new, and not left for a target that names it."""
         if not self.several:
             return True
         place = self._new_place(path, named=named)
@@ -56,7 +55,7 @@ class SeenFiles:
         return True
 
     def _new_place(self, path: str, *, named: bool) -> str | None:
-        """The path of a file without links; None where it was read, or a target names it."""
+        """The path of a file with links resolved; None if it was read, or a target names it."""
         place = os.path.realpath(path)
         passed = place in self._seen or (not named and place in self._named)
         return None if passed else place

@@ -1,10 +1,10 @@
-"""Clouds of one run that are one cloud under several names: what was read of them before.
+"""Clouds of one run that are one cloud under several names: the objects that were read before.
 
 Nova gives a server its UUID, so two clouds with one server are one Nova, which has one list of
-flavors and one Glance. Where they share no server (two tenants), an image is the same when all of
-its record is: Glance gives an image its id unless somebody chose it, and sets ``updated_at``
-itself, so a copy in another region differs. Ids of flavors may be chosen (``1``, ``m1``), and
-nothing says when one was made: without a server in common they count as different.
+flavors and one Glance. If they share no server (two tenants), an image is the same if its whole
+record is: Glance chooses an image's id unless the user does, and sets ``updated_at`` itself, so a
+copy in another region differs. Ids of flavors may be chosen by users (``1``, ``m1``), and flavors
+have no creation time: without a server in common they count as different.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ ObjectKey = tuple[str, _Kind, str]
 
 
 class SeenObjects:
-    """Objects of the clouds read so far, by identity. Images and flavors wait until all clouds were
-    read: one user sees more of the servers they are used by than another."""
+    """Objects of the clouds read so far, by identity. Images and flavors wait until all clouds have
+    been read: one user sees more of the servers that use them than another."""
 
     def __init__(self) -> None:
         self._servers: dict[str, str] = {}
@@ -36,8 +36,8 @@ class SeenObjects:
         self._again: dict[str, dict[str, Counter[_Kind]]] = defaultdict(dict)
 
     def server(self, uuid: str, target: str) -> bool:
-        """True where the server with this UUID (bare; empty: it has none) was read before; a new
-        one is recorded."""
+        """True if the server with this UUID (bare; empty: it has none) was read before; a new one
+        is recorded."""
         if not uuid:
             return False
         first = self._servers.get(uuid)
@@ -49,12 +49,12 @@ class SeenObjects:
         return True
 
     def has_server(self, uuid: str) -> bool:
-        """True where a server with this UUID (bare) was read in one of the clouds."""
+        """True if a server with this UUID (bare) was read in one of the clouds."""
         return uuid in self._servers
 
     def take(self, item: Image | Flavor, target: str, *, may_change: bool = True) -> None:
-        """Keep an image or flavor; of one that was read before, the better view of the two: of who
-        ``may_change`` it, then of who sees more of it."""
+        """Keep an image or flavor. If it was read before, keep the better view of it: first that of
+        a user who ``may_change`` it, then that of a user who sees more of it."""
         key = _key(item, target)
         kind = key[1]
         first = self._read_before(item, key)
@@ -68,23 +68,24 @@ class SeenObjects:
             self._waiting[same] = view
 
     def waiting(self) -> Iterator[tuple[str, Image | Flavor]]:
-        """Each image and flavor once, with the cloud it is of."""
+        """Each image and flavor once, with its cloud."""
         for view in self._waiting.values():
             yield view.target, view.item
 
     def first(self, key: ObjectKey) -> ObjectKey:
-        """The key of an image or flavor where it was read first: one for all names it has."""
+        """The key under which an image or flavor was first read: one for all its names."""
         return self._same.get(key, key)
 
     def notes(self, done: str) -> Iterator[tuple[str, str]]:
-        """``(target, note)`` on each cloud of which something was read before; ``done``: what is
-        done with it once (reported, planned)."""
+        """``(target, note)`` on each cloud with objects that were read before; ``done``: what
+        happens to them only once (reported, planned)."""
         for target, others in self._again.items():
             for other, counts in others.items():
                 yield target, _note(other, counts, done)
 
     def _read_before(self, item: Image | Flavor, key: ObjectKey) -> str | None:
-        """The other cloud in which it was read: one Nova with this one, or one with its record."""
+        """The other cloud in which it was read: one that shares a server with this one, or has the
+        same record of the image."""
         target, kind, identity = key
         for other, counts in self._again[target].items():
             if counts["server"] and (other, kind, identity) in self._same:
@@ -99,7 +100,7 @@ class SeenObjects:
 
 
 class _View(NamedTuple):
-    """An image or flavor as one user sees it; what says how good a view it is comes first."""
+    """An image or flavor as one user sees it; the fields that rank views come first."""
 
     may_change: bool
     complete: bool
@@ -114,7 +115,7 @@ def _key(item: Image | Flavor, target: str) -> ObjectKey:
 
 
 def _record(image: Image) -> tuple[object, ...]:
-    """All that Glance says of an image, and not how it was read."""
+    """The record that Glance has of an image, independent of how it was read."""
     properties = tuple((each.name, each.value) for each in image.properties)
     return (image.id, image.name, image.updated, image.owner, image.disk_format, properties)
 

@@ -1,5 +1,4 @@
-"""Which files of the targets are read: all, or without those that are excluded, or only those
-that changed."""
+"""Selection of the files of targets: all, or without excluded ones, or only those that changed."""
 
 from __future__ import annotations
 
@@ -11,12 +10,12 @@ import msgspec
 from vnicaudit.base.new_file import BACKUP, BEING_WRITTEN
 
 ALWAYS_EXCLUDED = (".git", ".hg", ".svn")
-"""Where version control keeps its own files."""
+"""Folders of version control systems."""
 
 
 class Exclusion(msgspec.Struct, frozen=True):
-    """Shell patterns of files and folders. One without a slash is compared with the
-    last part of a path, one with a slash with the path as seen from ``base`` (a folder)."""
+    """Shell patterns of files and folders. A pattern without a slash is compared with the last part
+    of a path, one with a slash with the path relative to ``base`` (a folder)."""
 
     patterns: tuple[str, ...] = ()
     base: str = "."
@@ -28,7 +27,7 @@ class Exclusion(msgspec.Struct, frozen=True):
         return any(_excludes(pattern, seen, place) for pattern in self.patterns)
 
     def reaches(self, path: str) -> bool:
-        """True where a file, or a folder above it (up to ``base``), is excluded."""
+        """True if a file, or a folder above it (up to ``base``), is excluded."""
         place, top = os.path.abspath(path), os.path.abspath(self.base)
         while place not in (top, "/"):
             if self.has(place):
@@ -38,16 +37,16 @@ class Exclusion(msgspec.Struct, frozen=True):
 
 
 class Changed(msgspec.Struct, frozen=True):
-    """Changes in a Git repository: ``files``, and ``folders`` of which everything counts
-    (submodules, repositories inside the repository; with a slash at the end). All below ``top``,
-    and spelled as in :func:`places`."""
+    """Changes in a Git repository: ``files``, and ``folders`` of which everything counts as changed
+    (submodules, repositories inside the repository; with a slash at the end). All are below
+    ``top``, and spelled as in :func:`places`."""
 
     top: str
     files: frozenset[str] = frozenset()
     folders: tuple[str, ...] = ()
 
     def has(self, path: str) -> bool:
-        """True where a file, named as seen from the current folder, is among the changed ones."""
+        """True if a file, relative to the current folder, is among the changed ones."""
         return any(place in self.files or place.startswith(self.folders) for place in places(path))
 
     def covers(self, path: str) -> bool:
@@ -57,9 +56,9 @@ class Changed(msgspec.Struct, frozen=True):
 
 
 class Selection(msgspec.Struct, frozen=True):
-    """``changed`` None: whether it has changed or not. ``force_exclude``: exclude also files that
-    were named one by one; ``skip_unrecognised``: pass over those of them that are not recognised,
-    as in a folder."""
+    """``changed`` None: files count whether they changed or not. ``force_exclude``: also exclude
+    files that the user named; ``skip_unrecognised``: ignore named files of unknown type, as in a
+    folder."""
 
     exclusions: tuple[Exclusion, ...] = ()
     changed: Changed | None = None
@@ -67,15 +66,15 @@ class Selection(msgspec.Struct, frozen=True):
     skip_unrecognised: bool = False
 
     def leaves_out(self, path: str) -> bool:
-        """True for a file or folder, found in a folder, that is not looked at."""
+        """True for a file or folder, found in a folder, that is not read."""
         name = os.path.basename(path)
         if name in ALWAYS_EXCLUDED or name.startswith(BEING_WRITTEN) or is_backup(name):
             return True
         return any(exclusion.has(path) for exclusion in self.exclusions)
 
     def wants(self, path: str, *, named: bool) -> bool:
-        """True where a file is to be read. ``named``: the user named this very file; if it is
-        missing, it is still wanted, so that the error is seen."""
+        """True if a file is to be read. ``named``: the user named this very file; if it is missing,
+        it is still wanted, so that the error is reported."""
         if named and self.force_exclude and any(e.reaches(path) for e in self.exclusions):
             return False
         if self.changed is None or (named and not os.path.lexists(path)):
@@ -83,8 +82,8 @@ class Selection(msgspec.Struct, frozen=True):
         return self.changed.has(path)
 
     def minds(self, path: str) -> bool:
-        """True where an unreachable entry of a folder matters: a folder always (its contents are
-        unknown), a dangling link where its file would be read."""
+        """True if an unreachable entry of a folder matters: a folder always does (its contents are
+        unknown), a dangling link if its file would be read."""
         return not os.path.islink(path) or self.wants(path, named=False)
 
 
@@ -94,8 +93,8 @@ def is_backup(name: str) -> bool:
 
 
 def places(path: str) -> tuple[str, str]:
-    """Where a path is, without links above its last part: the thing of that name itself, and what
-    it leads to where it is a link."""
+    """The places of a path, with links above its last part resolved: the path itself and, if it is
+    a link, its destination."""
     folder, name = os.path.split(os.path.abspath(path))
     return os.path.join(os.path.realpath(folder), name), os.path.realpath(path)
 
@@ -105,5 +104,5 @@ def _excludes(pattern: str, seen: str, place: str) -> bool:
     if "/" not in pattern:
         return fnmatchcase(os.path.basename(place), pattern)
     path = place if pattern.startswith("/") else seen
-    # ``**/`` may also stand for no folder at all
+    # ``**/`` also matches no folder at all
     return fnmatchcase(path, pattern) or fnmatchcase(path, pattern.replace("**/", ""))

@@ -1,5 +1,5 @@
 """Servers of the clouds of a run, joined with nova.conf of their hosts and with the domains that
-Nova made of them: one machine is judged once, by all that is known of it."""
+Nova made of them: one machine is judged once, with all known facts."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from vnicaudit.model.guest_words import Readiness
 from vnicaudit.model.server import PortBinding
 
 _TYPES = ("kvm", "qemu")
-"""``virt_type`` that is the type of the domain Nova makes."""
+"""Values of ``virt_type`` that are also the type of the domain that Nova makes."""
 _NOT_SURE: tuple[Readiness, ...] = ("unknown", "likely-ready")
-"""Of :attr:`~vnicaudit.model.domain.DomainConfig.readiness`."""
+"""Uncertain values of :attr:`~vnicaudit.model.domain.DomainConfig.readiness`."""
 
 
 class JoinedServers:
-    """Servers that were read, joined with nodes and domains. ``everyone`` waits for its domain
-    where libvirt or processes are read as well; else only the ``awaited`` (bare UUIDs) do, of which
-    there is a definition in a file. ``seen``: there are several clouds, of which two may be one
-    under two names, or have a host of one name; servers whose host has a nova.conf wait for all of
-    them."""
+    """Servers that were read, joined with nodes and domains. ``everyone``: libvirt or processes are
+    read as well, so every server waits for its domain; else only the ``awaited`` (bare UUIDs) do,
+    which have a definition in a file. ``seen``: there are several clouds, of which two may be one
+    under two names, or have a host of the same name, so servers whose host has a nova.conf wait
+    until all clouds were read."""
 
     def __init__(
         self,
@@ -43,7 +43,8 @@ class JoinedServers:
         self._waiting: dict[str, tuple[str, Server]] = {}
         self._met: set[str] = set()
         self.read_twice = self.nics_read_twice = 0
-        """How many were read twice, as servers and as domains, and how many NICs those have."""
+        """Number of servers that were also read as domains or under another cloud name, and of
+        their NICs."""
 
     def take(self, server: Server, target: str) -> Server | None:
         """The server with nova.conf of its host, to be judged now; None: it waits for its domain,
@@ -61,8 +62,8 @@ class JoinedServers:
         return None
 
     def joined(self, domain: Domain) -> Domain:
-        """A domain with what its cloud keeps of it; as it is, where it is no server that was
-        read."""
+        """A domain with the properties that its cloud stores; unchanged if it is not a server that
+        was read."""
         key = bare_uuid(domain.uuid or "")
         found = self._waiting.get(key)
         if found is None:
@@ -73,7 +74,7 @@ class JoinedServers:
         return with_server(domain, with_node(found[1], self._nodes))
 
     def unmatched(self) -> Iterator[tuple[str, Server]]:
-        """Those whose domain was not met, each with the target it is of."""
+        """The servers whose domain was not read, each with its target."""
         for key, (target, server) in self._waiting.items():
             if key not in self._met:
                 yield target, with_node(server, self._nodes)
@@ -84,7 +85,8 @@ class JoinedServers:
 
 
 def with_node(server: Server, nodes: NodesByHost) -> Server:
-    """A server with what nova.conf of its host says, where that was read; else with why not."""
+    """A server with the settings in nova.conf of its host; if that was not read, with the
+    reason."""
     kept, who = server.config, server.cloud
     node = nodes.of(who.host)
     if node is None:
@@ -98,8 +100,8 @@ def with_node(server: Server, nodes: NodesByHost) -> Server:
 
 
 def with_server(domain: Domain, server: Server) -> Domain:
-    """A domain of libvirt's, or a QEMU, with what Nova keeps of the server it is. Its NICs are
-    told by their MAC."""
+    """A domain of libvirt, or a QEMU process, with the properties that Nova stores for its server.
+    NICs are matched by MAC."""
     kept = replace(server.config, bindings=_bindings(domain, server))
     declared = replace(
         domain.declared.with_server(kept),
@@ -110,14 +112,14 @@ def with_server(domain: Domain, server: Server) -> Domain:
 
 
 def _readiness(by_definition: Readiness, by_cloud: Readiness) -> Readiness:
-    """Readiness of the guest by its definition; where that is not sure, by the system that Nova
-    stores for the server, as Nova names none in the definition."""
+    """The guest's readiness by its definition; if that is uncertain, by the operating system that
+    Nova stores for the server, as Nova names none in the definition."""
     return by_cloud if by_definition in _NOT_SURE and by_cloud != "unknown" else by_definition
 
 
 def _bindings(domain: Domain, server: Server) -> tuple[PortBinding, ...]:
     """Port bindings of the domain's NICs, in their order; an empty one for a NIC without a port."""
-    # a port that the reader could not tell the binding of has none at the end of the list
+    # bindings that the reader could not determine are missing at the end of the list
     found = {
         nic.mac: binding for nic, binding in zip(server.nics, server.config.bindings, strict=False)
     }

@@ -1,7 +1,7 @@
-"""Several live hosts, read side by side and handed on in their order.
+"""Read several live hosts side by side, and hand on their items in order.
 
-Reading a host is waiting for it: threads read the next ones while what came of the first is judged.
-The order, and so the report, is that of the targets, whatever came first.
+Reading a host is mostly waiting: threads read the next hosts while the items of the first are
+judged. The order, and so the report, is that of the targets, whichever answers first.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ from vnicaudit.base.waiting import next_of
 T = TypeVar("T")
 
 MOST_AT_ONCE = 16
-"""Hosts that are read at once."""
+"""Maximum number of hosts that are read at once."""
 CALLS = 8
-"""Calls to one host under way at once, where several hosts are read: they hide its round trips, and
-32 hosts have 256 of them."""
+"""Concurrent calls to one host, if several hosts are read: they hide its round trips, and 32 hosts
+have 256 of them."""
 _WAITING_MAX = 256
-"""Things of one host that are kept for its turn: the others are asked for later."""
+"""Maximum number of items of one host that are kept for its turn: the others are read later."""
 _ROOM_SECONDS = 1.0
-"""How often a thread that waits for room looks whether anybody still reads."""
+"""How often a thread that waits for room checks if anybody still reads."""
 
 
 def read_ahead(
     readings: Sequence[Callable[[], Iterator[T]]], most: int = MOST_AT_ONCE
 ) -> Iterator[Iterator[T]]:
-    """The items of each reading, in the order of the readings, of which so many are under way at
-    once; the items of one end before those of the next are asked for. An error of a reading is
-    raised in its place. A single reading needs no thread."""
+    """The items of each reading, in the order of the readings, ``most`` of which are in progress at
+    once; the items of one reading come before those of the next. An error of a reading is raised at
+    its place in the order. A single reading needs no thread."""
     if len(readings) < 2:
         yield from (read() for read in readings)
         return
@@ -50,14 +50,14 @@ def read_ahead(
 
 
 class _EndOfItems:
-    """No more items come; ``error`` is what ended them, where it was one."""
+    """The end of the items; ``error`` is the exception that ended them, if there was one."""
 
     def __init__(self, error: BaseException | None = None) -> None:
         self.error = error
 
 
 class _Reading(Generic[T]):
-    """One reading, in a thread of its own."""
+    """One reading, in its own thread."""
 
     def __init__(self, read: Callable[[], Iterator[T]]) -> None:
         self._queue: queue.Queue[T | _EndOfItems] = queue.Queue(_WAITING_MAX)
@@ -66,14 +66,14 @@ class _Reading(Generic[T]):
         threading.Thread(target=self._run, name="read ahead", daemon=True).start()
 
     def items(self) -> Iterator[T]:
-        """The items as they come."""
+        """The items, as they arrive."""
         while not isinstance(item := next_of(self._queue), _EndOfItems):
             yield item
         if item.error is not None:
             raise item.error
 
     def abandon(self) -> None:
-        """Nobody takes what comes from here on."""
+        """Stop: nobody takes further items."""
         self._abandoned.set()
 
     def _run(self) -> None:
@@ -82,12 +82,12 @@ class _Reading(Generic[T]):
             for item in self._read():
                 if not self._put(item):
                     return
-        except BaseException as error:  # handed to the one who takes the items
+        except BaseException as error:  # raised in the thread that takes the items
             end = _EndOfItems(error)
         self._put(end)
 
     def _put(self, item: T | _EndOfItems) -> bool:
-        """False where nobody takes it any more."""
+        """Pass an item on; False if nobody takes it any more."""
         while not self._abandoned.is_set():
             try:
                 self._queue.put(item, timeout=_ROOM_SECONDS)

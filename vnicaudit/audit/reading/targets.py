@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import msgspec
 
+from vnicaudit.base.waiting import is_input_awaited, is_pipe
 from vnicaudit.errors import UsageError
+from vnicaudit.model.names import STANDARD_INPUT
 from vnicaudit.model.report import ReadError
 
 if TYPE_CHECKING:
@@ -27,12 +29,19 @@ _LATER = "kube:"
 
 
 class Target(msgspec.Struct, frozen=True):
-    """One target: its ``name`` as the user gave it, and what ``kind`` of thing that is: ``path``,
-    ``stdin``, ``together`` (files that one program reads together: ``FileKind.together``), or a
-    kind of a platform's."""
+    """One target: its ``name`` as the user gave it, and its ``kind``: ``path``, ``stdin``,
+    ``together`` (files that one program reads together: ``FileKind.together``), or a kind that a
+    platform defines."""
 
     name: str
     kind: str
+
+
+def awaited_pipe(target: Target) -> str:
+    """The name of a target whose end is up to whoever writes to it; empty: it is no such target."""
+    if target.kind == "stdin" and is_input_awaited():
+        return STANDARD_INPUT
+    return target.name if target.kind == "path" and is_pipe(target.name) else ""
 
 
 class CloudReading(Protocol):
@@ -50,40 +59,42 @@ def _itself(name: str, live: LiveOptions) -> list[str]:
 
 
 class TargetKind(NamedTuple):
-    """A kind of target that a platform reads, beside files."""
+    """A kind of target that a platform reads, other than files."""
 
     kind: str
     name_of: Callable[[str], str | None]
-    """The target that is meant, where it is of this kind. Raises UsageError for one that makes no
-    sense."""
+    """The target for a name of this kind; None for other names. Raises UsageError for an invalid
+    one."""
     check: Callable[[], None] = lambda: None
-    """Raises MissingExtraError where reading it needs a package that is not there."""
+    """Raises MissingExtraError if a package for reading it is missing."""
     read: Callable[[str, LiveOptions], Iterator[Met]] | None = None
-    """What runs there; None: it is a cloud."""
+    """Reads the domains that run there; None: it is a cloud."""
     waits: Callable[[str], bool] = lambda _name: False
-    """True where reading a target means waiting for another machine, so that several are read side
-    by side, in threads. Data of this machine is read by the main thread, the only one that can be
-    stopped where an input takes too long (:mod:`vnicaudit.base.cpu_deadline`)."""
+    """True if reading a target means waiting for another machine, so that several are read side by
+    side, in threads. Data of this machine is read by the main thread, the only one that can be
+    stopped if an input takes too long (:mod:`vnicaudit.base.cpu_deadline`)."""
     definitions: (
         Callable[[str, LiveOptions], Iterator[Host | LiveDefinition | ReadError]] | None
     ) = None
-    """What runs there with its persistent definitions, which can be changed; None: it has none."""
+    """Reads the domains that run there with their persistent definitions, which can be changed;
+    None: it has none."""
     not_planned: str = "changes cannot be planned for this kind of target"
     """Why such a target cannot be planned, and what to name instead."""
     cloud: Callable[[str, LiveOptions], CloudReading] | None = None
-    """All that is in a cloud, whose servers are joined with what runs; None: it is none."""
+    """Reads everything in a cloud, whose servers are joined with running domains; None: it is not a
+    cloud."""
     probe: Callable[[str, LiveOptions], str] | None = None
     """Connects, disconnects, and returns a short description of what answered. Raises
     TargetError."""
     compute_nodes: Callable[[str, LiveOptions], list[ComputeNode]] | None = None
-    """The hosts of a cloud that run its servers. Raises TargetError where they are unknown."""
+    """The hosts of a cloud that run its servers. Raises TargetError if they are unknown."""
     expanded: Callable[[str, LiveOptions], list[str]] = _itself
-    """The targets that one stands for. Raises UsageError where what is configured of it is
-    wrong."""
+    """The targets that one target stands for. Raises UsageError if its configuration is wrong."""
 
 
 def target_of(name: str, kinds: Iterable[TargetKind]) -> Target:
-    """Tell what a target is. Raises UsageError for kinds this version does not read."""
+    """The target of that name, with its kind. Raises UsageError for kinds that this version does
+    not read."""
     if name == "-":
         return Target(name, "stdin")
     if name.startswith(_LATER):
@@ -98,16 +109,15 @@ def target_of(name: str, kinds: Iterable[TargetKind]) -> Target:
 
 
 def is_cloud(name: str, kinds: Iterable[TargetKind]) -> bool:
-    """True for the name of a cloud. Raises UsageError for kinds this version does not read."""
+    """True for the name of a cloud. Raises UsageError for kinds that this version does not read."""
     kinds = tuple(kinds)
     kind = target_of(name, kinds).kind
     return any(one.kind == kind and one.cloud is not None for one in kinds)
 
 
 def unique_targets(names: Iterable[str], kinds: Iterable[TargetKind]) -> list[Target]:
-    """The targets, each once. Raises UsageError for one that makes no sense, and
-    MissingExtraError where one needs a package that is not there: both before anything is read
-    or written."""
+    """The targets without duplicates. Raises UsageError for an invalid one, and MissingExtraError
+    if a package for one is missing: both before anything is read or written."""
     kinds = tuple(kinds)
     targets = list(dict.fromkeys(target_of(name, kinds) for name in names))
     for kind in kinds:
@@ -119,8 +129,8 @@ def unique_targets(names: Iterable[str], kinds: Iterable[TargetKind]) -> list[Ta
 def expanded_targets(
     targets: Iterable[Target], kinds: Iterable[TargetKind], live: LiveOptions
 ) -> list[Target]:
-    """The targets, each once, with those that one stands for in its place: the regions of a cloud.
-    Raises UsageError where what is configured of one is wrong."""
+    """The targets without duplicates; a target that stands for several, such as the regions of a
+    cloud, is replaced by these. Raises UsageError if the configuration of one is wrong."""
     by_kind = {kind.kind: kind for kind in kinds}
     found: dict[Target, None] = {}
     for target in targets:
@@ -137,10 +147,10 @@ def _none_left_out(path: str) -> bool:
 
 def walk(top: str, leave_out: Callable[[str], bool] = _none_left_out) -> Iterator[str | ReadError]:
     """Every regular file below ``top`` (or ``top`` itself), in a stable order, without the files
-    and folders that ``leave_out`` says.
+    and folders for which ``leave_out`` is true.
 
-    Links are followed; a folder met twice is not entered again. Sockets, devices and FIFOs are
-    passed over. What cannot be listed is a ReadError.
+    Links are followed; a folder is never entered twice. Sockets, devices and FIFOs are skipped. A
+    folder that cannot be listed is a ReadError.
     """
     if not os.path.isdir(top):
         yield top
@@ -167,14 +177,14 @@ def walk(top: str, leave_out: Callable[[str], bool] = _none_left_out) -> Iterato
 
 
 def _below(folder: str, name: str) -> str:
-    """The path of something in a folder; without the ``./`` that says nothing, and that suppression
-    patterns and build servers would stumble over."""
+    """The path of something in a folder; without a leading ``./``, which suppression patterns and
+    build servers would not match."""
     return name if folder == os.curdir else os.path.join(folder, name)
 
 
 class _Listing(msgspec.Struct, frozen=True):
-    """Names in one folder. Names only: a folder may hold 100,000 files. ``files`` are sorted
-    backwards, to be taken from the end."""
+    """Names in one folder. Only names: a folder may hold 100,000 files. ``files`` are in reverse
+    order, to be taken from the end."""
 
     files: list[str]
     folders: list[str]
@@ -191,7 +201,7 @@ def _listing(folder: str) -> _Listing:
                 elif entry.is_dir():
                     found.folders.append(entry.name)
                 elif entry.is_symlink():
-                    os.stat(entry.path)  # a link to a FIFO or device is passed over
+                    os.stat(entry.path)  # a link to a FIFO or device is skipped
             except OSError as error:
                 found.errors.append(ReadError(_unreachable(entry, error), entry.path))
     found.files.sort(reverse=True)

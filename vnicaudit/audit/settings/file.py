@@ -1,4 +1,4 @@
-"""Find and read the settings file, and know in which line a key stands."""
+"""Find and read the settings file, and find the line of a key in it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from vnicaudit.text.toml import toml_values
 OWN = "vnicaudit.toml"
 SHARED = "pyproject.toml"
 MAX_BYTES = 1024 * 1024
-"""In one line: a key has a handful of parts."""
 
 _IN_OWN = re.compile(r"\[\[[ \t]{0,99}suppress[ \t]{0,99}\]\]")
 _IN_SHARED = re.compile(
@@ -28,20 +27,20 @@ _INDEX = r"suppress\[(\d+)\](?:\.(.+))?"
 
 
 class SettingsFile(msgspec.Struct, frozen=True):
-    """Settings as they were written: the table, unchecked, its file, and the text it came from."""
+    """Settings as they were written: the table, unchecked, its file, and the file's text."""
 
     table: dict[str, object]
     file: str
     text: str
 
     def error(self, message: str, path: str) -> UsageError:
-        """A usage error that says where: ``path`` is a key, ``suppress[0]`` or a key in that."""
+        """A usage error with its place: ``path`` is a key, ``suppress[0]`` or a key in that."""
         line = self.line(path)
         return UsageError(f"{self.file}{'' if line is None else f':{line}'}: {message}")
 
     def line(self, path: str) -> int | None:
-        """The 1-based line of a key, or of the table it should stand in; None where the text does
-        not show it (inline tables)."""
+        """The 1-based line of a key, or of the table it should be in; None if the text does not
+        show it (inline tables)."""
         match = re.match(_INDEX, path)
         if match is None:
             return self._key(path, 1, own_table=not self._shared)
@@ -55,15 +54,15 @@ class SettingsFile(msgspec.Struct, frozen=True):
         return os.path.basename(self.file) == SHARED
 
     def _table(self, index: int) -> int | None:
-        """The line of the nth ``[[suppress]]``, if there are as many as there should be."""
+        """The line of the nth ``[[suppress]]``, if the text has as many as the table."""
         lines = _headers(self.text, _IN_SHARED if self._shared else _IN_OWN)
         tables = self.table.get("suppress", [])
         as_many = isinstance(tables, list) and len(lines) == len(tables)
         return lines[index] if as_many else None
 
     def _key(self, key: str, start: int, *, own_table: bool) -> int | None:
-        """The first line from ``start`` on that assigns ``key`` in the table at hand. Without
-        ``own_table`` the table has yet to begin: ``[tool.vnicaudit]``."""
+        """The first line from ``start`` on that assigns ``key`` in the current table. Without
+        ``own_table`` the table is yet to begin: ``[tool.vnicaudit]``."""
         assigns = re.compile(rf"""\s*["']?{re.escape(key)}["']?\s*=""")
         inside = own_table
         lines = _lines(self.text)
@@ -85,7 +84,8 @@ class SettingsFile(msgspec.Struct, frozen=True):
 
 @lru_cache(maxsize=2)
 def _lines(text: str) -> list[str]:
-    """Each place is looked up by itself, and there may be thousands: the text is split once."""
+    """The lines of the text, cached: each place is looked up separately, and there may be
+    thousands."""
     return text.split("\n")
 
 
@@ -95,18 +95,17 @@ def _headers(text: str, header: re.Pattern[str]) -> list[int]:
 
 
 def assigns_table(line: str, key: str) -> bool:
-    """True where a line begins the table ``key``: ``[key]``, ``[[key]]``,
-    ``[tool.vnicaudit.key]``."""
+    """True if a line begins the table ``key``: ``[key]``, ``[[key]]``, ``[tool.vnicaudit.key]``."""
     name = line.strip().lstrip("[").partition("]")[0].replace(" ", "")
     return bool(key) and name in (key, f"tool.vnicaudit.{key}")
 
 
 def find(start: str | os.PathLike[str], trusted: Iterable[str] = ()) -> SettingsFile | None:
-    """The nearest settings from ``start`` upwards, as far as the top of the Git repository or the
-    home folder where one is met; None when there are none. In one folder vnicaudit.toml wins; a
-    pyproject.toml without the table is passed over.
+    """The nearest settings from ``start`` upwards, up to the top of the Git repository or the home
+    folder, whichever comes first; None if there are none. In one folder vnicaudit.toml wins; a
+    pyproject.toml without the table is skipped.
 
-    Raises UsageError for a file that cannot be read, or that somebody else may write, unless it is
+    Raises UsageError for a file that cannot be read, or that another user may write, unless it is
     in one of the ``trusted`` folders or below it.
     """
     for folder in _upwards(os.path.realpath(start)):
@@ -122,13 +121,13 @@ def find(start: str | os.PathLike[str], trusted: Iterable[str] = ()) -> Settings
 
 
 def _is_broken(path: str) -> bool:
-    """True where a name that was meant for settings leads to something unusable, such as a dangling
-    link or a pipe. An audit without them would run by other settings than intended."""
+    """True if the name of a settings file leads to something unusable, such as a dangling link or a
+    pipe. An audit without these settings would not be the intended one."""
     return os.path.lexists(path) and not os.path.isdir(path)
 
 
 def _upwards(folder: str) -> Iterator[str]:
-    """The folder and those above it, to where a project or what belongs to a user ends."""
+    """The folder and those above it, up to the top of a project or of a user's files."""
     home = os.path.realpath(os.path.expanduser("~"))
     yield folder
     while (above := os.path.dirname(folder)) != folder:
@@ -139,14 +138,14 @@ def _upwards(folder: str) -> Iterator[str]:
 
 
 def _is_within(folder: str, trusted: Iterable[str]) -> bool:
-    """True where a folder is one of the trusted ones, or below one, wherever links lead."""
+    """True if a folder is one of the trusted ones, or below one, with links resolved."""
     roots = (os.path.realpath(root) for root in trusted if root)
     return any(os.path.commonpath((folder, root)) == root for root in roots)
 
 
 def _check_own(path: str) -> None:
-    """Raises UsageError for settings that somebody else decides on: they can suppress what is found
-    here, and change what is planned."""
+    """Raises UsageError for settings that another user can change: they can suppress findings, and
+    change what is planned."""
     for place in (path, os.path.dirname(path)):
         reason = why_not_own(os.stat(place))
         if reason is not None:
@@ -158,12 +157,12 @@ def _check_own(path: str) -> None:
 
 
 def read_settings_file(path: str, *, explicit: bool) -> SettingsFile | None:
-    """The settings in one file. None for a pyproject.toml without the table, which is an error
-    when it was named on purpose. Raises UsageError."""
+    """The settings in one file. None for a pyproject.toml without the table, unless the user named
+    the file, which is an error. Raises UsageError."""
     text = _text(path)
     shared = os.path.basename(path) == SHARED
     if shared and not explicit and "vnicaudit" not in text:
-        return None  # somebody else's, and none of our business even if it were broken
+        return None  # another tool's file: errors in it do not matter here
     table = toml_values(path, text)
     if not shared:
         return SettingsFile(table, path, text)

@@ -1,5 +1,5 @@
-"""The keys of ``vnicaudit.toml`` (or ``[tool.vnicaudit]`` in pyproject.toml), and what the
-published JSON Schema (docs/generate_schemas.py) says of each."""
+"""The keys of ``vnicaudit.toml`` (or ``[tool.vnicaudit]`` in pyproject.toml), and the description
+of each in the published JSON Schema (docs/generate_schemas.py)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NOT_EMPTY = r"\S"
 
 def _key(description: str, *examples: object, pattern: str | None = None) -> msgspec.Meta:
     """Metadata that an editor shows for a key. ``pattern`` is for editors only: loading the
-    settings explains a wrong value in better words."""
+    settings reports a wrong value in better words."""
     extra: dict[str, object] = {"examples": list(examples)} if examples else {}
     if pattern is not None:
         extra["pattern"] = pattern
@@ -27,17 +27,17 @@ def _key(description: str, *examples: object, pattern: str | None = None) -> msg
 
 
 RULE = "vnicaudit-rule"
-"""The format, in the sense of JSON Schema, of an id of a rule or the beginning of ids."""
+"""The format, in the sense of JSON Schema, of a rule's id or a prefix of ids."""
 
 RULES = "vnicaudit-rules"
-"""The same of a word that means rules: also the name of one, or a group."""
+"""The format of a word that selects rules: also the name of a rule, or a group."""
 
 Rules = Annotated[str, msgspec.Meta(extra_json_schema={"format": RULES})]
 Rule = Annotated[str, msgspec.Meta(extra_json_schema={"format": RULE})]
 
 
 TomlValue = str | int | float | bool | list[str | int]
-"""What a rule may be set to; each rule says which."""
+"""A value of a rule's setting; each rule declares its own type."""
 
 
 class SuppressTable(

@@ -18,7 +18,7 @@ _SEVERITY = "severity"
 
 
 def check_selected(source: SettingsFile, word: str, path: str, catalogue: Catalogue) -> None:
-    """Raises UsageError for a word in ``select`` or ``ignore`` that means no rule."""
+    """Raises UsageError for a word in ``select`` or ``ignore`` that matches no rule."""
     if not catalogue.rules_named(word):
         hint = catalogue.hint(word)
         raise source.error(unknown_word(word) + hint, path)
@@ -27,8 +27,8 @@ def check_selected(source: SettingsFile, word: str, path: str, catalogue: Catalo
 def rule_options(
     source: SettingsFile, tables: Mapping[str, Mapping[str, object]], catalogue: Catalogue
 ) -> dict[str, RuleOptions]:
-    """The options of each rule, by its id. Raises UsageError, with its place, for what is wrong:
-    no such rule, no such key, or no such value."""
+    """The options of each rule, by its id. Raises UsageError, with the place, for an unknown rule,
+    an unknown key, or an invalid value."""
     return {
         _id_of(source, written, catalogue): _options(source, written, table, catalogue)
         for written, table in tables.items()
@@ -75,7 +75,7 @@ def _severity(source: SettingsFile, written: str, table: Mapping[str, object]) -
 def in_table(source: SettingsFile, table: str, message: str, key: str) -> UsageError:
     """A usage error about a key of a table, with the key's line or else the table's."""
     start = source.line(table)
-    if start is None:  # policy.queues = 4
+    if start is None:  # the key may be written as policy.queues = 4
         return source.error(message, f"{table}.{key}")
     assigns = re.compile(rf"""\s*["']?{re.escape(key)}["']?\s*=""")
     for number, line in enumerate(source.text.split("\n")[start:], start + 1):

@@ -1,7 +1,7 @@
 """Settings of ``vnicaudit.toml`` (or ``[tool.vnicaudit]`` in pyproject.toml), checked.
 
-Found upwards from the current folder; ``--config FILE`` wins. A mistake in it is a usage error
-that names file and line: a setting that is silently not in effect would hide findings.
+The file is searched from the current folder upwards; ``--config FILE`` wins. A mistake in it is a
+usage error that names file and line: a setting that is silently ignored would hide findings.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from vnicaudit.model.location import Location
 from vnicaudit.model.version import Version
 
 _ELEMENT = re.compile(r"(?<!^suppress)\[\d+\]$")
-"""The index of an element in msgspec's path: the key says enough."""
+"""The index of an element in msgspec's path, which is dropped: the key is enough."""
 
 _URL = re.compile(r"https?://[!-.0-~][!-~]*")
 
 _NAMES = ("domain", "image", "flavor")
-"""Keys of a suppression of which one alone can be what a finding is about."""
+"""Keys of a suppression of which only one may be set: a finding is about one kind of object."""
 
 _RING = '"keep", 256, 512 or 1024'
 _POLICY = {
@@ -39,29 +39,29 @@ _POLICY = {
     "rx-queue-size": _RING,
     "tx-queue-size": _RING,
 }
-"""What a key of the policy takes, where it is not just a number."""
+"""The values that a key of the policy accepts, if it is not just a number."""
 
 
 class LoadedSettings(msgspec.Struct, frozen=True):
-    """Settings, the file they come from (None: there is none), and the suppressions in it, each
-    with its place."""
+    """Settings, their file (None: there is none), and the suppressions in it, each with its
+    place."""
 
     settings: Settings = Settings()
     file: str | None = None
     suppressions: tuple[Suppression, ...] = ()
     rules: dict[str, RuleOptions] = {}
-    """What is set for a rule, by its id."""
+    """The settings of rules, by id."""
 
     @property
     def baseline(self) -> str | None:
-        """The baseline's path, seen from the current folder."""
+        """The baseline's path, relative to the current folder."""
         if self.settings.baseline is None or self.file is None:
             return None
         return os.path.join(os.path.dirname(self.file), self.settings.baseline)
 
     @property
     def exclusion(self) -> Exclusion | None:
-        """The paths that the settings exclude; None where there are none."""
+        """The paths that the settings exclude; None if there are none."""
         if not self.settings.exclude or self.file is None:
             return None
         return Exclusion(self.settings.exclude, os.path.dirname(self.file) or ".")
@@ -74,10 +74,10 @@ def load_settings(
     catalogue: Catalogue | None = None,
 ) -> LoadedSettings:
     """The settings of ``--config`` (``explicit``) or of the nearest file from ``start`` upwards.
-    ``trusted``: folders whose settings hold, whoever may write them; ``catalogue``: the rules that
-    they may name, those of this package where it is None.
+    ``trusted``: folders whose settings apply whoever may write them; ``catalogue``: the rules that
+    they may name, None: those of this package.
 
-    Raises UsageError with file and line for whatever is wrong in it.
+    Raises UsageError with file and line for anything wrong in it.
     """
     source = read_settings_file(explicit, explicit=True) if explicit else find(start, trusted)
     if source is None:
@@ -114,7 +114,7 @@ def _suppressions(source: SettingsFile, settings: Settings) -> Iterator[Suppress
 
 
 def _unknown_keys(source: SettingsFile) -> Iterator[UsageError]:
-    """Keys that mean nothing, with the one that was probably meant."""
+    """Unknown keys, with the one that was probably meant."""
     for key, known in _strange(source.table, Settings):
         yield source.error(f"unknown key {key!r}{close_to(key, known)}", key)
     tables: object = source.table.get("suppress")
@@ -129,7 +129,7 @@ def _unknown_keys(source: SettingsFile) -> Iterator[UsageError]:
 
 
 def _strange(table: object, kind: type[msgspec.Struct]) -> Iterator[tuple[str, list[str]]]:
-    """The keys of a table that its kind does not have, each with those it has."""
+    """The unknown keys of a table, each with the keys that it may have."""
     known = [field.encode_name for field in msgspec.structs.fields(kind)]
     for key in table if isinstance(table, dict) else ():
         if key not in known:
@@ -137,7 +137,7 @@ def _strange(table: object, kind: type[msgspec.Struct]) -> Iterator[tuple[str, l
 
 
 def _decoding_error(source: SettingsFile, message: str) -> UsageError:
-    """msgspec's sentence, in words for whoever wrote the file."""
+    """msgspec's sentence, reworded for the author of the file."""
     what, _, path = message.partition(" - at `$.")
     path = _ELEMENT.sub("", path.rstrip("`"))
     missing = what.removeprefix("Object missing required field ")
@@ -187,7 +187,7 @@ def _check(source: SettingsFile, settings: Settings, catalogue: Catalogue) -> No
 def _check_nova_release(source: SettingsFile, name: str | None) -> None:
     if name is None:
         return
-    # imported here: few settings name one
+    # imported late: few settings name one
     from vnicaudit.knowledge.nova_conf.options import release_of, releases
 
     if release_of(name) is None:

@@ -1,1 +1,1 @@
-"""Where generators run: one file per transport."""
+"""Endpoints, the places where generators run: one file per transport."""

@@ -1,4 +1,4 @@
-"""Where the target is reached from the peer."""
+"""The address by which the peer reaches the target."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ _ROUTES_SCRIPT = (
     "ip -j route show >/dev/null 2>&1 || exit 3; for to; do "
     """way=$(ip -j route get "$to" 2>/dev/null) || way='[]'; printf '%s\\n' "$way"; done"""
 )
-"""One line for each address; 3: this ``ip``, or none, knows no JSON."""
+"""One line for each address; exit code 3: there is no ``ip``, or it cannot print JSON."""
 _MACHINE = "cat /proc/sys/kernel/random/boot_id && readlink /proc/self/ns/net"
 _ASKED_MAX = 32
 _SHOWN_MAX = 8
 
 
 def address_of(target: Endpoint, peer: Endpoint, wanted: str | None, mac: str | None) -> str:
-    """The target's address: ``wanted``, or one that is found. A name that is wanted is resolved at
-    the peer. What is found is one of those of the interface with that MAC address, where one is
-    given; IPv4 before IPv6; on a link of the peer before one behind a router.
+    """The target's address: ``wanted``, or the best one found. A wanted name is resolved at the
+    peer. The search prefers IPv4 to IPv6, and a link of the peer to a network behind a router; with
+    ``mac``, only addresses of that interface count.
 
-    Raises UsageError where several would do, or ``wanted`` is none; EndpointError where none is
-    found.
+    Raises UsageError if several addresses are equally good, or ``wanted`` is invalid; EndpointError
+    if none is found.
     """
     if wanted is not None:
         return resolved_at(peer, wanted) if is_host_name(wanted) else _ip_address(wanted)
@@ -54,7 +54,7 @@ def _ip_address(wanted: str) -> str:
 
 
 def _of_target(target: Endpoint) -> list[HeldAddress]:
-    """The lasting addresses of the target. Raises EndpointError where it cannot list them."""
+    """The lasting addresses of the target. Raises EndpointError if it cannot list them."""
     ran = target.run(ADDRESSES)
     if ran.code == 0 and (found := held_addresses(ran.stdout)) is not None:
         return found
@@ -68,7 +68,7 @@ def _of_target(target: Endpoint) -> list[HeldAddress]:
 
 
 def _reached(found: Sequence[HeldAddress], target: Endpoint, peer: Endpoint) -> list[str]:
-    """The best of them, by the peer's routes; all, where the peer cannot tell."""
+    """The best of these addresses, by the peer's routes; all of them if the peer cannot tell."""
     asked = sorted({one.address for one in found}, key=_order)[:_ASKED_MAX]
     known = _next_hops(peer, asked)
     if known is None:
@@ -91,7 +91,7 @@ def _next_hops(peer: Endpoint, asked: Sequence[str]) -> dict[str, NextHop] | Non
 
 def place_of(endpoint: Endpoint) -> tuple[str, ...]:
     """Identity of the endpoint's machine and network namespace, equal for two endpoints that share
-    both; its URL where that cannot be read."""
+    both; its URL if that cannot be read."""
     ran = endpoint.run(["sh", "-c", _MACHINE])
     return tuple(ran.stdout.split()) if ran.code == 0 else (endpoint.url,)
 

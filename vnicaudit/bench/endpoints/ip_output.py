@@ -1,8 +1,8 @@
 """Output of ``ip -j addr`` and ``ip -j route`` on a machine, and the records read from it.
 
 Fields are those of iproute2: ip/ipaddress.c, print_addrinfo; ip/iproute.c, print_route (``gateway``
-or ``via`` where there is a router, ``type`` where the route is not an ordinary one, ``dev``). A
-guest may print anything.
+or ``via`` if there is a router, ``type`` if the route is not an ordinary one, ``dev``). The output
+of a guest is not trusted.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ class IpAddress(msgspec.Struct, frozen=True):
 
     @property
     def lasts(self) -> bool:
-        """True for an address that is meant to be there tomorrow: global, neither a privacy address
-        nor deprecated."""
+        """True for an address that is meant to stay: global, neither a privacy address nor
+        deprecated."""
         return self.scope == "global" and not self.temporary and not self.deprecated
 
 
@@ -59,7 +59,7 @@ class IpInterface(msgspec.Struct, frozen=True):
 
 
 class IpRoute(msgspec.Struct, frozen=True):
-    """One route. ``gateway`` and ``via`` are missing in one that needs no router."""
+    """One route. ``gateway`` and ``via`` are missing if it needs no router."""
 
     dev: str = ""
     type: str = "unicast"
@@ -76,7 +76,7 @@ class HeldAddress(NamedTuple):
 
 
 class FoundNic(NamedTuple):
-    """``mtu``: bytes; None: not said."""
+    """The interface that has an address. ``mtu``: bytes; None: not reported."""
 
     name: str
     mac: str | None
@@ -84,7 +84,7 @@ class FoundNic(NamedTuple):
 
 
 class NextHop(Enum):
-    """How an address is reached."""
+    """The next hop of a route to an address."""
 
     LINK = "on a link"
     ROUTER = "behind a router"
@@ -93,19 +93,21 @@ class NextHop(Enum):
 
 
 def interfaces(text: str) -> tuple[IpInterface, ...]:
-    """Raises MeasureError for what is not the output of ``ip -j addr``, or longer than any is."""
+    """The interfaces in the output of ``ip -j addr``. Raises MeasureError for other or overlong
+    text."""
     return _decoded(text, tuple[IpInterface, ...], "addresses", _ANSWER_MAX)
 
 
 def routes(text: str) -> tuple[IpRoute, ...]:
-    """Raises MeasureError for what is not the output of ``ip -j route``, or longer than any is."""
+    """The routes in the output of ``ip -j route``. Raises MeasureError for other or overlong
+    text."""
     return _decoded(text, tuple[IpRoute, ...], "routes", _ANSWER_MAX)
 
 
 def held_addresses(text: str) -> list[HeldAddress] | None:
-    """The global addresses that ``ip -j addr show`` prints and that stay: neither temporary ones
-    (RFC 8981), nor those that are not, or no longer, to be used, nor those of interfaces that are
-    down. None where that is not what was printed."""
+    """The lasting global addresses in the output of ``ip -j addr show``: without temporary ones
+    (RFC 8981), unusable or deprecated ones, and those of interfaces that are down. None for other
+    text."""
     try:
         return list(_held_in(interfaces(text)))[:_MANY]
     except MeasureError:
@@ -113,7 +115,8 @@ def held_addresses(text: str) -> list[HeldAddress] | None:
 
 
 def held_addresses_of(listed: Iterable[GuestInterface]) -> list[HeldAddress]:
-    """Addresses of the interfaces that a guest's agent lists; it does not say which ones stay."""
+    """Addresses of the interfaces that a guest's agent lists; it does not tell which ones are
+    temporary."""
     return [
         HeldAddress(address, one.name, one.mac)
         for one in listed
@@ -123,8 +126,8 @@ def held_addresses_of(listed: Iterable[GuestInterface]) -> list[HeldAddress]:
 
 
 def other_family(found: Iterable[IpInterface], address: str) -> tuple[str, ...]:
-    """The first lasting address of the other family, on the interface that has ``address``; none
-    where it has none."""
+    """The first lasting address of the other family, on the interface that has ``address``; None if
+    there is none."""
     for interface in found:
         own = [entry for entry in interface.addr_info if entry.local == address]
         if own:
@@ -134,7 +137,7 @@ def other_family(found: Iterable[IpInterface], address: str) -> tuple[str, ...]:
 
 
 def nic_with(endpoint: Endpoint, address: str) -> FoundNic | None:
-    """The interface there that has this address; None where it cannot be told."""
+    """The interface at the endpoint that has this address; None if it cannot be determined."""
     try:
         ran = endpoint.run(ADDRESSES)
     except EndpointError:
@@ -143,8 +146,8 @@ def nic_with(endpoint: Endpoint, address: str) -> FoundNic | None:
 
 
 def nic_in(text: str, address: str) -> FoundNic | None:
-    """The one interface with this address, of those that ``ip -j addr show`` prints; None where
-    none or several have it."""
+    """The only interface with this address in the output of ``ip -j addr show``; None if none or
+    several have it."""
     try:
         found = interfaces(text)
     except MeasureError:
@@ -159,8 +162,8 @@ def nic_in(text: str, address: str) -> FoundNic | None:
 
 
 def next_hops(text: str, asked: Sequence[str]) -> dict[str, NextHop] | None:
-    """How each address that was asked for is reached. ``text`` has one line of ``ip -j route get``
-    for each, in that order; None where it has not."""
+    """The next hop to each of the addresses. ``text`` has one line of ``ip -j route get`` for each,
+    in that order; None if it does not."""
     lines = text.strip().splitlines()
     if len(lines) != len(asked):
         return None
@@ -202,7 +205,7 @@ def _held_in(found: Iterable[IpInterface]) -> Iterator[HeldAddress]:
 
 
 def _usable(text: str) -> str | None:
-    """An address that another machine can send to, as Python writes it."""
+    """An address that another machine can send to, in Python's notation."""
     try:
         address = ip_address(text)
     except ValueError:

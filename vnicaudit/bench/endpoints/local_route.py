@@ -1,4 +1,4 @@
-"""Paths on which nothing would leave the peer: refused before anything is measured."""
+"""Refuse paths on which nothing would leave the peer, before anything is measured."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ _NAMESPACE = ("readlink", "/proc/self/ns/net")
 
 
 def refuse_local_route(target: Endpoint, peer: Endpoint, address: str, *, one_kernel: bool) -> None:
-    """Raises UsageError where the peer would reach the address without any NIC: both ends are in
-    one network namespace, or the address is the peer's own. An address of loopback
-    (``127.0.0.1``, ``::1``) says itself that loopback is meant. ``one_kernel``: both ends have the
-    same."""
+    """Raises UsageError if the peer would reach the address without any NIC: both ends are in one
+    network namespace, or the address is the peer's own. A loopback address (``127.0.0.1``, ``::1``)
+    is accepted: it can only be meant on purpose. ``one_kernel``: both ends run on the same
+    kernel."""
     if ip_address(address).is_loopback:
         return
     if one_kernel and _printed(target, *_NAMESPACE) == _printed(peer, *_NAMESPACE) != "":
@@ -32,7 +32,7 @@ def refuse_local_route(target: Endpoint, peer: Endpoint, address: str, *, one_ke
 
 
 def _printed(endpoint: Endpoint, *argv: str) -> str:
-    """The output of a program there; empty where it has none."""
+    """The output of a program at the endpoint; empty if the program is missing."""
     try:
         ran = endpoint.run(argv)
     except EndpointError:

@@ -1,5 +1,5 @@
-"""Names of hosts in the place of addresses, resolved at the end that connects: by its hosts file,
-its DNS servers, its search domains (``getent ahosts`` of glibc and musl)."""
+"""Host names instead of addresses, resolved at the end that connects: by its hosts file, its DNS
+servers, its search domains (``getent ahosts`` of glibc and musl)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from vnicaudit.errors import EndpointError, UsageError
 
 _LABEL = r"[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?"
 _NAME = re.compile(rf"(?:{_LABEL}\.)*(?=[A-Za-z0-9_-]*[A-Za-z]){_LABEL}\.?")
-"""The last label has a letter, else it is an address that is wrong."""
+"""A host name. Its last label has a letter; otherwise it is a mistyped address."""
 _SECONDS = 30.0
 _MOST = 8
 _GIVE = "append the address to the URL: ?address=IP"
@@ -24,9 +24,9 @@ def is_host_name(text: str) -> bool:
 
 
 def resolved_at(endpoint: Endpoint, name: str) -> str:
-    """The address that a name has there, IPv4 before IPv6. Raises EndpointError where it has none,
-    UsageError where it has several, or one of loopback: another machine has other names for
-    itself."""
+    """The address of a name at that endpoint, IPv4 before IPv6. Raises EndpointError if it has
+    none, UsageError if it has several, or a loopback address: another machine resolves such a name
+    to something else."""
     ran = endpoint.run(("getent", "ahosts", name), seconds=_SECONDS)
     lines = ran.stdout.splitlines() if ran.code == 0 else []
     found = list(dict.fromkeys(filter(None, map(_address, lines))))
@@ -46,7 +46,7 @@ def resolved_at(endpoint: Endpoint, name: str) -> str:
 
 
 def _address(line: str) -> str | None:
-    """Of a line of ``getent ahosts``; None where another machine cannot send to it."""
+    """The address in a line of ``getent ahosts``; None if another machine cannot send to it."""
     try:
         return str(ip_address(line.split()[0]))
     except (IndexError, ValueError):

@@ -1,5 +1,5 @@
-"""Endpoints by URL. A file in ``transports/`` is a transport, its name the scheme; those into
-containers are a table (``reach/hosts.py``)."""
+"""Endpoints by URL. A file in ``transports/`` is a transport, and its name the scheme; transports
+into containers are in a table (``reach/hosts.py``)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from vnicaudit.errors import UsageError
 from vnicaudit.remedy.hypervisor import ConnectHypervisor
 
 ADDRESS = "address"
-"""The option of every URL: where this end is reached from the other one."""
+"""The option that every URL accepts: the address by which the other end reaches this one."""
 _NAMELESS = "local"
 
 if TYPE_CHECKING:
@@ -37,11 +37,11 @@ _TRANSPORTS: Registry[TransportModule] = Registry(
 def open_endpoint(
     url: str, *, connect: ConnectHypervisor, lease: float = LEASE_SECONDS
 ) -> EndpointSession:
-    """An endpoint, ready. ``connect``: reaches the host of a guest. ``lease``: seconds after which
-    what was begun there ends by itself when nothing is heard from here (it may take twice as long).
+    """An endpoint, ready for use. ``connect``: connects to the host of a guest. ``lease``: seconds
+    without contact after which everything started there ends by itself (it may take twice as long).
 
-    Raises UsageError where the URL is none (it lists the forms there are), MissingExtraError where
-    a package is needed for it, EndpointError where it cannot be reached.
+    Raises UsageError for an invalid URL (it lists the supported forms), MissingExtraError if a
+    package for it is missing, EndpointError if it cannot be reached.
     """
     where = parse(url)
     transport = load(where.scheme).connect(where, TransportConnections(connect))
@@ -49,15 +49,15 @@ def open_endpoint(
 
 
 def address_option(url: str) -> str | None:
-    """The ``?address=`` of a URL: where that end is reached, an IP address or the name of a host.
-    Raises UsageError where it is neither."""
+    """The ``?address=`` of a URL: the IP address or host name by which that end is reached. Raises
+    UsageError for anything else."""
     text = _options(_split(url).query, url).get(ADDRESS)
     if text is None:
         return None
     if is_host_name(text):
         return text
     try:
-        if "%" in text:  # a zone: it means something on one machine only
+        if "%" in text:  # a zone, which has a meaning on one machine only
             raise ValueError(text)
         return str(ip_address(text))
     except ValueError:
@@ -67,12 +67,12 @@ def address_option(url: str) -> str | None:
 
 
 def parse(url: str) -> EndpointUrl:
-    """Take a URL apart. Raises UsageError where it is none."""
+    """The parts of a URL. Raises UsageError for an invalid one."""
     scheme = url.partition("?")[0].partition("://")[0]
     if scheme not in schemes() or ("://" not in url and scheme != _NAMELESS):
         raise UsageError(f"invalid endpoint {url!r}; supported forms: {', '.join(forms())}")
     parts, module = _split(url), load(scheme)
-    if parts.password is not None:  # not repeated here
+    if parts.password is not None:  # without repeating the text, which may hold a password
         raise UsageError(
             f"{scheme}:// does not accept a password, which others could read: use keys"
         )
@@ -87,17 +87,17 @@ def parse(url: str) -> EndpointUrl:
 
 
 def schemes() -> tuple[str, ...]:
-    """The names of all transports, ordered. Reads the folder, imports nothing."""
+    """The names of all transports, sorted. Reads the folder, imports nothing."""
     return tuple(sorted((*CONTAINERS, *_TRANSPORTS.names())))
 
 
 def forms() -> tuple[str, ...]:
-    """How URLs look, one for each transport."""
+    """The forms of URLs, one for each transport."""
     return tuple(load(scheme).FORM for scheme in schemes())
 
 
 def load(scheme: str) -> TransportModule:
-    """A transport, of :func:`schemes`."""
+    """The transport of that scheme, one of :func:`schemes`."""
     return CONTAINERS.get(scheme) or _TRANSPORTS.load(scheme)
 
 
@@ -109,7 +109,8 @@ def _split(url: str) -> SplitResult:
 
 
 def _options(query: str, url: str) -> dict[str, str]:
-    """A plus sign is one here, not a space: libvirt's URIs have them (``qemu+ssh``)."""
+    """The options in a query. A plus sign is not a space here: libvirt's URIs contain them
+    (``qemu+ssh``)."""
     options: dict[str, str] = {}
     for pair in filter(None, query.split("&")):
         name, sign, value = pair.partition("=")

@@ -1,4 +1,4 @@
-"""A path as it is given on the command line, and what is found out about it."""
+"""A path as it is given on the command line, and facts about it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _PORT = re.compile(r":\d+$")
 
 
 class PathOption(NamedTuple):
-    """``[NAME=]TARGET[,PEER]``, taken apart."""
+    """The parts of ``[NAME=]TARGET[,PEER]``."""
 
     name: str
     target: str
@@ -27,7 +27,7 @@ class PathOption(NamedTuple):
 
 def parse_path(text: str) -> PathOption:
     """The path that ``text`` names; without a peer, the load comes from this machine. Raises
-    UsageError for a text that is none."""
+    UsageError for invalid text."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -46,7 +46,8 @@ def parse_path(text: str) -> PathOption:
 
 
 def parse_paths(texts: tuple[str, ...]) -> tuple[PathOption, ...]:
-    """Several, each with a name of its own: what tells them apart. Raises UsageError."""
+    """Several paths, each with a name of its own, by which they can be told apart. Raises
+    UsageError."""
     found = [parse_path(text) for text in texts]
     paths = [path._replace(name=path.name or _short(path.target)) for path in found]
     for path in paths:
@@ -56,9 +57,9 @@ def parse_paths(texts: tuple[str, ...]) -> tuple[PathOption, ...]:
 
 
 def hypervisor_of(target: str) -> str | None:
-    """Endpoint URL of the host that runs the guest of an ``agent://`` URL; None: it is no guest's,
-    or its host cannot be reached by SSH. libvirt's URIs: https://libvirt.org/uri.html (a host
-    without a transport is reached by TLS). Raises UsageError for what is no endpoint."""
+    """Endpoint URL of the host that runs the guest of an ``agent://`` URL; None: not a guest, or
+    its host cannot be reached by SSH. libvirt's URIs: https://libvirt.org/uri.html (a host without
+    a transport is reached by TLS). Raises UsageError for an invalid endpoint."""
     domain = domain_of(target)
     uri = _URI.fullmatch(domain[1]) if domain is not None else None
     if uri is None:
@@ -69,8 +70,8 @@ def hypervisor_of(target: str) -> str | None:
 
 
 def domain_of(target: str) -> tuple[str, str] | None:
-    """Name (or UUID) and libvirt URI of the domain of an ``agent://`` URL; None: it is none.
-    Raises UsageError for what is no endpoint."""
+    """Name (or UUID) and libvirt URI of the domain of an ``agent://`` URL; None for other URLs.
+    Raises UsageError for an invalid endpoint."""
     where = parse(target)
     if where.scheme != "agent":
         return None
@@ -78,9 +79,9 @@ def domain_of(target: str) -> tuple[str, str] | None:
 
 
 def machine_of(url: str, hypervisor: str | None = None) -> str | None:
-    """The machine that an endpoint's packets come from: two with the same one never leave it.
-    ``hypervisor``: of a guest, its host. None: it cannot be told from that. Raises UsageError for
-    what is no endpoint."""
+    """The machine that an endpoint's packets come from: if both ends have the same one, packets
+    never leave it. ``hypervisor``: the host of a guest. None: it cannot be told from that. Raises
+    UsageError for an invalid endpoint."""
     host = hypervisor or hypervisor_of(url)
     where = parse(host or url)
     if where.scheme in _HERE:
@@ -102,6 +103,6 @@ def _split_name(text: str) -> tuple[str, str]:
 
 
 def _short(url: str) -> str:
-    """How a path to there is called, where nobody says."""
+    """The name of a path to that URL, if the user gives none."""
     where = parse(url)
     return where.name.rpartition("@")[2] or where.scheme

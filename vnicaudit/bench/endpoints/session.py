@@ -1,8 +1,8 @@
 """An endpoint over any transport: a folder there, a supervisor in it, and a lease on both.
 
-Whatever becomes of this process, the supervisor ends what was started and removes the folder when
-the lease was not renewed; see ``supervisor.sh``. A thread renews it, for an end of a path may have
-nothing to say for as long as the other one measures.
+Whatever happens to this process, the supervisor stops all programs and removes the folder if the
+lease is not renewed; see ``supervisor.sh``. A thread renews it, as an end of a path may have no
+traffic for as long as the other one measures.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ from vnicaudit.model.machine import GuestInterface
 from vnicaudit.model.measurement import Ran
 
 OUTPUT_MAX = 64 * 2**20
-"""Bytes that a program may print; the supervisor's limit on files (``most``)."""
+"""Bytes that a program may print; the supervisor's limit on file sizes (``most``)."""
 _PATIENCE = 15
-"""Seconds that the supervisor is let wait at a time: far less than a lease."""
+"""Seconds for which one request may wait in the supervisor: far less than a lease."""
 _PAUSE = 0.05
 _READ_SECONDS = 300.0
-"""In which all of it has been read: an end that hands its output over in drops ends there."""
+"""Time for reading all output: an end that sends its output too slowly is stopped."""
 _SIGNALS = range(128 + 1, 128 + 32)
-"""Codes by which a shell says that a signal ended a program (POSIX: more than 128)."""
+"""Codes by which a shell reports that a signal ended a program (POSIX: more than 128)."""
 
 
 class Program:
-    """A StartedProgram (:mod:`vnicaudit.bench.contract`), in the supervisor's hands."""
+    """A StartedProgram (:mod:`vnicaudit.bench.contract`) that the supervisor controls."""
 
     def __init__(self, session: EndpointSession, number: str, argv: Sequence[str]) -> None:
         self._session = session
@@ -44,13 +44,13 @@ class Program:
         self._ran: Ran | None = None
 
     def begin(self, seconds: float, source: str, patience: float) -> None:
-        """Start it, with a file to read, and wait up to ``patience`` for its end."""
+        """Start the program, with a file as its input, and wait up to ``patience`` for its end."""
         wait = _whole_seconds(patience)
         words = (self._number, f"{seconds:.2f}", str(wait), source, *self._argv)
         self._note(self._session.ask("start", *words, patience=wait))
 
     def running(self) -> bool:
-        """Tell whether the program still runs."""
+        """True while the program runs."""
         if self._ran is None:
             self._note(self._session.ask("wait", self._number, "0"))
         return self._ran is None
@@ -67,7 +67,7 @@ class Program:
         return self.stop()
 
     def stop(self) -> Ran:
-        """End it (TERM, then KILL) and all its children; what it said."""
+        """End it (TERM, then KILL) with all its children; returns its output."""
         if self._ran is None:
             self._note(self._session.ask("stop", self._number))
         if self._ran is None:
@@ -121,18 +121,18 @@ def _whole_seconds(seconds: float) -> int:
 
 LEASE_SECONDS = 60.0
 _ANSWER_SECONDS = 30.0
-"""In which a supervisor that has nothing to wait for has answered, even in a busy guest."""
+"""Time in which a supervisor answers a request that needs no waiting, even in a busy guest."""
 _NOTHING = "/dev/null"
 _JOIN_SECONDS = 1.0
 _SLACK_SECONDS = 10.0
-"""Beside its time, for a program that is waited for: it is ended from here."""
+"""Extra time for a program that is waited for: it is stopped from here."""
 _FILE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}")
 
 
 def open_session(
     url: str, transport: Transport, *, lease: float = LEASE_SECONDS
 ) -> EndpointSession:
-    """Begin a session, which owns the transport. Raises EndpointError."""
+    """Start a session, which owns the transport. Raises EndpointError."""
     supervisor = Supervisor(url, transport, lease)
     try:
         supervisor.open(_ANSWER_SECONDS)
@@ -143,7 +143,8 @@ def open_session(
 
 
 class EndpointSession:
-    """An Endpoint (:mod:`vnicaudit.bench.contract`): one thread at a time, but any for close."""
+    """An Endpoint (:mod:`vnicaudit.bench.contract`), for one thread at a time; any thread may call
+    close."""
 
     def __init__(
         self, url: str, transport: Transport, supervisor: Supervisor, lease: float
@@ -160,18 +161,18 @@ class EndpointSession:
         self._renewer.start()
 
     def run(self, argv: Sequence[str], *, seconds: float = 30.0, stdin: bytes = b"") -> Ran:
-        """Run a program to its end, without a shell; after ``seconds`` it is ended."""
+        """Run a program to its end, without a shell; it is stopped after ``seconds``."""
         end = time.monotonic() + seconds
         program = self._start(argv, seconds + _SLACK_SECONDS, stdin, patience=seconds)
         return program.wait(end - time.monotonic())
 
     def start(self, argv: Sequence[str], *, seconds: float) -> Program:
-        """Start a program in the background; it is ended after ``seconds`` whatever happens."""
+        """Start a program in the background; it is stopped after ``seconds`` at the latest."""
         return self._start(argv, seconds, b"", patience=0)
 
     def put_file(self, name: str, data: bytes) -> str:
-        """Keep a file there, in a folder of this session's own; its path. Raises ValueError for a
-        name that is more than one."""
+        """Store a file there, in this session's own folder; returns its path. Raises ValueError for
+        a name with several parts."""
         if _FILE.fullmatch(name) is None:
             raise ValueError(f"not the name of a file: {name!r}")
         blocks = [data[at : at + PUT_BLOCK] for at in range(0, len(data), PUT_BLOCK)] or [b""]
@@ -183,8 +184,7 @@ class EndpointSession:
         return f"{self.folder}/files/{name}"
 
     def interfaces(self) -> list[GuestInterface] | None:
-        """The network interfaces of the endpoint, where its transport can list them; None: it
-        cannot."""
+        """The network interfaces of the endpoint; None if its transport cannot list them."""
         if not isinstance(self._transport, Interfaces):
             return None
         try:
@@ -193,15 +193,16 @@ class EndpointSession:
             raise EndpointError(f"{self.url}: {error}") from None
 
     def take_turn(self, text: str) -> TurnState:
-        """Try to take the lock of that place until the session ends; ``text``: who we are."""
+        """Try to take the lock of that place until the session ends; ``text`` identifies this
+        measurement to others."""
         status = self.ask("turn", text)
         seen = status.data.decode("utf-8", "replace").splitlines()
         by = tuple(line for line in seen if line.strip() and line != text)
         return TurnState({"held": True, "taken": False}.get(status.state), by)
 
     def close(self) -> None:
-        """Stop what runs, remove what was put there, leave. May be called twice. What cannot be
-        reached any more ends by itself, when the lease does."""
+        """Stop all programs, remove all files, and disconnect. May be called twice. At an endpoint
+        that cannot be reached any more, this happens when the lease ends."""
         if self._closing.is_set():
             return
         self._closing.set()
@@ -213,7 +214,8 @@ class EndpointSession:
             self._transport.close()
 
     def ask(self, verb: str, *words: str, patience: int = 0) -> Status:
-        """Ask the supervisor, which may wait ``patience`` seconds before it answers."""
+        """Send a request to the supervisor, which may wait ``patience`` seconds before it
+        answers."""
         return self._supervisor.ask(verb, *words, seconds=patience + _ANSWER_SECONDS)
 
     def _start(
@@ -227,5 +229,5 @@ class EndpointSession:
 
     def _renew(self, period: float) -> None:
         while not self._closing.wait(period):
-            with suppress(EndpointError):  # whoever uses the session next is told
+            with suppress(EndpointError):  # the next user of the session is told
                 self.ask("renew")

@@ -1,4 +1,5 @@
-"""How the supervisor (``supervisor.sh``) is brought to an endpoint, asked, and understood."""
+"""Bring the supervisor (``supervisor.sh``) to an endpoint, send it requests, and parse its
+answers."""
 
 from __future__ import annotations
 
@@ -13,18 +14,18 @@ from vnicaudit.errors import EndpointError
 from vnicaudit.remedy.guest.words import excerpt
 
 BLOCK = 524288
-"""Bytes of one piece of output, as ``supervisor.sh`` has it. Two of them, in base64, are less than
-the 4 MiB that libvirt passes on (REMOTE_STRING_MAX in src/remote/remote_protocol.x), and than what
-makes it give an agent up (QEMU_AGENT_MAX_RESPONSE in src/qemu/qemu_agent.c)."""
+"""Bytes of one piece of output, as in ``supervisor.sh``. Two of them, in base64, are less than the
+4 MiB that libvirt passes on (REMOTE_STRING_MAX in src/remote/remote_protocol.x), and less than the
+answer after which it gives up on an agent (QEMU_AGENT_MAX_RESPONSE in src/qemu/qemu_agent.c)."""
 PUT_BLOCK = 48 * 1024
-"""In base64, and quoted again for sudo, less than Linux takes as one word (MAX_ARG_STRLEN, 128
-KiB)."""
+"""Bytes of one piece of input: in base64, and quoted again for sudo, less than Linux accepts as one
+word (MAX_ARG_STRLEN, 128 KiB)."""
 _PLACE = "PATH=$PATH:/usr/local/bin:/usr/bin:/bin; umask 077; "
 _BRING = (
     _PLACE + 'f=$(mktemp -d "${TMPDIR:-/tmp}/vnicaudit.XXXXXX") && '
     'printf %s "$1" | base64 -d >"$f/supervisor" && exec sh "$f/supervisor" open "$2"'
 )
-"""One line: a C shell, which may be what ssh gives it to, wants no others."""
+"""On one line: the user's shell at the other end of ssh may be a C shell, which requires that."""
 _ASK = (
     _PLACE + 'if test -f "$0"; then exec sh "$0" "$@"; fi; '
     r"printf '\nvnicaudit-supervisor gone 0 0 0\n'"
@@ -37,10 +38,10 @@ _FOLDER = re.compile(r"/[A-Za-z0-9_./+@-]*/vnicaudit\.[A-Za-z0-9]{6,}")
 
 
 class Status(NamedTuple):
-    """How a program is: ``running``, ``ended`` or ``stopped`` (by time, or because it was asked to
-    be). ``stdout`` and ``stderr`` are bytes in all, ``data`` the first block of the one and of the
-    other. ``waited``: per mille of its time that the thread of it that waited longest was ready to
-    run and had no CPU; None: not known."""
+    """The state of a program: ``running``, ``ended`` or ``stopped`` (its time was over, or on
+    request). ``stdout`` and ``stderr`` are total bytes, ``data`` the first block of each.
+    ``waited``: per mille of its time that its longest-waiting thread was ready to run and had no
+    CPU; None: unknown."""
 
     state: str
     code: int
@@ -56,8 +57,8 @@ class Status(NamedTuple):
 
 
 class Supervisor:
-    """The supervisor of one session. Raises EndpointError where the place cannot be reached, or the
-    session is no more."""
+    """The supervisor of one session. Raises EndpointError if the place cannot be reached, or the
+    session has ended."""
 
     def __init__(self, url: str, transport: Transport, lease: float) -> None:
         self._url = url
@@ -66,7 +67,7 @@ class Supervisor:
         self.folder = ""
 
     def open(self, seconds: float) -> None:
-        """Begin a session."""
+        """Start a session."""
         script = files(__package__).joinpath("supervisor.sh").read_bytes()
         text = base64.b64encode(script).decode()
         words = ("sh", "-c", _BRING, "sh", text, f"{self._lease:.2f}")
@@ -76,7 +77,7 @@ class Supervisor:
         self.folder = folder
 
     def ask(self, verb: str, *words: str, seconds: float) -> Status:
-        """Ask the supervisor and return its answer."""
+        """Send the supervisor a request and return its answer."""
         path = f"{self.folder}/supervisor"
         status = self._understood(("sh", "-c", _ASK, path, verb, *words), seconds)
         if status.state == "gone" and verb != "end":
@@ -98,7 +99,7 @@ class Supervisor:
 
 
 def status_in(stdout: bytes) -> Status | None:
-    """The answer in what a shell printed; None where there is none."""
+    """The answer in the output of a shell; None if there is none."""
     found = _LINE.search(stdout)
     if found is None:
         return None
@@ -109,7 +110,7 @@ def status_in(stdout: bytes) -> Status | None:
 
 
 def _complaint(answer: TransportOutput) -> str:
-    """Last line that a transport printed: banners and warnings stand before it."""
+    """Last line that a transport printed: banners and warnings come before it."""
     said = (answer.stderr.strip() or answer.stdout.strip()).splitlines()
     if not said:
         return f"there was no answer (code {answer.code})"

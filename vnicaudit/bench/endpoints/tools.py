@@ -11,8 +11,8 @@ _MISSING_SCRIPT = (
     'PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin; for tool; do command -v "$tool" >/dev/null 2>&1'
     ' || printf "%s\\n" "$tool"; done'
 )
-"""A guest's agent and a shell over ssh often have no ``sbin`` on their path. Programs that are run
-by a session have."""
+"""A guest's agent and a shell over ssh often have no ``sbin`` in their path. Programs that a
+session runs have it."""
 _INSTALL = {
     "apk": "apk add",
     "apt": "apt-get install",
@@ -23,8 +23,8 @@ _INSTALL = {
 
 
 def missing_tools(endpoint: Endpoint, tools: Sequence[RequiredTool]) -> tuple[RequiredTool, ...]:
-    """Return the tools that are missing, asked at once. Raises EndpointError where it cannot
-    say."""
+    """Return the missing ones of these tools, all asked for at once. Raises EndpointError if the
+    endpoint cannot tell."""
     if not tools:
         return ()
     ran = endpoint.run(["sh", "-c", _MISSING_SCRIPT, "sh", *(tool.program for tool in tools)])
@@ -35,7 +35,7 @@ def missing_tools(endpoint: Endpoint, tools: Sequence[RequiredTool]) -> tuple[Re
 
 
 def require_tools(endpoint: Endpoint, tools: Sequence[RequiredTool]) -> None:
-    """Raises EndpointError that says all that is missing there, and what to install."""
+    """Raises EndpointError with all missing tools, and the packages to install."""
     absent = missing_tools(endpoint, tools)
     if absent:
         wanted = "; ".join(f"{tool.program}: install {_packages(tool.packages)}" for tool in absent)

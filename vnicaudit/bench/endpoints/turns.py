@@ -1,10 +1,10 @@
 """Measurements that share an end wait for each other and take turns.
 
-Each takes a lock (flock) at each of its ends, which is let go when its session ends there, however
-that happens. The file is the end's network namespace (``/proc/self/ns/net``): everybody who
-measures there can open it, nothing has to be created, and what is measured in another namespace or
-container of that machine is another path. Ends are locked in the order of their identities, so that
-two measurements never wait for one another.
+Each takes a lock (flock) at each of its ends, which is released when its session ends there,
+however that happens. The locked file is the end's network namespace (``/proc/self/ns/net``):
+everybody who measures there can open it, no file has to be created, and a measurement in another
+namespace or container of that machine is on another path. Ends are locked in the order of their
+identities, so that two measurements never wait for each other.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ from vnicaudit.bench.readable import one_line
 from vnicaudit.errors import BusyError
 
 TURN_SECONDS = 3600.0
-"""How long a measurement waits for those before it: longer than most of them take."""
+"""How long a measurement waits for earlier ones: longer than most of them take."""
 _PAUSE = 5.0
 _OURS = secrets.token_hex(8)
-"""By which a process knows what it has locked itself."""
+"""Mark by which a process recognises its own locks."""
 _SHOWN = 200
 
 Say = Callable[[str], None]
 
 
 class TurnState(NamedTuple):
-    """``held``: it is ours now; None: locks cannot be taken there. ``by``: what those who have it
-    say of themselves, as far as they can be seen."""
+    """``held``: this session has the lock; None: locks cannot be taken there. ``by``: the texts of
+    the current holders, as far as they are visible."""
 
     held: bool | None
     by: tuple[str, ...] = ()
@@ -42,20 +42,20 @@ class TurnState(NamedTuple):
 
 @runtime_checkable
 class TakesTurns(Protocol):
-    """An endpoint at which a measurement can take its turn."""
+    """An endpoint at which a measurement can take a turn."""
 
     def take_turn(self, text: str) -> TurnState:
-        """Try to take the lock of that place until the session ends; ``text``: who we are. Raises
-        EndpointError."""
+        """Try to take the lock of that place until the session ends; ``text`` identifies this
+        measurement to others. Raises EndpointError."""
 
 
 def wait_for_turns(
     ends: Iterable[tuple[tuple[str, ...], Endpoint]], say: Say, seconds: float = TURN_SECONDS,
     pause: float = _PAUSE,
 ) -> None:  # fmt: skip
-    """Have each of these ends for ourselves; ``ends``: identity of the place, endpoint. Says whom
-    it waits for, once, and where no lock can be taken. Raises BusyError where the turn has not
-    come after ``seconds``. Looks again after each ``pause``, in seconds."""
+    """Lock each of these ends for this measurement; ``ends``: identity of the place, endpoint.
+    Reports once whom it waits for, and where no lock can be taken. Raises BusyError if the lock is
+    not free after ``seconds``. It is tried again every ``pause`` seconds."""
     until = time.monotonic() + seconds
     for _identity, endpoint in sorted(dict(ends).items(), key=lambda end: end[0]):
         if isinstance(endpoint, TakesTurns):
@@ -84,6 +84,6 @@ def _wait_for_turn(endpoint: TakesTurns, url: str, say: Say, until: float, pause
 
 
 def _holder(state: TurnState) -> str:
-    """Who has it, without the word that is for its own process."""
+    """The holder's text, without the mark that is for its own process."""
     seen = [one_line(one).partition(" ")[2][:_SHOWN] for one in state.by]
     return "; ".join(filter(None, seen)) or "its owner is not visible"

@@ -1,1 +1,1 @@
-"""Load generators: one file each, with its commands and the pure parsers for its output."""
+"""Load generators: one file each, with its commands and the pure parsers of its output."""

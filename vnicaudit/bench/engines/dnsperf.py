@@ -1,16 +1,16 @@
 """DNS queries by dnsperf, to the DNS server that the target runs already.
 
 Patterns: ``max``, as fast as answers come back; ``capacity``, the highest rate at which at most
-0.5 % of the queries get no answer, by search; ``rate``, how long answers take at a fixed rate.
+0.5 % of the queries get no answer, by search; ``rate``, the latency of answers at a fixed rate.
 
-dnsperf has only so many queries outstanding (-q). Where nearly all these places were taken all the
-time (Little's law: answered per second x latency, and lost ones for as long as the timeout), it
-was the answers that held it back, and what it did not send counts as not answered. Where they were
-not, what it did not send is its own limit, and says nothing of the target. Seen with 2.10 against
-servers of known speed: 97 % to 100 % of the places beyond the server's limit, below 60 % else.
+dnsperf can have only so many queries outstanding (-q). If nearly all these places were taken all
+the time (Little's law: answered per second x latency, and lost ones for as long as the timeout),
+waiting for answers limited it, and the queries that it did not send count as not answered.
+Otherwise the limit was its own, and shows nothing about the target. Seen with 2.10 against servers
+of known speed: 97 % to 100 % of the places beyond the server's limit, below 60 % else.
 
-Its exit code is 0 with every query lost, so only a whole block of statistics with answers in it
-counts; latencies leave out the lost, so they never come without the loss.
+Its exit code is 0 even with every query lost, so only a complete block of statistics with answers
+in it counts; latencies exclude lost queries, so they are always reported with the loss.
 """
 
 from __future__ import annotations
@@ -37,17 +37,17 @@ PATTERNS: Mapping[str, tuple[str, ...]] = {
 _PERCENTILES = {"latency_p50": 0.5, "latency_p99": 0.99, "latency_p999": 0.999}
 _OFFERED = 0.98
 _BUSY = 95.0
-"""Per cent of one CPU at which a thread is the limit."""
+"""Per cent of one CPU from which a thread is the limit."""
 
 
 def needs(workload: Workload) -> Needs:
-    """dnsperf at the peer, whatever is run (for RHEL it is in EPEL)."""
+    """dnsperf at the peer, for every workload (for RHEL it is in EPEL)."""
     del workload
     return Needs(peer=(RequiredTool("dnsperf", {"apt": "dnsperf", "dnf": "dnsperf"}),))
 
 
 def check(workload: Workload) -> None:
-    """Raises UsageError where dnsperf cannot do this."""
+    """Raises UsageError if dnsperf cannot run the workload."""
     if workload.pattern not in PATTERNS:
         known = ", ".join(PATTERNS)
         raise UsageError(
@@ -60,7 +60,7 @@ settled = as_written
 
 
 def measure(workload: Workload, ends: Ends) -> Measured:
-    """One run, or one search."""
+    """Run once, or search once."""
     job = DnsperfJob(workload, ends)
     try:
         if workload.pattern == "capacity":
@@ -71,7 +71,7 @@ def measure(workload: Workload, ends: Ends) -> Measured:
 
 
 def _steady(job: DnsperfJob) -> Measured:
-    """Patterns ``max`` and ``rate``: a warm-up that does not count, and the run."""
+    """Patterns ``max`` and ``rate``: a warm-up, which does not count, and the run."""
     workload, count = job.workload, job.workload.generators
     rate = None if workload.rate is None else round(workload.rate / count)
     places = options.places(job.options, count, workload.rate)
@@ -93,7 +93,8 @@ def _steady(job: DnsperfJob) -> Measured:
 
 
 def _limited(batch: DnsperfBatch, rate: int | None) -> bool:
-    """Unthrottled, dnsperf either waits for answers or is itself the limit."""
+    """True if dnsperf itself was the limit. Unthrottled, it either waits for answers or is the
+    limit."""
     if rate is None:
         return not batch.held_back or (batch.busiest or 0) >= _BUSY
     short = batch.total("sent") < _OFFERED * rate * len(batch.statistics) * batch.seconds
@@ -129,7 +130,7 @@ def _attempts(batch: DnsperfBatch) -> int | None:
 
 
 def _capacity(job: DnsperfJob) -> Measured:
-    """A run at full speed, and the search from what was answered then."""
+    """A run at full speed, and the search from the rate that was answered then."""
     first = _full_speed(job)
     latency = min(one.least for one in first.statistics) / 1e6
     rate = first.total("useful") / first.seconds
@@ -151,9 +152,9 @@ def _capacity(job: DnsperfJob) -> Measured:
 
 
 _NEAR = 0.9
-"""Where the search ends this near to full speed, what limited that limited this."""
+"""If the search ends this near to full speed, both had the same limit."""
 _FULL_SPEED = 2.0
-"""Seconds, at least, for the busiest thread to be seen."""
+"""Minimum seconds for observing the busiest thread."""
 
 
 def _full_speed(job: DnsperfJob) -> DnsperfBatch:
@@ -165,7 +166,8 @@ def _full_speed(job: DnsperfJob) -> DnsperfBatch:
 
 
 def _trial(job: DnsperfJob, load: float, latency: float, limits: SearchLimits) -> LoadTrial:
-    """One trial of the search; where answers held the generators back, all was offered."""
+    """One trial of the search; if waiting for answers limited the generators, everything counts as
+    offered."""
     count = job.workload.generators
     places = options.places(job.options, count, load, latency)
     rate = max(round(load / count), 1)

@@ -1,18 +1,18 @@
-"""iperf3: TCP and UDP streams, both ways, and the packet rate that UDP can sustain.
+"""iperf3: TCP and UDP streams, in both directions, and the packet rate that UDP can sustain.
 
-The server runs on the target, the client on the peer: what the target receives (``rx``) is a plain
-client, what it sends (``tx``) is ``-R``, ``both`` is ``--bidir``. A ``rate`` is that of all streams
-together, of ``tcp`` and ``udp`` in bit/s, of ``udp-pps`` in packets per second; of ``both``, each
-way. ``udp-pps`` without a rate is a search for the highest at which at most 0.5 % is lost, with a
-payload of 18 bytes (a frame of 64) unless ``size`` says otherwise.
+The server runs on the target, the client on the peer: the target receives (``rx``) from a plain
+client, sends (``tx``) with ``-R``, and does ``both`` with ``--bidir``. A ``rate`` is that of all
+streams together, for ``tcp`` and ``udp`` in bit/s, for ``udp-pps`` in packets per second; for
+``both``, in each direction. ``udp-pps`` without a rate is a search for the highest at which at most
+0.5 % is lost, with a payload of 18 bytes (a frame of 64) unless ``size`` says otherwise.
 
-More than 125 streams are split over as many servers as it takes, on consecutive ports.
+More than 125 streams are split over several servers, on consecutive ports.
 
 ``options``: ``congestion``, ``window``, ``mss``, ``dscp`` as iperf3 takes them, ``zerocopy`` and
-``ipv6`` (``yes``), ``bind_dev`` (the target's NIC), ``bind`` (``yes``: the server listens at the
-target's address or not at all, which UDP to one of several addresses needs; without it, at all
-addresses where the target has not got that one, or it is a name), ``port`` (the first of the
-servers'; otherwise one between 20000 and 32000).
+``ipv6`` (``yes``), ``bind_dev`` (the target's NIC), ``bind`` (``yes``: the server listens only at
+the target's address, which UDP to one of several addresses needs; without it, at all addresses if
+the target does not have that one, or it is a name), ``port`` (the first of the servers'; otherwise
+one between 20000 and 32000).
 
 The server serves whoever comes first, without a password: see *Who can reach what is started* in
 docs/how-to/bench.md.
@@ -39,7 +39,7 @@ def needs(workload: Workload) -> Needs:  # noqa: ARG001  (other engines need to 
 
 
 def check(workload: Workload) -> None:
-    """Raises UsageError where iperf3 cannot run it as written."""
+    """Raises UsageError if iperf3 cannot run it as written."""
     checks.check(workload, PATTERNS)
 
 
@@ -47,7 +47,7 @@ settled = as_written
 
 
 def measure(workload: Workload, ends: Ends) -> Measured:
-    """One run, or one search."""
+    """Run once, or search once."""
     plan = command.plan(workload, places.place(ends.target), places.place(ends.peer))
     try:
         if workload.pattern == "udp-pps" and workload.rate is None:

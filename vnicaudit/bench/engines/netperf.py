@@ -1,15 +1,15 @@
 """netperf 2.7 or newer: a stream, or requests and answers, over one connection.
 
-netserver runs at the target, netperf at the peer. TCP_STREAM and UDP_STREAM are what the target
-receives (rx), TCP_MAERTS is what it sends (tx); of UDP, only what arrived counts. The warm-up is a
-run of its own: netperf cannot leave out a beginning. Its histogram has steps of 10 % from 100 us
-on (netlib.h, HIST_NUM_OF_BUCKET), too coarse to judge by, so percentiles are details here; the
-engine rr has better ones. Its CPU figures are not used: its manual calls them untrustworthy in a
-guest.
+netserver runs at the target, netperf at the peer. TCP_STREAM and UDP_STREAM measure traffic that
+the target receives (rx), TCP_MAERTS traffic that it sends (tx); for UDP, only data that arrived
+counts. The warm-up is a separate run: netperf cannot leave out a beginning. Its histogram has steps
+of 10 % from 100 us on (netlib.h, HIST_NUM_OF_BUCKET), too coarse to judge by, so percentiles are
+details here; the engine rr has better ones. Its CPU figures are not used: its manual calls them
+untrustworthy in a guest.
 
-Options: ``request`` and ``response`` (bytes), ``burst`` (requests on their way beside the first),
-``nodelay`` (1: no message waits for an acknowledgement, as TCP_NODELAY has it; with ``burst`` it
-is so anyway), ``port`` (of netserver), ``data_port``.
+Options: ``request`` and ``response`` (bytes), ``burst`` (requests in transit in addition to the
+first), ``nodelay`` (1: no message waits for an acknowledgement, as with TCP_NODELAY; always on with
+``burst``), ``port`` (of netserver), ``data_port``.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ def needs(workload: Workload) -> Needs:  # noqa: ARG001
 
 
 def check(workload: Workload) -> None:
-    """Raises UsageError where this cannot be run as written."""
+    """Raises UsageError if netperf cannot run it as written."""
     command.check(workload)
 
 
 def measure(workload: Workload, ends: Ends) -> Measured:
-    """One run, after one of its warm-up."""
+    """Run once, after a warm-up run."""
     return measuring.measure(workload, ends)

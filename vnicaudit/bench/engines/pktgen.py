@@ -1,19 +1,19 @@
 """pktgen, the packet generator of Linux: small packets by rate, beyond what iperf3 can send.
 
 The sending end (the peer for ``rx``, the target for ``tx``) makes UDP packets to port 9 in its
-kernel; nothing listens there. Packets are counted by the receiving NIC: all that it counts, so
-measure where little else comes in. ``frames``: frames of one size, 64 bytes unless ``size`` says
-otherwise (with the check sequence); ``imix``: frames of 64, 594 and 1518 bytes, 7 to 4 to 1. A
-``rate`` is packets per second of all threads together; without one it is as fast as possible, which
-is a flood. ``connections`` are threads, each on a CPU and a queue of its own.
+kernel; nothing listens there. The receiving NIC counts packets: all of them, so measure where there
+is little other traffic. ``frames``: frames of one size, 64 bytes unless ``size`` says otherwise
+(with the check sequence); ``imix``: frames of 64, 594 and 1518 bytes, 7 to 4 to 1. A ``rate`` is
+packets per second of all threads together; without one it is as fast as possible, which is a flood.
+``connections`` are threads, each on a CPU and a queue of its own.
 
-The sending end needs root and the module ``pktgen`` (which is loaded, and stays); the receiver has
-an address of IPv4 on a link of the sender, with no router between them. Nothing is sent unless the
-MAC that the sender sees there is that of the NIC which has the address, and the kernel has taken
-both for the only destination.
+The sending end needs root and the module ``pktgen`` (which is loaded, and stays loaded); the
+receiver has an IPv4 address on a link of the sender, with no router between them. Nothing is sent
+unless the MAC that the sender sees there is that of the NIC which has the address, and the kernel
+has accepted both as the only destination.
 
-The warm-up is a run of its own. Counters are read 2.5 s after the end, since some drivers fetch
-them from the device every second or two.
+The warm-up is a separate run. Counters are read 2.5 s after the end, since some drivers fetch them
+from the device every second or two.
 """
 
 from __future__ import annotations
@@ -48,14 +48,14 @@ PATTERNS = {"frames": ("packet_rate", "loss"), "imix": ("packet_rate", "loss")}
 
 _IP = RequiredTool("ip", {"apt": "iproute2", "dnf": "iproute", "zypper": "iproute2"})
 _SLACK = 15.0
-"""Seconds beside those of a run, after which it is given up."""
+"""Seconds in addition to those of a run, after which it times out."""
 _LAG_SECONDS = 2.5
 _LOST = 0.5
-"""Per cent of packets: where fewer are lost as fast as it goes, nothing on the way was full."""
+"""Lost packets in per cent: below this at full speed, nothing on the way was full."""
 _OFFERED = 0.98
-"""Share of the rate that has to have been sent."""
+"""Share of the rate that must have been sent."""
 _FOREIGN = 1.02
-"""As many times what was sent may be counted; more is others' traffic."""
+"""Ratio of counted to sent packets above which other traffic was counted too."""
 
 
 class PacketCount(NamedTuple):
@@ -66,24 +66,24 @@ class PacketCount(NamedTuple):
 
 
 def needs(workload: Workload) -> Needs:  # noqa: ARG001
-    """iproute2 at both ends; pktgen itself is of the kernel."""
+    """iproute2 at both ends; pktgen itself is part of the kernel."""
     return Needs(target=(_IP,), peer=(_IP,))
 
 
 def check(workload: Workload) -> None:
-    """Raises UsageError where this cannot be run as written."""
+    """Raises UsageError if pktgen cannot run it as written."""
     command.check(workload, tuple(PATTERNS))
 
 
 def settled(workload: Workload, ends: Sequence[Ends]) -> SettledWorkload:
-    """As it is written, where all sending ends can do it."""
+    """The workload unchanged, if all sending ends can run it."""
     for each in ends:
         require_ready(sender_of(each, workload.direction), workload.connections)
     return SettledWorkload(workload)
 
 
 def measure(workload: Workload, ends: Ends) -> Measured:
-    """One run, after one of its warm-up."""
+    """Run once, after a warm-up run."""
     raw: list[Ran] = []
     try:
         require_ready(sender_of(ends, workload.direction), workload.connections)
@@ -99,7 +99,7 @@ def measure(workload: Workload, ends: Ends) -> Measured:
 
 
 def measurement_of(workload: Workload, count: PacketCount, raw: Sequence[Ran]) -> Measured:
-    """The result in the metrics' units. Raises SilenceError where nothing arrived."""
+    """The result in the metrics' units. Raises SilenceError if nothing arrived."""
     sent, received = count
     if received <= 0:
         raise SilenceError(f"none of {sent.sent} packets arrived")
@@ -124,8 +124,9 @@ def measurement_of(workload: Workload, count: PacketCount, raw: Sequence[Ran]) -
 
 
 def _limited(workload: Workload, offered: float, loss: float) -> bool:
-    """As fast as it goes towards the target, something is lost where the way is full. What the
-    target sends is held back by its own queue, which is what is measured."""
+    """True if the sender was the limit. At full speed towards the target, packets are lost if the
+    way is full. When the target sends, its own queue holds it back, which is the subject of the
+    measurement."""
     if workload.rate is not None:
         return offered < _OFFERED * workload.rate
     return workload.direction == "rx" and loss < _LOST
@@ -148,7 +149,7 @@ def _send(workload: Workload, line: Wire, seconds: int, raw: list[Ran]) -> SentF
 
 
 def _prepare(workload: Workload, line: Wire, threads: str) -> None:
-    """Set the devices, and make sure of what the kernel took, before the start."""
+    """Configure the devices, and check the settings in the kernel before the start."""
     settings = command.settings(workload, line)
     said = ask(line.sender, command.PREPARE, line.device, threads, *settings)
     text = "\n".join(section.text for section in said if section.name == "device")

@@ -1,22 +1,24 @@
-"""Our own generator: requests and answers over TCP, on connections that stay or a new one for each,
-with the latency of each; or a stream.
+"""Our own generator: requests and answers over TCP, on persistent connections or a new one for
+each, with the latency of each; or a stream.
 
-The server runs at the target, the client at the peer; the names of patterns, and which way a
-stream goes: ``_rr/patterns.py``. What is counted, and how: docs/decisions/0007-own-generator.md.
+The server runs at the target, the client at the peer. For the names of patterns and the direction
+of streams see ``_rr/patterns.py``, for what is counted and how
+docs/decisions/0007-own-generator.md.
 
-There are two programs of it. Requests of one connection, as fast as they go, are made by the one
-in C, which is compiled at both ends where they have a compiler; else by netperf where that is
-installed (it has no percentiles, so not where those decide); else by the one in Python, of which
-then a good part of each latency is its own. Rates, many connections and streams are the one in
-Python's. It is chosen before the first run, for all arms, and named in the result
-(docs/decisions/0010-generator-in-c.md). New connections are made by the one in C, else by netperf's
-TCP_CRR: they are counted by the kernel's work, beside which Python's would be most of it.
+There are two programs. Requests of one connection at full speed are made by the C program, which is
+compiled at both ends if they have a compiler; else by netperf if that is installed (its percentiles
+are too coarse, so not if those decide); else by the Python program, whose own time is then a good
+part of each latency. Rates, many connections and streams are run by the Python program. The program
+is chosen before the first run, for all arms, and named in the result
+(docs/decisions/0010-generator-in-c.md). New connections are made by the C program, else by
+netperf's TCP_CRR: the kernel's work for them is the subject of the measurement, and Python's own
+would exceed it.
 
 Options: ``generator`` (``c``, ``netperf`` or ``python``; without it as above), ``workers``
-(processes at each end; without it one per CPU, at most one per connection; the one in C has a
+(processes at each end; without it one per CPU, at most one per connection; the C program has a
 thread per connection), ``port`` (of the server, for firewalls; without it the system's choice),
-``fill`` (``rx`` or ``tx``: a stream of iperf3 fills the path that way, seen from the target, while
-requests are made).
+``fill`` (``rx`` or ``tx``: a stream of iperf3 fills the path in that direction, seen from the
+target, while requests are made).
 """
 
 from __future__ import annotations
@@ -48,18 +50,18 @@ PATTERNS = Patterns(
 """rr1c's ``goodput`` is the payload of requests and answers together."""
 
 _LIMIT = 0.95
-"""Share of the time at which the generator is taken to be the bottleneck itself: a worker had a CPU
-or waited for one (both ends on one machine share its CPUs), or the workers of both ends did so in
-turns, while the network had nothing to do."""
+"""Share of the time from which the generator itself counts as the bottleneck: a worker had a CPU or
+waited for one (both ends on one machine share its CPUs), or the workers of both ends did so in
+turns, while the network was idle."""
 _OWN = 0.25
-"""Where they took turns, the share that has to be their own, without the kernel's work: sending and
-receiving is the path that is measured, and the kernel may do all of it."""
+"""If they took turns, the share that must be outside the kernel: the kernel may do all of the
+sending and receiving, which is part of the measured path."""
 _LATE = 0.02
-"""Share of what was to be offered that may go out late."""
+"""Share of the messages that may be sent late."""
 
 
 def needs(workload: Workload) -> Needs:
-    """Of the program that makes the requests, and of what fills the path."""
+    """The tools of the program that makes the requests, and of the stream that fills the path."""
     needs = choosing.needs_of(workload)
     if filling.OPTION not in workload.options:
         return needs
@@ -68,17 +70,17 @@ def needs(workload: Workload) -> Needs:
 
 
 def check(workload: Workload) -> None:
-    """Raises UsageError where this cannot be run as written."""
+    """Raises UsageError if the workload cannot be run as written."""
     checked_workload(workload)
 
 
 def settled(workload: Workload, ends: Sequence[Ends]) -> SettledWorkload:
-    """With the program that makes the requests."""
+    """The workload with the program that makes the requests."""
     return choosing.settled(workload, checked_workload(workload), ends)
 
 
 def measure(workload: Workload, ends: Ends) -> Measured:
-    """One run."""
+    """Run once."""
     pattern = checked_workload(workload)
     measured = _filled if filling.OPTION in workload.options else _measured
     found = measured(workload, pattern, ends)
@@ -92,8 +94,8 @@ def _measured(workload: Workload, pattern: Pattern, ends: Ends) -> Measured:
 
 
 def _filled(workload: Workload, pattern: Pattern, ends: Ends) -> Measured:
-    """One run while a stream fills the path. What CPUs did was mostly for the stream, so that no
-    bytes and requests are told by which a cost could be worked out."""
+    """One run while a stream fills the path. Most CPU time was used by the stream, so no bytes and
+    requests are reported from which a cost could be calculated."""
     found = Measured()
     try:
         with filling.filled_path(workload, ends) as fill:
@@ -121,7 +123,7 @@ def _measure(workload: Workload, pattern: Pattern, ends: Ends) -> Measured:
 def measurement_of(
     workload: Workload, pattern: Pattern, report: RrReport, raw: tuple[Ran, ...]
 ) -> Measured:
-    """The result in a report, in the metrics' units."""
+    """The result of a report, in the metrics' units."""
     carried = received(report, pattern)
     answered = report.latencies.total
     sides = (*report.client, *report.server)
@@ -166,13 +168,13 @@ def _report(runs: RrRuns, pattern: Pattern) -> RrReport:
 
 
 def _reason(ran: Ran) -> str:
-    """Last message of a program that failed, as the end of a sentence; empty without one."""
+    """Last message of a failed program, as the end of a sentence; empty without one."""
     said = error_of(ran.stdout) or one_line(ran.stderr, last=True)
     return f": {one_line(said)}" if said else ""
 
 
 def _latencies(report: RrReport) -> dict[str, float]:
-    """Microseconds. Mean and largest are exact, percentiles to three digits."""
+    """Latencies in microseconds. Mean and largest are exact, percentiles to three digits."""
     latencies = report.latencies
     return {
         "latency_mean": sum(side.sum for side in report.client) / latencies.total / 1000,
@@ -205,22 +207,22 @@ def _details(
 
 
 def _turns(workload: Workload, report: RrReport) -> tuple[float, float]:
-    """Shares of a connection's time in which a worker of either end was at work or waited for a
-    CPU: in all, and without the kernel's work."""
+    """Shares of a connection's time in which a worker of either end was working or waited for a
+    CPU: in total, and outside the kernel."""
     sides = (*report.client, *report.server)
     busy, own = sum(side.busy for side in sides), sum(side.own for side in sides)
     return busy / workload.connections, own / workload.connections
 
 
 def _limited_in_turns(workload: Workload, report: RrReport) -> bool:
-    """True where the ends left the network no time. While one works on a request the other waits
-    for it, so with one connection neither is ever busy all the time."""
+    """True if the ends left the network no idle time of their own. While one end works on a request
+    the other waits for it, so with one connection neither is ever busy all the time."""
     busy, own = _turns(workload, report)
     return busy >= _LIMIT and own >= _OWN
 
 
 def _too_late(workload: Workload, pattern: Pattern, report: RrReport) -> bool:
-    """True where too many requests went out late though connections were free; a stream catches
+    """True if too many requests were sent late although connections were free; a stream catches
     up."""
     if not pattern.has_requests:
         return False

@@ -1,1 +1,2 @@
-"""Facts read beside the measurement: CPU time, steal, versions; command and pure parser."""
+"""Facts read beside the measurement: CPU time, steal, versions; each with its command and a pure
+parser."""

@@ -1,16 +1,17 @@
-"""Attributes CPU time to its users, and to the seconds that were measured.
+"""Attribute CPU time to its users, and to the measured seconds.
 
-Engines report bytes of the measured seconds; CPU time is read around the whole run: with setting
-up, the warm-up, and taking down. Of that window the machine works for the load only: in the warm-up
-and in the measured seconds, or as long as the engine says (several clients of iperf3 run longer
-than is measured). So the CPU time is multiplied by ``measured / load``, not by ``measured /
+Engines report bytes of the measured seconds; CPU time is read around the whole run, including
+setup, warm-up and shutdown. Of that window the machine works for the load only in part: during the
+warm-up and the measured seconds, or as long as the engine says (several clients of iperf3 run
+longer than is measured). So the CPU time is multiplied by ``measured / load``, not by ``measured /
 window``: a program that is started over SSH, or through a guest's agent, in two seconds before a
-run of ten would make the latter 15 % too small, and another amount on another path. What is wrong
-then: what else the machine did while nothing was carried is counted as the load's, ``background x
-(window / load - 1)``: 0.2 % of a CPU where 1 % of one is always busy and 2 s of 14 were idle.
+run of ten would make the latter 15 % too small, and by a different amount on another path. The
+remaining error: other work of the machine while there was no load counts as the load's,
+``background x (window / load - 1)``: 0.2 % of a CPU if 1 % of one is always busy and 2 s of 14 were
+idle.
 
-A window that is much longer than its load was not one run but a search, whose CPU time belongs to
-many rates: then nothing is told.
+A window much longer than its load was not one run but a search, whose CPU time belongs to many
+rates: then no CPU time is reported.
 """
 
 from __future__ import annotations
@@ -23,11 +24,12 @@ from vnicaudit.bench.facts.qemu_cpu import HostUse
 from vnicaudit.model.measurement import Covariates, CpuUse
 
 IDLE_SECONDS = 5.0
-"""In which a run is set up and taken down, or in half as long as it lasts."""
+"""Time for setting a run up and shutting it down; or half of the run's duration, if that is
+more."""
 
 
 class Spent(NamedTuple):
-    """Between the same two moments: on each end's machine, and by the target's QEMU."""
+    """CPU time between the same two moments: on each end's machine, and of the target's QEMU."""
 
     target: Used
     peer: Used
@@ -38,8 +40,8 @@ class Spent(NamedTuple):
 def attribute(
     spent: Spent, measured: float | None, warmup: float | None, load: float | None = None
 ) -> CpuUse:
-    """CPU time of the measured seconds. ``load``: how long there was load in fact; None: in the
-    warm-up and in the measured seconds. ``warmup`` None: not known, the whole window was load."""
+    """CPU time of the measured seconds. ``load``: how long there was load in fact; None: during the
+    warm-up and the measured seconds. ``warmup`` None: unknown, the whole window counts as load."""
     spent = _measured_apart(spent)
     if load is None and warmup is not None:
         load = warmup + (measured or 0.0)
@@ -67,8 +69,8 @@ def _share(window: float | None, measured: float | None, load: float | None) -> 
 
 
 def _measured_apart(spent: Spent) -> Spent:
-    """Where both ends are on one machine (network namespaces, containers), its CPU time is
-    neither's. Where the peer is the target's hypervisor, what QEMU used is not the peer's."""
+    """If both ends are on one machine (network namespaces, containers), its CPU time cannot be
+    attributed to either. If the peer is the target's hypervisor, QEMU's part is not the peer's."""
     target, peer, host = spent.target, spent.peer, spent.host
     if target.boot and target.boot == peer.boot:
         return spent._replace(target=target._replace(busy=None), peer=peer._replace(busy=None))
@@ -80,8 +82,8 @@ def _measured_apart(spent: Spent) -> Spent:
 
 
 def cost(measured: Measured, covariates: Covariates) -> dict[str, float]:
-    """Microseconds of CPU time per Gbit and per request, of what is known. A hypervisor whose data
-    path polls is busy whatever it carries, and has none."""
+    """Microseconds of CPU time per Gbit and per request, where they are known. A hypervisor whose
+    data path polls is always busy, so it has no such cost."""
     cpu = covariates.cpu
     ends = {"host": None if cpu.busy_poll else cpu.host, "target": cpu.target, "peer": cpu.peer}
     amounts = {

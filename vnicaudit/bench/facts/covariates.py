@@ -1,11 +1,11 @@
-"""Covariates of a run, read just before it and just after it: reasons for which the run does not
+"""Covariates of a run, read just before and just after it: reasons for which the run does not
 count, and its cost.
 
 How long a guest's vCPUs waited for a CPU of the host is steal time, seen from outside: libvirt's
 ``vcpu.N.delay`` (domain statistics, group vcpu; since libvirt 7.2.0, commit 4719ec15e97d) is
 *run_delay*, the second number in ``/proc/PID/task/TID/schedstat``, in nanoseconds
-(Documentation/scheduler/sched-stats.rst). KVM tells the guest the same number as steal time, where
-the guest asks for it; here it is known of every guest, without an agent.
+(Documentation/scheduler/sched-stats.rst). KVM reports the same number to a guest as steal time, if
+the guest asks for it; here it is known for every guest, without an agent.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ from vnicaudit.model.measurement import Covariates, End, NicBytes, Path
 
 
 class Delays(Protocol):
-    """A domain whose vCPUs can be asked (:class:`vnicaudit.remedy.hypervisor.Machine`)."""
+    """A domain whose vCPU delays can be read (:class:`vnicaudit.remedy.hypervisor.Machine`)."""
 
     def vcpu_delays(self) -> tuple[int | None, ...]:
-        """Nanoseconds that each vCPU has waited so far; None where libvirt does not say. Raises
+        """Nanoseconds that each vCPU has waited so far; None if libvirt does not report it. Raises
         ActionError."""
 
 
 def percent_waited(
     before: tuple[int | None, ...], after: tuple[int | None, ...], seconds: float
 ) -> float | None:
-    """Per cent of the time, of the vCPU that waited longest: one that waits can hold up all
-    traffic. vCPUs that were not there all the time do not count; None where none was."""
+    """Per cent of the time that the longest-waiting vCPU waited, as one waiting vCPU can hold up
+    all traffic. Only vCPUs present at both readings count; None if there is none."""
     delays = [
         late - early
         for early, late in zip(before, after, strict=False)
@@ -55,7 +55,7 @@ T = TypeVar("T")
 
 
 class _Moment(NamedTuple):
-    """Readings of one moment; None: it could not be read."""
+    """Readings of one moment; None: could not be read."""
 
     target: EndReading | None
     peer: EndReading | None
@@ -68,9 +68,9 @@ class Watch:
     """Reads the covariates of runs on one path: one round trip to each end and to the hypervisor
     before a run and one after it, none while it runs.
 
-    What cannot be read is not known, and no error: a lost end is found by whoever measures.
-    ``hypervisor``: where the target's QEMU runs; ``machine``: the target's domain, of a live
-    libvirt.
+    Values that cannot be read are unknown, which is not an error: the measurement itself reports a
+    lost end. ``hypervisor``: the host of the target's QEMU; ``machine``: the target's domain, on a
+    live libvirt.
     """
 
     def __init__(
@@ -83,13 +83,14 @@ class Watch:
         self._guest: GuestProcess | None = None
         self._before: _Moment | None = None
         self.unchecked: dict[str, str] = {}
-        """URL of an end -> why it is not known by which of its NICs the payload went."""
+        """URL of an end -> why it is unknown which of its NICs carried the payload."""
         self.target_counted: bool | None = None
-        """The target's NIC counted bytes in and out during the last run (True), or none one way
-        (False)."""
+        """The target's NIC counted bytes in and out during the last run (True), or none in one
+        direction (False)."""
 
     def begin(self) -> None:
-        """Just before a run. The target's QEMU is looked for once, and again when it has ended."""
+        """Call it just before a run. The target's QEMU is looked up once, and again if it has
+        ended."""
         if self._guest is None:
             self._find()
         self._before = self._read_moment()
@@ -98,10 +99,10 @@ class Watch:
             self._before = self._read_moment()
 
     def end(self, measured: Measured, warmup: float | None = None) -> Covariates:
-        """Just after it. ``warmup``: seconds of load before those that were measured, unless the
-        engine says how long there was load; None: that is not known, and the load is taken to have
-        lasted from :meth:`begin` to here, which makes its CPU time too small by the share of the
-        time that was spent on setting it up."""
+        """Call it just after a run. ``warmup``: seconds of load before the measured ones, unless
+        the engine says how long there was load; None: unknown, and the load is taken to have lasted
+        from :meth:`begin` to here, which makes its CPU time too small by the share of the time that
+        was spent on setup."""
         before, after = self._before, self._read_moment()
         if before is None:
             return Covariates(seconds=measured.seconds)
@@ -197,7 +198,7 @@ def _used(before: EndReading | None, after: EndReading | None) -> Used:
 
 
 def _waited(end: End, measured: Measured, endpoint: Endpoint) -> float | None:
-    """Per cent, of the program there that waited longest for a CPU."""
+    """Per cent of the time that the longest-waiting program there waited for a CPU."""
     if end in measured.cpu_waits:
         return min(100.0, measured.cpu_waits[end])
     waits = [

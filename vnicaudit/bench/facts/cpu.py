@@ -1,15 +1,15 @@
-"""CPU time of a machine during a run, what its hypervisor took of it, and how long a quota held it
-back.
+"""CPU time of a machine during a run, the part that its hypervisor took, and how long a quota held
+it back.
 
 The kernel counts in ``/proc/stat`` (Documentation/filesystems/proc.rst) in ticks, ``getconf
-CLK_TCK`` of them a second: 100 on all architectures QEMU's guests have (USER_HZ in
-include/asm-generic/param.h), so a run of 10 s is known to 0.1 % of a CPU. What a guest of that
-machine ran is in *user* already (account_guest_time in kernel/sched/cputime.c).
+CLK_TCK`` of them a second: 100 on all architectures of QEMU's guests (USER_HZ in
+include/asm-generic/param.h), so a run of 10 s is known to 0.1 % of a CPU. CPU time of guests on
+that machine is included in *user* (account_guest_time in kernel/sched/cputime.c).
 
 Quotas: ``throttled_usec`` of ``cpu.stat`` in cgroup v2 (Documentation/admin-guide/cgroup-v2.rst),
 ``throttled_time`` in nanoseconds in v1 (Documentation/scheduler/sched-bwc.rst), for the group the
-programs run in and all above it. The kernel adds up what each CPU was held back, so several
-threads count for more than one second a second.
+programs run in and all above it. The kernel adds up the throttled time of each CPU, so several
+threads may count for more than one second a second.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from vnicaudit.bench.facts.sections import Section, text_of
 from vnicaudit.errors import MeasureError
 
 USER_HZ = 100
-"""Where there is no ``getconf``."""
+"""Used if there is no ``getconf``."""
 
 CLOCK = """
 part uptime; cat /proc/uptime
 part ticks; getconf CLK_TCK 2>/dev/null || echo
 part boot; cat /proc/sys/kernel/random/boot_id
 """
-"""Sections that :func:`clock` reads; what is read right after is of the same moment."""
+"""Sections that :func:`clock` reads; the sections that follow directly are from the same moment."""
 
 CPU_TIME = (
     CLOCK
@@ -63,8 +63,8 @@ _UPTIME = re.compile(r"([0-9]{1,12}\.[0-9]{1,9}) [0-9]+\.[0-9]+\n")
 
 
 class BootTime(NamedTuple):
-    """When something was read: seconds since this boot, and which boot that is. ``ticks``: of CPU
-    time, in a second."""
+    """The moment of a reading: seconds since this boot, and the boot's id. ``ticks``: of CPU time,
+    per second."""
 
     uptime: float
     ticks: int
@@ -72,7 +72,8 @@ class BootTime(NamedTuple):
 
 
 class Ticks(NamedTuple):
-    """The first eight columns of ``/proc/stat``, for all CPUs. Guests are in ``user``, ``nice``."""
+    """The first eight columns of ``/proc/stat``, for all CPUs. ``user`` and ``nice`` include
+    guests."""
 
     user: int
     nice: int
@@ -85,12 +86,12 @@ class Ticks(NamedTuple):
 
     @property
     def busy(self) -> int:
-        """CPU time that was used here. What the hypervisor took was not."""
+        """CPU time that was used here, without the time that the hypervisor took."""
         return self.user + self.nice + self.system + self.irq + self.softirq
 
 
 class CpuReading(NamedTuple):
-    """A machine at one moment. ``throttled``: cgroup -> seconds; empty where none could be seen."""
+    """A machine at one moment. ``throttled``: cgroup -> seconds; empty if none is visible."""
 
     clock: BootTime
     ticks: Ticks
@@ -98,8 +99,9 @@ class CpuReading(NamedTuple):
 
 
 class Used(NamedTuple):
-    """Between two readings. ``busy`` in microseconds, ``steal`` and ``throttled`` in per cent, the
-    window in seconds; None: the readings cannot tell. ``boot``: of that machine; empty: unknown."""
+    """CPU use between two readings. ``busy`` in microseconds, ``steal`` and ``throttled`` in per
+    cent, the window in seconds; None: the readings cannot tell. ``boot``: that machine's boot id;
+    empty: unknown."""
 
     busy: float | None = None
     steal: float | None = None
@@ -110,7 +112,7 @@ class Used(NamedTuple):
 
 def cpu_reading(sections: Sequence[Section]) -> CpuReading:
     """The CPU time in the sections of :data:`CPU_TIME`: in a container, that of the whole machine,
-    but the container's quotas. Raises MeasureError."""
+    but with the container's quotas. Raises MeasureError."""
     return CpuReading(clock(sections), ticks(text_of(sections, "stat")), _throttled(sections))
 
 
@@ -133,8 +135,8 @@ def ticks(line: str) -> Ticks:
 
 
 def throttled_seconds(text: str) -> float:
-    """Seconds of throttling in a ``cpu.stat``; 0 where its group can have no quota, and so no such
-    line."""
+    """Seconds of throttling in a ``cpu.stat``; 0 if its group cannot have a quota, and so has no
+    such line."""
     found = _THROTTLED.search(text)
     if found is None:
         return 0.0
@@ -150,15 +152,15 @@ def _throttled(sections: Sequence[Section]) -> dict[str, float]:
 
 
 def use_between(before: CpuReading, after: CpuReading) -> Used:
-    """CPU use between two readings of one machine; nothing is known of one that was booted in
-    between, or whose counters went back (a guest that was migrated)."""
+    """CPU use between two readings of one machine; unknown if it was booted in between, or its
+    counters went back (a migrated guest)."""
     window = after.clock.uptime - before.clock.uptime
     boot = after.clock.boot
     if before.clock.boot != boot or window <= 0:
         return Used()
     throttled = _held_back(before.throttled, after.throttled, window)
     spent = Ticks(*(late - early for early, late in zip(before.ticks, after.ticks, strict=True)))
-    # idle and iowait may shrink (proc.rst); these here never should
+    # idle and iowait may shrink (proc.rst); the others never should
     if min(spent.busy, spent.user, spent.system, spent.steal) < 0:
         return Used(throttled=throttled, seconds=window, boot=boot)
     busy = spent.busy * 1e6 / after.clock.ticks
@@ -166,14 +168,14 @@ def use_between(before: CpuReading, after: CpuReading) -> Used:
 
 
 def _steal(spent: Ticks) -> float | None:
-    """Per cent of all CPU time there was, idle time too, as top and vmstat show it."""
+    """Steal in per cent of all CPU time, including idle time, as top and vmstat show it."""
     there_was = spent.busy + spent.steal + max(spent.idle, 0) + max(spent.iowait, 0)
     return 100 * spent.steal / there_was if there_was else None
 
 
 def _held_back(before: dict[str, float], after: dict[str, float], window: float) -> float | None:
-    """Per cent of the window, of the group that was held back most. Groups that are not in both
-    (each SSH session has its own) cannot be told; those above them can."""
+    """Per cent of the window for the group that was held back most. Groups that are not in both
+    readings (each SSH session has its own) cannot be judged; those above them can."""
     both = before.keys() & after.keys()
     if not both:
         return None

@@ -1,4 +1,4 @@
-"""Facts read of an end just before a run and just after it, in one round trip."""
+"""Facts read from an end just before and just after a run, in one round trip."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _SCRIPT = CPU_TIME + PRESSURE + COUNTERS
 
 
 class EndReading(NamedTuple):
-    """An end at one moment. ``nics`` None: it has no counters that can be read. ``pressure``:
-    microseconds in which threads queued for its CPUs, since the boot; ``ready_threads``:
-    threads that are ready to run, for each CPU. None: unknown."""
+    """An end at one moment. ``nics`` None: it has no readable counters. ``pressure``: microseconds
+    in which threads queued for its CPUs, since the boot; ``ready_threads``: threads that are ready
+    to run, per CPU. None: unknown."""
 
     cpu: CpuReading
     nics: NicReading | None

@@ -1,4 +1,4 @@
-"""A guest and its NIC in the words of its operator: the domain's name, and what the NIC is."""
+"""A guest and its NIC in its operator's terms: the domain's name, and the kind of NIC."""
 
 from __future__ import annotations
 
@@ -11,20 +11,19 @@ from vnicaudit.remedy.definitions import DefinitionReader
 from vnicaudit.remedy.hypervisor import Machine
 
 _BY_TYPE = ("vdpa", "vhostuser", "hostdev")
-"""Types of ``<interface>`` whose data path is another than that of a tap."""
+"""Types of ``<interface>`` with a data path other than a tap's."""
 
 
 class GuestNic(NamedTuple):
-    """``guest``: the domain's name; ``nic``: what the NIC that runs is, None where it is not
-    known."""
+    """``guest``: the domain's name; ``nic``: the kind of its running NIC, None if unknown."""
 
     guest: str | None = None
     nic: str | None = None
 
 
 def guest_nic(machine: Machine, reading: DefinitionReader, uri: str, mac: str | None) -> GuestNic:
-    """The guest's name, and what its NIC with that MAC address is at this moment. ``uri``: of its
-    host."""
+    """The guest's name, and the kind of its NIC with that MAC address at this moment. ``uri``: of
+    its host."""
     try:
         domain = reading.definition_of(machine.live(), uri)
     except VnicauditError:
@@ -34,7 +33,7 @@ def guest_nic(machine: Machine, reading: DefinitionReader, uri: str, mac: str | 
 
 
 def nic_words(config: NicConfig) -> str:
-    """``rtl8139``, ``virtio, 4 queues``, ``virtio, vdpa``."""
+    """The kind of a NIC: ``rtl8139``, ``virtio, 4 queues``, ``virtio, vdpa``."""
     words = [config.model or config.type]
     if config.type in _BY_TYPE and config.type not in words:
         words.append(config.type)

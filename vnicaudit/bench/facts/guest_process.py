@@ -1,6 +1,6 @@
 """The QEMU process of a domain, at the endpoint of its hypervisor, and the lines of
-``/proc/PID/stat`` and ``/proc/PID/task/TID/stat`` (Documentation/filesystems/proc.rst, table 1-4).
-"""
+``/proc/PID/stat`` and ``/proc/PID/task/TID/stat`` (Documentation/filesystems/proc.rst, table
+1-4)."""
 
 from __future__ import annotations
 
@@ -22,13 +22,14 @@ _NUMBER = r"-?[0-9]{1,20}"
 _FIRST = re.compile(
     rf"([0-9]{{1,20}}) \((.*)\) [A-Za-z] ({_NUMBER}(?: {_NUMBER}){{18,}})\n", re.DOTALL
 )
-"""Whatever is between the first and the last parenthesis is the name: programs choose theirs."""
+"""The text between the first and the last parenthesis is the name, which programs choose
+themselves."""
 
 
 class Process(NamedTuple):
-    """A process, or one of its threads. ``spent``: ticks of CPU time, of user and system; of a
-    process, with those of its threads that have ended (thread_group_cputime_adjusted), without
-    its children. ``started``: ticks after boot; with the id, it is the same process."""
+    """A process, or one of its threads. ``spent``: ticks of CPU time, user and system; for a
+    process including its threads that have ended (thread_group_cputime_adjusted), without its
+    children. ``started``: ticks after boot; together with the id it identifies the process."""
 
     id: int
     name: str
@@ -38,7 +39,7 @@ class Process(NamedTuple):
 
 
 def process(line: str) -> Process:
-    """One line. Raises MeasureError."""
+    """The process in one line. Raises MeasureError."""
     found = _FIRST.fullmatch(line)
     if found is None:
         raise MeasureError("/proc/PID/stat is not in Linux's format")
@@ -72,7 +73,7 @@ _MOST = 1024
 
 
 class GuestHost(NamedTuple):
-    """A machine that guests run on. ``read``: how a process's command line is understood."""
+    """A machine that guests run on. ``read``: reads a process's command line."""
 
     endpoint: Endpoint
     read: ReadCommandLine
@@ -89,8 +90,8 @@ class GuestProcess(NamedTuple):
 
 
 def find_guest(host: GuestHost, domain: str, mac: str | None = None) -> GuestProcess | None:
-    """The QEMU of the domain with this UUID or name; None where there is none, or where several
-    look like it. ``mac``: the NIC in question; None: any. Raises EndpointError, MeasureError."""
+    """The QEMU of the domain with this UUID or name; None if there is none, or several match.
+    ``mac``: the NIC in question; None: any. Raises EndpointError, MeasureError."""
     sections = ask(host.endpoint, _SCRIPT, domain)
     running = _running(sections, host.read)
     found = [(pid, qemu) for pid, qemu in running if domain in (qemu.uuid, qemu.name)]
@@ -105,8 +106,8 @@ def find_guest(host: GuestHost, domain: str, mac: str | None = None) -> GuestPro
 def _running(
     sections: Sequence[Section], read: ReadCommandLine
 ) -> Iterator[tuple[int, RunningQemu]]:
-    """Every QEMU whose command line can be understood; anything else that has the domain in its
-    arguments (a virsh, a grep) is left out."""
+    """Every QEMU with a readable command line; other programs with the domain in their arguments (a
+    virsh, a grep) are left out."""
     for section in sections[:_MOST]:
         kind, _space, pid = section.name.partition(" ")
         if kind != "cmdline":
@@ -119,12 +120,13 @@ def _running(
 
 
 def _nics(qemu: RunningQemu, mac: str | None) -> tuple[RunningNic, ...]:
-    """Those with that MAC; all where it is not known which."""
+    """The NICs with that MAC; all NICs if it is unknown."""
     return tuple(nic for nic in qemu.nics if mac is None or (nic.mac or "").lower() == mac.lower())
 
 
 def _guest(qemu: RunningQemu, started: int, pid: int, mac: str | None) -> GuestProcess:
-    """A NIC that is not on the command line was plugged in later: any of the others may tell."""
+    """The guest's process. A NIC that is not on the command line was plugged in later: it may be of
+    the kind of any of the others."""
     nics = _nics(qemu, mac) or qemu.nics
     return GuestProcess(
         pid,

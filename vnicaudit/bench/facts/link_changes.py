@@ -1,9 +1,9 @@
 """Differences in a NIC's link and offloads between two checks of one end, apart from the change
 that is measured.
 
-A NIC that got another driver at the target is that change: then its offloads, queues, rings and
-speed are the new driver's, and only its MTU is told. At the peer and the hypervisor nothing of
-their NICs is meant to change.
+If the target's NIC got another driver, that is the change: its offloads, queues, rings and speed
+are then the new driver's, and only its MTU is reported. The NICs of the peer and the hypervisor are
+not meant to change at all.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ _WITH_ANOTHER_DRIVER = ("nic.mtu",)
 
 
 def link_changes(first: Setup, later: Setup, *, changed_here: bool) -> tuple[str, ...]:
-    """``nic.mtu changed from 1500 to 9000``: one for each difference of facts that both know.
-    ``changed_here``: it is the target, whose NIC may be what was changed."""
+    """``nic.mtu changed from 1500 to 9000``: one for each difference in facts known at both checks.
+    ``changed_here``: it is the target, whose NIC may be the subject of the change."""
     return tuple(_differences(first, later, changed_here=changed_here))
 
 

@@ -1,10 +1,11 @@
 """Bytes that the NICs of an end counted during a run: did the payload take the NIC that the result
 is about?
 
-``/proc/net/dev`` of the end's own network namespace (net/core/net-procfs.c,
-``dev_seq_printf_stats``). Both directions are added up: what a guest sends, its hypervisor counts
-as received by the TAP. Headers and the warm-up are counted too, so a NIC that carried the payload
-counts more than it. A counter of 32 bits wraps (``unsigned long`` of a 32-bit kernel).
+Source: ``/proc/net/dev`` of the end's own network namespace (net/core/net-procfs.c,
+``dev_seq_printf_stats``). Both directions are added up: data that a guest sends, its hypervisor
+counts as received by the TAP. Headers and the warm-up are counted too, so a NIC that carried the
+payload counts more than the payload. A counter of 32 bits wraps (``unsigned long`` of a 32-bit
+kernel).
 """
 
 from __future__ import annotations
@@ -26,24 +27,24 @@ case $1 in
 esac 2>/dev/null
 """  # noqa: E501  (an expression of sed)
 """Sections that :func:`nic_reading` reads. ``$1``: which end it is, ``$2``: the target's address.
-The NIC of the target is the one that has this address, the peer's the one on the way to it."""
+The target's NIC is the one that has this address, the peer's the one on the way to it."""
 
 LAG_SECONDS = 2.5
-"""After which drivers that fetch their counters from the device have done so."""
+"""Seconds after which drivers that fetch their counters from the device have done so."""
 _WRAP = 2**32
 _LINE = re.compile(r"(\S{1,64}) ([0-9]{1,20}) ([0-9]{1,20})")
 
 
 class NicReading(NamedTuple):
     """Counters of an end at one moment: NIC -> bytes received, bytes sent. ``subject_nic``: the NIC
-    that the result is about; None: none, or several, could be."""
+    that the result is about; None: no or several candidates."""
 
     counters: Mapping[str, tuple[int, int]]
     subject_nic: str | None
 
 
 def nic_reading(sections: Sequence[Section]) -> NicReading | None:
-    """Parse the sections of :data:`COUNTERS`; None where there are no counters."""
+    """Parse the sections of :data:`COUNTERS`; None if there are no counters."""
     found = {
         line[1]: (int(line[2]), int(line[3]))
         for text in text_of(sections, "nics").splitlines()
@@ -54,8 +55,8 @@ def nic_reading(sections: Sequence[Section]) -> NicReading | None:
 
 
 def counted_between(before: NicReading, after: NicReading) -> dict[str, int]:
-    """NIC -> bytes counted, of those that were there all the time. One that counts less than before
-    wrapped; or it is a new one of the same name, and is left out."""
+    """NIC -> bytes counted, for NICs present at both readings. A counter that went back has
+    wrapped, or belongs to a new NIC of the same name, which is left out."""
     counted: dict[str, int] = {}
     for name, early in before.counters.items():
         if name not in after.counters:
@@ -69,8 +70,9 @@ def counted_between(before: NicReading, after: NicReading) -> dict[str, int]:
 def counted_both_ways(
     before: NicReading | None, after: NicReading | None, seconds: float
 ) -> bool | None:
-    """True where the NIC that the result is about counted bytes in and out, False where it counted
-    none one way; None: it was not there all the time, or its driver may not have fetched them."""
+    """True if the NIC that the result is about counted bytes in and out, False if it counted none
+    in one direction; None: it was not present at both readings, or its driver may not have fetched
+    them."""
     if before is None or after is None:
         return None
     name = after.subject_nic
@@ -92,6 +94,6 @@ def _risen(early: int, late: int) -> int | None:
 
 
 def may_have_wrapped(after: NicReading, payload: float) -> bool:
-    """True where so much was carried that counters of 32 bits wrapped, and no counter there is
-    known to have more."""
+    """True if the payload is large enough for 32-bit counters to wrap, and no counter there is
+    known to be wider."""
     return payload >= _WRAP and all(max(each) < _WRAP for each in after.counters.values())

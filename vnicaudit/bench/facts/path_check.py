@@ -1,14 +1,14 @@
 """A check that the payload of a run took the NIC that the result is about, at one end.
 
-What shows less than the payload is looked at once more before it is believed:
+A counter that shows less than the payload is checked further before it is believed:
 
 * some drivers fetch their counters from the device every second or two, so counters are read again
   a little later;
-* a bond, bridge or VLAN, and what is below and above it, are one way;
+* a bond, bridge or VLAN, and the devices below and above it, count as one way;
 * a route with several next hops uses the NICs of all of them;
-* an address on ``lo`` or on a dummy is reached by whichever NIC the routes say;
-* where no NIC counted what is missing, the counters are blind (an eBPF program that hands packets
-  on, hardware that forwards them), and nothing is told.
+* an address on ``lo`` or on a dummy is reached through any NIC, as the routes decide;
+* if no NIC counted the missing bytes, the counters are blind (an eBPF program that hands packets
+  on, hardware that forwards them), and nothing is reported.
 """
 
 from __future__ import annotations
@@ -33,11 +33,12 @@ from vnicaudit.errors import EndpointError, MeasureError
 from vnicaudit.model.measurement import End, NicBytes
 
 LEAST_PAYLOAD = 100_000
-"""Bytes: less than that is not told from what else a NIC carries (ARP, the guest's agent, SSH)."""
+"""Minimum payload in bytes: less cannot be told from other traffic of a NIC (ARP, the guest's
+agent, SSH)."""
 LEAST_SHARE = 0.95
-"""Of the payload, by the NIC that the result is about."""
+"""Share of the payload that the NIC which the result is about must have counted."""
 _LEAST_OF_REQUEST = 2
-"""Bytes of payload of a request with its answer, whose size the engine does not tell."""
+"""Minimum bytes of payload of a request with its answer, whose size the engine does not report."""
 _SHOWN_SHARE = 0.05
 _SHOWN = 4
 
@@ -70,8 +71,8 @@ _HELD_ONLY = re.compile(r"link/loopback\b| dummy\b")
 
 
 class LaggedReading(NamedTuple):
-    """``beside``: NICs that are one way with the one that the result is about. ``held_only``: that
-    one holds the address and carries nothing."""
+    """``beside``: NICs on the same way as the one that the result is about. ``held_only``: that one
+    only holds the address and carries nothing."""
 
     reading: NicReading
     beside: frozenset[str]
@@ -79,16 +80,16 @@ class LaggedReading(NamedTuple):
 
 
 class PathFinding(NamedTuple):
-    """``nics``: the NIC that the result is about; behind it those that carried the payload in its
-    place. ``unchecked``: why nothing can be said; empty: it was checked, or there was too little to
-    check it by."""
+    """``nics``: the NIC that the result is about, followed by those that carried the payload
+    instead. ``unchecked``: why nothing can be said; empty: it was checked, or there was too little
+    payload for a check."""
 
     nics: tuple[NicBytes, ...] = ()
     unchecked: str = ""
 
 
 def payload_of(measured: Measured) -> float | None:
-    """Bytes of payload that a run carried, at least; None: its engine does not say."""
+    """Minimum bytes of payload that a run carried; None: its engine does not report it."""
     if measured.bytes is not None:
         return measured.bytes
     return None if measured.transactions is None else measured.transactions * _LEAST_OF_REQUEST
@@ -98,8 +99,8 @@ def check_path(
     end: End, before: NicReading | None, after: NicReading | None, payload: float | None,
     read_lagged: Callable[[str], LaggedReading | None],
 ) -> PathFinding:  # fmt: skip
-    """Check one end, between two readings. ``read_lagged`` is asked with the name of the NIC where
-    that counted too little; None: it could not look."""
+    """Check one end, between two readings. ``read_lagged`` is called with the name of the NIC if
+    that counted too little; it returns None if it could not read."""
     if before is None or after is None:
         return PathFinding(unchecked="the counters of its NICs cannot be read")
     named = before.subject_nic
@@ -147,8 +148,8 @@ def _finding(
 
 
 def read_lagged(endpoint: Endpoint, end: End, address: str, named: str) -> LaggedReading | None:
-    """Read the counters once more, when drivers that lag have caught up, and what the NIC is
-    stacked on; None where that cannot be read."""
+    """Read the counters once more, when slow drivers have caught up, and the devices that the NIC
+    is stacked on; None if they cannot be read."""
     time.sleep(LAG_SECONDS)
     try:
         with readable("what was printed"):
@@ -158,7 +159,7 @@ def read_lagged(endpoint: Endpoint, end: End, address: str, named: str) -> Lagge
 
 
 def parse_lagged(sections: Sequence[Section], named: str) -> LaggedReading | None:
-    """Parse the output of the script; None where there are no counters."""
+    """Parse the output of the script; None if there are no counters."""
     reading = nic_reading(sections)
     if reading is None:
         return None
@@ -171,7 +172,7 @@ def parse_lagged(sections: Sequence[Section], named: str) -> LaggedReading | Non
 
 
 def _next_hops(routes: str) -> Iterator[str]:
-    """Devices of the next hops in what ``ip -o route`` prints, which keeps them apart by
+    """Devices of the next hops in the output of ``ip -o route``, which separates them by
     backslashes."""
     for part in routes.replace("\n", "\\").split("\\"):
         words = part.split()

@@ -1,13 +1,14 @@
 """How long threads queued for the CPUs of a machine: pressure stall information (Linux 4.20 and
-later, where it is not switched off; Documentation/accounting/psi.rst).
+later, unless switched off; Documentation/accounting/psi.rst).
 
 ``total`` of ``some`` counts microseconds in which a thread that was ready to run waited for a CPU.
 The kernel weighs each CPU by the time it was not idle (collect_percpu_times in kernel/sched/psi.c),
-so it is a share of busy CPUs, and does not grow with their number. It counts whatever is on that
-machine, the generator and the network's own threads too.
+so it is a share of busy CPUs, and does not grow with their number. It counts everything on that
+machine, including the generator and the network's own threads.
 
-How many threads are ready to run while no generator runs is what others want: the fourth field of
-``/proc/loadavg`` (nr_running in fs/proc/loadavg.c), which counts the one that reads it.
+The number of threads that are ready to run while no generator runs is the demand of others: the
+fourth field of ``/proc/loadavg`` (nr_running in fs/proc/loadavg.c), which includes the thread that
+reads it.
 """
 
 from __future__ import annotations
@@ -30,15 +31,14 @@ _SOME = re.compile(r"^some [^\n]*\btotal=([0-9]{1,20})$", re.MULTILINE)
 
 
 def waited_microseconds(sections: Sequence[Section]) -> int | None:
-    """Time in which threads queued for a CPU, since the boot; None where the kernel does not
-    say."""
+    """Time in which threads queued for a CPU, since the boot; None if the kernel does not report
+    it."""
     found = _SOME.search(text_of(sections, "pressure"))
     return None if found is None else int(found[1])
 
 
 def others_ready(sections: Sequence[Section]) -> float | None:
-    """Threads that are ready to run, but for the one that asked, for each CPU; None where that is
-    not told."""
+    """Threads that are ready to run, except for the reading one, per CPU; None if unknown."""
     ready = _READY.fullmatch(text_of(sections, "ready"))
     online = _ONLINE.fullmatch(text_of(sections, "online"))
     if ready is None or online is None:
@@ -54,6 +54,6 @@ def percent_between(before: int | None, after: int | None, seconds: float | None
 
 
 def mean_of_known(values: Sequence[float | None]) -> float | None:
-    """The mean of those that are known; None where none is."""
+    """The mean of the known values; None if there are none."""
     known = [value for value in values if value is not None]
     return sum(known) / len(known) if known else None

@@ -1,19 +1,19 @@
 """CPU time of one guest on its hypervisor: QEMU with all its threads, and the vhost workers.
 
-What QEMU used is read from ``/proc/PID/stat``, not added up from its threads: a thread that ends
-takes its time with it, but the process keeps it (signal->utime; fs/proc/array.c), and QEMU's pool
+QEMU's time is read from ``/proc/PID/stat``, not added up from its threads: the time of a thread
+that ends would be lost, but the process keeps it (signal->utime; fs/proc/array.c), and QEMU's pool
 of I/O threads ends and starts threads all the time.
 
 vhost workers are threads of QEMU since Linux 6.4 (vhost_task, commit 6e890c5d5021; clone with
-CLONE_THREAD), so that sum has them. Before, and again where vhost is told so (``fork_owner``,
-commit 7d9896e9f6d0), each is a kernel thread of its own, a child of kthreadd: these are added.
-Both are named ``vhost-PID`` after the process that opened the device; the number is the host's,
-so in a container only the threads of QEMU itself can be known by it. Nothing is counted twice:
-a thread of QEMU is never added.
+CLONE_THREAD), so that sum includes them. Before, and again if vhost is configured so
+(``fork_owner``, commit 7d9896e9f6d0), each is a kernel thread of its own, a child of kthreadd:
+these are added. Both are named ``vhost-PID`` after the process that opened the device; the number
+is the host's, so in a container only the threads of QEMU itself can be identified by it. Nothing is
+counted twice: a thread of QEMU is never added.
 
 How long a thread was ready to run and had no CPU is the second number of its ``schedstat``, in
-nanoseconds (Documentation/scheduler/sched-stats.rst). It is read of the vhost workers and of QEMU's
-main loop, in which NICs without vhost are emulated; that of vCPUs libvirt tells.
+nanoseconds (Documentation/scheduler/sched-stats.rst). It is read for the vhost workers and for
+QEMU's main loop, in which NICs without vhost are emulated; libvirt reports that of vCPUs.
 """
 
 from __future__ import annotations
@@ -60,9 +60,9 @@ class QemuReading(NamedTuple):
 
 
 class HostUse(NamedTuple):
-    """Microseconds: all of it, and of that the vhost workers'; in how many seconds; on which boot
-    of the hypervisor. ``waited``: per cent of that time that one of its threads waited for a CPU,
-    of the one that waited longest. None: it cannot be told."""
+    """CPU use in microseconds: total, and the part of the vhost workers; the seconds it was used
+    in, and the boot of the hypervisor. ``waited``: per cent of that time that the longest-waiting
+    of its threads waited for a CPU. None: unknown."""
 
     total: float | None = None
     vhost: float | None = None
@@ -72,14 +72,14 @@ class HostUse(NamedTuple):
 
 
 def read_qemu(endpoint: Endpoint, guest: GuestProcess) -> QemuReading | None:
-    """Reading of the guest's QEMU process now; None where it has ended, or another has its id.
+    """Reading of the guest's QEMU process now; None if it has ended, or another process has its id.
     Raises EndpointError, MeasureError."""
     found = qemu_reading(ask(endpoint, _SCRIPT, str(guest.pid)))
     return found if found is not None and found.process.started == guest.started else None
 
 
 def qemu_reading(sections: Sequence[Section]) -> QemuReading | None:
-    """Parse the output of the script; None where there is no such process. Raises MeasureError."""
+    """Parse the output of the script; None if there is no such process. Raises MeasureError."""
     line = text_of(sections, "process")
     if not line:
         return None
@@ -102,15 +102,15 @@ def _waited(sections: Sequence[Section]) -> dict[int, int]:
 
 
 def _by_id(sections: Sequence[Section], name: str) -> dict[int, Process]:
-    """Threads that ended while they were looked at have no text."""
+    """Threads by id. A thread that ended while it was read has no text."""
     found = (process(item.text) for item in sections if item.name == name and item.text)
     return {item.id: item for item in found}
 
 
 def host_use(before: QemuReading, after: QemuReading, *, vhost: bool) -> HostUse:
-    """CPU use of one guest between two readings. ``vhost``: it is known to have vhost workers;
-    where none can be seen then (in a container, on a kernel where they are no threads of QEMU),
-    what is seen is not all, and nothing is told."""
+    """CPU use of one guest between two readings. ``vhost``: it is known to have vhost workers; if
+    none is visible then (in a container, on a kernel where they are not threads of QEMU), the
+    visible use is incomplete, and None is returned."""
     boot = after.clock.boot
     if not _is_same_process(before.process, after.process) or before.clock.boot != boot:
         return HostUse()
@@ -126,7 +126,8 @@ def host_use(before: QemuReading, after: QemuReading, *, vhost: bool) -> HostUse
 
 
 def _longest_wait(before: QemuReading, after: QemuReading, seconds: float) -> float | None:
-    """Per cent of the time, of the thread that waited longest; None where none is known twice."""
+    """Per cent of the time for the longest-waiting thread; None if no thread is in both
+    readings."""
     both = before.waited.keys() & after.waited.keys()
     if not both or seconds <= 0:
         return None
@@ -135,8 +136,8 @@ def _longest_wait(before: QemuReading, after: QemuReading, seconds: float) -> fl
 
 
 def _spent(before: dict[int, Process], after: dict[int, Process]) -> int:
-    """Ticks. One that was not there before began in between; what one spent that is there no
-    longer (its NIC was unplugged) is not known."""
+    """Ticks. A thread that was not there before started in between; the ticks of one that has ended
+    (its NIC was unplugged) are unknown."""
     return sum(now.spent - _earlier(before.get(tid), now) for tid, now in after.items())
 
 
@@ -149,7 +150,7 @@ def _is_same_process(before: Process, after: Process) -> bool:
 
 
 def workers_are(reading: QemuReading) -> str | None:
-    """``task`` (threads of QEMU) or ``kthread``; None where there is no vhost worker."""
+    """``task`` (threads of QEMU) or ``kthread``; None if there is no vhost worker."""
     if reading.threads:
         return "task"
     return "kthread" if reading.workers else None

@@ -1,8 +1,8 @@
 """Several facts of one endpoint in one round trip: a fixed shell script prints them in sections.
 
-A section begins with a line of a separator and a name. The separator is drawn by chance for each
-call, so that nothing that is printed can pretend to be a section. Scripts are constants; what
-differs is passed to them as arguments, never written into them.
+A section begins with a line of a separator and a name. The separator is random for each call, so
+that no output can pretend to be a section. Scripts are constants; variable values are passed to
+them as arguments, never written into them.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ fact() { # NAME COMMAND...: what the command prints (its beginning), then how it
     { "$@" 2>&1 </dev/null; printf '\n%s %s' "$separator" "code $?"; } | head -c 32768
 }
 """
-"""With what scripts begin: ``part``, ``fact``."""
+"""The beginning of scripts: defines ``part``, ``fact``."""
 
 ENDING = """
 part end
 """
-"""With what they end: without it, what came was cut."""
+"""The end of scripts: output without it was cut off."""
 
 _CODE = re.compile(r"[0-9]{1,3}")
 
 
 class Section(NamedTuple):
-    """Text printed under a name. ``code``: how the command ended, None where the script does not
-    say or what it printed was too long."""
+    """Text printed under a name. ``code``: exit code of the command, None if the script does not
+    report it or the output was too long."""
 
     name: str
     text: str
@@ -52,8 +52,8 @@ class Section(NamedTuple):
 def ask(
     endpoint: Endpoint, script: str, *arguments: str, seconds: float = 15.0
 ) -> tuple[Section, ...]:
-    """Run a script (a constant) and return its sections. Raises EndpointError where the endpoint
-    is lost, MeasureError where there is no POSIX shell or its answer is not complete."""
+    """Run a script (a constant) and return its sections. Raises EndpointError if the endpoint is
+    lost, MeasureError if there is no POSIX shell or its answer is incomplete."""
     separator = secrets.token_hex(16)
     argv = ("sh", "-c", BEGINNING + script + ENDING, "sh", separator, *arguments)
     ran = endpoint.run(argv, seconds=seconds)
@@ -63,7 +63,7 @@ def ask(
 
 
 def split(text: str, separator: str) -> tuple[Section, ...]:
-    """The sections of a script's output. Raises MeasureError where its end is missing."""
+    """The sections of a script's output. Raises MeasureError if its end is missing."""
     first, *pieces = f"\n{text}".split(f"\n{separator} ")
     found = [_section(piece) for piece in pieces]
     if first.strip() or not found or found[-1] != Section("end", ""):
@@ -77,7 +77,7 @@ def _section(piece: str) -> Section:
 
 
 def _with_codes(found: Sequence[Section]) -> list[Section]:
-    """Each section with the code of its command, which is printed as if it were one more."""
+    """Each section with the exit code of its command, which is printed as another section."""
     joined: list[Section] = []
     for section in found:
         kind, _space, code = section.name.partition(" ")
@@ -89,7 +89,7 @@ def _with_codes(found: Sequence[Section]) -> list[Section]:
 
 
 def text_of(sections: Sequence[Section], name: str) -> str:
-    """The text of the first section with that name; empty where there is none."""
+    """The text of the first section with that name; empty if there is none."""
     return next((section.text for section in sections if section.name == name), "")
 
 

@@ -66,8 +66,8 @@ def setup_of(
     endpoint: Endpoint, address: str | None = None, *, towards: str | None = None
 ) -> Setup:
     """Versions and settings of an endpoint, read in one round trip. The NIC is the one that has
-    ``address``, or the one on the way ``towards`` an address; without either, none is looked at.
-    What cannot be found out is in ``unknown``, with why."""
+    ``address``, or the one on the way ``towards`` an address; without either, no NIC is read. Facts
+    that cannot be determined are in ``unknown``, with the reason."""
     try:
         with readable("what was printed"):
             sections = ask(endpoint, _SCRIPT, address or "", towards or "", *_SYSCTLS)
@@ -81,7 +81,7 @@ def setup_of(
 
 
 def facts_and_reasons(sections: Sequence[Section]) -> tuple[dict[str, str], dict[str, str]]:
-    """Facts of what a script printed, and why others are not known."""
+    """Facts in the output of a script, and why others are unknown."""
     facts: dict[str, str] = {}
     unknown: dict[str, str] = {}
     for section in sections:
@@ -143,7 +143,7 @@ _NO_QUOTA = re.compile(r"(?:max [0-9]+|-1)\n")
 
 def host_setup_of(endpoint: Endpoint, guest: GuestProcess | None) -> Setup:
     """Versions and settings of a hypervisor, and of one guest's QEMU; ``guest`` None: it was not
-    found, and what is known of QEMU goes to ``unknown``."""
+    found, and QEMU's facts are added to ``unknown``."""
     base = setup_of(endpoint)
     if guest is None:
         why = "the QEMU of that domain was not found"
@@ -180,8 +180,8 @@ def _of_guest(sections: Sequence[Section]) -> tuple[dict[str, str], dict[str, st
 
 
 def affinity(text: str) -> str:
-    """On which CPUs threads may run (``Cpus_allowed_list``), of lines of names and lists in turn:
-    one list where all have the same, else each group of threads with its own."""
+    """The CPUs on which threads may run (``Cpus_allowed_list``), from alternating lines of names
+    and lists: one list if all threads have the same, else each group of threads with its own."""
     lines = text.rstrip("\n").split("\n")
     by_cpus: dict[str, dict[str, None]] = {}
     for name, cpus in zip(lines[0::2], lines[1::2], strict=False):
@@ -192,8 +192,8 @@ def affinity(text: str) -> str:
 
 
 def quotas(sections: Sequence[Section]) -> str:
-    """CPU quotas of a process's cgroups and those above: ``cpu.max`` (v2), or microseconds of
-    each period (v1)."""
+    """CPU quotas of a process's cgroups and those above: ``cpu.max`` (v2), or microseconds of each
+    period (v1)."""
     found = {
         section.name.partition(" ")[2]: section.text.strip()
         for section in sections

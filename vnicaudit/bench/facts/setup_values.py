@@ -1,10 +1,10 @@
-"""The values that a section of a setup script tells, by name; those of ``ethtool`` in its text.
+"""The values in a section of a setup script, by name; those of ``ethtool`` in its text form.
 
-The text and not ``--json``: 5.9 takes that option and prints text, 6.1 refuses it for rings,
-channels and coalescing, 6.14 still does for channels and for the driver (tests/bench/facts/data).
-The text is the same in all of them, and in those before.
+The text is read, and not ``--json``: 5.9 accepts that option and prints text, 6.1 refuses it for
+rings, channels and coalescing, 6.14 still does for channels and for the driver
+(tests/bench/facts/data). The text is the same in all of these versions, and in older ones.
 
-Only whole lines count; what is ``n/a`` is left out: the driver does not have it.
+Only complete lines count; ``n/a`` is left out: the driver does not have that value.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _NOT = ("n/a", "")
 
 
 class Sized(NamedTuple):
-    """A number that can be set; ``most``: the highest the NIC takes."""
+    """A number that can be set; ``most``: the highest that the NIC accepts."""
 
     now: str
     most: str | None
@@ -31,13 +31,13 @@ class Sized(NamedTuple):
 
 
 def driver(text: str) -> dict[str, str]:
-    """``ethtool -i``: driver, version, firmware-version, bus-info, as far as there are any."""
+    """``ethtool -i``: driver, version, firmware-version, bus-info, as far as they are set."""
     return _pairs(text)
 
 
 def features(text: str) -> dict[str, str]:
-    """``ethtool -k``: name -> ``on``, ``off``, with ``[fixed]`` or ``[requested on]`` behind it
-    where that is so."""
+    """``ethtool -k``: name -> ``on``, ``off``, followed by ``[fixed]`` or ``[requested on]`` if
+    that applies."""
     return {
         name: value for name, value in _pairs(text).items() if value.split()[0] in ("on", "off")
     }
@@ -65,7 +65,7 @@ def coalescing(text: str) -> dict[str, str]:
 
 
 def _pairs(text: str) -> dict[str, str]:
-    """``name: value`` lines that say something."""
+    """``name: value`` lines with a value."""
     halves = (line.partition(":") for line in text.split("\n")[:-1])
     pairs = ((name.strip(), value.strip()) for name, _colon, value in halves)
     return {name: value for name, value in pairs if name and value not in _NOT}
@@ -95,8 +95,8 @@ Values = dict[str, str]
 
 
 def values_of(section: Section) -> Values:
-    """Values that a section tells, by name; empty where the command failed, or says nothing. One
-    that fails may still have said it: ``systemd-detect-virt`` ends with 1 for ``none``."""
+    """Values in a section, by name; empty if the command failed or printed nothing. A command that
+    fails may still have printed them: ``systemd-detect-virt`` ends with 1 for ``none``."""
     if section.code != 0 and not (section.name == "virtualization" and section.code == 1):
         return {}
     read = _READERS.get(section.name) or _line(section.name)
@@ -104,12 +104,12 @@ def values_of(section: Section) -> Values:
 
 
 def title_of(section: Section) -> str:
-    """The name of the fact that is unknown where a section says nothing."""
+    """The name of the fact that is unknown if a section is empty."""
     return _TITLES.get(section.name, section.name)
 
 
 def cpu_model(text: str) -> Values:
-    """``/proc/cpuinfo``: x86 and POWER name it, Z has a machine type, Arm has numbers."""
+    """``/proc/cpuinfo``: x86 and POWER name the model, Z has a machine type, Arm has numbers."""
     named = _MODEL.search(text)
     if named is not None:
         return {"cpu": named[1]}
@@ -122,7 +122,7 @@ def cpu_model(text: str) -> Values:
 
 
 def _line(name: str) -> Callable[[str], Values]:
-    """All that is printed, as one line."""
+    """All of the output, as one line."""
     return lambda text: {name: " ".join(text.split())}
 
 

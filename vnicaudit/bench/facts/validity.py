@@ -1,7 +1,7 @@
 """Reasons for which a run does not count.
 
-Covariates alone decide, never the result: to leave out the slow runs is to prove whatever is
-wanted. What is not known makes nothing invalid.
+Covariates alone decide, never the result: leaving out slow runs would prove anything. An unknown
+value makes no run invalid.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ from vnicaudit.model.measurement import Covariates, InvalidBy, Workload
 
 
 class ValidityLimits(msgspec.Struct, frozen=True, kw_only=True):
-    """From when on a run does not count; all in per cent. A machine that is
-    shared with others may need more steal allowed: then its noise is in the intervals."""
+    """Limits beyond which a run does not count, all in per cent. A machine that is shared with
+    others may need a higher limit of steal: the intervals then include its noise."""
 
     steal: float = 2.0
-    """Most of its CPU time that an end may lose to its hypervisor, and most of the run that a
-    vCPU may wait for a CPU: the same thing, seen from inside and from outside."""
+    """The most CPU time that an end may lose to its hypervisor, and the most of the run that a vCPU
+    may wait for a CPU: the same thing, seen from inside and from outside."""
     cpu_wait: float = 60.0
-    """Most of a run that a thread of a generator, a vhost worker or QEMU's main loop may be ready
-    to run and have no CPU: more than a generator waits for the network's own threads beside it
-    (docs/explanation/measuring.md has the figures)."""
+    """The most of a run that a thread of a generator, a vhost worker or QEMU's main loop may be
+    ready to run and have no CPU: more than a generator waits for the network's own threads beside
+    it (docs/explanation/measuring.md has the figures)."""
     throttled: float = 1.0
-    """Most of the run that a CPU quota may hold an end back."""
+    """The most of the run that a CPU quota may hold an end back."""
     seconds: float = 95.0
-    """Least of the seconds that were to be measured."""
+    """The least part of the requested seconds that must be measured."""
 
 
 class Doubt(NamedTuple):
@@ -40,7 +40,7 @@ class Doubt(NamedTuple):
 
 
 def doubts(covariates: Covariates, workload: Workload, limits: ValidityLimits) -> tuple[Doubt, ...]:
-    """Why a run does not count; none where it does."""
+    """Why a run does not count; empty if it does."""
     return (
         *_steal_doubts(covariates, limits),
         *_waited(covariates, limits),
@@ -101,8 +101,9 @@ def _waited(covariates: Covariates, limits: ValidityLimits) -> Iterator[Doubt]:
 
 
 def _most_queued(limits: ValidityLimits) -> float:
-    """Pressure counts whoever waits on that machine, also what does not bear on the load: so it is
-    asked only where the generator's own wait is not known, and allowed half of what is left."""
+    """The limit for pressure, half-way between that of CPU waits and 100 %: pressure counts every
+    waiting thread on that machine, even ones that do not affect the load, so it applies only if the
+    generator's own wait is unknown."""
     return (limits.cpu_wait + 100) / 2
 
 
@@ -132,7 +133,7 @@ def _elsewhere(covariates: Covariates) -> Iterator[Doubt]:
 
 
 def bytes_words(count: float) -> str:
-    """``803 MB``: bytes as people read them."""
+    """``803 MB``: bytes in readable units."""
     for unit in ("B", "kB", "MB", "GB"):
         if count < 999.5:
             return f"{count:.3g} {unit}"

@@ -1,4 +1,4 @@
-"""The generator's program in C as one file that a compiler takes."""
+"""The generator's C program as one file for a compiler."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ NAME = "vnicaudit-rr.c"
 PARTS = (
     "program", "sha256", "seal", "task", "sockets", "worker", "calls", "client", "server", "main",
 )  # fmt: skip
-"""Files of ``native``, in the order they are compiled in: each uses what stands before it."""
+"""Files of ``native``, in the order in which they are compiled: each uses the ones before it."""
 
 FLAGS = ("-std=c11", "-O2", "-pthread")
 
 
 def native_source() -> bytes:
-    """The source; a compiler's messages name the file that each line is from."""
+    """The source; a compiler's messages name the file of each line."""
     folder = files(__package__).joinpath("native")
     parts = (f"{name}.c" for name in PARTS)
     return b"".join(

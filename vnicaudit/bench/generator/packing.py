@@ -1,4 +1,4 @@
-"""The generator's program as one file that Python runs: a zip archive (PEP 441)."""
+"""The generator's Python program as one file that Python runs: a zip archive (PEP 441)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _MAIN = b"import sys\nfrom program.__main__ import main\nsys.exit(main(sys.argv[
 
 
 def packed_generator() -> bytes:
-    """The archive; the same bytes every time."""
+    """The archive, always with the same bytes."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr(zipfile.ZipInfo("__main__.py"), _MAIN)

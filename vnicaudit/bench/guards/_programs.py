@@ -1,5 +1,5 @@
-"""Programs that guard rails need, reasons why one gave no result, and the part of their output that
-is kept."""
+"""Programs that guard rails need, reasons why one gave no result, and how much of their output is
+kept."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _PACKAGES = {
 
 
 def output_of(endpoint: Endpoint, argv: Sequence[str]) -> str:
-    """The output of a program. Raises MeasureError where it failed, or is not there."""
+    """The output of a program. Raises MeasureError if it failed, or is missing."""
     ran = endpoint.run(argv)
     if ran.code != 0:
         raise MeasureError(failure_reason(ran))
@@ -31,7 +31,7 @@ def output_of(endpoint: Endpoint, argv: Sequence[str]) -> str:
 
 
 def kept_state(read: Callable[[], msgspec.Struct]) -> str:
-    """A state that is read now, as text to be kept; empty where it cannot be read."""
+    """The state at this moment, as text to be kept; empty if it cannot be read."""
     try:
         return msgspec.json.encode(read()).decode()
     except MeasureError:
@@ -39,12 +39,12 @@ def kept_state(read: Callable[[], msgspec.Struct]) -> str:
 
 
 def is_missing(ran: Ran) -> bool:
-    """True where the program is not there."""
+    """True if the program is missing."""
     return ran.code == _NOT_FOUND
 
 
 def failure_reason(ran: Ran) -> str:
-    """Why a program told nothing, with the package it is in where it is not there."""
+    """Why a program gave no result, with the package to install if it is missing."""
     program = ran.command[0].rpartition("/")[2]
     if is_missing(ran):
         return f"{program} is not installed: {_PACKAGES.get(program, program)}"

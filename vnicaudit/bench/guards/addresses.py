@@ -15,20 +15,20 @@ _DEFAULT_ROUTES = ("route", "show", "default")
 
 
 class AddressState(msgspec.Struct, frozen=True):
-    """``gateways``: those of the default routes, "on-link" for one without. Interfaces' names are
-    left out: a NIC of another model may well have another name."""
+    """``gateways``: those of the default routes, "on-link" for a route without one. Interface names
+    are left out: a NIC of another model may have another name."""
 
     addresses: tuple[str, ...] = ()
     gateways: tuple[str, ...] = ()
 
 
 def before(ends: Ends, path: Path) -> str:  # noqa: ARG001  (a Guard)
-    """Addresses and gateways as they are; empty where ip cannot tell."""
+    """The present addresses and gateways; empty if ip cannot list them."""
     return kept_state(lambda: _state(ends))
 
 
 def after(ends: Ends, path: Path, before: str) -> GuardRail:
-    """Broken where one is gone. New ones are fine."""
+    """Broken if one is gone. New ones are fine."""
     try:
         now = _state(ends)
     except MeasureError as error:
@@ -46,7 +46,7 @@ def after(ends: Ends, path: Path, before: str) -> GuardRail:
 
 
 def trouble(before: str) -> str:  # noqa: ARG001  (a Guard)
-    """Always empty: nothing says which addresses and routes there should be."""
+    """Always empty: the expected addresses and routes are unknown."""
     return ""
 
 
@@ -55,7 +55,7 @@ def _missing(what: str, was: tuple[str, ...], now: tuple[str, ...]) -> list[str]
 
 
 def _state(ends: Ends) -> AddressState:
-    """Raises MeasureError where there is no ip, or one that knows no JSON (busybox)."""
+    """The present state. Raises MeasureError if there is no ip, or one without JSON (busybox)."""
     lasting = {
         f"{address.local}/{address.prefixlen}"
         for interface in interfaces(output_of(ends.target, ADDRESSES))

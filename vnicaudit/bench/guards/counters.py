@@ -1,9 +1,9 @@
-"""The target's NICs count no errors that they did not count before.
+"""The target's NICs count no new errors.
 
-``/proc/net/dev`` (net/core/net-procfs.c, ``dev_seq_printf_stats``), of the target's own network
-namespace; ``/proc/uptime`` behind it shows that all of it came. Dropped packets break no rail: a
-receiver that is overloaded on purpose drops, and the kernel counts packets of protocols that
-nobody there speaks as dropped too.
+``/proc/net/dev`` (net/core/net-procfs.c, ``dev_seq_printf_stats``) of the target's own network
+namespace is read; ``/proc/uptime`` after it shows that the output is complete. Dropped packets do
+not break the guard rail: a receiver that is overloaded on purpose drops packets, and the kernel
+also counts packets of unused protocols as dropped.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from vnicaudit.model.measurement import GuardRail, Path
 
 _FEW = 10
 _SHARE = 0.001
-"""More errors than this of all packets, and more than a few, break the rail."""
+"""The guard rail is broken by more errors than this share of all packets, and more than a few."""
 _MANY_DROPS = 0.01
 
 _HEAD = re.compile(r"Inter-\|[^\n]*\n face \|[^\n]*\n")
@@ -44,7 +44,7 @@ class CounterState(msgspec.Struct, frozen=True):
 
 
 def counters(text: str) -> dict[str, Counters]:
-    """Interface -> its counters, without ``lo``. Raises MeasureError for less than all of it."""
+    """Interface -> its counters, without ``lo``. Raises MeasureError for incomplete output."""
     head, end = _HEAD.match(text), _END.search(text)
     if head is None or end is None:
         raise MeasureError("/proc/net/dev cannot be read")
@@ -67,12 +67,12 @@ def _both_directions(numbers: list[int]) -> Counters:
 
 
 def before(ends: Ends, path: Path) -> str:  # noqa: ARG001  (a Guard)
-    """The counters as they are; empty where they cannot be read."""
+    """The present counters; empty if they cannot be read."""
     return kept_state(lambda: CounterState(_counters_now(ends)))
 
 
 def after(ends: Ends, path: Path, before: str) -> GuardRail:
-    """Broken where errors rose."""
+    """Broken if errors rose."""
     try:
         now = _counters_now(ends)
     except MeasureError as error:
@@ -90,7 +90,7 @@ def trouble(before: str) -> str:  # noqa: ARG001  (a Guard)
 
 
 def _risen(now: Counters, was: Counters) -> Counters:
-    """The counts since. A NIC that counts less than before is a new one of the same name."""
+    """The counts since then. A NIC that counts less than before is a new one of the same name."""
     if any(new < old for new, old in zip(now, was, strict=True)):
         return now
     return Counters(*(new - old for new, old in zip(now, was, strict=True)))

@@ -1,7 +1,7 @@
 """Packets as large as the path's MTU still pass, unfragmented.
 
-By ``ping -M do`` (iputils) with the MTU that the path declares; by tracepath where ping cannot
-(busybox), and to find the MTU where none is declared.
+Checked by ``ping -M do`` (iputils) with the MTU that the path declares; by tracepath if ping cannot
+do that (busybox), and to find the MTU if none is declared.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from vnicaudit.model.decoding import json_as
 from vnicaudit.model.measurement import GuardRail, Path, Ran
 
 _HEADERS = {4: 20 + 8, 6: 40 + 8}
-"""IP and ICMP, by version."""
+"""Bytes of the IP and ICMP headers, by IP version."""
 _LARGEST = 65535
-"""Of an IP packet; loopback says 65536."""
+"""Maximum size of an IP packet; loopback reports 65536."""
 
 _RESUME = re.compile(r"^ +Resume: pmtu (\d{1,9}) hops \d+ back \d+ \n\Z", re.MULTILINE)
 
 
 class MtuState(msgspec.Struct, frozen=True):
-    """``mtu``: the size that has to pass; None: it could not be found. ``passed``: whether it did;
-    None: that could not be told."""
+    """``mtu``: the size that must pass; None: it could not be determined. ``passed``: whether
+    packets of that size passed; None: unknown."""
 
     mtu: int | None
     passed: bool | None
@@ -37,14 +37,15 @@ class MtuState(msgspec.Struct, frozen=True):
 
 
 class _Probe(NamedTuple):
-    """One probe: packets of that size pass, or not; None: it cannot be told."""
+    """One probe: packets of that size pass, or not; None: unknown."""
 
     passed: bool | None
     answer: str
 
 
 def path_mtu(text: str) -> int:
-    """From tracepath (iputils). Raises MeasureError where it did not reach the other end."""
+    """The MTU in the output of tracepath (iputils). Raises MeasureError if it did not reach the
+    other end."""
     found = _RESUME.search(text)
     if found is None:
         raise MeasureError("tracepath did not reach the other end")
@@ -52,7 +53,7 @@ def path_mtu(text: str) -> int:
 
 
 def before(ends: Ends, path: Path) -> str:
-    """The MTU, and whether it passes."""
+    """The MTU, and whether packets of that size pass."""
     try:
         mtu = path.mtu or path_mtu(_tracepath(ends).stdout)
     except MeasureError as error:
@@ -64,7 +65,7 @@ def before(ends: Ends, path: Path) -> str:
 
 
 def after(ends: Ends, path: Path, before: str) -> GuardRail:
-    """Broken where packets of that size do not pass any more."""
+    """Broken if packets of that size no longer pass."""
     state = json_as(before, MtuState) if before else MtuState(path.mtu, True)
     if state.mtu is None:
         detail = state.reason or "no MTU is declared for this path"
@@ -80,14 +81,14 @@ def after(ends: Ends, path: Path, before: str) -> GuardRail:
 
 
 def trouble(before: str) -> str:
-    """That packets of the path's MTU did not pass before the first run; empty: they did, or that is
-    not known."""
+    """A sentence if packets of the path's MTU did not pass before the first run; empty: they did,
+    or that is unknown."""
     state = json_as(before, MtuState)
     return f"{state.mtu} B: {state.reason}" if state.passed is False else ""
 
 
 def _passes(ends: Ends, mtu: int) -> _Probe:
-    """By ping, or by tracepath where ping told nothing."""
+    """Probe by ping, or by tracepath if ping gave no answer."""
     size = min(mtu, _LARGEST) - _HEADERS[6 if ":" in ends.address else 4]
     argv = ("ping", "-c", "3", "-i", "0.2", "-W", "2", "-M", "do", "-s", str(size))
     ran = ends.peer.run((*argv, ends.address), seconds=20)

@@ -17,23 +17,23 @@ from vnicaudit.model.measurement import GuardRail, Path, Ran
 
 _COUNT = 10
 _MAY_BE_LOST = 1
-"""One lost packet of ten is no news on a busy link."""
+"""One lost packet of ten is normal on a busy link."""
 
 _MEAN = r"\d{1,9}(?:\.\d{1,9})?"
 _SUMMARY = re.compile(
     r"^--- .* ping statistics ---\n"
     r"(?P<sent>\d{1,9}) packets transmitted, (?P<received>\d{1,9}) (?:packets )?received,"
     r"(?: \+?\d+ (?:duplicates|corrupted|errors),)* [\d.]+% packet loss"
-    # iputils (ping_common.c, finish) has one more line in any case, be it empty
+    # iputils (ping_common.c, finish) always prints one more line, even if it is empty
     rf"(?:, time \d+ms\n(?:rtt min/avg/max/mdev = [\d.]+/(?P<rtt>{_MEAN})/[\d./]+ ms)?[^\n]*\n"
-    # busybox (networking/ping.c, print_stats_and_exit) only where something came back
+    # busybox (networking/ping.c, print_stats_and_exit) prints it only after an answer
     rf"|\n(?:round-trip min/avg/max = [\d.]+/(?P<trip>{_MEAN})/[\d.]+ ms\n)?)\Z",
     re.MULTILINE,
 )
 
 
 class Pinged(NamedTuple):
-    """``mean``: milliseconds; None: nothing came back."""
+    """``mean``: milliseconds; None: no answers."""
 
     sent: int
     received: int
@@ -41,19 +41,20 @@ class Pinged(NamedTuple):
 
     @property
     def lost_packets(self) -> int:
-        """Packets without an answer."""
+        """Number of packets without an answer."""
         return self.sent - self.received
 
 
 class PingState(msgspec.Struct, frozen=True):
-    """Address -> packets lost before. ``reason``: why ping told nothing of the path's address."""
+    """Address -> packets lost before. ``reason``: why ping gave no result for the path's
+    address."""
 
     lost_packets: dict[str, int]
     reason: str = ""
 
 
 def ping_summary(text: str) -> Pinged:
-    """The summary of ping (iputils, busybox). Raises MeasureError where it is not whole."""
+    """The summary of ping (iputils, busybox). Raises MeasureError if it is incomplete."""
     found = _SUMMARY.search(text)
     mean = found and (found["rtt"] or found["trip"])
     if found is None or (int(found["received"]) and not mean):
@@ -62,12 +63,13 @@ def ping_summary(text: str) -> Pinged:
 
 
 def pinged(ends: Ends, count: int) -> Pinged | str:
-    """The result of ``count`` echo requests to the path's address, or why they find nothing."""
+    """The result of ``count`` echo requests to the path's address, or why there is none."""
     return _reached(_ping(ends, ends.address, count), count)
 
 
 def before(ends: Ends, path: Path) -> str:  # noqa: ARG001  (a Guard)
-    """Which addresses of the target answer: that of the path, and its other family's."""
+    """The addresses of the target that answer: that of the path, and the one of its other
+    family."""
     found = {
         to: _reached(_ping(ends, to)) for to in (ends.address, *_addresses_of_other_family(ends))
     }
@@ -77,7 +79,7 @@ def before(ends: Ends, path: Path) -> str:  # noqa: ARG001  (a Guard)
 
 
 def after(ends: Ends, path: Path, before: str) -> GuardRail:
-    """Broken where an address that answered before does not, or loses packets that it did not."""
+    """Broken if an address that answered before does not, or loses more packets than before."""
     state = json_as(before, PingState) if before else PingState({ends.address: 0})
     known = {address: lost for address, lost in state.lost_packets.items() if lost < _COUNT}
     if ends.address not in known:
@@ -90,7 +92,7 @@ def after(ends: Ends, path: Path, before: str) -> GuardRail:
 
 
 def trouble(before: str) -> str:  # noqa: ARG001  (a Guard)
-    """Always empty: a target that ignores ping may well answer everything else."""
+    """Always empty: a target that ignores ping may still answer everything else."""
     return ""
 
 
@@ -112,8 +114,8 @@ def _rail(address: str, ran: Ran, lost_before: int) -> tuple[_Verdict, str]:
 
 
 def _reached(ran: Ran, count: int = _COUNT) -> Pinged | str:
-    """The result of ping, or why it has none. Where there is no way to the address, it says so
-    and has no summary."""
+    """The result of ping, or why it has none. If there is no route to the address, ping says so and
+    prints no summary."""
     if is_missing(ran) or ran.code is None:
         return failure_reason(ran)
     try:
@@ -128,13 +130,13 @@ def _complaint(ran: Ran) -> str:
 
 
 def _ping(ends: Ends, address: str, count: int = _COUNT) -> Ran:
-    # 0.2 s is the shortest interval for users that are not root
+    # 0.2 s is the shortest interval for users other than root
     argv = ("ping", "-q", "-c", str(count), "-i", "0.2", "-W", "2", address)
     return ends.peer.run(argv, seconds=30)
 
 
 def _addresses_of_other_family(ends: Ends) -> tuple[str, ...]:
-    """The target's address of the other family; none where that cannot be told."""
+    """The target's address of the other family; none if it cannot be determined."""
     ran = ends.target.run(ADDRESSES)
     try:
         return other_family(interfaces(ran.stdout), ends.address)

@@ -1,8 +1,8 @@
-"""By how much more others wanted the CPUs in one arm than in the other.
+"""How much more others wanted the CPUs in one arm than in the other.
 
-What a generator waits for a CPU tells little where it takes all there are: it waits as long for
-the network's own threads. So those that are ready to run are counted while no generator runs, just
-before each run and just after it (``target_others``, ``peer_others`` of the covariates).
+The time that a generator waits for a CPU tells little if it uses all there are: it waits just as
+long for the network's own threads. So threads that are ready to run are counted while no generator
+runs, just before and just after each run (``target_others``, ``peer_others`` of the covariates).
 """
 
 from __future__ import annotations
@@ -17,16 +17,15 @@ from vnicaudit.model.measurement import End, Sample
 
 _ENDS: tuple[End, ...] = ("target", "peer")
 _MUCH = 0.5
-"""Threads for each CPU: with so many more, each program gets a third less of a CPU, or still
-less."""
+"""Threads per CPU: with that many more, each program gets a third less of a CPU, or even less."""
 
 _TWICE = 2.0
-"""So much worse with as many threads beside it: something else slows it down."""
+"""If a run with as many threads beside it is this much worse, something else slows it down."""
 
 
 class Busier(NamedTuple):
-    """Threads that were ready to run, for each CPU of ``end``, in the one arm and in the other, at
-    the end where that differs most."""
+    """Threads that were ready to run, per CPU of ``end``, in the first arm (``was``) and the second
+    (``now``), at the end with the largest difference."""
 
     end: End
     was: float
@@ -34,11 +33,11 @@ class Busier(NamedTuple):
 
     @property
     def much(self) -> bool:
-        """Enough to slow a generator down."""
+        """True if it is enough to slow a generator down."""
         return self.now - self.was >= _MUCH
 
     def words(self, arm: str) -> str:
-        """A sentence on it; ``arm``: the one that ``now`` is of."""
+        """A sentence on the difference; ``arm``: the arm of ``now``."""
         return (
             f"the CPUs of the {self.end} were busier in {arm}: {self.now:.1f} threads per CPU "
             f"were ready to run while there was no load, and {self.was:.1f} in the other arm"
@@ -46,7 +45,7 @@ class Busier(NamedTuple):
 
 
 def busier(first: Sequence[Sample], second: Sequence[Sample]) -> Busier | None:
-    """By how much others were busier in the second arm; None where that is not known."""
+    """How much busier others were in the second arm; None if unknown."""
     found = []
     for end in _ENDS:
         was, now = (_other_threads(runs, end) for runs in (first, second))
@@ -66,8 +65,8 @@ def _threads_beside(run: Sample, end: End) -> float | None:
 def differs_at_equal_load(
     slowed: Sequence[Sample], other: Sequence[Sample], metric: Metric
 ) -> bool:
-    """True where busier CPUs cannot be the whole difference between two arms: half of the runs of
-    ``slowed``, or more, had at both ends no more of these threads beside them than some run of
+    """True if busier CPUs cannot be the whole difference between two arms: at least half of the
+    runs of ``slowed`` had, at both ends, no more of these threads beside them than some run of
     ``other``, and each of them was still twice as bad as the worst run of ``other``."""
     if is_share(metric):
         return False
@@ -84,7 +83,8 @@ def differs_at_equal_load(
 
 
 def _is_as_busy(one: Sample, other: Sample) -> bool:
-    """True where no fewer threads were beside it at either end; False where that is not known."""
+    """True if at least as many threads were beside ``one`` as beside ``other``, at both ends; False
+    if that is unknown."""
     pairs = [(_threads_beside(one, end), _threads_beside(other, end)) for end in _ENDS]
     known = [(mine, its) for mine, its in pairs if mine is not None or its is not None]
     return bool(known) and all(

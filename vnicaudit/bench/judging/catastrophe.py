@@ -1,18 +1,18 @@
 """Runs so bad that no statistics are needed.
 
 A change that leaves a guest with a tenth of its network must not wait for its tenth run: one run
-under half of what is usual is measured again at once, and if three in a row are as bad, that may be
-enough. All have to be worse than any run before as well: where other work halves a run now and
-then, it is not the change that did. Two in a row would not do: where one run in twenty is that bad,
+under half of the usual value is measured again at once, and if three in a row are as bad, that may
+be enough. All three must also be worse than any run before: if other work halves a run now and
+then, the change is not to blame. Two in a row would not do: if one run in twenty is that bad,
 chance makes such a pair in a quarter of all measurements of nine workloads, and three in a row in
 two of a hundred. Only throughput and rates count: a tail of latency doubles by chance.
 
-Three bad runs say that something fell, and not what. A neighbour that wakes up between two runs
-makes as many, and of a run that was starved no guard need know: limits may be set wide, and a
-generator that takes all CPUs there are waits as long without a neighbour. So there has to be a
-witness of the same minutes. Where the arms are mixed or take turns it is the state before,
-measured again among the bad runs: as usual, and twice as good as each of them. With a single flip
-that is gone, and what can be asked is whether others wanted the CPUs more than before.
+Three bad runs show that something fell, but not why. A neighbour that wakes up between two runs
+makes as many, and no guard need know of a run that was starved: limits may be set wide, and a
+generator that uses all CPUs waits just as long without a neighbour. So there must be a witness from
+the same minutes. If the arms are mixed or take turns, it is the state before, measured again among
+the bad runs: as usual, and twice as good as each of them. With a single flip that state is gone,
+and the only question is whether others wanted the CPUs more than before.
 """
 
 from __future__ import annotations
@@ -29,21 +29,21 @@ from vnicaudit.bench.metrics import METRICS, Metric
 from vnicaudit.model.measurement import Design, Sample, Workload
 
 _SHARE = 0.5
-"""Of the median before."""
+"""Share of the median before."""
 
 _IN_A_ROW = 3
-"""Runs after the change that have to be as bad, one after the other."""
+"""Number of bad runs after the change that must follow each other."""
 
 KNOWN = 2
-"""Runs before that there have to be, to know what is usual."""
+"""Minimum number of runs before the change, to know the usual value."""
 
 Check = Literal["same", "before", "after", "away"]
-"""The run that would tell whether a change is to blame: once more in the same arm, in the arm
-before or in that after, all at once; ``away``: in the arm before, and that takes a change."""
+"""The run that would show if a change is to blame: once more in the same arm, in the arm before or
+in the one after, at once; ``away``: in the arm before, which takes a change."""
 
 
 class Question(NamedTuple):
-    """Who is compared."""
+    """The workloads and arms to compare."""
 
     workloads: Sequence[Workload]
     before: str
@@ -52,9 +52,10 @@ class Question(NamedTuple):
 
 
 class BadRow(NamedTuple):
-    """Runs after the change that followed one another and were all bad. ``known``: runs before that
-    say what is usual; ``among``, ``since``: those between the bad ones, and after the last of
-    them; ``least``: the least value before, whenever it was measured."""
+    """Runs after the change that followed each other and were all bad. ``known``: runs before that
+    give the usual value; ``among``, ``since``: runs before the change that were measured between
+    the bad ones, and after the last of them; ``least``: the lowest value before, whenever it was
+    measured."""
 
     workload: str
     metric: Metric
@@ -71,18 +72,19 @@ class BadRow(NamedTuple):
         return median(self.values(self.known))
 
     def values(self, runs: Sequence[Sample]) -> list[float]:
-        """Of this metric."""
+        """Values of this metric."""
         return [each.values[self.metric.name] for each in runs]
 
     @property
     def refuted(self) -> bool:
-        """The state before, measured meanwhile, was hardly better: the change did not do it."""
+        """True if the state before, measured meanwhile, was hardly better: the change is not to
+        blame."""
         worst = max(self.values(self.bad))
         bound = max(_SHARE * self.usual, worst / _SHARE)
         return any(value < bound for value in self.values((*self.among, *self.since)))
 
     def is_certain(self, design: Design) -> bool:
-        """It is as bad as that, and a witness says that the change is to blame."""
+        """True if it is a catastrophe, and a witness shows that the change is to blame."""
         if len(self.bad) < _IN_A_ROW or max(self.values(self.bad)) >= self.least or self.refuted:
             return False
         if design in ONE_TURN:
@@ -91,7 +93,7 @@ class BadRow(NamedTuple):
 
     @property
     def busier(self) -> Busier | None:
-        """How much more others wanted the CPUs than before; None: that is not known."""
+        """How much more others wanted the CPUs than before; None: unknown."""
         return busier(self.known, self.bad)
 
 
@@ -107,7 +109,7 @@ def fallen_metrics(samples: Sequence[Sample], question: Question) -> frozenset[t
 
 
 def unproven_falls(samples: Sequence[Sample], question: Question) -> tuple[str, ...]:
-    """Reasons for which what looked like a catastrophe is called none, one for each metric."""
+    """Why an apparent catastrophe does not count as one, a sentence for each metric."""
     certain = fallen_metrics(samples, question)
     found = {
         (row.workload, row.metric.name): _unproven_words(row, question)
@@ -118,7 +120,8 @@ def unproven_falls(samples: Sequence[Sample], question: Question) -> tuple[str, 
 
 
 def check_wanted(samples: Sequence[Sample], question: Question) -> Check | None:
-    """The run that is needed now to tell, where the last one was bad or is a witness of one."""
+    """The run that is needed now for certainty, if the last run was bad or is a witness of a bad
+    one."""
     last = samples[-1]
     if not last.valid:
         return None
@@ -142,7 +145,7 @@ def _check(row: BadRow, last: Sample, design: Design) -> Check | None:
 
 
 def _certain(samples: Sequence[Sample], question: Question) -> Iterator[BadRow]:
-    """The first of each metric."""
+    """The first certain row of each metric."""
     known = set()
     for row in _rows(samples, question):
         key = row.workload, row.metric.name
@@ -152,7 +155,7 @@ def _certain(samples: Sequence[Sample], question: Question) -> Iterator[BadRow]:
 
 
 def _rows(samples: Sequence[Sample], question: Question) -> Iterator[BadRow]:
-    """All rows of bad runs, of what is primary and better the higher it is."""
+    """All rows of bad runs, for primary metrics of which higher values are better."""
     arms = question.before, question.after
     runs: defaultdict[str, list[Sample]] = defaultdict(list)
     for sample in samples:
@@ -174,8 +177,8 @@ def _has(sample: Sample, metric: str) -> bool:
 def _rows_of(
     workload: str, metric: Metric, runs: Sequence[Sample], before_arm: str
 ) -> Iterator[BadRow]:
-    """In the order in which they were measured. Runs are bad by what was known before their row
-    began; the first two runs before are known whenever they were made."""
+    """Rows in the order of measurement. A run is bad by what was known before its row began; the
+    first two runs before the change are always known, whenever they were made."""
     name = metric.name
     before = [each for each in runs if each.arm == before_arm]
     if len(before) < KNOWN:
@@ -212,7 +215,7 @@ def _rows_of(
 
 
 def _least(values: Sequence[float]) -> float:
-    """The value that a run must not fall below."""
+    """The value below which a run is bad."""
     return min(_SHARE * median(values), *values)
 
 

@@ -1,4 +1,4 @@
-"""The most that the line of a path allows a workload to carry."""
+"""The maximum that the line of a path allows for a workload."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from vnicaudit.bench.line_rate import (
 from vnicaudit.model.measurement import Path, Workload
 
 AT_CEILING = 0.97
-"""From this share of the line's goodput on, the line is what limits."""
+"""Share of the line's goodput from which the line is the limit."""
 
 _BEYOND = 1.02
 _LEAST_MTU = 576
 
 
 def path_of(arm: str, paths: Sequence[Path]) -> Path | None:
-    """The path that an arm is measured on: its own, or the only one there is."""
+    """The path on which an arm is measured: its own, or the only one."""
     for path in paths:
         if path.name == arm:
             return path
@@ -30,8 +30,8 @@ def path_of(arm: str, paths: Sequence[Path]) -> Path | None:
 
 
 def ceiling(workload: Workload, metric: str, path: Path | None) -> float | None:
-    """The most of this metric that the path's line allows, in its unit; None where that is not
-    known. Both ways at once have a line each: None."""
+    """The maximum of this metric that the path's line allows, in its unit; None if unknown. Each
+    direction of a workload in both directions has a line of its own: None."""
     if path is None or path.line_rate is None or workload.direction == "both":
         return None
     framing = _framing(path)
@@ -48,13 +48,13 @@ def ceiling(workload: Workload, metric: str, path: Path | None) -> float | None:
 
 
 def fills(median: float, most: float | None) -> bool:
-    """True where the median fills the line; a median well above the line shows that the line is
-    another."""
+    """True if the median fills the line; a median well above the line shows that the line's speed
+    is wrong."""
     return most is not None and AT_CEILING * most <= median <= _BEYOND * most
 
 
 def exceeds(median: float, most: float | None) -> bool:
-    """More than the line could carry."""
+    """True for more than the line could carry."""
     return most is not None and median > _BEYOND * most
 
 

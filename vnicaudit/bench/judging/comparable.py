@@ -1,8 +1,9 @@
-"""Reasons for which two measurements must not be compared.
+"""Reasons why two measurements must not be compared.
 
-What differs besides the change could be the reason for any difference. So what makes the numbers
-(the work, the tools, the way through the network) has to be the same. What may be the change itself
-(driver, kernel, settings) or usually does not matter is reported, and not refused.
+Any other difference besides the change could be the reason for an effect. So everything that makes
+the numbers (the work, the tools, the way through the network) must be the same. Differences that
+may be the change itself (driver, kernel, settings) or usually do not matter are reported, and not
+refused.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from msgspec.structs import asdict
 from vnicaudit.model.measurement import BenchResult, Path, Sample, Workload
 
 _JUDGING = ("primary", "decides")
-"""Of a workload: how it is judged, not what is run."""
+"""Fields of a workload that decide how it is judged, not what is run."""
 
 _SAME_PATH = ("target", "peer", "address", "hypervisor", "domain", "mtu", "encapsulation",
               "same_host", "beside")  # fmt: skip
@@ -26,9 +27,9 @@ _SHOWN = 60
 def incomparable_reasons(
     a: BenchResult, b: BenchResult, arms: tuple[str, str] | None = None
 ) -> tuple[str, ...]:
-    """Why the numbers of the one say nothing about the other; empty: they may be compared.
-    ``arms``: of each, the one to compare; None: each has to have one only. Arms of the same run
-    were measured side by side, so that paths may differ: they are what is compared."""
+    """Why the numbers of one measurement say nothing about the other; empty: they may be compared.
+    ``arms``: the arm of each to compare; None: each must have only one. Arms of the same run were
+    measured side by side, so their paths may differ: they are what is compared."""
     reasons = list(_arms(a, b, arms))
     if reasons:
         return tuple(reasons)
@@ -44,7 +45,7 @@ def incomparable_reasons(
 
 
 def warnings(a: BenchResult, b: BenchResult) -> tuple[str, ...]:
-    """Other differences between two measurements, which could be the reason for an effect."""
+    """Other differences between two measurements that could be the reason for an effect."""
     if _same_run(a, b):
         return ()
     found = ["measured at different times: any drift in between is part of every difference"]
@@ -74,7 +75,7 @@ def _unfinished(result: BenchResult) -> bool:
 
 
 def _versus(one: object, other: object) -> str:
-    """Both, cut to what can be read."""
+    """Both values, shortened to be readable."""
     texts = ("none" if value in (None, "") else str(value)[:_SHOWN] for value in (one, other))
     return " and ".join(texts)
 
@@ -107,7 +108,7 @@ def _different_work(one: Workload, other: Workload) -> Iterator[str]:
 
 
 def _usual(key: str, value: object) -> object:
-    """A value without what goes without saying: an rr whose generator is not named is Python's."""
+    """A value without the default: an rr without a named generator is Python's."""
     if key != "options" or not isinstance(value, dict):
         return value
     return {name: text for name, text in value.items() if (name, text) != ("generator", "python")}
@@ -137,8 +138,8 @@ def _paths(one: Path | None, other: Path | None) -> Iterator[str]:
 
 
 def _versions(a: BenchResult, arm_a: str, b: BenchResult, arm_b: str) -> Iterator[str]:
-    """Differences between the generators' versions, as the runs themselves say (iperf3 changes its
-    meaning of numbers and its number of threads between versions)."""
+    """Differences between the generators' versions, from the runs themselves (iperf3 changes the
+    meaning of its numbers and its number of threads between versions)."""
     theirs = _tool_versions(b.samples, arm_b)
     for key, versions in _tool_versions(a.samples, arm_a).items():
         if key in theirs and versions != theirs[key]:
@@ -161,7 +162,7 @@ def _is_version(name: str) -> bool:
 
 
 def _facts(a: BenchResult, b: BenchResult, *, tools: bool) -> Iterator[str]:
-    """Facts of the same endpoint that both know, and that differ."""
+    """Facts of the same endpoint that are known in both and differ."""
     theirs = {setup.endpoint: setup.facts for setup in b.environment}
     for setup in a.environment:
         facts = theirs.get(setup.endpoint, {})

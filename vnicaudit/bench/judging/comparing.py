@@ -35,11 +35,11 @@ from vnicaudit.errors import UsageError
 from vnicaudit.model.measurement import ArmSummary, Comparison, Path, Sample, Verdict, Workload
 
 _OPEN: tuple[Verdict, ...] = ("invalid", "inconclusive")
-"""Too few runs to say more of a difference."""
+"""Verdicts that stay open because there are too few runs."""
 
 _SLOWED_AFTER: tuple[Verdict, ...] = ("regressed", "equivalent")
 _SLOWED_BEFORE: tuple[Verdict, ...] = ("improved", "equivalent", "not-worse")
-"""What is said wrongly where others slowed that arm down."""
+"""Verdicts that may be wrong because others slowed that arm down."""
 
 _LEVELS = (
     "turns fall into two levels, and within a level both arms are alike: more turns would decide it"
@@ -54,12 +54,12 @@ def compare(
     terms: Terms,
     paths: Sequence[Path] = (),
 ) -> tuple[Comparison, ...]:
-    """Every metric of every workload, those that decide first; only samples that are valid.
+    """Every metric of every workload, those that decide first; from valid samples only.
 
-    A metric decides where its workload is primary and names it. The others are shown where both
-    arms were measured by them, and their p is not adjusted: nothing rests on it. With ``boots`` and
-    ``flips``, runs between two changes are one value. ``paths`` tell what the line allows. Raises
-    UsageError where an arm is compared with itself.
+    A metric decides if its workload is primary and names it. The others are shown if both arms have
+    values of them, and are not part of the verdict, so their p is not adjusted for them. With
+    ``boots`` and ``flips``, runs between two changes are one value. ``paths`` give the limits of
+    the line. Raises UsageError if an arm is compared with itself.
     """
     if before_arm == after_arm:
         raise UsageError(f"{before_arm} cannot be compared with itself")
@@ -125,8 +125,8 @@ def _side(
 def _unless_others_did(
     comparison: Comparison, samples: Sequence[Sample], terms: Terms
 ) -> Comparison:
-    """Undecided, where others wanted the CPUs more in one arm and that can have made the verdict.
-    Arms that are mixed within minutes share what others do."""
+    """Undecided, if others wanted the CPUs more in one arm and that can have caused the verdict.
+    Arms that are mixed within minutes are slowed alike."""
     if terms.design not in ONE_TURN | TURNS:
         return comparison
     before, after = (
@@ -150,15 +150,15 @@ def _unless_others_did(
 
 
 def _harmed(comparison: Comparison, why: str) -> Comparison:
-    """The row of a workload that the change harmed so much that it ends the measurement: it says
-    what the verdict says, however few runs there are."""
+    """The row of a workload that the change harmed so badly that it ends the measurement: it agrees
+    with the overall verdict, however few runs there are."""
     return replace(comparison, verdict="regressed", notes=(why, *comparison.notes))
 
 
 def _has_values(samples: Sequence[Sample], metric: Metric) -> bool:
-    """True where some run that counts has the metric, or no run counts. If none has it, in any arm,
-    these tools or hosts do not tell it (CPU time of a hypervisor that cannot be reached): that is
-    no fault of the change."""
+    """True if some valid run has the metric, or no run is valid. If none has it, in any arm, these
+    tools or hosts do not report it (CPU time of a hypervisor that cannot be reached): the change is
+    not to blame."""
     counted = [sample for sample in samples if sample.valid]
     return not counted or any(metric.name in sample.values for sample in counted)
 
@@ -223,7 +223,7 @@ def _is_wider(shift: Shift, usual: Shift | None) -> bool:
 
 
 def _level(metric: Metric, sides: Sides, terms: Terms) -> Level:
-    """The values of both arms; freed of drift, where the arms ran side by side."""
+    """The values of both arms; freed of drift, if the arms ran side by side."""
     before, after = (Series(side.runs.values, side.runs.blocks) for side in sides)
     if terms.design == "single-flip":
         return Level(list(before.values), list(after.values), drifts=False)
@@ -231,7 +231,7 @@ def _level(metric: Metric, sides: Sides, terms: Terms) -> Level:
 
 
 def summary(values: Sequence[float], most: float | None = None) -> ArmSummary | None:
-    """Summary of the values of one arm; None where it has none. ``most``: what the line allows."""
+    """Summary of the values of one arm; None if it has none. ``most``: the limit of the line."""
     if not values:
         return None
     middle, interval = median(values), median_interval(values)
@@ -246,8 +246,8 @@ def summary(values: Sequence[float], most: float | None = None) -> ArmSummary | 
 
 
 def _verdict(metric: Metric, sides: Sides, found: Deciding | None, terms: Terms) -> Verdict:
-    """Verdict by the effect; another one where there are too few values, or where both arms show
-    the limit of the line or of the generator."""
+    """The verdict by the effect; another one if there are too few values, or if both arms show the
+    limit of the line or of the generator."""
     if terms.too_few(*(len(side.runs.values) for side in sides)):
         short = [side for side in sides if len(side.runs.values) < terms.looks[0]]
         limited = any(side.runs.spoiled_by_generator for side in short)
@@ -259,9 +259,9 @@ def _verdict(metric: Metric, sides: Sides, found: Deciding | None, terms: Terms)
 
 
 def _is_conclusive(metric: Metric, sides: Sides, verdict: Verdict) -> bool:
-    """True where the verdict holds, given the limits of the generator. Where that was the limit
-    after the change, it can have hidden a gain but not made one; before it, it can have hidden
-    harm. It tells nothing of latency and costs, since they are those of another load."""
+    """True if the verdict holds despite the limits of the generator. If the generator was the limit
+    after the change, it can have hidden a gain but not caused one; before the change, it can have
+    hidden harm. Nothing follows for latency and costs, since they belong to another load."""
     before, after = (side.runs.limited for side in sides)
     if not before and not after:
         return True
@@ -271,8 +271,8 @@ def _is_conclusive(metric: Metric, sides: Sides, verdict: Verdict) -> bool:
 
 
 def _adjusted(comparisons: Sequence[Comparison]) -> tuple[Comparison, ...]:
-    """p of the primary ones, adjusted for how many of them there are; of the others, for how many
-    there are in all."""
+    """The comparisons with adjusted p: for primary ones adjusted for their number, for the others
+    for the number of all."""
     everything = {
         place: each.effect.p for place, each in enumerate(comparisons) if each.effect is not None
     }
@@ -287,7 +287,8 @@ def _adjusted(comparisons: Sequence[Comparison]) -> tuple[Comparison, ...]:
 
 
 def _that_stands(comparison: Comparison, terms: Terms) -> Comparison:
-    """A difference that may be chance, among so many comparisons, is not called one."""
+    """The comparison, with a weaker verdict if its difference may be chance among so many
+    comparisons."""
     effect, verdict = comparison.effect, comparison.verdict
     if effect is None or verdict not in ("improved", "regressed"):
         return comparison

@@ -1,15 +1,14 @@
-"""Values freed of what drifts: a trend, a slow wave, runs that resemble their neighbours.
+"""Values freed of drift: a trend, a slow wave, runs that resemble their neighbours.
 
-The arms run side by side in blocks, so what drifts hits both alike; yet in the spread of each arm
-it is noise, and hides the change. So the level of each block, the mean of both arms, is looked at
-first: where neighbouring blocks resemble one another more than chance would have it, each value is
-set against the level around its block. Which arm a value is of is never asked in that, so that it
-finds no change where there is none (Hodges and Lehmann, "Rank methods for combination of
-independent experiments in analysis of variance", Annals of Mathematical Statistics 33, 1962:
-aligned ranks).
+The arms run side by side in blocks, so drift affects both alike; but in the spread of each arm it
+is noise, and hides the change. So the level of each block, the mean of both arms, is examined
+first: if neighbouring blocks resemble each other more than by chance, each value is taken relative
+to the level around its block. The arm of a value plays no part in that, so no change is found where
+there is none (Hodges and Lehmann, "Rank methods for combination of independent experiments in
+analysis of variance", Annals of Mathematical Statistics 33, 1962: aligned ranks).
 
 The level around a block is the median of three blocks: one bad run in twenty, or two levels that
-runs jump between, would otherwise be carried over to their neighbours.
+runs jump between, would otherwise affect their neighbours.
 """
 
 from __future__ import annotations
@@ -22,13 +21,13 @@ from typing import NamedTuple
 from vnicaudit.bench.judging.statistics import doubled_ranks, median
 
 _FEWEST = 5
-"""Blocks; of fewer it cannot be told whether they drift."""
+"""Minimum number of blocks; with fewer, drift cannot be recognised."""
 
 _RESEMBLE = 1.2
-"""Bartels' ratio below which blocks drift: 2 is usual for chance. The ratio of 7 blocks in random
-order is below it in 14 % of all cases, of 10 in 9 %, of 20 in 3 % (20,000 draws each). That it is
-so often costs little: values that do not drift are then set against the median of three like
-them."""
+"""Bartels' ratio below which blocks drift; about 2 is usual for chance. The ratio of 7 blocks in
+random order is below it in 14 % of all cases, of 10 in 9 %, of 20 in 3 % (20,000 draws each). Such
+false positives cost little: values that do not drift are then taken relative to the median of three
+similar ones."""
 
 
 class Series(NamedTuple):
@@ -39,7 +38,7 @@ class Series(NamedTuple):
 
 
 class Level(NamedTuple):
-    """Both arms; ``drifts``: they were set against the level around each block."""
+    """The values of both arms; ``drifts``: they are relative to the level around each block."""
 
     before: list[float]
     after: list[float]
@@ -47,8 +46,8 @@ class Level(NamedTuple):
 
 
 def levelled(before: Series, after: Series, *, by_difference: bool) -> Level:
-    """Return the values as they would be if all blocks were on one level, where they drift; else as
-    they are. ``by_difference``: levels are taken off, and not divided by."""
+    """Return the values as if all blocks were on one level, if they drift; else unchanged.
+    ``by_difference``: levels are subtracted, not divided out."""
     centres = _centres(before, after, by_difference=by_difference)
     if len(centres) < _FEWEST or bartels_ratio(list(centres.values())) >= _RESEMBLE:
         return Level(list(before.values), list(after.values), drifts=False)
@@ -67,9 +66,9 @@ def levelled(before: Series, after: Series, *, by_difference: bool) -> Level:
 
 def bartels_ratio(values: Sequence[float]) -> float:
     """Von Neumann's ratio of ranks: squares of the steps between neighbours over squares of the
-    distances from the mean. About 2 in random order, near 0 where neighbours resemble one another;
-    2 where all are equal. Bartels, "The rank version of von Neumann's ratio test for randomness",
-    Journal of the American Statistical Association 77 (1982)."""
+    distances from the mean. About 2 in random order, near 0 if neighbours resemble each other; 2 if
+    all are equal. Bartels, "The rank version of von Neumann's ratio test for randomness", Journal
+    of the American Statistical Association 77 (1982)."""
     ranks = doubled_ranks(values)
     mean = sum(ranks) / len(ranks)
     squares = math.fsum((rank - mean) ** 2 for rank in ranks)
@@ -78,8 +77,8 @@ def bartels_ratio(values: Sequence[float]) -> float:
 
 
 def _centres(before: Series, after: Series, *, by_difference: bool) -> dict[int, float]:
-    """Block -> the mean of both arms there, in order; of logarithms, unless ``by_difference``. Only
-    blocks in which both arms carried something."""
+    """Block -> the mean of both arms in it, in order; of logarithms, unless ``by_difference``. Only
+    blocks in which both arms carried traffic."""
     arms = [_by_block(series, by_difference=by_difference) for series in (before, after)]
     first, second = arms
     return {block: (first[block] + second[block]) / 2 for block in sorted({*first} & {*second})}
@@ -94,7 +93,8 @@ def _by_block(series: Series, *, by_difference: bool) -> dict[int, float]:
 
 
 def _around(centres: Mapping[int, float]) -> dict[int, float]:
-    """Block -> the median of it and its neighbours; at the ends, of the three nearest."""
+    """Block -> the median of it and its neighbours; for the first and last block, of the three
+    nearest."""
     blocks, values = list(centres), list(centres.values())
     last = len(values) - 2
     middles = [min(max(place, 1), last) for place in range(len(values))]

@@ -1,8 +1,8 @@
-"""The effect of a change on one metric: logarithms, per cent, and which way is better.
+"""The effect of a change on one metric: logarithms, per cent, and which direction is better.
 
-Ratios are what matters, so values are compared by their logarithms, and the effect is the change of
-the value in per cent; the sign is turned where lower is better. What is a share already (loss, in
-per cent) is compared by difference: the effect then is percentage points. Loss of 0 is common, and
+Ratios matter, so values are compared by their logarithms, and the effect is the change of the value
+in per cent; its sign is reversed if lower is better. A metric that is a share already (loss, in per
+cent) is compared by difference: its effect is in percentage points. A loss of 0 is common, and
 0.2 % instead of 0.1 % is not "twice as bad".
 """
 
@@ -26,27 +26,27 @@ from vnicaudit.bench.metrics import Metric
 from vnicaudit.model.measurement import Design, Effect
 
 LARGEST = 1e100
-"""Values beyond that, either way, are no measurement."""
+"""Values beyond that, positive or negative, are not measurements."""
 
 SHARE_MARGIN = 0.5
-"""Percentage points by which a share has to be worse (or better) to count: the loss that the search
+"""Percentage points by which a share must be worse (or better) to count: the loss that the search
 for the highest rate allows."""
 
 _SHARE_SCALE = SHARE_MARGIN / 0.05
-"""What is reckoned with between boots or turns, in percentage points: the same part of the margin
-as with throughput."""
+"""Assumed difference between boots or turns in percentage points: the same part of the margin as
+for throughput."""
 
 ONE_TURN: frozenset[Design] = frozenset({"single-flip"})
 """Each arm was booted or plugged in once."""
 TURNS: frozenset[Design] = frozenset({"flips", "boots", "shadow"})
-"""The change is made and taken back in turns, or both NICs are plugged in in turns."""
+"""The change is made and undone in turns, or both NICs are plugged in in turns."""
 
 _DEAD = math.log(1e-9)
 _LARGEST_LOG = 690.0
 
 
 class Deciding(NamedTuple):
-    """The estimate and intervals that a verdict rests on. ``outer``, ``inner``: the intervals at
+    """The estimate and intervals on which a verdict rests. ``outer``, ``inner``: the intervals at
     the level alpha (harm, gain) and at twice that (two one-sided tests at alpha: equivalence)."""
 
     estimate: float
@@ -55,27 +55,27 @@ class Deciding(NamedTuple):
 
 
 class Centres(NamedTuple):
-    """Where the values of each arm lie, as the effect has it."""
+    """The centre of the values of each arm, consistent with the effect."""
 
     before: float
     after: float
 
 
 def margin_of(metric: Metric, margins: Mapping[str, float]) -> float:
-    """By how much it has to be worse, or better, to count: per cent, or percentage points.
-    ``margins``: shares, in the place of the metric's own."""
+    """How much worse, or better, the metric must be to count: per cent, or percentage points.
+    ``margins``: shares that override the metric's own."""
     if metric.name in margins:
         return 100 * margins[metric.name]
     return SHARE_MARGIN if is_share(metric) else 100 * metric.margin
 
 
 def is_share(metric: Metric) -> bool:
-    """Compared by difference, in percentage points."""
+    """True if the metric is compared by difference, in percentage points."""
     return metric.unit == "%"
 
 
 def is_usable(value: float) -> bool:
-    """Tell whether a value can have been measured: finite, and not beyond :data:`LARGEST`."""
+    """True if a value can have been measured: finite, and not beyond :data:`LARGEST`."""
     return math.isfinite(value) and abs(value) <= LARGEST
 
 
@@ -86,9 +86,9 @@ def shift_of(
     design: Design,
     between: float = 0.0,
 ) -> Shift | None:
-    """On the metric's scale, of usable values; None where there are too few. With ``flips`` and
-    ``boots``, a value is a turn. ``between``: by how much boots, or turns, of this host are known
-    to differ, where that is more than what is reckoned with anyhow."""
+    """The shift on the metric's scale, of usable values; None if there are too few. With ``flips``
+    and ``boots``, a value is a turn. ``between``: known difference between boots, or turns, of this
+    host, which counts if it is larger than the assumed one."""
     fewest = min(len(before), len(after))
     if not fewest:
         return None
@@ -106,8 +106,8 @@ def shift_of(
 
 
 def _logs(before: Sequence[float], after: Sequence[float]) -> tuple[list[float], list[float]]:
-    """A run that carried nothing has no logarithm. It counts as a billionth of the least that any
-    run carried, which makes an effect of -100 %."""
+    """Logarithms of both arms. A run that carried nothing has none: it counts as a billionth of the
+    lowest value of any run, which makes an effect of -100 %."""
     alive = [math.log(value) for value in (*before, *after) if value > 0]
     dead = min(alive, default=0.0) + _DEAD
     first, second = (
@@ -117,8 +117,8 @@ def _logs(before: Sequence[float], after: Sequence[float]) -> tuple[list[float],
 
 
 def effect_of(metric: Metric, shift: Shift, centres: Centres | None = None) -> Effect | None:
-    """Return the effect as it is reported, with intervals at 95 and 90 %; None where there are too
-    few values for them. ``p_holm`` is as if this were the only comparison."""
+    """Return the effect for the report, with intervals at 95 and 90 %; None if there are too few
+    values for them. ``p_holm`` is as if this were the only comparison."""
     before, after = centres or (None, None)
     wide, narrow = shift.interval(0.05), shift.interval(0.10)
     if wide is None or narrow is None:
@@ -141,11 +141,11 @@ def effect_of(metric: Metric, shift: Shift, centres: Centres | None = None) -> E
 def centres_of(
     metric: Metric, before: Sequence[float], after: Sequence[float], shift: Shift
 ) -> Centres:
-    """The centres of both arms that belong to the shift: the median of the values before and of
-    those after without it, and that median with it; in the metric's unit."""
+    """The centres of both arms that match the shift: before, the median of all values with the
+    shift removed from those after; after, that median plus the shift; in the metric's unit."""
     if is_share(metric):
         centre = median([*before, *(value - shift.estimate for value in after)])
-        least = min(centre, centre + shift.estimate, 0.0)  # nobody loses less than nothing
+        least = min(centre, centre + shift.estimate, 0.0)  # a loss cannot be negative
         return Centres(centre - least, centre + shift.estimate - least)
     first, second = _logs(before, after)
     centre = median([*first, *(value - shift.estimate for value in second)])
@@ -157,7 +157,8 @@ def _exp(value: float) -> float:
 
 
 def deciding(metric: Metric, shift: Shift, alpha: float) -> Deciding | None:
-    """None where there are too few values for an interval at this level."""
+    """The estimate and its intervals; None if there are too few values for an interval at this
+    level."""
     outer, inner = shift.interval(alpha), shift.interval(2 * alpha)
     if outer is None or inner is None:
         return None
@@ -166,13 +167,13 @@ def deciding(metric: Metric, shift: Shift, alpha: float) -> Deciding | None:
 
 
 def percent(metric: Metric, shift: float) -> float:
-    """The effect that a shift on the metric's scale is; positive is better."""
+    """The effect of a shift on the metric's scale, in per cent or points; positive is better."""
     value = shift if is_share(metric) else 100 * math.expm1(min(shift, _LARGEST_LOG))
     return (value if metric.better == "higher" else -value) + 0.0
 
 
 def amount_of(metric: Metric, difference: float) -> str:
-    """A difference without a sign, on the metric's scale, in words: ``5 %``, ``0.5 points``."""
+    """The size of a difference on the metric's scale, in words: ``5 %``, ``0.5 points``."""
     if is_share(metric):
         return f"{difference:.2g} points"
     return f"{100 * math.expm1(min(difference, _LARGEST_LOG)):.0f} %"

@@ -10,34 +10,35 @@ from vnicaudit.bench.judging.silence import WITNESSES, WitnessKind, telling_witn
 from vnicaudit.model.measurement import Sample, Witness, Workload
 
 DEAD = 6
-"""So many runs in a row of which nothing came back: there is no way through, or no longer."""
+"""After that many runs in a row without any result, no traffic gets through, or no longer does."""
 _FEWEST = 3
-"""Of them, in each arm, where every arm is dead."""
+"""Minimum number of them in each arm, if every arm is dead."""
 
 
 class DeadArms(NamedTuple):
-    """``names``: arms whose last runs all came to nothing. ``hopeless``: there is no other arm, and
-    whatever is run comes to nothing after a time-out."""
+    """``names``: arms whose last runs all failed. ``hopeless``: there is no other arm, and every
+    further run would only time out."""
 
     names: tuple[str, ...]
     hopeless: bool
 
 
 def came_to_nothing(sample: Sample) -> bool:
-    """Not one that was measured and does not count: of that there are values."""
+    """True for a failed run, but not for one that was measured and does not count: that has
+    values."""
     return not sample.valid and not sample.values
 
 
 def dead_arms(samples: Sequence[Sample], arms: Sequence[str]) -> DeadArms:
-    """Arms in which nothing comes back any more. Each is counted by itself: which one chance put
-    first in a block says nothing."""
+    """Arms in which nothing gets through any more. Each is counted by itself: which one came first
+    in a block is chance."""
     streaks = {arm: _streak(samples, arm) for arm in arms}
     every = min(streaks.values()) >= _FEWEST and sum(streaks.values()) >= DEAD
     return DeadArms(tuple(arm for arm in arms if streaks[arm] >= DEAD), every)
 
 
 def _streak(samples: Sequence[Sample], arm: str) -> int:
-    """Runs of an arm that came to nothing since the last one that did not."""
+    """Failed runs of an arm since the last one that did not fail."""
     count = 0
     for sample in reversed(samples):
         if sample.arm == arm:
@@ -50,8 +51,8 @@ def _streak(samples: Sequence[Sample], arm: str) -> int:
 def failure_words(
     samples: Sequence[Sample], workloads: Sequence[Workload], before_arm: str, after_arm: str
 ) -> dict[str, str]:
-    """Workload -> why it was not measured, of those with runs that came to nothing: what failed,
-    how many of how many runs in each arm, and what the witness saw."""
+    """Workload -> why it was not measured, for those with failed runs: the failure, how many of how
+    many runs in each arm, and what the witness observed."""
     found = {}
     telling = telling_witnesses(samples, before_arm)
     for workload in workloads if before_arm != after_arm else ():
@@ -74,8 +75,8 @@ def _share(samples: Sequence[Sample], arm: str) -> str:
 
 
 def _witness_notes(failed: Sequence[Sample], telling: Sequence[WitnessKind]) -> Iterator[str]:
-    """Observations of the witnesses of these failed runs, and their meaning. ``telling``: those
-    that saw something before the change."""
+    """Observations of the witnesses of these failed runs, and their meaning. ``telling``: witnesses
+    that observed traffic before the change."""
     silent = any(each.failure == "silent" for each in failed)
     if not silent:
         yield "that says nothing about the network"
@@ -90,7 +91,7 @@ def _witness_notes(failed: Sequence[Sample], telling: Sequence[WitnessKind]) -> 
 def _observed(
     asked: Sequence[Witness], telling: Sequence[WitnessKind], kinds: Sequence[WitnessKind]
 ) -> Iterator[str]:
-    """Up to the first that saw something."""
+    """The observations, up to the first positive one."""
     for kind in kinds:
         answers = {kind.ask(each) for each in asked}
         if True in answers:

@@ -1,9 +1,10 @@
-"""Turns on two levels: a difference that is only how many turns of each arm fell on which.
+"""Turns on two levels: a difference that comes only from how many turns of each arm were on which
+level.
 
-Plugs and boots are known to jump between two levels with the placement of their workers. Where all
+Plugs and boots are known to jump between two levels with the placement of their workers. If all
 turns of one arm happen to be on the upper one and most of the other on the lower, ranks and means
-see a difference. Its size is that between the levels; what tells it from a change is that turns on
-the same level are alike, whichever arm they are of.
+show a difference as large as that between the levels. It is distinguished from a change by the
+turns on the same level, which are alike in both arms.
 """
 
 from __future__ import annotations
@@ -12,13 +13,13 @@ import math
 from collections.abc import Sequence
 
 _FEWEST = 2
-"""Turns of a level: one alone is an outlier."""
+"""Minimum number of turns on a level: a single one is an outlier."""
 _GAP = 0.05
-"""Between levels, of logarithms; and more than the width of the wider one."""
+"""Minimum gap between levels, in logarithms; it must also exceed the width of the wider level."""
 
 
 def are_only_levels(before: Sequence[float], after: Sequence[float]) -> bool:
-    """True where positive values fall on two levels, and arms that share a level overlap there."""
+    """True if positive values fall on two levels, and arms that share a level overlap there."""
     values = [*before, *after]
     if min(values, default=0.0) <= 0:
         return False
@@ -34,7 +35,7 @@ def are_only_levels(before: Sequence[float], after: Sequence[float]) -> bool:
 
 
 def _cut(ordered: Sequence[float]) -> float | None:
-    """The least value of the upper level; None where there are no two levels."""
+    """The lowest value of the upper level; None if there are not two levels."""
     logs = [math.log(value) for value in ordered]
     if len(logs) < 2 * _FEWEST:
         return None
@@ -46,7 +47,7 @@ def _cut(ordered: Sequence[float]) -> float | None:
 
 
 def _overlap(before: Sequence[float], after: Sequence[float]) -> bool:
-    """True where both have values, and neither lies wholly above the other."""
+    """True if both have values, and neither lies wholly above the other."""
     if not before or not after:
         return False
     return max(before) >= min(after) and max(after) >= min(before)

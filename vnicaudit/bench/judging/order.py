@@ -1,20 +1,19 @@
 """The order of the runs: randomised blocks.
 
-A network drifts: neighbours wake up, CPUs get warm. With all runs before and then all after, a
-drift of 5 % looks like a regression in a third of all comparisons. In a block every arm runs once,
-in random order, so that what drifts hits all of them alike.
+A network drifts: neighbours wake up, CPUs get warm. With all runs before the change first and all
+after it last, a drift of 5 % looks like a regression in a third of all comparisons. In a block
+every arm runs once, in random order, so that drift affects all of them alike.
 
-Where a change is dear (a boot, a hot swap), an arm has its turn, with some runs in it, and then the
-other has. Two blocks are a pair, the second in the reverse order of the first: before, after,
-after, before. So a drift hits both arms alike, and so does what recurs with every second turn. The
-very first turn is the first arm's, since what is usual has to be known before anything is changed;
-of every later pair chance decides which arm begins. Where an arm has two turns one after the other,
-whoever carries them out has to change away and back in between, or two boots would be one and the
-same.
+If a change is expensive (a boot, a hot swap), an arm has its turn, with some runs in it, and then
+the other arm has. Two blocks are a pair, the second in the reverse order of the first: before,
+after, after, before. So drift affects both arms alike, and so does anything that recurs with every
+second turn. The very first turn is the first arm's, since the usual value must be known before
+anything is changed; in every later pair chance decides which arm begins. If an arm has two turns in
+a row, the caller has to change away and back in between, or two boots would be one and the same.
 
 The order comes from a seed that is stored with the result. Python promises the same sequence of
-``random()`` for a seed in every version (library reference, "Notes on Reproducibility"), and for
-``shuffle`` it does not, so only ``random()`` is used.
+``random()`` for a seed in every version (library reference, "Notes on Reproducibility"), but not of
+``shuffle``, so only ``random()`` is used.
 """
 
 from __future__ import annotations
@@ -54,8 +53,8 @@ def blocks(
 def turns(
     arms: Sequence[str], workloads: Sequence[str], n: int, seed: int, runs: int = 1
 ) -> tuple[Slot, ...]:
-    """``n`` turns of each arm, balanced; in each, every workload ``runs`` times, which are as many
-    blocks: block // ``runs`` is the turn. Fewer turns of the same seed are the beginning of
+    """``n`` turns of each arm, balanced; in each, every workload ``runs`` times, which are that
+    many blocks: block // ``runs`` is the turn. Fewer turns of the same seed are the beginning of
     more."""
     source = random.Random(seed)  # noqa: S311, an order is no secret
     slots: list[Slot] = []
@@ -74,7 +73,7 @@ def one_by_one(
     arms: Sequence[str], workloads: Sequence[str], n: int, seed: int
 ) -> tuple[Slot, ...]:
     """All runs of the first arm, then all of the next: a single flip. The workloads of each round
-    are in random order all the same."""
+    are still in random order."""
     source = random.Random(seed)  # noqa: S311, an order is no secret
     rounds = [(arm, block) for arm in arms for block in range(n)]
     runs = [(arm, block, each) for arm, block in rounds for each in shuffled(workloads, source)]
@@ -92,7 +91,7 @@ def _mixed(
 
 
 def shuffled(items: Sequence[T], source: random.Random) -> list[T]:
-    """In random order, every order alike (Fisher and Yates)."""
+    """The items in random order, every order equally likely (Fisher and Yates)."""
     left = list(items)
     for last in range(len(left) - 1, 0, -1):
         chosen = int(source.random() * (last + 1))

@@ -1,4 +1,4 @@
-"""Numbers and verdicts in words, for whoever has to answer for the change."""
+"""Numbers and verdicts in words, for the person responsible for the change."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ _PREFIXES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 
 
 def amount(value: float, unit: str) -> str:
-    """``9.41 Gb/s``, ``18.0 k/s``, ``812 µs``: three digits say what a median is good for."""
+    """``9.41 Gb/s``, ``18.0 k/s``, ``812 µs``: three digits, as a median is not more exact."""
     if unit == "us":
         for factor, name in ((1e6, "s"), (1e3, "ms")):
             if abs(value) >= factor:
@@ -39,8 +39,7 @@ def workload_and_metric(comparison: Comparison) -> str:
 
 
 def comparison_words(comparison: Comparison) -> str:
-    """One comparison, whole: what was measured, where both arms lie, the effect and its
-    interval."""
+    """One comparison in full: the metric, the centres of both arms, the effect and its interval."""
     parts = [_centres(comparison)]
     if comparison.effect is not None:
         parts.append(_effect(comparison.effect, effect_unit(comparison.unit)))
@@ -48,7 +47,7 @@ def comparison_words(comparison: Comparison) -> str:
 
 
 def _centres(comparison: Comparison) -> str:
-    """As the effect has them; medians where there is none."""
+    """The centres of the effect; medians if there is none."""
     effect = comparison.effect
     centres = (None, None) if effect is None else (effect.before, effect.after)
     sides = [

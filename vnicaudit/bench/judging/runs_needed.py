@@ -1,14 +1,14 @@
-"""How many runs would decide what these did not.
+"""The number of runs that would decide a comparison which the present runs did not.
 
-Planned by the usual formula for two samples of equal size: a difference ``d`` is found by a test at
-``alpha`` with a probability of ``power`` from
+Planned by the usual formula for two samples of equal size: a test at ``alpha`` finds a difference
+``d`` with a probability of ``power`` from this number of runs in each arm:
 
-    n = 2 · (z(1 - alpha/2) + z(power))² · s² / d²        runs in each arm
+    n = 2 · (z(1 - alpha/2) + z(power))² · s² / d²
 
-on, with ``s`` the standard deviation of one arm; on logarithms, since effects are ratios. A test by
-ranks needs 1/0.955 of that where the noise is normal (Hodges and Lehmann, "The efficiency of some
-nonparametric competitors of the t-test", Annals of Mathematical Statistics 27, 1956), and less
-where it is not. The spread is that of a few runs, so the answer is "about".
+``s`` is the standard deviation of one arm; on logarithms, since effects are ratios. A test by ranks
+needs 1/0.955 of that if the noise is normal (Hodges and Lehmann, "The efficiency of some
+nonparametric competitors of the t-test", Annals of Mathematical Statistics 27, 1956), and less if
+it is not. The spread is estimated from a few runs, so the answer is approximate.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from statistics import NormalDist
 from vnicaudit.bench.judging.statistics import smallest_p
 
 _EFFICIENCY = 3 / math.pi
-"""Of ranks against the mean, where the noise is normal."""
+"""Efficiency of ranks compared with the mean, for normal noise."""
 _POWER = 0.8
 MOST_RUNS = 100
-"""More runs of an arm than a measurement may have."""
+"""The most runs of an arm that a measurement may have."""
 
 
 def spread_of(*arms: Sequence[float], logarithms: bool = True) -> float | None:
     """The standard deviation within the arms, pooled; of logarithms unless the values are shares.
-    None where it cannot be told: too few values, or one that has no logarithm."""
+    None if it is unknown: too few values, or one without a logarithm."""
     if logarithms:
         if any(value <= 0 for arm in arms for value in arm):
             return None
@@ -44,8 +44,8 @@ def runs_to_show(
     difference: float, spread: float, *, alpha: float = 0.05, between: float = 0.0
 ) -> int | None:
     """Runs in each arm that show a ``difference`` in four of five measurements; both are on the
-    scale of the spread. ``between``: what two boots differ by, where each arm is one boot: more
-    runs do not lessen that. None: more than :data:`MOST_RUNS`, or no number of them."""
+    scale of the spread. ``between``: difference between two boots, if each arm is one boot: more
+    runs do not reduce that. None: more than :data:`MOST_RUNS`, or no number of runs."""
     room = (difference / _reach(alpha)) ** 2 - 2 * between**2
     if room <= 0:
         return None
@@ -56,17 +56,17 @@ def runs_to_show(
 
 
 def shown_by(runs: int, spread: float, *, alpha: float = 0.05, between: float = 0.0) -> float:
-    """The smallest difference that so many runs in each arm show in four of five measurements."""
+    """The smallest difference that ``runs`` in each arm show in four of five measurements."""
     error = 2 * spread**2 / (max(runs, 1) * _EFFICIENCY) + 2 * between**2
     return _reach(alpha) * math.sqrt(error)
 
 
 def _reach(alpha: float) -> float:
-    """Standard errors that a difference has to be away from 0."""
+    """Standard errors by which a difference must differ from 0."""
     normal = NormalDist()
     return normal.inv_cdf(1 - alpha / 2) + normal.inv_cdf(_POWER)
 
 
 def _fewest(alpha: float) -> int:
-    """Runs with which the test can be below ``alpha`` at all."""
+    """Runs with which the test's p can be below ``alpha`` at all."""
     return next(runs for runs in range(2, MOST_RUNS) if smallest_p(runs, runs) <= alpha)

@@ -1,12 +1,12 @@
-"""By how much runs and turns of the same thing differ, from measurements that were made.
+"""The scatter of runs and turns of the same thing, from stored measurements.
 
     s_run²    the variance of the runs of a turn, pooled over all turns
     s_turn²   the variance of the means of turns of one arm, pooled over all arms, less the part
               that is due to the runs: s_run² · (the mean of 1/r over these turns of r runs)
 
-The turns of one arm are the same thing, plugged in or booted again; what a change did lies between
-arms, and is in neither. A variance that comes out below 0 is 0. Where no arm has two turns, what
-turns differ by is not known.
+The turns of one arm are the same thing, plugged in or booted again; the effect of a change lies
+between arms, and is in neither variance. A variance that comes out below 0 is 0. If no arm has two
+turns, the scatter between turns is unknown.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ _RESEMBLE = 1.2
 
 class Scatter(NamedTuple):
     """Standard deviations. ``runs``: within a turn; ``turns``: between turns, beyond what their
-    runs explain, None where that is not known. ``run_freedom``, ``turn_freedom``: degrees of
-    freedom of each. ``ratio``: Bartels', the median of all long turns; None: there is none."""
+    runs explain, None if unknown. ``run_freedom``, ``turn_freedom``: degrees of freedom of each.
+    ``ratio``: Bartels', the median of all long turns; None: there is none."""
 
     runs: float
     run_freedom: int
@@ -41,16 +41,16 @@ class Scatter(NamedTuple):
 
     @property
     def resembles(self) -> bool:
-        """True where runs resemble those before them more than chance would have it."""
+        """True if runs resemble those before them more than by chance."""
         return self.ratio is not None and self.ratio < _RESEMBLE
 
     def of_turn(self, runs: int) -> float:
-        """The standard deviation of the mean of a turn of so many runs."""
+        """The standard deviation of the mean of a turn with that many runs."""
         return math.sqrt((self.turns or 0.0) ** 2 + self.runs**2 / runs)
 
 
 def scatter_of(arms: Iterable[ArmTurns]) -> Scatter | None:
-    """Scatter of one workload and metric; None where no turn has two runs."""
+    """Scatter of one workload and metric; None if no turn has two runs."""
     whole = [[turn for turn in arm if turn] for arm in arms]
     turns = [turn for arm in whole for turn in arm]
     freedom = sum(len(turn) - 1 for turn in turns)
@@ -62,9 +62,9 @@ def scatter_of(arms: Iterable[ArmTurns]) -> Scatter | None:
 
 
 def wider(turns: Scatter | None, days: Scatter | None) -> Scatter | None:
-    """Scatter of a host by its turns, with what runs of a day were seen to differ by where that is
-    more. What turns differ by stays: days say nothing of boots and plugs. ``days``: of arms of one
-    turn, a day each."""
+    """Scatter of a host by its turns, with the differences seen between runs of a day if these are
+    larger. The scatter between turns stays: days show nothing about boots and plugs. ``days``: arms
+    of one turn, each a day."""
     if turns is None or days is None:
         return days if turns is None else turns
     more = max(turns, days, key=lambda one: one.runs)
@@ -75,7 +75,7 @@ def wider(turns: Scatter | None, days: Scatter | None) -> Scatter | None:
 
 
 def _between(arms: Sequence[ArmTurns], within: float) -> tuple[float | None, int]:
-    """The standard deviation between turns (None: not known), and its degrees of freedom."""
+    """The standard deviation between turns (None: unknown), and its degrees of freedom."""
     several = [arm for arm in arms if len(arm) > 1]
     freedom = sum(len(arm) - 1 for arm in several)
     if not freedom:
@@ -86,7 +86,8 @@ def _between(arms: Sequence[ArmTurns], within: float) -> tuple[float | None, int
 
 
 def _ratio(arms: Sequence[ArmTurns]) -> float | None:
-    """Of the runs of each turn that has enough of them: what turns differ by is no drift."""
+    """Bartels' ratio of the runs of each turn with enough of them: differences between turns are
+    not drift."""
     long = (turn for arm in arms for turn in arm if len(turn) >= _FEWEST_FOR_RATIO)
     found = [bartels_ratio(turn) for turn in long]
     return median(found) if found else None

@@ -1,24 +1,24 @@
-"""By how much one sample lies above another: estimate, intervals, p.
+"""The shift between two samples: estimate, intervals, p.
 
-Where the arms alternate, by ranks. Hodges and Lehmann, "Estimates of location based on rank tests",
-Annals of Mathematical Statistics 34 (1963): the median of all differences between a value of the
-one and a value of the other. The interval is the same test turned around: the differences that it
+If the arms alternate, ranks are used. Hodges and Lehmann, "Estimates of location based on rank
+tests", Annals of Mathematical Statistics 34 (1963): the median of all differences between a value
+of the one and a value of the other. The interval is the same test inverted: the differences that it
 would not reject.
 
-Where the change is made and taken back in few turns (two to four of each arm; a boot or a plug
-each), there are too few for ranks. There the interval is Student's, and never narrower than what
-turns of the same thing are known to differ by:
+If the change is made and undone in few turns (two to four of each arm; a boot or a plug each), they
+are too few for ranks. Then the interval is Student's, and never narrower than the known differences
+between turns of the same thing:
 
     the wider of   t * s * sqrt(1/n + 1/m)   and   z * s_0 * sqrt(1/n + 1/m)
 
 ``s``: standard deviation of turns within the arms, pooled; ``t`` has n + m - 2 degrees of freedom.
-``s_0``: 0.15 with two or three turns of an arm, since so few can be alike by chance (where boots
-fall on two levels, three against three do so once in thirty-two times); 0.08 with four.
+``s_0``: 0.15 with two or three turns of an arm, since so few can be alike by chance (if boots fall
+on two levels, three against three do so once in thirty-two times); 0.08 with four.
 
-Where all runs before came first and all runs after then, after one change, ranks would be wrong:
-runs of one boot resemble one another more than runs of two boots do, so that two boots of the same
-thing look different. What boots differ by cannot be seen in one boot of each; it is assumed, and
-put into the interval:
+If all runs before came first and all runs after then, with one change in between, ranks would be
+wrong: runs of one boot resemble each other more than runs of two boots do, so two boots of the same
+thing look different. The difference between boots cannot be seen in one boot of each; it is
+assumed, and included in the interval:
 
     SE^2 = s_w^2/n + s_w^2/m + 2 s_b^2        difference of means ± t * SE
 
@@ -26,8 +26,8 @@ put into the interval:
 then two boots on two levels 25 % apart, boots that scatter by 8 % and a drift of 20 % over both
 arms are called a change in less than 5 % of all cases each way (docs/explanation/measuring.md).
 ``t`` has n + m - 2 degrees of freedom, those of ``s_w``. Satterthwaite's formula would give more,
-since ``s_b`` has no error of its own; it is a guess, so it gets no credit for that, and the
-interval is the wider one."""
+since ``s_b`` has no error of its own; but it is an assumption, so it gets no credit for that, and
+the interval is the wider one."""
 
 from __future__ import annotations
 
@@ -49,22 +49,23 @@ Test = Literal["mann-whitney-exact", "mann-whitney-normal", "single-flip-t", "tu
 
 
 class Shift(Protocol):
-    """By how much the values after lie above those before, on whatever scale they are on."""
+    """By how much the values after lie above those before, on their own scale."""
 
     test: Test
     estimate: float
     p: float
-    """Two-sided: that it is none."""
+    """Two-sided p of no shift."""
 
     def interval(self, level: float) -> Interval | None:
-        """Misses the true shift with a probability of ``level`` at most; None: too few values."""
+        """An interval that misses the true shift with a probability of at most ``level``; None: too
+        few values."""
 
 
 class RankShift:
     """The shift by ranks. Assumes no distribution of the values.
 
     With ties the interval is too wide rather than too narrow: its level is that of untied ranks,
-    and a closed interval then covers at least as often. So it can still touch 0 where p is already
+    and a closed interval then covers at least as often. So it can still touch 0 if p is already
     below the level.
     """
 
@@ -78,8 +79,8 @@ class RankShift:
         self.p = mann_whitney(before, after)
 
     def interval(self, level: float) -> Interval | None:
-        """Exact for the median difference, where the test is: coverage is 1 - ``level`` or a little
-        more."""
+        """An interval that is exact for the median difference if the test is: coverage is 1 -
+        ``level`` or a little more."""
         rank = critical_rank(self._n, self._m, level)
         if not rank:
             return None
@@ -87,11 +88,10 @@ class RankShift:
 
 
 BETWEEN_BOOTS = 0.11
-"""Assumed standard deviation between boots, of logarithms, where there is one boot of each."""
+"""Assumed standard deviation between boots, of logarithms, if there is one boot of each."""
 
 FEW_TURNS = 4
-"""Turns of an arm up to which they are too few for ranks: a p of 0.029 is the smallest of 4 and
-4."""
+"""Up to that many turns of an arm are too few for ranks: the smallest p of 4 and 4 is 0.029."""
 
 _NORMAL = NormalDist()
 
@@ -101,9 +101,9 @@ _STEPS = 500
 
 
 class FlipShift:
-    """The shift of one flip; at least two values in one arm and one in the other, in the order in
-    which they were measured. Where an arm has a trend, what that makes of the distance between the
-    middles of both arms is added to the interval at either end: the change may be only that."""
+    """The shift of a single flip; at least two values in one arm and one in the other, in the order
+    of measurement. If an arm has a trend, its contribution to the distance between the middles of
+    both arms is added to the interval at either end: the change may be only that."""
 
     test: Test = "single-flip-t"
 
@@ -120,19 +120,19 @@ class FlipShift:
         self.p = 2 * t_cdf(-beyond / self._error, self._freedom)
 
     def interval(self, level: float) -> Interval | None:
-        """Estimate ± t * SE, and the trend."""
+        """The estimate ± t * SE, and the trend."""
         reach = t_quantile(1 - level / 2, self._freedom) * self._error + self.trend
         return Interval(self.estimate - reach, self.estimate + reach)
 
 
 _TREND = 1.96
-"""Standard deviations of Kendall's S beyond which an arm has a trend: 5 % by chance, both ways."""
+"""Standard deviations of Kendall's S beyond which an arm has a trend: 5 % by chance, two-sided."""
 
 
 def _trend(values: Sequence[float]) -> float:
-    """Size of the change from one value to the next, where there is a trend; else 0. By Kendall's
-    S; Sen, "Estimates of the regression coefficient based on Kendall's tau", Journal of the
-    American Statistical Association 63 (1968)."""
+    """Size of the change from one value to the next if there is a trend; else 0. By Kendall's S;
+    Sen, "Estimates of the regression coefficient based on Kendall's tau", Journal of the American
+    Statistical Association 63 (1968)."""
     n = len(values)
     pairs = [(later - value, j - i) for i, value in enumerate(values)
              for j, later in enumerate(values[i + 1 :], i + 1)]  # fmt: skip
@@ -143,13 +143,13 @@ def _trend(values: Sequence[float]) -> float:
 
 
 def between_turns(turns: int) -> float:
-    """The least standard deviation between turns, of logarithms, that is reckoned with."""
+    """The least assumed standard deviation between turns, of logarithms."""
     return 0.15 if turns < FEW_TURNS else 0.08
 
 
 class TurnShift:
-    """The shift of a change that was made and taken back in few turns; at least two in each arm.
-    ``least``: the standard deviation between turns that is reckoned with at least."""
+    """The shift of a change that was made and undone in few turns; at least two in each arm.
+    ``least``: the least assumed standard deviation between turns."""
 
     test: Test = "turns-t"
 
@@ -168,7 +168,7 @@ class TurnShift:
         return 2 * t_cdf(-abs(self.estimate / self._seen), self._freedom)
 
     def interval(self, level: float) -> Interval | None:
-        """Estimate ± the wider reach."""
+        """The estimate ± the wider reach."""
         share = 1 - level / 2
         seen = t_quantile(share, self._freedom) * self._seen
         reach = max(seen, _NORMAL.inv_cdf(share) * self._assumed)
@@ -192,7 +192,7 @@ def t_cdf(t: float, freedom: float) -> float:
 
 @lru_cache(maxsize=256)
 def t_quantile(share: float, freedom: float) -> float:
-    """Where ``share`` (above 0, below 1) of Student's distribution lies below."""
+    """The value below which ``share`` (above 0, below 1) of Student's distribution lies."""
     if share < 0.5:
         return -t_quantile(1 - share, freedom)
     low, high = 0.0, 1.0
@@ -216,7 +216,7 @@ def _beta_share(x: float, a: float, b: float) -> float:
 
 
 def _fraction(x: float, a: float, b: float) -> float:
-    """1 + d1/(1 + d2/(1 + ...)), the continued fraction of it, by Lentz's method."""
+    """1 + d1/(1 + d2/(1 + ...)), its continued fraction, by Lentz's method."""
     value = front = 1.0
     back = 0.0
     for step in range(1, _STEPS):

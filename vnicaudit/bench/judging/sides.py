@@ -1,6 +1,5 @@
-"""One metric of one workload in both arms: the values that count (one for each run, or for each
-boot), and what else there is to know of them.
-"""
+"""One metric of one workload in both arms: the values that count (one per run, or per boot), and
+other facts about them."""
 
 from __future__ import annotations
 
@@ -26,11 +25,11 @@ class Runs(NamedTuple):
     blocks: tuple[int, ...] = ()
     """The block, or turn, of each value."""
     spoiled: int = 0
-    """Runs that do not count."""
+    """Number of runs that do not count."""
     spoiled_reason: str = ""
-    """Why most of them do not."""
+    """The most frequent reason why they do not."""
     limited: bool = False
-    """The generator was the limit in most that count."""
+    """The generator was the limit in most runs that count."""
     spoiled_by_generator: bool = False
 
 
@@ -42,8 +41,8 @@ def runs_of(
     design: Design,
     runs_per_turn: int = 1,
 ) -> Runs:
-    """The runs of one metric of a workload in one arm. A sample that is valid and lacks the metric
-    was not measured by it."""
+    """The runs of one metric of a workload in one arm. A valid sample without the metric did not
+    measure it, and is left out."""
     mine = [each for each in samples if each.workload == workload and each.arm == arm]
     counted = [each for each in mine if each.valid and _value(each, metric) is not None]
     spoiled = [each for each in mine if not each.valid]
@@ -60,8 +59,8 @@ def runs_of(
 
 
 def _value(sample: Sample, metric: str) -> float | None:
-    """None where it was not measured. What a polling data path costs is the same whatever it
-    carries, so it counts as not measured."""
+    """The value of a sample; None if it was not measured. The cost of a polling data path does not
+    depend on the load, so it counts as not measured."""
     value = sample.values.get(metric)
     if value is None or not is_usable(value):
         return None
@@ -75,8 +74,8 @@ def _mostly_limited(samples: Sequence[Sample]) -> bool:
 def _units(
     samples: Sequence[Sample], metric: str, design: Design, runs_per_turn: int
 ) -> list[tuple[float, int]]:
-    """Runs between two changes resemble one another, so that they are one unit: their mean, and the
-    block, or turn, they were made in."""
+    """Runs between two changes resemble each other, so they are one unit: their mean, and its
+    block, or turn."""
     groups: dict[str | int, list[Sample]] = {}
     for place, sample in enumerate(sorted(samples, key=lambda each: each.order)):
         groups.setdefault(_unit(sample, place, design, runs_per_turn), []).append(sample)
@@ -90,15 +89,15 @@ def _units(
 
 
 def _unit(sample: Sample, place: int, design: Design, runs_per_turn: int) -> str | int:
-    """Group that a value belongs to: with boots, a boot; with flips, the time between two of them,
-    which is a turn; else the run itself."""
+    """The group that a value belongs to: with boots, a boot; with flips, the time between two of
+    them, which is a turn; else the run itself."""
     if design == "boots" and sample.boot:
         return sample.boot
     return sample.block // max(1, runs_per_turn) if design in TURNS else place
 
 
 class Side(NamedTuple):
-    """One arm. ``most``: what its line allows."""
+    """One arm. ``most``: the limit of its line."""
 
     arm: str
     runs: Runs
@@ -115,7 +114,7 @@ class Sides(NamedTuple):
 def effect_notes(
     metric: Metric, shift: Shift | None, found: Deciding | None, alpha: float
 ) -> Iterator[str]:
-    """How sure the effect is, where the intervals of the result do not say it."""
+    """Notes on the certainty of the effect, if the intervals of the result do not show it."""
     unit = effect_unit(metric.unit)
     if shift is not None and shift.interval(0.05) is None:
         size = signed(percent(metric, shift.estimate))

@@ -12,7 +12,7 @@ from vnicaudit.model.measurement import Sample, Witness, Workload
 
 
 class WitnessKind(NamedTuple):
-    """``ask``: True where it saw something, False where it saw nothing, None where it cannot tell;
+    """``ask``: True if it observed traffic, False if it observed none, None if it cannot tell;
     ``something``, ``nothing``: the words for that."""
 
     ask: Callable[[Witness], bool | None]
@@ -29,17 +29,17 @@ WITNESSES = (
         "the target's NIC counted nothing",
     ),
 )
-"""The one that can say most first."""
+"""The most informative one first."""
 
 
 def silent_workloads(
     samples: Sequence[Sample], workloads: Sequence[Workload], before_arm: str, after_arm: str
 ) -> tuple[str, ...]:
-    """Primary workloads of which nothing got through in two runs after the change that followed one
-    another, with a second witness to each that saw nothing either, though at least two runs before
-    were measured, none before was silent, and that witness saw something then.
+    """Primary workloads of which nothing got through in two consecutive runs after the change, each
+    confirmed by a second witness; at least two runs before the change were measured, none of them
+    was silent, and the same witness observed traffic then.
 
-    What did not start, or was lost, is no silence: it says nothing of the network.
+    A run that did not start, or was lost, is not silent: it says nothing about the network.
     """
     return tuple(name for name, _seen in _silent(samples, workloads, before_arm, after_arm))
 
@@ -56,7 +56,7 @@ def silence(
 
 
 def telling_witnesses(samples: Sequence[Sample], arm: str) -> tuple[WitnessKind, ...]:
-    """Those that saw something in that arm: what they miss later is new."""
+    """The witnesses that observed traffic in that arm: if they observe none later, that is new."""
     seen = [each.witness for each in samples if each.arm == arm and each.witness is not None]
     return tuple(kind for kind in WITNESSES if any(map(kind.ask, seen)))
 
@@ -64,7 +64,7 @@ def telling_witnesses(samples: Sequence[Sample], arm: str) -> tuple[WitnessKind,
 def _silent(
     samples: Sequence[Sample], workloads: Sequence[Workload], before_arm: str, after_arm: str
 ) -> Iterator[tuple[str, str]]:
-    """Workload, and what its witnesses said."""
+    """Workload, and the words of its witnesses."""
     telling = telling_witnesses(samples, before_arm)
     if before_arm == after_arm or not telling:
         return
@@ -80,14 +80,14 @@ def _silent(
 
 
 def _was_measured(before: Sequence[Sample]) -> bool:
-    """Often enough, and it was never silent."""
+    """True if there are enough valid runs, and none was silent."""
     silent = any(sample.failure == "silent" for sample in before)
     return sum(sample.valid for sample in before) >= KNOWN and not silent
 
 
 def _confirmed(sample: Sample, telling: Sequence[WitnessKind]) -> str:
-    """The words of the first witness that can tell, where nothing got through and it saw nothing
-    either; empty: it is no silence."""
+    """The words of the first witness that can tell, if nothing got through and it observed none
+    either; empty: the run was not silent."""
     if sample.failure != "silent" or sample.witness is None:
         return ""
     for kind in WITNESSES:

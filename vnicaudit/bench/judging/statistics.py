@@ -1,8 +1,8 @@
 """Statistics of small samples, exact as long as that is cheap; standard library only.
 
 Nothing here assumes a shape of the noise. Measurements of a network are skewed (a bad run is always
-slower) and have ties (a filled line), so ranks are what is used: Mann and Whitney, "On a test of
-whether one of two random variables is stochastically larger than the other", Annals of Mathematical
+slower) and have ties (a filled line), so ranks are used: Mann and Whitney, "On a test of whether
+one of two random variables is stochastically larger than the other", Annals of Mathematical
 Statistics 18 (1947).
 """
 
@@ -19,7 +19,7 @@ from typing import NamedTuple, TypeVar
 Key = TypeVar("Key")
 
 _ROUNDING = 1 + 1e-12
-"""What the last digits of a probability may be off, where it is compared with a level."""
+"""Tolerance for the last digits of a probability that is compared with a level."""
 
 _MOST_PAIRS = 2500
 """Pairs of a value of one arm and one of the other up to which tests are exact: 50 against 50. That
@@ -33,7 +33,7 @@ _BAND_RATIO = 1.5
 
 
 class Interval(NamedTuple):
-    """Closed at both ends."""
+    """An interval, closed at both ends."""
 
     low: float
     high: float
@@ -48,13 +48,13 @@ def median(values: Sequence[float]) -> float:
 
 
 def middle(low: float, high: float) -> float:
-    """Halfway, whatever their size."""
+    """The mean of both numbers, without overflow."""
     return low if low == high else low / 2 + high / 2
 
 
 def median_interval(values: Sequence[float], level: float = 0.05) -> Interval | None:
-    """The interval that misses the median with a probability of ``level`` at most, from order
-    statistics (a sign test turned around); None where there are too few values for one."""
+    """The interval that misses the median with a probability of at most ``level``, from order
+    statistics (an inverted sign test); None if there are too few values for one."""
     n, tail, rank = len(values), 0, 0
     while rank <= n and 2 * (tail + math.comb(n, rank)) <= level * 2**n * _ROUNDING:
         tail += math.comb(n, rank)
@@ -64,7 +64,7 @@ def median_interval(values: Sequence[float], level: float = 0.05) -> Interval | 
 
 
 def variation(values: Sequence[float]) -> float | None:
-    """Standard deviation / mean; None where it says nothing: one value, or a mean of 0."""
+    """Standard deviation / mean; None if it is meaningless: one value, or a mean of 0."""
     largest = max((abs(value) for value in values), default=0.0)
     if len(values) < 2 or not largest:
         return None
@@ -77,15 +77,15 @@ def variation(values: Sequence[float]) -> float | None:
 
 
 def is_exact(n: int, m: int) -> bool:
-    """True where a test of ``n`` values against ``m`` is exact, instead of by the normal
-    distribution."""
+    """True if a test of ``n`` values against ``m`` is exact, and not by the normal distribution."""
     return n * m <= _MOST_PAIRS
 
 
 def mann_whitney(before: Sequence[float], after: Sequence[float]) -> float:
-    """Two-sided p: how often chance alone, dealing these values to the arms, gives rank sums as
-    uneven as these or more so. Ties have the mean of their ranks; where it is ``exact``, the
-    distribution is that of the tied ranks, so it is exact for them too. 1 where an arm is empty."""
+    """Two-sided p: how often chance alone, assigning these values to the arms, gives rank sums at
+    least as uneven as these. Tied values have the mean of their ranks; if the test is ``exact``,
+    the distribution is that of the tied ranks, so it is exact for them too. 1 if an arm is
+    empty."""
     if not before or not after:
         return 1.0
     few, many = sorted((before, after), key=len)
@@ -116,14 +116,16 @@ def _by_normal(ranks: Sequence[int], n: int) -> float:
 
 
 def _spread(n: int, m: int, ties: Iterable[int] = ()) -> float:
-    """Standard deviation of U where the arms do not differ. ``ties``: how many share a value."""
+    """Standard deviation of U if the arms do not differ. ``ties``: how many values share each
+    value."""
     total = n + m
     lost = sum(tie**3 - tie for tie in ties) / (total * (total - 1))
     return math.sqrt(n * m / 12 * (total + 1 - lost))
 
 
 def doubled_ranks(values: Sequence[float]) -> list[int]:
-    """Twice the rank of each, from 0; equal ones share the mean of theirs, so that it is whole."""
+    """Twice the rank of each, from 0; equal values share the mean of their ranks, so doubling makes
+    it whole."""
     order = sorted(range(len(values)), key=values.__getitem__)
     ranks, begin = [0] * len(values), 0
     while begin < len(order):
@@ -138,11 +140,11 @@ def doubled_ranks(values: Sequence[float]) -> list[int]:
 
 @lru_cache(maxsize=8)
 def rank_sums(ranks: tuple[int, ...], n: int) -> tuple[int, ...]:
-    """How many choices of ``n`` of these ranks have a sum of at most i, for i from 0.
+    """For i from 0, the number of choices of ``n`` of these ranks with a sum of at most i.
 
     The counting recursion of Mann and Whitney, over ranks instead of places, so that ranks may be
-    equal. All counts of one recursion step stand side by side in one whole number. Only asked for
-    where that is ``exact``, since the time rises with the fifth power of the number of ranks.
+    equal. All counts of one recursion step are stored side by side in one whole number. Only used
+    if the test is ``exact``, since the time rises with the fifth power of the number of ranks.
     """
     width = (math.comb(len(ranks), n).bit_length() + 7) // 8
     packed = [1] + [0] * n
@@ -156,15 +158,15 @@ def rank_sums(ranks: tuple[int, ...], n: int) -> tuple[int, ...]:
 
 
 def smallest_p(n: int, m: int) -> float:
-    """The smallest p that is possible with so many values per arm: 0.1 for 3 and 3, 0.0079 for 5
+    """The smallest p that is possible with that many values per arm: 0.1 for 3 and 3, 0.0079 for 5
     and 5."""
     return min(1.0, 2 / math.comb(n + m, n))
 
 
 @lru_cache(maxsize=256)
 def critical_rank(n: int, m: int, level: float) -> int:
-    """How many of the ordered differences between the arms are left out at each end, plus one, for
-    an interval that misses the shift with a probability of ``level`` at most; 0: there is none."""
+    """One plus the number of ordered differences between the arms to leave out at each end, for an
+    interval that misses the shift with a probability of at most ``level``; 0: there is none."""
     if not is_exact(n, m):
         tail = NormalDist().inv_cdf(max(level / 2, _LEAST_TAIL)) * _spread(n, m)
         return max(0, math.floor(n * m / 2 + 0.5 + tail))
@@ -187,10 +189,10 @@ def holm(p_values: Mapping[Key, float]) -> dict[Key, float]:
 
 
 def two_bands(values: Sequence[float]) -> tuple[float, float] | None:
-    """The middles of two bands that positive values fall into; None where they do not clearly.
+    """The middles of two bands that positive values fall into; None if they clearly do not.
 
     vhost results are known to jump between two levels with the placement of its workers. This is a
-    hint and no test: each band has to have 3 values, and the gap to be wider than 5 % and than
+    hint and not a test: each band must have 3 values, and the gap must be wider than 5 % and than
     one and a half times the wider band.
     """
     if len(values) < 2 * _BAND_RUNS or min(values) <= 0:

@@ -1,7 +1,7 @@
-"""When to go on, when to measure again, and when to stop.
+"""When to continue, when to measure again, and when to stop.
 
-It is judged at the looks and never in between. Only a catastrophe or a broken guard rail stops at
-once.
+Results are judged at the interim analyses and never in between. Only a catastrophe or a broken
+guard rail stops a measurement at once.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ from vnicaudit.bench.judging.verdict import HARMLESS, SAME, is_harm, newly_faile
 from vnicaudit.model.measurement import Comparison, GuardRail, Path, Sample, Workload
 
 ATTEMPTS = 3
-"""A run that does not count is repeated twice at most."""
+"""A run that does not count is repeated at most twice."""
 
 
 class NextRun(msgspec.Struct, frozen=True):
-    """The next action of a measurement. ``again``: the run that was made last, in the same block,
-    and in ``arm``; empty: in the same one. ``away``: this turn of the arm ends here, and the other
-    arm has its next one now. ``give-up``: nothing comes back in any arm. ``reason``: for the user;
-    empty where it simply goes on. ``catastrophe``: the reasons, where it is one."""
+    """The next action of a measurement. ``again``: repeat the last run, in the same block, in
+    ``arm``; empty: in the same arm. ``away``: end this turn of the arm, and take the next one of
+    the other arm now. ``give-up``: nothing gets through in any arm. ``reason``: for the user; empty
+    if it simply goes on. ``catastrophe``: the reasons, if there is one."""
 
     action: Literal["go-on", "again", "away", "stop", "give-up"]
     reason: str = ""
@@ -45,9 +45,9 @@ class NextRun(msgspec.Struct, frozen=True):
 
 
 class State(msgspec.Struct, frozen=True, kw_only=True):
-    """All there is so far. ``samples``: in the order in which they were made, those that do not
-    count included. ``arms``: the first is what the others are compared with. ``guard_rails``: what
-    was found last; one that failed was looked at twice."""
+    """Everything measured so far. ``samples``: in the order in which they were made, including
+    those that do not count. ``arms``: the first is the one that the others are compared with.
+    ``guard_rails``: the latest results; a failed one was checked twice."""
 
     samples: Sequence[Sample]
     workloads: Sequence[Workload]
@@ -55,11 +55,11 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     guard_rails: Sequence[GuardRail] = ()
     paths: Sequence[Path] = ()
     troubles: Sequence[str] = ()
-    """What guard rails saw before the first run that was not as it should be."""
+    """Problems that guard rails found before the first run."""
 
 
 def next_step(state: State, terms: Terms) -> NextRun:
-    """To be asked after every run."""
+    """The next action; to be called after every run."""
     if terms.design not in ("single", "paths"):
         harm = _harm(state, terms)
         if harm:
@@ -88,16 +88,16 @@ def next_step(state: State, terms: Terms) -> NextRun:
 
 
 def _visited(state: State, terms: Terms) -> Sequence[str]:
-    """The arms that can be dead now: with a single flip, the one that is measured."""
+    """The arms that can be dead now: with a single flip, the one that is being measured."""
     flip = terms.design == "single-flip" and state.samples
     return (state.samples[-1].arm,) if flip else state.arms
 
 
 def _is_settled(state: State, terms: Terms, dead: Sequence[str]) -> bool:
-    """True where a dead arm ends the measurement now: with a single flip at once; in turns when
-    every run of one of its blocks was given up, since it has all others of its turn before any
-    other arm has one; else at the end of a block, so that the order within blocks changes nothing.
-    It has to be known how the other arms do."""
+    """True if a dead arm ends the measurement now: with a single flip at once; in turns when every
+    run of one of its blocks was given up, since it has all others of its turn before any other arm
+    has one; else at the end of a block, so that the order within blocks changes nothing. The
+    results of the other arms must be known."""
     if terms.design in ("single-flip", "single", "paths"):
         return terms.design == "single-flip"
     done, begun = _blocks(state)
@@ -114,7 +114,7 @@ def _no_way(state: State) -> str:
 
 
 def _harm(state: State, terms: Terms) -> NextRun | None:
-    """Step demanded by harm that cannot wait: stop, or measure what makes sure; None where there is
+    """The action demanded by harm that cannot wait: stop, or measure to make sure; None if there is
     no harm."""
     before = state.arms[0]
     rails = newly_failed_rails(state.guard_rails, {before})
@@ -156,7 +156,8 @@ def _interim_analysis(state: State, terms: Terms) -> NextRun:
 
 def stop_early(comparisons: Sequence[Comparison], terms: Terms) -> NextRun:
     """Decide at an interim analysis whether to stop: harm is certain, or every primary comparison
-    is decided. That nothing got worse is no end as long as something may still turn out better."""
+    is decided. That nothing got worse is not enough as long as something may still turn out
+    better."""
     primaries = [comparison for comparison in comparisons if comparison.primary]
     verdicts = {comparison.verdict for comparison in primaries}
     worse = [comparison for comparison in primaries if is_harm(comparison, terms)]
@@ -175,14 +176,14 @@ def stop_early(comparisons: Sequence[Comparison], terms: Terms) -> NextRun:
 
 
 def _attempts(state: State, last: Sample) -> int:
-    """How often the run that was made last was tried."""
+    """Number of invalid attempts at the last run."""
     place = _sample_key(last)
     return sum(not sample.valid and _sample_key(sample) == place for sample in state.samples)
 
 
 def _blocks(state: State) -> tuple[int, int]:
-    """How many blocks are finished, and begun: finished is one in which every workload has a run
-    in every arm, or was given up."""
+    """Numbers of blocks finished and started: in a finished one every workload has a run in every
+    arm, or was given up."""
     settled = Counter(block for block, _arm, _workload in _settled(state))
     whole = len(state.arms) * len(state.workloads)
     begun = {sample.block for sample in state.samples}
@@ -190,14 +191,14 @@ def _blocks(state: State) -> tuple[int, int]:
 
 
 def _finished(state: State) -> Counter[str]:
-    """How many blocks of each arm are finished, whatever the others do."""
+    """Number of finished blocks of each arm, whatever the others do."""
     settled = Counter((block, arm) for block, arm, _workload in _settled(state))
     whole = len(state.workloads)
     return Counter(arm for (_block, arm), count in settled.items() if count >= whole)
 
 
 def _settled(state: State) -> Iterator[tuple[int, str, str]]:
-    """Runs of which one counts, or that were given up."""
+    """Runs with a valid attempt, or that were given up."""
     tries: Counter[tuple[int, str, str]] = Counter()
     for sample in state.samples:
         tries[_sample_key(sample)] += ATTEMPTS if sample.valid else 1
@@ -209,7 +210,8 @@ def _sample_key(sample: Sample) -> tuple[int, str, str]:
 
 
 def _silent(state: State) -> str:
-    """A workload that decides and of which no run counts in some arm: more runs will not help."""
+    """A sentence on a primary workload without a valid run in some arm: more runs will not help.
+    Empty: none."""
     counted = {(sample.workload, sample.arm) for sample in state.samples if sample.valid}
     for workload in state.workloads:
         for arm in state.arms:

@@ -1,4 +1,4 @@
-"""Compare two measurements, or two arms of one, when they are there already."""
+"""Compare two stored measurements, or two arms of one."""
 
 from __future__ import annotations
 
@@ -20,16 +20,17 @@ from vnicaudit.model.measurement import BenchResult, BenchRun, GuardRail, Path, 
 BEFORE, AFTER = "before", "after"
 
 _MOST_RUNS = 1000
-"""Of a workload in an arm: each is compared with each of the other arm. The program makes 100."""
+"""Maximum runs of a workload in an arm: each is compared with each of the other arm. The program
+makes 100."""
 
 Arms = tuple[str, str]
 
 
 def compare_results(a: BenchResult, b: BenchResult, arms: Arms | None = None) -> BenchResult:
-    """One result of both. Of two runs, all of ``a`` came first, all of ``b`` then, so that what
-    drifted in between is part of every effect; two arms of one run are judged as that run was.
-    ``arms``: of each, the one that is meant; None: each has one. Raises UsageError, with all
-    reasons, where they must not be compared, and where they cannot be judged."""
+    """One result of both. With two runs, all of ``a`` came first and all of ``b`` after it, so
+    drift in between is part of every effect; two arms of one run are judged as that run was.
+    ``arms``: the arm of each; None: each has only one. Raises UsageError, with all reasons, if they
+    must not be compared, or cannot be judged."""
     if reasons := incomparable_reasons(a, b, arms):
         raise UsageError(f"these cannot be compared: {'; '.join(reasons)}")
     first, second = chosen_arms(a, b, arms)
@@ -73,17 +74,17 @@ def compare_results(a: BenchResult, b: BenchResult, arms: Arms | None = None) ->
 
 
 def chosen_arms(a: BenchResult, b: BenchResult, arms: Arms | None) -> Arms:
-    """The arms that are compared, as the runs call them."""
+    """The arms that are compared, by their names in the runs."""
     return arms or (a.arms[0], b.arms[0])
 
 
 def names_of(a: BenchResult, b: BenchResult, arms: Arms | None) -> Arms:
-    """Names of the two arms: their own where they are of one run, else *before* and *after*."""
+    """Names of the two arms: their own if they are of one run, else *before* and *after*."""
     return chosen_arms(a, b, arms) if _one_run(a.run, b.run) else (BEFORE, AFTER)
 
 
 def renamed_samples(samples: Iterable[Sample], arm: str, name: str) -> Iterator[Sample]:
-    """The samples of an arm, by another name."""
+    """The samples of an arm, under another name."""
     return (replace(one, arm=name) for one in samples if one.arm == arm)
 
 
@@ -92,8 +93,8 @@ def _one_run(a: BenchRun, b: BenchRun) -> bool:
 
 
 def _terms(a: BenchRun, b: BenchRun) -> Terms:
-    """Nothing was changed here that could be taken back. A file may say anything: raises UsageError
-    where that cannot be judged by."""
+    """The terms of the comparison, without an action: no change was made here that could be undone.
+    A file may contain anything: raises UsageError for unusable terms."""
     terms = Terms(looks=a.looks, alphas=a.alphas, design=a.design, margins=a.margins,
                   between=a.between, runs_per_turn=a.runs_per_turn, acts=False)  # fmt: skip
     if not _one_run(a, b):

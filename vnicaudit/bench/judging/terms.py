@@ -1,9 +1,9 @@
-"""The terms of a comparison, fixed before its first run: looking until it fits finds something in
-anything.
+"""The terms of a comparison, fixed before its first run: looking until it fits would find something
+in anything.
 
 Measured at n = 5, 10 and 20 with an error probability of 0.01, 0.02 and 0.02, two equal NICs are
-called different in under 5 % of all comparisons; testing after each run from 5 to 20 on does so
-in 16 % (docs/explanation/measuring.md).
+called different in under 5 % of all comparisons; testing after each run from 5 to 20 on does so in
+16 % (docs/explanation/measuring.md).
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from vnicaudit.errors import UsageError
 from vnicaudit.model.measurement import Design
 
 Otherwise = Literal["keep", "roll-back"]
-"""What is done with a change that nothing speaks for, or against."""
+"""The action for a change with no clear benefit or harm."""
 
 _MOST_RUNS = 100
 MOST_ALPHA = 0.05
-"""More false alarms than this make no verdict."""
+"""With more false alarms than this, a verdict is worthless."""
 
 
 class Terms(msgspec.Struct, frozen=True, kw_only=True):
-    """``looks``: numbers of runs per arm at which it is judged; ``alphas``: the error probability
-    that each look spends. ``on_inconclusive``: what is done when it cannot be decided;
-    ``on_equivalent``: when nothing got worse and nothing better."""
+    """``looks``: numbers of runs per arm at which an interim analysis is made; ``alphas``: the
+    error probability that each spends. ``on_inconclusive``: the action if it cannot be decided;
+    ``on_equivalent``: the action if nothing got worse and nothing better."""
 
     looks: tuple[int, ...] = (5, 10, 20)
     alphas: tuple[float, ...] = (0.01, 0.02, 0.02)
@@ -40,21 +40,22 @@ class Terms(msgspec.Struct, frozen=True, kw_only=True):
     on_inconclusive: Otherwise = "roll-back"
     on_equivalent: Otherwise = "roll-back"
     margins: dict[str, float] = {}
-    """Metric -> share by which it has to be worse or better to count, in the place of its own."""
+    """Metric -> share by which it must be worse or better to count, instead of its own."""
     between: dict[str, float] = {}
-    """:func:`between_key` -> what boots, or turns, of this host are known to differ by: standard
-    deviation of logarithms, or percentage points of a share. Only where it is more than what is
-    reckoned with anyhow does it count."""
+    """:func:`between_key` -> known difference between boots, or turns, of this host: standard
+    deviation of logarithms, or percentage points of a share. It counts only if it is larger than
+    the assumed one."""
     catastrophe_only: bool = False
     """Too few runs for statistics: only a catastrophe or a broken guard rail decides."""
     acts: bool = True
-    """Something was changed for it, that can be kept or taken back."""
+    """A change was made for the measurement, which can be kept or undone."""
 
     def alpha(self, runs: int) -> float:
-        """Error probability spent at the interim analysis that so many runs belong to: the first
-        that is not smaller, so that an early end spends what the next one would have.
+        """Error probability spent at the interim analysis that this number of runs belongs to: the
+        first one that is not smaller, so that an early end spends what the next one would have
+        spent.
 
-        All before, then all after, cannot be looked at in between: its one look spends it all.
+        A single flip allows no interim analysis: its one analysis spends everything.
         """
         if self.design == "single-flip":
             return round(math.fsum(self.alphas), 12)
@@ -64,8 +65,9 @@ class Terms(msgspec.Struct, frozen=True, kw_only=True):
         return self.alphas[-1]
 
     def too_few(self, before: int, after: int) -> bool:
-        """Fewer runs count than the first look was to have, and with these nothing could ever be
-        decided. A design that has so few on purpose (a smoke test) is not short of any."""
+        """True if fewer runs count than the first interim analysis was to have, and with these
+        nothing could ever be decided. A design with so few runs on purpose (a smoke test) does not
+        have too few."""
         fewest = min(before, after)
         if not fewest or fewest >= self.looks[0]:
             return not fewest
@@ -75,7 +77,7 @@ class Terms(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def between_key(workload: str, metric: str) -> str:
-    """A metric of a workload, in ``between`` of terms and results."""
+    """Key of a workload's metric in ``between`` of terms and results."""
     return f"{workload} {metric}"
 
 
@@ -98,23 +100,23 @@ _FEWEST_BY_RANKS = FEW_TURNS + 1
 
 
 def usual_turns(comparisons: int) -> tuple[int, ...]:
-    """Numbers of turns of each arm at which so many primary comparisons are judged: after the last,
-    ranks can tell a difference from chance among them."""
+    """Numbers of turns of each arm at which that many primary comparisons are judged: after the
+    last, ranks can tell a difference from chance among them."""
     plans = ((*_FIRST_TURNS, last) for last in range(_FEWEST_BY_RANKS, _MOST_RUNS + 1))
     return next(turns for turns in plans if turns_decide(turns, comparisons))
 
 
 def turns_decide(turns: tuple[int, ...], comparisons: int) -> bool:
-    """True where after the last of these numbers of turns a difference can be told from chance,
-    among so many primary comparisons. Few turns are judged without ranks: there a large one always
-    can."""
+    """True if after the last of these numbers of turns a difference can be told from chance, among
+    that many primary comparisons. Few turns are judged without ranks, which can always show a large
+    one."""
     last, alpha = turns[-1], alphas_of_turns(turns)[-1]
     return last <= FEW_TURNS or comparisons * smallest_p(last, last) <= alpha
 
 
 def checked_terms(terms: Terms) -> Terms:
-    """Return the terms. Raises UsageError where looks and alphas are no plan for looking, and where
-    a margin is none."""
+    """Return the terms. Raises UsageError if looks and alphas do not fit each other, or a margin is
+    invalid."""
     looks, alphas = terms.looks, terms.alphas
     if not looks or len(looks) != len(alphas):
         raise UsageError("there must be as many alphas as looks, and at least one")

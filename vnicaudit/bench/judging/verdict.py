@@ -1,8 +1,8 @@
 """Verdicts: on one comparison, and on the change.
 
-Two things are asked of every difference: is it there (the interval), and does it matter (the
-margin). A difference of 1 % that is certain is no reason to act, one of 8 % that may be chance is
-none either.
+Every difference is asked two questions: is it there (the interval), and does it matter (the
+margin). A certain difference of 1 % is no reason to act, and neither is one of 8 % that may be
+chance.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from vnicaudit.model.measurement import Comparison, Decision, Design, GuardRail,
 
 SAME: frozenset[Verdict] = frozenset({"equivalent", "at-ceiling"})
 HARMLESS: frozenset[Verdict] = SAME | {"improved", "not-worse"}
-"""Harm beyond the margin is excluded."""
+"""Verdicts that exclude harm beyond the margin."""
 
 _OPEN: tuple[Verdict, ...] = ("invalid", "generator-limited")
-"""Make a decision impossible, the worst first; everything else that is not harmless is
+"""Verdicts that make a decision impossible, the worst first; all others that are not harmless are
 inconclusive."""
 
 _MEANS: dict[Verdict, str] = {
@@ -45,12 +45,12 @@ _LEFT_IN: dict[Design, str] = {
         "included in the intervals"
     ),
 }
-"""Design -> what stays in the numbers."""
+"""Design -> influences that remain in the numbers."""
 
 
 def verdict_of(found: Deciding | None, margin: float) -> Verdict:
-    """The verdict on one effect. ``margin``: in its unit, per cent or percentage points. Each
-    sentence of the rule is one line: harm, gain, equivalence, no harm."""
+    """The verdict on one effect. ``margin``: in the effect's unit, per cent or percentage points.
+    Each sentence of the rule is one line: harm, gain, equivalence, no harm."""
     if found is None:
         return "inconclusive"
     if found.outer.high < 0 and found.estimate <= -margin:
@@ -72,14 +72,14 @@ def decide(
     unproven: Sequence[str] = (),
     troubles: Sequence[str] = (),
 ) -> Decision:
-    """Decide what is to be done with the change, with the reasons. Only primary comparisons count.
+    """The decision on the change, with the reasons. Only primary comparisons count.
 
-    One primary that regressed is enough, if it did so after adjusting for their number; so is a
-    guard rail that the change broke, and a catastrophe. Kept is what made nothing worse and
-    something better. What stays undecided is kept or not as the terms say. ``failures``: workload
-    -> why it was not measured; ``unproven``: why what looked like a catastrophe is called none: it
-    is told, and nothing is kept for having caused none; ``troubles``: what guard rails saw before
-    the first run that was not as it should be, told where runs came to nothing.
+    One primary that regressed is enough for harm, if it did so after adjusting for their number; so
+    is a guard rail that the change broke, and a catastrophe. A change is kept if it made nothing
+    worse and something better. If that stays undecided, the terms decide. ``failures``: workload ->
+    why it was not measured; ``unproven``: why an apparent catastrophe does not count as one, which
+    is reported; ``troubles``: problems that guard rails found before the first run, reported if
+    runs failed.
     """
     if unproven:
         terms = replace(terms, catastrophe_only=False)
@@ -101,7 +101,7 @@ def decide(
 
 
 def _not_measured(primaries: Sequence[Comparison], failures: Mapping[str, str]) -> dict[str, str]:
-    """Why workloads were not measured, of those that make it impossible to decide."""
+    """Why workloads were not measured, for those that make a decision impossible."""
     open_ = (
         each.workload
         for each in primaries
@@ -111,14 +111,14 @@ def _not_measured(primaries: Sequence[Comparison], failures: Mapping[str, str]) 
 
 
 def is_harm(comparison: Comparison, terms: Terms) -> bool:
-    """Regressed, and that is no chance among so many comparisons either."""
+    """True if it regressed, and not by chance among so many comparisons."""
     if comparison.verdict != "regressed" or comparison.effect is None:
         return False
     return comparison.effect.p_holm <= terms.alpha(fewest_runs(comparison))
 
 
 def may_be_chance(comparison: Comparison) -> str:
-    """Why a difference is not called one, though it would be if it were the only comparison."""
+    """Why a difference does not count, though it would if it were the only comparison."""
     effect = comparison.effect
     p, worse = (1.0, False) if effect is None else (effect.p_holm, effect.percent < 0)
     side = "worse" if worse else "better"
@@ -126,14 +126,14 @@ def may_be_chance(comparison: Comparison) -> str:
 
 
 def fewest_runs(comparison: Comparison) -> int:
-    """Runs of the arm that has fewer."""
+    """The number of runs of the arm with fewer runs."""
     sides = comparison.before, comparison.after
     return min(0 if side is None else side.n for side in sides)
 
 
 def newly_failed_rails(rails: Sequence[GuardRail], before: set[str]) -> list[GuardRail]:
-    """Return the guard rails that failed, each by what was found last, but for those that were
-    broken before the change already: it did not break them."""
+    """Return the guard rails that failed, by their latest result, except for those that were broken
+    before the change already: it did not break them."""
     latest = {(rail.name, rail.arm): rail for rail in rails}
     already = {rail.name for rail in latest.values() if rail.arm in before and _failed(rail)}
     return [
@@ -148,7 +148,7 @@ def _failed(rail: GuardRail) -> bool:
 
 
 def _overall(primaries: Sequence[Comparison], terms: Terms) -> Verdict:
-    """Where nothing vetoes it."""
+    """The verdict on the change if nothing vetoes it."""
     verdicts = {comparison.verdict for comparison in primaries}
     if terms.catastrophe_only:
         nothing = any(each.before is None or each.after is None for each in primaries)
@@ -176,7 +176,7 @@ def _action(verdict: Verdict, terms: Terms) -> Literal["keep", "roll-back", "non
 
 
 def _explained(verdict: Verdict, primaries: Sequence[Comparison], terms: Terms) -> list[str]:
-    """Reasons for the verdict: the comparisons that made it, and how the others stand."""
+    """Reasons for the verdict: the comparisons that caused it, and the verdicts of the others."""
     if terms.catastrophe_only and verdict != "invalid":
         return ["no catastrophe and no broken guard rail; so few runs decide nothing else"]
     if not primaries:
@@ -192,14 +192,14 @@ def _explained(verdict: Verdict, primaries: Sequence[Comparison], terms: Terms) 
 
 
 def _makes(verdict: Verdict, overall: Verdict) -> bool:
-    """True where a comparison's verdict is what the overall one comes from."""
+    """True if a comparison's verdict causes the overall one."""
     if overall == "inconclusive":
         return verdict not in HARMLESS
     return verdict == overall
 
 
 def _standing(comparison: Comparison, terms: Terms) -> str:
-    """The meaning of a comparison's verdict. That an effect is beyond the margin is said where its
+    """The meaning of a comparison's verdict. An effect is called beyond the margin only if its
     whole interval is."""
     effect, verdict = comparison.effect, comparison.verdict
     said = _MEANS[verdict]
@@ -216,7 +216,7 @@ def _standing(comparison: Comparison, terms: Terms) -> str:
 
 
 def _otherwise(verdict: Verdict, terms: Terms) -> list[str]:
-    """Why that is done with a change that nothing speaks for, or against."""
+    """Why the change is kept or rolled back if it has no clear benefit or harm."""
     action = _action(verdict, terms)
     if action == "none" or verdict == "improved":
         return []
@@ -230,6 +230,6 @@ def _otherwise(verdict: Verdict, terms: Terms) -> list[str]:
 
 
 def _design(terms: Terms) -> list[str]:
-    """Influences that the order of the runs could not keep out."""
+    """Influences that the order of the runs could not exclude."""
     said = _LEFT_IN.get(terms.design)
     return [said] if said else []

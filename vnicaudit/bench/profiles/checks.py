@@ -14,14 +14,14 @@ from vnicaudit.bench.profiles.keys import MOST_RUNS, ProfileTable
 from vnicaudit.bench.profiles.place import TablePlace
 
 _COSTS = ("_cpu_per_gbit", "_cpu_per_transaction")
-"""Ends of the metrics that the runner works out for every engine, from the CPU time of both ends
-and of the hypervisor."""
+"""Suffixes of the metrics that the runner calculates for every engine, from the CPU time of both
+ends and of the hypervisor."""
 
 _ROUNDING = 1e-12
 
 
 def check_pattern(name: str, engine: Engine, pattern: str, place: TablePlace) -> None:
-    """The engine knows the pattern."""
+    """Check that the engine knows the pattern."""
     if pattern not in engine.PATTERNS:
         known = tuple(engine.PATTERNS)
         hint = close_to(pattern, known) or f"; use {', '.join(known)}"
@@ -29,7 +29,7 @@ def check_pattern(name: str, engine: Engine, pattern: str, place: TablePlace) ->
 
 
 def check_decides(decides: Sequence[str], engine: Engine, pattern: str, place: TablePlace) -> None:
-    """The pattern can be judged by these metrics."""
+    """Check that the pattern can be judged by these metrics."""
     own = engine.PATTERNS[pattern]
     known = [*own, *(metric for metric in METRICS if metric.endswith(_COSTS))]
     for metric in decides:
@@ -40,7 +40,7 @@ def check_decides(decides: Sequence[str], engine: Engine, pattern: str, place: T
 
 
 def check_margins(table: ProfileTable, place: TablePlace) -> None:
-    """Margins are those of metrics."""
+    """Check that margins are for known metrics."""
     for metric in table.margins:
         if metric not in METRICS:
             hint = close_to(metric, tuple(METRICS)) or f"; use {', '.join(METRICS)}"
@@ -48,7 +48,7 @@ def check_margins(table: ProfileTable, place: TablePlace) -> None:
 
 
 def check_guards(table: ProfileTable, known: Sequence[str], place: TablePlace) -> None:
-    """Guard rails are among those there are."""
+    """Check that guard rails exist."""
     for guard in table.guards or ():
         if guard not in known:
             hint = close_to(guard, known) or f"; use {', '.join(known)}"
@@ -56,7 +56,7 @@ def check_guards(table: ProfileTable, known: Sequence[str], place: TablePlace) -
 
 
 def check_states(table: ProfileTable, place: TablePlace) -> None:
-    """Each state that is used is declared, and each that is declared is used."""
+    """Check that each used state is declared, and each declared one is used."""
     used: set[str] = set()
     for index, entry in enumerate(table.workload):
         used.update(entry.states)
@@ -72,7 +72,7 @@ def check_states(table: ProfileTable, place: TablePlace) -> None:
 
 
 def check_id(identity: str, others: Collection[str], place: TablePlace) -> None:
-    """No two workloads have the same id."""
+    """Check that no two workloads have the same id."""
     if identity in others:
         raise place.error(f"two workloads are {identity}: make them differ, or give one a name")
 
@@ -80,7 +80,7 @@ def check_id(identity: str, others: Collection[str], place: TablePlace) -> None:
 def check_interim_analyses(
     table: ProfileTable, looks: Sequence[int], alphas: Sequence[float], place: TablePlace
 ) -> None:
-    """The looks can be made, and can tell something."""
+    """Check that the interim analyses are possible, and can decide something."""
     if table.repeats is not None and (table.looks or table.alphas):
         raise place.error("repeats: set either that, or looks and alphas", "repeats")
     key = "repeats" if table.repeats is not None else "looks"
@@ -102,7 +102,7 @@ def check_interim_analyses(
 def _check_power(
     looks: Sequence[int], alphas: Sequence[float], key: str, place: TablePlace
 ) -> None:
-    """Arms whose runs do not even overlap are told apart."""
+    """Check that arms whose runs do not overlap at all would be told apart."""
     for look, alpha in zip(looks, alphas, strict=True):
         if smallest_p(look, look) > alpha:
             enough = next((n for n in range(look, MOST_RUNS) if smallest_p(n, n) <= alpha), None)

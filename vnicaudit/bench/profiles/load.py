@@ -1,4 +1,4 @@
-"""Load a profile: a shipped one by its name, one's own by its path. A mistake in it is a usage
+"""Load a profile: a shipped one by its name, a user's own by its path. A mistake in it is a usage
 error that names file and line."""
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ _SUFFIX = ".toml"
 
 @cache
 def shipped_profiles() -> tuple[str, ...]:
-    """The names of the profiles that come with the program, ordered."""
+    """The names of the profiles that come with the program, sorted."""
     names = (name for name in os.listdir(FOLDER) if name.endswith(_SUFFIX))
     return tuple(sorted(name.removesuffix(_SUFFIX) for name in names))
 
 
 def load_profile(name_or_path: str) -> Profile:
-    """A shipped profile, or one's own: a path ends in ``.toml``. Raises UsageError, with file and
-    line, for whatever is wrong."""
+    """A shipped profile, or a user's own: a path ends in ``.toml``. Raises UsageError, with file
+    and line, for anything wrong in it."""
     path = _path(name_or_path)
     source = read_settings_file(path, explicit=True)
-    if source is None:  # of a file named on purpose there is a table, or an error
+    if source is None:  # a named file has a table, or is an error
         raise UsageError(f"{path}: not a profile")
     place = TablePlace(path, TomlLines(source.text))
     name = os.path.basename(path).removesuffix(_SUFFIX)
@@ -84,7 +84,7 @@ def _profile(name: str, table: ProfileTable, place: TablePlace) -> Profile:
 
 
 def _interim_analyses(table: ProfileTable) -> tuple[tuple[int, ...], tuple[float, ...]]:
-    """When it is judged, and what each look spends."""
+    """The interim analyses, and the error probability that each spends."""
     looks = table.looks or (DEFAULT.looks if table.repeats is None else (table.repeats,))
     evenly = (MOST_ALPHA / len(looks),) * len(looks)
     return looks, table.alphas or (DEFAULT.alphas if looks == DEFAULT.looks else evenly)

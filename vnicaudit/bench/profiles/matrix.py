@@ -1,6 +1,5 @@
-"""A table of a profile -> workloads: one for every combination of its lists, each with an id that
-is readable, and the same for the same work, whatever else is run.
-"""
+"""A table of a profile -> workloads: one for every combination of its lists, each with a readable
+id that is always the same for the same work, whatever else is run."""
 
 from __future__ import annotations
 
@@ -22,13 +21,13 @@ from vnicaudit.errors import UsageError
 from vnicaudit.model.measurement import Direction, Workload
 
 MOST = 1000
-"""Workloads of one table: more would run for days."""
+"""Maximum number of workloads of one table: more would run for days."""
 
 _SHOWN = 4
 
 
 class _Combination(NamedTuple):
-    """One value of each list; None where the table leaves it to the pattern."""
+    """One value of each list; None if the table leaves it to the pattern."""
 
     pattern: str
     direction: Direction | None
@@ -40,8 +39,8 @@ class _Combination(NamedTuple):
 
 
 def workloads(table: WorkloadTable, place: TablePlace) -> list[Workload]:
-    """Every combination, in the order it is written. Raises UsageError for what its engine does
-    not do."""
+    """Every combination, in the order of the table. Raises UsageError for one that its engine
+    cannot run."""
     engine = _engine(table, place)
     for pattern in table.patterns:
         check_pattern(table.engine, engine, pattern, place)
@@ -90,7 +89,8 @@ def _amount(value: int | float | str, base: int, key: str, place: TablePlace) ->
 def _workload(
     table: WorkloadTable, engine: Engine, chosen: _Combination, place: TablePlace
 ) -> Workload:
-    """One workload, as its engine takes it; without a direction, in the first that it takes."""
+    """One workload for its engine; without a direction, the first direction that the engine
+    accepts."""
     metrics = engine.PATTERNS[chosen.pattern]
     directions = usual_directions(metrics) if chosen.direction is None else (chosen.direction,)
     problems = []
@@ -104,7 +104,7 @@ def _workload(
 
 
 def _problem(engine: Engine, workload: Workload) -> str | None:
-    """Why the engine does not run it."""
+    """Why the engine cannot run it."""
     try:
         engine.check(workload)
     except UsageError as error:
@@ -116,7 +116,7 @@ def _problem(engine: Engine, workload: Workload) -> str | None:
 def _workload_of(
     table: WorkloadTable, chosen: _Combination, direction: Direction, metrics: Sequence[str]
 ) -> Workload:
-    """As the table says it."""
+    """The workload as the table describes it."""
     workload = Workload(
         id="",
         engine=table.engine,
@@ -138,7 +138,7 @@ def _workload_of(
 def _with_primaries(
     found: list[Workload], primary: bool | tuple[str, ...], place: TablePlace
 ) -> list[Workload]:
-    """With those marked as primary that the table says."""
+    """The workloads, with those marked as primary that the table names."""
     if isinstance(primary, bool):
         return [replace(workload, primary=primary) for workload in found]
     for pattern in primary:
@@ -157,8 +157,8 @@ _LETTERS = "kmg"
 
 
 def amount(value: int | float | str, base: int) -> float | None:
-    """A number or a text with ``k``, ``M`` or ``G``, powers of ``base``; None where it is neither,
-    or not above 0."""
+    """A number, or a text with ``k``, ``M`` or ``G``, powers of ``base``; None if it is neither, or
+    not above 0."""
     if not isinstance(value, str):
         return float(value) if 0 < value < base**6 else None
     match = _AMOUNT.fullmatch(value.strip())
@@ -169,7 +169,7 @@ def amount(value: int | float | str, base: int) -> float | None:
 
 
 def short(value: float, base: int) -> str:
-    """The shortest text of an amount, for ids: 65536 is ``64k`` to the base 1024."""
+    """The shortest text of an amount, for ids: 65536 is ``64k`` with the base 1024."""
     for power in (3, 2, 1):
         if value % base**power == 0:
             return f"{value / base**power:.0f}{_LETTERS[power - 1]}"
@@ -181,14 +181,14 @@ _ANSWERED = {_QUERIES, "transaction_rate", "connection_rate"}
 
 
 def usual_directions(metrics: Sequence[str]) -> tuple[Direction, ...]:
-    """Directions of a pattern that can be judged by ``metrics``, the usual one first: where
-    requests are answered, the load goes both ways."""
+    """Directions of a pattern that can be judged by ``metrics``, the usual one first: if requests
+    are answered, the load goes in both directions."""
     return ("both",) if _ANSWERED & set(metrics) else ("tx", "rx")
 
 
 def identity(workload: Workload, metrics: Sequence[str], name: str | None) -> str:
-    """``iperf3.tcp.tx.c1.64k``, ``rr.rr1c-200x1000.c50``, ``dnsperf.capacity.g2@querylog``: what
-    goes without saying of its pattern is left out. ``metrics`` are those of the pattern."""
+    """``iperf3.tcp.tx.c1.64k``, ``rr.rr1c-200x1000.c50``, ``dnsperf.capacity.g2@querylog``:
+    defaults of the pattern are left out. ``metrics`` are those of the pattern."""
     state = f"@{workload.state}" if workload.state else ""
     return ".".join(_identity_parts(workload, metrics, name)) + state
 

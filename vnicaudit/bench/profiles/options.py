@@ -1,4 +1,4 @@
-"""A profile, changed for one run: other options for its engines, or another length of the runs."""
+"""Change a profile for one run: other options for its engines, or another length of the runs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SETTING = re.compile(r"([\w-]+)\.([\w-]+)=(.*)", re.DOTALL)
 
 
 class EngineSetting(NamedTuple):
-    """An option of an engine; an empty ``value`` takes away what the profile says."""
+    """An option of an engine; an empty ``value`` removes the profile's setting."""
 
     engine: str
     option: str
@@ -26,7 +26,7 @@ class EngineSetting(NamedTuple):
 
 
 def setting(text: str) -> EngineSetting:
-    """``dnsperf.name=www.example.org A``. Raises UsageError for what is none."""
+    """The setting in ``dnsperf.name=www.example.org A``. Raises UsageError for invalid text."""
     match = _SETTING.fullmatch(text)
     if match is None:
         raise UsageError(f"{shortened(text)!r}: expected ENGINE.OPTION=VALUE")
@@ -34,7 +34,8 @@ def setting(text: str) -> EngineSetting:
 
 
 def with_options(profile: Profile, settings: Sequence[EngineSetting]) -> Profile:
-    """Return the profile with these options. Raises UsageError where an engine does not do it."""
+    """Return the profile with these options. Raises UsageError if an engine does not accept
+    them."""
     engines = sorted({workload.engine for workload in profile.workloads})
     for each in settings:
         if each.engine not in engines:
@@ -44,7 +45,7 @@ def with_options(profile: Profile, settings: Sequence[EngineSetting]) -> Profile
 
 
 def with_seconds(profile: Profile, seconds: float) -> Profile:
-    """Return the profile with runs of that length. Raises UsageError where an engine does not do
+    """Return the profile with runs of that length. Raises UsageError if an engine does not accept
     it."""
     return _checked(profile, (replace(each, seconds=seconds) for each in profile.workloads))
 

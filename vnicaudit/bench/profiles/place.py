@@ -25,9 +25,9 @@ class TomlLines:
             self._places.setdefault(place, number)
 
     def of(self, table: str, nth: int, key: str) -> int | None:
-        """The 1-based line of a key, or of the table it should stand in. ``table`` is empty for
-        keys of the file itself, ``nth`` counts ``[[table]]`` from 0. None where the text does
-        not show it."""
+        """The 1-based line of a key, or of the table it should be in. ``table`` is empty for keys
+        of the file itself, ``nth`` counts ``[[table]]`` from 0. None if the text does not show
+        it."""
         places = [(table, nth, key), (key, 0, ""), (table, nth, ""), ("", 0, table)]
         return next((self._places[place] for place in places if place in self._places), None)
 
@@ -47,7 +47,7 @@ def _lines_by_key(text: str) -> Iterator[tuple[tuple[str, int, str], int]]:
 
 
 def _without_comments(match: re.Match[str]) -> str:
-    """Blank the content of comments and long texts, in which anything may stand."""
+    """Blank the content of comments and long texts, which may look like keys."""
     part = match.group()
     if part.startswith("#"):
         return ""
@@ -63,7 +63,7 @@ class TablePlace(NamedTuple):
     nth: int = 0
 
     def error(self, message: str, key: str = "") -> UsageError:
-        """A usage error with file and line, where the text shows it."""
+        """A usage error with the file and, if the text shows it, the line."""
         line = self.lines.of(self.table, self.nth, key)
         return UsageError(f"{self.file}{'' if line is None else f':{line}'}: {message}")
 

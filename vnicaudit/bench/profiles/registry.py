@@ -1,5 +1,5 @@
-"""Registry of load generators and guard rails: a module in ``bench/engines/`` is a load generator,
-one in ``bench/guards/`` a guard rail, by being there."""
+"""Registry of load generators and guard rails: every module in ``bench/engines/`` is a load
+generator, every module in ``bench/guards/`` a guard rail."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ RETIRED_ENGINES = {
         "percentiles, and needs no installation"
     )
 }
-"""Engines of earlier versions -> what to use in their place. Their results are still read."""
+"""Engines of earlier versions -> what to use instead. Their results can still be read."""
 
 ENGINES: Registry[Engine] = Registry(
     "engine", vnicaudit.bench.engines, Engine, retired=RETIRED_ENGINES
@@ -32,11 +32,11 @@ GUARDS: Registry[Guard] = Registry("guard rail", vnicaudit.bench.guards, Guard)
 
 
 class BenchPlugins(NamedTuple):
-    """By what is measured, and what is looked at besides."""
+    """The load generators, and the guard rails that are checked besides."""
 
     engines: PluginSource[Engine] = ENGINES
     guards: PluginSource[Guard] = GUARDS
 
 
 SHIPPED = BenchPlugins()
-"""Those of this program."""
+"""Those that come with this program."""

@@ -1,6 +1,5 @@
 """The text of a profile -> its tables, each key known and of its type; and the descriptions and
-examples that ``keys.py`` has of each key.
-"""
+examples of each key in ``keys.py``."""
 
 from __future__ import annotations
 
@@ -23,19 +22,19 @@ Kind = type[ProfileTable] | type[WorkloadTable]
 
 
 def descriptions(kind: Kind) -> dict[str, str]:
-    """Key -> what it means, Markdown."""
+    """Key -> its meaning, in Markdown."""
     return {key: said.description or "" for key, said in _descriptions(kind).items()}
 
 
 def examples(kind: Kind) -> dict[str, list[object]]:
-    """Key -> values it takes."""
+    """Key -> example values."""
     return {
         key: (said.extra_json_schema or {})["examples"] for key, said in _descriptions(kind).items()
     }
 
 
 def toml(value: object) -> str:
-    """A value as it is written in TOML."""
+    """A value in TOML notation."""
     if isinstance(value, dict):
         pairs = (f"{key} = {toml(item)}" for key, item in value.items())
         return f"{{ {', '.join(pairs)} }}"
@@ -79,7 +78,7 @@ def checked_table(table: dict[str, object], place: TablePlace) -> ProfileTable:
 
 
 def _unknown(table: dict[str, object], place: TablePlace) -> Iterator[UsageError]:
-    """Keys that mean nothing, with the one that was probably meant."""
+    """Unknown keys, with the one that was probably meant."""
     yield from _strange(table, ProfileTable, place, "")
     entries = table.get(_WORKLOAD)
     for index, entry in enumerate(entries if isinstance(entries, list) else ()):
@@ -96,7 +95,7 @@ def _strange(table: object, kind: Kind, place: TablePlace, where: str) -> Iterat
 
 
 def _decoding_error(what: str, path: str, place: TablePlace) -> UsageError:
-    """msgspec's sentence, in words for whoever wrote the file."""
+    """msgspec's sentence, reworded for the author of the file."""
     entry = _ENTRY.match(path)
     place = place if entry is None else place.within(_WORKLOAD, int(entry[1]))
     missing = _MISSING.fullmatch(what)
@@ -126,13 +125,13 @@ def _problem(what: str, key: str) -> str:
 
 
 def _type_names(match: re.Match[str]) -> str:
-    """``int | str`` is a whole number or a text."""
+    """``int | str`` in words: a whole number or a text."""
     names = match.group().strip("`").split(" | ")
     return " or ".join(_TYPES.get(name, name) for name in names)
 
 
 def _example(kind: Kind, key: str) -> str:
-    """``for example cooldown = 2``, as the key's description has it."""
+    """``for example cooldown = 2``, from the key's description."""
     (value, *_) = examples(kind)[key]
     if key == _WORKLOAD:
         return "for example [[workload]]"

@@ -1,1 +1,1 @@
-"""Carry a measurement out: paths opened, runs in their order, samples kept, the verdict drawn."""
+"""Run a measurement: open paths, make the runs in order, store the samples, judge them."""

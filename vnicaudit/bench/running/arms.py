@@ -16,7 +16,7 @@ _SWITCH_SECONDS = 60.0
 
 
 class Arm(NamedTuple):
-    """``enter``: a command that brings it about at the target; empty: the path is it."""
+    """``enter``: a command that switches the target to this arm; empty: the arm is its path."""
 
     name: str
     path: Path
@@ -24,7 +24,7 @@ class Arm(NamedTuple):
 
 
 class OpenedArm(NamedTuple):
-    """An arm whose ends are there."""
+    """An arm with its opened ends."""
 
     arm: Arm
     ends: Ends
@@ -35,7 +35,7 @@ class OpenedArm(NamedTuple):
 
 
 class Switch:
-    """Brings arms and states about, each only where it is not so already."""
+    """Switches arms and states, each only if it is not active already."""
 
     def __init__(self, states: dict[str, tuple[str, ...]]) -> None:
         self._states = states
@@ -43,20 +43,21 @@ class Switch:
         self._used: set[tuple[str, str]] = set()
 
     def arm(self, opened: OpenedArm) -> None:
-        """Have the target be as this arm is. Raises EndpointError where the command fails."""
+        """Switch the target to this arm. Raises EndpointError if the command fails."""
         self._bring_about(opened.ends.target, "arm", opened.arm.name, opened.arm.enter)
 
     def state(self, opened: OpenedArm, name: str) -> None:
-        """Have the server be in a state of the profile; "" is how it was found, the first one."""
+        """Switch the server to a state of the profile; "" is the state in which it was found, the
+        first one."""
         if not name and (opened.ends.target.url, "state") in self._used:
             name = next(iter(self._states))
         if name:
             self._bring_about(opened.ends.target, "state", name, self._states[name])
 
     def back(self, opened: Sequence[OpenedArm]) -> None:
-        """Leave every target as it was found: in the first arm and in the first state. One that
-        nothing was brought about at is left alone. Raises EndpointError where a command fails, but
-        not before all were tried."""
+        """Restore every target to how it was found: the first arm and the first state. A target
+        that was never switched is left alone. Raises EndpointError if a command fails, but only
+        after all were tried."""
         targets = {each.ends.target.url: each for each in reversed(opened)}  # the first arm of each
         with ExitStack() as stack:
             for url, each in targets.items():
@@ -70,7 +71,7 @@ class Switch:
         key = (target.url, kind)
         if not argv or self._now.get(key) == argv:
             return
-        self._now.pop(key, None)  # whatever it is while the command runs, and if it fails
+        self._now.pop(key, None)  # unknown while the command runs, and if it fails
         self._used.add(key)
         ran = target.run(argv, seconds=_SWITCH_SECONDS)
         if ran.code != 0:
@@ -79,7 +80,7 @@ class Switch:
 
 
 def failure_words(ran: Ran) -> str:
-    """How a program ended, with the first line of what it said."""
+    """The exit of a program, with the first line of its output."""
     said = one_line(ran.stderr.strip() or ran.stdout)
     how = "was killed" if ran.code is None else f"ended with exit code {ran.code}"
     where = f" at {ran.endpoint}" if ran.endpoint else ""

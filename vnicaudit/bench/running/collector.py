@@ -1,4 +1,5 @@
-"""Runs in their order: each becomes a sample and is kept; whoever judges says what comes next."""
+"""Make the runs in order: each becomes a sample and is stored; the judge decides what comes
+next."""
 
 from __future__ import annotations
 
@@ -26,7 +27,7 @@ from vnicaudit.model.measurement import Sample, Workload
 
 
 class DesignPlace(NamedTuple):
-    """Where a sample stands in the design."""
+    """The place of a sample in the design."""
 
     block: int
     order: int
@@ -41,9 +42,8 @@ def take_sample(
     known: bool = True,
     plugins: BenchPlugins,
 ) -> Sample:
-    """Run it once. What makes the sample invalid is never its value. ``known``: it was noted
-    already what the witness says in this arm when all is well. Raises EndpointError where an end is
-    lost."""
+    """Run a workload once. The value never makes a sample invalid. ``known``: the witness's normal
+    report in this arm is recorded already. Raises EndpointError if an end is lost."""
     started = timestamp()
     measured, covariates, against, failed = run_together(workload, opened, limits, plugins)
     failure = measured.failure if is_failed(measured) else None
@@ -69,17 +69,17 @@ def take_sample(
 
 _WARM_UP = 3.0
 _GONE = 3
-"""So many runs in a row in which an end did not answer: it will not come back."""
+"""After that many runs in a row in which an end did not answer, it will not come back."""
 
 _ASTRAY = 6
-"""So many runs in a row whose payload took another NIC: the next will, too."""
+"""After that many runs in a row whose payload took another NIC, the next one will, too."""
 
 Judge = Callable[[], NextRun]
-"""Is asked after each run what comes next."""
+"""Called after each run; returns what comes next."""
 
 
 class SamplingContext(NamedTuple):
-    """The profile to be measured, and what takes its samples."""
+    """The profile to be measured, and the services for taking its samples."""
 
     profile: Profile
     limits: ValidityLimits
@@ -92,7 +92,7 @@ class SamplingContext(NamedTuple):
 
 
 class Collector:
-    """Takes samples. ``samples``: all that were taken, without what the tools said."""
+    """Takes samples. ``samples``: all samples so far, without the output of the tools."""
 
     def __init__(self, work: SamplingContext, samples: Iterable[Sample] = ()) -> None:
         self.samples = list(samples)
@@ -105,8 +105,8 @@ class Collector:
         self._said: set[str] = set()
 
     def warm_up(self, arms: Iterable[OpenedArm]) -> None:
-        """One short run in each, which is thrown away: addresses are learned, queues placed.
-        Searches throw their first trial away themselves."""
+        """One short run in each arm, which is discarded: addresses are learned, queues placed.
+        Searches discard their first trial themselves."""
         quick = [each for each in self._workloads.values() if each.pattern not in SEARCHES]
         if not quick:
             return
@@ -114,9 +114,9 @@ class Collector:
         for opened in arms:
             self._work.listener.prepares(f"warming up {opened.arm.name}")
             self._bring_about(opened, short)
-            opened.watch.begin()  # looks for the guest's QEMU, once
+            opened.watch.begin()  # finds the guest's QEMU, once
             began = self._work.clock.monotonic()
-            opened.watch.begin()  # as before a run and after it, which is part of what a run takes
+            opened.watch.begin()  # as before and after a run, which is part of its duration
             watched = self._work.clock.monotonic() - began
             for each in (opened, *opened.beside):
                 run_once(short, each.ends, self._work.plugins)
@@ -126,8 +126,9 @@ class Collector:
         self, slots: Sequence[Slot], arms: Mapping[str, OpenedArm], judge: Judge
     ) -> NextRun:
         """Make these runs, some of them again, until there is nothing left to do or the judge says
-        stop, or that the other arm is to have its turn; what it said last. Raises EndpointError
-        where an end stays lost, the load keeps taking another NIC, or the judge gives up."""
+        stop, or that it is the other arm's turn; returns the judge's last word. Raises
+        EndpointError if an end stays lost, the load keeps taking another NIC, or the judge gives
+        up."""
         self._forecast.prepared(self._work.clock.monotonic() - self._since)
         step = NextRun("go-on")
         for at, slot in enumerate(slots):
@@ -140,7 +141,8 @@ class Collector:
         return step
 
     def _until_it_counts(self, slot: Slot, arms: Mapping[str, OpenedArm], judge: Judge) -> NextRun:
-        """One run that counts; and as many more, in any of the arms, as it takes to be sure."""
+        """Make one run that counts, and as many more, in any of the arms, as are needed to be
+        sure."""
         again = False
         while True:
             self._run(slot, arms[slot.arm], again=again)
@@ -191,7 +193,7 @@ class Collector:
         return sample
 
     def _say_unchecked(self, opened: OpenedArm) -> None:
-        """Say, once of each end, that it is not known by which of its NICs the payload went."""
+        """Report, once for each end, that it is unknown which of its NICs carried the payload."""
         for url, why in opened.watch.unchecked.items():
             if url not in self._said:
                 self._said.add(url)
@@ -207,7 +209,7 @@ class Collector:
 def _lost_sample(
     workload: Workload, opened: OpenedArm, place: DesignPlace, started: str, reason: str
 ) -> Sample:  # fmt: skip
-    """A run in which an end did not answer."""
+    """A sample for a run in which an end did not answer."""
     return Sample(
         workload=workload.id, arm=opened.arm.name, block=place.block, order=place.order,
         boot=opened.boot, started=started, valid=False, reason=one_line(reason),

@@ -1,8 +1,8 @@
-"""How many runs a measurement has at most, and how long they still take.
+"""The maximum number of runs of a measurement, and how long they still take.
 
-Guessed from the profile at first, and by what the warm-up took beyond its load (on a slow guest
-starting a tool takes longer than the run); then corrected by every run and every change that was
-seen, repeats included.
+Estimated from the profile at first, and from the time that the warm-up took beyond its load (on a
+slow guest starting a tool takes longer than the run); then corrected by every observed run and
+change, repeats included.
 """
 
 from __future__ import annotations
@@ -18,24 +18,24 @@ from vnicaudit.bench.profiles.profile import SETUP, Profile, sample_seconds
 from vnicaudit.model.measurement import Design, Sample, Workload
 
 _RECENT = 8
-"""Runs of a workload whose mean is what the next one is expected to take."""
+"""Number of recent runs of a workload whose mean is the estimate for the next one."""
 _REPEATED = 1.05
-"""Runs that do not count are repeated: so many are made for one that does, until it is seen."""
+"""Assumed runs for each one that counts, as others are repeated, until it is observed."""
 _SWAP, _BOOT = 20.0, 60.0
-"""Seconds that a hot swap, and a power cycle, are taken for until one was seen."""
+"""Assumed seconds of a hot swap, and of a power cycle, until one was observed."""
 _COLD = 0.75
-"""Of what a tool took to start the first time, what it takes later: its files are read then."""
+"""Share of a tool's first start-up time that later ones take: its files are cached then."""
 _CHECKS = 0.1
-"""What is checked behind the last run of a visit, as a share of what its preparation took. Of that,
-half is done but once."""
+"""Time for checks after the last run of a visit, as a share of its preparation. Half of them are
+made only once."""
 _LONGEST_PAUSE = 3600.0
-"""Beyond it somebody stopped the program between two runs."""
+"""A longer pause means that somebody stopped the program between two runs."""
 
 
 class Ahead(NamedTuple):
-    """Where a measurement is. ``number``: of the run that begins, from 1; ``most``: there are no
-    more than that, but for repeats. ``remaining``: seconds to the end if all are needed;
-    ``soonest``: to the next time that it may end."""
+    """The position of a measurement. ``number``: of the run that starts, from 1; ``most``: maximum
+    number of runs, without repeats. ``remaining``: seconds to the end if all are needed;
+    ``soonest``: seconds to the next point at which it may end."""
 
     number: int
     most: int
@@ -44,9 +44,9 @@ class Ahead(NamedTuple):
 
 
 class VisitPlan(NamedTuple):
-    """``looks``: runs per arm at which it may end. ``visits``: how often an arm is brought about
-    by a change, which takes ``change`` seconds; 1: nothing is changed between the runs.
-    ``per_visit``: runs of a workload in a visit that is one of many."""
+    """``looks``: runs per arm at which it may end. ``visits``: how often an arm is reached by a
+    change, which takes ``change`` seconds; 1: nothing is changed between the runs. ``per_visit``:
+    runs of a workload in one of many visits."""
 
     arms: int
     looks: tuple[int, ...]
@@ -63,7 +63,7 @@ def visit_plan_of(
     *,
     restarts: bool = False,
 ) -> VisitPlan:
-    """The schedule of a design. ``looks``: of turns, where it takes turns; ``restarts``: the one
+    """The schedule of a design. ``looks``: in turns, if it takes turns; ``restarts``: the one
     change of a single flip is a power cycle."""
     if design == "single":
         return VisitPlan(arms, looks[:1])
@@ -77,7 +77,7 @@ def visit_plan_of(
 
 
 class Forecast:
-    """``samples``: what an earlier stretch, or an earlier life of the program, has measured."""
+    """``samples``: the samples of an earlier stretch, or of an interrupted process."""
 
     def __init__(
         self, profile: Profile, schedule: VisitPlan, samples: Sequence[Sample] = ()
@@ -95,14 +95,14 @@ class Forecast:
                 self.took(one.workload, seconds)
 
     def warmed_up(self, workload: Workload, seconds: float) -> None:
-        """A short run took so long, from its preparation to its end: what is beyond its load is
-        what every run takes beside its own."""
+        """Learn from a short run that took that long, from its preparation to its end: the time
+        beyond its load is needed for every run."""
         extra = seconds - SETUP - workload.warmup - workload.seconds
         self._extra = max(self._extra, _COLD * extra)
 
     def took(self, workload: str, seconds: float, *, again: bool = False) -> None:
-        """A run took so long, with what is done before and after it. ``again``: it repeated the
-        one before, and both made one."""
+        """Learn from a run that took that long, including the work before and after it. ``again``:
+        it repeated the one before, so both count as one."""
         found = self._took.setdefault(workload, [])
         if again and found:
             found[-1] += seconds
@@ -110,15 +110,15 @@ class Forecast:
             found.append(seconds)
 
     def prepared(self, seconds: float) -> None:
-        """So long was it before the first run of a visit; from the second on, since the last run of
-        the one before, so that a change is in it."""
+        """Learn the time before the first run of a visit; from the second visit on it is counted
+        from the last run of the one before, so it includes a change."""
         if self._ready is None:
             self._ready = seconds
         else:
             self._changes.append(seconds)
 
     def ahead(self, samples: Iterable[Sample], slot: Slot) -> Ahead:
-        """The run in this slot begins, or is repeated."""
+        """The forecast when the run in this slot starts, or is repeated."""
         mine = (slot.workload, slot.arm, slot.block)
         made = {(one.workload, one.arm, one.block) for one in samples} - {mine}
         each = self._schedule.arms * self._schedule.looks[-1]
@@ -132,7 +132,7 @@ class Forecast:
         )
 
     def _seconds(self, made: set[tuple[str, str, int]], slot: Slot, look: int) -> float:
-        """Seconds until so many runs of each arm are made."""
+        """Seconds until ``look`` runs of each arm are made."""
         runs = 0.0
         for name in self._workloads:
             done = sum(key[0] == name for key in made)
@@ -141,7 +141,7 @@ class Forecast:
         return runs + visits * self._of_a_change() + (visits + 1) * _CHECKS * (self._ready or 0.0)
 
     def _visits_left(self, made: set[tuple[str, str, int]], slot: Slot, look: int) -> int:
-        """Changes that are still to be made."""
+        """Number of remaining changes."""
         total = self._schedule.visits
         if total == 1:
             return 0
@@ -157,7 +157,7 @@ class Forecast:
         return self._schedule.change + (self._ready or 0.0) / 2
 
     def _of_a_run(self, name: str) -> float:
-        """As it took; else as is usual, and as much longer as the others were."""
+        """The observed time; else the usual one, plus the mean extra time of the others."""
         seen = self._took.get(name)
         if seen:
             return _mean(seen[-_RECENT:])
@@ -175,6 +175,6 @@ def _mean(values: Sequence[float]) -> float:
 
 
 def _between(one: Sample, after: Sample) -> float | None:
-    """Seconds from the beginning of a run to that of the next; None where they tell nothing."""
+    """Seconds from the start of a run to that of the next; None if they are not meaningful."""
     seconds = seconds_between(one.started, after.started)
     return seconds if seconds and seconds < _LONGEST_PAUSE else None

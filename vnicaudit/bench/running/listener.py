@@ -9,10 +9,10 @@ from vnicaudit.model.measurement import Sample, Workload
 
 
 class Listener(Protocol):
-    """Is told; whatever it does, it must not load the machine."""
+    """Is told the progress; whatever it does, it must not load the machine."""
 
     def prepares(self, text: str) -> None:
-        """Something is done before a run, or behind the last one: ``warming up``."""
+        """Work before or after a run starts: ``warming up``."""
 
     def begins(self, ahead: Ahead) -> None:
         """A stretch of runs begins."""
@@ -24,4 +24,4 @@ class Listener(Protocol):
         """A run has ended."""
 
     def says(self, text: str) -> None:
-        """Something else to know."""
+        """Anything else worth knowing."""

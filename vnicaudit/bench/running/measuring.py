@@ -44,8 +44,8 @@ LinkSetups = tuple[Setup, Setup]
 
 
 class MeasurementTerms(msgspec.Struct, frozen=True, kw_only=True):
-    """A measurement that is to be made. ``states``: name -> the command that brings the server into
-    it. ``restarts``: what is changed takes a power cycle."""
+    """The measurement to be made. ``states``: name -> the command that switches the server to it.
+    ``restarts``: the change takes a power cycle."""
 
     profile: Profile
     design: Design
@@ -60,8 +60,8 @@ class MeasurementTerms(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Measuring:
-    """One measurement, kept as it goes on. ``begun``: its head, where an earlier life of the
-    program began it; its samples are in ``kept``."""
+    """One measurement, stored as it proceeds. ``begun``: its head, if an interrupted process
+    started it; its samples are in ``kept``."""
 
     def __init__(
         self,
@@ -92,15 +92,15 @@ class Measuring:
 
     @property
     def samples(self) -> list[Sample]:
-        """All that were taken so far."""
+        """All samples so far."""
         return self._collector.samples
 
     def note_setups(
         self, opened: Sequence[OpenedArm], setups: Sequence[Setup], labels: Mapping[str, str]
     ) -> None:
-        """Note the paths, and what was found at their ends. What was found there before, in
-        another arm, stays beside it. ``labels``: of the target, as it is; those that are given, or
-        were noted before, go first."""
+        """Record the paths, and the facts found at their ends. Facts found there before, in another
+        arm, are kept as well. ``labels``: of the target, as found; labels that the user gave, or
+        that were recorded before, take precedence."""
         self._run = replace(self._run, labels={**labels, **self._run.labels})
         self._paths.update({each.arm.path.name: each.arm.path for each in opened})
         targets = {each.arm.path.target for each in opened}
@@ -124,7 +124,7 @@ class Measuring:
                 self._listener.says(text)
 
     def _note_links(self, looks: Sequence[tuple[OpenedArm, LinkSetups]]) -> None:
-        """Note what differs between the arms of one path, and in the first arm since the start."""
+        """Record differences between the arms of one path, and in the first arm since the start."""
         (first, was), *others = looks
         name = first.arm.name
         for setup in was if self._terms.design != "paths" else ():
@@ -140,7 +140,7 @@ class Measuring:
                 self._note_changes(f"at {before.endpoint}, {between}", changes)
 
     def interleaved(self, opened: Sequence[OpenedArm]) -> BenchResult:
-        """All arms, mixed; to the verdict."""
+        """Measure all arms, mixed, to the verdict."""
         with self._left_as_found(opened):
             before = self._rail_states_of(opened)
             self._collector.warm_up(opened)
@@ -165,13 +165,14 @@ class Measuring:
         return self._step
 
     def stops(self) -> bool:
-        """Tell whether an earlier process has measured enough: it was ended just then."""
+        """True if an interrupted process had measured enough, and only its conclusion is
+        missing."""
         if self.samples:
             self._step = self._judge()
         return self._step.action == "stop"
 
     def warm_up(self, opened: Sequence[OpenedArm]) -> None:
-        """One run in each that is thrown away."""
+        """One run in each arm, which is discarded."""
         self._collector.warm_up(opened)
 
     def rail_states(self, opened: OpenedArm) -> rails.RailStates:
@@ -188,8 +189,8 @@ class Measuring:
     def check_rails(
         self, opened: OpenedArm, before: rails.RailStates, *, shared: bool = False
     ) -> None:
-        """Note what became of the guard rails, in the place of what was noted of them before.
-        ``shared``: other arms were run on its target meanwhile."""
+        """Record the results of the guard rails, replacing earlier ones. ``shared``: other arms
+        were run on its target meanwhile."""
         self._note_troubles(before)
         self._listener.prepares(f"checking the guard rails of {opened.arm.name} again")
         found = rails.after(self._guards(), opened, before, shared=shared)
@@ -197,14 +198,14 @@ class Measuring:
         self._rails = [each for each in self._rails if (each.name, each.arm) not in again] + found
 
     def conclude(self) -> BenchResult:
-        """The verdict; kept, without the samples, which are kept already."""
+        """The verdict; stored, without the samples, which are stored already."""
         self._run = replace(self._run, finished=timestamp())
         result = self.result()
         self._kept.write_head(result)
         return result
 
     def result(self) -> BenchResult:
-        """All there is so far."""
+        """Everything measured so far."""
         compared = self._compared()
         return BenchResult(
             run=self._run,
@@ -245,7 +246,7 @@ class Measuring:
         return replace(decision, reasons=(*decision.reasons, *self._notes))
 
     def _may_fall(self) -> bool:
-        """Arms that are one path, changed: others may differ as much as they like."""
+        """True if the arms are one path, changed: others may differ as much as they like."""
         return self._terms.design not in ("single", "paths")
 
     def _judge(self) -> NextRun:
@@ -267,8 +268,8 @@ class Measuring:
     def _rail_states_of(
         self, opened: Sequence[OpenedArm]
     ) -> dict[tuple[str, str], rails.RailStates]:
-        """States of the guard rails before the first run; of two arms of one target and address,
-        those of the first."""
+        """States of the guard rails before the first run; for two arms with the same target and
+        address, those of the first."""
         before: dict[tuple[str, str], rails.RailStates] = {}
         for each in opened:
             if _endpoint_and_address(each) not in before:
@@ -278,7 +279,8 @@ class Measuring:
 
     @contextmanager
     def _left_as_found(self, opened: Sequence[OpenedArm]) -> Iterator[None]:
-        """However it ends. Where that fails too, what ended it is still what is told."""
+        """Restore the target however the measurement ends. If that fails too, the original error is
+        still the one raised."""
         try:
             yield
         except BaseException:
@@ -302,13 +304,13 @@ def _endpoint_and_address(opened: OpenedArm) -> tuple[str, str]:
 
 
 def _shares(opened: OpenedArm, all_: Sequence[OpenedArm]) -> bool:
-    """True where another arm has the same target, by whichever of its addresses."""
+    """True if another arm has the same target, by whichever of its addresses."""
     targets = [each.arm.path.target.partition("?")[0] for each in all_]
     return targets.count(opened.arm.path.target.partition("?")[0]) > 1
 
 
 def _merged(first: Setup, later: Setup, arm: str) -> Setup:
-    """Setup of both; facts that differ in the later one are named by the arm they were found in."""
+    """The setup of both; facts that differ in the later one carry the name of its arm."""
     new = {name: value for name, value in later.facts.items() if first.facts.get(name) != value}
     named = {f"{name} ({arm})" if name in first.facts else name: new[name] for name in new}
     facts = {**first.facts, **named}

@@ -1,4 +1,4 @@
-"""Open what a measurement needs: both ends of each path, and facts about the host."""
+"""Open everything that a measurement needs: both ends of each path, and facts about the host."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ _ONLINE = ("nproc",)
 
 
 class LineFacts(NamedTuple):
-    """Facts of the wire: bit/s of the slowest physical link, and what packets are wrapped in on it.
-    ``hypervisor``: endpoint URL of the guest's host, in the place of what the target's URL says;
+    """Facts about the wire: bit/s of the slowest physical link, and the encapsulation of packets on
+    it. ``hypervisor``: endpoint URL of the guest's host, instead of the one in the target's URL;
     empty: none."""
 
     rate: float | None = None
@@ -49,10 +49,10 @@ class Places(Protocol):
     """The ends of a measurement, as :class:`OpenedEndpoints`."""
 
     def open(self, given: PathOption, line: LineFacts, mac: str | None = None) -> OpenedArm:
-        """A path, ready. Raises UsageError, EndpointError."""
+        """Open a path. Raises UsageError, EndpointError."""
 
     def require(self, opened: Iterable[OpenedArm], workloads: Iterable[Workload]) -> None:
-        """Raises EndpointError that names every program that is missing at an end."""
+        """Raises EndpointError that names every missing program at an end."""
 
     def setups(self, opened: Iterable[OpenedArm]) -> list[Setup]:
         """Setup of each place."""
@@ -62,10 +62,10 @@ class Places(Protocol):
 
 
 class OpenedEndpoints:
-    """Endpoints, each opened once, all closed when ``stack`` is left. ``adapters``: how guests are
-    reached and read, loaded where there is one. ``seed``: for what engines draw by chance.
-    ``say``: is told what people should know, as that others measure there. ``patience``: seconds to
-    wait for these."""
+    """Endpoints, each opened once, all closed when ``stack`` is left. ``adapters``: access to
+    guests, loaded if there is one. ``seed``: for the random choices of engines. ``say``: is told
+    news for the user, such as that others measure there. ``patience``: seconds to wait for
+    these."""
 
     def __init__(
         self, stack: ExitStack, adapters: GetAdapters, seed: int = 0,
@@ -79,7 +79,7 @@ class OpenedEndpoints:
         self._open: dict[str, Endpoint] = {}
 
     def at(self, url: str) -> Endpoint:
-        """Raises UsageError, MissingExtraError, EndpointError."""
+        """The endpoint at that URL. Raises UsageError, MissingExtraError, EndpointError."""
         if url not in self._open:
             endpoint = open_endpoint(url, connect=self._connect)
             self._stack.callback(endpoint.close)
@@ -87,8 +87,8 @@ class OpenedEndpoints:
         return self._open[url]
 
     def open(self, given: PathOption, line: LineFacts, mac: str | None = None) -> OpenedArm:
-        """A path, ready: an arm of its own name. ``mac``: the target's NIC that is meant; None:
-        the one that is found. Raises UsageError, EndpointError."""
+        """Open a path: an arm of its own name. ``mac``: the requested NIC of the target; None: the
+        one that is found. Raises UsageError, EndpointError."""
         target, peer = self.at(given.target), self.at(given.peer)
         wanted = address_option(given.target)
         address = address_of(target, peer, wanted, mac)
@@ -109,7 +109,7 @@ class OpenedEndpoints:
         return OpenedArm(Arm(given.name, path), ends, Watch(ends, path, guests, machine), boot)
 
     def require(self, opened: Iterable[OpenedArm], workloads: Iterable[Workload]) -> None:
-        """Raises EndpointError that names every program that is missing at an end."""
+        """Raises EndpointError that names every missing program at an end."""
         needs = [ENGINES.load(workload.engine).needs(workload) for workload in workloads]
         for each in opened:
             require_tools(
@@ -148,8 +148,8 @@ class OpenedEndpoints:
         return {"vcpus": count} if re.fullmatch(r"[0-9]{1,6}", count) else {}
 
     def _host(self, url: str | None, *, asked_for: bool) -> Endpoint | None:
-        """The hypervisor; None where it cannot be reached: then its CPU time is not known. Raises
-        UsageError, EndpointError for one that was asked for."""
+        """The hypervisor; None if it cannot be reached: then its CPU time is unknown. Raises
+        UsageError, and EndpointError for one that was requested."""
         try:
             return self.at(url) if url else None
         except VnicauditError:
@@ -158,8 +158,8 @@ class OpenedEndpoints:
             return None
 
     def _machine(self, target: str) -> Machine | None:
-        """The target's domain, to be asked for its name and how long its vCPUs wait; None where
-        that cannot be."""
+        """The target's domain, for its name and how long its vCPUs wait; None if it cannot be
+        read."""
         domain = domain_of(target)
         if domain is None:
             return None
@@ -184,7 +184,7 @@ class OpenedEndpoints:
 
 
 def merged_setup(first: Setup | None, more: Setup) -> Setup:
-    """Setup of one place that was read in two ways; where they differ, the first one counts."""
+    """The setup of one place that was read in two ways; where they differ, the first one counts."""
     if first is None:
         return more
     facts = {**more.facts, **first.facts}
@@ -226,8 +226,8 @@ def _path(given: PathOption, ends: Ends, line: LineFacts, *, one_kernel: bool) -
 
 
 def _same_host(given: PathOption, hypervisor: str | None) -> bool | None:
-    """None where it cannot be told: a host that is reached by SSH may be a guest of the other
-    one."""
+    """True if both are the same host; None if unknown: a host that is reached by SSH may be a guest
+    of the other one."""
     machines = machine_of(given.target, hypervisor), machine_of(given.peer)
     if None not in machines and machines[0] == machines[1]:
         return True
@@ -236,7 +236,7 @@ def _same_host(given: PathOption, hypervisor: str | None) -> bool | None:
 
 
 def _printed_line(endpoint: Endpoint, argv: Sequence[str]) -> str:
-    """One line that a program prints there; empty where it does not."""
+    """One line that a program prints there; empty if it fails."""
     try:
         ran = endpoint.run(argv)
     except EndpointError:

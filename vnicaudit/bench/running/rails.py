@@ -1,10 +1,10 @@
-"""Guard rails: looked at before the first run, and in each arm: once it was brought about by a
-change that is made only once, and after the last run.
+"""Guard rails: checked before the first run, and in each arm: after a change that is made only
+once, and after the last run.
 
-One that is broken ends a measurement, so one look is not enough for it: it is broken if two looks
-say so, and one that says it holds is believed. A look that does not get through (a slow agent, a
-peer that is gone) says nothing of the network, and does not count: where only one look got through,
-and failed, the guard rail is not known, and what was seen is told.
+A broken guard rail ends a measurement, so one check is not enough: it counts as broken if two
+checks fail, and as intact if one check passes. A check that does not get through (a slow agent, a
+lost peer) says nothing about the network, and does not count: if only one check got through, and
+failed, the guard rail is unknown, and its result is reported.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ from vnicaudit.model.measurement import GuardRail
 Guards = Mapping[str, Guard]
 """Guard rails by name."""
 RailStates = Mapping[str, str]
-"""Guard rail -> what it is to be compared with."""
+"""Guard rail -> the state to compare it with."""
 
 _LOOKS = 3
 _ONCE = "it failed once ({seen}), and could not be checked again: {why}"
 _CUMULATIVE = frozenset({"counters"})
-"""Count what has been since they were looked at before, in whichever arm it was."""
+"""Guard rails that count everything since the last check, in whichever arm it happened."""
 
 
 def before(guards: Guards, opened: OpenedArm) -> RailStates:
-    """The states of the guard rails now. A guard rail that cannot look is not there: :func:`after`
-    says so."""
+    """The present states of the guard rails. A guard rail that cannot be checked is left out:
+    :func:`after` reports it."""
     found: dict[str, str] = {}
     for name, guard in guards.items():
         try:
@@ -46,8 +46,8 @@ def before(guards: Guards, opened: OpenedArm) -> RailStates:
 
 
 def troubles(guards: Guards, states: RailStates) -> Iterator[str]:
-    """Troubles that guard rails saw when these states were read, one sentence for each guard rail
-    that has any."""
+    """Problems that guard rails saw when these states were read, one sentence for each guard rail
+    with any."""
     for name, guard in guards.items():
         if states.get(name):
             with suppress(MeasureError), readable("what was printed"):
@@ -58,8 +58,8 @@ def troubles(guards: Guards, states: RailStates) -> Iterator[str]:
 def after(
     guards: Guards, opened: OpenedArm, kept: RailStates, *, shared: bool = False
 ) -> list[GuardRail]:
-    """Judge the guard rails now, compared with ``kept``. ``shared``: other arms are of the same
-    target."""
+    """The results of the guard rails now, compared with ``kept``. ``shared``: other arms have the
+    same target."""
     return [_guard_rail(name, guard, opened, kept, shared=shared) for name, guard in guards.items()]
 
 
@@ -75,7 +75,7 @@ def _guard_rail(
 
 
 def _confirmed(look: Callable[[], tuple[GuardRail, bool]]) -> GuardRail:
-    """The rail by two looks; by three, where one of them failed and another did not get through."""
+    """The result of two checks; of three, if one of them failed and another did not get through."""
     failed = ""
     for number in range(_LOOKS):
         rail, got_through = look()
@@ -89,7 +89,7 @@ def _confirmed(look: Callable[[], tuple[GuardRail, bool]]) -> GuardRail:
 
 
 def _look(name: str, guard: Guard, opened: OpenedArm, before: str) -> tuple[GuardRail, bool]:
-    """The guard rail now, and True where that look got through to the ends."""
+    """The result now, and True if the check got through to the ends."""
     try:
         return _checked(name, guard, opened, before), True
     except EndpointError as error:
@@ -97,7 +97,7 @@ def _look(name: str, guard: Guard, opened: OpenedArm, before: str) -> tuple[Guar
 
 
 def _checked(name: str, guard: Guard, opened: OpenedArm, before: str) -> GuardRail:
-    """Raises EndpointError where an end does not answer."""
+    """The result now. Raises EndpointError if an end does not answer."""
     arm = opened.arm.name
     try:
         with readable("what was printed"):

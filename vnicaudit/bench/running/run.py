@@ -29,8 +29,8 @@ from vnicaudit.remedy.adapters import GetAdapters
 
 
 class MeasurementRequest(NamedTuple):
-    """The options of ``bench run``. ``arms``: name -> the command that brings it about at the
-    target, of one path; ``states``: name -> the command that brings the server into that state.
+    """The options of ``bench run``. ``arms``: name -> the command that switches the target to it,
+    for one path; ``states``: name -> the command that switches the server to that state.
     ``patience``: seconds to wait for other measurements at its ends."""
 
     profile: Profile
@@ -49,7 +49,7 @@ class MeasurementRequest(NamedTuple):
 
 
 def measurement_terms_of(request: MeasurementRequest) -> MeasurementTerms:
-    """The measurement that a request asks for. Raises UsageError where it makes no sense."""
+    """The measurement that a request asks for. Raises UsageError if the request is inconsistent."""
     design = _design(request)
     names = tuple(request.arms) or tuple(path.name for path in request.paths)
     profile = _in_known_states(request.profile, request.states)
@@ -69,7 +69,8 @@ def measurement_terms_of(request: MeasurementRequest) -> MeasurementTerms:
 
 
 def terms_of(profile: Profile, design: Design) -> Terms:
-    """By which a measurement with this profile is judged; what was compared is left as it is."""
+    """The terms by which a measurement with this profile is judged; nothing is changed by its
+    outcome."""
     return checked_terms(
         Terms(
             acts=False,
@@ -85,8 +86,8 @@ def terms_of(profile: Profile, design: Design) -> Terms:
 def bench(
     request: MeasurementRequest, state: Path, listener: Listener
 ) -> tuple[BenchResult, StoredMeasurement]:
-    """Measure; what was measured is kept in ``state``. Whatever was started at the ends is gone
-    when this returns, or raises."""
+    """Measure; the result is stored in ``state``. Everything started at the ends is gone when this
+    returns, or raises."""
     terms = measurement_terms_of(request)
     with ExitStack() as stack:
         places = OpenedEndpoints(
@@ -115,7 +116,7 @@ def bench(
 def _with_others(
     opened: OpenedArm, request: MeasurementRequest, stack: ExitStack, listener: Listener
 ) -> OpenedArm:
-    """The arm with the targets beside it. Each has sessions of its own at both ends, since all are
+    """The arm with the targets beside it. Each has sessions of its own at both ends, as all are
     used at the same time."""
     others = []
     for number, path in enumerate(request.beside, 1):
@@ -133,7 +134,7 @@ def _with_others(
 
 @contextmanager
 def reporting_where_stored(kept: StoredMeasurement, listener: Listener) -> Iterator[None]:
-    """Say where it is, when a measurement does not come to its end."""
+    """If the measurement does not reach its end, report where it is stored."""
     try:
         yield
     except BaseException:
@@ -165,8 +166,8 @@ def _design(request: MeasurementRequest) -> Design:
 
 
 def _in_known_states(profile: Profile, states: dict[str, tuple[str, ...]]) -> Profile:
-    """The profile's work in the states that can be brought about. Raises UsageError for a state
-    that the profile knows nothing of, and where nothing is left."""
+    """The profile's workloads in the states that can be reached. Raises UsageError for a state that
+    the profile does not have, or if no workload remains."""
     if unknown := sorted(set(states) - set(profile.states)):
         known = ", ".join(profile.states) or "none"
         raise UsageError(f"profile {profile.name} has no state {unknown[0]!r}; its states: {known}")
@@ -180,7 +181,7 @@ def _in_known_states(profile: Profile, states: dict[str, tuple[str, ...]]) -> Pr
 
 
 def _arms(request: MeasurementRequest, opened: list[OpenedArm]) -> list[OpenedArm]:
-    """One per path or, of one path, one per state."""
+    """One arm per path or, for one path, one per state."""
     if not request.arms:
         return opened
     (only,) = opened

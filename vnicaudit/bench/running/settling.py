@@ -1,5 +1,5 @@
-"""Choices that a profile leaves open until the ends are known: chosen once for all arms, before the
-first run, so that all of them are measured by the same."""
+"""Choices that a profile leaves open until the ends are known: made once for all arms, before the
+first run, so that all of them are measured in the same way."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from vnicaudit.model.measurement import Workload
 def settled_profile(
     profile: Profile, opened: Sequence[OpenedArm], listener: Listener, plugins: BenchPlugins
 ) -> Profile:
-    """The profile, with options in the place of what was left open; what a user should know of the
-    choice is told. Raises EndpointError where an end is lost."""
+    """The profile with all open options chosen; remarks on a choice are passed to the listener.
+    Raises EndpointError if an end is lost."""
     ends = [each.ends for each in opened]
     found = [
         plugins.engines.load(workload.engine).settled(workload, ends)
@@ -30,7 +30,7 @@ def settled_profile(
 
 
 def is_settled_of(settled: Sequence[Workload], asked: Sequence[Workload]) -> bool:
-    """True where ``settled`` are the workloads ``asked`` for, with nothing but options added."""
+    """True if ``settled`` are the requested workloads ``asked``, with only options added."""
     return len(settled) == len(asked) and all(
         replace(one, options=other.options) == other
         and one.options.items() >= other.options.items()

@@ -1,8 +1,8 @@
-"""Several targets that are loaded at once: each run covers all of them.
+"""Several targets under load at once: each run covers all of them.
 
-What is better higher is added up, and the least is a metric of its own; of what is better lower,
-the worst target counts. They have to be loaded at the same time: one that is measured when the
-others have ended tells nothing of all.
+Metrics of which higher is better are added up, and the lowest is a metric of its own; of metrics of
+which lower is better, the worst target counts. The targets must be under load at the same time: one
+that is measured when the others have ended says nothing about all of them.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from vnicaudit.errors import MeasureError, UsageError
 from vnicaudit.model.measurement import Covariates, Workload
 
 _LEAST_SHARE = 0.8
-"""Of the seconds of a run, which all targets have to be loaded for at the same time."""
+"""Share of a run's seconds during which all targets must be under load at the same time."""
 
 
 class TakenRun(NamedTuple):
-    """A run with what happened around it. ``measured``: its values have the costs; ``doubts``: why
-    it does not count; ``failed``: of several targets, the place of the one that the result
-    names as failed."""
+    """A run with its circumstances. ``measured``: its values include the costs; ``doubts``: why it
+    does not count; ``failed``: with several targets, the index of the one that the result names as
+    failed."""
 
     measured: Measured
     covariates: Covariates
@@ -45,7 +45,7 @@ class TakenRun(NamedTuple):
 def run_together(
     workload: Workload, opened: OpenedArm, limits: ValidityLimits, plugins: BenchPlugins
 ) -> TakenRun:
-    """One run on the target and on those beside it. Raises EndpointError where an end is lost."""
+    """One run on the target and on those beside it. Raises EndpointError if an end is lost."""
     every = (opened, *opened.beside)
     for each in every:
         each.watch.begin()
@@ -80,13 +80,13 @@ def _as_one(taken: Sequence[TakenRun], urls: Sequence[str], apart: tuple[Doubt, 
 
 
 def is_failed(measured: Measured) -> bool:
-    """True where the run came to nothing."""
+    """True if the run failed."""
     return bool(measured.error) or not measured.values
 
 
 def run_once(workload: Workload, ends: Ends, plugins: BenchPlugins) -> Measured:
-    """Run a workload once by its engine. What its tools print may be anything, and is at worst no
-    measurement. Raises EndpointError where an end is lost."""
+    """Run a workload once by its engine. Unexpected output of its tools is at worst a failed
+    measurement. Raises EndpointError if an end is lost."""
     try:
         with readable(f"what {workload.engine} printed"):
             return plugins.engines.load(workload.engine).measure(workload, ends)
@@ -103,7 +103,7 @@ def _values(measured: Measured, covariates: Covariates) -> dict[str, float]:
 def _doubts(
     measured: Measured, covariates: Covariates, workload: Workload, limits: ValidityLimits
 ) -> tuple[Doubt, ...]:
-    """Why the run does not count: what failed, or else what happened around it."""
+    """Why the run does not count: its failure, or else its circumstances."""
     if measured.error:
         return (Doubt("error", measured.error),)
     found = doubts(covariates, workload, limits)
@@ -113,15 +113,15 @@ def _doubts(
 
 
 class RunOfOne(NamedTuple):
-    """``end_time``: seconds of the clock (monotonic) when it was known."""
+    """``end_time``: seconds of the monotonic clock when the result was known."""
 
     measured: Measured
     end_time: float
 
 
 def at_once(run: Callable[[Ends], Measured], every: Sequence[Ends]) -> list[RunOfOne]:
-    """Run it on all ends at the same time. Raises EndpointError where one of them is lost, when all
-    others have ended; where this is interrupted, all that runs is ended with its session."""
+    """Run it on all ends at the same time. Raises EndpointError if one of them is lost, after all
+    others have ended; if this is interrupted, closing a session ends everything that runs in it."""
 
     def timed(ends: Ends) -> RunOfOne:
         return RunOfOne(run(ends), time.monotonic())
@@ -143,7 +143,7 @@ def at_once(run: Callable[[Ends], Measured], every: Sequence[Ends]) -> list[RunO
 
 
 def together(all_measured: Sequence[Measured], urls: Sequence[str]) -> Measured:
-    """One result of all targets; the error of the first that failed, where one did."""
+    """One result of all targets; if some failed, the error of the first of them."""
     raw = tuple(ran for each in all_measured for ran in each.raw)
     for measured, url in zip(all_measured, urls, strict=True):
         if is_failed(measured):
@@ -170,15 +170,15 @@ def _combined(values: Sequence[dict[str, float]]) -> Iterator[tuple[str, float]]
 
 
 def doubts_of_all(against: Sequence[Sequence[Doubt]], urls: Sequence[str]) -> Iterator[Doubt]:
-    """Doubts of each target, with its name."""
+    """Doubts about each target, with its name."""
     for mine, url in zip(against, urls, strict=True):
         for doubt in mine:
             yield Doubt(doubt.by, f"{url}: {doubt.words}")
 
 
 def apart(runs: Sequence[RunOfOne], workload: Workload) -> Iterator[Doubt]:
-    """A doubt where the targets were not loaded at the same time. A run is taken to have begun as
-    long before its end as it measured."""
+    """A doubt if the targets were not under load at the same time. The start of a run is its end
+    minus its measured duration."""
     if any(run.measured.error for run in runs):
         return
     began = [run.end_time - (run.measured.seconds or workload.seconds) for run in runs]
@@ -192,8 +192,9 @@ def apart(runs: Sequence[RunOfOne], workload: Workload) -> Iterator[Doubt]:
 
 
 def deciding_by_the_least(profile: Profile) -> Profile:
-    """The profile, with the least target's rate beside each rate that decides. Raises UsageError
-    for searches: each would look for its own highest rate while the others change theirs."""
+    """The profile, with the lowest rate of any target beside each rate that decides. Raises
+    UsageError for searches: each would search for its own highest rate while the others change
+    theirs."""
     searched = [
         each.id for each in profile.workloads if each.pattern in SEARCHES and each.rate is None
     ]

@@ -1,9 +1,9 @@
 """A check of a path right after a failed run, from sources that took no part in the run.
 
-ping says most: where it is answered, packets get through. Where it tells nothing (it is not
-installed, or a firewall drops it), two more can tell: the peer's neighbour table (ARP; of IPv6
-neighbour discovery), where the target is on a link of the peer, and the counters of the target's
-NIC, where the target is reached by another way (a guest's agent).
+ping says most: if it is answered, packets get through. If it gives no answer (it is not installed,
+or a firewall drops it), two more can tell: the peer's neighbour table (ARP; for IPv6 neighbour
+discovery), if the target is on a link of the peer, and the counters of the target's NIC, if the
+target can be reached in another way (a guest's agent).
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from vnicaudit.errors import EndpointError, MeasureError
 from vnicaudit.model.measurement import Witness
 
 _ECHO_REQUESTS = 3
-"""Echo requests, one of which has to be answered."""
+"""Number of echo requests, one of which must be answered."""
 _FRESH_SECONDS = 5
-"""An address that was confirmed longer ago says nothing of this run."""
+"""An address that was confirmed longer ago says nothing about this run."""
 
 # ip/ipneigh.c of iproute2, print_cacheinfo and print_neigh_state
 _NEIGHBOUR = re.compile(
@@ -31,9 +31,9 @@ _UNRESOLVED = ("FAILED", "INCOMPLETE")
 
 
 def witness_of(opened: OpenedArm, failed: int | None = None) -> Witness:
-    """The state of the path now, in about 3 s at most; of several targets, that of the first that
-    does not answer. ``failed``: the place of the one whose run failed: no other is asked then,
-    which may never answer ping."""
+    """The state of the path now, in about 3 s at most; with several targets, that of the first that
+    does not answer. ``failed``: the index of the target whose run failed: no other is asked then,
+    as it might never answer ping."""
     every = (opened, *opened.beside)
     found = [_witness(each) for each in (every if failed is None else (every[failed],))]
     return next((each for each in found if each.answered is False), found[0])
@@ -56,8 +56,8 @@ def _ping(ends: Ends) -> tuple[bool | None, str]:
 
 
 def _resolved(ends: Ends) -> bool | None:
-    """True where the peer has just heard from the NIC that has the address, False where it asks in
-    vain; None: that cannot be told, as where a router is between them."""
+    """True if the peer has just heard from the NIC that has the address, False if it asks in vain;
+    None: unknown, as with a router between them."""
     try:
         ran = ends.peer.run(("ip", "-s", "-o", "neigh", "show", "to", ends.address))
     except EndpointError:
@@ -66,7 +66,7 @@ def _resolved(ends: Ends) -> bool | None:
 
 
 def parse_neighbour(text: str) -> bool | None:
-    """The answer of ``ip -s -o neigh show to ADDRESS``: see :func:`_resolved`."""
+    """The state in the output of ``ip -s -o neigh show to ADDRESS``: see :func:`_resolved`."""
     entries = list(_NEIGHBOUR.finditer(text))
     if len(entries) != 1:
         return None

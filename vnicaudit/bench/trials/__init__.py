@@ -1,1 +1,1 @@
-"""Measure a change that is applied: before and after, in the design that suits it."""
+"""Measure a change while it is applied: before and after, in the design that suits it."""

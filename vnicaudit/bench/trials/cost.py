@@ -14,16 +14,16 @@ from vnicaudit.model.measurement import Design
 
 _ARMS = (BEFORE, AFTER)
 _CHANGE: dict[Design, float] = {"boots": 90.0}
-"""Seconds of a change: a boot, until the guest's agent answers."""
+"""Seconds of a change by design: a boot, until the guest's agent answers."""
 _PLUG = 15.0
-"""Seconds of any other: unplug, plug, wait for the guest, look again."""
+"""Seconds of any other change: unplug, plug, wait for the guest, check again."""
 _VISIT = 10.0
-"""Seconds of each turn besides its runs: reach both ends, look at the guard rails, warm up."""
+"""Seconds of each turn besides its runs: reach both ends, check the guard rails, warm up."""
 
 
 class TrialCost(NamedTuple):
-    """Of one NIC. ``turns``, ``changes``, ``seconds``: where it is judged for the first time; the
-    others: where it goes on to the end. Changes are plugs, or boots."""
+    """The cost for one NIC. ``turns``, ``changes``, ``seconds``: until the first interim analysis;
+    the others: until the end. Changes are plugs, or boots."""
 
     turns: int
     changes: int
@@ -34,7 +34,7 @@ class TrialCost(NamedTuple):
 
 
 def cost(profile: Profile, design: Design, seed: int) -> TrialCost:
-    """Return what a trial costs, without runs that do not count and are repeated."""
+    """Return the cost of a trial, without repeats of runs that do not count."""
     if design not in TURNS:
         runs = profile.looks[0] if design == "single-flip" else profile.looks[-1]
         seconds = estimate(profile, len(_ARMS), runs) + _change_seconds(design) + 2 * _VISIT
@@ -54,7 +54,7 @@ def _of_turns(profile: Profile, design: Design, seed: int, number: int) -> tuple
 
 
 def changes_between(visits: Sequence[str]) -> int:
-    """Changes that these turns take: one between two arms, two where an arm follows itself, since a
+    """Changes that these turns need: one between two arms, two if an arm follows itself, since each
     turn is a plug, or a boot, of its own."""
     return sum(1 if one != other else 2 for one, other in pairwise(visits))
 

@@ -1,4 +1,4 @@
-"""Guest by guest: the change is made and taken back in turns, and stays where it helps."""
+"""Guest by guest: the change is made and undone in turns, and stays if it helps."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from vnicaudit.remedy.applying.runner import Tell
 
 
 class FlipTrials(GuestByGuest):
-    """A guest that was left in the middle is taken back first, and measured anew."""
+    """Trials by flips. A guest that was left half done is first rolled back, and measured again."""
 
     def __init__(
         self, steps: Sequence[Step], text: bytes, context: RunContext, trial: TrialRequest,
@@ -44,7 +44,7 @@ class FlipTrials(GuestByGuest):
             result = flips.measure(flipping)
         except (EndpointError, MeasureError) as error:
             if flipping.applied is not None:
-                raise  # it is not as it was
+                raise  # its state has changed
             reason = f"it cannot be measured: {error}"
             self._queue.count(unit, Result("refused", reason))
             yield GuestRefused(unit.name, reason)
@@ -58,7 +58,7 @@ class FlipTrials(GuestByGuest):
             self._queue.count(unit, Result("applied", ""))
 
     def _is_done(self, unit: UnitRequest) -> bool:
-        """Nothing is left to change. Raises RefusedError where it cannot be begun, or not be
-        measured."""
+        """True if there is nothing left to change. Raises RefusedError if the change cannot be
+        started, or not be measured."""
         with self._host(unit) as host:
             return self._measurable(unit, host) is None

@@ -1,8 +1,8 @@
 """Many flips: the change is made and undone repeatedly, in turns, by applying a plan and rolling it
 back.
 
-Each flip is a run of its own, journalled and verified, with its own way back; with restarts, each
-is a boot, and what boots differ by is then part of the noise and not of the effect.
+Each flip is a run of its own, journalled and verified, with its own rollback; with restarts, each
+is a boot, and the difference between boots is then part of the noise and not of the effect.
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ from vnicaudit.remedy.digests import digest
 
 
 class Flipping(Protocol):
-    """Brings one guest from one state into the other."""
+    """Switches one guest between the two states."""
 
     def to(self, arm: str) -> None:
-        """Have the guest be as before, or as after. Raises VnicauditError where it cannot be: it
-        is as before then, as far as the message says."""
+        """Switch the guest to the state before, or after. Raises VnicauditError if that fails: the
+        guest is then as before, as far as the message says."""
 
 
 class FlippedNic(NamedTuple):
-    """The NIC that is flipped, of one guest. ``uri``: libvirt's, of its host."""
+    """The NIC that is flipped, of one guest. ``uri``: the libvirt URI of its host."""
 
     uri: str
     uuid: str
@@ -65,8 +65,8 @@ class Flips:
         self._said: set[str] = set()
 
     def measure(self, flipping: Flipping) -> BenchResult:
-        """Flip and measure until it is decided. The guest is left as the decision says, and as it
-        was before where there is none: an error, an interruption."""
+        """Flip and measure until it is decided. The guest is left as the decision says, or as it
+        was before if there is none (an error, an interruption)."""
         kept = history.new_measurement(self._request.state)
         with reporting_where_stored(kept, self._request.listener):
             measuring = self._begin(kept)
@@ -85,7 +85,7 @@ class Flips:
     def _finished(
         self, flipping: Flipping, result: BenchResult, kept: StoredMeasurement
     ) -> BenchResult:
-        """The guest as was decided, and a note of that."""
+        """Put the guest in the decided state, and record that."""
         decision = result.decision
         if decision is None:  # two arms are always judged
             flipping.to(BEFORE)
@@ -105,7 +105,8 @@ class Flips:
         return result
 
     def _give_back(self, flipping: Flipping) -> None:
-        """As before. Where that fails too, what ended it is still what is told."""
+        """Restore the state before. If that fails too, the original error is still the one
+        raised."""
         try:
             flipping.to(BEFORE)
         except VnicauditError as error:
@@ -127,8 +128,8 @@ class Flips:
         return step
 
     def _begin(self, kept: StoredMeasurement) -> Measuring:
-        """How the guest is, before the first flip; that all tools are there, and by which of them
-        both arms are measured."""
+        """The state of the guest before the first flip; checks that all tools are there, and
+        settles which of them measure both arms."""
         with ExitStack() as stack:
             places, opened = self._opened(stack, BEFORE)
             profile = self._request.settled(opened)
@@ -151,15 +152,15 @@ class Flips:
         return places, opened._replace(arm=Arm(arm, path))
 
     def _say_once(self, text: str) -> None:
-        """Say each thing about an end once: it is so in every turn."""
+        """Report each fact about an end once: it is the same in every turn."""
         if text not in self._said:
             self._said.add(text)
             self._request.listener.says(text)
 
     def _note(self, measuring: Measuring, places: Places, opened: OpenedArm) -> None:
-        """Note the facts of an arm, the first time."""
+        """Record the facts of an arm, the first time."""
         arm = opened.arm.name
-        if arm not in self._found:  # what is there does not change any more
+        if arm not in self._found:  # recorded facts do not change any more
             places.require([opened], self._request.profile.workloads)
             measuring.note_setups([opened], places.setups([opened]), places.labels([opened]))
             self._found.add(arm)
@@ -178,8 +179,8 @@ _NOT_TAKEN_BACK: frozenset[Outcome] = frozenset({"failed", "unfinished", "refuse
 
 
 class PlanFlips:
-    """The steps of a plan on one domain, and the runs that were made of them. ``text``: the plan's
-    file. It is as before when this begins."""
+    """The steps of a plan on one domain, and the runs that applied or undid them. ``text``: the
+    plan's file. The guest is in its state before at the start."""
 
     def __init__(self, steps: Sequence[Step], text: bytes, context: RunContext, tell: Tell) -> None:
         self._steps = steps
@@ -190,8 +191,8 @@ class PlanFlips:
         """The run that is in effect; None: the guest is as before."""
 
     def to(self, arm: str) -> None:
-        """Apply the steps, or take them back; nothing where it is so already. A run that was left
-        in the middle is taken back."""
+        """Apply the steps, or roll them back; does nothing if the guest is in that state already. A
+        run that was left half done is rolled back."""
         if arm == AFTER:
             if self.applied is None:
                 self.applied = self._apply()
@@ -206,7 +207,7 @@ class PlanFlips:
         return done
 
     def _in_effect(self) -> str | None:
-        """The run that is to be taken back."""
+        """The run that is to be rolled back."""
         if self.applied is not None:
             return self.applied.run.id
         mine, units = digest(self._text), tuple(self._context.kinds.units(self._steps))

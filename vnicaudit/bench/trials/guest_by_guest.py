@@ -34,13 +34,13 @@ class GuestMeasured(NamedTuple):
 
 
 class NotChanged(NamedTuple):
-    """The measurement does not speak for the new NIC: the guest keeps the old one."""
+    """The measurement does not support the new NIC: the guest keeps the old one."""
 
     name: str
 
 
 class TakenBack(NamedTuple):
-    """The change was made for the measurement, and is taken back."""
+    """The change was made for the measurement, and was rolled back."""
 
     name: str
     decision: Decision
@@ -53,14 +53,14 @@ class Applied(NamedTuple):
 
 
 class GuestRefused(NamedTuple):
-    """A guest could not be measured or changed, or is gone; that says nothing of the others."""
+    """A guest could not be measured or changed, or is gone; that says nothing about the others."""
 
     name: str
     reason: str
 
 
 class TrialsStopped(NamedTuple):
-    """No more is begun; ``name``: of the first guest that was not reached."""
+    """No further guest is started; ``name``: the first guest that was not reached."""
 
     name: str
     reason: str
@@ -70,8 +70,8 @@ Event = GuestMeasured | NotChanged | TakenBack | Applied | GuestRefused | Trials
 
 
 class GuestByGuest(ABC):
-    """``text``: the plan's file; ``design``: its name, for who is refused. Raises UsageError where
-    a domain has several NICs in the plan, or is a file."""
+    """``text``: the plan's file; ``design``: its name, for messages. Raises UsageError if a domain
+    has several NICs in the plan, or is a file."""
 
     def __init__(
         self, steps: Sequence[Step], text: bytes, context: RunContext, trial: TrialRequest,
@@ -93,8 +93,8 @@ class GuestByGuest(ABC):
         self._queue = UnitQueue(context.schedule, self._units)
 
     def run(self) -> Iterator[Event]:
-        """Events of the trials, as they happen. Units that an earlier life of the program began to
-        change go first."""
+        """Events of the trials, as they happen. Units that an interrupted process started to change
+        come first."""
         for unit in self._units:
             begun = self._was_begun(unit)
             if not begun and (reason := self._why_no_more()):
@@ -107,14 +107,15 @@ class GuestByGuest(ABC):
 
     @abstractmethod
     def _unit_events(self, unit: UnitRequest, *, begun: bool) -> Iterator[Event]:
-        """Events of one guest. Raises RefusedError and GoneError where it stays as it is."""
+        """Events of one guest. Raises RefusedError and GoneError if it stays as it is."""
 
     def _why_no_more(self) -> str:
-        """As in a run of all: its canary and --max-failures hold here, too."""
+        """The reason to stop, as in a run of all guests: its canary and --max-failures apply here,
+        too."""
         return why_no_more(self._context.halted, self._queue, datetime.now())
 
     def _applied(self, unit: UnitRequest) -> RunResult:
-        """Carry the steps on it out, and count what came of that."""
+        """Apply the steps on it, and count the result."""
         steps = self._context.kinds.steps_of(unit, self._steps)
         run = apply(steps, self._text, self._context, self._tell)
         for one in run.run.steps:
@@ -123,15 +124,15 @@ class GuestByGuest(ABC):
 
     @contextmanager
     def _host(self, unit: UnitRequest) -> Iterator[Hypervisor]:
-        """The host of a guest, which nobody else changes meanwhile."""
+        """The host of a guest, locked against other runs."""
         check_uri(unit.target, self._context.reach.trusted)
         host = self._context.adapters.connect(unit.target, deadline=self._context.deadline)
         with closing(host), self._context.state.lock(host.key, host.name):
             yield host
 
     def _measurable(self, unit: UnitRequest, host: Hypervisor) -> Prepared | None:
-        """The change of a guest that is running; None: there is nothing to change any more. Raises
-        RefusedError where it cannot be begun, or not be measured."""
+        """The change of a running guest; None: there is nothing left to change. Raises RefusedError
+        if it cannot be started, or not be measured."""
         for found in unfinished(self._context.state):
             refuse_beside(found, [unit], self._context.kinds)
         steps = self._context.kinds.steps_of(unit, self._steps)
@@ -147,7 +148,7 @@ class GuestByGuest(ABC):
         return prepared
 
     def _was_begun(self, unit: UnitRequest) -> bool:
-        """True where a run of this plan was interrupted in the middle of that domain."""
+        """True if a run of this plan was interrupted in the middle of that domain."""
         plan = digest(self._text)
         return any(
             (found.request.kind, found.request.plan, found.request.units)

@@ -1,11 +1,11 @@
 """The variation between runs and turns on a host, from its stored measurements.
 
-Of the same host (the hypervisor, or where that is not known the target's machine), the same
-workload and the same metric. What cannot be read is left out: it was made for another purpose, and
-nothing may fail for it.
+Only the same host (the hypervisor or, if that is unknown, the target's machine), workload and
+metric count. Unreadable measurements are left out: they were made for another purpose, and must not
+cause a failure.
 
-The runs of ``bench watch`` are no such measurement: nothing is booted or plugged in between, and
-there are many. Those of a day say what runs of a day differ by, see :func:`wider`.
+The runs of ``bench watch`` are treated separately: nothing is booted or plugged in between, and
+there are many. Those of one day show how much runs of a day differ, see :func:`wider`.
 """
 
 from __future__ import annotations
@@ -29,16 +29,17 @@ from vnicaudit.model.measurement import BenchRun, Sample, Workload
 from vnicaudit.model.measurement import Path as MeasuredPath
 
 _MOST = 20
-"""Measurements that are learnt from, the latest ones: hosts change."""
+"""Maximum number of measurements to learn from, the latest ones: hosts change."""
 _LOOKED_AT = MOST_RUNS
-"""Of all that are kept, the latest ones: an hourly watch makes many."""
+"""Maximum number of stored measurements that are read, the latest ones: an hourly watch makes
+many."""
 
 Judged = tuple[str, str]
 """Workload and metric."""
 
 
 class HostHistory(NamedTuple):
-    """``measurements``: how many there are; ``watched``: runs of ``bench watch`` beside them."""
+    """``measurements``: their number; ``watched``: number of additional runs of ``bench watch``."""
 
     measurements: int
     scatter: Mapping[Judged, Scatter]
@@ -49,12 +50,13 @@ NO_HISTORY = HostHistory(0, {})
 
 
 def host_of(target: str, hypervisor: str | None = None) -> str:
-    """The machine whose luck a measurement shares. Raises UsageError for what is no endpoint."""
+    """The machine whose conditions a measurement shares. Raises UsageError for an invalid
+    endpoint."""
     return machine_of(target, hypervisor) or target
 
 
 def learnt(state: Path, hosts: Collection[str], workloads: Sequence[Workload]) -> HostHistory:
-    """History of these hosts, of the metrics that these workloads are judged by."""
+    """History of these hosts, for the metrics by which these workloads are judged."""
     arms: defaultdict[Judged, list[list[list[float]]]] = defaultdict(list)
     used = 0
     for kept in _latest(state):
@@ -74,7 +76,7 @@ def learnt(state: Path, hosts: Collection[str], workloads: Sequence[Workload]) -
 
 
 def _watched(state: Path, hosts: Collection[str], workloads: Sequence[Workload]) -> HostHistory:
-    """Scatter within days, of the runs of ``bench watch`` alone."""
+    """Scatter within days, from the runs of ``bench watch`` alone."""
     try:
         known = days_of(state, lambda run: _is_of(run, hosts), workloads)
     except UsageError:
@@ -101,7 +103,7 @@ def _latest(state: Path) -> Iterator[StoredMeasurement]:
 def _arms_of(
     kept: StoredMeasurement, hosts: Collection[str], workloads: Sequence[Workload]
 ) -> Iterator[tuple[Judged, list[list[float]]]]:
-    """The turns of each arm, of a measurement that has ended; nothing where it cannot be read."""
+    """The turns of each arm of a finished measurement; empty if it cannot be read."""
     try:
         head = kept.head()
         if head.run.finished is None or LABEL in head.run.labels:
@@ -125,8 +127,8 @@ def _is_of(path: MeasuredPath | WatchedRun, hosts: Collection[str]) -> bool:
 
 
 def _turns(samples: Sequence[Sample], metric: Metric, run: BenchRun) -> list[list[float]]:
-    """Values of the runs of each turn; where nothing was plugged or booted in between, there is
-    one."""
+    """Values of the runs of each turn; a single turn if nothing was plugged or booted in
+    between."""
     found: defaultdict[int, list[float]] = defaultdict(list)
     for sample in sorted(samples, key=lambda one: one.order):
         value = sample.values.get(metric.name)
@@ -138,7 +140,7 @@ def _turns(samples: Sequence[Sample], metric: Metric, run: BenchRun) -> list[lis
 
 
 def _scaled(values: Sequence[float], metric: Metric) -> list[float]:
-    """The values on the metric's scale; one of 0 has no logarithm, and is left out."""
+    """The values on the metric's scale; a value of 0 has no logarithm, and is left out."""
     if is_share(metric):
         return list(values)
     return [math.log(value) for value in values if value > 0]

@@ -1,7 +1,8 @@
 """The number of turns or runs worth making on a host, from its known variation.
 
-What is known makes a measurement longer, and intervals wider; it makes nothing shorter or narrower
-than it is without, since a host may have changed, and a few measurements may be alike by chance.
+The known variation makes a measurement longer, and intervals wider; it never makes anything shorter
+or narrower than without it, since a host may have changed, and a few measurements may be alike by
+chance.
 """
 
 from __future__ import annotations
@@ -24,15 +25,16 @@ from vnicaudit.bench.trials.learning import HostHistory
 from vnicaudit.model.measurement import Design
 
 MOST_TURNS = 10
-"""That are planned for a noisy host: each is a plug, or a boot, and takes minutes."""
+"""Maximum number of turns planned for a noisy host: each is a plug, or a boot, and takes
+minutes."""
 
 _FEWEST_FREEDOM = 6
-"""Degrees of freedom from which on a standard deviation says something: it is good to a third."""
+"""Degrees of freedom from which a standard deviation is useful: it is known to a third."""
 
 
 class Learnt(NamedTuple):
-    """A plan that knows the host. ``between``: :attr:`Terms.between`; ``words``: for the user,
-    empty where nothing is known."""
+    """A plan that takes the host into account. ``between``: :attr:`Terms.between`; ``words``: for
+    the user, empty if nothing is known."""
 
     profile: Profile
     between: dict[str, float]
@@ -86,8 +88,8 @@ def _margin(metric: Metric, profile: Profile) -> float:
 
 
 def _between(known: Sequence[_Known], design: Design) -> dict[str, float]:
-    """By how much turns differ; of turns that are judged by their means, with the part that is due
-    to their runs."""
+    """Known differences between turns; for turns that are judged by their means, including the part
+    due to their runs."""
     return {
         between_key(one.workload, one.metric.name): (
             one.spread if design in TURNS else one.scatter.turns
@@ -104,15 +106,15 @@ def _needed(profile: Profile, worst: _Known) -> int:
 
 
 def _turns(usual: tuple[int, ...], needed: int) -> tuple[int, ...]:
-    """The last look so late; what was the last is looked at on the way there, since what is larger
-    than the margin is clear by then."""
+    """The interim analyses, with the last one as late as needed; the previous last one becomes an
+    intermediate one, since a difference larger than the margin is clear by then."""
     last = min(needed, MOST_TURNS)
     return usual if last <= usual[-1] else (usual[0], usual[-1], last)
 
 
 def what_runs_show(profile: Profile, history: HostHistory) -> str:
-    """The smallest difference that the runs of a profile show on this host, at their last look, in
-    words; empty where nothing is known. Where they can show none at all, that."""
+    """The smallest difference that the runs of a profile show on this host at the final analysis,
+    in words; empty if nothing is known. If they can show none at all, says so."""
     runs, many = profile.looks[-1], max(1, profile.comparisons)
     if profile.catastrophe_only:
         return ""

@@ -27,13 +27,13 @@ BEFORE, AFTER = "before", "after"
 
 
 def guest_path(uri: str, uuid: str, peer: str) -> PathOption:
-    """The way into a guest through its agent."""
+    """The path into a guest through its agent."""
     return PathOption(AFTER, f"agent://{uuid}?connect={quote(uri, safe=':/+@')}", peer)
 
 
 class TrialRequest(NamedTuple):
-    """``peer``: endpoint URL the load comes from. ``undecided``: what is done with a change that
-    is neither proven to be better nor worse. ``state``: the folder where measurements are kept."""
+    """``peer``: endpoint URL of the load's source. ``undecided``: the action for a change that is
+    proven neither better nor worse. ``state``: the folder where measurements are stored."""
 
     profile: Profile
     peer: str
@@ -45,29 +45,29 @@ class TrialRequest(NamedTuple):
     listener: Listener
     adapters: GetAdapters
     restarts: bool = False
-    """What is changed takes a power cycle; else it is swapped while the guest runs."""
+    """The change takes a power cycle; else it is swapped while the guest runs."""
     between: dict[str, float] | None = None
     """:attr:`Terms.between`, from earlier measurements of the host; None: nothing is known."""
     plugins: BenchPlugins = SHIPPED
     opening: Callable[[ExitStack, GetAdapters, int, Say], Places] = OpenedEndpoints
     path_into: Callable[[str, str, str], PathOption] = guest_path
-    """The way into a guest: of its host's URI, its UUID and the peer."""
+    """The path into a guest, from its host's URI, its UUID and the peer."""
 
     def places(self, stack: ExitStack, say: Say) -> Places:
-        """Where it is measured; all that is opened there is closed with ``stack``."""
+        """The ends of the measurement; everything opened there is closed with ``stack``."""
         return self.opening(stack, self.adapters, self.seed, say)
 
     def settled(self, opened: OpenedArm) -> Profile:
-        """The profile, with what it leaves open chosen for a guest."""
+        """The profile, with its open options chosen for a guest."""
         return settled_profile(self.profile, [opened], self.listener, self.plugins)
 
 
 def trial_terms(request: TrialRequest, design: Design) -> MeasurementTerms:
-    """Measuring task for a trial of that design, with the terms by which it is judged.
+    """The measurement for a trial of that design, with its terms.
 
-    One flip is judged once, after as many runs as the profile's first look has: more would make
-    the interval hardly narrower, for what boots differ by stays in it. Where the change is made and
-    taken back, it is judged by the profile's turns.
+    A single flip is judged once, after as many runs as at the profile's first interim analysis:
+    more would hardly make the interval narrower, as the difference between boots stays in it. If
+    the change is made and undone in turns, the profile's turns apply.
     """
     profile = request.profile
     looks, alphas = profile.looks, profile.alphas

@@ -1,10 +1,10 @@
-"""Shadow NICs: one as the guest has it and one as it is planned are plugged in in turns, beside the
-NIC that the guest goes on serving by, with a temporary address. What is worse is known before it
-costs anything.
+"""Shadow NICs: one like the guest's present NIC and one like the planned NIC are plugged in in
+turns, beside the NIC through which the guest continues to serve, with a temporary address. A loss
+is known before it affects the service.
 
-Both arms are plugged in anew in every turn. The guest's own NIC could not be, so that it would be
-one plug against many: by 8 % between plugs, ranks would call it another NIC in a third of all
-measurements. And it carries what the guest serves.
+Both arms are plugged in again in every turn. The guest's own NIC cannot be, and measuring it would
+compare one plug with many: with 8 % between plugs, ranks would call it a different NIC in a third
+of all measurements. It also carries the guest's service.
 """
 
 from __future__ import annotations
@@ -56,11 +56,11 @@ class _Preparations(NamedTuple):
     ground: NicSurroundings
     old: OpenedArm
     elements: dict[str, bytes]
-    """Arm -> the NIC that is plugged in."""
+    """Arm -> the NIC to plug in."""
 
 
 class _Turns(NamedTuple):
-    """The things that all turns have in common."""
+    """Data that all turns share."""
 
     places: Places
     ready: _Preparations
@@ -69,8 +69,8 @@ class _Turns(NamedTuple):
 
 
 class Shadow:
-    """One measurement of one NIC of one guest. ``goal``: the definition that is planned;
-    ``address``: the temporary one, in the NIC's network."""
+    """One measurement of one NIC of one guest. ``goal``: the planned definition; ``address``: the
+    temporary address, in the NIC's network."""
 
     def __init__(
         self, request: TrialRequest, guest: FlippedNic, machine: Machine, goal: bytes,
@@ -90,8 +90,8 @@ class Shadow:
         self._noted: set[str] = set()
 
     def measure(self) -> BenchResult:
-        """Measure both; the guest is as it was when this returns, or raises. Raises RefusedError
-        where that cannot be done, EndpointError where an end is lost."""
+        """Measure both; the guest is restored when this returns, or raises. Raises RefusedError if
+        that is not possible, EndpointError if an end is lost."""
         with ExitStack() as stack:
             places = self._request.places(stack, self._request.listener.says)
             ready = self._get_ready(places)
@@ -105,7 +105,8 @@ class Shadow:
             return measuring.conclude()
 
     def _visit(self, turns: _Turns, arm: str, slots: list[Slot]) -> NextRun:
-        """All runs of a turn: the shadow NIC is plugged in for it, and out again behind it."""
+        """All runs of a turn: the shadow NIC is plugged in before them, and unplugged after
+        them."""
         ready = turns.ready
         self._tell(self._machine.name, f"plugging the shadow NIC {ready.note.mac} in, {arm}")
         with self._plug.plugged_in(ready.note, ready.elements[arm]):
@@ -116,7 +117,8 @@ class Shadow:
         return step
 
     def _get_ready(self, places: Places) -> _Preparations:
-        """Find out all that is needed, and change nothing. Raises RefusedError, EndpointError."""
+        """Find out everything that is needed, and change nothing. Raises RefusedError,
+        EndpointError."""
         self._check_none_left()
         mac = self._new_mac()
         elements = {BEFORE: self._beside(self._machine.live(), mac)}
@@ -133,8 +135,8 @@ class Shadow:
         return _Preparations(self._note(ground, mac), ground, old, elements)
 
     def _beside(self, definition: bytes, mac: str) -> bytes:
-        """The NIC as a definition has it, to be plugged in beside the guest's own. Raises
-        RefusedError where that cannot be done."""
+        """The NIC of a definition, made fit to be plugged in beside the guest's own. Raises
+        RefusedError if that is not possible."""
         texts = self._adapters.texts
         number = texts.elements.interface_number(definition, self._guest.mac)
         if number is None:
@@ -162,9 +164,9 @@ class Shadow:
         )
 
     def _new_mac(self) -> str:
-        """A high one of those that libvirt makes up for QEMU, and that no NIC of the domain has:
-        a bridge that was given no address has the lowest of its ports' (net/bridge/br_stp_if.c,
-        br_stp_recalculate_bridge_id), and is not to change it now."""
+        """A high MAC of those that libvirt generates for QEMU, which no NIC of the domain has: a
+        bridge without an address of its own takes the lowest of its ports' (net/bridge/br_stp_if.c,
+        br_stp_recalculate_bridge_id), and must not change it now."""
         taken = self._machine.live().lower() + self._goal.lower()
         source = random.SystemRandom()
         while True:
@@ -174,8 +176,8 @@ class Shadow:
                 return mac
 
     def _await_reached(self, peer: Endpoint) -> None:
-        """Wait until the shadow NIC is reached: a link takes seconds to come up, a switch's port
-        more."""
+        """Wait until the shadow NIC is reachable: a link takes seconds to come up, a switch's port
+        longer."""
         ping = ("ping", "-c", "1", "-W", "1", str(self._address.ip))
         if not wait_until(self._adapters.clock, lambda: peer.run(ping).code == 0, _REACHED_SECONDS):
             raise EndpointError(
@@ -210,7 +212,7 @@ class Shadow:
         return nic_of(reading.definition_of(self._machine.live(), self._guest.uri), mac)
 
     def _open(self, places: Places, arm: str, address: str, mac: str) -> OpenedArm:
-        """Each NIC with a session of its own, in which its settings are found."""
+        """Open each NIC with a session of its own, in which its settings are read."""
         path = self._request.path_into(self._guest.uri, self._guest.uuid, self._request.peer)
         target = f"{path.target}&address={address}"
         return places.open(path._replace(name=arm, target=target), self._request.line, mac)

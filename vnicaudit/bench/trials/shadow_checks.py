@@ -25,7 +25,7 @@ _KINDS = {
 }
 _SHORTEST = 30
 _HELD = ("REACHABLE", "PERMANENT")
-"""States of an address that a machine has just answered for; others may be of the past."""
+"""States of an address that a machine has just answered for; other states may be outdated."""
 
 
 class _NeighbourEntry(msgspec.Struct, frozen=True):
@@ -51,7 +51,7 @@ def temporary_address(text: str) -> IPv4Interface:
 
 
 def bound_to_address(profile: Profile) -> Profile:
-    """Return the profile with iperf3's servers bound to the address that is measured: what answers
+    """Return the profile with iperf3's servers bound to the measured address: a server that answers
     UDP on all addresses answers from the one that the guest's routes prefer (tried with iperf3
     3.18: the client waits for ever)."""
     if not any(workload.engine == "iperf3" for workload in profile.workloads):
@@ -60,8 +60,8 @@ def bound_to_address(profile: Profile) -> Profile:
 
 
 def check_nic(runs: Nic | None, goal: Nic | None, children: Collection[str]) -> None:
-    """Raises RefusedError where a second NIC like the one of the definition cannot be plugged in
-    beside what runs. ``children``: tags of the child elements that it has in the definition."""
+    """Raises RefusedError if a second NIC like the one of the definition cannot be plugged in
+    beside the running one. ``children``: tags of its child elements in the definition."""
     reasons = tuple(_against(runs, goal, children))
     if reasons:
         raise RefusedError("; ".join(reasons))
@@ -85,8 +85,8 @@ def _against(runs: Nic | None, goal: Nic | None, children: Collection[str]) -> I
 
 
 def old_address(addresses: Iterable[str], wanted: IPv4Interface, mac: str) -> str:
-    """The NIC's own address in the network of the temporary one. Raises RefusedError where it has
-    none there, or has the temporary one itself."""
+    """The NIC's own address in the network of the temporary one. Raises RefusedError if it has none
+    there, or has the temporary one itself."""
     own = [one for text in addresses if isinstance(one := ip_interface(text), IPv4Interface)]
     if wanted.ip in {one.ip for one in own}:
         raise RefusedError(f"{wanted.ip} is already an address of {mac}")
@@ -98,8 +98,8 @@ def old_address(addresses: Iterable[str], wanted: IPv4Interface, mac: str) -> st
 
 
 def check_free(guest: Guest, peer: Endpoint, wanted: IPv4Interface) -> None:
-    """Raises RefusedError where a machine has that address: one that answers ping, or only the
-    guest's ARP. Raises GuestError, EndpointError where that cannot be asked."""
+    """Raises RefusedError if a machine has that address: one that answers ping, or only the guest's
+    ARP. Raises GuestError, EndpointError if that cannot be checked."""
     address = str(wanted.ip)
     ping = ("ping", "-c", "1", "-W", "1", address)
     if guest.execute(ping).code == 0 or peer.run(ping, seconds=15).code == 0:

@@ -1,21 +1,21 @@
-"""A shadow NIC in its guest: a temporary address with routes of its own, and back.
+"""A shadow NIC in its guest: set up a temporary address with routes of its own, and undo it.
 
 Two NICs on one network are one machine to Linux: it answers ARP for any of its addresses on both,
 and sends by the first route. So
 
-* what comes from the temporary address has a routing table of its own, in which the network and
-  its routers are behind the shadow;
-* ``arp_filter`` on the old NIC: it answers ARP for what is sent through it only, thus for all that
-  it answered for before, and not for the temporary address. (``arp_ignore`` would silence addresses
-  that the guest holds on other interfaces, such as those of a load balancer.)
+* traffic from the temporary address has a routing table of its own, in which the network and its
+  routers are reached through the shadow;
+* ``arp_filter`` on the old NIC: it answers ARP only for addresses from which it would send, so for
+  all that it answered for before, and not for the temporary address. (``arp_ignore`` would silence
+  addresses that the guest has on other interfaces, such as those of a load balancer.)
 * ``arp_ignore`` and ``arp_announce`` on the shadow: it answers, and asks, for its own address.
-* ``rp_filter`` on the shadow: what is broadcast reaches programs once, by the old NIC, for the way
-  back to its sender is there. What is sent to the temporary address passes: the way back is looked
-  up by the rule.
+* ``rp_filter`` on the shadow: programs get a broadcast only once, through the old NIC, as the route
+  back to its sender is there. Packets to the temporary address pass: for them the rule decides the
+  route back.
 
 (Linux, Documentation/networking/ip-sysctl.rst; net/ipv4/arp.c, arp_filter and arp_ignore;
-net/ipv4/fib_frontend.c, __fib_validate_source.) The address is a /32, so that no route of the
-others changes. What is set on the shadow goes with it.
+net/ipv4/fib_frontend.c, __fib_validate_source.) The address is a /32, so that no other route
+changes. The settings of the shadow disappear with it.
 """
 
 from __future__ import annotations
@@ -37,20 +37,20 @@ _BOOT_ID = "/proc/sys/kernel/random/boot_id"
 _TABLES = range(7710, 7810)
 _RULES_MAX = 8
 _LOOSE = (("net/ipv6/conf/{}/disable_ipv6", "1"),)
-"""Of the shadow: no advertisement of a router is to give it addresses and routes. A kernel without
-IPv6 has no such setting."""
+"""Settings of the shadow: router advertisements must give it no addresses and routes. A kernel
+without IPv6 has no such setting."""
 _OWN = (
     ("net/ipv4/conf/{}/arp_ignore", "1"),
     ("net/ipv4/conf/{}/arp_announce", "2"),
     ("net/ipv4/conf/{}/rp_filter", "1"),
     ("net/ipv4/conf/{}/arp_notify", "1"),
 )
-"""Of the shadow. ``arp_notify``: others learn at once who has the address now."""
+"""Settings of the shadow. ``arp_notify``: others learn at once which NIC has the address now."""
 
 
 class NicSurroundings(NamedTuple):
-    """The NIC that the shadow comes to stand beside, as the guest has it. ``ways``: destinations
-    behind routers on its network, and these routers; ``table``: a routing table that is free."""
+    """The NIC beside which the shadow is plugged in, as the guest has it. ``ways``: destinations
+    behind routers on its network, and these routers; ``table``: an unused routing table."""
 
     device: str
     mtu: int
@@ -75,9 +75,8 @@ class _RoutingTableEntry(msgspec.Struct, frozen=True):
 
 
 def ground_of(guest: Guest, mac: str, network: str) -> NicSurroundings:
-    """Read the NIC and its surroundings in the guest. Nothing is changed. Raises RefusedError where
-    a shadow could not stand beside it in that network; GuestError where the guest does not answer.
-    """
+    """Read the NIC and its surroundings in the guest. Nothing is changed. Raises RefusedError if a
+    shadow could not work beside it in that network; GuestError if the guest does not answer."""
     link = link_of(read_links(guest), mac)
     if link is None:
         raise RefusedError(f"no interface of the guest has the MAC address {mac}")
@@ -107,8 +106,8 @@ def ground_of(guest: Guest, mac: str, network: str) -> NicSurroundings:
 
 
 def set_up(guest: Guest, note: ShadowNote, ground: NicSurroundings, network: str) -> None:
-    """Give the shadow its address, and have the guest use it for what comes from there. May be
-    done again. Raises GuestError."""
+    """Give the shadow its address, and have the guest use it for traffic from there. May be
+    repeated. Raises GuestError."""
     device = name(_interface(guest, note.mac).name)
     _leave_alone(guest, device)
     for path, value in _LOOSE:
@@ -123,8 +122,8 @@ def set_up(guest: Guest, note: ShadowNote, ground: NicSurroundings, network: str
 
 
 def put_back(guest: Guest, note: ShadowNote) -> None:
-    """Undo it, as far as it was done; nothing where the guest was booted since. May be done again.
-    Raises GuestError, RefusedError where something is left."""
+    """Undo it, as far as it was done; does nothing if the guest was booted since. May be repeated.
+    Raises GuestError, RefusedError if something is left."""
     if _file_text(guest, _BOOT_ID) != note.boot:
         return
     found = by_mac(guest.interfaces())
@@ -139,7 +138,7 @@ def put_back(guest: Guest, note: ShadowNote) -> None:
 
 
 def _lines(note: ShadowNote, ground: NicSurroundings, network: str, device: str) -> bytes:
-    """For ``ip -batch``: routes can be set when the link is up."""
+    """Lines for ``ip -batch``: routes can be set when the link is up."""
     temporary, table = address(note.address), f"table {note.table}"
     lines = [
         f"address replace {temporary}/32 dev {device}",
@@ -155,7 +154,8 @@ def _lines(note: ShadowNote, ground: NicSurroundings, network: str, device: str)
 
 
 def _kept_routes(routes: list[_RoutingTableEntry], device: str) -> list[tuple[str, str]]:
-    """The first route to each destination is the one that holds: they come by their metrics."""
+    """The first route to each destination, which is the one in effect: they are sorted by
+    metric."""
     found: dict[str, str] = {}
     for route in routes:
         if (route.dev, route.table, route.type) == (device, "main", "unicast") and route.gateway:
@@ -185,10 +185,10 @@ def _interface(guest: Guest, mac: str) -> GuestInterface:
 
 
 def _leave_alone(guest: Guest, device: str) -> None:
-    """Have NetworkManager, where it is, not set the shadow up by itself."""
+    """Keep NetworkManager, if present, from configuring the shadow."""
     try:
         guest.execute(("nmcli", "device", "set", device, "managed", "no"))
-    except GuestError:  # not there
+    except GuestError:  # not installed
         return
 
 
@@ -206,7 +206,7 @@ def _checked_number(text: str) -> str:
 
 
 def _write_setting(guest: Guest, path: str, value: str) -> str:
-    """Set it; why that was not possible."""
+    """Write a setting; returns why that was not possible."""
     ran = guest.execute(("tee", f"/proc/sys/{path}"), value.encode("ascii") + b"\n")
     return excerpt(ran.stderr) if ran.code else ""
 

@@ -1,5 +1,5 @@
-"""A record of shadow NICs that are or may be plugged in: written before anything is done, removed
-when everything is restored. An entry that no process is working on was left by a process that was
+"""Records of shadow NICs that are or may be plugged in: written before anything is done, removed
+when everything is restored. A record that no process is working on was left by a process that was
 killed."""
 
 from __future__ import annotations
@@ -19,9 +19,10 @@ _NAME = re.compile(r"[0-9a-f]{12}\.json")
 
 
 class ShadowNote(msgspec.Struct, frozen=True, kw_only=True):
-    """All it takes to be rid of one. ``mac`` is its own, ``beside`` that of the NIC it stands
-    beside; ``arp_filter`` is what that one had in the guest, in the boot of that id; ``address``
-    and ``table`` are those of the guest's routing rule. ``at``: when it was written, in seconds."""
+    """Everything needed to remove a shadow. ``mac`` is its own, ``beside`` that of the NIC it was
+    plugged in beside; ``arp_filter`` is that NIC's setting in the guest, in the boot of that id;
+    ``address`` and ``table`` are those of the guest's routing rule. ``at``: time of writing, in
+    seconds."""
 
     uri: str
     uuid: str
@@ -36,25 +37,26 @@ class ShadowNote(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ShadowNotes:
-    """The notes on shadows in one state folder."""
+    """The records of shadows in one state folder."""
 
     def __init__(self, state: Path) -> None:
         self._folder = state / _FOLDER
 
     def write(self, note: ShadowNote) -> None:
-        """On disk when this returns. Raises JournalError where it cannot be kept."""
+        """Write a record; on disk when this returns. Raises JournalError if it cannot be
+        written."""
         with writing(self._folder):
             make_private(self._folder)
         write_private(self._path(note), msgspec.json.format(msgspec.json.encode(note), indent=1))
 
     def forget(self, note: ShadowNote) -> None:
-        """All is as it was."""
+        """Remove a record: everything is restored."""
         with writing(self._folder):
             self._path(note).unlink(missing_ok=True)
             sync_folder(self._folder)
 
     def every_note(self) -> Iterator[ShadowNote]:
-        """Yield every note, oldest first. Raises UsageError for a file that is none."""
+        """Yield every record, oldest first. Raises UsageError for a file that is not one."""
         try:
             paths = [path for path in self._folder.iterdir() if _NAME.fullmatch(path.name)]
             notes = [json_as(path.read_bytes(), ShadowNote) for path in paths]

@@ -1,7 +1,7 @@
-"""Plug a shadow NIC in, and be rid of it again, be it one that an ended process left.
+"""Plug a shadow NIC in, and remove it again, even one that an interrupted process left.
 
-It is plugged into what runs and never written into the persistent definition: a power cycle ends
-it in any case.
+It is plugged into the running guest only and never written into the persistent definition: a power
+cycle removes it in any case.
 """
 
 from __future__ import annotations
@@ -28,13 +28,14 @@ Tell = Callable[[str, str], None]
 _BIND_SECONDS = 30.0
 _UNPLUG_SECONDS = 30.0
 _ATTACH_SECONDS = 10.0
-"""In which what libvirt was asked for is there, or will not be: a process may have been ended just
-after it had asked."""
+"""Seconds within which a NIC requested from libvirt appears, if ever: a process may have been
+interrupted just after its request."""
 _LEFT = "the shadow NIC {} stays until the next run or a power cycle removes it: {}"
 
 
 class ShadowPlug:
-    """Plugs shadow NICs into one domain, and takes them out. ``tell``: is told what is left."""
+    """Plugs shadow NICs into one domain, and removes them. ``tell``: is told what could not be
+    removed."""
 
     def __init__(
         self, machine: Machine, notes: ShadowNotes, tell: Tell, adapters: Adapters
@@ -48,13 +49,13 @@ class ShadowPlug:
 
     @contextmanager
     def plugged_in(self, note: ShadowNote, element: bytes) -> Iterator[None]:
-        """The NIC is in the guest, not set up yet; out again when this is left, however that is.
-        Raises RefusedError where libvirt does not take it: nothing is changed then."""
+        """The NIC is in the guest, not configured yet; it is removed when this context is left, in
+        whatever way. Raises RefusedError if libvirt does not accept it: nothing is changed then."""
         self._notes.write(replace(note, at=self._clock.time()))
         try:
             self._plug_in(note, element)
             yield
-        except SilentError:  # whatever was asked for may still happen: the note stays
+        except SilentError:  # the request may still take effect: the record stays
             raise
         except BaseException:
             self._take_out_all_the_same(note)
@@ -62,8 +63,8 @@ class ShadowPlug:
         self.take_out(note)
 
     def take_out(self, note: ShadowNote) -> None:
-        """Have the guest, and what runs of the domain, as they were. Raises ActionError where
-        something is left: its note stays, too."""
+        """Restore the guest, and the running domain. Raises ActionError if something is left: its
+        record stays, too."""
         if self._machine.state().active:
             left = self._clear(note)
             self._unplug(note)
@@ -72,12 +73,12 @@ class ShadowPlug:
         self._notes.forget(note)
 
     def await_attached(self, note: ShadowNote) -> None:
-        """Wait for what an ended process may just have asked libvirt for."""
+        """Wait for a NIC that an interrupted process may just have requested from libvirt."""
         seconds = note.at + _ATTACH_SECONDS - self._clock.time()
         wait_until(self._clock, lambda: self._is_in(note), seconds)
 
     def _take_out_all_the_same(self, note: ShadowNote) -> None:
-        """Beside an error, which is not to be hidden by another one."""
+        """Remove it while an error is raised, which must not be hidden by another one."""
         try:
             self.take_out(note)
         except VnicauditError as error:
@@ -97,7 +98,7 @@ class ShadowPlug:
             )
 
     def _clear(self, note: ShadowNote) -> VnicauditError | None:
-        """Undo what was set in the guest; why that could not be done."""
+        """Undo the settings in the guest; returns why that was not possible."""
         try:
             shadow_guest.put_back(self._agent, note)
         except SilentError:
@@ -116,7 +117,7 @@ class ShadowPlug:
             self._machine.detach(elements.for_attach(live, number))
         except SilentError:
             raise
-        except ActionError as error:  # an earlier process may have asked for it already
+        except ActionError as error:  # an interrupted process may have requested it already
             refused = error
         if not wait_until(self._clock, lambda: not self._is_in(note), _UNPLUG_SECONDS):
             raise refused or GuestError(
@@ -132,8 +133,8 @@ class ShadowPlug:
 
 
 class LeftShadows:
-    """Shadow NICs that ended processes left in guests. ``trusted``: libvirt URIs that the user
-    named."""
+    """Shadow NICs that interrupted processes left in guests. ``trusted``: libvirt URIs that the
+    user named."""
 
     def __init__(
         self, state: Path, adapters: Adapters, tell: Tell, trusted: frozenset[str] = frozenset()
@@ -145,8 +146,8 @@ class LeftShadows:
         self._trusted = trusted
 
     def take_out(self, deadline: float) -> None:
-        """Take all of it out. What cannot be is told, and stays noted. ``deadline``: seconds a host
-        may take for an answer."""
+        """Remove all of them. Those that cannot be removed are reported, and stay recorded.
+        ``deadline``: timeout in seconds of one call to a host."""
         for note in self._notes.every_note():
             try:
                 check_uri(note.uri, self._trusted)
@@ -160,9 +161,9 @@ class LeftShadows:
             try:
                 stack.enter_context(self._state.lock(host.key, host.name))
             except RefusedError:
-                return  # whoever is at work there will be rid of it
+                return  # the process working there will remove it
             if note.mac not in {one.mac for one in self._notes.every_note()}:
-                return  # whoever worked on it has come to its end meanwhile
+                return  # the process that worked on it has ended meanwhile
             try:
                 machine = host.machine(note.uuid)
             except SilentError:

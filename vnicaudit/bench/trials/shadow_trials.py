@@ -1,5 +1,5 @@
 """Domain by domain: the new NIC is measured beside the old one, and the steps of the plan are
-carried out where that says so."""
+applied if the result supports that."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ class Measurement(Protocol):
     """Measures one NIC beside another."""
 
     def measure(self) -> BenchResult:
-        """Raises RefusedError where that cannot be done, EndpointError where an end is lost."""
+        """Measure. Raises RefusedError if that is not possible, EndpointError if an end is lost."""
 
 
 class MakeMeasurement(Protocol):
-    """Make a measurement, with the arguments of :class:`vnicaudit.bench.trials.shadow.Shadow`."""
+    """Makes a measurement, with the arguments of :class:`vnicaudit.bench.trials.shadow.Shadow`."""
 
     def __call__(
         self, request: TrialRequest, guest: FlippedNic, machine: Machine, goal: bytes,
@@ -50,7 +50,8 @@ class MakeMeasurement(Protocol):
 
 
 class ShadowTrials(GuestByGuest):
-    """``address``: the temporary one. Units that were begun were measured before that."""
+    """``address``: the temporary address. Units whose change was started were measured before
+    it."""
 
     def __init__(
         self, steps: Sequence[Step], text: bytes, context: RunContext, trial: TrialRequest,
@@ -74,8 +75,8 @@ class ShadowTrials(GuestByGuest):
         yield Applied(run)
 
     def _measured(self, unit: UnitRequest) -> BenchResult | None:
-        """None: there is nothing to change any more. Raises RefusedError where it cannot be begun,
-        or not be measured."""
+        """The measured guest; None: there is nothing left to change. Raises RefusedError if the
+        change cannot be started, or not be measured."""
         with self._host(unit) as host:
             prepared = self._measurable(unit, host)
             if prepared is None:
@@ -90,7 +91,7 @@ class ShadowTrials(GuestByGuest):
         return result
 
     def _store_decision(self, result: BenchResult, decision: Decision) -> BenchResult:
-        """Have the measurement that is kept say so, too."""
+        """Record the decision in the stored measurement, too."""
         decided = replace(result, decision=decision)
         stored_measurement(self._context.state.path, result.run.id).write_head(decided)
         return decided

@@ -11,13 +11,13 @@ from vnicaudit.model.measurement import Sample, Workload
 from vnicaudit.remedy.hypervisor import Machine
 
 _FEW = 10
-"""Packets each way that no run does without, and that ARP alone does not come to."""
+"""Packets in each direction that every run needs, and that ARP alone never reaches."""
 _LARGEST = 65536
-"""Bytes of a packet at most: with offloads, taps carry them unsegmented."""
+"""Maximum bytes of a packet: with offloads, taps carry them unsegmented."""
 
 
 class TapWitness:
-    """A Listener that looks at the counts of a tap around each run, and passes on what it is
+    """A Listener that reads the counts of a tap around each run, and passes on everything it is
     told."""
 
     def __init__(self, machine: Machine, listener: Listener) -> None:
@@ -27,25 +27,25 @@ class TapWitness:
         self._before = Traffic(0, 0)
 
     def watch(self, tap: str) -> None:
-        """From now on that tap. Raises RefusedError where the host cannot count."""
+        """Count on that tap from now on. Raises RefusedError if the host cannot count."""
         self._tap = tap
         self._before = self._traffic_now()
 
     def prepares(self, text: str) -> None:
-        """Passed on."""
+        """Pass it on."""
         self._listener.prepares(text)
 
     def begins(self, ahead: Ahead) -> None:
-        """Passed on."""
+        """Pass it on."""
         self._listener.begins(ahead)
 
     def runs(self, workload: Workload, arm: str, ahead: Ahead) -> None:
-        """Count before it."""
+        """Read the counts, then pass it on."""
         self._listener.runs(workload, arm, ahead)
         self._before = self._traffic_now()
 
     def sampled(self, sample: Sample) -> None:
-        """Count behind it. Raises RefusedError where the packets went another way."""
+        """Read the counts, then pass it on. Raises RefusedError if the packets took another way."""
         self._listener.sampled(sample)
         if not sample.valid:
             return
@@ -57,7 +57,7 @@ class TapWitness:
             )
 
     def says(self, text: str) -> None:
-        """Passed on."""
+        """Pass it on."""
         self._listener.says(text)
 
     def _traffic_now(self) -> Traffic:
@@ -72,7 +72,7 @@ def _traffic_since(before: Traffic, after: Traffic) -> Traffic:
 
 
 def _carried(passed: Traffic, sample: Sample) -> bool:
-    """True where the counted traffic is large enough to have been all of the run."""
+    """True if the counted traffic is large enough to be all of the run."""
     seconds = sample.covariates.seconds or 0.0
     least = sample.values.get("goodput", 0.0) * seconds / 8 / _LARGEST
     most = max(passed.received, passed.sent)

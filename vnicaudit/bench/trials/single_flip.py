@@ -1,7 +1,8 @@
-"""One flip: measured as it is, changed, measured again; the trials of a run of ``apply`` are these.
+"""A single flip: measured before the change, changed, measured again; these are the trials of a run
+of ``apply``.
 
-What was measured before is in the history, and its name in the run's folder: a run that was ended
-in between goes on from there.
+The first measurement is in the history, and its name in the run's folder: an interrupted run is
+resumed from there.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ class SingleFlip:
         self._path = request.path_into(host.uri, uuid, request.peer)
 
     def before(self) -> None:
-        """Measure each NIC as it is."""
+        """Measure each NIC before the change."""
         for mac, note in self._notes:
             with ExitStack() as stack:
                 places = self._request.places(stack, self._request.listener.says)
@@ -66,13 +67,13 @@ class SingleFlip:
             write_private(note, kept.id.encode())
 
     def after(self) -> str:
-        """Measure again what was measured before; why it is to be taken back."""
+        """Measure again; returns why the change is to be undone."""
         decisions = [self._decision_after(mac, kept) for mac, kept in self._stored_by_mac()]
         worse = [one for one in decisions if one.action == "roll-back"]
         return "; ".join(reason for one in worse for reason in one.reasons[:3])
 
     def note_outcome(self, outcome: Outcome, *, undone: bool) -> None:
-        """Note what was done. It is done: that it cannot be noted must not undo it."""
+        """Record what was done. A failure to record it must not undo it."""
         done = _done_with_change(outcome, undone=undone)
         try:
             for found in self.measurements():
@@ -83,7 +84,7 @@ class SingleFlip:
             self._request.listener.says(f"the result could not be recorded: {error}")
 
     def measurements(self) -> list[StoredMeasurement]:
-        """The measurements that were begun so far."""
+        """The measurements that were started so far."""
         return [found for _mac, found in self._stored_by_mac(missing_ok=True)]
 
     def _decision_after(self, mac: str, kept: StoredMeasurement) -> Decision:
@@ -132,7 +133,7 @@ class SingleFlip:
         self, *, missing_ok: bool = False
     ) -> Iterator[tuple[str, StoredMeasurement]]:
         """Stored measurements made before the change, with the NIC's MAC address. Raises
-        RefusedError where one is missing, unless ``missing_ok``."""
+        RefusedError if one is missing, unless ``missing_ok``."""
         for mac, note in self._notes:
             if note.exists():
                 yield mac, history.stored_measurement(self._request.state, note.read_text())
@@ -149,7 +150,7 @@ def _done_with_change(
 
 
 def _remaining(slots: Iterable[Slot], samples: Iterable[Sample]) -> list[Slot]:
-    """NICs of which no run counts yet, and that were not given up."""
+    """Slots whose run neither counts yet nor was given up."""
     tries: Counter[tuple[str, str, int]] = Counter()
     for sample in samples:
         tries[sample.workload, sample.arm, sample.block] += ATTEMPTS if sample.valid else 1
@@ -157,8 +158,8 @@ def _remaining(slots: Iterable[Slot], samples: Iterable[Sample]) -> list[Slot]:
 
 
 class TrialFactory:
-    """Makes one for each guest (:data:`vnicaudit.remedy.trial.Trials`), and knows what they
-    measured."""
+    """Makes a trial for each guest (:data:`vnicaudit.remedy.trial.Trials`), and keeps their
+    measurements."""
 
     def __init__(self, request: TrialRequest) -> None:
         self._request = request

@@ -1,7 +1,7 @@
-"""Turns: an arm is brought about, has some runs, and is given up again; then the other one is.
+"""Turns: the target is switched to an arm, has some runs, and is switched to the other arm.
 
-An arm that looks broken is left at once: nothing but the other one, measured right then, can tell
-whether it was the change, and the guest must not stay in it meanwhile.
+An arm that looks broken is left at once: only the other one, measured right then, can show if the
+change is to blame, and the guest must not stay in the broken one meanwhile.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from vnicaudit.bench.judging.stopping import NextRun
 from vnicaudit.bench.running.measuring import MeasurementTerms, Measuring
 
 Visit = tuple[str, list[Slot]]
-"""An arm, and what is run in it between two changes."""
+"""An arm, and its runs between two changes."""
 
 
 def visits_of(task: MeasurementTerms) -> list[Visit]:
-    """All of a measurement, in order."""
+    """All visits of a measurement, in order."""
     terms, names = task.terms, [workload.id for workload in task.profile.workloads]
     slots = turns(task.arms, names, terms.looks[-1], task.seed, terms.runs_per_turn)
     groups = groupby(slots, key=lambda slot: (slot.arm, slot.block // terms.runs_per_turn))
@@ -28,7 +28,7 @@ def visits_of(task: MeasurementTerms) -> list[Visit]:
 def take_turns(
     measuring: Measuring, visits: Sequence[Visit], visit: Callable[[str, list[Slot]], NextRun]
 ) -> None:
-    """Have all visits made, or as many as it takes. ``visit``: makes one."""
+    """Make all visits, or as many as are needed. ``visit``: makes one."""
     left = list(visits)
     while left:
         (arm, slots), *left = left
@@ -42,8 +42,8 @@ def take_turns(
 
 
 def others_first(arm: str, rest: list[Slot], visits: Sequence[Visit]) -> list[Visit]:
-    """The visits that are still to be made where one of ``arm`` was cut short: the next one of the
-    other arm first, then the ``rest`` of this one. Without another one, all as it was."""
+    """The remaining visits after one of ``arm`` was cut short: the next one of the other arm first,
+    then the ``rest`` of this one. Without another arm, all as they were."""
     mine = [(arm, rest)] if rest else []
     at = next((place for place, (other, _slots) in enumerate(visits) if other != arm), None)
     if at is None:

@@ -3,17 +3,17 @@
 At a look, each way to split the series in two with five values or more on either side has its
 Mann-Whitney statistic, standardised; the largest of them is the candidate. Its p is that of the
 largest in series of the same length in random order (:data:`SEED`, :data:`PERMUTATIONS`), so that
-choosing the split costs nothing. Ranks alone decide, so one such table does for every series; where
-values are equal it is too cautious rather than too bold.
+choosing the split is accounted for. Only ranks decide, so one such table serves every series; with
+equal values it is too cautious rather than too bold.
 
 Runs that resemble their neighbours (Bartels' ratio of the residuals: a cycle of the day, a slow
-wave) are not exchangeable. There, days are: spans of 24 hours, counted back from the look, each
-with the median of its runs. Where days resemble one another too, the series *drifts*, and no moment
-of it can be named.
+wave) are not exchangeable. Then days are compared: spans of 24 hours, counted back from the look,
+each with the median of its runs. If days resemble each other too, the series *drifts*, and no
+moment of a change can be named.
 
-A change counts where Hodges and Lehmann's estimate of the ratio is the metric's margin or more, and
-is confirmed where the look after the one that found it finds it too. Looks come every six hours,
-whatever the period of the runs is: who looks more often does not see more.
+A change counts if Hodges and Lehmann's estimate of the ratio is the metric's margin or more, and is
+confirmed if the look after the one that found it finds it too. Looks come every six hours, whatever
+the period of the runs: looking more often does not show more.
 
 Pettitt, "A non-parametric approach to the change-point problem", Applied Statistics 28 (1979).
 """
@@ -34,10 +34,10 @@ from vnicaudit.bench.judging.statistics import doubled_ranks, median
 from vnicaudit.bench.metrics import Metric
 
 SEED = 20261126
-"""Of the permutations: the same series gives the same answer at every look and everywhere."""
+"""Seed of the permutations: the same series gives the same answer at every look and everywhere."""
 PERMUTATIONS = 1999
 ALPHA = 0.002
-"""p at most, at each look."""
+"""Maximum p at each look."""
 FEWEST = 5
 """Values on either side of a change."""
 FEWEST_RUNS = 20
@@ -46,10 +46,10 @@ FEWEST_DAYS = 2 * FEWEST
 HOUR, DAY = 3600.0, 86400.0
 LOOK = 6 * HOUR
 RECENT = 7 * DAY
-"""How far back runs are looked at; days are as far as :data:`FAR`."""
+"""Age up to which runs are examined; days up to :data:`FAR`."""
 FAR = 28 * DAY
 MOST_RUNS = 168
-"""Runs that are looked at, the latest ones: an hour's for a week."""
+"""Maximum number of examined runs, the latest ones: a week of hourly runs."""
 _LEAST_SPAN = 2 * DAY
 _RUNS_OF_DAY = 3
 _STEP = 1.06
@@ -69,7 +69,7 @@ class SeriesPoint(NamedTuple):
 class ChangePoint(NamedTuple):
     """``since``: the first run after it, ``confirmed``: the look that confirmed it, both Unix time.
     ``percent``: positive is better; ``low``, ``high``: interval at 95 %, given that moment. ``p``:
-    of the look that confirmed it. ``basis``: what was compared."""
+    of the look that confirmed it. ``basis``: the kind of values compared."""
 
     since: float
     confirmed: float
@@ -88,10 +88,9 @@ class ChangePoint(NamedTuple):
 
 
 class SeriesJudgement(NamedTuple):
-    """A series as it is judged so far. ``centre``: median of the last week's runs since the last
+    """The judgement on a series so far. ``centre``: median of the last week's runs since the last
     change; None without runs. ``runs_judged``: runs at the newest look, 0: there was none.
-    ``drifts``:
-    days resemble one another, no moment can be named."""
+    ``drifts``: days resemble each other, so no moment can be named."""
 
     changes: tuple[ChangePoint, ...]
     centre: float | None
@@ -100,7 +99,8 @@ class SeriesJudgement(NamedTuple):
 
 
 class _LookResult(NamedTuple):
-    """A look. ``change`` None: there is none. ``runs``: that were judged, 0: too few."""
+    """The result of a look. ``change`` None: there is none. ``runs``: number of judged runs, 0: too
+    few."""
 
     change: ChangePoint | None
     drifts: bool = False
@@ -113,8 +113,8 @@ class _Split(NamedTuple):
 
 
 def judge_series(readings: Sequence[SeriesPoint], metric: Metric, margin: float) -> SeriesJudgement:
-    """The changes of a series in order of time, each told once. ``margin``: per cent, or points of
-    a share."""
+    """The changes of a series in order of time, each once. ``margin``: per cent, or points of a
+    share."""
     changes: list[ChangePoint] = []
     begin, last = 0, _LookResult(None)
     for end in _looks(readings):
@@ -130,7 +130,7 @@ def judge_series(readings: Sequence[SeriesPoint], metric: Metric, margin: float)
 
 
 def _looks(readings: Sequence[SeriesPoint]) -> Iterator[int]:
-    """Places of the runs that are the first in a span of six hours, of those of universal time."""
+    """Indexes of the runs that are the first in a span of six hours, in universal time."""
     for place, (before, after) in enumerate(pairwise(readings), start=1):
         if after.time // LOOK != before.time // LOOK:
             yield place
@@ -141,7 +141,8 @@ def _first_since(readings: Sequence[SeriesPoint], time: float, begin: int) -> in
 
 
 def _agree(earlier: ChangePoint | None, later: ChangePoint) -> bool:
-    """True where both looks found the same change: the same way, at the same time within a look."""
+    """True if both looks found the same change: in the same direction, at the same time within a
+    look."""
     if earlier is None or earlier.worse != later.worse:
         return False
     near = LOOK if later.basis == "runs" and earlier.basis == "runs" else DAY
@@ -155,7 +156,7 @@ def _centre(readings: Sequence[SeriesPoint]) -> float | None:
 
 
 def _look(series: Sequence[SeriesPoint], metric: Metric, margin: float) -> _LookResult:
-    """The change that the series has, as far as its last run."""
+    """The change in the series up to its last run."""
     runs = [one for one in series[-MOST_RUNS:] if one.time > series[-1].time - RECENT]
     if len(runs) < FEWEST_RUNS or runs[-1].time - runs[0].time < _LEAST_SPAN:
         return _LookResult(None)
@@ -175,7 +176,7 @@ def _look(series: Sequence[SeriesPoint], metric: Metric, margin: float) -> _Look
 
 
 def _days(series: Sequence[SeriesPoint]) -> Iterator[SeriesPoint]:
-    """Spans of 24 hours that end with the last run: begin, and the median of their runs."""
+    """Spans of 24 hours that end with the last run: start, and the median of their runs."""
     found: defaultdict[int, list[SeriesPoint]] = defaultdict(list)
     for one in series:
         found[math.floor((series[-1].time - one.time) / DAY)].append(one)
@@ -208,8 +209,8 @@ def _spreads(n: int) -> tuple[float, ...]:
 
 
 def _resemble(series: Sequence[SeriesPoint], split: _Split) -> bool:
-    """True where runs resemble their neighbours more than chance would have it in one of twenty,
-    each side by itself on one level."""
+    """True if runs resemble their neighbours more than chance would in one case of twenty, with
+    each side shifted to one level."""
     residuals: list[float] = []
     for side in (series[: split.place], series[split.place :]):
         values = [one.value for one in side]
@@ -226,7 +227,7 @@ def _change(
     basis: Basis,
     now: float,
 ) -> ChangePoint | None:
-    """The change at that split, where it is beyond chance and matters."""
+    """The change at that split, if it is beyond chance and large enough."""
     p = p_of(split.z, len(series))
     if p > ALPHA:
         return None
@@ -244,14 +245,14 @@ def _change(
 
 
 def p_of(z: float, n: int) -> float:
-    """How often the best split of ``n`` values in random order is as good as that or better."""
+    """How often the best split of ``n`` values in random order is at least that good."""
     if z < _LEAST_Z:
         return 1.0
     return (1 + sum(one >= z for one in _largest(n))) / (1 + PERMUTATIONS)
 
 
 _LEAST_Z = 2.5
-"""Below it no p is :data:`ALPHA` or less, however long the series: the table need not be made."""
+"""Below it no p is :data:`ALPHA` or less, however long the series, so no table is needed."""
 
 
 @lru_cache(maxsize=256)
@@ -267,7 +268,8 @@ def _largest(n: int) -> tuple[float, ...]:
 
 @lru_cache(maxsize=512)
 def _grid(n: int) -> int:
-    """So many of ``n`` runs are looked at: there are few lengths, so few tables have to be made."""
+    """Number of the ``n`` runs that are examined: restricted to few lengths, so that few tables
+    have to be made."""
     length = FEWEST_RUNS
     while (further := max(length + 1, math.floor(length * _STEP))) <= n:
         length = further

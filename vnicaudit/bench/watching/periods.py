@@ -1,4 +1,4 @@
-"""When the runs of a watch are made."""
+"""The schedule of the runs of a watch."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from vnicaudit.base.clock import Clock
 
 
 def periods(every: float, clock: Clock) -> Iterator[int]:
-    """The number of each period, from 0, when it begins; ``every``: seconds. Where a run took
-    longer than a period, those that are over are left out; times do not drift."""
+    """The number of each period, from 0, when it begins; ``every``: seconds. If a run took longer
+    than a period, the missed ones are left out; times do not drift."""
     start = clock.monotonic()
     number = 0
     while True:

@@ -1,4 +1,4 @@
-"""Old runs of a watched path leave the history of measurements; nothing else ever does."""
+"""Remove old runs of a watched path from the history of measurements; nothing else does."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from vnicaudit.bench.watching.watched_runs import watched_runs
 
 
 def drop_runs(state: Path, path: PathIdentity, before: float) -> int:
-    """Remove the runs of ``bench watch`` on that path that began before that Unix time; how many
-    there were. Other measurements, and other paths, stay. Raises UsageError where one cannot be
+    """Remove the runs of ``bench watch`` on that path that started before that Unix time; returns
+    their number. Other measurements, and other paths, stay. Raises UsageError if one cannot be
     removed."""
     old = takewhile(lambda run: run.time < before, watched_runs(state, None))
     mine = [run.folder.name for run in old if (run.target, run.peer) == path]

@@ -12,12 +12,12 @@ from vnicaudit.bench.watching.watched_runs import SeriesKey, WatchedRun, watched
 from vnicaudit.model.measurement import Workload
 
 MOST_DAYS = 14
-"""Days that :func:`days_of` returns, the latest ones: hosts change."""
+"""Maximum number of days that :func:`days_of` returns, the latest ones: hosts change."""
 
 
 class PathIdentity(NamedTuple):
-    """A path that is watched: endpoint URLs as they were given. The NIC is no part of it: another
-    one is a change like others."""
+    """The identity of a watched path: endpoint URLs as they were given. The NIC is not part of it:
+    another one is a change like others."""
 
     target: str
     peer: str
@@ -29,15 +29,15 @@ DayRuns = list[float]
 
 
 class DaysKnown(NamedTuple):
-    """``runs``: how many there are of in all."""
+    """``runs``: total number of runs."""
 
     runs: int
     days: dict[SeriesKey, list[DayRuns]]
 
 
 def series_of(state: Path, path: PathIdentity, workloads: Sequence[Workload]) -> Series:
-    """The series of that path and work, of the metrics it is judged by; empty where nothing was
-    measured. Raises UsageError where the history cannot be read."""
+    """The series of that path and work, for the metrics by which it is judged; empty if nothing was
+    measured. Raises UsageError if the history cannot be read."""
     found: Series = defaultdict(list)
     for run in watched_runs(state):
         if (run.target, run.peer) == path:
@@ -49,8 +49,8 @@ def series_of(state: Path, path: PathIdentity, workloads: Sequence[Workload]) ->
 def days_of(
     state: Path, is_of_host: Callable[[WatchedRun], bool], workloads: Sequence[Workload]
 ) -> DaysKnown:
-    """The runs of the latest days, of universal time. Raises UsageError where the history cannot be
-    read, or holds what is no endpoint."""
+    """The runs of the latest days, in universal time. Raises UsageError if the history cannot be
+    read, or contains an invalid endpoint."""
     runs = [run for run in watched_runs(state) if is_of_host(run)]
     since = max((run.time for run in runs), default=0.0) - MOST_DAYS * DAY
     used = 0

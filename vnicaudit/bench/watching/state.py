@@ -20,11 +20,11 @@ from vnicaudit.bench.watching.watched_runs import SeriesKey
 from vnicaudit.model.measurement import Workload
 
 FLAGGED = 7 * DAY
-"""For so long after its confirmation a change is shown by the flag of the metrics."""
+"""A change is shown by the flag of the metrics for that long after its confirmation."""
 
 
 class SeriesState(NamedTuple):
-    """``runs``: in the history; ``last``: the newest one."""
+    """``runs``: number in the history; ``last``: the newest one."""
 
     key: SeriesKey
     runs: int
@@ -42,7 +42,7 @@ class SeriesState(NamedTuple):
         return self.result.changes[-1] if self.result.changes else None
 
     def is_new(self) -> bool:
-        """True where the last run was the look that confirmed the newest change."""
+        """True if the last run was the look that confirmed the newest change."""
         return self.change is not None and self.change.confirmed == self.last.time
 
     def flag(self, now: float) -> int:
@@ -56,7 +56,7 @@ def states_of(
     state: Path, path: PathIdentity, workloads: Sequence[Workload], margins: Mapping[str, float]
 ) -> Iterator[SeriesState]:
     """The series of a path, in the order of its workloads; ``margins``: a profile's. Raises
-    UsageError where the history cannot be read."""
+    UsageError if the history cannot be read."""
     series = series_of(state, path, workloads)
     for workload in workloads:
         for name in workload.decides:

@@ -1,7 +1,7 @@
 """The measurements of ``bench watch``, read from the history.
 
-Only the few fields are read that a series is made of, never the output of tools; entries that
-cannot be read are skipped, since they may serve a different purpose.
+Only the few fields of a series are read, never the output of tools; unreadable entries are skipped,
+since they may serve a different purpose.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ T = TypeVar("T")
 LABEL = "watch"
 """Label of a measurement that ``bench watch`` made; its value is the name of the path."""
 MOST_RUNS = 2000
-"""Measurements that are read, the latest ones of all that are kept."""
+"""Maximum number of measurements that are read, the latest ones of the whole history."""
 _FILE_MAX = 16 * 1024 * 1024
 _NONE = math.nan
 
@@ -64,15 +64,15 @@ class _Sample(msgspec.Struct, frozen=True):
 
 
 class RunValues(NamedTuple):
-    """``boot``: of the target, empty where it is not known; ``values``: of each series, the median
-    of the runs that count."""
+    """``boot``: of the target, empty if unknown; ``values``: for each series, the median of the
+    runs that count."""
 
     boot: str
     values: dict[SeriesKey, float]
 
 
 class WatchedRun(NamedTuple):
-    """``time``: when it began, Unix time. ``target``, ``peer``, ``hypervisor``: endpoint URLs."""
+    """``time``: Unix time of its start. ``target``, ``peer``, ``hypervisor``: endpoint URLs."""
 
     folder: Path
     time: float
@@ -82,7 +82,7 @@ class WatchedRun(NamedTuple):
     workloads: tuple[Workload, ...]
 
     def of(self, workloads: Sequence[Workload]) -> RunValues:
-        """The values of the same work, of the metrics that it is judged by."""
+        """The values of the same work, for the metrics by which it is judged."""
         works = [_work(one) for one in self.workloads]
         same = [one for one in workloads if _work(one) in works]
         samples = [one for one in _samples(self.folder / "samples.jsonl") if one.valid]
@@ -96,8 +96,8 @@ class WatchedRun(NamedTuple):
 
 
 def watched_runs(state: Path, most: int | None = MOST_RUNS) -> Iterator[WatchedRun]:
-    """Those among the latest ``most`` measurements (None: among all), oldest first. Raises
-    UsageError where the history cannot be read."""
+    """The watched runs among the latest ``most`` measurements (None: all), oldest first. Raises
+    UsageError if the history cannot be read."""
     names = history.measurement_ids(state)
     for name in names if most is None else names[-most:]:
         folder = state / "bench" / name
@@ -110,7 +110,8 @@ def watched_runs(state: Path, most: int | None = MOST_RUNS) -> Iterator[WatchedR
 
 
 def _work(one: Workload) -> tuple[object, ...]:
-    """All that makes runs comparable, without options: these are settled anew in every run."""
+    """Everything that makes runs comparable, without options, which are settled again in every
+    run."""
     return (
         one.id, one.engine, one.pattern, one.direction, one.connections, one.generators, one.size,
         one.seconds, one.warmup, one.rate, one.state,
@@ -138,7 +139,7 @@ def _head(folder: Path) -> _RunHead | None:
 
 
 def _samples(path: Path) -> Iterator[_Sample]:
-    """Nothing of a file that is too long: one of a short run is not."""
+    """The samples in a file; empty for a file that is too long: a short run's never is."""
     try:
         lines = path.read_bytes().splitlines() if os.path.getsize(path) <= _FILE_MAX else ()
     except OSError:

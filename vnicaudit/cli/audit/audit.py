@@ -93,7 +93,7 @@ def command(options: AuditOptions, wiring: Wiring) -> int:
     """
     if not options.targets and not options.nova.nova_config:
         raise click.UsageError("Missing argument 'TARGET...'.")
-    # what makes no sense is said before anything is written
+    # reject impossible combinations before anything is written
     platforms = wiring.platforms()
     targets = unique_targets(options.targets, platforms.targets)
     return audit(request_of(options, targets, platforms))

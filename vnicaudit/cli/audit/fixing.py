@@ -1,4 +1,4 @@
-"""``vnicaudit audit --fix`` and ``--diff``: fixes made before the audit reports what remains."""
+"""``vnicaudit audit --fix`` and ``--diff``: fix files, then audit what remains."""
 
 from __future__ import annotations
 
@@ -14,10 +14,12 @@ from vnicaudit.audit.reading.options import RunOptions
 from vnicaudit.audit.reading.targets import Target
 from vnicaudit.audit.work import AuditWork
 from vnicaudit.base.waiting import standard_input
+from vnicaudit.cli.audit.fixing_line import FixingLine
 from vnicaudit.cli.options.output import Color, OutputOptions, use_color
 from vnicaudit.cli.options.reading import NovaOptions
 from vnicaudit.cli.options.records import group
 from vnicaudit.cli.output.files import STDOUT
+from vnicaudit.cli.output.progress import Progress, awaited_input
 from vnicaudit.cli.output.stderr import tell
 from vnicaudit.cli.output.stdout import emit, flush, stream
 from vnicaudit.errors import UsageError
@@ -29,11 +31,11 @@ if TYPE_CHECKING:
     from vnicaudit.remedy.in_place import RefusedFix
 
 _NAMED = 20
-"""Refused fixes that are named one by one."""
+"""Refused fixes that are listed one by one."""
 _COPIES = 20
-"""Copies of files whose way back is printed."""
+"""Backup copies for which the restore command is printed."""
 _REPORTED = 10_000
-"""Refused fixes that a report has."""
+"""Refused fixes listed in a report."""
 
 
 class FixOptions(msgspec.Struct, frozen=True):
@@ -71,7 +73,7 @@ fix_options = group(
         help="With --fix: keep a copy of each changed file beside it, FILE.vnicaudit.bak.",
     ),
 )
-"""Options that change files, or show how they would change."""
+"""Options that change files, or show the changes."""
 
 
 class FixRequest(msgspec.Struct, frozen=True):
@@ -86,13 +88,13 @@ class FixRequest(msgspec.Struct, frozen=True):
 
     @property
     def is_on(self) -> bool:
-        """True where files are changed or shown."""
+        """True if files are changed, or their changes shown."""
         return self.write or self.diff
 
 
 class FixCounts(msgspec.Struct, frozen=True):
-    """Files and problems that were changed or refused, in numbers; ``stdin`` is standard input
-    where it was read for it; ``not_fixed``: the first that were refused."""
+    """Counts of files and problems that were changed or refused. ``stdin``: standard input, if it
+    was read for fixing. ``not_fixed``: the first refused fixes."""
 
     problems: int = 0
     files: int = 0
@@ -102,15 +104,14 @@ class FixCounts(msgspec.Struct, frozen=True):
 
     @property
     def input(self) -> BytesIO | None:
-        """Standard input, to be read again."""
+        """Standard input, to be read again by the audit."""
         return None if self.stdin is None else BytesIO(self.stdin)
 
 
 def fixing_of(
     options: FixOptions, output: OutputOptions, nova: NovaOptions, targets: Iterable[Target]
 ) -> FixRequest:
-    """The request that the options make. Raises UsageError where it cannot be done to these
-    targets."""
+    """The request made by the options. Raises UsageError if these targets cannot be fixed."""
     fixing = FixRequest(
         options.fix,
         options.diff,
@@ -143,8 +144,8 @@ def fixing_of(
 def beside_diff(
     fixing: FixRequest, outputs: list[tuple[str, str]], formats: tuple[str, ...]
 ) -> list[tuple[str, str]]:
-    """The reports that are written: with ``--diff`` standard output is the diff's, so the text
-    that would go there by default is not. Raises UsageError where another report was asked for."""
+    """Reports to write. With ``--diff``, standard output is used for the diff, so the default text
+    report is dropped. Raises UsageError if another report was requested there."""
     if not fixing.diff:
         return outputs
     if formats and any(place == STDOUT for _format, place in outputs):
@@ -161,14 +162,16 @@ def fix(
     options: RunOptions,
     platforms: PlatformRegistry,
 ) -> FixCounts:
-    """Fix the files of the targets, or show how. Says on standard error what was not fixed."""
+    """Fix the files of the targets, or show how. Prints on standard error what was not fixed."""
     if not fixing.is_on:
         return FixCounts()
-    # imported here: an audit that changes nothing needs none of it
+    # imported here: an audit that changes nothing does not need it
     from vnicaudit.remedy.files import files_with_changes, fix_files, fix_text
 
     names = [target.name for target in targets if target.kind == "path"]
-    paths = files_with_changes(names, work, options)
+    progress = Progress(enabled=not fixing.quiet)
+    paths = files_with_changes(names, work, options, progress)
+    progress.clear()
     report, writer = _FixReport(fixing), platforms.writer
     found = fix_files(
         paths,
@@ -179,16 +182,19 @@ def fix(
         backup=fixing.backup,
         targets=names,
     )
-    for one in found:
-        report.take(one)
-    data = _stdin() if len(names) < len(targets) else None
+    line = FixingLine(len(paths), writes=fixing.write, enabled=not fixing.quiet)
+    with line.ticking():
+        for one in found:
+            with line.next_file():
+                report.take(one)
+    data = _stdin(quiet=fixing.quiet) if len(names) < len(targets) else None
     if data is not None:
         report.take(fix_text(data, "-", work, writer, include_unsafe=fixing.include_unsafe))
     return msgspec.structs.replace(report.end(), stdin=data)
 
 
 class _FixReport:
-    """Output while files are fixed, and the totals at its end."""
+    """Prints progress while files are fixed, and the totals at the end."""
 
     def __init__(self, fixing: FixRequest) -> None:
         from vnicaudit.reports.paint import Paint
@@ -202,7 +208,7 @@ class _FixReport:
         self._not_fixed: list[NotFixed] = []
 
     def take(self, one: FileFixed) -> None:
-        """One file."""
+        """Print and count the result for one file."""
         from vnicaudit.reports.diff import diff_lines
 
         if self._fixing.diff:
@@ -226,7 +232,7 @@ class _FixReport:
                 self._tell_refused(f"{place}: {rule} not fixed: {refused.reason}")
 
     def end(self) -> FixCounts:
-        """The numbers; those that the report does not have are printed."""
+        """Return the totals, and print those that the report does not contain."""
         if self._refused > _NAMED:
             _note(f"… {self._refused - _NAMED:,} more not fixed")
         if not self._fixing.quiet:
@@ -279,14 +285,14 @@ class _FixReport:
 
 
 def _way_back(copy: str) -> str:
-    """The command that brings the file of a copy back."""
+    """The command that restores a file from its backup copy."""
     from vnicaudit.base.new_file import BACKUP
 
     return f"mv {_word(copy)} {_word(copy[: copy.rindex(BACKUP)])}"
 
 
 def _word(path: str) -> str:
-    """A path as one word of a shell, which nothing in it makes unfit to be printed."""
+    """A path as one shell word, escaped if it is not safe to print."""
     from vnicaudit.base.shell import ascii_word, word
     from vnicaudit.reports.safe import safe
 
@@ -296,13 +302,16 @@ def _word(path: str) -> str:
 def _note(text: str) -> None:
     from vnicaudit.reports.safe import message
 
-    flush()  # what it is about has been seen first, also where both go to one place
+    flush()  # the output it refers to comes first, even if both go to the same place
     tell(message(text))
 
 
-def _stdin() -> bytes | None:
-    """Standard input, read once; None where it is closed, which the audit says."""
+def _stdin(*, quiet: bool) -> bytes | None:
+    """Standard input, read once; None if it is closed (the audit reports that)."""
     from vnicaudit.audit.reading.files import MAX_BYTES
 
     stream = standard_input()
-    return None if stream is None else stream.read(MAX_BYTES + 1)
+    if stream is None:
+        return None
+    with awaited_input(quiet=quiet):
+        return stream.read(MAX_BYTES + 1)

@@ -123,7 +123,7 @@ def command(options: NicsOptions, wiring: Wiring) -> int:
         progress.clear()
         emit(text)
     progress.clear()
-    flush()  # what was read comes before what was not
+    flush()  # results are shown before errors
     results = run.results
     if redactor is not None:
         results = tuple(map(redactor.record, results))
@@ -136,8 +136,8 @@ def command(options: NicsOptions, wiring: Wiring) -> int:
 def _selected_domains(
     domains: Iterator[Domain], options: NicsOptions, owners: frozenset[str]
 ) -> Iterator[Domain]:
-    """The domains that are to be shown, in the order that was asked for. Raises UsageError for a
-    name that no domain has."""
+    """The domains to show, in the requested order. Raises UsageError for a name that no domain
+    has."""
     from vnicaudit.reports.nics.verdict import VERDICTS
 
     names: set[str] = set()
@@ -161,7 +161,7 @@ def _selected_domains(
 
 
 def _is_wanted(domain: Domain, options: NicsOptions, names: set[str]) -> bool:
-    """True where a domain is to be shown; ``names`` gets what could be asked for."""
+    """True if a domain is to be shown. Adds its name and UUID to ``names``, for suggestions."""
     if options.domains:
         own = {domain.name, *filter(None, [domain.uuid])}
         names |= own
@@ -179,8 +179,7 @@ def _worst(domain: Domain) -> Verdict:
 
 
 def _noting(items: Iterable[object], unknown: list[str]) -> Iterator[Domain]:
-    """The domains, with a note for each (of the first) of which a template decides which NICs it
-    has."""
+    """The domains; adds a note (up to _MAX_NOTES) for each whose NICs are decided by a template."""
     for item in items:
         if not isinstance(item, Domain):
             continue
@@ -192,7 +191,7 @@ def _noting(items: Iterable[object], unknown: list[str]) -> Iterator[Domain]:
 
 
 def note(results: tuple[TargetResult, ...], options: Options) -> None:
-    """Say on standard error what else bears on what was read: standard output is the result."""
+    """Print notes on the results on standard error, since standard output is for the results."""
     if options.quiet:
         return
     for result in results:
@@ -203,7 +202,7 @@ def note(results: tuple[TargetResult, ...], options: Options) -> None:
 
 
 def complain_about(results: tuple[TargetResult, ...]) -> int:
-    """Say on standard error what could not be read; returns the exit code."""
+    """Print on standard error what could not be read; returns the exit code."""
     code = 0
     for result in results:
         for error in result.errors:

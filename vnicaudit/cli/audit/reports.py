@@ -1,5 +1,5 @@
-"""The reports of one audit: opened before anything is read, written as it goes on, and what its
-exit code is in the end."""
+"""The reports of one audit: opened before anything is read and written as it runs. Also its exit
+code."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ if TYPE_CHECKING:
 
 
 class ReportedRun(Protocol):
-    """An audit of targets or of a fleet, as far as reports and the exit code need it."""
+    """The part of an audit, of targets or of a fleet, that reports and the exit code need."""
 
     @property
     def baselined(self) -> set[str]:
-        """Fingerprints of findings that the baseline has."""
+        """Fingerprints of the findings that are in the baseline."""
 
     @property
     def usage(self) -> Usage:
@@ -52,7 +52,7 @@ class ReportedRun(Protocol):
 
     @property
     def results(self) -> tuple[TargetResult, ...]:
-        """How reading each target went."""
+        """Result of reading each target."""
 
     @property
     def summary(self) -> Summary:
@@ -60,14 +60,14 @@ class ReportedRun(Protocol):
 
     @property
     def graded(self) -> dict[tuple[Severity, Confidence], int]:
-        """How many findings there are so far of each severity and confidence."""
+        """Number of findings so far, by severity and confidence."""
 
     def count_extra(self, audited: Audited) -> None:
-        """Add findings that came from no target to the totals."""
+        """Add findings that belong to no target to the totals."""
 
 
 class Reports:
-    """All reports of one audit, and its new baseline. Files appear when the stack ends."""
+    """All reports of one audit, and its new baseline. Files appear when ``stack`` is closed."""
 
     def __init__(
         self,
@@ -76,8 +76,8 @@ class Reports:
         memory: Callable[[], PageMemory] | None = None,
         replacements: Replacements | None = None,
     ) -> None:
-        """``memory``: of a fleet, for reports that have a place for it. ``replacements``: how
-        findings are fixed in files. Raises UsageError where a report cannot be written."""
+        """``memory``: the known state of a fleet, for reports that show it. ``replacements``: how
+        findings are fixed in files. Raises UsageError if a report cannot be written."""
         self._request = request
         self._redactor = request.redactor
         self._baseline = _baseline(request)
@@ -86,7 +86,7 @@ class Reports:
 
     @property
     def writes_baseline(self) -> bool:
-        """True where a baseline is written, and findings fail nothing."""
+        """True if a baseline is written; findings do not fail the run then."""
         return self._baseline is not None
 
     def start(self, started: str) -> None:
@@ -99,7 +99,7 @@ class Reports:
             output.write(one.start(start))
 
     def add(self, audited: Iterable[Audited], before_each: Callable[[], None]) -> None:
-        """Write what was audited, as it comes."""
+        """Write results as they arrive."""
         for each in audited:
             before_each()
             shown = each if self._redactor is None else self._redactor.record(each)
@@ -107,7 +107,7 @@ class Reports:
                 output.write(one.add(shown))
 
     def finish(self, end: RunEnd) -> RunEnd:
-        """Write the end; returns it as it was written."""
+        """Write the end; returns it as written (redacted if requested)."""
         if self._redactor is not None:
             end = self._redactor.record(end)
         for one, output in self._outputs:
@@ -118,7 +118,7 @@ class Reports:
 
 
 def end_of(run: ReportedRun, summary: Summary) -> RunEnd:
-    """The end of an audit, now."""
+    """The end of an audit, with the current time."""
     return RunEnd(timestamp("seconds"), run.results, summary)
 
 
@@ -130,8 +130,8 @@ def with_closing(
     *,
     whole: bool,
 ) -> Iterator[Audited]:
-    """Everything that was audited, and at the end what is to be said of the suppressions; where not
-    the ``whole`` was looked at, none is called unused."""
+    """All results, followed by findings on the suppressions themselves. Without ``whole`` (only
+    part was audited), no suppression is called unused."""
     for product in products:
         if isinstance(product, Audited):
             yield product
@@ -143,8 +143,8 @@ def with_closing(
 
 
 def settled_in_baseline(request: AuditRequest, run: ReportedRun, *, whole: bool) -> int:
-    """How many findings of the baseline did not come up; 0 where not the ``whole`` was looked
-    at, or not by all rules."""
+    """Number of findings of the baseline that no longer occur; 0 unless everything was audited
+    (``whole``) with all rules."""
     if not request.baseline or not whole or request.selects_rules:
         return 0
     from vnicaudit.audit.accepting.baseline import number_gone
@@ -153,7 +153,8 @@ def settled_in_baseline(request: AuditRequest, run: ReportedRun, *, whole: bool)
 
 
 def exit_code(run: ReportedRun, request: AuditRequest) -> int:
-    """The exit code of an audit. Says on standard error where hints alone would not fail it."""
+    """The exit code of an audit. Says so on standard error if only findings of too low confidence
+    would have failed it."""
     summary = run.summary
     if summary.crashed:
         return 3
@@ -185,8 +186,8 @@ def _baseline(request: AuditRequest) -> BaselineWriter | None:
 
 
 def _partial_baseline(place: str, kept: int) -> str:
-    """Message on a baseline that was written although not everything was read. ``kept``: findings
-    that it had before and that stay in it."""
+    """Message for a baseline that was written although not everything could be read. ``kept``:
+    number of earlier findings that stay in it."""
     if not kept:
         return (
             f"{place}: written, but some targets could not be read and have no findings in it; "
@@ -228,7 +229,7 @@ def _outputs(
 
 
 def _recorded(request: AuditRequest) -> ReportRequest:
-    """The request as a report records it: whatever may have kept a finding out of it."""
+    """The request as recorded in a report: everything that may have kept a finding out of it."""
     options, wanted = request.reading.options, request.finding_filter
     assumed = request.reading.assumptions
     patterns = {one for each in options.selection.exclusions for one in each.patterns}

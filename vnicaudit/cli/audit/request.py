@@ -1,4 +1,4 @@
-"""Request of ``vnicaudit audit``: its options and the settings, merged and checked."""
+"""Request of ``vnicaudit audit``: its options merged with the settings, and checked."""
 
 from __future__ import annotations
 
@@ -52,14 +52,15 @@ class AuditOptions(msgspec.Struct, frozen=True):
 
 
 class AuditRequest(msgspec.Struct, frozen=True):
-    """Command line and settings, merged: the command line wins."""
+    """Command line and settings, merged; the command line takes precedence."""
 
     targets: list[Target]
     platforms: PlatformRegistry
     reading: ReadingRequest
     rules: tuple[str, ...]
     selects_rules: bool
-    """By ``--select`` or ``--ignore``: a baseline is of more rules than those that are judged."""
+    """True with ``--select`` or ``--ignore``: the baseline then has findings of rules that do not
+    run."""
     fail_on: str
     fail_confidence: Confidence
     baseline: Baseline
@@ -79,15 +80,15 @@ class AuditRequest(msgspec.Struct, frozen=True):
 
     @property
     def docs_url(self) -> str:
-        """The address of the documentation that reports link to; empty: they do not."""
+        """Base URL of the documentation for links in reports; empty: no links."""
         return self.reading.docs_url(redacted=self.redactor is not None)
 
 
 def request_of(
     options: AuditOptions, targets: list[Target], platforms: PlatformRegistry
 ) -> AuditRequest:
-    """The audit that the options ask for. Raises UsageError for what makes no sense together, or in
-    the settings."""
+    """The audit requested by the options. Raises UsageError for conflicting options or invalid
+    settings."""
     read = reading_of(
         options.reading,
         [target.name for target in targets],
@@ -136,7 +137,8 @@ def request_of(
 
 
 def _redactor(options: AuditOptions) -> Redactor | None:
-    """Raises UsageError where more than a report is written, which would not be redacted."""
+    """The redactor; None: no redaction. Raises UsageError if anything besides reports would be
+    written or shown, since it would not be redacted."""
     if options.redaction.is_wanted:
         if options.reporting.write_baseline:
             raise UsageError(
@@ -159,7 +161,8 @@ def _loaded_baseline(baseline: str) -> Baseline:
 
 
 def _check_changed(request: AuditRequest) -> None:
-    """Raises UsageError where ``--changed-since`` would leave out what it knows nothing of."""
+    """Raises UsageError if ``--changed-since`` cannot tell what changed in a target, or would make
+    the baseline incomplete."""
     changed = request.reading.options.selection.changed
     if changed is None:
         return
@@ -173,7 +176,7 @@ def _check_changed(request: AuditRequest) -> None:
 
 
 def _grouping(group_by: str | None, outputs: list[tuple[str, str]], targets: list[Target]) -> str:
-    """Raises UsageError where no output can be grouped, or no target tells by what."""
+    """Raises UsageError if no output can be grouped, or no target can provide the group."""
     if group_by and not any(name in ("text", "markdown") for name, _place in outputs):
         raise UsageError(
             "--group-by needs --format text or markdown: other formats list each finding"
@@ -187,9 +190,9 @@ def _grouping(group_by: str | None, outputs: list[tuple[str, str]], targets: lis
 
 
 def _check_chosen(request: AuditRequest) -> None:
-    """Raises UsageError where only some servers are asked for, of no cloud or for a baseline, or a
-    baseline would be written of some findings, or some rules, alone. Rules that the settings leave
-    out are left out of each audit."""
+    """Raises UsageError if servers are selected without a cloud, or if a baseline would contain
+    only some servers, findings or rules. Rules excluded by the settings are excluded from every
+    audit."""
     wanted = request.reading.options.servers
     names = (target.name for target in request.targets)
     check_filters(wanted, names, request.platforms.targets)
@@ -210,8 +213,8 @@ def rules_of(
     settings: Settings,
     catalogue: Catalogue,
 ) -> tuple[str, ...]:
-    """The rules that ``--select`` and ``--ignore``, or else the settings, leave. Raises UsageError
-    where that is none."""
+    """The rules left by ``--select`` and ``--ignore``, or by the settings. Raises UsageError if
+    none is left."""
     rules = catalogue.select(
         _split(selected) or settings.select, _split(ignored) or settings.ignore
     )
@@ -221,5 +224,5 @@ def rules_of(
 
 
 def _split(values: tuple[str, ...]) -> tuple[str, ...]:
-    """``VNIC001,VNIC03`` is two: people are used to commas."""
+    """Split values at commas too: ``VNIC001,VNIC03`` is two."""
     return tuple(part.strip() for text in values for part in text.split(",") if part.strip())

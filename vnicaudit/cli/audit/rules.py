@@ -95,7 +95,7 @@ def command(options: RulesOptions, wiring: Wiring) -> int:
 
 
 def _run_cases(folder: str, options: RulesOptions, platforms: PlatformRegistry) -> int:
-    """Run the cases of the rules in a directory: the exit code."""
+    """Run the test cases of the rules in a directory; returns the exit code."""
     from vnicaudit.rule_cases.running import results_of
 
     catalogue = catalogue_with((*options.rules_dirs, folder))
@@ -120,8 +120,8 @@ def _all_rules(catalogue: Catalogue) -> tuple[RuleInfo, ...]:
 
 
 def _matching_rules(text: str, catalogue: Catalogue) -> tuple[RuleInfo, ...]:
-    """The rules that an id, the beginning of ids, a name or a group means. Raises UsageError where
-    none is."""
+    """The rules that match an id, an id prefix, a name or a group. Raises UsageError if none
+    does."""
     wanted, name = text.strip().upper(), text.strip().lower()
     found = (
         *map(catalogue.info, catalogue.rules_named(wanted)),

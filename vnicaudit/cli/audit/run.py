@@ -34,9 +34,12 @@ from vnicaudit.reports.writer import Replacements
 if TYPE_CHECKING:
     from vnicaudit.remedy.offered import OfferedFixes
 
+_UNREAD = 20
+"""Errors of a target that are told beside a diff."""
+
 
 def audit(request: AuditRequest) -> int:
-    """Fix what is to be fixed, audit, report; the exit code."""
+    """Fix what is requested, audit and report; returns the exit code."""
     with ExitStack() as stack:
         reports = Reports(request, stack, replacements=_replacements(request))
         judging = audit_work(request, regrades=False)
@@ -66,14 +69,14 @@ def audit(request: AuditRequest) -> int:
 
 
 def _replacements(request: AuditRequest) -> Replacements | None:
-    """How findings are fixed in files, for a report that asks: they are read again then. None
-    where the report is not to show what is in them."""
+    """How findings are fixed in files, for reports that show it; the files are read again for that.
+    None if reports are redacted."""
     if request.redactor is not None:
         return None
 
     @cache
     def offered() -> OfferedFixes:
-        # imported here: most reports do not ask
+        # imported here: most reports do not need it
         from vnicaudit.remedy.offered import OfferedFixes
 
         return OfferedFixes(audit_work(request, regrades=False), request.platforms.writer)
@@ -82,8 +85,8 @@ def _replacements(request: AuditRequest) -> Replacements | None:
 
 
 def audit_work(request: AuditRequest, *, regrades: bool, with_rows: bool = False) -> AuditWork:
-    """Judging as ordered; each use of it counts suppressions for itself. ``with_rows``: each domain
-    comes with its NICs."""
+    """The work of judging as requested. Each instance counts uses of suppressions separately.
+    ``with_rows``: each domain comes with its NICs."""
     read = request.reading
     rules, catalogue = request.rules, read.catalogue
     suppressor = Suppressor(read.settings.suppressions, date.today(), rules, catalogue)
@@ -99,14 +102,17 @@ def _tell_unread(run: AuditRun) -> None:
     from vnicaudit.reports.wording import unread_of
 
     for result in run.results:
-        for error in unread_of(result):
+        for number, error in enumerate(unread_of(result)):
+            if number == _UNREAD:
+                tell(f"… {result.unread - number:,} more in {safe(result.target)}")
+                break
             tell(safe(f"{error.place}: {error.message}"))
     if run.summary.crashed:
         tell("A rule crashed: to see which, write the report (run without --diff)")
 
 
 def _tell_not_judged(results: tuple[TargetResult, ...], request: AuditRequest) -> None:
-    """Print how many parts of files were not judged and where the first is, if no report names
+    """Print how many parts of files were not judged, and where the first is, if no report lists
     them."""
     if any(load(name).NAMES_NOT_JUDGED for name, _place in request.outputs):
         return
@@ -122,8 +128,8 @@ def _tell_not_judged(results: tuple[TargetResult, ...], request: AuditRequest) -
 
 
 def _tell_filtered(number: int, request: AuditRequest) -> None:
-    """Print how many findings the filters left out, if no report does; a quiet one may not. With
-    ``--quiet`` too: it may be why the exit code is 0."""
+    """Print how many findings the filters left out, if no report says so. Also with ``--quiet``,
+    since they may be the reason for exit code 0."""
     silent = ("text", "concise") if request.quiet else ()
     names = [name for name, _place in request.outputs if name not in silent]
     if number and not any(load(name).TELLS_FILTERED for name in names):
@@ -141,5 +147,5 @@ def _summary(run: AuditRun, request: AuditRequest, done: FixCounts) -> Summary:
 
 
 def _is_filtered(request: AuditRequest) -> bool:
-    """True where only selected servers are read."""
+    """True if only selected servers are read."""
     return bool(request.reading.options.servers.values_by_kind)

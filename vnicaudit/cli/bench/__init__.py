@@ -1,1 +1,1 @@
-"""``vnicaudit bench``: the commands that measure."""
+"""``vnicaudit bench``: commands that measure."""

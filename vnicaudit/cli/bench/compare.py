@@ -1,4 +1,4 @@
-"""``vnicaudit bench compare``: what has changed between two measurements."""
+"""``vnicaudit bench compare``: differences between two measurements."""
 
 from __future__ import annotations
 

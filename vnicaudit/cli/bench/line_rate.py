@@ -1,4 +1,4 @@
-"""``vnicaudit bench line-rate``: the theoretical maximum throughput of a line."""
+"""``vnicaudit bench line-rate``: the theoretical maximum throughput of a link."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from vnicaudit.errors import UsageError
 
 _SMALLEST_FRAME = 64
 _NOT_IN_FRAME = 20
-"""Octets of the preamble and of the gap."""
+"""Octets of the preamble and the interframe gap."""
 
 _EPILOG = """\b
 Examples:
@@ -131,7 +131,7 @@ def _line_rate(options: BenchLineRateOptions) -> LineRate:
 
 
 def _packet_rates(line: LineRate, sizes: tuple[int, ...]) -> tuple[PacketRate, ...]:
-    """Packet rates of the requested frame sizes; by default of those in the table that fit, and of
+    """Packet rates for the requested frame sizes; by default for those of the table that fit, and
     the largest."""
     least, most = _frames(line)
     for size in sizes:
@@ -143,7 +143,7 @@ def _packet_rates(line: LineRate, sizes: tuple[int, ...]) -> tuple[PacketRate, .
 
 
 def _frames(line: LineRate) -> tuple[int, int]:
-    """The smallest frame, an IP header alone (in its tunnel), and the largest."""
+    """Sizes of the smallest frame (an IP header alone, in its tunnel) and the largest."""
     around = line.overhead - _NOT_IN_FRAME
     header = 40 if line.framing.ip == 6 else 20
     return max(_SMALLEST_FRAME, around + header), around + line.framing.mtu

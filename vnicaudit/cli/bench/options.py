@@ -1,4 +1,4 @@
-"""Options that the commands of ``vnicaudit bench`` share, and their meaning."""
+"""Options shared by the commands of ``vnicaudit bench``, and how they are interpreted."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]{0,39}")
 
 
 class ReportOptions(msgspec.Struct, frozen=True):
-    """Formats and places, pairwise, and where charts go."""
+    """Formats and places of reports, paired, and the place of charts."""
 
     formats: tuple[str, ...]
     outputs: tuple[str, ...]
@@ -36,7 +36,7 @@ class ReportOptions(msgspec.Struct, frozen=True):
 
 
 class LineOptions(msgspec.Struct, frozen=True):
-    """The options on the wire, and on the host that runs the guest."""
+    """Options about the wire, and about the host that runs the guest."""
 
     line_rate: str | None
     encapsulation: Literal["none", "vlan", "vxlan", "geneve", "gre"]
@@ -44,7 +44,7 @@ class LineOptions(msgspec.Struct, frozen=True):
 
 
 class MeasuringOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """The options that ``bench run`` and ``bench search`` share."""
+    """Options shared by ``bench run`` and ``bench search``."""
 
     line: LineOptions
     report: ReportOptions
@@ -83,7 +83,7 @@ report_options = group(
         "FILE.png (needs vnicaudit[charts]).",
     ),
 )
-"""How a measurement is written."""
+"""Options for the output of a measurement."""
 
 fail_on_option = click.option(
     "--fail-on",
@@ -132,18 +132,18 @@ line_options = group(
         "[default: the host of an agent:// target]",
     ),
 )
-"""What is to be known of the wire."""
+"""Options that describe the wire."""
 
 
 measuring_options = together(
     max_steal_option, max_cpu_wait_option, line_options, report_options, state_option,
     output_options,
 )  # fmt: skip
-"""Those of :class:`MeasuringOptions`."""
+"""Options of :class:`MeasuringOptions`."""
 
 
 def limits_of(profile: Profile, steal: float | None, cpu_wait: float | None) -> ValidityLimits:
-    """Limits of validity: the options', or else the profile's."""
+    """Limits of validity: from the options, or else from the profile."""
     from vnicaudit.bench.facts.validity import ValidityLimits
 
     return ValidityLimits(
@@ -153,7 +153,7 @@ def limits_of(profile: Profile, steal: float | None, cpu_wait: float | None) -> 
 
 
 def line_of(options: LineOptions) -> LineFacts:
-    """Raises UsageError for a speed that is none."""
+    """The link described by the options. Raises UsageError for an invalid speed."""
     from vnicaudit.bench.line_rate import parse_rate
     from vnicaudit.bench.running.opening import LineFacts
 
@@ -163,7 +163,7 @@ def line_of(options: LineOptions) -> LineFacts:
 
 
 def report_places(report: ReportOptions) -> list[tuple[str, str]]:
-    """Format and place of each report. Raises UsageError where that does not go together."""
+    """Format and place of each report. Raises UsageError if they do not match."""
     chosen_formats, outputs = report.formats, report.outputs
     if not chosen_formats and len(outputs) == 1 and outputs[0] != "-":
         (place,) = outputs
@@ -177,8 +177,8 @@ def report_places(report: ReportOptions) -> list[tuple[str, str]]:
 
 
 def commands_of(texts: tuple[str, ...], option: str) -> dict[str, tuple[str, ...]]:
-    """``NAME=COMMAND`` several times; the command taken apart as a shell would, and run without
-    one. Raises UsageError."""
+    """Parse repeated ``NAME=COMMAND`` options. Commands are split like shell words, but run without
+    a shell. Raises UsageError."""
     found: dict[str, tuple[str, ...]] = {}
     for text in texts:
         name, value = name_and_value(text, option, "NAME=COMMAND")
@@ -193,7 +193,7 @@ def commands_of(texts: tuple[str, ...], option: str) -> dict[str, tuple[str, ...
 
 
 def labels_of(texts: tuple[str, ...]) -> dict[str, str]:
-    """``KEY=VALUE`` several times. Raises UsageError."""
+    """Parse repeated ``KEY=VALUE`` options. Raises UsageError."""
     found: dict[str, str] = {}
     for text in texts:
         name, value = name_and_value(text, "--label", "KEY=VALUE")
@@ -204,7 +204,7 @@ def labels_of(texts: tuple[str, ...]) -> dict[str, str]:
 
 
 def name_and_value(text: str, option: str, form: str) -> tuple[str, str]:
-    """A name and what belongs to it. Raises UsageError."""
+    """Split ``NAME=VALUE``. Raises UsageError."""
     name, sign, value = readable(text, option).partition("=")
     if not sign or _NAME.fullmatch(name) is None:
         raise UsageError(f"{option} {text!r}: expected {form}; a name has letters, digits, _ . + -")
@@ -212,7 +212,7 @@ def name_and_value(text: str, option: str, form: str) -> tuple[str, str]:
 
 
 def readable(text: str, option: str) -> str:
-    """Return the text. Raises UsageError for one that is not text: it could not be kept."""
+    """Return the text. Raises UsageError if it is not valid text and so could not be stored."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -221,5 +221,5 @@ def readable(text: str, option: str) -> str:
 
 
 def drawn_seed() -> int:
-    """A seed for the order of runs, where none is given."""
+    """A random seed for the order of runs, used if none is specified."""
     return random.SystemRandom().randrange(SEED_MAX)

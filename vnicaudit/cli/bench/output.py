@@ -1,5 +1,4 @@
-"""Progress of a measurement, on standard error; its reports, in the requested formats; and the exit
-code."""
+"""Progress of a measurement on standard error, its reports, and its exit code."""
 
 from __future__ import annotations
 
@@ -16,6 +15,7 @@ from vnicaudit.base.clock import Clock
 from vnicaudit.base.wording import count
 from vnicaudit.bench.judging.reasons import amount
 from vnicaudit.bench.metrics import METRICS
+from vnicaudit.bench.profiles.profile import sample_seconds
 from vnicaudit.cli.bench.options import FailOn, MeasuringOptions, ReportOptions, report_places
 from vnicaudit.cli.options.output import OutputOptions, terminal_width, use_color
 from vnicaudit.cli.options.state import state_folder
@@ -35,25 +35,25 @@ if TYPE_CHECKING:
     from vnicaudit.model.measurement import BenchResult
 
 _WITH_TOOLS = "json"
-"""Has what the tools said: too much to be kept in memory."""
+"""Formats with the raw output of the tools, which is too large to hold in memory."""
 
 _DRAWN = ("html",)
-"""Have charts in them."""
+"""Formats that contain charts."""
 
 _MINUTE = 60
 _EXACT = 600
-"""Seconds below which tens of them are told."""
+"""Below this many seconds, estimates are rounded to 10 s."""
 _EVERY = 30.0
-"""Seconds between two lines of progress where they cannot be rewritten."""
+"""Seconds between lines of progress if they cannot be rewritten."""
 _REGRESSED = 1
 _FILE_WIDTH = 100
-"""Columns of text that goes to a file."""
+"""Width in columns of text written to a file."""
 
 
 class BenchProgress:
-    """Listens to a measurement. It writes between runs only, never while one runs: on a terminal
-    one line that rewrites itself, elsewhere a line at the beginning and then one in
-    :data:`_EVERY` seconds at most."""
+    """Shows the progress of a measurement. It writes only between runs, never during one: on a
+    terminal as one line that is rewritten, elsewhere as a line at the start and then at most one
+    every :data:`_EVERY` seconds."""
 
     def __init__(self, output: OutputOptions, clock: Clock = time) -> None:
         self._clock = clock
@@ -66,11 +66,11 @@ class BenchProgress:
         self._metrics: dict[str, str] = {}
 
     def prepares(self, text: str) -> None:
-        """Show what is done before there are runs, or between them."""
+        """Show preparations before or between runs."""
         self._show(text)
 
     def begins(self, ahead: Ahead) -> None:
-        """Say how long it will take: who waits wants to know."""
+        """Say how long the measurement will take."""
         if not self._quiet and ahead.number == 1:
             soonest, left = about(ahead.soonest), about(ahead.remaining)
             span = f"{soonest} to {left}" if soonest != left else left
@@ -78,29 +78,29 @@ class BenchProgress:
             self._told = self._clock.monotonic()
 
     def runs(self, workload: Workload, arm: str, ahead: Ahead) -> None:
-        """Show which run begins, the value of the last one, and how long it still takes."""
+        """Show which run starts and how long it takes, the last value, and the remaining time."""
         self._metrics[workload.id] = next(iter(workload.decides), "")
         parts = [
             f"run {ahead.number:,} of at most {ahead.most:,}",
             f"about {about(ahead.remaining)} left",
             *([f"last {self._last}"] if self._last else []),
-            f"now {workload.id}, {arm}",
+            f"now {workload.id}, {arm}, for about {about(sample_seconds(workload))}",
         ]
         self._show("; ".join(parts))
 
     def sampled(self, sample: Sample) -> None:
-        """Keep what came of it, to be shown with the next one."""
+        """Keep the result of a run, to be shown with the next one."""
         self._last = self._in_short(sample)
         if self._verbose and not self._quiet:
             self._write(f"{sample.arm}: {sample.workload}: {outcome(sample)}")
 
     def says(self, text: str) -> None:
-        """A line of its own."""
+        """Write a line of its own."""
         if not self._quiet:
             self._write(text)
 
     def clear(self) -> None:
-        """Take the line away before results are printed."""
+        """Erase the progress line before results are printed."""
         self._line.clear()
 
     def _in_short(self, sample: Sample) -> str:
@@ -128,7 +128,7 @@ class BenchProgress:
 
 
 def outcome(sample: Sample) -> str:
-    """The outcome of one run, in a line."""
+    """The outcome of one run, on one line."""
     if not sample.valid:
         return f"does not count: {sample.reason}"
     shown = [name for name in METRICS if name in sample.values][:3]
@@ -138,7 +138,7 @@ def outcome(sample: Sample) -> str:
 
 
 def about(seconds: float) -> str:
-    """``40 s``, ``2 min 30 s``, ``12 min``, ``2 h 5 min``: as exact as an estimate can be."""
+    """``40 s``, ``2 min 30 s``, ``12 min``, ``2 h 5 min``: rounded, since it is an estimate."""
     if seconds < _MINUTE:
         return f"{max(5 * round(seconds / 5), 5)} s"
     step = 10 if seconds < _EXACT else _MINUTE
@@ -146,8 +146,8 @@ def about(seconds: float) -> str:
 
 
 def check_places(report: ReportOptions) -> None:
-    """Raises UsageError, MissingExtraError for what could not be written: it is said before an hour
-    of measuring and not after it."""
+    """Raises UsageError or MissingExtraError for a report that could not be written, before an hour
+    is spent measuring."""
     places = report_places(report)
     drawn = report.charts or any(name in _DRAWN for name, _place in places)
     if drawn and importlib.util.find_spec("matplotlib") is None:
@@ -159,8 +159,8 @@ def check_places(report: ReportOptions) -> None:
 
 
 def measure(request: MeasurementRequest, options: MeasuringOptions, fail_on: FailOn) -> int:
-    """Measure, write the reports, and say where it is kept, also where they cannot be written; the
-    exit code."""
+    """Measure, write the reports, and print where the measurement is stored, even if a report
+    cannot be written. Returns the exit code."""
     from vnicaudit.bench.running.run import bench
 
     progress = BenchProgress(options.output)
@@ -182,7 +182,8 @@ def write_reports(
     report: ReportOptions,
     output: OutputOptions,
 ) -> None:
-    """Every format to its place. ``samples``: with all that the tools said, one at a time."""
+    """Write each format to its place. ``samples``: iterates over samples with the raw output of the
+    tools, one at a time."""
     for name, place in report_places(report):
         _write(_rendered(name, place, result, samples, output), place)
     if report.charts and not any(one.valid for one in result.samples):
@@ -196,9 +197,9 @@ def write_reports(
 
 
 def code_of(result: BenchResult, fail_on: FailOn) -> int:
-    """The exit code of a measurement: 1 for a regression, unless that is not to fail; 4 where
-    nothing could be concluded because too few runs counted. That one path carries less than another
-    is no regression: nothing was changed."""
+    """The exit code of a measurement: 1 for a regression (if regressions fail), 4 if too few runs
+    counted for a conclusion. A path that is slower than another is not a regression, because
+    nothing was changed."""
     if _invalid(result):
         return EndpointError.exit_code
     worse = result.run.design != "paths" and _regressed(result)
@@ -206,8 +207,8 @@ def code_of(result: BenchResult, fail_on: FailOn) -> int:
 
 
 def _regressed(result: BenchResult) -> bool:
-    """As the decision says; of several arms, which have none, as their comparisons do, where it
-    is no chance among so many of them."""
+    """True if the decision is "regressed". With several arms there is no decision: then any primary
+    comparison that regressed and is significant after Holm's correction."""
     if result.decision is not None:
         return result.decision.verdict == "regressed"
     return any(

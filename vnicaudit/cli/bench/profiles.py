@@ -1,4 +1,4 @@
-"""``vnicaudit bench profiles``: what can be measured, or one profile, checked."""
+"""``vnicaudit bench profiles``: list the profiles, or check and show one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``vnicaudit bench run``: measure one path, or compare several, or states of one."""
+"""``vnicaudit bench run``: measure one path, or compare several paths, or states of one."""
 
 from __future__ import annotations
 
@@ -172,7 +172,7 @@ def command(options: BenchRunOptions, wiring: Wiring) -> int:
 
 
 def _tell_what_runs_show(request: MeasurementRequest, options: BenchRunOptions) -> None:
-    """Say what the profile's runs can show on these hosts, where anything is compared."""
+    """Say what the profile's runs can show on these hosts, if anything is compared."""
     from vnicaudit.bench.trials.learning import host_of, learnt
     from vnicaudit.bench.trials.planning import what_runs_show
 
@@ -205,7 +205,7 @@ def _request(options: BenchRunOptions, adapters: GetAdapters) -> MeasurementRequ
 
 
 def _profile(options: BenchRunOptions) -> Profile:
-    """The profile, as the options change it. Raises UsageError where they leave nothing of it."""
+    """The profile, changed by the options. Raises UsageError if nothing is left of it."""
     from vnicaudit.bench.profiles.load import load_profile
     from vnicaudit.bench.profiles.options import setting, with_options, with_seconds
 

@@ -1,4 +1,4 @@
-"""``vnicaudit bench search``: the highest rate at which hardly anything is lost."""
+"""``vnicaudit bench search``: find the highest rate within the loss limit."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ found, 130 interrupted."""
 
 
 class BenchSearchOptions(MeasuringOptions, frozen=True, kw_only=True):
-    """The options of ``vnicaudit bench search``; ``sought``: which rate."""
+    """The options of ``vnicaudit bench search``. ``sought``: the kind of rate to find."""
 
     sought: Literal["dns", "packets"]
     path: str
@@ -94,7 +94,7 @@ def command(options: BenchSearchOptions, wiring: Wiring) -> int:
 
 
 def request_of(options: BenchSearchOptions, adapters: GetAdapters) -> MeasurementRequest:
-    """The search that the options ask for. Raises UsageError where it cannot be run."""
+    """The search requested by the options. Raises UsageError if it cannot be run."""
     from vnicaudit.bench.endpoints.paths import parse_paths
     from vnicaudit.bench.running.run import MeasurementRequest
 
@@ -113,7 +113,7 @@ def request_of(options: BenchSearchOptions, adapters: GetAdapters) -> Measuremen
 
 
 def _profile(options: BenchSearchOptions) -> Profile:
-    """One workload. Raises UsageError where it cannot be run."""
+    """A profile of one workload. Raises UsageError if it cannot be run."""
     from vnicaudit.bench.profiles.profile import Profile
     from vnicaudit.bench.profiles.registry import ENGINES
     from vnicaudit.errors import UsageError

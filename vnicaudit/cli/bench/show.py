@@ -1,4 +1,4 @@
-"""``vnicaudit bench show``: measurements that are kept, and files of them."""
+"""``vnicaudit bench show``: stored measurements, and measurements in files."""
 
 from __future__ import annotations
 
@@ -94,8 +94,8 @@ def _list(state: Path) -> None:
 
 
 def _finished_runs(state: Path) -> list[str]:
-    """Measurements that were not ended before their time; what of one is damaged is told. Raises
-    UsageError where there is none."""
+    """Measurements that ran to their end; prints a message for damaged ones. Raises UsageError if
+    there is none."""
     from vnicaudit.bench import history
     from vnicaudit.reports.safe import safe
 
@@ -114,7 +114,7 @@ def _finished_runs(state: Path) -> list[str]:
 
 
 def _tables(found: list[NamedMeasurement], options: BenchShowOptions) -> int:
-    """The medians, to every place that was given."""
+    """Write the table of medians to every requested place."""
     from vnicaudit.reports.bench.formats import markdown, text
 
     places = report_places(options.report)
@@ -133,8 +133,8 @@ def _tables(found: list[NamedMeasurement], options: BenchShowOptions) -> int:
 
 
 class NamedMeasurement(NamedTuple):
-    """A measurement, and the name that was given for it. ``result``: without what the tools said;
-    ``samples``: with it, one at a time."""
+    """A measurement and the name it was requested by. ``result``: without the raw output of the
+    tools; ``samples``: with it, one at a time."""
 
     name: str
     result: Callable[[], BenchResult]
@@ -142,14 +142,15 @@ class NamedMeasurement(NamedTuple):
 
 
 def named_measurement(name: str, state: Path) -> NamedMeasurement:
-    """The stored measurement of that name, else the file. Raises UsageError where it is neither."""
+    """The stored measurement of that name, or else the file. Raises UsageError if neither
+    exists."""
     from vnicaudit.bench import history
 
     if name in history.measurement_ids(state) and not os.path.exists(name):
         kept = history.stored_measurement(state, name)
         return NamedMeasurement(name, kept.result, kept.samples)
     if not (os.path.exists(name) or os.sep in name or name.endswith(".json")):
-        history.stored_measurement(state, name)  # says that there is none, and what lists them
+        history.stored_measurement(state, name)  # raises the error
     from vnicaudit.reports.bench.formats.json import from_file, samples_in
 
     file = Path(name)

@@ -1,4 +1,5 @@
-"""``vnicaudit bench watch``: one short run in every period, and when the path changed."""
+"""``vnicaudit bench watch``: measure briefly at regular intervals and report when the path
+changed."""
 
 from __future__ import annotations
 
@@ -42,12 +43,12 @@ if TYPE_CHECKING:
     from vnicaudit.remedy.adapters import GetAdapters
 
 PATIENCE = 30.0
-"""Seconds to wait for another measurement at the path's ends, before a period is skipped."""
+"""Seconds to wait for another measurement on the same path before a period is skipped."""
 _CHANGED = 1
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
 _LEAST, _MOST = 60.0, 7 * 86_400.0
 _LEAST_DAYS = 30
-"""Of runs that are kept: judging looks back for weeks."""
+"""Minimum days for which runs are kept: judging looks back for weeks."""
 
 _EPILOG = """\b
 Examples:
@@ -143,7 +144,8 @@ def command(options: BenchWatchOptions, wiring: Wiring) -> int:
 def watch(
     options: BenchWatchOptions, request: MeasurementRequest, every: float, clock: Clock
 ) -> int:
-    """A run in every period, until it is interrupted; one that fails is told, and others follow."""
+    """Measure once in every period until interrupted. A failed run is reported, and the next
+    follows."""
     from vnicaudit.bench.watching.periods import periods
 
     for _number in periods(every, clock):
@@ -156,7 +158,7 @@ def watch(
 
 
 def period_of(text: str) -> float:
-    """Seconds. Raises UsageError."""
+    """The period in seconds. Raises UsageError."""
     match = re.fullmatch(r"(\d{1,6})([smhd])", text, re.ASCII)
     seconds = float(match[1]) * _UNITS[match[2]] if match else 0.0
     if not _LEAST <= seconds <= _MOST:
@@ -165,7 +167,7 @@ def period_of(text: str) -> float:
 
 
 def kept_for(text: str) -> float | None:
-    """Seconds for which runs are kept; None: for ever. Raises UsageError."""
+    """Seconds for which runs are kept; None: forever. Raises UsageError."""
     if text == "all":
         return None
     match = re.fullmatch(r"(\d{1,5})d", text, re.ASCII)
@@ -177,7 +179,7 @@ def kept_for(text: str) -> float | None:
 
 
 def request_of(options: BenchWatchOptions, adapters: GetAdapters) -> MeasurementRequest:
-    """One run of each workload. Raises UsageError where it cannot be made."""
+    """The request for one run of each workload. Raises UsageError if it cannot be made."""
     from vnicaudit.bench.endpoints.paths import parse_paths
     from vnicaudit.bench.profiles.load import load_profile
     from vnicaudit.bench.running.run import MeasurementRequest, measurement_terms_of
@@ -202,7 +204,8 @@ def request_of(options: BenchWatchOptions, adapters: GetAdapters) -> Measurement
 
 
 def _once(options: BenchWatchOptions, request: MeasurementRequest) -> int:
-    """A run, its lines and metrics; the exit code. Raises EndpointError, MeasureError."""
+    """Run once, print the lines and write the metrics; returns the exit code. Raises EndpointError,
+    MeasureError."""
     from vnicaudit.reports.bench.watch_line import watch_line
 
     result = _measured(options, request)
@@ -220,7 +223,7 @@ def _once(options: BenchWatchOptions, request: MeasurementRequest) -> int:
 
 
 def _measured(options: BenchWatchOptions, request: MeasurementRequest) -> BenchResult | None:
-    """None where another measurement has the turn."""
+    """The result of one run; None if another measurement occupies the path."""
     from vnicaudit.bench.running.run import bench
     from vnicaudit.cli.bench.output import BenchProgress
 
@@ -238,14 +241,14 @@ def _measured(options: BenchWatchOptions, request: MeasurementRequest) -> BenchR
 def _written_states(
     options: BenchWatchOptions, request: MeasurementRequest
 ) -> tuple[SeriesState, ...]:
-    """The series so far, and their metrics written."""
+    """The state of each series so far; also writes their metrics."""
     states = _states(request, Path(state_folder(options.state)))
     _write_metrics(options.metrics, request.paths[0].name, states)
     return states
 
 
 def _drop_old(options: BenchWatchOptions, request: MeasurementRequest) -> None:
-    """Remove runs that are older than they are kept for; where that fails, it is told."""
+    """Remove runs older than the time set by --keep; a failure is reported."""
     from vnicaudit.bench.watching.retention import drop_runs
 
     seconds = kept_for(options.keep)
@@ -273,7 +276,7 @@ def _states(request: MeasurementRequest, state: Path) -> tuple[SeriesState, ...]
 
 
 def confirms_loss(states: Iterable[SeriesState], started: str) -> bool:
-    """True where the run that began then confirmed a loss."""
+    """True if the run started at that time confirmed a loss."""
     began = moment(started).timestamp()
     return any(
         one.change is not None and one.change.worse and one.change.confirmed == began
@@ -282,7 +285,7 @@ def confirms_loss(states: Iterable[SeriesState], started: str) -> bool:
 
 
 def _write_metrics(place: str | None, name: str, states: Sequence[SeriesState]) -> None:
-    """Metrics in the place of those before, whole or not at all. Raises UsageError."""
+    """Replace the metrics file, completely or not at all. Raises UsageError."""
     if place is None:
         return
     from vnicaudit.reports.metrics.families import written

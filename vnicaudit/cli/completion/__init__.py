@@ -1,4 +1,4 @@
-"""Shell completion: the scripts of bash, zsh and fish, and how they are answered."""
+"""Shell completion: the scripts for bash, zsh and fish, and the answers to them."""
 
 COMPLETES = "_VNICAUDIT_COMPLETE"
-"""Set by the scripts of shells: the program is to complete a command line."""
+"""Environment variable set by the scripts: vnicaudit is to complete a command line."""

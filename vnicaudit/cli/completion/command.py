@@ -1,4 +1,4 @@
-"""``vnicaudit completion``: the script of a shell, printed or installed."""
+"""``vnicaudit completion``: print or install the completion script of a shell."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def command(options: CompletionOptions) -> int:
 
 
 def place_of(shell: Shell) -> Path:
-    """The file that a shell of this user reads the completion of ``vnicaudit`` from."""
+    """The file from which a shell of this user loads the completion of ``vnicaudit``."""
     if shell == "bash":
         named = os.environ.get("BASH_COMPLETION_USER_DIR", "").split(":")[0]
         folder = Path(named) if named else _xdg("XDG_DATA_HOME", ".local/share") / "bash-completion"
@@ -91,7 +91,7 @@ def _xdg(variable: str, otherwise: str) -> Path:
 
 
 def _login_shell() -> Shell:
-    """Raises UsageError where ``SHELL`` is none of those that are completed."""
+    """The user's shell. Raises UsageError if ``SHELL`` is not a supported one."""
     name = os.path.basename(os.environ.get("SHELL", ""))
     for shell in SHELLS:
         if name == shell:
@@ -100,7 +100,7 @@ def _login_shell() -> Shell:
 
 
 def _install(place: Path, text: str) -> None:
-    """Raises UsageError where it cannot be written."""
+    """Write the script. Raises UsageError if it cannot be written."""
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
         with replaced(str(place)) as stream:

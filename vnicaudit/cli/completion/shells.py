@@ -1,7 +1,7 @@
-"""The scripts of bash, zsh and fish, and how each is answered.
+"""The scripts for bash, zsh and fish, and how each is answered.
 
-click has such scripts; they offer no file beside other words, no word with a colon in bash, and cut
-a description at its first comma in fish.
+click has such scripts too, but they offer no files next to other words, no words with a colon in
+bash, and cut descriptions at their first comma in fish.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from vnicaudit.cli.completion import COMPLETES
 Shell = Literal["bash", "zsh", "fish"]
 SHELLS: tuple[Shell, ...] = ("bash", "zsh", "fish")
 
-# Readline takes the part behind a colon for a word of its own. Where only files are left it
-# completes them itself: it knows how to quote them.
+# Readline treats the part after a colon as a separate word. If only files match,
+# let it complete them: it knows how to quote them.
 _BASH = r"""# completion of vnicaudit for bash 4.4 and later, by: vnicaudit completion bash
 %(complete_func)s() {
     local line=${COMP_LINE:0:COMP_POINT} word before= type value files=
@@ -114,16 +114,16 @@ complete --no-files --keep-order --command %(prog_name)s --arguments "(%(complet
 
 
 class Bash(BashComplete):
-    """bash: COMP_WORDS is the command line up to the cursor, as it was typed."""
+    """bash: COMP_WORDS is the command line up to the cursor, as typed."""
 
     source_template: ClassVar[str] = _BASH
 
     def source(self) -> str:
-        """The script; bash itself is not asked for its version."""
+        """The script. Unlike click's, it does not run bash to check its version."""
         return ShellComplete.source(self)
 
     def get_completion_args(self) -> tuple[list[str], str]:
-        """The words before the cursor, and the one it is in."""
+        """The words before the cursor, and the word at the cursor."""
         line = os.environ["COMP_WORDS"]
         words = split_arg_string(line)[1:]
         ended = line[-1:].isspace() and not line[:-1].endswith("\\")
@@ -136,17 +136,17 @@ class Zsh(ZshComplete):
     source_template: ClassVar[str] = _ZSH
 
     def format_completion(self, item: CompletionItem[str]) -> str:
-        """Kind, word, and what it is; ``_``: nothing is said of it."""
+        """Kind, word and description; ``_``: no description."""
         return f"{item.type}\n{item.value}\n{_one_line(item.help) or '_'}"
 
 
 class Fish(FishComplete):
-    """fish: a line for each word, with what it is behind a tab."""
+    """fish: one line for each word, with its description after a tab."""
 
     source_template: ClassVar[str] = _FISH
 
     def format_completion(self, item: CompletionItem[str]) -> str:
-        """Kind and word, and what it is."""
+        """Kind, word and description."""
         meaning = _one_line(item.help)
         return f"{item.type},{item.value}" + (f"\t{meaning}" if meaning else "")
 
@@ -156,7 +156,7 @@ def _one_line(text: str | None) -> str:
 
 
 def register() -> None:
-    """Have click answer shells by these classes."""
+    """Make click use these classes to answer shells."""
     for one in (Bash, Zsh, Fish):
         add_completion_class(one, one.name)
 
@@ -165,5 +165,5 @@ _CLASSES: dict[Shell, type[ShellComplete]] = {"bash": Bash, "zsh": Zsh, "fish": 
 
 
 def script(shell: Shell, program: click.Command) -> str:
-    """The script of a shell that completes ``vnicaudit``; ``program``: its group of commands."""
+    """The script with which a shell completes ``vnicaudit``. ``program``: its command group."""
     return _CLASSES[shell](program, {}, "vnicaudit", COMPLETES).source()

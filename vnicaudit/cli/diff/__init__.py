@@ -1,1 +1,1 @@
-"""``vnicaudit diff``: what changed between two reports of an audit."""
+"""``vnicaudit diff``: what changed between two audit reports."""

@@ -1,4 +1,4 @@
-"""``vnicaudit diff``: what changed between two reports."""
+"""``vnicaudit diff``: what changed between two audit reports."""
 
 from __future__ import annotations
 

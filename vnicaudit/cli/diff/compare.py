@@ -1,7 +1,8 @@
-"""Two reports -> what is new, worse, gone, accepted, not judged again, still there.
+"""Compare two reports: findings that are new, worse, gone, accepted, not judged again, or still
+there.
 
-A finding that is missing from the newer report is gone only where that report read its target
-whole, judged its rule and left nothing out: a host that did not answer has not been repaired.
+A finding missing from the newer report is gone only if that report read its target completely,
+judged its rule and left nothing out: a host that did not answer has not been repaired.
 """
 
 from __future__ import annotations
@@ -33,9 +34,9 @@ _OTHER = re.compile(r"vnicaudit\.(?!report/)[a-z-]{1,40}/[0-9]{1,9}")
 
 
 class ReportDifference(msgspec.Struct, frozen=True):
-    """One finding, as the newer report has it, or as the older one had it. ``before``: the
-    severity in the older report, empty where it has none. ``reason``: why it is unknown or
-    accepted; of a new one, why the older report could not have it."""
+    """A finding, from the newer report if it is there, else from the older. ``before``: its
+    severity in the older report; empty: not in it. ``reason``: why it is unknown or accepted; for a
+    new finding, why the older report could not have it."""
 
     state: State
     finding: FileFinding
@@ -44,7 +45,7 @@ class ReportDifference(msgspec.Struct, frozen=True):
 
 
 def read_report(path: str) -> Report:
-    """A report of ``vnicaudit audit --format json``. Raises UsageError for whatever is none."""
+    """Read a report of ``vnicaudit audit --format json``. Raises UsageError for any other file."""
     with as_usage_error(path), open_regular(path) as stream:
         data = stream.read(MAX_BYTES + 1)
     if len(data) > MAX_BYTES:
@@ -60,7 +61,7 @@ def read_report(path: str) -> Report:
 
 
 def _other_schema(data: bytes) -> str:
-    """The schema of another kind of document that vnicaudit writes; empty where it is none."""
+    """The schema, if the file is another kind of document of vnicaudit; else empty."""
     try:
         schema = json_as(data, _DocumentHead).schema
     except msgspec.ValidationError:
@@ -73,7 +74,7 @@ class _DocumentHead(msgspec.Struct):
 
 
 def compared(old: Report, new: Report) -> list[ReportDifference]:
-    """Every finding of both reports, by state, and by severity, worst first."""
+    """All findings of both reports, sorted by state, then by severity, worst first."""
     order = {state: number for number, state in enumerate(STATES)}
     found = [*_of_new(old, new), *_of_old(old, new)]
     return sorted(
@@ -82,7 +83,7 @@ def compared(old: Report, new: Report) -> list[ReportDifference]:
 
 
 def notes(old: Report, new: Report) -> Iterator[str]:
-    """Sentences on what makes two reports hard to compare."""
+    """Sentences on why two reports are hard to compare."""
     for name, report in (("OLD", old), ("NEW", new)):
         if hidden := _left_out(report):
             yield (
@@ -111,12 +112,13 @@ def _rule_notes(old: ReportRequest | None, new: ReportRequest | None) -> Iterato
 
 
 def _left_out(report: Report) -> int:
-    """How many findings a filter or a baseline kept out of the report: it does not say which."""
+    """Number of findings that a filter or a baseline kept out of the report, which does not name
+    them."""
     return report.summary.filtered + report.summary.baselined
 
 
 def _unnamed(target: TargetResult) -> int:
-    """How many files, and parts of files, of a target were not judged and are not named."""
+    """Number of files, and parts of files, of a target that were not judged and are not named."""
     kept = len(target.unrecognised) + len(target.not_judged)
     return max(0, target.unrecognised_count + target.not_judged_count - kept)
 
@@ -134,7 +136,7 @@ def _of_new(old: Report, new: Report) -> Iterator[ReportDifference]:
 
 
 def _of_old(old: Report, new: Report) -> Iterator[ReportDifference]:
-    """The findings that the newer report does not have."""
+    """The findings of the older report that the newer one does not have."""
     after = {one.fingerprint for one in new.findings}
     accepted = {one.finding.fingerprint: one.reason for one in new.suppressed}
     unread = _Unjudged(old, new)
@@ -153,17 +155,17 @@ def _of_old(old: Report, new: Report) -> Iterator[ReportDifference]:
 
 _FILTERED = "may be hidden in NEW by its filter or baseline"
 _NAMED = 10
-"""Rules in a note."""
+"""Rules named in a note."""
 _HIDDEN = "*"
-"""In a redacted report, in place of a value."""
+"""Placeholder for a value in a redacted report."""
 
 _Subject = tuple[str | None, str | None]
-"""Name and UUID of what a finding is about."""
+"""Name and UUID of the subject of a finding."""
 
 
 class _Unjudged:
-    """The targets that the newer report did not read whole, the rules it did not judge, and what
-    it was not asked for."""
+    """Everything the newer report did not cover: targets not read completely, rules not judged, and
+    objects not requested."""
 
     def __init__(self, old: Report, new: Report) -> None:
         self._left_out = _left_out(new)
@@ -181,7 +183,7 @@ class _Unjudged:
             self._skipped.setdefault(_subject(one), []).append(one)
 
     def reason(self, finding: FileFinding) -> str:
-        """Why the report does not tell whether a finding is gone; empty: it does."""
+        """Why the report does not show whether a finding is gone; empty: it does show it."""
         target = self._targets.get(finding.location.target)
         if target is None:
             return f"{finding.location.target} was not read"
@@ -208,7 +210,7 @@ class _Unjudged:
         )
 
     def _not_selected(self, finding: FileFinding) -> str:
-        """Why a file or server was not read; empty where nothing was left out."""
+        """Why a file or server was not read; empty: nothing was left out."""
         asked, file = self._request, finding.location.file
         if asked is None:
             return ""
@@ -223,12 +225,12 @@ class _Unjudged:
 
 
 def _parts_not_judged(report: Report) -> Counter[tuple[str, str]]:
-    """File and message of each part that was not judged, with how often the file has it."""
+    """File and message of each part that was not judged, counted."""
     return Counter((part.file, part.message) for one in report.targets for part in one.not_judged)
 
 
 def _excludes(pattern: str, file: str) -> bool:
-    """True where a pattern may leave out a file, wherever that was seen from."""
+    """True if a pattern may exclude a file, whatever directory the pattern was relative to."""
     pattern = pattern.removeprefix("./").rstrip("/")
     path = PurePath(file)
     if "/" not in pattern:
@@ -238,14 +240,14 @@ def _excludes(pattern: str, file: str) -> bool:
 
 
 def _did_not_run(finding: FileFinding, asked: ReportRequest | None, name: str) -> str:
-    """A sentence where a report was made without the rule of a finding; else empty."""
+    """A sentence if the rule of a finding did not run for a report; else empty."""
     if asked is None or finding.rule.startswith("SUPP") or finding.rule in asked.rules:
         return ""
     return f"{finding.rule} did not run for {name} (--select, --ignore)"
 
 
 def _other_versions(old: ReportRequest | None, new: ReportRequest | None) -> str:
-    """A sentence where two reports were judged for different versions; else empty."""
+    """A sentence if two reports assumed different versions; else empty."""
     if old is None or new is None:
         return ""
     for option, before, after in (

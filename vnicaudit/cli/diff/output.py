@@ -34,7 +34,7 @@ _TITLES: dict[State, str] = {
 
 
 class ReportDifferences(msgspec.Struct, frozen=True):
-    """``vnicaudit.diff/1``: ``counts`` by state, what to know, and every finding."""
+    """``vnicaudit.diff/1``: ``counts`` by state, notes, and every finding."""
 
     schema: Literal["vnicaudit.diff/1"]
     old: str
@@ -47,14 +47,15 @@ class ReportDifferences(msgspec.Struct, frozen=True):
 def differences(
     old: str, new: str, found: Sequence[ReportDifference], notes: Sequence[str]
 ) -> ReportDifferences:
-    """The record that all formats are written of; ``old`` and ``new`` name the files."""
+    """The record from which all formats are written. ``old`` and ``new``: names of the files."""
     states = Counter(one.state for one in found)
     counts = {state: states[state] for state in STATES}
     return ReportDifferences(SCHEMA, old, new, counts, tuple(notes), tuple(found))
 
 
 def as_text(one: ReportDifferences, options: Options) -> Iterator[str]:
-    """The counts first, then each state; what is still there only where ``verbose`` asks."""
+    """Counts first, then each state. Findings that are still there are listed only if
+    ``verbose``."""
     paint = Paint(color=options.color)
     yield wrap(_summary(one), options.width, "", "  ")
     for note in one.notes:
@@ -67,20 +68,20 @@ def as_text(one: ReportDifferences, options: Options) -> Iterator[str]:
 
 
 def as_json(one: ReportDifferences, options: Options) -> Iterator[str]:
-    """The record, whole."""
+    """The whole record."""
     del options
     yield msgspec.json.format(msgspec.json.encode(one)).decode() + "\n"
 
 
 def as_csv(one: ReportDifferences, options: Options) -> Iterator[str]:
-    """A line for each finding."""
+    """One line for each finding."""
     del options
     rows = [(each.state, *_row(each), each.finding.fingerprint) for each in one.findings]
     yield lines([("state", *_HEADS, "fingerprint"), *rows])
 
 
 def as_markdown(one: ReportDifferences, options: Options) -> Iterator[str]:
-    """The counts, and a table; what is still there is counted only."""
+    """The counts and a table. Findings that are still there are only counted."""
     del options
     yield f"{markdown(_summary(one))}\n\n"
     for note in one.notes:
@@ -102,7 +103,7 @@ _HEADS = ("severity", "rule", "about", "NIC", "where", "problem")
 
 
 def _entry(one: ReportDifference, width: int, paint: Paint) -> str:
-    """A finding on as many lines as it takes: which, about what and where; the problem."""
+    """Lines for one finding: its rule, subject and place, then the problem."""
     severity, rule, *more, problem = _row(one)
     style = one.finding.severity
     pieces = [

@@ -1,1 +1,1 @@
-"""``vnicaudit doctor``: what can be audited from here, and what would be left unjudged."""
+"""``vnicaudit doctor``: what can be audited from this machine, and what would not be judged."""

@@ -1,4 +1,4 @@
-"""One check of the doctor."""
+"""Result of one check of the doctor."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import Literal
 import msgspec
 
 Result = Literal["ok", "absent", "problem"]
-"""``absent``: it is not here, and nothing here needs it to be judged; ``problem``: an audit would
-leave something that is here unjudged."""
+"""``absent``: not available, and an audit of this machine does not need it. ``problem``: an audit
+could not judge something that is present."""
 
 
 class DoctorCheck(msgspec.Struct, frozen=True):
-    """``not_judged``: what an audit leaves out because of it; ``remedy``: what to do. Both may be
-    empty."""
+    """``not_judged``: what an audit leaves out because of it. ``remedy``: what to do about it. Both
+    may be empty."""
 
     name: str
     result: Result

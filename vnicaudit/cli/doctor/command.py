@@ -50,7 +50,8 @@ class DoctorOptions(msgspec.Struct, frozen=True):
 
 
 class DoctorReport(msgspec.Struct, frozen=True):
-    """``vnicaudit.doctor/1``. ``complete``: an audit from here would judge all that there is."""
+    """``vnicaudit.doctor/1``. ``complete``: an audit from this machine would judge everything on
+    it."""
 
     schema: Literal["vnicaudit.doctor/1"]
     version: str
@@ -99,7 +100,7 @@ def _checks(state: str) -> Iterator[DoctorCheck]:
 
 
 def _lines(check: DoctorCheck, width: int) -> Iterator[str]:
-    """A check as lines of text: its result, name and message; then what to know and to do."""
+    """Text lines of a check: its result, name and message, then its consequences and remedy."""
     room = max(20, width - len(_INDENT))
     first, *more = wrap(safe(check.message), room)
     yield f"{_MARKS[check.result]:<8} {check.name:<16} {first}"

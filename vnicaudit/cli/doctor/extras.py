@@ -1,4 +1,4 @@
-"""The optional packages: what each is for, and which are installed."""
+"""The optional packages: their purpose, and which are installed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from vnicaudit.errors import install_command
 
 
 class Extra(NamedTuple):
-    """``modules``: what is imported where the extra is needed."""
+    """An optional package. ``modules``: the modules imported by the code that needs it."""
 
     modules: tuple[str, ...]
     purpose: str
@@ -27,16 +27,16 @@ EXTRAS = {
     "dask": Extra(("distributed",), "fleet audit --engine dask"),
     "serve": Extra(("sqlalchemy", "alembic", "prometheus_client"), "fleet serve --metrics"),
 }
-"""As setup.cfg has them."""
+"""The extras of setup.cfg."""
 
 
 def is_installed(extra: str) -> bool:
-    """True where all modules of an extra are there; none is imported."""
+    """True if all modules of an extra are installed. Imports none."""
     return all(find_spec(module) is not None for module in EXTRAS[extra].modules)
 
 
 def check_extras() -> list[DoctorCheck]:
-    """One check for each extra: those that are missing are no problem by themselves."""
+    """One check for each extra. A missing extra alone is not a problem."""
     return [
         DoctorCheck(f"extra {name}", "ok", f"installed: {extra.purpose}")
         if is_installed(name)

@@ -1,5 +1,5 @@
-"""Checks of this machine: libvirt's sockets, QEMU in /proc, vhost-net, clouds, the state folder.
-Nothing is connected to: a connection may start libvirt."""
+"""Checks of this machine: libvirt's sockets, QEMU in /proc, vhost-net, clouds and the state
+directory. None of them connects to anything: a connection may start libvirt."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def check_libvirt(folder: Path = Path("/run/libvirt")) -> DoctorCheck:
 
 
 def check_qemu(machine: AuditMachine) -> DoctorCheck:
-    """QEMU's processes: their open descriptors prove vhost."""
+    """QEMU's processes; their open descriptors show whether vhost is used."""
     unknown = "vhost, queues and rings of running guests (their definitions are judged)"
     if machine.hidden:
         hidden = "processes of other users are hidden (hidepid)"
@@ -54,7 +54,7 @@ def check_qemu(machine: AuditMachine) -> DoctorCheck:
 
 
 def check_vhost_net(machine: AuditMachine) -> DoctorCheck:
-    """The kernel's vhost-net; that it is missing is for an audit to find."""
+    """The kernel's vhost-net. That it is missing is reported by an audit, not here."""
     if machine.vhost_net is None:
         message = "unknown: the device or the kernel's modules are not visible"
         if not machine.qemus:
@@ -85,7 +85,7 @@ def check_clouds() -> DoctorCheck:
 
 
 def _unusable(file: CloudsFile | None, names: Sequence[str]) -> str:
-    """Why an audit could not use the file, or what it says of some clouds; empty: it can."""
+    """Why an audit could not use the file or some of its clouds; empty: it can."""
     reasons = list(unusable_clouds(names)) if is_installed("openstack") else []
     if file is not None and file.reason and not reasons:
         reasons.append(file.reason)
@@ -102,7 +102,7 @@ def _check_openstack(names: Sequence[str]) -> DoctorCheck:
 
 
 def check_state(folder: str) -> DoctorCheck:
-    """The state folder, or the nearest one above it: `apply` and `bench` write there."""
+    """The state directory, or its nearest existing parent: `apply` and `bench` write there."""
     place = Path(folder)
     there = next((one for one in (place, *place.parents) if os.path.exists(one)), Path("/"))
     if os.access(there, os.W_OK | os.X_OK):
@@ -114,5 +114,5 @@ def check_state(folder: str) -> DoctorCheck:
 
 
 def is_complete(checks: Iterable[DoctorCheck]) -> bool:
-    """True where an audit from here would judge all that there is."""
+    """True if an audit from this machine would judge everything on it."""
     return all(one.result != "problem" for one in checks)

@@ -1,4 +1,4 @@
-"""``vnicaudit fleet apply``: carry a plan out on the hosts of an inventory."""
+"""``vnicaudit fleet apply``: apply a plan to the hosts of an inventory."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 import click
 import msgspec
 
+from vnicaudit.cli.fleet.next_audit import tell_next_audit
 from vnicaudit.cli.fleet.options import (
     ChosenHosts,
     InventoryOptions,
@@ -18,6 +19,7 @@ from vnicaudit.cli.fleet.options import (
 )
 from vnicaudit.cli.fleet.request import check_hosts
 from vnicaudit.cli.fleet.sources import sources_of
+from vnicaudit.cli.options.history import HistoryOptions, history_option
 from vnicaudit.cli.options.nova_manage import NovaManageOptions
 from vnicaudit.cli.options.output import (
     Format,
@@ -96,11 +98,13 @@ class FleetApplyOptions(msgspec.Struct, frozen=True):
     without_host_lock: bool
     elsewhere: tuple[str, ...]
     connection: ConnectionOptions
+    history: str | None
     state: str | None
     output: OutputOptions
 
     def remedy(self, hosts: Iterable[InventoryHost]) -> RemedyOptions:
-        """As the other commands on runs take them. The URIs of an inventory are the user's own."""
+        """These options in the form used by the other commands on runs. URIs in the inventory were
+        written by the user, so they are trusted."""
         from vnicaudit.remedy.trusted_uris import unsafe_parts
 
         own = (host.uri for host in hosts if unsafe_parts(host.uri))
@@ -134,6 +138,7 @@ class FleetApplyOptions(msgspec.Struct, frozen=True):
     "changes. Runs with the same state directory still exclude each other.",
 )
 @click.option("--bench", "--bench-peer", "--nova-manage", "elsewhere", hidden=True, multiple=True)
+@history_option
 @state_option
 @output_options
 @pass_wiring
@@ -152,7 +157,8 @@ def command(options: FleetApplyOptions, wiring: Wiring) -> int:
 
     if options.elsewhere:
         raise UsageError(_ELSEWHERE)
-    chosen = chosen_hosts(options.inventory, sources_of(LiveOptions(), wiring.platforms()))
+    sources = sources_of(LiveOptions(), wiring.platforms())
+    chosen = chosen_hosts(options.inventory, sources, quiet=options.output.quiet)
     check_hosts(chosen.hosts, wiring)
     data = read_plan(options.plan)
     whole = from_json(data, options.plan)
@@ -184,7 +190,11 @@ def command(options: FleetApplyOptions, wiring: Wiring) -> int:
         total = len(context.kinds.units(steps))
         with closing(RunTelling(quiet=quiet, total=total, waits=True)) as say:
             done = apply(steps, data, context, say)
-    return print_run(done, remedy, context.kinds, refused=bool(not_done), form=options.format)
+    code = print_run(done, remedy, context.kinds, refused=bool(not_done), form=options.format)
+    if not quiet:
+        place = HistoryOptions(options.history, None, (), options.state)
+        tell_next_audit(done.run, chosen.hosts, options.inventory, place)
+    return code
 
 
 def _context(
@@ -214,8 +224,8 @@ def _canary_groups(host: InventoryHost, by: CanaryBy) -> tuple[str, ...]:
 
 
 def _of_hosts(plan: Plan, chosen: ChosenHosts) -> Plan:
-    """The plan's steps on the hosts that are chosen. Raises UsageError for a step on a host that
-    the whole inventory does not have, and where none is left."""
+    """The plan's steps on the chosen hosts. Raises UsageError for a step on a host outside the
+    whole inventory, and if no step is left."""
     known = {host.uri for host in chosen.inventory.hosts}
     for step in plan.steps:
         if step.target not in known:

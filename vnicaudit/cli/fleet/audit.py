@@ -1,4 +1,4 @@
-"""``vnicaudit fleet audit``: findings of all hosts of an inventory."""
+"""``vnicaudit fleet audit``: audit all hosts of an inventory."""
 
 from __future__ import annotations
 

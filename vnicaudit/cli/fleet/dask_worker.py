@@ -1,5 +1,5 @@
-"""Functions that the workers of a Dask cluster call, by their names: each takes and returns bytes
-(:mod:`vnicaudit.fleet.running.engines.wire`), so that no object of this program is pickled."""
+"""Functions called by name on the workers of a Dask cluster. Each takes and returns bytes
+(:mod:`vnicaudit.fleet.running.engines.wire`), so that no object of vnicaudit is pickled."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 
 def version() -> bytes:
-    """The version of this program."""
+    """The version of vnicaudit."""
     return encoded(None)
 
 
 def read_host(order: bytes) -> bytes:
-    """Read a host, as a controller ordered."""
+    """Read a host as requested by the controller."""
     return read_for_controller(order, _reader())
 
 

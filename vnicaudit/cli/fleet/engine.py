@@ -1,4 +1,4 @@
-"""Options that say where hosts are read: by this process, or by a Dask cluster."""
+"""Options for where hosts are read: by this process, or by a Dask cluster."""
 
 from __future__ import annotations
 
@@ -63,11 +63,11 @@ engine_options = group(
     _tls_option("cert", "Client certificate for the scheduler (PEM)."),
     _tls_option("key", "Private key of the client certificate (PEM)."),
 )
-"""Where hosts are read."""
+"""Options for where hosts are read."""
 
 
 def check_engine(options: EngineOptions) -> None:
-    """Raises UsageError for what makes no sense together."""
+    """Raises UsageError for conflicting options."""
     keys = (options.scheduler_ca, options.scheduler_cert, options.scheduler_key)
     if options.engine == "threads":
         if options.scheduler or any(keys):
@@ -82,7 +82,7 @@ def check_engine(options: EngineOptions) -> None:
 
 
 def is_exposed(options: EngineOptions) -> bool:
-    """True where the way to the scheduler is open to whoever can listen or connect there."""
+    """True if others can listen to the connection to the scheduler, or connect to it themselves."""
     if options.scheduler is None:
         return False
     address = urlsplit(
@@ -94,8 +94,8 @@ def is_exposed(options: EngineOptions) -> bool:
 def engine_of(
     options: EngineOptions, read: ReadHost[Met], plain: LiveOptions, deadline: float
 ) -> ReadingEngine[Met]:
-    """The engine that the options ask for. Raises MissingExtraError, and UsageError where there is
-    no such cluster, or where its workers are of another version."""
+    """The engine selected by the options. Raises MissingExtraError; UsageError if the cluster
+    cannot be reached or its workers have another version."""
     if options.engine == "threads" or options.scheduler is None:
         return Threads(read, plain, deadline)
     from vnicaudit.cli.fleet import dask_worker

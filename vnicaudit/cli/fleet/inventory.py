@@ -1,4 +1,4 @@
-"""``vnicaudit fleet inventory``: the hosts that an inventory resolves to, and why."""
+"""``vnicaudit fleet inventory``: the hosts of an inventory, and where each comes from."""
 
 from __future__ import annotations
 
@@ -74,7 +74,8 @@ def command(options: FleetInventoryOptions, wiring: Wiring) -> int:
     """Show the hosts of an inventory: names, URIs, sites and groups, and where each comes from."""
     reading = reading_of(options.reading, (), verbose=options.output.verbose)
     live = reading.options.live
-    chosen = chosen_hosts(options.inventory, sources_of(live, wiring.platforms()))
+    sources = sources_of(live, wiring.platforms())
+    chosen = chosen_hosts(options.inventory, sources, quiet=options.output.quiet)
     check_hosts(chosen.hosts, wiring)
     checks = _checks(options, chosen, live, wiring)
     rows = _Rows(chosen, checks)
@@ -89,7 +90,7 @@ def command(options: FleetInventoryOptions, wiring: Wiring) -> int:
 
 
 class _Rows:
-    """Rows of hosts, and how many could not be reached."""
+    """Rows of hosts, and a count of the unreachable ones."""
 
     def __init__(self, chosen: ChosenHosts, checks: Iterator[HostCheck] | None) -> None:
         self._chosen = chosen
@@ -97,7 +98,7 @@ class _Rows:
         self.failed = 0
 
     def rows(self) -> Iterator[InventoryRow]:
-        """A row for each host."""
+        """One row for each host."""
         for host in self._chosen.hosts:
             check = None if self._checks is None else next(self._checks)
             self.failed += check is not None and bool(check.error)

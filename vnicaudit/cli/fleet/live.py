@@ -1,4 +1,5 @@
-"""Routes of `vnicaudit fleet serve`: metrics from the history, and the fleet's state as a page."""
+"""Routes of `vnicaudit fleet serve`: metrics from the history, and a page with the state of the
+fleet."""
 
 from __future__ import annotations
 
@@ -22,13 +23,13 @@ if TYPE_CHECKING:
     from vnicaudit.model.fleet_counts import FleetCounts
 
 GOOD_FOR = 10.0
-"""Seconds for which counts and page are not made anew."""
+"""Seconds for which counts and page are reused."""
 PATIENCE = 20.0
-"""Seconds that one who asks waits for what another one asked for."""
+"""Seconds that a request waits for a result being prepared for another request."""
 
 
 def metrics_route(place: HistoryPlace) -> Route:
-    """The metrics of a fleet, from its history. Raises MissingExtraError."""
+    """Metrics of a fleet, from its history. Raises MissingExtraError."""
     from vnicaudit.history.place import check_extras
     from vnicaudit.reports.metrics.exposition import check_exposition, exposed
     from vnicaudit.reports.metrics.fleet import fleet_families
@@ -44,8 +45,8 @@ def metrics_route(place: HistoryPlace) -> Route:
 
 
 def page_route(place: HistoryPlace, state: Path) -> Route:
-    """The state of the fleet by its history; where a plain install has none, the newest audit that
-    is kept."""
+    """Page with the state of the fleet from its history. A plain install has no history: then from
+    the newest stored audit."""
     pages = _Pages(place, state)
     shared = SharedValue(pages.newest, good_for=GOOD_FOR, patience=PATIENCE, clock=time)
 
@@ -65,13 +66,13 @@ def _counts(place: HistoryPlace) -> FleetCounts:
 
 @cache
 def severity_of(rule: str) -> Severity | None:
-    """The own severity of a rule of this program; None for another."""
+    """The default severity of a shipped rule; None for any other rule."""
     catalogue = catalogue_with(())
     return catalogue.info(rule).severity if rule in catalogue.ids else None
 
 
 class _Pages:
-    """Makes a page anew only where the history is another one than it was."""
+    """Rebuilds the page only when the history has changed."""
 
     def __init__(self, place: HistoryPlace, state: Path) -> None:
         self._place = place
@@ -79,7 +80,7 @@ class _Pages:
         self._made: tuple[tuple[int, ...], bytes] = ((), b"")
 
     def newest(self) -> bytes:
-        """The page of what is known now. Raises UsageError, HistoryError."""
+        """The current page. Raises UsageError, HistoryError."""
         try:
             return self._of_history()
         except MissingExtraError:
@@ -124,7 +125,8 @@ def _rendered(spool: AuditSpool) -> Iterator[str]:
 
 
 def _readings(spool: AuditSpool, hosts: int) -> Iterator[HostReading]:
-    """Those that are kept whole; one that another audit removes meanwhile is left out."""
+    """Readings that are stored completely. One that another audit is removing at the same time is
+    left out."""
     for place in range(hosts):
         kept = spool.host(place)
         if kept is not None:

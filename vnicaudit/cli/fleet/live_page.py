@@ -1,4 +1,4 @@
-"""The page over a history: every host as it was last read, and what became of each finding."""
+"""Page from a history: every host as last read, and what became of each finding."""
 
 from __future__ import annotations
 
@@ -36,20 +36,20 @@ if TYPE_CHECKING:
     from vnicaudit.model.ranking import MeasuredGain
 
 FIRST = 10
-"""Changes of the ranking that are on the page."""
+"""Changes of the ranking shown on the page."""
 _MOST_NOTES = 2000
 _KEPT_AT_ONCE = 8
-"""Kept readings that are in memory together."""
+"""Stored readings held in memory at the same time."""
 
 
 def history_page(state: FleetState, gains: Sequence[MeasuredGain], folder: SpoolFolder) -> bytes:
-    """The page of a fleet. ``folder``: the readings that are kept."""
+    """The page of a fleet. ``folder``: the stored readings."""
     return "".join(_LivePage(state, folder).pieces(gains)).encode()
 
 
 class _HeldHost(NamedTuple):
-    """A host, its marks by fingerprint, and its kept reading. ``whole``: the reading of the page,
-    where the kept one has all that is known."""
+    """A host, the marks of its findings by fingerprint, and its stored reading. ``whole``: the
+    reading for the page, if the stored one is complete; else None."""
 
     host: FleetHost
     marks: Mapping[str, FindingMark]
@@ -58,7 +58,7 @@ class _HeldHost(NamedTuple):
 
 
 class _LivePage:
-    """A few hosts at a time: memory grows with the page alone."""
+    """Builds the page a few hosts at a time, so that only the page itself takes memory."""
 
     def __init__(self, state: FleetState, folder: SpoolFolder) -> None:
         self._state = state
@@ -71,7 +71,7 @@ class _LivePage:
         self._untried = 0
 
     def pieces(self, gains: Sequence[MeasuredGain]) -> Iterator[str]:
-        """The page."""
+        """The page, in pieces."""
         from vnicaudit.fleet.ranking.ranking import rank
 
         summary = self._summary
@@ -105,7 +105,7 @@ class _LivePage:
         yield from self._page.finish(about, end)
 
     def _readings_into_page(self, hosts: Sequence[FleetHost]) -> Iterator[HostReading]:
-        """The reading of each host; on its way past, it goes into the page."""
+        """The reading of each host, added to the page as it passes."""
         for host, marks, reading in self._readings_of(hosts):
             self._note(host, reading)
             past = history_of(marks)
@@ -124,8 +124,8 @@ class _LivePage:
     def _readings_of(
         self, hosts: Sequence[FleetHost]
     ) -> Iterator[tuple[FleetHost, Mapping[str, FindingMark], HostReading]]:
-        """Each host with its marks and its reading: several are held at a time, so that the
-        history is asked once about those whose kept readings are not whole."""
+        """Each host with its marks and its reading. Several are collected first, so that one query
+        of the history completes the readings that are not stored completely."""
         for group in self._state.groups(hosts):
             held: list[_HeldHost] = []
             kept_readings = 0
@@ -142,8 +142,8 @@ class _LivePage:
     def _completed(
         self, held: Sequence[_HeldHost]
     ) -> Iterator[tuple[FleetHost, Mapping[str, FindingMark], HostReading]]:
-        """All that is known of these hosts: the kept reading, and where that is not all, what the
-        history has."""
+        """Everything known about these hosts: the stored reading, completed from the history if
+        necessary."""
         incomplete = [one.host for one in held if one.whole is None]
         known, nics = self._state.open_on(incomplete), self._state.nics_on(incomplete)
         for host, marks, stored, whole in held:
@@ -164,15 +164,15 @@ class _LivePage:
 
 
 class _KeptReadings:
-    """Readings in the spools of the last audits, by the host and the audit that the history
-    names."""
+    """Readings in the spools of the last audits, found by the host and audit named in the
+    history."""
 
     def __init__(self, folder: SpoolFolder) -> None:
         self._folder = folder
         self._audits: dict[str, tuple[AuditSpool, dict[str, int]] | None] = {}
 
     def of(self, host: FleetHost) -> HostReading | None:
-        """The last reading of a host; None where it is not kept any more."""
+        """The last reading of a host; None if it is no longer stored."""
         kept = None if host.audit is None else self._audit(host.audit)
         if kept is None:
             return None

@@ -1,4 +1,4 @@
-"""The inventory, the memory and the ranking of a fleet, for a report of one of its audits."""
+"""The inventory, history and ranking of a fleet, for the report of one of its audits."""
 
 from __future__ import annotations
 
@@ -10,15 +10,16 @@ from vnicaudit.fleet.running.fleet_run import FleetRun
 from vnicaudit.reports.page.data import FindingHistory, FindingState, PageMemory
 
 FIRST = 10
-"""Changes of the ranking that are in a report."""
+"""Changes of the ranking shown in a report."""
 _AGAIN: dict[str, FindingState] = {"fixed": "reopened", "gone": "returned"}
-"""State of a finding that came up, by that in which it was; any other: it was known."""
+"""Previous state of a finding that occurs again -> its state in the report; with any other previous
+state it is "known"."""
 
 
 class AuditMemory:
-    """Of one audit. Asked before it is stored it tells what was known then of each finding, and
-    afterwards (``is_stored``) what the audit changed. Where names are replaced, it tells nothing:
-    it has them."""
+    """The history's knowledge about one audit. Before the audit is stored: the state of each known
+    finding. Afterwards (``is_stored``): what the audit changed. Nothing if names are redacted,
+    since the history contains them."""
 
     def __init__(self, request: FleetRequest) -> None:
         self._request = request
@@ -26,14 +27,14 @@ class AuditMemory:
         self.is_stored = False
 
     def now(self) -> PageMemory:
-        """All that is known. Raises HistoryError."""
+        """Everything known at this moment. Raises HistoryError."""
         run = self.run
         if run is None or self._request.audit.redactor is not None:
             return PageMemory()
         return self._changed(run) if self.is_stored else self._before(run)
 
     def _before(self, run: FleetRun) -> PageMemory:
-        """The state that each known finding has if it comes up."""
+        """The state that each known finding will have if it occurs."""
         from vnicaudit.history.history import history_to_read
 
         findings: dict[str, FindingHistory] = {}
@@ -49,7 +50,7 @@ class AuditMemory:
                         findings |= {key: _past(*mark) for key, mark in marks.items()}
         except MissingExtraError:
             return PageMemory(hosts=_hosts(run))
-        except UsageError:  # nothing is stored yet: all is new
+        except UsageError:  # nothing is stored yet: everything is new
             findings = {}
         new = FindingHistory("new", run.audit.started)
         return PageMemory(hosts=_hosts(run), findings=findings, unknown=new)
@@ -78,7 +79,7 @@ class AuditMemory:
 
 @lru_cache(maxsize=1024)
 def _past(state: str, first_seen: str) -> FindingHistory:
-    """Equal ones are one object: a fleet has many findings of one state and day."""
+    """Cached so that equal values are one object: many findings of a fleet share state and day."""
     return FindingHistory(_AGAIN.get(state, "known"), first_seen)
 
 

@@ -1,4 +1,4 @@
-"""``vnicaudit fleet notify``: notify channels of new findings of the newest audit."""
+"""``vnicaudit fleet notify``: notify channels of new findings in the newest audit."""
 
 from __future__ import annotations
 
@@ -88,8 +88,8 @@ def command(options: NotifyOptions) -> int:
 
 
 def new_findings(records: Iterable[FindingRecord]) -> Iterator[NewFinding]:
-    """Those that came up, or came back after a fix; what came back with its guest, or moved with
-    it, was known."""
+    """Findings that are new or came back after a fix. Those that came back or moved together with
+    their guest are not new."""
     for one in records:
         if one.state in ("new", "reopened"):
             yield NewFinding(

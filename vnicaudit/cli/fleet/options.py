@@ -1,20 +1,23 @@
-"""Options of the commands on a fleet: which hosts there are, and how they are read."""
+"""Options of the fleet commands: which hosts there are, and how they are read."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 import click
 import msgspec
 
+from vnicaudit.base.shell import word
 from vnicaudit.base.waiting import standard_input
 from vnicaudit.cli.options.records import Number, group
+from vnicaudit.cli.output.progress import awaited_input
 from vnicaudit.errors import UsageError
 from vnicaudit.fleet.inventory.limits import LimitedHosts
 from vnicaudit.fleet.inventory.records import DEFAULT_URI, Inventory
-from vnicaudit.fleet.inventory.sources import Sources, read_inventory
+from vnicaudit.fleet.inventory.sources import STDIN, Sources, read_inventory
 from vnicaudit.fleet.running.host_reading import ReadingLimits
 from vnicaudit.fleet.sampling import AuditSample, SampleOf
 from vnicaudit.model.fleet import InventoryHost
@@ -23,12 +26,12 @@ if TYPE_CHECKING:
     from vnicaudit.reports.redaction.records import Redactor
 
 TRAFFIC_SECONDS = 10.0
-"""Between two readings of counters."""
+"""Seconds between the two readings of counters."""
 
 
 class InventoryOptions(msgspec.Struct, frozen=True):
-    """Where the hosts of a fleet are named, which of them are meant, and the URI of those without
-    one of their own."""
+    """Where the hosts of a fleet are listed, which of them are selected, and the URI of hosts that
+    have none of their own."""
 
     inventories: tuple[str, ...]
     limit: str | None
@@ -36,7 +39,7 @@ class InventoryOptions(msgspec.Struct, frozen=True):
 
 
 class RunningOptions(msgspec.Struct, frozen=True):
-    """How many hosts are read at once, how long, and how often again."""
+    """How many hosts are read at once, for how long, and with how many retries."""
 
     parallel: int
     per_site: int
@@ -45,7 +48,7 @@ class RunningOptions(msgspec.Struct, frozen=True):
 
 
 class SampleOptions(msgspec.Struct, frozen=True):
-    """The part of a fleet that is drawn."""
+    """The random sample of a fleet."""
 
     sample: float | None
     sample_of: SampleOf
@@ -53,7 +56,7 @@ class SampleOptions(msgspec.Struct, frozen=True):
 
 
 def _share(context: click.Context, parameter: click.Parameter, value: str | None) -> float | None:
-    """``5%`` or ``0.05``."""
+    """Parse ``5%`` or ``0.05``."""
     if value is None:
         return None
     try:
@@ -107,7 +110,7 @@ parallel_option = click.option(
     metavar="N",
     help="Read up to N hosts at once.",
 )
-"""How many hosts are asked at once."""
+"""How many hosts are read at once."""
 
 running_options = group(
     "running",
@@ -141,7 +144,7 @@ running_options = group(
         "answer, a broken connection. A refusal is final.",
     ),
 )
-"""How hosts are read."""
+"""Options for how hosts are read."""
 
 traffic_option = click.option(
     "--traffic",
@@ -153,7 +156,7 @@ traffic_option = click.option(
     help="Also read the counters of running NICs, twice, SECONDS apart "
     f"(default: {TRAFFIC_SECONDS:g}), for `vnicaudit fleet top`.",
 )
-"""Whether counters are read."""
+"""Read traffic counters too."""
 
 sample_options = group(
     "sampling",
@@ -183,22 +186,35 @@ sample_options = group(
 
 
 class ChosenHosts(msgspec.Struct, frozen=True):
-    """An inventory, and the hosts of it that ``--limit`` leaves; ``unmatched``: its patterns that
-    match nothing."""
+    """An inventory, and the hosts of it selected by ``--limit``. ``unmatched``: patterns of
+    ``--limit`` that match nothing."""
 
     inventory: Inventory
     hosts: tuple[InventoryHost, ...]
     unmatched: tuple[str, ...] = ()
 
 
-def chosen_hosts(options: InventoryOptions, sources: Sources) -> ChosenHosts:
-    """Read the inventory and apply the limit. Raises UsageError where no host is left."""
+def chosen_hosts(
+    options: InventoryOptions, sources: Sources, *, quiet: bool = False
+) -> ChosenHosts:
+    """Read the inventory and apply ``--limit``. Raises UsageError if no host is left."""
     given = msgspec.structs.replace(sources, stdin=standard_input(), template=options.uri)
-    inventory = read_inventory(options.inventories, given)
+    with awaited_input(quiet=quiet) if STDIN in options.inventories else nullcontext():
+        inventory = read_inventory(options.inventories, given)
     if not options.limit:
         return ChosenHosts(inventory, inventory.hosts)
     limited = LimitedHosts(inventory.hosts, inventory.groups)
     return ChosenHosts(inventory, limited.limited(options.limit), tuple(limited.unmatched))
+
+
+def inventory_words(options: InventoryOptions, limit: str = "") -> str:
+    """The options of another command on the same inventory, each behind a blank."""
+    words = [f" -i {word(one)}" for one in options.inventories]
+    if options.uri != DEFAULT_URI:
+        words.append(f" --uri {word(options.uri)}")
+    if limit:
+        words.append(f" --limit {word(limit)}")
+    return "".join(words)
 
 
 def limits_of(options: RunningOptions) -> ReadingLimits:
@@ -207,8 +223,8 @@ def limits_of(options: RunningOptions) -> ReadingLimits:
 
 
 def check_traffic(traffic: float | None, options: RunningOptions) -> float | None:
-    """Seconds between two readings of counters. Raises UsageError where a host's deadline would
-    have passed by then."""
+    """Seconds between the two readings of counters. Raises UsageError if that is not shorter than a
+    host's deadline."""
     if traffic is not None and traffic >= options.host_deadline:
         raise UsageError(
             f"--traffic {traffic:g}: counters are read twice, {traffic:g} s apart, but "
@@ -218,7 +234,7 @@ def check_traffic(traffic: float | None, options: RunningOptions) -> float | Non
 
 
 def sample_of(options: SampleOptions) -> AuditSample:
-    """The sample to be drawn. Raises UsageError where only half of one is given."""
+    """The sample to draw. Raises UsageError if only part of its options are used."""
     if options.sample is None:
         if options.sample_seed is not None:
             raise UsageError("--sample-seed needs --sample")

@@ -1,4 +1,4 @@
-"""``vnicaudit fleet plan``: what would be changed on the hosts of an inventory."""
+"""``vnicaudit fleet plan``: plan changes on the hosts of an inventory."""
 
 from __future__ import annotations
 
@@ -9,24 +9,27 @@ import click
 import msgspec
 
 from vnicaudit.audit.reading.targets import Target, unique_targets
-from vnicaudit.base.shell import word
 from vnicaudit.cli.fleet.options import (
     InventoryOptions,
     RunningOptions,
     chosen_hosts,
     inventory_notes,
     inventory_options,
+    inventory_words,
     limits_of,
     running_options,
 )
+from vnicaudit.cli.fleet.plan_history import HistoryAtHand
 from vnicaudit.cli.fleet.progress import FleetProgress
 from vnicaudit.cli.fleet.request import check_hosts
 from vnicaudit.cli.fleet.sources import sources_of
 from vnicaudit.cli.options.domain_filters import domain_option
+from vnicaudit.cli.options.history import HistoryOptions, history_option, named_history
 from vnicaudit.cli.options.output import OutputOptions, output_options
 from vnicaudit.cli.options.reading import ReadingOptions, reading_of, reading_options
 from vnicaudit.cli.options.records import as_record
 from vnicaudit.cli.options.sections import SectionedCommand
+from vnicaudit.cli.options.state import state_folder, state_option
 from vnicaudit.cli.output.stderr import tell
 from vnicaudit.cli.remedy.plan import print_plan, works_of
 from vnicaudit.cli.remedy.plan_options import plan_file_option, plan_rule_options
@@ -35,10 +38,12 @@ from vnicaudit.errors import TargetError, UsageError
 from vnicaudit.fleet.running.definitions import DefinitionItem, read_definitions
 from vnicaudit.model.failure import FailureKind
 from vnicaudit.model.fleet import HostStatus, InventoryHost
+from vnicaudit.model.last_readings import NO_HISTORY
 from vnicaudit.model.live import LiveDefinition, LiveOptions
 from vnicaudit.model.report import LostRead, ReadError
 from vnicaudit.reports.plan.grouped import PLAN_GROUP_BY, PlanGroupBy
 from vnicaudit.reports.safe import safe
+from vnicaudit.text.own_commands import command as command_on
 
 if TYPE_CHECKING:
     from vnicaudit.cli.wiring.platforms import PlatformRegistry
@@ -51,6 +56,7 @@ Examples:
   vnicaudit fleet plan -i hosts.ini --limit 'zone_a,!kvm7' -o plan.json
   vnicaudit fleet plan -i fleet.toml --group-by host     by host, not by change
   vnicaudit fleet plan -i fleet.toml --select VNIC001 -o plan.json
+  vnicaudit fleet plan -i fleet.toml --history postgresql://audit@db/vnicaudit -o plan.json
 
 \b
 Exit codes: 0 planned (or nothing to change), 2 usage, configuration or a mistake in an inventory,
@@ -68,6 +74,8 @@ class FleetPlanOptions(msgspec.Struct, frozen=True):
     group_by: PlanGroupBy
     selected: tuple[str, ...]
     ignored: tuple[str, ...]
+    history: str | None
+    state: str | None
     reading: ReadingOptions
     output: OutputOptions
 
@@ -91,6 +99,8 @@ class FleetPlanOptions(msgspec.Struct, frozen=True):
     "steps come first. The plan file still has each step.",
 )
 @plan_rule_options
+@history_option
+@state_option
 @reading_options
 @output_options
 @pass_wiring
@@ -101,6 +111,9 @@ def command(options: FleetPlanOptions, wiring: Wiring) -> int:
     Hosts are read in parallel over read-only connections; nothing is changed. If a host cannot be
     read, the others are still planned, and the exit code is 4. The plan file is the same as that of
     `vnicaudit plan`; apply it with `vnicaudit fleet apply`.
+
+    If there is a history of audits, the plan also tells how old its findings are, how many are new,
+    and what is open on hosts that could not be read. The history is only read.
     """
     from vnicaudit.remedy.planning.judged_item import Judges
     from vnicaudit.remedy.planning.options import PlanOptions
@@ -109,32 +122,48 @@ def command(options: FleetPlanOptions, wiring: Wiring) -> int:
 
     platforms = wiring.platforms()
     read = reading_of(options.reading, (), verbose=options.output.verbose)
-    chosen = chosen_hosts(options.inventory, sources_of(read.options.live, platforms))
+    sources = sources_of(read.options.live, platforms)
+    chosen = chosen_hosts(options.inventory, sources, quiet=options.output.quiet)
     check_hosts(chosen.hosts, wiring)
-    for note in () if options.output.quiet else inventory_notes(chosen):
+    quiet = options.output.quiet
+    for note in () if quiet else inventory_notes(chosen):
         tell(safe(f"Note: {note}"))
     hosts = _hosts_by_uri(chosen.hosts, platforms)
-    progress = FleetProgress(len(hosts), enabled=not options.output.quiet)
+    at_hand = HistoryAtHand(_history(options))
+    progress = FleetProgress(len(hosts), enabled=not quiet)
     wanted = PlanOptions(
         domains=frozenset(options.domains),
         unsafe=options.include_unsafe,
         policy=read.settings.settings.policy,
     )
+    unread: set[str] = set()
     request = PlanRequest(
         Judges(*works_of(options.selected, options.ignored, read, platforms)),
         wiring.adapters(), read.options, wanted, lambda _target, _number: None,
-        _reader(hosts, platforms, read.options.live, limits_of(options.running), progress),
+        _reader(hosts, platforms, read.options.live, limits_of(options.running),
+                _told(progress, unread)),
     )  # fmt: skip
     try:
+        progress.reads()
         plan = make_plan(unique_targets(hosts, platforms.targets), platforms.planners, request)
     finally:
         progress.clear()
-    given = "".join(f" -i {word(one)}" for one in options.inventory.inventories)
-    following = f"fleet apply {{}}{given.replace('{', '{{').replace('}', '}}')}"
-    print_plan(plan, options.plan_file, options.group_by, options.output, following)
-    if not options.output.quiet:
+    history = NO_HISTORY if options.plan_file == "-" else at_hand.of(plan, hosts, unread)
+    more = inventory_words(options.inventory) + named_history()
+    state = state_folder(options.state)
+    print_plan(plan, options.plan_file, options.group_by, options.output,
+               lambda path: command_on(f"fleet apply {path}{more}", state),
+               history=history)  # fmt: skip
+    if at_hand.missing and not quiet:
+        tell(safe(f"Note: the plan says nothing of earlier audits: {at_hand.missing}"))
+    if not quiet:
         tell(progress.summary())
     return TargetError.exit_code if plan.errors else 0
+
+
+def _history(options: FleetPlanOptions) -> HistoryOptions:
+    reading = options.reading
+    return HistoryOptions(options.history, reading.config, reading.trusted_settings, options.state)
 
 
 class _HostDone(NamedTuple):
@@ -146,7 +175,7 @@ class _HostDone(NamedTuple):
 def _hosts_by_uri(
     hosts: Sequence[InventoryHost], platforms: PlatformRegistry
 ) -> dict[str, InventoryHost]:
-    """URI -> the first host that it leads to. Raises UsageError for a host without definitions."""
+    """URI -> the first host with that URI. Raises UsageError for a host without definitions."""
     found: dict[str, InventoryHost] = {}
     for host in hosts:
         kind = platforms.kind_of(next(iter(unique_targets([host.uri], platforms.targets))))
@@ -163,24 +192,28 @@ def _reader(
     platforms: PlatformRegistry,
     live: LiveOptions,
     limits: ReadingLimits,
-    progress: FleetProgress,
+    on_host: Callable[[HostItems[DefinitionItem]], None],
 ) -> ReadHosts:
     def read(targets: Sequence[Target]) -> Iterator[tuple[Target, Iterator[DefinitionItem]]]:
         by_uri = {target.name: target for target in targets}
         chosen = [hosts[uri] for uri in by_uri]
-        progress.reads()
-        done = read_definitions(chosen, platforms.read_definitions, live, limits, _told(progress))
+        done = read_definitions(chosen, platforms.read_definitions, live, limits, on_host)
         return ((by_uri[host.uri], items) for host, items in done)
 
     return read
 
 
-def _told(progress: FleetProgress) -> Callable[[HostItems[DefinitionItem]], None]:
+def _told(progress: FleetProgress, unread: set[str]) -> Callable[[HostItems[DefinitionItem]], None]:
+    """Notes each host that is done, and adds the URI of one that could not be read to
+    ``unread``."""
+
     def told(done: HostItems[DefinitionItem]) -> None:
         domains = sum(isinstance(item, LiveDefinition) for item in done.items)
         errors = [item for item in done.items if isinstance(item, ReadError)]
         lost = next((one.failure for one in errors if isinstance(one, LostRead)), None)
         status: HostStatus = "ok" if not errors else "partial" if domains else "failed"
+        if status == "failed":
+            unread.add(done.host.uri)
         progress(_HostDone(status, lost, domains))
 
     return told

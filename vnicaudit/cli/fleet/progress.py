@@ -1,4 +1,4 @@
-"""How far the audit of a fleet is, while it is under way."""
+"""Progress of the audit of a fleet."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ class HostDone(Protocol):
 
     @property
     def status(self) -> HostStatus:
-        """Read as a whole, in part, or not at all."""
+        """Read completely, in part, or not at all."""
 
     @property
     def failure(self) -> FailureKind | None:
-        """The first thing that went wrong; None: nothing did."""
+        """The first failure; None: there was none."""
 
     @property
     def domains(self) -> int:
-        """How many of its domains were read."""
+        """Number of its domains that were read."""
 
 
 class FleetProgress:
-    """Counts hosts as they are done, and while none is shows for how long that is so."""
+    """Counts hosts as they are done. While none is done, shows how long that has lasted."""
 
     def __init__(
         self, hosts: int, *, enabled: bool, clock: Callable[[], float] = time.monotonic
@@ -52,12 +52,12 @@ class FleetProgress:
         self._before = self.done
 
     def reads(self) -> None:
-        """Show from now on, every second, for how long no host has answered."""
+        """From now on, show every second how long no host has answered."""
         self._reading, self._last = True, self._clock()
         self._line.tick(self.show_waiting)
 
     def show_waiting(self) -> None:
-        """Write how far it is, and for how long nothing came."""
+        """Show the progress, and how long no host has answered."""
         with self._lock:
             now = self._clock()
             seconds = now - self._last
@@ -65,7 +65,7 @@ class FleetProgress:
                 self._line.show(f"{self.text(now)}; no progress for {seconds:.0f} s")
 
     def __call__(self, host: HostDone) -> None:
-        """Note that a host is done."""
+        """Count a host that is done."""
         self.done += 1
         self.domains += host.domains
         self.statuses[host.status] += 1
@@ -89,8 +89,8 @@ class FleetProgress:
         return ", ".join(parts)
 
     def summary(self) -> str:
-        """``Read 9 of 10 hosts, 54 domains; 2 in part; 1 not at all (1 unreachable, 2 deadline)``:
-        a host that was read in part was read."""
+        """``Read 9 of 10 hosts, 54 domains; 2 in part; 1 not at all (1 unreachable, 2 deadline)``.
+        Hosts read in part count as read."""
         whole, partly, failed = (self.statuses[one] for one in ("ok", "partial", "failed"))
         text = f"Read {whole + partly:,} of {count(self.done, 'host')}"
         text += f", {count(self.domains, 'domain')}"
@@ -102,7 +102,7 @@ class FleetProgress:
         return f"{text} ({kinds})" if kinds else text
 
     def clear(self) -> None:
-        """Take the line away before something else is printed."""
+        """Erase the progress line before something else is printed."""
         with self._lock:
             self._reading = False
             self._line.clear()

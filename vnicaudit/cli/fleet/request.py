@@ -59,9 +59,9 @@ class FleetAuditOptions(msgspec.Struct, frozen=True):
 
 
 class FleetRequest(msgspec.Struct, frozen=True):
-    """The audit of a fleet that the options ask for. ``audit``: how its hosts are judged and
-    reported; ``selection``: the inventory and its hosts that match ``--limit``; ``drawn``: those of
-    them that are to be read."""
+    """The requested audit of a fleet. ``audit``: how its hosts are judged and reported.
+    ``selection``: the inventory and its hosts that match ``--limit``. ``drawn``: those of them that
+    will be read."""
 
     audit: AuditRequest
     selection: ChosenHosts
@@ -74,11 +74,11 @@ class FleetRequest(msgspec.Struct, frozen=True):
     resume: bool
     engine: EngineOptions
     traffic: float | None = None
-    """Seconds between two readings of counters; None: they are not read."""
+    """Seconds between the two readings of counters; None: they are not read."""
 
     @property
     def coverage(self) -> Coverage:
-        """The part of the fleet that is to be looked at."""
+        """The part of the fleet that will be audited."""
         sample = self.sample
         is_sample = sample.share < 1
         return Coverage(
@@ -93,8 +93,8 @@ class FleetRequest(msgspec.Struct, frozen=True):
 
 
 def fleet_request(options: FleetAuditOptions, wiring: Wiring) -> FleetRequest:
-    """The audit that the options ask for. Raises UsageError for what makes no sense together, in
-    the settings or in the inventory, TargetError where a cloud cannot be asked for its hosts."""
+    """The audit requested by the options. Raises UsageError for conflicting options or an invalid
+    setting or inventory; TargetError if a cloud cannot list its hosts."""
     check_engine(options.reading_engine)
     platforms = wiring.platforms()
     whole = AuditOptions(
@@ -111,7 +111,8 @@ def fleet_request(options: FleetAuditOptions, wiring: Wiring) -> FleetRequest:
     )
     audit = request_of(whole, [], platforms)
     sample = sample_of(options.sampling)
-    selection = chosen_hosts(options.inventory, sources_of(audit.reading.options.live, platforms))
+    sources = sources_of(audit.reading.options.live, platforms)
+    selection = chosen_hosts(options.inventory, sources, quiet=options.output.quiet)
     check_hosts(selection.hosts, wiring)
     request = FleetRequest(
         audit=audit,
@@ -136,8 +137,8 @@ def fleet_request(options: FleetAuditOptions, wiring: Wiring) -> FleetRequest:
 
 
 def check_hosts(hosts: tuple[InventoryHost, ...], wiring: Wiring) -> None:
-    """Raises UsageError where what a host is reached by is nothing that is read live, and
-    MissingExtraError where reading it needs a package that is not there."""
+    """Raises UsageError if the URI of a host is not one that can be read live; MissingExtraError if
+    reading it needs a package that is not installed."""
     platforms = wiring.platforms()
     for host in hosts:
         try:
@@ -155,7 +156,7 @@ def check_hosts(hosts: tuple[InventoryHost, ...], wiring: Wiring) -> None:
 
 
 def digest_of(request: FleetRequest) -> str:
-    """The digest of all that decides on what is judged, hosts and the drawing apart."""
+    """Digest of everything that decides what is judged, except the hosts and the random seed."""
     audit = request.audit
     read = audit.reading
     parts = (
@@ -175,6 +176,6 @@ def digest_of(request: FleetRequest) -> str:
 
 
 def _check_baseline(request: FleetRequest) -> None:
-    """Raises UsageError where a baseline would forget what is not looked at."""
+    """Raises UsageError if a new baseline would not cover all hosts."""
     if request.audit.write_baseline and not request.coverage.is_whole:
         raise UsageError("--write-baseline with --limit or --sample would forget all other hosts")

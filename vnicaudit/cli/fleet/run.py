@@ -1,5 +1,5 @@
-"""Carry out ``vnicaudit fleet audit``: read hosts side by side into the spool, report from there,
-and hand the audit to the history."""
+"""Run ``vnicaudit fleet audit``: read hosts in parallel into the spool, report from the spool, and
+store the audit in the history."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _EXPOSED = (
 
 
 def audit_fleet(request: FleetRequest, wiring: Wiring) -> int:
-    """Audit the fleet, report, and hand on what was read; the exit code."""
+    """Audit the fleet, report, and store the readings; returns the exit code."""
     _tell_notes(request)
     with fleet_lock(request.state), ExitStack() as stack:
         stack.enter_context(_redacted_errors(request))
@@ -89,7 +89,7 @@ def audit_fleet(request: FleetRequest, wiring: Wiring) -> int:
 
 
 def _sink(request: FleetRequest, wiring: Wiring) -> ReadingSink | None:
-    """The sink that remembers the audit. Raises HistoryError where it cannot."""
+    """The sink that stores the audit in the history. Raises HistoryError if it cannot."""
     history = request.history
     return wiring.sink(history.place, history.is_named, request.audit.quiet)
 
@@ -113,7 +113,7 @@ def _redacted(request: FleetRequest, text: str) -> str:
 
 @contextmanager
 def _redacted_errors(request: FleetRequest) -> Iterator[None]:
-    """An error that ends the audit may name a database, or a scheduler."""
+    """Redact an error that ends the audit: it may name a database or a scheduler."""
     try:
         yield
     except (HistoryError, TargetError) as error:
@@ -123,7 +123,7 @@ def _redacted_errors(request: FleetRequest) -> Iterator[None]:
 
 
 def _new_spool(request: FleetRequest, folder: SpoolFolder) -> AuditSpool:
-    """The spool of a new audit."""
+    """Start the spool of a new audit."""
     if folder.unfinished() is not None and not request.audit.quiet:
         tell("Note: the last audit was interrupted; --resume would have continued it")
     spool = folder.new(time_id(datetime.now(timezone.utc)))
@@ -141,8 +141,8 @@ def _new_spool(request: FleetRequest, folder: SpoolFolder) -> AuditSpool:
 
 
 def _resumed(request: FleetRequest, folder: SpoolFolder) -> AuditSpool:
-    """The spool of the audit that was interrupted. Raises UsageError where there is none, or where
-    it was another request."""
+    """The spool of the interrupted audit. Raises UsageError if there is none, or if its request was
+    different."""
     spool = folder.unfinished()
     if spool is None:
         last = folder.finished()
@@ -173,7 +173,7 @@ def _engine(request: FleetRequest, wiring: Wiring) -> ReadingEngine[Met]:
 def _read(
     run: FleetRun, request: FleetRequest, engine: ReadingEngine[Met], progress: FleetProgress
 ) -> None:
-    """Read what is missing. Says what is kept where that is interrupted."""
+    """Read the missing hosts. If interrupted, says what has been stored."""
     coverage = run.audit.coverage
     sample = msgspec.structs.replace(request.sample, seed=coverage.seed or 0)
     run.find_missing(progress)
@@ -191,7 +191,7 @@ def _read(
 
 
 def _report(run: FleetRun, reports: Reports) -> None:
-    """Write the reports from what is kept, up to their ends."""
+    """Write the reports from the spool, except for their ends."""
     whole = run.audit.coverage.is_whole and not run.resumed
     reports.start(run.audit.started)
     reports.add(with_closing(run, run.items(), run.suppressor, whole=whole), lambda: None)
@@ -207,7 +207,7 @@ def _finish(run: FleetRun, reports: Reports, request: FleetRequest) -> RunEnd:
 
 
 def _tell_summary(end: RunEnd, progress: FleetProgress) -> None:
-    """Say on standard error how many hosts were read, and why others were not."""
+    """Print on standard error how many hosts were read, and why others were not."""
     tell(progress.summary())
     if sentence := coverage_sentence(end.coverage):
         tell(safe(f"Looked at {sentence}"))

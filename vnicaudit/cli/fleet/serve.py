@@ -1,4 +1,4 @@
-"""``vnicaudit fleet serve``: metrics and the page, read-only."""
+"""``vnicaudit fleet serve``: metrics and a page, read-only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sources of inventories: the platforms list the compute hosts of clouds."""
+"""Sources of inventories: platforms that can list the compute hosts of a cloud."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _NAMED = 10
 
 
 def sources_of(live: LiveOptions, platforms: PlatformRegistry) -> Sources:
-    """The sources of inventories that these platforms have."""
+    """The inventory sources of these platforms."""
     return Sources(cloud=partial(_cloud_hosts, live, platforms))
 
 
 def _cloud_hosts(live: LiveOptions, platforms: PlatformRegistry, name: str) -> SourceHosts:
-    """The compute nodes of a cloud, of all its regions where that is asked for."""
+    """The compute nodes of a cloud, in all its regions if requested."""
     kinds = platforms.targets
     nodes: list[tuple[str, ComputeNode]] = []
     for target in expanded_targets(unique_targets([name], kinds), kinds, live):

@@ -1,4 +1,4 @@
-"""``vnicaudit fleet top``: the changes to make first."""
+"""``vnicaudit fleet top``: rank the changes to make first."""
 
 from __future__ import annotations
 
@@ -103,8 +103,8 @@ def command(options: TopOptions) -> int:
 
 
 def _readings(spool: AuditSpool) -> Iterator[HostReading]:
-    """All that are kept; one that is damaged, or that another audit removes meanwhile, is named
-    and left out."""
+    """All stored readings. One that is damaged, or that another audit is removing, is named and
+    left out."""
     for place, name in enumerate(spool.audit().chosen_hosts):
         kept = spool.host(place)
         try:
@@ -120,7 +120,7 @@ def _readings(spool: AuditSpool) -> Iterator[HostReading]:
 
 
 def _gains(place: HistoryOptions) -> tuple[MeasuredGain, ...]:
-    """Those that were measured; none where there is no history that was asked for by name."""
+    """Measured gains. None if the history does not exist, unless it was named explicitly."""
     from vnicaudit.history.history import history_to_read
 
     if not (place.is_named or place.place.exists):

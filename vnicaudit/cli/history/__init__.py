@@ -1,1 +1,1 @@
-"""``vnicaudit history``, ``trend`` and ``drift``: the commands of the memory of a fleet."""
+"""``vnicaudit history``, ``trend`` and ``drift``: commands on the history of a fleet."""

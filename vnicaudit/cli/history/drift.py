@@ -1,4 +1,4 @@
-"""``vnicaudit drift``: what differs between two audits."""
+"""``vnicaudit drift``: differences between two audits."""
 
 from __future__ import annotations
 

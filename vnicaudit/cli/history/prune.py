@@ -1,4 +1,4 @@
-"""``vnicaudit history prune``: remove what is old."""
+"""``vnicaudit history prune``: remove old entries."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _MOST_DAYS = 36_525
 
 
 def days_of(text: str, option: str) -> float:
-    """The days of ``36h``, ``90d``, ``8w`` or ``2y``. Raises UsageError."""
+    """Number of days in ``36h``, ``90d``, ``8w`` or ``2y``. Raises UsageError."""
     found = re.fullmatch(r"([0-9]{1,6})([hdwy])", text.strip().lower())
     days = 0.0 if found is None else int(found[1]) * _UNITS[found[2]]
     if not 0 < days <= _MOST_DAYS:

@@ -1,4 +1,4 @@
-"""``vnicaudit history sql``: for those who ask the history in SQL."""
+"""``vnicaudit history sql``: how to query the history with SQL."""
 
 from __future__ import annotations
 

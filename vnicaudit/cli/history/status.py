@@ -1,4 +1,4 @@
-"""``vnicaudit history status``: the audits that are remembered."""
+"""``vnicaudit history status``: list the stored audits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``vnicaudit history export`` and ``import``: all of it, as JSON lines or Parquet."""
+"""``vnicaudit history export`` and ``import``: the whole history as JSON lines or Parquet."""
 
 from __future__ import annotations
 
@@ -19,8 +19,10 @@ from vnicaudit.cli.options.records import as_record
 from vnicaudit.cli.options.sections import SectionedCommand
 from vnicaudit.cli.options.state import state_folder
 from vnicaudit.cli.output.files import STDOUT, ReportOutput
+from vnicaudit.cli.output.progress import awaited_input
 from vnicaudit.cli.output.stdout import emit
 from vnicaudit.errors import UsageError
+from vnicaudit.model.names import STANDARD_INPUT
 
 if TYPE_CHECKING:
     from vnicaudit.model.measurement import BenchResult
@@ -134,7 +136,7 @@ def import_(options: ImportOptions) -> int:
         elif Path(options.files[0]).is_dir():
             text = f"{count(history.fill_from_parquet(Path(options.files[0])), 'row')} imported"
         else:
-            with _opened(options.files[0]) as (stream, name):
+            with _opened(options.files[0], quiet=options.output.quiet) as (stream, name):
                 text = f"{count(history.fill(stream, name), 'row')} imported"
     if not options.output.quiet:
         emit(f"{text}\n")
@@ -142,12 +144,13 @@ def import_(options: ImportOptions) -> int:
 
 
 @contextmanager
-def _opened(name: str) -> Iterator[tuple[BinaryIO, str]]:
+def _opened(name: str, *, quiet: bool) -> Iterator[tuple[BinaryIO, str]]:
     if name == STDOUT:
         stream = standard_input()
         if stream is None:
             raise UsageError("standard input is closed")
-        yield stream, "standard input"
+        with awaited_input(quiet=quiet):
+            yield stream, STANDARD_INPUT
         return
     with as_usage_error(name):
         stream = open_regular(name)

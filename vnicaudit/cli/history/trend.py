@@ -98,6 +98,6 @@ def command(options: TrendOptions) -> int:
 
 
 def _request(options: TrendOptions, days: float | None) -> TrendRequest:
-    """The counts that are asked for, of the last ``days``."""
+    """The request for counts of the last ``days``."""
     rules = tuple(one.upper() for one in options.rules)
     return TrendRequest(options.by, days, rules, options.severities, options.sites, options.owners)

@@ -1,4 +1,4 @@
-"""``vnicaudit history upgrade``: the schema of the history's tables."""
+"""``vnicaudit history upgrade``: migrate the tables of the history."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Options that commands share, and their meaning."""
+"""Options shared by several commands, and how they are interpreted."""

@@ -1,8 +1,9 @@
-"""Words that the Tab key offers: targets, rules, releases. Nothing is connected to, and what
-cannot be read offers nothing."""
+"""Words offered by the Tab key: targets, rules, releases. Nothing is connected to, and sources that
+cannot be read offer nothing."""
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from vnicaudit.base.wording import count
-from vnicaudit.cli.options.state import state_folder
+from vnicaudit.cli.options.state import VARIABLE, state_folder
 from vnicaudit.errors import VnicauditError
 from vnicaudit.text.cloud_names import CLOUD
 
@@ -25,13 +26,15 @@ _PROC = "/proc"
 def targets(
     context: click.Context, parameter: click.Parameter, incomplete: str
 ) -> list[CompletionItem[str]]:
-    """Files and folders, this hypervisor, URIs of earlier runs, and the clouds of clouds.yaml."""
+    """Files and folders, this hypervisor, URIs of the last fleet audit and of earlier runs, and the
+    clouds of clouds.yaml."""
     del parameter
-    words = [(_LOCAL, "this hypervisor"), *_uris(_state(context)), *_clouds()]
-    if not incomplete:  # behind a slash it is one of the folders
+    state = _state(context)
+    words = [(_LOCAL, "this hypervisor"), *_audited(state), *_changed(state), *_clouds()]
+    if not incomplete:  # after a slash it is listed as one of the folders
         words.insert(0, (_PROC, "every QEMU that runs on this machine"))
     named = _beginning(incomplete, words)
-    if named and ":" in incomplete:  # a URI, and behind its colon fish would begin a file name
+    if named and ":" in incomplete:  # a URI: after its colon, fish would start a file name
         return named
     return [_files(incomplete), *named]
 
@@ -39,7 +42,7 @@ def targets(
 def rules(
     context: click.Context, parameter: click.Parameter, incomplete: str
 ) -> list[CompletionItem[str]]:
-    """Ids of rules with their summaries; for ``--select`` behind a comma too."""
+    """Rule ids with their summaries; for ``--select`` after a comma too."""
     del context, parameter
     from vnicaudit.audit.judging.catalogue import catalogue_with
 
@@ -56,7 +59,7 @@ def rules(
 def rule_page(
     context: click.Context, parameter: click.Parameter, incomplete: str
 ) -> list[CompletionItem[str]]:
-    """Rules and their groups, of which ``vnicaudit rules`` shows the manual."""
+    """Rules and groups of rules that ``vnicaudit rules`` can show."""
     from vnicaudit.audit.judging.catalogue import catalogue_with
 
     groups = catalogue_with(()).groups()
@@ -67,7 +70,7 @@ def rule_page(
 
 
 def nova_releases(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
-    """Names of the releases of Nova that are known, newest first."""
+    """Names of the known Nova releases, newest first."""
     del context, parameter
     from vnicaudit.knowledge.nova_conf.options import releases
 
@@ -78,7 +81,7 @@ def nova_releases(context: click.Context, parameter: click.Parameter, incomplete
 def profiles(
     context: click.Context, parameter: click.Parameter, incomplete: str
 ) -> list[CompletionItem[str]]:
-    """The shipped profiles, and files: one's own."""
+    """The built-in profiles, and files for the user's own."""
     del context, parameter
     from vnicaudit.bench.profiles.load import shipped_profiles
 
@@ -89,7 +92,7 @@ def profiles(
 def measurements(
     context: click.Context, parameter: click.Parameter, incomplete: str
 ) -> list[CompletionItem[str]]:
-    """The measurements that are kept, and files of others."""
+    """Stored measurements, and files for others."""
     del parameter
     from vnicaudit.bench.history import measurement_ids
 
@@ -101,7 +104,8 @@ def measurements(
 
 
 def _state(context: click.Context) -> str:
-    return state_folder(context.params.get("state"))
+    """The state folder; of a command without ``--state``, too, the one that the variable names."""
+    return state_folder(context.params.get("state") or os.environ.get(VARIABLE))
 
 
 def _item(word: str, meaning: str) -> CompletionItem[str]:
@@ -111,15 +115,15 @@ def _item(word: str, meaning: str) -> CompletionItem[str]:
 
 
 def _files(incomplete: str) -> CompletionItem[str]:
-    """Have the shell complete names of files and folders."""
+    """Make the shell complete names of files and folders."""
     from click.shell_completion import CompletionItem
 
     return CompletionItem(incomplete, type="file")
 
 
 def _beginning(incomplete: str, words: Iterable[tuple[str, str]]) -> list[CompletionItem[str]]:
-    """The words that begin so, each once, with what they are; without those that a shell would
-    have to quote: a file may say anything."""
+    """Matching words with their meanings, without duplicates. Words that need shell quoting are
+    left out, since they may come from an untrusted file."""
     return [
         _item(word, meaning)
         for word, meaning in dict(words).items()
@@ -127,19 +131,40 @@ def _beginning(incomplete: str, words: Iterable[tuple[str, str]]) -> list[Comple
     ]
 
 
-def _uris(state: str) -> Iterator[tuple[str, str]]:
-    """URIs that a run in the state folder changed something at."""
+def _audited(state: str) -> Iterator[tuple[str, str]]:
+    """URIs of the hosts of the last fleet audit in the state directory. Its own file names them; no
+    database is opened."""
+    from vnicaudit.fleet.running.spool import finished_spool
+    from vnicaudit.reports.safe import safe
+
+    try:
+        audit = finished_spool(Path(state)).audit()
+    except (OSError, VnicauditError):
+        return
+    for host in audit.hosts:
+        if _is_shown(host.uri):
+            yield host.uri, f"{safe(host.name)}, audited {audit.started[:10]}"
+
+
+def _changed(state: str) -> Iterator[tuple[str, str]]:
+    """URIs at which a run in the state directory changed something."""
     from vnicaudit.remedy.applying.history import runs
-    from vnicaudit.text.libvirt_uri import is_uri
-    from vnicaudit.text.secrets import masked
 
     try:
         named = {target: run.id for run in reversed(runs(state)) for target in run.targets}
     except (OSError, VnicauditError):
         return
     for target, run in named.items():
-        if is_uri(target) and masked(target) == target:
+        if _is_shown(target):
             yield target, f"changed by {run}"
+
+
+def _is_shown(target: str) -> bool:
+    """True for a URI of libvirt without a secret in it."""
+    from vnicaudit.text.libvirt_uri import is_uri
+    from vnicaudit.text.secrets import masked
+
+    return is_uri(target) and masked(target) == target
 
 
 def _clouds() -> Iterator[tuple[str, str]]:

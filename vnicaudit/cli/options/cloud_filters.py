@@ -1,4 +1,4 @@
-"""``--project``, ``--host``, ``--zone``, ``--aggregate``, ``--image``: only some servers of a
+"""``--project``, ``--host``, ``--zone``, ``--aggregate``, ``--image``: select servers of a
 cloud."""
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from vnicaudit.text.cloud_names import CLOUD
 
 
 class ServerOptions(msgspec.Struct, frozen=True):
-    """Names or ids that servers of a cloud are chosen by."""
+    """Names or ids by which servers of a cloud are selected."""
 
     of_project: tuple[str, ...]
     of_host: tuple[str, ...]
@@ -65,11 +65,11 @@ cloud_filter_options = group(
         help="Read only this image and the servers created from it.",
     ),
 )
-"""Of the commands that judge a cloud as a whole."""
+"""Options of the commands that audit a whole cloud."""
 
 
 def wanted_of(servers: ServerOptions) -> ServerFilter:
-    """Which servers were asked for. Raises UsageError for a name that is empty."""
+    """The requested servers. Raises UsageError for an empty name."""
     wanted = ServerFilter(
         servers.of_project,
         servers.of_host,
@@ -86,8 +86,8 @@ def wanted_of(servers: ServerOptions) -> ServerFilter:
 def check_filters(
     wanted: ServerFilter, targets: Iterable[str], known: tuple[TargetKind, ...]
 ) -> None:
-    """Raises UsageError where there is no cloud whose servers could be chosen. ``known``: the kinds
-    of targets."""
+    """Raises UsageError if servers are selected but no target is a cloud. ``known``: kinds of
+    targets."""
     named = [f"--{kind}" for kind in wanted.values_by_kind]
     if named and not any(is_cloud(target, known) for target in targets):
         verb = "is" if len(named) == 1 else "are"

@@ -1,4 +1,4 @@
-"""Names of the clouds in clouds.yaml, without openstacksdk, which takes half a second to load."""
+"""Names of the clouds in clouds.yaml, without loading openstacksdk, which takes half a second."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SUFFIXES = ("yaml", "yml", "json")
 
 
 class CloudsFile(NamedTuple):
-    """A clouds.yaml and the clouds in it. ``reason``: why they are not known; empty: they are."""
+    """A clouds.yaml and its clouds. ``reason``: why they could not be read; empty: they were."""
 
     path: str
     names: tuple[str, ...]
@@ -27,7 +27,7 @@ class CloudsFile(NamedTuple):
 
 
 def clouds_file() -> CloudsFile | None:
-    """The first file that can be read, in openstacksdk's order; None: there is none."""
+    """The first readable file, in openstacksdk's search order; None: there is none."""
     for path in _places():
         try:
             data = read_regular(path, _MOST_BYTES)
@@ -41,7 +41,7 @@ def clouds_file() -> CloudsFile | None:
 
 
 def cloud_names() -> Iterator[tuple[str, str]]:
-    """Each cloud of that file, and its path."""
+    """Name of each cloud in that file -> path of the file."""
     file = clouds_file()
     if file is not None:
         yield from ((name, file.path) for name in file.names)
@@ -58,7 +58,7 @@ def _places() -> Iterator[str]:
 
 
 def _parsed(data: bytes, path: str) -> CloudsFile:
-    """Raises VnicauditError where it cannot be parsed."""
+    """Parse the file. Raises VnicauditError if that fails."""
     first = next(documents(data, path), None)
     if first is None:
         return CloudsFile(path, (), f"{path}: it is empty")

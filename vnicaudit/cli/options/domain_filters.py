@@ -15,4 +15,4 @@ domain_option = click.option(
 nic_option = click.option(
     "--nic", "macs", multiple=True, metavar="MAC", help="Use only this NIC. Repeatable."
 )
-"""Of the commands that carry a plan out, or take it back."""
+"""``--nic``, for the commands that apply a plan or undo a run."""

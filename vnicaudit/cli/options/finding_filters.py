@@ -1,4 +1,4 @@
-"""``--severity``, ``--min-confidence``, ``--owner``: only some findings."""
+"""``--severity``, ``--min-confidence``, ``--owner``: select findings."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from vnicaudit.cli.wiring.platforms import PlatformRegistry
 
 _BESIDE_DEFINITIONS = ("host", "vnicaudit")
-"""Owners of findings that are about no definition."""
+"""Owners of findings that are not about a definition."""
 
 
 class FindingOptions(msgspec.Struct, frozen=True):
-    """The findings that are wanted; empty: all."""
+    """The findings to select; an empty field selects all."""
 
     severities: tuple[str, ...] = ()
     min_confidence: Confidence | None = None
@@ -31,7 +31,7 @@ class FindingOptions(msgspec.Struct, frozen=True):
 
 
 def _owner_names(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
-    """The owners that this program knows, for the Tab key."""
+    """Known owners, for the Tab key."""
     del context, parameter
     known = (*get_args(KnownOwner), *_BESIDE_DEFINITIONS)
     return [name for name in known if name.startswith(incomplete.lower())]
@@ -45,7 +45,7 @@ owner_option = click.option(
     shell_complete=_owner_names,
     help="Use only definitions of this owner (libvirt, nova, kubevirt, host…). Repeatable.",
 )
-"""Its values are for :func:`owners_of`."""
+"""``--owner``; its values are interpreted by :func:`owners_of`."""
 
 finding_options = group(
     "findings",
@@ -67,12 +67,11 @@ finding_options = group(
     ),
     owner_option,
 )
-"""Of the command that reports findings of targets."""
+"""Options of the commands that report findings."""
 
 
 def filter_of(options: FindingOptions, platforms: PlatformRegistry) -> FindingFilter:
-    """The filter that the options ask for. Raises UsageError for a severity or an owner that does
-    not exist."""
+    """The filter selected by the options. Raises UsageError for an unknown severity or owner."""
     owners = owners_of(options.owners, platforms)
     return FindingFilter(
         frozenset(_severities(options.severities)), options.min_confidence or "low", owners
@@ -80,7 +79,7 @@ def filter_of(options: FindingOptions, platforms: PlatformRegistry) -> FindingFi
 
 
 def options_of(finding_filter: FindingFilter) -> str:
-    """The options that a filter comes of, for a sentence: ``--severity and --owner``."""
+    """The options that set a filter, for use in a sentence: ``--severity and --owner``."""
     used = {
         "--severity": finding_filter.severities,
         "--min-confidence": finding_filter.confidence != CONFIDENCES[0],
@@ -90,8 +89,8 @@ def options_of(finding_filter: FindingFilter) -> str:
 
 
 def owners_of(values: Iterable[str], platforms: PlatformRegistry) -> frozenset[str]:
-    """The owners that ``--owner`` names, in lower case. Raises UsageError for one that neither this
-    program nor a platform knows."""
+    """The owners named by ``--owner``, in lower case. Raises UsageError for an owner that is
+    unknown to vnicaudit and its platforms."""
     brought = (name for one in platforms.registered for name in one.wordings)
     known = list(map(str.lower, (*get_args(KnownOwner), *_BESIDE_DEFINITIONS, *brought)))
     owners = frozenset(map(str.lower, values))

@@ -1,4 +1,4 @@
-"""``--history``: where audits of a fleet are remembered."""
+"""``--history``: where audits of a fleet are stored."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 import msgspec
+from click.core import ParameterSource
 
+from vnicaudit.base.shell import path_word
 from vnicaudit.cli.options.reading import config_option, trust_option
 from vnicaudit.cli.options.records import group
 from vnicaudit.cli.options.state import state_folder, state_option
@@ -20,7 +22,7 @@ _PASSWORD = re.compile(r"//[^/@]{0,999}:[^/@]{0,999}@|[?&]password=", re.IGNOREC
 
 
 class HistoryOptions(msgspec.Struct, frozen=True):
-    """Where the history is, and the settings that may say so."""
+    """Where the history is; the settings may say so too."""
 
     history: str | None
     config: str | None
@@ -29,7 +31,7 @@ class HistoryOptions(msgspec.Struct, frozen=True):
 
     @property
     def place(self) -> HistoryPlace:
-        """The place that the command line or the settings name, else a file in the state folder.
+        """The place set on the command line or in the settings, else a file in the state directory.
         Raises UsageError."""
         from vnicaudit.history.place import history_place
 
@@ -37,7 +39,7 @@ class HistoryOptions(msgspec.Struct, frozen=True):
 
     @property
     def is_named(self) -> bool:
-        """True where the command line or the settings name a place."""
+        """True if the command line or the settings name a place."""
         return bool(self.history or self._of_settings())
 
     def _of_settings(self) -> str | None:
@@ -61,7 +63,19 @@ history_option = click.option(
     "PGPASSFILE or a service file).  [default: history.db in the state directory]",
 )
 
+
+def named_history() -> str:
+    """The option for another command, behind a blank, where the command line of this one names a
+    history (without a password); empty where a variable or the settings do."""
+    context = click.get_current_context()
+    if context.get_parameter_source("history") is not ParameterSource.COMMANDLINE:
+        return ""
+    from vnicaudit.history.place import history_place
+
+    return f" --history {path_word(history_place(context.params['history'], '').label)}"
+
+
 history_options = group(
     "place", HistoryOptions, history_option, state_option, config_option, trust_option
 )
-"""Options of every command that asks or changes the history."""
+"""Options of every command that reads or changes the history."""

@@ -1,4 +1,4 @@
-"""``--nova-manage`` and ``--libvirt-of-host``: what there is beside a cloud's API."""
+"""``--nova-manage`` and ``--libvirt-of-host``: access to a cloud besides its API."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ _COMMAND = "nova-manage"
 
 
 class NovaManageOptions(msgspec.Struct, frozen=True):
-    """The controller, as an endpoint, how nova-manage is called there, seconds that one run of it
-    may take, how many run at once; and the libvirt of a compute node."""
+    """The controller as an endpoint, how nova-manage is called there, the timeout of one call in
+    seconds, how many calls run at once, and the libvirt URI of compute nodes."""
 
     nova_manage: str | None
     nova_manage_command: str
@@ -78,13 +78,12 @@ nova_manage_options = group(
         "then also verified by their definition, QEMU and guest agent.",
     ),
 )
-"""Of the commands that change servers."""
+"""Options of the commands that change servers."""
 
 
 def reach_of(cloud: NovaManageOptions, trusted: Iterable[str], wiring: Wiring) -> CloudAccess:
-    """Ways to change a cloud beside its API, and the URIs of libvirt that are trusted
-    (``--trust-uri``). Connections are closed when the command ends. Raises UsageError for what is
-    no endpoint."""
+    """Access to a cloud besides its API, with the trusted libvirt URIs (``--trust-uri``).
+    Connections are closed when the command ends. Raises UsageError for an invalid endpoint."""
     from vnicaudit.remedy.cloud import CloudAccess
 
     template, uris = cloud.libvirt_of_host or "", frozenset(trusted)
@@ -97,7 +96,7 @@ def reach_of(cloud: NovaManageOptions, trusted: Iterable[str], wiring: Wiring) -
 
 
 def words_of(cloud: NovaManageOptions) -> str:
-    """Return the options that were given, as a later command on the same servers needs them."""
+    """The options used, as a later command on the same servers needs them."""
     named = {
         "--nova-manage": cloud.nova_manage,
         "--nova-manage-command": cloud.nova_manage_command,
@@ -111,8 +110,8 @@ def words_of(cloud: NovaManageOptions) -> str:
 
 
 def check_reach(reach: CloudAccess, servers: Iterable[str]) -> None:
-    """Raises UsageError where servers of these targets are to be changed, and it is not known where
-    nova-manage is, or there would have to be several."""
+    """Raises UsageError if servers are to be changed but the place of nova-manage is unknown, or if
+    they belong to several clouds."""
     targets = sorted(set(servers))
     if not targets:
         return

@@ -17,11 +17,11 @@ Color = Literal["auto", "always", "never"]
 Format = Literal["text", "json"]
 
 _WITHOUT_LINKS = ("", "dumb", "linux")
-"""Of ``TERM``: the console of Linux prints a part of what stands for a link."""
+"""Values of ``TERM`` without links: the Linux console prints part of their escape sequences."""
 
 
 class OutputOptions(msgspec.Struct, frozen=True):
-    """How much is printed, and in which colours."""
+    """How much is printed, and whether in colour."""
 
     quiet: bool
     verbose: bool
@@ -65,13 +65,13 @@ format_option = click.option(
     show_default=True,
     help="Output format.",
 )
-"""Of the commands that print one thing, or what they did, for people or for programs."""
+"""``--format``, for commands that print one document for people or for programs."""
 
 
 def screen_options(
     output: OutputOptions, *, group_by: str | None = None, view: View = "full"
 ) -> Options:
-    """How to write to standard output."""
+    """Options for writing reports to standard output."""
     return Options(
         width=terminal_width(),
         color=use_color(output.color, to_terminal=stream().isatty()),
@@ -83,7 +83,8 @@ def screen_options(
 
 
 def use_color(choice: Color, *, to_terminal: bool) -> bool:
-    """True where output is coloured: by request, or on a terminal where nothing forbids it."""
+    """True if output is coloured: on request, or on a terminal unless the environment forbids
+    it."""
     if choice != "auto":
         return choice == "always"
     plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
@@ -91,8 +92,8 @@ def use_color(choice: Color, *, to_terminal: bool) -> bool:
 
 
 def shows_links(choice: Color, *, to_terminal: bool) -> bool:
-    """True where links may be written: on a terminal that is coloured, but for those that are known
-    to show them as text."""
+    """True if hyperlinks may be written: on a coloured terminal, unless it is known to print them
+    as text."""
     return (
         to_terminal
         and use_color(choice, to_terminal=True)
@@ -101,19 +102,19 @@ def shows_links(choice: Color, *, to_terminal: bool) -> bool:
 
 
 def terminal_width() -> int:
-    """Columns of the terminal; 100 where standard output is none."""
+    """Columns of the terminal; 100 if standard output is not a terminal."""
     if stream().isatty() or "COLUMNS" in os.environ:
-        import shutil  # slow to load, and a report that goes to a file or a pipe needs none of it
+        import shutil  # slow to load; not needed for a file or a pipe
 
         return max(20, shutil.get_terminal_size().columns)
     return 100
 
 
 def pairs(formats: tuple[str, ...], outputs: tuple[str, ...]) -> list[tuple[str, str]]:
-    """``--format`` and ``--output`` pairwise; a format without an output goes to standard output.
+    """Pair up ``--format`` and ``--output``; a format without an output goes to standard output.
 
-    Raises UsageError when there are more outputs than formats, when two formats would share
-    standard output, or when two would share a file.
+    Raises UsageError if there are more outputs than formats, or if two formats would share standard
+    output or a file.
     """
     formats = formats or ("text",)
     if len(outputs) > len(formats):

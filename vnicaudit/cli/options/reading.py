@@ -1,5 +1,5 @@
-"""How targets are read: the options, the settings they are merged with, and what both mean. One
-place, so that audit, nics, explain and plan cannot disagree about the same input."""
+"""How targets are read: the options, merged with the settings. In one module, so that audit, nics,
+explain and plan cannot interpret the same input differently."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from vnicaudit.reports.safe import safe
 
 
 class ReadingOptions(msgspec.Struct, frozen=True):
-    """Settings, files, versions to judge by, and limits of live hosts and clouds, in seconds."""
+    """Settings, files, versions to assume, and limits for live hosts and clouds, in seconds."""
 
     rules_dirs: tuple[str, ...]
     config: str | None
@@ -41,14 +41,14 @@ class ReadingOptions(msgspec.Struct, frozen=True):
 
 
 class NovaOptions(msgspec.Struct, frozen=True):
-    """Where nova.conf is, and the release of Nova it is judged for."""
+    """Where nova.conf is, and the Nova release it is judged for."""
 
     nova_config: tuple[str, ...] = ()
     nova_release: Release | None = None
 
 
 class FileOptions(msgspec.Struct, frozen=True):
-    """Which files are read, of those that the targets name."""
+    """Which of the files named by the targets are read."""
 
     changed_since: str | None = None
     skip_unrecognised: bool = False
@@ -58,7 +58,7 @@ class FileOptions(msgspec.Struct, frozen=True):
 def _to_version(
     context: click.Context, parameter: click.Parameter, value: str | None
 ) -> Version | None:
-    """A version on the command line: ``10.0`` or ``10.0.13``."""
+    """Parse a version: ``10.0`` or ``10.0.13``."""
     if value is None:
         return None
     try:
@@ -70,7 +70,7 @@ def _to_version(
 def _to_release(
     context: click.Context, parameter: click.Parameter, value: str | None
 ) -> Release | None:
-    """A release of Nova: ``caracal``, ``29``, ``29.2.0`` or ``2024.1``."""
+    """Parse a Nova release: ``caracal``, ``29``, ``29.2.0`` or ``2024.1``."""
     if value is None:
         return None
     from vnicaudit.knowledge.nova_conf.options import release_of, releases
@@ -89,7 +89,7 @@ def _to_release(
 def _seconds(
     context: click.Context, parameter: click.Parameter, value: float | None
 ) -> float | None:
-    """A length of time: not ``nan``, not endless."""
+    """Check a time in seconds: it must be a finite number within limits."""
     if value is not None and not 0.1 <= value <= 86_400:
         raise click.BadParameter("must be from 0.1 to 86400 seconds", context, parameter)
     return value
@@ -105,7 +105,8 @@ rules_dir_option = click.option(
     help="Also run the rules in this directory. Repeatable. Rules are code that runs with your "
     "privileges: never use a directory that others can write to.",
 )
-"""Rules from outside: never named by a settings file, which may lie in what is audited."""
+"""``--rules-dir``. A settings file cannot name such a directory, since it may be part of what is
+audited."""
 
 config_option = click.option(
     "--config",
@@ -220,21 +221,21 @@ nova_options = group(
         "known]",
     ),
 )
-"""Options that say how Nova's configuration is read."""
+"""Options for how Nova's configuration is read."""
 
 
 class ReadingRequest(msgspec.Struct, frozen=True):
-    """Settings, the versions to judge by, and how to read; the command line wins."""
+    """Settings, assumed versions and how to read; the command line takes precedence."""
 
     settings: LoadedSettings
     assumptions: Assumptions
     options: RunOptions
     catalogue: Catalogue
-    """The rules there are, as the settings want them."""
+    """The rules, adjusted by the settings."""
 
     def docs_url(self, *, redacted: bool) -> str:
-        """The address of the documentation that reports link to; empty where nobody said it, and
-        for a redacted report: the host name may be the site's own."""
+        """Base URL of the documentation for links in reports. Empty if not set, and for a redacted
+        report, because the host name may be the site's own."""
         return "" if redacted else self.settings.settings.docs_url or ""
 
 
@@ -247,8 +248,8 @@ def reading_of(
     files: FileOptions | None = None,
     servers: ServerFilter | None = None,
 ) -> ReadingRequest:
-    """Options merged with the settings. ``targets``: from which no rules are taken. Raises
-    UsageError for whatever is wrong in the settings, and for what is no rule."""
+    """Merge the options with the settings. ``targets``: places from which no rules are loaded.
+    Raises UsageError for an invalid setting or rule."""
     nova = nova or NovaOptions()
     catalogue = _catalogue(reading.rules_dirs, (*targets, *nova.nova_config))
     loaded = load_settings(reading.config, trusted=reading.trusted_settings, catalogue=catalogue)

@@ -1,8 +1,8 @@
-"""Options of commands as frozen records: what click parsed is handed on by name, in one place.
+"""Options of commands as frozen records, filled by name from click's values in one place.
 
-A command, or a group of options that several commands share, has a record with one field for each
-of its parameters, of the same name. ``tests/cli/test_options.py`` holds records and parameters
-together: names, types, and what may be ``None``.
+A command, or a group of options shared by several commands, has a record with one field of the same
+name for each parameter. ``tests/cli/test_options.py`` checks that records and parameters agree in
+names, types, and which may be ``None``.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ R = TypeVar("R", bound=msgspec.Struct)
 P = ParamSpec("P")
 
 Function = Callable[..., int]
-"""What a command runs; it returns the exit code."""
+"""The function run by a command; it returns the exit code."""
 Decorator = Callable[[Function], Function]
 
 
 def as_record(record: type[R]) -> Callable[[Callable[Concatenate[R, P], int]], Function]:
-    """Give a function its options as one record, before whatever else it takes."""
+    """Pass a function its options as one record, before its other arguments."""
 
     def decorated(function: Callable[Concatenate[R, P], int]) -> Function:
         inner: Function = function
@@ -38,8 +38,8 @@ def as_record(record: type[R]) -> Callable[[Callable[Concatenate[R, P], int]], F
 
 
 def group(name: str, record: type[msgspec.Struct], *options: Decorator) -> Decorator:
-    """One decorator for options that belong together, which ``--help`` shows in this order. They
-    are handed on as one argument, ``name``, a ``record``."""
+    """One decorator for options that belong together, in the order of ``--help``. They are passed
+    on as one argument called ``name``, an instance of ``record``."""
     fields = record.__struct_fields__
 
     def decorated(function: Function) -> Function:
@@ -54,7 +54,7 @@ def group(name: str, record: type[msgspec.Struct], *options: Decorator) -> Decor
 
 
 def together(*options: Decorator) -> Decorator:
-    """One decorator for several options, which ``--help`` shows in this order."""
+    """One decorator for several options, in the order of ``--help``."""
 
     def decorated(function: Function) -> Function:
         for option in reversed(options):
@@ -65,7 +65,7 @@ def together(*options: Decorator) -> Decorator:
 
 
 class Number(click.FloatRange):
-    """A number in a range; ``nan`` is in none."""
+    """A number in a range; never ``nan``."""
 
     def convert(
         self, value: object, param: click.Parameter | None, ctx: click.Context | None
@@ -78,7 +78,8 @@ class Number(click.FloatRange):
 
 
 def seconds_option(name: str, *, least: float, most: float, default: float, text: str) -> Decorator:
-    """An option for a time in seconds, ``--name``, which an environment variable may give too."""
+    """The option ``--name`` for a time in seconds, which can also be set by an environment
+    variable."""
     return click.option(
         name,
         envvar=f"VNICAUDIT_{name.removeprefix('--').replace('-', '_').upper()}",

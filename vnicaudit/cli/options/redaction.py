@@ -1,4 +1,5 @@
-"""``--redact``: pseudonyms in place of names and addresses, by a key that stays here."""
+"""``--redact``: replace names and addresses by pseudonyms, with a key that stays on this
+machine."""
 
 from __future__ import annotations
 
@@ -27,14 +28,14 @@ _LONGEST = 4096
 
 
 class RedactionOptions(msgspec.Struct, frozen=True):
-    """``--redact`` and the file of its key."""
+    """``--redact``, and the file with its key."""
 
     redact: bool
     redact_key: str | None
 
     @property
     def is_wanted(self) -> bool:
-        """True where reports are to be redacted."""
+        """True if reports are to be redacted."""
         return self.redact or self.redact_key is not None
 
 
@@ -61,8 +62,8 @@ redaction_options = group(
 
 
 def redactor_of(options: RedactionOptions, state: str | None = None) -> Redactor | None:
-    """The redactor that the options ask for; None: no redaction. ``state``: the state directory, if
-    not the default one. Raises UsageError for an invalid key, or one that others may read."""
+    """The redactor selected by the options; None: no redaction. ``state``: the state directory, if
+    not the default one. Raises UsageError for an invalid key, or one that others can read."""
     if not options.is_wanted:
         return None
     from vnicaudit.reports.redaction.records import Redactor
@@ -74,7 +75,7 @@ def redactor_of(options: RedactionOptions, state: str | None = None) -> Redactor
 
 
 def _own_key(folder: Path) -> bytes:
-    """The key of this user's state directory, which is made where there is none."""
+    """The key in this user's state directory, created if missing."""
     check_own(folder, link=True)
     path = folder / KEY_FILE
     if not path.exists():
@@ -85,8 +86,8 @@ def _own_key(folder: Path) -> bytes:
 
 
 def _make(path: Path) -> None:
-    """A new key; one that another process made meanwhile stays."""
-    import secrets  # loads OpenSSL: for a new key alone
+    """Create a key. If another process has created one meanwhile, that one stays."""
+    import secrets  # loads OpenSSL, which only a new key needs
 
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)

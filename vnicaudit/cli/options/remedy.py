@@ -1,4 +1,4 @@
-"""Options that apply, rollback and runs share, and their meaning for the remedy."""
+"""Options shared by apply, rollback and runs, converted for the remedy."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _GUEST_DEADLINE = 300.0
 
 
 class ConnectionOptions(msgspec.Struct, frozen=True):
-    """Seconds that one call may take, and URIs of libvirt that are connected to although they name
+    """Timeout of one call in seconds, and libvirt URIs that are connected to although they name
     more than a host."""
 
     deadline: float
@@ -34,7 +34,8 @@ class ConnectionOptions(msgspec.Struct, frozen=True):
 
 
 class ScheduleOptions(msgspec.Struct, frozen=True):
-    """How a run goes: asked or unasked, in which order, how many at once, when it stops."""
+    """How a run proceeds: with or without a question, in which order, how many at once, and when it
+    stops."""
 
     dry_run: bool
     yes: bool
@@ -47,7 +48,7 @@ class ScheduleOptions(msgspec.Struct, frozen=True):
 
 
 class RemedyOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """The options that ``apply``, ``rollback`` and ``runs`` share."""
+    """The options shared by ``apply``, ``rollback`` and ``runs``."""
 
     state: str | None
     connection: ConnectionOptions
@@ -56,7 +57,7 @@ class RemedyOptions(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def folder(self) -> str:
-        """Where runs are remembered."""
+        """The directory in which runs are stored."""
         return state_folder(self.state)
 
 
@@ -152,7 +153,7 @@ change_options = together(schedule_options, connection_options)
 
 
 def mode_option(default: str | None) -> Decorator:
-    """``--mode``; ``default`` None: that of the run."""
+    """``--mode``; ``default`` None: the mode of the run."""
     return click.option(
         "--mode",
         type=click.Choice(MODES),
@@ -170,7 +171,7 @@ def run_context(
     mode: Mode,
     schedule: ScheduleOptions | None = None,
 ) -> RunContext:
-    """The context of a run as the options have it; ``schedule`` None: nothing is begun, only
+    """The context of a run, from the options. ``schedule`` None: nothing is started, only
     checked."""
     from vnicaudit.remedy.applying.apply import RunContext
     from vnicaudit.remedy.applying.journal.state import StateFolder

@@ -1,5 +1,5 @@
-"""Which rules are asked, where reports go, and when findings fail the run: the options of every
-command that audits."""
+"""Options of every auditing command: which rules run, where reports go, and which findings fail the
+run."""
 
 from __future__ import annotations
 

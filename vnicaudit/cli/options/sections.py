@@ -1,14 +1,14 @@
-"""How ``--help`` shows options: under a heading each, with the variable that gives it too."""
+"""How ``--help`` shows options: under headings, with their environment variables."""
 
 from __future__ import annotations
 
 import click
 
 _FEW = 12
-"""Options of a command that need no headings."""
+"""Up to this number of options, a command needs no headings."""
 
 OWN = "Options"
-"""Of this command alone."""
+"""Heading of the command's own options."""
 
 SECTIONS: dict[str, tuple[str, ...]] = {
     "Selection": (
@@ -41,16 +41,16 @@ SECTIONS: dict[str, tuple[str, ...]] = {
         "--verbose", "--color", "--help",
     ),
 }  # fmt: skip
-"""Headings in the order of ``--help``, behind the options of the command's own."""
+"""Headings in the order of ``--help``, after the command's own options."""
 
 _HEADING = {name: heading for heading, names in SECTIONS.items() for name in names}
 
 
 class SectionedCommand(click.Command):
-    """A command whose many options stand under headings."""
+    """A command whose options are listed under headings if there are many."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the options of each heading that has any."""
+        """Write the options under each heading that has any."""
         options = [one for one in self.get_params(ctx) if isinstance(one, click.Option)]
         sections: dict[str, list[tuple[str, str]]] = {heading: [] for heading in (OWN, *SECTIONS)}
         for option in options:
@@ -65,7 +65,7 @@ class SectionedCommand(click.Command):
 
 
 def heading_of(option: click.Option) -> str:
-    """The heading of an option: the same one in all commands."""
+    """The heading of an option; the same in all commands."""
     return next((_HEADING[name] for name in option.opts if name in _HEADING), OWN)
 
 

@@ -1,4 +1,4 @@
-"""``--state``: the folder in which runs and measurements are remembered."""
+"""``--state``: the directory in which runs and measurements are stored."""
 
 from __future__ import annotations
 
@@ -6,15 +6,17 @@ import click
 
 from vnicaudit.text.own_commands import SYSTEM, default_state
 
+VARIABLE = "VNICAUDIT_STATE"
+
 
 def state_folder(state: str | None) -> str:
-    """``--state``, else the folder of this user."""
+    """``--state``, else this user's directory."""
     return state or default_state()
 
 
 state_option = click.option(
     "--state",
-    envvar="VNICAUDIT_STATE",
+    envvar=VARIABLE,
     metavar="DIR",
     type=click.Path(file_okay=False),
     help=f"State directory: journals and past runs.  [default: {SYSTEM} for root, else "

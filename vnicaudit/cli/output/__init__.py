@@ -1,1 +1,1 @@
-"""Standard output, standard error, and files of reports."""
+"""Standard output, standard error, and report files."""

@@ -1,4 +1,4 @@
-"""Where reports go: standard output, or files that appear whole or not at all."""
+"""Destinations of reports: standard output, or files that appear complete or not at all."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ STDOUT = "-"
 
 
 class ReportOutput:
-    """One report on its way to its place.
+    """A report being written to its destination.
 
-    A regular file is written beside its place and moved there when the report is whole: a run
-    that fails leaves the old file as it was; a link there is replaced, not followed. Devices and
-    pipes are written to as they are. ``private``: for nobody else to read; ``readable``: for
-    everybody, whatever the umask is.
+    A regular file is written under a temporary name beside it and renamed when complete, so that a
+    failed run leaves the old file as it was. A link is replaced, not followed. Devices and pipes
+    are written directly. ``private``: readable only by this user; ``readable``: by everybody,
+    whatever the umask.
     """
 
     def __init__(self, place: str, *, private: bool = False, readable: bool = False) -> None:
@@ -35,7 +35,7 @@ class ReportOutput:
         self._file = self._opened()
 
     def write(self, text: str) -> None:
-        """Write a piece. Raises VnicauditError when it cannot be written (a full disk)."""
+        """Write a piece. Raises VnicauditError if it cannot be written (full disk)."""
         if not text:
             return
         try:
@@ -49,7 +49,7 @@ class ReportOutput:
             self.write(text)
 
     def abandon(self) -> None:
-        """Leave the old file as it was, whatever has been written."""
+        """Discard what was written and leave the old file as it was."""
         self._kept = False
 
     def __enter__(self) -> ReportOutput:
@@ -89,19 +89,20 @@ class ReportOutput:
 
 
 READ_BY_OTHERS = frozenset({"prometheus"})
-"""Formats for a program of another user: node_exporter, which is seldom root."""
+"""Formats read by a program of another user: node_exporter seldom runs as root."""
 _BY_SUFFIX = {"xml": "junit", "md": "markdown", "txt": "text", "prom": "prometheus", "htm": "html"}
 _OF_OTHERS = frozenset({"html", "yaml", "yml", "pdf", "xls", "xlsx", "ods", "jsonl"})
-"""Suffixes of formats that there are elsewhere: text in such a file would be taken for broken."""
+"""Suffixes of formats that vnicaudit may not write here: a text report in such a file would look
+broken."""
 
 
 def formats_of(
     formats: tuple[str, ...], outputs: tuple[str, ...], known: tuple[str, ...]
 ) -> tuple[str, ...]:
-    """The formats that are given, and one for each further output whose name has a suffix that
-    tells; a single output of another name is text. ``known``: the formats that there are.
+    """The requested formats, and one for each further output whose suffix tells its format. A
+    single output without such a suffix is text. ``known``: the available formats.
 
-    Raises UsageError for a suffix of a format that there is not.
+    Raises UsageError for the suffix of a format that is not available.
     """
     further = [format_of(place, known) for place in outputs[len(formats) :]]
     if not formats and further == [""]:
@@ -110,8 +111,8 @@ def formats_of(
 
 
 def format_of(place: str, known: tuple[str, ...]) -> str:
-    """The format that a suffix stands for; empty: it stands for none. Raises UsageError for a
-    suffix of a format that there is not."""
+    """The format of a suffix; empty: the suffix has no format. Raises UsageError for the suffix of
+    a format that is not available."""
     _name, dot, suffix = os.path.basename(place).lower().rpartition(".")
     suffix = _BY_SUFFIX.get(suffix, suffix) if dot else ""
     if suffix in known:
@@ -122,14 +123,14 @@ def format_of(place: str, known: tuple[str, ...]) -> str:
 
 
 def which_format(place: str, known: tuple[str, ...]) -> UsageError:
-    """The error of a report whose format the name of its file does not tell."""
+    """The error for a report whose file name does not show its format."""
     return UsageError(
         f"{place}: the file name does not tell the format: add --format ({', '.join(known)})"
     )
 
 
 def _is_device(path: str) -> bool:
-    """True for a device that takes whatever is written to it: ``/dev/null``, a terminal."""
+    """True for a character device such as ``/dev/null`` or a terminal."""
     try:
         return stat.S_ISCHR(os.stat(path).st_mode)
     except OSError:
@@ -137,7 +138,8 @@ def _is_device(path: str) -> bool:
 
 
 def check_different(places: list[str]) -> None:
-    """Raises UsageError where two reports would be written to one place, however it is spelled."""
+    """Raises UsageError if two reports would be written to the same file, however its path is
+    written."""
     seen: dict[str, str] = {}
     for place in places:
         key = STDOUT if place == STDOUT else os.path.realpath(place)

@@ -12,15 +12,15 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
 PLAIN = "vnicaudit.plain"
-"""Name of the way in which a terminal gets what its encoding does not have."""
+"""Name of the codec error handler for characters that the terminal's encoding lacks."""
 _INSTEAD = {"→": ">", "←": "<", "…": "...", "─": "-", "│": "|", "├": "|", "└": "|", "µ": "u",
             "²": "2", "±": "+-", "·": ".", "≤": "<=", "≥": ">="}  # fmt: skip
-"""One column for one column wherever it stands in a table."""
+"""Replacements with the same number of columns, or used only outside of tables."""
 _HUNG_UP = "the terminal was closed (SIGHUP): finishing what was started"
 
 
 def _plain(error: UnicodeError) -> tuple[str, int]:
-    """Characters that are as good, and escapes for all others."""
+    """Replace characters by similar ones of ASCII, all others by escapes."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
     text = error.object[error.start : error.end]
@@ -32,12 +32,13 @@ codecs.register_error(PLAIN, _plain)
 
 
 def prepare() -> None:
-    """Make output and signals what the rest relies on."""
+    """Set up output and signals as the rest of vnicaudit needs them."""
     _occupy_closed_streams()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            # a terminal that cannot show a character gets its escape, not a crash
-            with suppress(OSError, ValueError):  # it is closed, or another file by now
+            # a character that the terminal cannot show becomes an escape instead of a crash
+            # it is closed, or has been replaced by another file
+            with suppress(OSError, ValueError):
                 stream.reconfigure(errors=PLAIN)
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) is signal.SIG_DFL:
@@ -45,8 +46,9 @@ def prepare() -> None:
 
 
 def _occupy_closed_streams() -> None:
-    """A stream that was closed at the start (``>&-``) gives its number to the next file that is
-    opened, and a library that complains on standard error would write into that: a journal."""
+    """Open /dev/null for each stream that was closed at the start (``>&-``). Otherwise the next
+    opened file, perhaps a journal, would get its number, and a library writing to standard error
+    would write into it."""
     for number in range(3):
         try:
             os.fstat(number)
@@ -58,9 +60,9 @@ def _occupy_closed_streams() -> None:
 
 
 def _terminated(number: int, frame: object) -> None:
-    """TERM and HUP end the run as an exception does: worker processes and temporary files are
-    cleaned up on the way out, and a guest that is measured is given back. A terminal that goes away
-    says so twice, by the kernel and by the shell: the second time ends none of that."""
+    """Let TERM and HUP end the run like an exception: worker processes and temporary files are
+    cleaned up, and a guest being measured is restored. A closing terminal sends HUP twice (the
+    kernel and the shell); the second must not interrupt that."""
     del frame
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     raise SystemExit(128 + number)
@@ -68,8 +70,9 @@ def _terminated(number: int, frame: object) -> None:
 
 @contextmanager
 def hang_up_noted() -> Iterator[Callable[[], str]]:
-    """While this is entered, SIGHUP ends nothing. Yields what says why no more is to be begun;
-    empty: nothing speaks against it. Who ignores SIGHUP (nohup) goes on as before."""
+    """Keep SIGHUP from ending the process inside this context. Yields a function that returns why
+    nothing more should be started; empty: go on. If SIGHUP is already ignored (nohup), it stays
+    ignored."""
     seen = threading.Event()
 
     def halted() -> str:

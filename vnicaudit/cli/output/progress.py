@@ -4,27 +4,42 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from vnicaudit.audit.progress import STANDARD_INPUT
+from vnicaudit.base.waiting import is_input_awaited
 from vnicaudit.base.wording import count
 from vnicaudit.cli.output.progress_line import STALLED, ProgressLine
 from vnicaudit.cli.output.stderr import QUIET_FOR, time_left
+from vnicaudit.model.names import STANDARD_INPUT
 
 if TYPE_CHECKING:
     from vnicaudit.audit.reading.targets import Target
 
 _IN_FILES = ("path", "stdin", "together")
-"""Kinds of targets that are no live connection."""
+"""Kinds of targets that are files, not live connections."""
+
+
+@contextmanager
+def awaited_input(*, quiet: bool) -> Iterator[None]:
+    """While standard input is read, show that its end is awaited."""
+    progress = Progress(enabled=not quiet)
+    if is_input_awaited():
+        progress.waits_for(STANDARD_INPUT)
+    try:
+        yield
+    finally:
+        progress.waits_no_more()
+        progress.clear()
 
 
 class Progress:
-    """Counts domains and files while they come in, and while nothing comes shows what is waited
-    for, and for how long.
+    """Counts domains and files as they are read. While nothing arrives, shows what it is waiting
+    for and for how long.
 
-    The line of what is waited for is written by a thread. It begins with the first live target:
-    files are read before, by processes that must not be forked beside a thread.
+    The waiting line is written by a thread, which runs while a pipe is read, and from the first
+    live target on. Files are read by processes that must not be forked beside a thread.
     """
 
     def __init__(self, *, enabled: bool, clock: Callable[[], float] = time.monotonic) -> None:
@@ -40,12 +55,12 @@ class Progress:
 
     @property
     def is_shown(self) -> bool:
-        """True where it is worth counting what there is to do."""
+        """True if it is worth counting the work in advance."""
         return self._line.is_enabled if self._line.on_terminal else self._line.is_due
 
     def waits_for(self, target: str, number: int = 1, total: int = 1) -> None:
-        """Show that a live target, or standard input, is waited for, every second until something
-        comes of it."""
+        """Show every second that a live target, or standard input, is waited for, until it delivers
+        something."""
         with self._lock:
             self._waiting, self._waiting_since = target, self._clock()
             self._place = f" ({number:,} of {total:,})" if total > 1 else ""
@@ -53,12 +68,18 @@ class Progress:
         self._line.tick(self.show_waiting)
 
     def waits_for_live(self, targets: Sequence[Target]) -> None:
-        """Show that the first target is waited for, where none of them is in files."""
+        """Show that the first target is waited for, if none of them is a file."""
         if targets and not any(target.kind in _IN_FILES for target in targets):
             self.waits_for(targets[0].name)
 
+    def waits_no_more(self) -> None:
+        """The pipe has been read: files may follow."""
+        with self._lock:
+            self._waiting = ""
+        self._line.stop_ticking()
+
     def show_waiting(self) -> None:
-        """Write what is waited for, and for how long."""
+        """Show what is waited for, and for how long."""
         with self._lock:
             seconds = self._clock() - self._waiting_since
             if not (self._line.on_terminal or self._line.is_due):
@@ -71,14 +92,15 @@ class Progress:
                 self._line.show(f"{self._text(*self._last)}; no progress for {seconds:.0f} s")
 
     def read_files(self, done: int, total: int | None) -> None:
-        """Note that so many files of a target were read."""
+        """Note how many files of a target were read."""
         self._files = done, total
 
     def __call__(self, target: str, domains: int) -> None:
         """Note that ``domains`` of ``target`` are done."""
         now = self._clock()
         with self._lock:
-            if target != self._target:  # it began when the target before it last had something
+            # its time started when the previous target last delivered something
+            if target != self._target:
                 self._target, self._target_started = target, self._waiting_since
             self._waiting, self._waiting_since, self._last = "", now, (target, domains)
             if self._line.is_due:
@@ -95,7 +117,7 @@ class Progress:
         return f"{target}{self._place}: {', '.join(filter(None, parts))}"
 
     def clear(self) -> None:
-        """Take the line away before results are printed."""
+        """Erase the progress line before results are printed."""
         with self._lock:
             self._waiting, self._last = "", None
             self._line.clear()

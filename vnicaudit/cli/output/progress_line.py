@@ -4,23 +4,22 @@ from __future__ import annotations
 
 import sys
 import threading
-import time
 from collections.abc import Callable
 
 from vnicaudit.cli.output.stderr import EVERY, QUIET_FOR, Rewritten, is_terminal, tell
 
 LONG = 30.0
-"""Seconds of work after which progress is told where no terminal is."""
+"""Seconds of work after which progress is shown if there is no terminal."""
 STALLED = 2.0
-"""Seconds in which nothing comes, or one thing lasts, after which that is told."""
+"""Seconds without news, or in one state, after which that is shown."""
 _SELDOM = 300.0
-"""Seconds between two lines there, at most."""
+"""Maximum seconds between two lines if there is no terminal."""
 
 
 class ProgressLine:
-    """A terminal sees one line that rewrites itself. Elsewhere (the log of a CI job) work that
-    takes long is told in lines of their own: after half a minute, and then each time it has
-    taken twice as long, but every five minutes at least."""
+    """On a terminal, one line that is rewritten. Elsewhere (the log of a CI job), long work gets
+    lines of its own: after half a minute, then each time the work has taken twice as long, but at
+    least every five minutes."""
 
     def __init__(self, *, enabled: bool, clock: Callable[[], float]) -> None:
         self.on_terminal = is_terminal()
@@ -29,15 +28,15 @@ class ProgressLine:
         self._started = clock()
         self._next = self._started + (QUIET_FOR if self.on_terminal else LONG)
         self._rewritten = Rewritten()
-        self._ticking = False
+        self._ticking: tuple[threading.Thread, threading.Event] | None = None
 
     @property
     def is_due(self) -> bool:
-        """True where it is time for another line."""
+        """True if it is time for another line."""
         return self.is_enabled and self._clock() >= self._next
 
     def show(self, text: str) -> None:
-        """Write it now."""
+        """Write the line now."""
         now = self._clock()
         if self.on_terminal:
             self._next = now + EVERY
@@ -49,17 +48,26 @@ class ProgressLine:
         tell(safe(text))
 
     def clear(self) -> None:
-        """Take the line of a terminal away, so that something else can be written."""
+        """Erase the line on a terminal, so that something else can be written."""
         self._rewritten.clear()
 
     def tick(self, action: Callable[[], None]) -> None:
-        """Call ``action`` every second from now on, in a thread; once for each line."""
-        if self.is_enabled and not self._ticking:
-            self._ticking = True
-            threading.Thread(target=_each_second, args=(action,), daemon=True).start()
+        """Call ``action`` every second from now on, in a thread. Only the first call starts one."""
+        if self.is_enabled and self._ticking is None:
+            end = threading.Event()
+            thread = threading.Thread(target=_each_second, args=(action, end), daemon=True)
+            self._ticking = thread, end
+            thread.start()
+
+    def stop_ticking(self) -> None:
+        """End the thread: processes may be forked from now on."""
+        if self._ticking is not None:
+            thread, end = self._ticking
+            end.set()
+            thread.join()
+            self._ticking = None
 
 
-def _each_second(action: Callable[[], None]) -> None:
-    while True:
-        time.sleep(QUIET_FOR)
+def _each_second(action: Callable[[], None], end: threading.Event) -> None:
+    while not end.wait(QUIET_FOR):
         action()

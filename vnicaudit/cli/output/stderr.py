@@ -1,8 +1,8 @@
-"""Standard error: output there is best effort and never stops the work.
+"""Standard error: best effort, and never stops the work.
 
-The reader may have gone away (a pipe to ``tee``), have stopped reading (a pipe that is full, a
-terminal on which somebody pressed Ctrl-S), or be a terminal that hung up. A guest may be off at
-that moment, and is worth more than a line.
+Its reader may have gone away (a pipe to ``tee``), or stopped reading (a full pipe, a terminal after
+Ctrl-S), or be a terminal that hung up. A guest may be off at that moment, and matters more than a
+line of output.
 """
 
 from __future__ import annotations
@@ -20,39 +20,40 @@ from vnicaudit.base.wording import count
 from vnicaudit.model.runs import Outcome
 
 _PATIENCE = 2.0
-"""Seconds a reader may take to make room, once; from then on nothing waits for it."""
+"""Seconds that a reader gets, once, to make room; afterwards nothing waits for it."""
 QUIET_FOR = 1.0
-"""Seconds before the first line of progress is shown: short work shows none."""
+"""Seconds before the first line of progress: short work shows none."""
 EVERY = 0.2
 """Seconds between two lines of progress."""
 _OUTCOMES = frozenset(get_args(Outcome))
 _EARLY = 3
-"""Of several, so many are done before the rate says anything."""
+"""Number done before the rate is considered meaningful."""
 _SOON = 5.0
-"""Seconds that need not be announced."""
+"""Remaining times below this many seconds are not shown."""
 _PIECE = 512
-"""Bytes written at once: a pipe that can be written to has room for PIPE_BUF, which is no less."""
+"""Bytes written at once: a pipe that polls as writable has room for PIPE_BUF, which is at least
+this."""
 
 
 class _Stderr:
-    """Writes to standard error without waiting for its reader for long."""
+    """Writes to standard error without waiting long for its reader."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._untold = 0
         self._rewritable: object = None
-        """The stream on which the cursor stands behind a line that rewrites itself."""
+        """The stream whose cursor is behind a rewritable line; None: no stream."""
 
     def write(self, text: str, *, rewritable: bool = False) -> None:
-        """Write it, or drop it, in the place of a line that rewrites itself. Raises nothing that a
-        stream raises."""
+        """Write the text, replacing a rewritable line, or drop it. Does not raise errors of the
+        stream."""
         with self._lock:
             stands = self._rewritable is not None and self._rewritable is sys.stderr
             erased = _ERASE if stands or rewritable else ""
             self._rewritable = sys.stderr if rewritable and text else None
             try:
                 self._write(f"{erased}{text}")
-            except (OSError, ValueError):  # nobody reads it; it was closed
+            except (OSError, ValueError):  # no reader, or it is closed
                 self._untold += 1
 
     def _write(self, text: str) -> None:
@@ -63,7 +64,7 @@ class _Stderr:
         try:
             descriptor = stream.fileno()
         except (OSError, ValueError, AttributeError):
-            stream.write(text)  # it stands for standard error, and nobody can be waited for
+            stream.write(text)  # a stand-in for standard error, which cannot be polled
             stream.flush()
             return
         encoding = stream.encoding or "utf-8"
@@ -88,7 +89,7 @@ def _has_room(descriptor: int, seconds: float) -> bool:
     poll = select.poll()
     poll.register(descriptor, select.POLLOUT)
     events = poll.poll(seconds * 1000)
-    # without a reader there is room too: writing says what is wrong
+    # poll also reports a vanished reader; the write then raises the error
     return bool(events)
 
 
@@ -104,27 +105,27 @@ def is_terminal() -> bool:
     """True where standard error is a terminal."""
     try:
         return sys.stderr is not None and sys.stderr.isatty()
-    except (OSError, ValueError, AttributeError):  # it was closed, or stands for it
+    except (OSError, ValueError, AttributeError):  # it is closed, or a stand-in
         return False
 
 
 def tell(text: str) -> None:
-    """A line on standard error; nothing where nobody reads that."""
+    """Write a line on standard error; dropped if nobody reads it."""
     _STDERR.write(f"{text}\n")
 
 
 def show(text: str) -> None:
-    """A piece of a line on standard error: progress."""
+    """Write part of a line on standard error, for progress."""
     _STDERR.write(text)
 
 
 def is_outcome(text: str) -> bool:
-    """True for a text on a unit that says how it ended."""
+    """True for a message that says how work on a unit ended."""
     return text.partition(":")[0] in _OUTCOMES
 
 
 class RunPace:
-    """How far a run is: counts outcomes, and says at what rate they come."""
+    """Pace of a run: counts outcomes and estimates the remaining time."""
 
     def __init__(self, total: int) -> None:
         self._total = total
@@ -132,8 +133,8 @@ class RunPace:
         self._started = time.monotonic()
 
     def mark(self, text: str) -> str:
-        """``[12/300, 4 min left] `` in front of an outcome; of all else, and of one alone,
-        nothing."""
+        """``[12/300, 4 min left] ``, to put before an outcome; empty for other messages, and if
+        there is only one unit."""
         if self._total < 2 or not is_outcome(text):
             return ""
         self._done += 1
@@ -143,7 +144,7 @@ class RunPace:
 
 
 def time_left(done: int, total: int, seconds: float) -> str:
-    """``4 min left`` at the rate so far; empty where that is too early to say, or soon over."""
+    """``4 min left`` at the rate so far; empty if it is too early to say, or nearly done."""
     if done < _EARLY or done >= total:
         return ""
     left = seconds / done * (total - done)
@@ -153,27 +154,27 @@ def time_left(done: int, total: int, seconds: float) -> str:
 
 
 class Rewritten:
-    """One line of a terminal that rewrites itself."""
+    """A line of the terminal that is rewritten."""
 
     def __init__(self) -> None:
         self._visible = False
 
     def show(self, text: str) -> None:
-        """In place of what it said before."""
+        """Replace the line."""
         from vnicaudit.reports.safe import safe
 
         self._visible = True
         _STDERR.write(_cut(safe(text)), rewritable=True)
 
     def clear(self) -> None:
-        """Take the line away, so that something else can be written."""
+        """Erase the line, so that something else can be written."""
         if self._visible:
             _STDERR.write("", rewritable=True)
             self._visible = False
 
 
 def _cut(text: str) -> str:
-    """As much as one line of the terminal takes: a longer one could not be rewritten."""
+    """Cut the text to one line of the terminal; a longer one could not be rewritten."""
     from vnicaudit.reports.wrap import width_of
 
     room = max(20, _columns()) - 1
@@ -185,7 +186,7 @@ def _cut(text: str) -> str:
 
 
 def _columns() -> int:
-    """Columns of the terminal that standard error is; standard output may be a file."""
+    """Columns of the terminal on standard error; standard output may be a file."""
     if not os.environ.get("COLUMNS"):
         with suppress(OSError, ValueError, AttributeError):
             return os.get_terminal_size(sys.stderr.fileno()).columns or 80

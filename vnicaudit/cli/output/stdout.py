@@ -1,4 +1,4 @@
-"""Standard output: closed, full, or with a reader that went away."""
+"""Standard output, which may be closed or full, or have lost its reader."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from vnicaudit.errors import ReaderGoneError, UsageError, VnicauditError
 def emit(text: str) -> None:
     """Write to standard output.
 
-    Raises ReaderGoneError when nobody reads any more, VnicauditError when it cannot be written.
+    Raises ReaderGoneError if nobody reads it any more, VnicauditError if it cannot be written.
     """
     try:
         stream().write(text)
@@ -21,7 +21,7 @@ def emit(text: str) -> None:
 
 
 def flush() -> None:
-    """Have everything written. Raises as :func:`emit`."""
+    """Flush standard output. Raises the errors of :func:`emit`."""
     try:
         stream().flush()
     except OSError as error:
@@ -29,8 +29,8 @@ def flush() -> None:
 
 
 def discard() -> None:
-    """Drop what standard output would not take, so that Python does not try again, and complain,
-    when it ends. Output that can still be written is."""
+    """Drop what standard output would not take, so that Python does not try again and complain at
+    exit. Whatever can still be written is written."""
     if sys.stdout is None:
         return
     try:
@@ -40,14 +40,14 @@ def discard() -> None:
 
 
 def stream() -> TextIO:
-    """Standard output. Raises UsageError when it is closed (``>&-``)."""
+    """Standard output. Raises UsageError if it is closed (``>&-``)."""
     if sys.stdout is None:
         raise UsageError("standard output is closed: there is nowhere to write")
     return sys.stdout
 
 
 def write_error(error: OSError, name: str) -> VnicauditError:
-    """The error that a failed write to standard output comes to."""
+    """The error to raise for a failed write to standard output."""
     if isinstance(error, BrokenPipeError):
         return ReaderGoneError(f"{name} was closed by its reader")
     return VnicauditError(f"{name} could not be written: {error.strerror}")

@@ -1,4 +1,4 @@
-"""Tells on standard error what happens to which domain while a run goes on."""
+"""Reports progress on standard error while a run is in progress."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from vnicaudit.cli.output.stderr import RunPace, is_outcome, tell
 
 
 class RunTelling:
-    """Says what happens to which domain, one line each; of several (``total``) also how many are
-    done, and how long the others will take. ``undoing``: what is applied is the way back.
-    ``waits``: also for how long the state of a domain lasts; not while something is measured."""
+    """Prints what happens to each domain, one line each; with several (``total``), also how many
+    are done and the remaining time. ``undoing``: the run undoes another one. ``waits``: also show
+    how long the current state has lasted (not during a measurement)."""
 
     def __init__(
         self, *, quiet: bool, total: int = 1, undoing: bool = False, waits: bool = False
@@ -24,7 +24,7 @@ class RunTelling:
         self._states = RunningStates(enabled=waits and not quiet)
 
     def __call__(self, name: str, text: str) -> None:
-        """Tell one thing."""
+        """Print one message about a domain."""
         if self._quiet:
             return
         from vnicaudit.reports.safe import safe
@@ -35,13 +35,13 @@ class RunTelling:
         tell(safe(f"{self._pace.mark(text)}{name}: {word}"))
 
     def close(self) -> None:
-        """Show no state any more: the run is over."""
+        """Stop showing states: the run is over."""
         self._states.clear()
 
 
 class RunningStates:
-    """The domains that are worked on, each with what is done to it, and since when. While that
-    takes long, it is shown for how long."""
+    """The domains being worked on, each with its state and since when. A state that lasts long is
+    shown with its duration."""
 
     def __init__(self, *, enabled: bool, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -50,7 +50,7 @@ class RunningStates:
         self._states: dict[str, tuple[str, float]] = {}
 
     def changes(self, name: str, state: str) -> None:
-        """Note what is done to a domain from now on; empty: nothing more."""
+        """Note the state of a domain from now on; empty: it is done."""
         with self._lock:
             self._states.pop(name, None)
             if state:
@@ -58,7 +58,7 @@ class RunningStates:
         self._line.tick(self.show)
 
     def show(self) -> None:
-        """Write what lasts longest, and for how long."""
+        """Show the oldest state, and how long it has lasted."""
         with self._lock:
             if not self._states or not self._line.is_due:
                 return
@@ -69,7 +69,7 @@ class RunningStates:
                 self._line.show(f"{name}: {state}: {seconds:.0f} s{more}")
 
     def clear(self) -> None:
-        """Forget all of them, and take the line away."""
+        """Forget all states, and erase the line."""
         with self._lock:
             self._states.clear()
             self._line.clear()

@@ -1,1 +1,1 @@
-"""``vnicaudit plan``, ``apply``, ``rollback`` and ``runs``: the commands of a change."""
+"""``vnicaudit plan``, ``apply``, ``rollback`` and ``runs``: commands that plan and make changes."""

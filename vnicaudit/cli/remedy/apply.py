@@ -1,4 +1,4 @@
-"""``vnicaudit apply``: carry a plan out."""
+"""``vnicaudit apply``: apply a plan."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def command(options: ApplyOptions, wiring: Wiring) -> int:
     take_shadows_out(options, wiring.adapters)
     refused = RefusedError.exit_code if not_done else 0
     if measuring is not None and measuring.design == "flips":
-        # a hang-up ends it: it gives the guest back as it was, and would go on for hours
+        # a hang-up ends it: it restores the guest, and would otherwise go on for hours
         return measure_in_turns(steps, data, context, measuring.trial, options) or refused
     with hang_up_noted() as halted:
         context = replace(context, halted=halted)
@@ -192,7 +192,7 @@ def _applied(
 
 
 def _check_format(options: ApplyOptions) -> None:
-    """Raises UsageError where a measurement would stand in the middle of a document."""
+    """Raises UsageError if the text of a measurement would end up inside a JSON document."""
     if options.format != "text" and options.trials.bench and not options.schedule.dry_run:
         raise UsageError(
             "--format json cannot be used with --bench: use `vnicaudit runs --format json` and "
@@ -201,10 +201,11 @@ def _check_format(options: ApplyOptions) -> None:
 
 
 def _check_reachable(steps: list[Step], context: RunContext, options: ApplyOptions) -> None:
-    """Raises UsageError for a step that these options do not reach, or cannot measure."""
+    """Raises UsageError for a step on a target that these options do not reach, or that cannot be
+    measured."""
     units = context.kinds.units(steps)
     check_reach(context.reach, context.kinds.by_controller(units))
-    with ExitStack() as stack:  # measuring connects to them as well
+    with ExitStack() as stack:  # measuring connects to them too
         context.drivers(stack, hold=False).check(units)
     if options.trials.bench is None:
         return
@@ -215,7 +216,7 @@ def _check_reachable(steps: list[Step], context: RunContext, options: ApplyOptio
 
 
 class WithSchedule(Protocol):
-    """The options of a command that applies a plan, as far as a run needs them that is none."""
+    """The part of a command's options that is needed when nothing is applied."""
 
     @property
     def mode(self) -> Mode:
@@ -223,7 +224,7 @@ class WithSchedule(Protocol):
 
     @property
     def schedule(self) -> ScheduleOptions:
-        """Tells a dry run."""
+        """Says if this is a dry run."""
 
     @property
     def format(self) -> Format:
@@ -244,8 +245,8 @@ def read_plan(path: str) -> bytes:
 def chosen_steps(
     steps: Sequence[Step], domains: tuple[str, ...], macs: tuple[str, ...]
 ) -> tuple[Step, ...]:
-    """The steps on these domains (name or UUID) and NICs; all where none are named. Raises
-    UsageError for one that the plan has no step on, or none on such a NIC of such a domain."""
+    """The steps on these domains (name or UUID) and NICs; all steps if none are named. Raises
+    UsageError for a domain or NIC without a step in the plan."""
     from vnicaudit.base.wording import close_to
 
     wanted = tuple(dict.fromkeys(mac.lower() for mac in macs))
@@ -297,7 +298,8 @@ def print_dry_run(
     mode: Mode,
     output: OutputOptions,
 ) -> int:
-    """The exit code; steps that were not tried are told by then."""
+    """Print a dry run; returns the exit code. Steps that were left out have been reported
+    before."""
     if form == "text":
         code = print_foreseen(units, "would be applied")
         tell_unchanged(output)
@@ -312,7 +314,7 @@ def print_dry_run(
 def print_no_run(
     not_done: list[tuple[Step, Foreseen]], kinds: KindTable, options: WithSchedule
 ) -> int:
-    """Say that there is nothing to do, as a run or a dry run says what it did; the exit code."""
+    """Say that there is nothing to do, in the form of a run or a dry run; returns the exit code."""
     if options.format == "json" and not options.schedule.dry_run:
         from vnicaudit.reports.runs.json import to_json
 

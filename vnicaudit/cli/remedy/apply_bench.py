@@ -1,4 +1,5 @@
-"""``vnicaudit apply --bench``: measure each guest before and after, keep or take back."""
+"""``vnicaudit apply --bench``: measure each guest before and after, then keep the change or undo
+it."""
 
 from __future__ import annotations
 
@@ -42,11 +43,11 @@ _ABOUT = (
     "bench_peer", "bench_design", "on_undecided", "on_inconclusive", "max_steal", "max_cpu_wait",
     "line_rate", "encapsulation", "hypervisor",
 )  # fmt: skip
-"""Options that say something about a measurement."""
+"""Options that need ``--bench``."""
 
 
 class BenchOptions(msgspec.Struct, frozen=True):
-    """How guests are measured while a plan is applied; ``bench`` None: they are not."""
+    """How guests are measured while a plan is applied; ``bench`` None: they are not measured."""
 
     bench: str | None
     bench_peer: str
@@ -126,14 +127,14 @@ bench_options = group(
 
 
 def trials_of(order: TrialRequest) -> TrialFactory:
-    """The trials that measure the guests of a run, each once before and once after."""
+    """The trials of a run: each guest is measured once before and once after."""
     from vnicaudit.bench.trials.single_flip import TrialFactory
 
     return TrialFactory(order)
 
 
 def trial_order(options: ApplyOptions, adapters: GetAdapters) -> TrialRequest | None:
-    """The measurement asked for; None where there is none. Raises UsageError."""
+    """The requested measurement; None: none requested. Raises UsageError."""
     wanted = options.trials
     if wanted.bench is None:
         _check_alone()
@@ -147,7 +148,7 @@ def trial_order(options: ApplyOptions, adapters: GetAdapters) -> TrialRequest | 
     from vnicaudit.bench.trials.request import TrialRequest
     from vnicaudit.cli.bench.output import BenchProgress
 
-    parse(wanted.bench_peer)  # what is no endpoint is told before anything is measured
+    parse(wanted.bench_peer)  # report an invalid endpoint before anything is measured
     profile = load_profile(wanted.bench)
     if profile.states:
         raise UsageError(
@@ -169,7 +170,8 @@ def trial_order(options: ApplyOptions, adapters: GetAdapters) -> TrialRequest | 
 
 
 def _undecided(wanted: BenchOptions) -> Literal["keep", "roll-back"]:
-    """Action on an undecided measurement. Raises UsageError where both options name one."""
+    """The action on an undecided measurement. Raises UsageError if both names of the option are
+    used."""
     context = click.get_current_context()
     given = context.get_parameter_source("on_undecided") is click.core.ParameterSource.COMMANDLINE
     if given and wanted.on_inconclusive is not None:
@@ -181,7 +183,7 @@ def _undecided(wanted: BenchOptions) -> Literal["keep", "roll-back"]:
 
 
 def _check_alone() -> None:
-    """Raises UsageError where something is said about a measurement that is not asked for."""
+    """Raises UsageError for an option about measuring without ``--bench``."""
     context = click.get_current_context()
     for name in _ABOUT:
         if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
@@ -196,8 +198,8 @@ def measure_in_turns(
     trial: TrialRequest,
     options: ApplyOptions,
 ) -> int:
-    """Guest by guest: make the change and take it back in turns, and leave it where it helps; the
-    exit code. ``text``: the plan's file."""
+    """Guest by guest, make the change and undo it in turns, and keep it if it helps; returns the
+    exit code. ``text``: contents of the plan file."""
     from vnicaudit.bench.trials.flip_trials import FlipTrials
 
     say = RunTelling(quiet=options.output.quiet)
@@ -206,13 +208,13 @@ def measure_in_turns(
 
 
 def print_trials(trials: GuestByGuest, options: ApplyOptions, kinds: KindTable) -> int:
-    """Measure and change, guest by guest, and say what happens; the exit code."""
+    """Measure and change guest by guest, and print what happens; returns the exit code."""
     codes = [0, *(_print_event(event, options, kinds) for event in trials.run())]
     return max(codes, key=lambda code: (code == RefusedError.exit_code, code))
 
 
 def _print_event(event: Event, options: ApplyOptions, kinds: KindTable) -> int:
-    """Say what happened; the exit code that this alone would have."""
+    """Print an event; returns the exit code of this event alone."""
     from vnicaudit.bench.trials.guest_by_guest import (
         Applied,
         GuestMeasured,
@@ -242,7 +244,7 @@ def _print_event(event: Event, options: ApplyOptions, kinds: KindTable) -> int:
 
 
 def show_trials(made: TrialFactory | None, options: ApplyOptions) -> None:
-    """Print what was measured."""
+    """Print the results of all measurements."""
     for kept in () if made is None else made.measurements():
         show_result(kept.result(), options)
 

@@ -22,8 +22,8 @@ _ALTERNATING = frozenset({"flips", "boots"})
 
 
 def design_of(options: BenchOptions, profile: Profile, units: Sequence[UnitRequest]) -> TrialDesign:
-    """The design that is meant: ``auto`` is the first of the profile's that can be done with a
-    plan; where it has none, it alternates where that can be done and decides anything."""
+    """The design to use. ``auto``: the first design of the profile that is possible with a plan. If
+    it has none, alternate, provided that is possible and the profile can decide that way."""
     if options.bench_design != "auto":
         return options.bench_design
     if next((one for one in profile.designs if one in _ALTERNATING | {_ONCE}), "") == _ONCE:
@@ -35,8 +35,8 @@ def design_of(options: BenchOptions, profile: Profile, units: Sequence[UnitReque
 def planned_by_history(
     design: TrialDesign, trial: TrialRequest, mode: Mode, units: Sequence[UnitRequest]
 ) -> TrialRequest:
-    """The trial, with the turns that earlier measurements of these hosts ask for; what they say is
-    told."""
+    """The trial, with the number of turns that earlier measurements on these hosts suggest; prints
+    what they showed."""
     from vnicaudit.bench.trials.learning import host_of, learnt
     from vnicaudit.bench.trials.planning import planned
     from vnicaudit.bench.trials.request import guest_path
@@ -54,7 +54,7 @@ def planned_by_history(
 
 
 def _measured_design(design: TrialDesign, mode: Mode) -> Design:
-    """As the result has it: flips with restarts are boots."""
+    """The design as named in results: flips with restarts are boots."""
     turning: Design = "boots" if mode == "restart" else "flips"
     return turning if design == "flips" else design
 
@@ -62,7 +62,7 @@ def _measured_design(design: TrialDesign, mode: Mode) -> Design:
 def tell_cost(
     design: TrialDesign, trial: TrialRequest, mode: Mode, units: Sequence[UnitRequest]
 ) -> None:
-    """Say what measuring costs, before anything is done."""
+    """Print how long measuring takes, before it starts."""
     from vnicaudit.bench.trials.cost import cost
     from vnicaudit.reports.bench.words.quantity import duration
 
@@ -83,7 +83,7 @@ def tell_cost(
 
 
 def _tell_what_no_turns_decide(trial: TrialRequest) -> None:
-    """Say so where a profile has too few turns of its own for so many primary comparisons."""
+    """Print a warning if the profile has too few turns for its number of primary comparisons."""
     from vnicaudit.bench.judging.terms import turns_decide, usual_turns
 
     profile = trial.profile

@@ -1,4 +1,5 @@
-"""``vnicaudit apply --bench-design shadow``: measured beside the old NIC, changed when it helps."""
+"""``vnicaudit apply --bench-design shadow``: measure a new NIC beside the old one, and change if it
+helps."""
 
 from __future__ import annotations
 
@@ -21,8 +22,8 @@ if TYPE_CHECKING:
 
 
 def shadow_address(options: BenchOptions) -> IPv4Interface | None:
-    """The temporary address; None where another design was asked for. Raises UsageError where one
-    is given without the other."""
+    """The temporary address; None for another design. Raises UsageError if either is used without
+    the other."""
     text = options.shadow_address
     wanted = options.bench is not None and options.bench_design == "shadow"
     if not wanted and text is None:
@@ -38,7 +39,7 @@ def shadow_address(options: BenchOptions) -> IPv4Interface | None:
 
 
 def take_shadows_out(options: RemedyOptions, adapters: GetAdapters) -> None:
-    """Be rid of what an ended process left in guests, and say so."""
+    """Remove shadow NICs that a dead process left in guests, and say so."""
     state = Path(options.folder)
     if not (state / "shadows").is_dir():
         return
@@ -58,8 +59,8 @@ def measure_beside(
     address: IPv4Interface,
     options: ApplyOptions,
 ) -> int:
-    """Domain by domain: measure, and carry the steps out where that says so; the exit code.
-    ``text``: the plan's file."""
+    """Domain by domain, measure, and apply the steps if the result says so; returns the exit code.
+    ``text``: contents of the plan file."""
     from vnicaudit.bench.trials.shadow_trials import ShadowTrials
 
     say = RunTelling(quiet=options.output.quiet)

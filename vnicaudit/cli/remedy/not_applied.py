@@ -1,4 +1,4 @@
-"""The steps of a plan that a run leaves alone: which, why, and how they are told."""
+"""The steps of a plan that a run does not apply, and the reasons."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from vnicaudit.remedy.applying.kinds import KindTable
 
 _EACH = 20
-"""As many steps are told one by one; of more, each reason once."""
+"""Up to this number, steps are listed one by one; beyond it, each reason once."""
 
 
 def split_steps(
     plan: Plan, kinds: KindTable, mode: Mode, *, unsafe: bool
 ) -> tuple[list[Step], list[tuple[Step, Foreseen]]]:
-    """The steps that are to be done, and the others, each with why not."""
+    """The steps to apply, and the other steps, each with the reason."""
     chosen: list[Step] = []
     others: list[tuple[Step, Foreseen]] = []
     for step in plan.steps:
@@ -34,12 +34,12 @@ def split_steps(
 
 
 def _blocking_reason(step: Step, kinds: KindTable, mode: Mode, *, unsafe: bool) -> Foreseen | None:
-    """None: it is to be done."""
+    """Why a step is not applied; None: it is."""
     from vnicaudit.model.plan import FileUnit
     from vnicaudit.model.runs import Foreseen
 
     def is_refused(reason: str, codes: tuple[str, ...]) -> Foreseen:
-        known = tuple(dict.fromkeys(filter(None, codes)))  # a plan may be older than codes
+        known = tuple(dict.fromkeys(filter(None, codes)))  # plans of older versions have no codes
         place = step.unit.path if isinstance(step.unit, FileUnit) else step.target
         return Foreseen(kinds.unit_name(step), "refused", reason, known, (step.id,), place)
 
@@ -55,12 +55,14 @@ def _blocking_reason(step: Step, kinds: KindTable, mode: Mode, *, unsafe: bool) 
 
 
 def _is_possible(step: Step, kinds: KindTable, mode: Mode) -> bool:
-    """Text in a file can always be changed: its guest gets it at its next boot."""
+    """True if the mode can make the change. Text in a file can always be changed: its guest gets it
+    at its next boot."""
     return step.mode(mode).possible or (mode == "next-boot" and kinds.of(step).is_text)
 
 
 def tell_not_applied(not_done: Sequence[tuple[Step, Foreseen]]) -> None:
-    """A line for each step; where there are many, one for each reason, with how many have it."""
+    """Print a line for each step; if there are many, one for each reason, with the number of
+    steps."""
     from vnicaudit.model.refs import mac_of
     from vnicaudit.reports.safe import safe
 
@@ -73,7 +75,7 @@ def tell_not_applied(not_done: Sequence[tuple[Step, Foreseen]]) -> None:
 
 
 def tell_reasons(not_done: Sequence[tuple[Step, Foreseen]]) -> None:
-    """Each reason once, with how many steps it keeps from being done."""
+    """Print each reason once, with the number of steps."""
     from vnicaudit.reports.safe import safe
 
     reasons = Counter(why_not.message for _step, why_not in not_done)
@@ -84,7 +86,8 @@ def tell_reasons(not_done: Sequence[tuple[Step, Foreseen]]) -> None:
 def nothing_to_apply(
     not_done: Sequence[tuple[Step, Foreseen]], kinds: KindTable, mode: Mode
 ) -> str:
-    """How many steps there are, and what each kind of them needs, where none is to be done."""
+    """A message for when no step can be applied: the number of steps, and what each kind of them
+    needs."""
     blocked = sum(bool(step.refused) for step, _why_not in not_done)
     allowed = [(step, "unsafe" in why_not.codes) for step, why_not in not_done if not step.refused]
     impossible = [step for step, is_unsafe in allowed if not is_unsafe]
@@ -99,7 +102,7 @@ def nothing_to_apply(
 
 
 def _other_mode(steps: Sequence[Step], kinds: KindTable, mode: Mode) -> str:
-    """The mode that all these steps can be applied with; empty where there is none."""
+    """The mode with which all these steps can be applied; empty: there is none."""
     if mode == "next-boot" or not all(_is_possible(one, kinds, "next-boot") for one in steps):
         return ""
     in_files = all(kinds.of(step).is_text for step in steps)

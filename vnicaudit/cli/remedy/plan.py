@@ -1,8 +1,9 @@
-"""``vnicaudit plan``: what would be changed, written down to be reviewed."""
+"""``vnicaudit plan``: plan changes and write them down for review."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from datetime import date
 from typing import TYPE_CHECKING
 
@@ -33,6 +34,7 @@ from vnicaudit.cli.remedy.plan_options import (
 )
 from vnicaudit.cli.wiring import Wiring, pass_wiring
 from vnicaudit.errors import TargetError
+from vnicaudit.model.last_readings import NO_HISTORY, PlanHistory
 from vnicaudit.model.plan import GOALS
 from vnicaudit.reports.plan.grouped import PLAN_GROUP_BY, PlanGroupBy
 
@@ -170,11 +172,12 @@ def command(options: PlanCommandOptions, wiring: Wiring) -> int:
 
     judges = Judges(*works_of(options.selected, options.ignored, read, platforms))
     wanted = replace(wanted, policy=read.settings.settings.policy)
-    request = PlanRequest(judges, wiring.adapters(), read.options, wanted, progress)
+    request = PlanRequest(judges, wiring.adapters(), read.options, wanted, progress, None,
+                          progress)  # fmt: skip
     plan = make_plan(targets, platforms.planners, request)
     progress.clear()
-    print_plan(plan, options.plan_file, options.group_by, options.output, "apply {}",
-               diff=options.diff)  # fmt: skip
+    print_plan(plan, options.plan_file, options.group_by, options.output,
+               "vnicaudit apply {}".format, diff=options.diff)  # fmt: skip
     if options.projects:
         _write_projects(plan, options.projects, quiet=options.output.quiet)
     return TargetError.exit_code if plan.errors else 0
@@ -186,7 +189,7 @@ def works_of(
     read: ReadingRequest,
     platforms: PlatformRegistry,
 ) -> tuple[AuditWork, AuditWork]:
-    """Work by the selected rules, and work by all rules; one object where all are selected."""
+    """Work by the selected rules, and work by all rules; the same object if all are selected."""
     settings, every = read.settings.settings, read.catalogue.ids
     rules = rules_of(selected, ignored, settings, read.catalogue)
     work = _work(rules, read, platforms)
@@ -203,12 +206,13 @@ def print_plan(
     path: str | None,
     group_by: PlanGroupBy | None,
     output: OutputOptions,
-    next_command: str,
+    next_command: Callable[[str], str],
     *,
     diff: bool = False,
+    history: PlanHistory = NO_HISTORY,
 ) -> None:
-    """Write the plan where it is to go, print it, and say what comes next: ``next_command``, with
-    the plan's file in it."""
+    """Write the plan to its file, print it with the facts of the ``history``, and print the next
+    step. ``next_command``: makes that command from the name of the plan's file."""
     from vnicaudit.reports.plan.json import to_json
     from vnicaudit.reports.plan.text import render
     from vnicaudit.reports.safe import safe
@@ -222,7 +226,7 @@ def print_plan(
         write_plan(path, to_json(plan))
     in_full = diff or output.verbose or group_by
     style = screen_options(output, group_by=group_by, view="full" if in_full else "short")
-    for text in render(plan, style):
+    for text in render(plan, style, history):
         emit(text)
     if plan.steps and not output.quiet:
         more = "" if in_full else " To see each step in full, use --diff."
@@ -234,8 +238,8 @@ def print_plan(
         tell(_next_step(plan, path, next_command))
 
 
-def _next_step(plan: Plan, path: str, command: str) -> str:
-    """Where the plan is, and what to do with it."""
+def _next_step(plan: Plan, path: str, command: Callable[[str], str]) -> str:
+    """Where the plan was written, and what to do next."""
     from vnicaudit.base.shell import path_word
     from vnicaudit.reports.safe import safe
 
@@ -246,10 +250,10 @@ def _next_step(plan: Plan, path: str, command: str) -> str:
     if not allowed:
         causes = "every step is blocked; remove the causes above, and plan again"
         return f"Written to {safe(path)}{unread}: {causes}"
-    following = command.format(safe(path_word(path)))
+    following = command(safe(path_word(path)))
     if not any(step.safe for step in allowed):
         following += " --include-unsafe"  # without it, nothing would be applied
-    return f"Written to {safe(path)}{unread}; next: vnicaudit {following}"
+    return f"Written to {safe(path)}{unread}; next: {following}"
 
 
 def _write_projects(plan: Plan, folder: str, *, quiet: bool) -> None:

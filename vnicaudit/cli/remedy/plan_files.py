@@ -1,5 +1,5 @@
-"""The files that ``vnicaudit plan`` writes: the plan, and a summary for each project. They never
-overwrite other files."""
+"""The files written by ``vnicaudit plan``: the plan, and a summary for each project. Files of other
+kinds are never overwritten."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 TABLE = "servers.csv"
 _ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}")
 _HEAD = 200
-"""Bytes in which a file says that it is one of these."""
+"""Bytes in which a file shows that it was written by plan."""
 _PLAN_HEAD = 100
-"""Bytes in which a plan says what it is."""
+"""Bytes in which a plan names its schema."""
 
 
 def holds_plan(path: str | None) -> bool:
-    """True where a file holds a plan that writing would lose."""
+    """True if a file holds a plan that would be lost by writing."""
     try:
         return path is not None and os.path.getsize(path) > 0 and _is_plan(path)
     except OSError:
@@ -32,8 +32,8 @@ def holds_plan(path: str | None) -> bool:
 
 
 def write_plan(path: str, text: bytes) -> None:
-    """In the place of an earlier plan, or of nothing: never of a definition. It decides what is
-    changed on hosts: nobody else may write to it; a link there is replaced and not followed."""
+    """Write a plan, replacing an earlier plan but no other file. Only this user can read or write
+    it, since it decides what is changed on hosts. A link is replaced, not followed."""
     with as_usage_error(path):
         if os.path.isfile(path) and not _is_plan(path):
             raise UsageError(f"{path} exists and is not a plan: choose another name")
@@ -42,17 +42,17 @@ def write_plan(path: str, text: bytes) -> None:
 
 
 def _is_plan(path: str) -> bool:
-    """True where a file begins as a plan does, of whatever version, or is empty."""
+    """True if a file starts like a plan, of any version, or is empty."""
     with open_regular(path) as stream:
         head = stream.read(_PLAN_HEAD)
     return not head or b'"schema": "vnicaudit.plan/' in head
 
 
 def write_projects(plan: Plan, folder: str) -> int:
-    """One text for each project that has a server in the plan, and one table of all; how many
-    projects there are. Of several clouds each has a folder: two regions of one Keystone
-    have the same projects. Raises UsageError for a folder that cannot be written to, or that has
-    something else under one of these names."""
+    """Write one text for each project with a server in the plan, and one table of all; returns the
+    number of projects. With several clouds, each has a folder, because two regions of one Keystone
+    have the same projects. Raises UsageError for a folder that cannot be written, or that contains
+    another file with one of these names."""
     from vnicaudit.reports.plan.project_table import COLUMNS, projects_table
     from vnicaudit.reports.plan.project_text import MARK, project_text
     from vnicaudit.reports.plan.projects import projects
@@ -72,7 +72,7 @@ def write_projects(plan: Plan, folder: str) -> int:
 
 
 def _folders(targets: Iterable[str], folder: str) -> dict[str, str]:
-    """Where the texts of each cloud go: of one alone, into the folder itself."""
+    """The folder for the texts of each cloud; a single cloud uses the folder itself."""
     names = tuple(targets)
     if len(names) == 1:
         return {names[0]: folder}
@@ -83,18 +83,20 @@ def _folders(targets: Iterable[str], folder: str) -> dict[str, str]:
 
 
 def _file_name(project: str, number: int) -> str:
-    """A project's id is the cloud's word: one that is no plain id is no name of a file."""
+    """A file name for a project's id. The id comes from the cloud, so it is used only if it is
+    plain."""
     return _plain(project, "project", number)
 
 
 def _plain(name: str, kind: str, number: int) -> str:
-    """A name as that of a file or folder. One that could be taken for ours is no plain one."""
+    """A safe name for a file or folder: the name itself if it is plain and cannot be confused with
+    our own files, else a number."""
     ours = name == TABLE or name.startswith(f"{kind}-")
     return name if _ID.fullmatch(name) and not ours else f"{kind}-{number}"
 
 
 def _write(path: str, text: str, mark: str) -> None:
-    """In the place of an earlier one, or of nothing."""
+    """Write a file, replacing only an earlier version of it."""
     if os.path.isfile(path):
         with open(path, "rb") as stream:
             head = stream.read(_HEAD)

@@ -48,8 +48,8 @@ class PlanCommandOptions(msgspec.Struct, frozen=True):
 
 
 def planning_options(options: PlanCommandOptions, kinds: tuple[TargetKind, ...]) -> PlanOptions:
-    """The options that planning takes; ``kinds``: of targets that are known.
-    Raises UsageError for what makes no sense together."""
+    """The options for planning. ``kinds``: the known kinds of targets. Raises UsageError for
+    conflicting options."""
     from vnicaudit.remedy.planning.options import PlanOptions
 
     if options.projects and not any(is_cloud(target, kinds) for target in options.targets):
@@ -68,7 +68,7 @@ def planning_options(options: PlanCommandOptions, kinds: tuple[TargetKind, ...])
 
 
 def _devices(options: PlanCommandOptions, kinds: tuple[TargetKind, ...]) -> tuple[str, ...]:
-    """A device or socket for each ``--nic``; none in a cloud, where Nova chooses them."""
+    """A device or socket for each ``--nic``; none for a cloud, where Nova chooses them."""
     to, targets = options.to, options.targets
     devices = {"vdpa": options.vdpa_devices, "vhostuser": options.sockets}
     for goal, option in (("vdpa", "--vdpa-device"), ("vhostuser", "--vhostuser-socket")):
@@ -103,7 +103,7 @@ def _of_cloud(
 
 
 def _may_be_nova_conf(target: str, kinds: tuple[TargetKind, ...]) -> bool:
-    """A file by its name, or a folder that may hold some."""
+    """True for a file named like nova.conf, or a folder that may contain some."""
     kind = target_of(target, kinds).kind
     return kind == "path" and (target.endswith(".conf") or os.path.isdir(target))
 
@@ -127,7 +127,7 @@ def _macs(texts: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _check_accepted(names: tuple[str, ...], to: Goal) -> None:
-    """A name that nothing is called would be accepted in vain."""
+    """Raises UsageError for the name of an unknown loss: accepting it would have no effect."""
     from vnicaudit.remedy.planning.backends import functions_lost
 
     if names and to == "virtio":
@@ -170,4 +170,4 @@ plan_rule_options = together(
         help="Rules to skip: plan nothing for their findings.",
     ),
 )
-"""Which rules' findings are planned for."""
+"""Options that select the rules whose findings are planned for."""

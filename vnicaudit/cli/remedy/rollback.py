@@ -1,4 +1,4 @@
-"""``vnicaudit rollback``: the way back."""
+"""``vnicaudit rollback``: undo a run."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ Exit codes: the same as for `vnicaudit apply`."""
 
 
 class RollbackOptions(RemedyOptions, frozen=True, kw_only=True):
-    """The options of ``vnicaudit rollback``; ``mode`` None: that of the run."""
+    """The options of ``vnicaudit rollback``; ``mode`` None: the mode of the run."""
 
     run: str
     domains: tuple[str, ...]

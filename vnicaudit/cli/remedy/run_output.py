@@ -1,4 +1,4 @@
-"""Common parts of apply and rollback: ask, tell, and say how it ended."""
+"""Output of apply and rollback: ask, show progress, and print the result."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
     from vnicaudit.remedy.applying.runner import RunResult
 
 ROLLED_BACK = 6
-"""Exit code: something made things worse and was taken back."""
+"""Exit code: a change made something worse and was rolled back."""
 _NAMED = 20
-"""Guests that are named one by one."""
+"""Guests that are listed by name."""
 
 
 def confirm(question: str, *, yes: bool) -> None:
-    """Ask, unless that was answered on the command line. Raises UsageError where nobody can
-    answer, click.exceptions.Exit (130) for a no."""
+    """Ask for confirmation, unless ``yes``. Raises UsageError if nobody can answer,
+    click.exceptions.Exit (130) if the answer is no."""
     if yes:
         return
     if sys.stdin is None or not sys.stdin.isatty():
@@ -50,7 +50,7 @@ def confirm(question: str, *, yes: bool) -> None:
 
 
 def print_foreseen(units: Sequence[Foreseen], words: str) -> int:
-    """Say what would be done to each domain, or why not; the exit code."""
+    """Print what would be done to each domain, or why not; returns the exit code."""
     from vnicaudit.reports.safe import safe
 
     names = told_apart((one.name, one.place) for one in units)
@@ -67,14 +67,14 @@ def code_of_foreseen(units: Iterable[Foreseen]) -> int:
 
 
 def tell_unchanged(output: OutputOptions) -> None:
-    """Say that a dry run, or one of no steps, changed nothing."""
+    """Say that nothing was changed, after a dry run or a run without steps."""
     if not output.quiet:
         flush()
         tell("Nothing was changed.")
 
 
 def show_change(name: str, diff: str) -> None:
-    """Print how the text of one domain, or file, would change."""
+    """Print how the text of a domain or file would change."""
     from vnicaudit.reports.safe import safe
 
     emit(f"{safe(name)}:\n")
@@ -83,17 +83,16 @@ def show_change(name: str, diff: str) -> None:
 
 
 def tell_damage(damage: Iterable[str]) -> None:
-    """Name what of a run's folder is damaged."""
+    """Print what is damaged in a run's folder."""
     from vnicaudit.reports.safe import safe
 
-    with suppress(UsageError):  # that the folder cannot be read is told by who needs it
+    with suppress(UsageError):  # a folder that cannot be read is reported by whoever needs it
         for text in damage:
             tell(safe(f"Warning: {text}; the rest of the run's journal is used"))
 
 
 def print_result(pieces: Callable[[], Iterable[str]]) -> None:
-    """Print what came of work that is done. Where that cannot be, what was done still decides the
-    exit code."""
+    """Print the results of completed work. If that fails, the exit code still reflects the work."""
     if sys.stdout is None:
         return
     try:
@@ -115,13 +114,13 @@ def print_run(
     refused: bool = False,
     form: Format = "text",
 ) -> int:
-    """Print how a run went; the exit code."""
+    """Print the result of a run; returns the exit code."""
     print_runs([done], options, form)
     return end_of_run(done, options, kinds, refused=refused)
 
 
 def print_runs(done: Sequence[RunResult], options: RemedyOptions, form: Format) -> None:
-    """Print how runs went, for people or as one document."""
+    """Print the results of runs, as text or as one JSON document."""
 
     def pieces() -> Iterator[str]:
         from vnicaudit.reports.runs.json import to_json
@@ -139,7 +138,7 @@ def print_runs(done: Sequence[RunResult], options: RemedyOptions, form: Format) 
 def end_of_run(
     done: RunResult, options: RemedyOptions, kinds: KindTable, *, refused: bool = False
 ) -> int:
-    """Say what can be done next; the exit code of the run."""
+    """Print what can be done next; returns the exit code of the run."""
     from vnicaudit.reports.safe import safe
 
     if not options.output.quiet:
@@ -159,7 +158,7 @@ def end_of_run(
 
 
 def _tell_next(run: RunRecord, kinds: KindTable, options: RemedyOptions) -> None:
-    """Who still waits for a power cycle, and how the run is taken back."""
+    """Print which guests wait for a power cycle, and how to undo the run."""
     from vnicaudit.reports.safe import safe
 
     named = told_apart((unit.name, unit.target, unit.uuid or "") for unit in run.steps)
@@ -175,7 +174,7 @@ def _tell_next(run: RunRecord, kinds: KindTable, options: RemedyOptions) -> None
 
 
 def _follow_up(words: str, run: RunRecord, kinds: KindTable, options: RemedyOptions) -> str:
-    """A command on a run, as it works after this one: with what is known from options alone."""
+    """A command on a run that works later: it repeats what is known only from options."""
     words = command(words, options.folder)
     for uri in options.connection.trusted_uris:
         words += f" --trust-uri {word(uri)}"
@@ -183,25 +182,26 @@ def _follow_up(words: str, run: RunRecord, kinds: KindTable, options: RemedyOpti
 
 
 def code_of_undone(run: RunRecord) -> int:
-    """Exit code of an interrupted run that was to be undone: being undone is no failure."""
+    """Exit code of an interrupted run that was to be undone; an undone run is not a failure."""
     outcomes = {unit.outcome for unit in run.steps}
     return RefusedError.exit_code if outcomes & {"failed", "unfinished"} else 0
 
 
 def code_of(run: RunRecord, kinds: KindTable, *, refused: bool) -> int:
-    """Exit code of a run: units left half done or unverified weigh most, then those rolled back."""
+    """Exit code of a run: unfinished, failed or unverified units take precedence, then those rolled
+    back."""
     outcomes = {unit.outcome for unit in run.steps}
     if outcomes & {"failed", "unfinished"} or any(map(_unverified, run.steps)):
         return RefusedError.exit_code
     if "rolled-back" in outcomes:
         return ROLLED_BACK
     if kinds.may_have_moved(unit for unit in run.steps if unit.outcome == "gone"):
-        refused = True  # of a server, Nova knows that it does not run elsewhere
+        refused = True  # for servers, Nova knows that they do not run elsewhere
     return RefusedError.exit_code if refused or outcomes & {"refused", "not-reached"} else 0
 
 
 def _unverified(unit: UnitRun) -> bool:
-    """Something was looked at, and nothing proves that the guest is there again."""
+    """True if checks were made and none of them proves that the guest is back."""
     proofs = [check for check in unit.checks if check.name in ("guest", "traffic")]
     return (
         unit.outcome == "applied"

@@ -1,4 +1,4 @@
-"""``vnicaudit runs``: what was applied and undone, when, and with which outcome."""
+"""``vnicaudit runs``: past runs, what they changed, and their outcomes."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from vnicaudit.reports.writer import Options
 
 _WAITING = 1
-"""Exit code: all is as planned, and not yet in effect everywhere."""
+"""Exit code: all is as planned, but not yet in effect everywhere."""
 
 _EPILOG = """\b
 Examples:
@@ -62,7 +62,7 @@ reached, 5 something is not as planned, is unknown, or could not be rolled back.
 
 
 def run_ids(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
-    """For shell completion: the runs there are, as far as they may be read."""
+    """Ids of readable runs, for shell completion."""
     del parameter
     from vnicaudit.remedy.applying.history import runs
 
@@ -139,7 +139,7 @@ def command(options: RunsOptions, wiring: Wiring) -> int:
 
 
 def _prune(keep: str, options: RunsOptions) -> int:
-    """Remove old runs, after a question; the exit code."""
+    """Remove old runs after confirmation; returns the exit code."""
     from datetime import datetime, timedelta, timezone
 
     from vnicaudit.cli.history.prune import days_of
@@ -193,7 +193,7 @@ def _print(runs: list[RunRecord], options: Options, *, whole: bool) -> None:
 
 
 def _recover(options: RunsOptions, wiring: Wiring) -> int:
-    """Finish what a process that died left in the middle; the exit code."""
+    """Finish what a dead process left unfinished; returns the exit code."""
     from vnicaudit.cli.remedy.apply_shadow import take_shadows_out
     from vnicaudit.remedy.applying.recovering import recover
     from vnicaudit.reports.safe import safe
@@ -217,7 +217,7 @@ def _recover(options: RunsOptions, wiring: Wiring) -> int:
 
 
 def _code_of(one: Recovered) -> int:
-    """Exit code of a run that was brought back, or not."""
+    """Exit code for one run that was recovered, or could not be."""
     if one.is_well:
         return 0
     failed = any(unit.outcome == "failed" for unit in one.units)
@@ -226,7 +226,7 @@ def _code_of(one: Recovered) -> int:
 
 
 def _verify(run: str, options: RunsOptions, wiring: Wiring) -> int:
-    """Look at what a run changed; the exit code."""
+    """Check what a run changed; returns the exit code."""
     from vnicaudit.remedy.applying.in_effect import in_effect
     from vnicaudit.remedy.applying.journal.past_run import read_run
 

@@ -1,8 +1,7 @@
-"""Connections of the commands to the outside world. The program has one such record; a test hands
-in another.
+"""Connections of the commands to the outside world: one record in production, another one in tests.
 
-Each field is a function, which a command calls when it needs the thing: what is not needed is not
-loaded.
+Each field is a function, called by a command when it is needed, so that nothing is loaded
+unnecessarily.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def open_controller(url: str, command: tuple[str, ...], seconds: float) -> Controller:
-    """nova-manage at an endpoint."""
+    """Access to nova-manage at an endpoint."""
     from vnicaudit.bench.endpoints.opening import open_endpoint
     from vnicaudit.cli.wiring.controller import Controller
 
@@ -32,25 +31,25 @@ def open_controller(url: str, command: tuple[str, ...], seconds: float) -> Contr
 
 
 def every_platform() -> PlatformRegistry:
-    """All platforms of this program."""
+    """All platforms of vnicaudit."""
     from vnicaudit.cli.wiring.platforms import every_platform as shipped
 
     return shipped()
 
 
 def remembered(place: HistoryPlace, is_named: bool, quiet: bool) -> ReadingSink | None:
-    """The history at a place, which takes the audits of a fleet; None where a library for it is
-    missing and nobody named the place."""
+    """The sink that stores fleet audits in a history; None if a library for it is missing and the
+    place was not named explicitly."""
     from vnicaudit.cli.wiring.history_sink import history_sink
 
     return history_sink(place, is_named=is_named, quiet=quiet)
 
 
 class Wiring(NamedTuple):
-    """``adapters``: what platforms do for the remedy and the lab. ``controller``: nova-manage at an
-    endpoint, by its command line, each run of which may take so many seconds; raises UsageError for
-    what is no endpoint. ``platforms``: what is read, planned and changed. ``sink``: what takes the
-    audits of a fleet, by the place of the history; None: nothing."""
+    """``adapters``: platform functions for the remedy and the lab. ``controller``: nova-manage at
+    an endpoint, by its command line, with a timeout in seconds for each call; raises UsageError for
+    an invalid endpoint. ``platforms``: all that is read, planned and changed. ``sink``: stores
+    fleet audits in a history; None: they are not stored."""
 
     adapters: Callable[[], Adapters] = adapters
     controller: Callable[[str, tuple[str, ...], float], Controller] = open_controller
@@ -59,4 +58,4 @@ class Wiring(NamedTuple):
 
 
 pass_wiring = click.make_pass_decorator(Wiring, ensure=True)
-"""Hands a command the record that :func:`vnicaudit.cli.main.run` was given."""
+"""Pass a command the record given to :func:`vnicaudit.cli.main.run`."""

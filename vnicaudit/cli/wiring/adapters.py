@@ -1,5 +1,5 @@
-"""The platforms that changes are made on, and measured, put together: each is imported when it is
-needed, so that the rest of the command line starts without them."""
+"""Combines the platforms on which changes and measurements are made. Each is imported when needed,
+so that the rest of the command line starts without them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def adapters() -> Adapters:
-    """The platforms' side of changes and measurements, as the remedy and the lab call it."""
+    """The platform functions called by the remedy and the lab."""
     from vnicaudit.remedy.adapters import Adapters
     from vnicaudit.remedy.guest.network import LinuxSettings
 
@@ -36,31 +36,31 @@ def texts() -> Texts:
 
 
 def connect(uri: str, *, deadline: float) -> Hypervisor:
-    """A host on which domains can be changed. Raises TargetError where it cannot be reached."""
+    """A host on which domains can be changed. Raises TargetError if it cannot be reached."""
     from vnicaudit.platforms.libvirt.control import connect as reach
 
     return reach(uri, deadline=deadline)
 
 
 def connect_cloud(name: str, *, deadline: float) -> Cloud:
-    """A cloud in which servers can be changed. Raises TargetError where it cannot be reached."""
+    """A cloud in which servers can be changed. Raises TargetError if it cannot be reached."""
     from vnicaudit.platforms.openstack.control import connect as reach
 
     return reach(name, deadline=deadline)
 
 
 def command_line(data: bytes, *, target: str, file: str | None) -> Iterable[RunningQemu]:
-    """The QEMU of a process, by its command line. Raises TargetError."""
+    """Parse the QEMU command line of a process. Raises TargetError."""
     from vnicaudit.platforms.qemu.read import read_text
 
     return read_text(data, target=target, file=file)
 
 
 class _ThisMachine:
-    """Facts of the machine that this program runs on."""
+    """Facts about the machine on which vnicaudit runs."""
 
     def running_process(self, uuid: str) -> RunningProcess | None:
-        """The QEMU of that domain; None where there is none, or it cannot be looked at."""
+        """The QEMU process of that domain; None if there is none, or it cannot be read."""
         from vnicaudit.model.running import RunningQemu
         from vnicaudit.platforms.qemu import proc
         from vnicaudit.remedy.hypervisor import RunningProcess
@@ -71,7 +71,7 @@ class _ThisMachine:
         return None
 
     def arp_table(self) -> dict[str, tuple[str, ...]]:
-        """MAC -> IPv4 addresses, as this machine knows them."""
+        """MAC -> IPv4 addresses, from this machine's ARP table."""
         from vnicaudit.platforms.host import arp, tree
 
         return arp.read_arp(tree.Tree("/"))

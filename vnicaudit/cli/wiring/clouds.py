@@ -1,4 +1,4 @@
-"""The configuration of clouds, checked as an audit checks it before it logs in."""
+"""Checks the configuration of clouds as an audit does before it logs in."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from vnicaudit.errors import UsageError
 
 
 def unusable_clouds(names: Sequence[str]) -> Iterator[str]:
-    """Why the files cannot be used, or what they say of each of these clouds; nothing where they
-    can. Nothing is connected to. Raises MissingExtraError without openstacksdk."""
+    """Problems with the files, or with each of these clouds in them; none if they can be used.
+    Nothing is connected to. Raises MissingExtraError without openstacksdk."""
     from vnicaudit.platforms.openstack.config_files import check
 
     try:
@@ -17,7 +17,7 @@ def unusable_clouds(names: Sequence[str]) -> Iterator[str]:
     except UsageError as error:
         yield str(error)
         return
-    if not names:  # otherwise others were read in their place
+    if not names:  # report unreadable files only if no cloud is named: another file was used then
         yield from unreadable
     for name in names:
         try:

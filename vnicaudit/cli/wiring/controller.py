@@ -1,4 +1,4 @@
-"""nova-manage on a controller: connections that are made when they are needed, and used again."""
+"""nova-manage on a controller: connections are opened when needed, and reused."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from vnicaudit.model.measurement import Ran
 from vnicaudit.remedy.cloud import CommandOutput
 
 _TEXT_MAX = 4096
-"""Characters of what it says: the last ones, for the logs come first."""
+"""Maximum characters of its output that are kept, from the end, because logs come first."""
 
 
 class Connection(Protocol):
     """The part of an opened endpoint that is used here."""
 
     def run(self, argv: Sequence[str], *, seconds: float) -> Ran:
-        """Run a program to its end. Raises EndpointError where the connection is lost."""
+        """Run a program to its end. Raises EndpointError if the connection is lost."""
 
     def close(self) -> None:
-        """Leave."""
+        """Close the connection."""
 
 
 Connect = Callable[[str], Connection]
 
 
 class Controller:
-    """Where nova-manage is. Any thread may call it, each with a connection of its own, which is
-    made when it is first needed, and anew after it was lost. ``seconds``: how long one run of it
-    may take. ``connect``: opens an endpoint."""
+    """Runs nova-manage at an endpoint. May be called by any thread; each call uses a connection of
+    its own, opened when needed and replaced if lost. ``seconds``: timeout of a call. ``connect``:
+    opens an endpoint."""
 
     def __init__(
         self, url: str, command: tuple[str, ...], seconds: float, connect: Connect
@@ -47,7 +47,7 @@ class Controller:
         self._closed = False
 
     def __call__(self, arguments: Sequence[str]) -> CommandOutput:
-        """Raises ActionError where it could not be run, or where its end was not seen."""
+        """Run nova-manage. Raises ActionError if it could not be run, or its result is unknown."""
         try:
             ended = self._run_there((*self._command, *arguments))
         except EndpointError as error:
@@ -60,15 +60,16 @@ class Controller:
         return CommandOutput(ended.code, ended.stdout[-_TEXT_MAX:], ended.stderr[-_TEXT_MAX:])
 
     def close(self) -> None:
-        """Leave, when what runs has ended: one that was cut off would be in doubt."""
+        """Close all connections after running calls have ended: the result of an interrupted one
+        would be unknown."""
         with self._turn:
             self._closed = True
             self._turn.wait_for(lambda: not self._busy)
         self._leave_idle()
 
     def _run_there(self, words: Sequence[str]) -> Ran:
-        """A connection that was lost since it was used last is made anew, once: to set a property
-        twice is to set it."""
+        """Run the words on a connection. If an idle connection turns out to be lost, retry once on
+        a new one: setting a property twice does no harm."""
         session = self._take_idle()
         try:
             if session is not None:
@@ -77,7 +78,7 @@ class Controller:
                 except EndpointError:
                     lost, session = session, None
                     lost.close()
-                    self._leave_idle()  # they may have gone the same way
+                    self._leave_idle()  # the others are probably lost too
             session = self._connect(self._url)
             return session.run(words, seconds=self._seconds)
         except EndpointError:
@@ -89,7 +90,7 @@ class Controller:
             self._give_back(session)
 
     def _take_idle(self) -> Connection | None:
-        """A connection that nobody uses; None: there is none."""
+        """An idle connection; None: there is none."""
         with self._turn:
             if self._closed:
                 raise EndpointError(f"{self._url}: the connection was closed")
@@ -97,7 +98,7 @@ class Controller:
             return self._idle.pop() if self._idle else None
 
     def _give_back(self, session: Connection | None) -> None:
-        """One is not used any more; None: it was lost."""
+        """Return a connection after use; None: it was lost."""
         with self._turn:
             self._busy -= 1
             if session is not None:

@@ -1,4 +1,4 @@
-"""Audits of a fleet on their way into the history."""
+"""Stores fleet audits in the history."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class HistorySink:
-    """Stores whole audits; one that was stored already is left as it was."""
+    """Stores whole audits; an audit already stored is left unchanged."""
 
     def __init__(self, place: HistoryPlace) -> None:
         self._place = place
@@ -28,9 +28,9 @@ class HistorySink:
 
 
 def history_sink(place: HistoryPlace, *, is_named: bool, quiet: bool = False) -> HistorySink | None:
-    """A sink that stores audits in that place, after a check that it can be written to; call this
-    before reading hosts. None where a library is missing and nobody named the place (``is_named``).
-    Raises UsageError, MissingExtraError, HistoryError."""
+    """A sink that stores audits in that place, after checking that it can be written; call this
+    before reading hosts. None if a library is missing and the place was not named explicitly
+    (``is_named``). Raises UsageError, MissingExtraError, HistoryError."""
     from vnicaudit.history.history import history_to_write
 
     try:

@@ -1,4 +1,4 @@
-"""The machine that the program runs on, as far as it decides what an audit can judge."""
+"""Facts about this machine that decide what an audit on it can judge."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from vnicaudit.platforms.qemu.proc import read_proc, vhost_descriptors
 
 
 class AuditMachine(NamedTuple):
-    """``vhost_net``: None where it cannot be told. ``qemus``: those that can be seen, ``closed``
-    those of them whose open descriptors may not be read. ``hidden``: processes of other users
-    cannot be seen."""
+    """``vhost_net``: None if unknown. ``qemus``: number of visible QEMU processes; ``closed``:
+    those of them whose open descriptors cannot be read. ``hidden``: processes of other users are
+    not visible."""
 
     vhost_net: bool | None
     qemus: int

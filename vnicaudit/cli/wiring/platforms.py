@@ -1,5 +1,5 @@
-"""All platforms, each assembled here from its readers, resolver, titles and writers. This is the
-only place that knows them all."""
+"""All platforms, each assembled here from its readers, resolver, titles and writers. Only this
+module knows all of them."""
 
 from __future__ import annotations
 
@@ -50,9 +50,10 @@ if TYPE_CHECKING:
 
 class RegisteredPlatform(NamedTuple):
     """One platform, as it is read (see :class:`vnicaudit.audit.reading.platform.Platform`) and
-    changed. ``planner`` plans its targets, ``kinds`` are the units that its steps are on,
-    ``writer`` writes changes into its files; each is loaded when it is called, and None where there
-    is no such thing. ``describes``: what it reads of files beside domains, and may write."""
+    changed. ``planner`` plans changes for its targets, ``kinds`` are the kinds of units it changes,
+    ``writer`` writes changes into its files; each is loaded on first use, and None if the platform
+    has none. ``describes``: descriptions other than domains that it reads from files and may
+    write."""
 
     name: PlatformName
     files: tuple[FileKind, ...] = ()
@@ -68,7 +69,7 @@ class RegisteredPlatform(NamedTuple):
 
 
 class PlatformRegistry(Platforms):
-    """All platforms of the program."""
+    """All platforms of vnicaudit."""
 
     def __init__(self, platforms: Iterable[RegisteredPlatform]) -> None:
         self.registered = tuple(platforms)
@@ -76,12 +77,12 @@ class PlatformRegistry(Platforms):
 
     @property
     def planners(self) -> tuple[NewPlanner, ...]:
-        """The planners of all platforms, in the order in which their targets are read."""
+        """Planners of all platforms, in the order in which their targets are read."""
         return tuple(one.planner for one in self.registered if one.planner is not None)
 
     def kinds(self) -> KindTable:
-        """All kinds of units, each at targets of its platform alone: whatever an edit made of a
-        plan, nothing goes elsewhere."""
+        """All kinds of units, each limited to targets of its own platform, so that an edited plan
+        cannot send a change elsewhere."""
         from vnicaudit.remedy.applying.kinds import KindTable
 
         at = TargetOwners(self.registered)
@@ -92,8 +93,8 @@ class PlatformRegistry(Platforms):
         )
 
     def writer(self, item: Item) -> PlatformWriter | None:
-        """The platform that writes changes into an item's description; None: it is not changed in
-        files (QEMU command lines, images, flavors)."""
+        """The platform writer for an item's description; None: it is not changed in files (QEMU
+        command lines, images, flavors)."""
         for one in self.registered:
             described = isinstance(item, one.describes)
             if described or (isinstance(item, Domain) and item.declared.platform == one.name):
@@ -102,15 +103,16 @@ class PlatformRegistry(Platforms):
 
 
 class TargetOwners:
-    """Which platform a target is of; each is told once."""
+    """The platform to which each target belongs, cached."""
 
     def __init__(self, platforms: tuple[RegisteredPlatform, ...]) -> None:
         self._kinds = tuple(kind for one in platforms for kind in one.targets)
         self._known: dict[str, str] = {}
 
     def is_of(self, target: str, platform: RegisteredPlatform) -> bool:
-        """True for a target of a kind of that platform's, or a path, where that reads files. One
-        that makes no sense (a plan was edited) may be any platform's: it is not to be reached."""
+        """True if the target is of one of the platform's kinds, or is a path and the platform reads
+        files. An invalid target (from an edited plan) matches every platform; it cannot be reached
+        anyway."""
         if target not in self._known:
             try:
                 self._known[target] = target_of(target, self._kinds).kind
@@ -124,15 +126,15 @@ class TargetOwners:
         return kind in (one.kind for one in platform.targets)
 
     def narrowed(self, kind: Kind[Unit], platform: RegisteredPlatform) -> Kind[Unit]:
-        """A kind of units that claims only steps at targets of its platform."""
+        """A kind of units that accepts only steps at targets of its platform."""
         return replace(kind, is_at=lambda target: self.is_of(target, platform))
 
 
 def definition(
     nic: NicConfig, domain: DomainConfig, host: HostConfig, running: RunningNic | None
 ) -> Effective:
-    """The effective facts of a NIC by libvirt and QEMU. The resolver is loaded when there is
-    one."""
+    """The effective facts of a NIC according to libvirt and QEMU. The resolver is loaded on first
+    use."""
     from vnicaudit.audit.effective import resolve
 
     return resolve(nic, domain, host, running)
@@ -213,7 +215,7 @@ PLATFORMS = (
             "live": "Live definition",
         },
         field_places=XPATH,
-        planner=_domain_planner,  # of live hosts as well: both have definitions
+        planner=_domain_planner,  # for live hosts too: both read definitions
         kinds=_file_kinds,
         writer=_domain_writer,
     ),
@@ -270,11 +272,11 @@ PLATFORMS = (
         kinds=_domain_kinds,
     ),
 )
-"""In the order in which files are tried, and targets planned: of servers of a cloud the definitions
-that are read before it tell."""
+"""In the order in which files are tried and targets are planned. Planning the servers of a cloud
+uses the definitions read before them."""
 
 
 @cache
 def every_platform() -> PlatformRegistry:
-    """All platforms of this program."""
+    """All platforms of vnicaudit."""
     return PlatformRegistry(PLATFORMS)

@@ -1,2 +1,2 @@
-"""Inventories: from files, Ansible, clouds and standard input to the hosts of a fleet, their sites,
-groups and options, and the choice of some of them."""
+"""Inventories: reads files, Ansible, clouds and standard input into the hosts of a fleet, with
+sites, groups and options, and selects hosts."""

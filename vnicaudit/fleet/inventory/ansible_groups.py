@@ -1,9 +1,9 @@
-"""Groups, hosts and variables of an Ansible inventory, and what follows for each host.
+"""Groups, hosts and variables of an Ansible inventory, and the resulting variables of each host.
 
-Variables of a deeper group win over those of the groups above it; of groups of one depth the one
-with the higher ``ansible_group_priority`` wins, then the one whose name is later in the alphabet;
-a host's own win over all. A group is as deep as the longest way to it from ``all``. (Documented
-under "How variables are merged"; tests compare with the real ``ansible-inventory``.)
+Variables of a deeper group override those of its parents. Among groups of the same depth, the one
+with the higher ``ansible_group_priority`` wins, then the one whose name is later in the alphabet; a
+host's own variables override all. The depth of a group is its longest path from ``all``.
+(Documented under "How variables are merged"; tests compare with the real ``ansible-inventory``.)
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Variables = dict[str, object]
 
 
 class AnsibleGroups:
-    """An inventory while it is put together. ``file`` is for messages."""
+    """An inventory being put together. ``file``: used in messages."""
 
     def __init__(self, file: str) -> None:
         self.file = file
@@ -25,7 +25,7 @@ class AnsibleGroups:
         self.own: dict[str, Variables] = {}
         """Each host's own variables."""
         self.places: dict[str, str] = {}
-        """Where each host is named first."""
+        """First place in the file that names each host."""
         self._members: dict[str, dict[str, None]] = {}
         self._children: dict[str, dict[str, None]] = {}
         self._parents: dict[str, list[str]] = {}
@@ -33,7 +33,7 @@ class AnsibleGroups:
         self._groups_with: dict[str, list[str]] = {}
 
     def add_group(self, name: str) -> None:
-        """Have a group of that name."""
+        """Add a group, unless it exists."""
         self.groups.setdefault(name, {})
 
     def add_child(self, parent: str, child: str) -> None:
@@ -43,7 +43,7 @@ class AnsibleGroups:
         self._children.setdefault(parent, {})[child] = None
 
     def add_host(self, name: str, group: str, place: str, variables: Mapping[str, object]) -> None:
-        """Put a host into a group; what is said of it later wins."""
+        """Add a host to a group; later variables override earlier ones."""
         self.add_group(group)
         if name not in self._members.setdefault(group, {}):
             self._members[group][name] = None
@@ -52,7 +52,7 @@ class AnsibleGroups:
         self.places.setdefault(name, place)
 
     def finish(self) -> None:
-        """Put groups without parents below ``all``. Raises UsageError for groups in a circle."""
+        """Put groups without parents below ``all``. Raises UsageError for a cycle of groups."""
         below = {child for children in self._children.values() for child in children}
         for name in self.groups:
             if name != ALL and name not in below:
@@ -60,8 +60,8 @@ class AnsibleGroups:
         self._measure()
 
     def hosts(self) -> list[str]:
-        """All hosts: those of a group, then those of its children, these in the order of the
-        alphabet. Ansible does not keep the order between groups."""
+        """All hosts: those of a group, then those of its children in alphabetical order. Ansible
+        does not keep the order between groups."""
         found: dict[str, None] = {}
         done: set[str] = set()
         pending = [ALL]
@@ -75,8 +75,8 @@ class AnsibleGroups:
         return list(found)
 
     def groups_of(self, host: str) -> list[str]:
-        """The groups that a host is in, those above its own included, without ``all`` and
-        ``ungrouped``; what is set in later ones wins."""
+        """The groups of a host, including parents of its groups, but without ``all`` and
+        ``ungrouped``. Settings of later ones override those of earlier ones."""
         return [name for name in self._in_order(host) if name not in (ALL, UNGROUPED)]
 
     def variables_of(self, host: str) -> Variables:
@@ -109,7 +109,7 @@ class AnsibleGroups:
         return self._depths[name], number, name
 
     def _measure(self) -> None:
-        """The depth of each group: the longest way from ``all``."""
+        """Set the depth of each group: its longest path from ``all``."""
         for parent, children in self._children.items():
             for child in children:
                 self._parents.setdefault(child, []).append(parent)

@@ -1,9 +1,9 @@
-"""The Ansible variables of a host -> the URI and options that vnicaudit reaches it with.
+"""Ansible variables of a host -> its URI and options for vnicaudit.
 
-``vnicaudit_uri`` wins. Else the host is reached by ssh, as Ansible would: at ``ansible_host``, as
-``ansible_user``, on ``ansible_port``, with the key ``ansible_ssh_private_key_file``; with
-``ansible_connection: local`` it is this machine. All other variables, secrets among them, are
-neither used nor kept.
+``vnicaudit_uri`` takes precedence. Otherwise the host is reached by ssh, as Ansible would: at
+``ansible_host``, as ``ansible_user``, on ``ansible_port``, with the key
+``ansible_ssh_private_key_file``; ``ansible_connection: local`` means this machine. All other
+variables, including secrets, are neither used nor stored.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _FALSE = frozenset({"false", "no", "off", "0"})
 
 
 def source_hosts(groups: AnsibleGroups, notes: tuple[str, ...] = ()) -> SourceHosts:
-    """The hosts of an inventory. Raises UsageError where a variable makes no sense."""
+    """The hosts of an inventory. Raises UsageError for an invalid variable."""
     hosts = tuple(
         _HostVariables(name, variables, groups.places[name]).host(tuple(groups.groups_of(name)))
         for name, variables in items_of(groups)
@@ -48,7 +48,7 @@ class _HostVariables:
         self._place = place
 
     def host(self, groups: tuple[str, ...]) -> SourceHost:
-        """The host that they make."""
+        """The host described by the variables."""
         if fault := fault_of_name(self._name):
             raise self._error(fault)
         uri, uri_source = self._uri()
@@ -65,8 +65,8 @@ class _HostVariables:
         )
 
     def _uri(self) -> tuple[str, str]:
-        """The URI of the host and how that came about; both empty where no variable sets it and the
-        template applies."""
+        """The URI of the host and where it comes from; both empty if no variable sets it, so that
+        the template applies."""
         own = self._text(_OWN_URI)
         if own:
             uri = own.replace("{name}", self._name).replace("{host}", self._address())
@@ -123,7 +123,7 @@ class _HostVariables:
         return text in _TRUE
 
     def _text(self, *names: str) -> str:
-        """The first of these variables that is set, as text; empty: none is."""
+        """The first of these variables that is set, as text; empty: none is set."""
         for name in names:
             value = self._variables.get(name)
             if value is None:

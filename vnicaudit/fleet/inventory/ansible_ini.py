@@ -1,4 +1,4 @@
-"""Ansible's INI inventories, where Ansible itself is not at hand."""
+"""Reads Ansible's INI inventories without Ansible."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _COMMENTS = ("#", ";")
 
 
 def read_ini(file: str, text: str) -> AnsibleGroups:
-    """The inventory in such a file. Raises UsageError for what is none."""
+    """The inventory in such a file. Raises UsageError if it is invalid."""
     reader = _IniReader(file)
     for number, line in enumerate(text.split("\n"), 1):
         reader.take(number, line.strip())
@@ -28,7 +28,7 @@ def read_ini(file: str, text: str) -> AnsibleGroups:
 
 
 class _IniReader:
-    """One file while it is read."""
+    """Reader of one file."""
 
     def __init__(self, file: str) -> None:
         self.groups = AnsibleGroups(file)
@@ -36,7 +36,7 @@ class _IniReader:
         self._section = (UNGROUPED, "hosts")
         self._declared: set[str] = {"all", UNGROUPED}
         self._named: dict[str, int] = {}
-        """Groups that are children or have variables -> the line that says so."""
+        """Groups that are used as children or have variables -> line number of that use."""
 
     def take(self, number: int, line: str) -> None:
         """Read one line."""
@@ -55,7 +55,7 @@ class _IniReader:
             self._host(number, name, line)
 
     def end(self) -> None:
-        """Nothing more comes. Raises UsageError for a group that is named and never declared."""
+        """Finish reading. Raises UsageError for a group that is used but never declared."""
         for name, number in self._named.items():
             if name not in self._declared:
                 raise self._error(number, f"there is no group {shortened(name)!r}")
@@ -120,8 +120,8 @@ def _is_bare_ipv6(name: str) -> bool:
 
 
 def _literal(text: str) -> object:
-    """A number, a boolean or a quoted text, as Python writes it; else the text. What has more in it
-    is of no use here, and stays text."""
+    """A number, a boolean or a quoted string in Python's notation; anything else is returned as
+    text, since other types are not needed here."""
     if len(text) > _VALUE_MAX or not re.fullmatch(r"""[-+.\w]+|"[^"\\]*"|'[^'\\]*'""", text):
         return text
     try:

@@ -1,4 +1,4 @@
-"""Ansible itself, where it is installed: ``ansible-inventory --list`` reads everything that it can
+"""Uses Ansible itself if installed: ``ansible-inventory --list`` reads everything that Ansible can
 read (folders, programs, plug-ins, ``group_vars``)."""
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ class _AnsibleGroup(msgspec.Struct):
 
 
 def is_installed() -> bool:
-    """True where the program is on the PATH."""
+    """True if the program is on the PATH."""
     return shutil.which(PROGRAM) is not None
 
 
 def ask_ansible(path: str) -> AnsibleGroups:
-    """The inventory that Ansible reads from a path. Raises UsageError where it cannot."""
-    # no option, and no list of hosts, whatever the file is called
+    """The inventory that Ansible reads from a path. Raises UsageError if it cannot."""
+    # an absolute path cannot be taken for an option or a list of hosts
     place = os.path.abspath(path)
     try:
         answer = run_here((PROGRAM, "--list", "-i", place), _SECONDS, _MOST)

@@ -1,4 +1,4 @@
-"""Ansible's YAML inventories, where Ansible itself is not at hand."""
+"""Reads Ansible's YAML inventories without Ansible."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _PARTS = frozenset({"hosts", "children", "vars"})
 
 def read_yaml(tree: InventoryTree) -> AnsibleGroups:
     """The inventory in such a file: groups by name, each with ``hosts``, ``children`` and ``vars``.
-    Raises UsageError for what is none."""
+    Raises UsageError if it is invalid."""
     groups = AnsibleGroups(tree.file)
     for name, value in _table(tree, tree.value, ()).items():
         _add_group(tree, groups, name, value, (name,))
@@ -53,7 +53,7 @@ def _add_hosts(
 
 
 def _table(tree: InventoryTree, value: object, path: TreePath) -> dict[str, object]:
-    """A mapping; nothing, or a single name, stand for one too."""
+    """A mapping. An empty value or a single name is accepted too."""
     if value is None:
         return {}
     if isinstance(value, str) and path and path[-1] in ("hosts", "children"):

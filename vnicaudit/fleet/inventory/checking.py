@@ -1,4 +1,4 @@
-"""Tries the connection to each host of an inventory, side by side."""
+"""Tries the connection to each host of an inventory, in parallel."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from vnicaudit.model.fleet import InventoryHost
 from vnicaudit.model.live import LiveOptions
 
 Probe = Callable[[str, LiveOptions], str]
-"""Connects to a host and leaves: what answers. Raises TargetError."""
+"""Connects to a host and disconnects; returns what answered. Raises TargetError."""
 
 
 class HostCheck(msgspec.Struct, frozen=True):
-    """The result of trying one host: ``answer`` says who answered, ``error`` why nobody did, of
-    the kind ``failure``."""
+    """The result of trying one host. ``answer``: what answered. ``error``: why nothing answered.
+    ``failure``: the kind of that error."""
 
     answer: str = ""
     error: str = ""
@@ -29,7 +29,7 @@ class HostCheck(msgspec.Struct, frozen=True):
 def checked(
     hosts: Sequence[InventoryHost], probe: Probe, live: LiveOptions, parallel: int
 ) -> Iterator[HostCheck]:
-    """The result for each host, in their order; so many are tried at once."""
+    """The result for each host, in their order. ``parallel``: number tried at once."""
     tries = [partial(_checked, host, probe, live) for host in hosts]
     for result in read_ahead(tries, max(1, parallel)):
         yield from result

@@ -21,25 +21,25 @@ INSTEAD = (
 
 
 def fault_of_name(name: str) -> str:
-    """Why this is no name of a host; empty where it is one."""
+    """Why this is not a host name; empty: it is one."""
     if _NAME.fullmatch(name) and not name.startswith("-"):
         return ""
     return f"{shortened(name)!r} is not a host name"
 
 
 def fault_of_address(address: str) -> str:
-    """Why this is no address of a host; empty where it is one."""
+    """Why this is not a host address; empty: it is one."""
     return "" if _ADDRESS.fullmatch(address) else f"{shortened(address)!r} is not a host address"
 
 
 def fault_of_user(user: str) -> str:
-    """Why this is no name of a user; empty where it is one."""
+    """Why this is not a user name; empty: it is one."""
     return "" if _USER.fullmatch(user) else f"{shortened(user)!r} is not a user name"
 
 
 def fault_of_uri(uri: str) -> str:
-    """Why this is no URI that an inventory may have; empty where it may. ``{name}`` and ``{host}``
-    may stand in it."""
+    """Why this URI is not allowed in an inventory; empty: it is allowed. It may contain ``{name}``
+    and ``{host}``."""
     if len(uri) > 2000 or any(not letter.isprintable() or letter.isspace() for letter in uri):
         return "a URI with blanks or control characters"
     if _PLACEHOLDER.search(uri):
@@ -59,7 +59,7 @@ def fault_of_uri(uri: str) -> str:
 
 
 def refuse_secrets(tree: InventoryTree) -> None:
-    """Raises UsageError for the first key whose value is a secret, wherever it stands."""
+    """Raises UsageError for the first key, at any depth, whose value is a secret."""
     for path in _secrets(tree.value, ()):
         raise tree.error(path, f"{shortened(str(path[-1]))!r} is a secret; {INSTEAD}")
 
@@ -77,5 +77,5 @@ def _secrets(value: object, path: TreePath) -> Iterator[TreePath]:
 
 
 def _is_harmless(value: object) -> bool:
-    """True for a switch, a group that is called so, and for nothing."""
+    """True for a switch, a group that happens to have such a name, and an empty value."""
     return not isinstance(value, str | int | float) or is_harmless(str(value))

@@ -1,10 +1,10 @@
-"""``--limit``: patterns of hosts and groups, as users of Ansible know them.
+"""``--limit``: patterns of hosts and groups as in Ansible.
 
-``a:b`` or ``a,b`` is the union, ``&b`` keeps only what is in b as well, ``!b`` leaves out what is;
-of these ``&`` come behind the union, and ``!`` last, wherever they stand. A pattern is the name of
-a group or host, ``all``, ``ungrouped``, a glob, or ``~`` and a regular expression; ``web[0]``,
-``web[1:3]`` and ``web[-1]`` are places among the hosts of a pattern; ``@FILE`` has one pattern a
-line.
+``a:b`` or ``a,b`` is the union; ``&b`` keeps only hosts that are also in b; ``!b`` removes hosts in
+b. Whatever their position, ``&`` is applied after the union and ``!`` last. A pattern is the name
+of a group or host, ``all``, ``ungrouped``, a glob, or ``~`` and a regular expression. ``web[0]``,
+``web[1:3]`` and ``web[-1]`` are positions among the hosts of a pattern. ``@FILE`` has one pattern
+per line.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _ALL, _UNGROUPED = "all", "ungrouped"
 
 
 class LimitedHosts:
-    """The hosts that a limit leaves, in the order of the inventory, and the patterns that matched
+    """Selects hosts by a limit, in the order of the inventory. ``unmatched``: patterns that matched
     nothing."""
 
     def __init__(self, hosts: Sequence[InventoryHost], groups: Iterable[str]) -> None:
@@ -42,9 +42,9 @@ class LimitedHosts:
         self.unmatched: list[str] = []
 
     def limited(self, limit: str) -> tuple[InventoryHost, ...]:
-        """The hosts that a limit leaves. Raises UsageError where that is none, and for a pattern
-        that makes no sense."""
-        # a host's whole name wins over what its colons and commas would mean, as in a URI
+        """The hosts selected by a limit. Raises UsageError if it selects none, and for an invalid
+        pattern."""
+        # the exact name of a host takes precedence over colons and commas in it, as in a URI
         patterns = [limit] if limit in self._hosts else list(_patterns(limit))
         chosen = self._union([one for one in patterns if one[0] not in "&!"] or [_ALL])
         for pattern in patterns:
@@ -69,7 +69,7 @@ class LimitedHosts:
         if pattern.startswith("~"):
             found = self._by_expression(pattern[1:])
         elif pattern in self._hosts:
-            # a host's whole name wins over what its brackets would mean
+            # the exact name of a host takes precedence over brackets in it
             found = [pattern]
         else:
             found = self._at_places(pattern)
@@ -87,7 +87,7 @@ class LimitedHosts:
         return self._of_groups_and_hosts(lambda name: expression.match(name) is not None)
 
     def _at_places(self, pattern: str) -> list[str]:
-        """The hosts at some places among those of a pattern; all of them where it names none."""
+        """The hosts at the positions in a pattern; all its hosts if it has no positions."""
         place = _PLACE.fullmatch(pattern)
         if place is None:
             return self._by_name(pattern)
@@ -101,7 +101,7 @@ class LimitedHosts:
         return hosts[first : last + 1 if last != -1 else None]
 
     def _by_name(self, pattern: str) -> list[str]:
-        """The hosts of a group or a name, or of all that a glob matches."""
+        """The hosts of the group or host with that name, or of all that match a glob."""
         if not _GLOB.intersection(pattern):
             if pattern in self._groups and "." not in pattern:
                 return self._groups[pattern]
@@ -110,13 +110,13 @@ class LimitedHosts:
         return self._of_groups_and_hosts(lambda name: expression.match(name) is not None)
 
     def _of_groups_and_hosts(self, matches: Callable[[str], bool]) -> list[str]:
-        """The hosts of all groups that match, and those that match themselves, in order."""
+        """The hosts of all matching groups, and matching hosts, in order."""
         found = {name for group in filter(matches, self._groups) for name in self._groups[group]}
         return [name for name in self._names if name in found or matches(name)]
 
 
 def _patterns(limit: str) -> Iterable[str]:
-    """The patterns of a limit, those in files in their place."""
+    """The patterns of a limit, including those in files."""
     for pattern in _split(limit):
         if pattern.startswith("@"):
             with as_usage_error(pattern[1:]):
@@ -127,8 +127,8 @@ def _patterns(limit: str) -> Iterable[str]:
 
 
 def _split(limit: str) -> list[str]:
-    """At commas; where there are none at colons, but for those in brackets and in one IPv6
-    address."""
+    """Split at commas. Without commas, split at colons, except inside brackets or if all of it is
+    an IPv6 address."""
     if "," in limit:
         parts = limit.split(",")
     elif _IPV6.fullmatch(limit) and limit.count(":") > 1:

@@ -1,4 +1,4 @@
-"""Hosts of several sources -> one inventory, each host once."""
+"""Merges hosts of several sources into one inventory, each host once."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from vnicaudit.fleet.inventory.records import DEFAULT_URI, Inventory, SourceHost
 from vnicaudit.model.fleet import HostOptions, InventoryHost
 
 _NAMED = 20
-"""Duplicates that are told one by one."""
+"""Duplicates that are listed one by one."""
 
 
 def merged(sources: Iterable[SourceHosts], template: str) -> Inventory:
-    """One inventory. ``template``: the URI of hosts without one. A host that two sources name alike
-    is one, in the groups of both; what the first says of it holds. Raises UsageError where two
-    sources give one name different URIs."""
+    """One inventory. ``template``: the URI of hosts without one. A host named by two sources is
+    merged: it is in the groups of both, and other facts come from the first. Raises UsageError if
+    two sources give the same name different URIs."""
     table = _Table(template)
     groups: dict[str, None] = {}
     notes: list[str] = []

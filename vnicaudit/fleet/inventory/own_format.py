@@ -1,8 +1,8 @@
 """Inventories in vnicaudit's own format, TOML or YAML.
 
-``defaults``, ``groups.NAME`` and each of ``hosts`` may set ``uri`` (with ``{name}``), ``site``,
-``deadline`` and ``agent``. A host's own wins, then that of the last of its groups that sets it, in
-the order of the file, then the defaults.
+``defaults``, ``groups.NAME`` and each entry of ``hosts`` may set ``uri`` (with ``{name}``),
+``site``, ``deadline`` and ``agent``. A host's own setting takes precedence, then that of its last
+group (in the order of the file) that sets it, then the defaults.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class _Document(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class _PartialHost(msgspec.Struct):
-    """A host while the file is put together."""
+    """A host while the file is being read."""
 
     own: _Settings
     path: TreePath
@@ -56,21 +56,21 @@ class _PartialHost(msgspec.Struct):
 
 
 def is_own(value: object) -> bool:
-    """True for the keys of this format; Ansible's YAML has groups at the top."""
+    """True for the keys of this format; Ansible's YAML has groups at the top level."""
     if not isinstance(value, dict) or not value or not KEYS.issuperset(value):
         return False
     return isinstance(value.get("hosts", []), list)
 
 
 def read_own(tree: InventoryTree) -> SourceHosts:
-    """The hosts of a file. Raises UsageError for what makes no sense, and for secrets."""
+    """The hosts of a file. Raises UsageError for mistakes and for secrets."""
     refuse_secrets(tree)
     document = tree.record(tree.value or {}, (), _Document)
     return _OwnFile(tree, document).read()
 
 
 class _OwnFile:
-    """One file while it is read."""
+    """Reader of one file."""
 
     def __init__(self, tree: InventoryTree, document: _Document) -> None:
         self._tree = tree
@@ -172,8 +172,8 @@ class _OwnFile:
         return "its own uri" if not at else "uri of the defaults or its groups"
 
     def _with_parents(self, names: Iterable[str]) -> tuple[str, ...]:
-        """The groups and those they are children of, in the order of the file: parents' settings
-        give way to their children's where they stand before them."""
+        """The groups and all their ancestors, in the order of the file. As later groups take
+        precedence, children override their parents only if they come after them."""
         every = set(names)
         while (
             more := {

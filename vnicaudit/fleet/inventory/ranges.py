@@ -1,5 +1,5 @@
-"""Names of many hosts in one: ``kvm[01:20]``, ``rack[a:f]-[1:4]``, ``n[0:9:3]``, as Ansible has
-them. The end belongs to the range; leading zeros say how many digits all have."""
+"""Many host names in one: ``kvm[01:20]``, ``rack[a:f]-[1:4]``, ``n[0:9:3]``, as in Ansible. The end
+is included; leading zeros set the number of digits."""
 
 from __future__ import annotations
 
@@ -7,16 +7,15 @@ import re
 
 _RANGE = re.compile(r"\[([0-9]{1,9}|[A-Za-z]):([0-9]{1,9}|[A-Za-z])(?::([0-9]{1,9}))?\]")
 MOST_HOSTS = 200_000
-"""That one name may stand for."""
+"""Maximum hosts in one such name."""
 
 
 class RangeError(ValueError):
-    """A range that makes no sense."""
+    """An invalid range."""
 
 
 def expanded(name: str) -> list[str]:
-    """The names that one stands for, in order. Raises RangeError, also for more than
-    ``MOST_HOSTS``."""
+    """The names of a range, in order. Raises RangeError, also for more than ``MOST_HOSTS``."""
     names = [""]
     position = 0
     for found in _RANGE.finditer(name):

@@ -1,4 +1,4 @@
-"""Hosts as a source names them, and the inventory that all sources make together."""
+"""Hosts as listed by one source, and the inventory merged from all sources."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import msgspec
 from vnicaudit.model.fleet import HostOptions, InventoryHost
 
 DEFAULT_URI = "qemu+ssh://{host}/system"
-"""Of a host that has no URI of its own."""
+"""URI of a host that has none of its own."""
 
 
 class SourceHost(msgspec.Struct, frozen=True):
-    """One host as one source names it. ``uri`` empty: it has none of its own, and is reached at
-    ``address`` (empty: its name). ``derived``: its URI is made of what is said of its ssh, and
-    gives way to a template that the user names. ``uri_source``: how its URI came about."""
+    """A host as listed by one source. ``uri`` empty: it has none of its own and is reached at
+    ``address`` (empty: its name). ``derived``: its URI was built from ssh settings, so a template
+    set by the user takes precedence. ``uri_source``: where its URI comes from."""
 
     name: str
     source: str
@@ -27,8 +27,8 @@ class SourceHost(msgspec.Struct, frozen=True):
 
 
 class SourceHosts(msgspec.Struct, frozen=True):
-    """All hosts of one source in its order; ``groups``: the names of its groups, those without
-    hosts included; ``notes``: what else is to be known of it."""
+    """All hosts of one source, in its order. ``groups``: names of its groups, including empty ones.
+    ``notes``: other remarks."""
 
     hosts: tuple[SourceHost, ...]
     groups: tuple[str, ...] = ()
@@ -36,8 +36,8 @@ class SourceHosts(msgspec.Struct, frozen=True):
 
 
 class Inventory(msgspec.Struct, frozen=True):
-    """All hosts of a fleet, each once, in order. ``uri_sources``: host name -> how the URI of
-    that host came about."""
+    """All hosts of a fleet, each once, in order. ``uri_sources``: host name -> where its URI comes
+    from."""
 
     hosts: tuple[InventoryHost, ...]
     groups: tuple[str, ...] = ()

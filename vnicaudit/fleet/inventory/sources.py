@@ -1,8 +1,8 @@
-"""Where an inventory comes from: each ``--inventory`` -> the hosts that it names.
+"""Sources of an inventory: each ``--inventory`` -> its hosts.
 
-A file is recognised by its suffix, otherwise by its content: ``.toml`` and ``.yaml`` are ours or
-(YAML) Ansible's, a file whose first line is a URI is a list of them, others are Ansible's INI.
-Folders and programs are Ansible's alone.
+A file is recognised by its suffix, otherwise by its content: ``.toml`` and ``.yaml`` files are ours
+or (YAML) Ansible's; a file whose first line is a URI is a list of URIs; others are Ansible's INI.
+Folders and programs can only be Ansible's.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ _YAML = re.compile(r"\s*(?:#[^\n]*\n\s*)*(?:---|\{|[\w.\"'-]{1,200}[\"']?:(?:\s|
 _BESIDE = ("group_vars", "host_vars")
 
 CloudHosts = Callable[[str], SourceHosts]
-"""The compute nodes of a cloud, by the name of its target. Raises TargetError."""
+"""The compute nodes of a cloud, by its target name. Raises TargetError."""
 
 
 class Sources(msgspec.Struct, frozen=True):
-    """Sources that inventories are read from: ``cloud`` lists the hosts of an OpenStack, ``stdin``
-    is standard input. ``template``: the URI of hosts without one."""
+    """Sources of inventories. ``cloud``: lists the hosts of an OpenStack cloud. ``stdin``: standard
+    input. ``template``: the URI of hosts without one."""
 
     cloud: CloudHosts | None = None
     stdin: BinaryIO | None = None
@@ -49,8 +49,8 @@ class Sources(msgspec.Struct, frozen=True):
 
 
 def read_inventory(names: Iterable[str], sources: Sources) -> Inventory:
-    """The inventory that several sources make together. Raises UsageError for what cannot be read
-    or makes no sense, TargetError where a cloud cannot be asked."""
+    """The inventory merged from several sources. Raises UsageError for a source that cannot be read
+    or is invalid, TargetError if a cloud cannot be reached."""
     read = [_read(name, sources) for name in dict.fromkeys(names)]
     inventory = merged(read, sources.template)
     if not inventory.hosts:
@@ -75,7 +75,7 @@ def _read(name: str, sources: Sources) -> SourceHosts:
 
 
 def _listed(names: str) -> Iterator[SourceHost]:
-    """``kvm1,kvm2,`` or ``kvm[01:20],``, as Ansible has it."""
+    """The hosts in ``kvm1,kvm2,`` or ``kvm[01:20],``, as in Ansible."""
     for part in filter(None, (one.strip() for one in names.split(","))):
         try:
             found = expanded(part)
@@ -133,7 +133,7 @@ def _yaml(tree: InventoryTree) -> SourceHosts:
 
 
 def _without_ansible(file: str) -> tuple[str, ...]:
-    """Notes on files beside an inventory that only Ansible would have read."""
+    """Notes on files next to an inventory that only Ansible would have read."""
     folder = os.path.dirname(os.path.abspath(file))
     beside = [name for name in _BESIDE if file != STDIN and os.path.isdir(f"{folder}/{name}")]
     if not beside:

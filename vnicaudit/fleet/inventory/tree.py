@@ -1,4 +1,4 @@
-"""A TOML or YAML file of an inventory as plain values, with the line of each."""
+"""A TOML or YAML inventory file as plain values, with the line of each."""
 
 from __future__ import annotations
 
@@ -32,24 +32,24 @@ _AT = " - at `$"
 
 
 class InventoryTree(msgspec.Struct, frozen=True):
-    """The parsed value of a file; ``lines``: path -> 1-based line, as far as lines are known."""
+    """The parsed value of a file. ``lines``: path -> line number from 1, if known."""
 
     file: str
     value: object
     lines: dict[TreePath, int]
 
     def place(self, path: TreePath) -> str:
-        """``file:line`` of what stands at a path, or of the nearest thing around it."""
+        """``file:line`` of the value at a path, or of the nearest enclosing one."""
         while path and path not in self.lines:
             path = path[:-1]
         return f"{self.file}:{self.lines[path]}" if path in self.lines else self.file
 
     def error(self, path: TreePath, message: str) -> UsageError:
-        """The error that says where it is."""
+        """An error with its place in the file."""
         return UsageError(f"{self.place(path)}: {message}")
 
     def record(self, value: object, path: TreePath, kind: type[T]) -> T:
-        """A value as a record. Raises UsageError where it is none."""
+        """A value as a record. Raises UsageError if it does not fit."""
         try:
             return converted(value, kind)
         except msgspec.ValidationError as error:
@@ -60,12 +60,12 @@ class InventoryTree(msgspec.Struct, frozen=True):
 
 
 def toml_tree(file: str, text: str) -> InventoryTree:
-    """A TOML file. Raises UsageError for what is none."""
+    """Parse a TOML file. Raises UsageError if it is invalid."""
     return InventoryTree(file, toml_values(file, text), _toml_lines(text))
 
 
 def yaml_tree(file: str, text: str) -> InventoryTree:
-    """The first document of a YAML file. Raises UsageError for what is none."""
+    """Parse the first document of a YAML file. Raises UsageError if it is invalid."""
     try:
         source = YamlSource(text.encode(), file)
         document = composed(source, 0, source.text)
@@ -115,7 +115,7 @@ def _scalar(node: Scalar) -> object:
 
 
 def _toml_lines(text: str) -> dict[TreePath, int]:
-    """Where tables and keys stand, as far as lines show it (not in inline tables)."""
+    """Line numbers of tables and keys (but not in inline tables)."""
     lines: dict[TreePath, int] = {}
     tables: dict[str, int] = {}
     path: TreePath = ()

@@ -1,4 +1,4 @@
-"""A file of libvirt URIs: one a line, blank lines and ``#`` comments between them."""
+"""A file of libvirt URIs, one per line, with blank lines and ``#`` comments."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _COMMENT = re.compile(r"(?:^|\s)#.*")
 
 
 def is_uri_list(text: str) -> bool:
-    """True where the first line that says something is a URI."""
+    """True if the first line with content is a URI."""
     return any(URI.match(line) for line in _first_line(text))
 
 
 def read_uris(file: str, text: str) -> SourceHosts:
-    """The hosts of such a file, each named after its server; where several URIs have one server,
-    after their URIs. Raises UsageError for a line that is none."""
+    """The hosts of such a file, each named after its server, or after its URI if several URIs have
+    the same server. Raises UsageError for a line that is not a URI."""
     hosts = tuple(_hosts(file, text))
     uris: dict[str, set[str]] = {}
     for host in hosts:
@@ -34,8 +34,8 @@ def read_uris(file: str, text: str) -> SourceHosts:
 
 
 def host_of(uri: str, source: str) -> SourceHost:
-    """The host that a URI names: by its server, or by itself where it has none. Raises UsageError
-    where it may not be in an inventory."""
+    """The host of a URI, named after its server, or after the URI if it has none. Raises UsageError
+    if the URI is not allowed in an inventory."""
     if fault := fault_of_uri(uri) or ("" if URI.match(uri) else "not a libvirt URI"):
         raise UsageError(f"{source}: {fault}")
     return SourceHost(urlsplit(uri).hostname or uri, source, uri, uri_source="the URI itself")

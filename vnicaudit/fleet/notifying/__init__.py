@@ -1,2 +1,2 @@
-"""Notifications of new findings: once for each finding, channel and day, with secrets by
+"""Notifications of new findings: once per finding, channel and day; secrets are given by
 reference."""

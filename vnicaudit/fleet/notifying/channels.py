@@ -21,23 +21,25 @@ _LOCAL = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 class Channel(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One channel of a file of channels. ``url``: ``env:NAME`` or ``file:PATH``, where the address
-    is a secret itself; of Matrix and Alertmanager also the address, without one. ``token``: a
-    reference too. ``severity``: the lowest that is told; ``deadline``: seconds for one delivery."""
+    """One channel of a channels file. ``url``: ``env:NAME`` or ``file:PATH`` if the address is a
+    secret itself; for Matrix and Alertmanager it may also be the plain address. ``token``: a
+    reference too. ``severity``: the lowest severity to notify of. ``deadline``: seconds for one
+    delivery."""
 
     form: NoticeForm
     url: str
     token: str = ""
     room: str = ""
-    """Of Matrix: ``!id:server``."""
+    """For Matrix: ``!id:server``."""
     severity: Severity = "medium"
     ca_file: str | None = None
-    """Certificates to verify the server's by, in place of the system's."""
+    """Certificates for verifying the server, instead of the system's."""
     deadline: float = 15.0
 
 
 class Address(msgspec.Struct, frozen=True):
-    """Where messages go, with its secrets: never printed, and so without a text of its own."""
+    """The destination of messages, with its secrets. It must never be printed, so its repr is
+    hidden."""
 
     url: SplitResult
     token: str
@@ -53,8 +55,8 @@ class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def load_channels(path: str) -> dict[str, Channel]:
-    """The channels of a file, by name. Raises UsageError for a file that others may write, or that
-    holds a secret, and for what is no channel."""
+    """The channels of a file, by name. Raises UsageError for a file that others can write or that
+    contains a secret, and for an invalid channel."""
     with as_usage_error(path), open_regular(path, null=False) as file:
         data = file.read(_MAX_BYTES + 1)
         reason = why_not_own(os.fstat(file.fileno()))
@@ -69,8 +71,8 @@ def load_channels(path: str) -> dict[str, Channel]:
 
 
 def address_of(name: str, channel: Channel) -> Address:
-    """The channel's address, with its secrets read. Raises UsageError where one is missing or makes
-    no sense; what it is, is not said."""
+    """The channel's address, with its secrets read. Raises UsageError for a missing or invalid
+    secret, without quoting it."""
     text = resolved(channel.url, f"channel {name!r}: url")
     url = _split(text, name)
     token = resolved(channel.token, f"channel {name!r}: token") if channel.token else ""
@@ -87,8 +89,8 @@ def address_of(name: str, channel: Channel) -> Address:
 
 
 def resolved(reference: str, where: str) -> str:
-    """The text that a reference stands for: of an environment variable, or the first line of a
-    file; any other text is itself. Raises UsageError where there is none."""
+    """The text of a reference: an environment variable, or the first line of a file; any other text
+    is itself. Raises UsageError if it cannot be read."""
     kind, _, place = reference.partition(":")
     if kind == "env":
         value = os.environ.get(place, "").strip()

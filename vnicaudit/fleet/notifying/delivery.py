@@ -1,8 +1,9 @@
-"""One delivery: a POST (of Matrix: a PUT) over verified TLS, with an end.
+"""One delivery: a POST (for Matrix: a PUT) over verified TLS, with a time limit.
 
-Redirects are not followed: a message with a secret goes where it was meant to. What comes back is
-read as far as its status. It is the standard library's client: what it lacks (an end to the whole
-exchange) is some lines here, and no library that has it does less than this.
+Redirects are not followed, so that a message with a secret goes only where it was meant to go. Of
+the response, only the status is read. The client is that of the standard library; its one missing
+feature, a limit for the whole exchange, takes a few lines here, and libraries that have it are much
+larger.
 """
 
 from __future__ import annotations
@@ -23,16 +24,16 @@ from vnicaudit.fleet.notifying.channels import Address
 from vnicaudit.model.notices import NoticeForm
 
 Fate = Literal["delivered", "refused", "not sent", "unknown"]
-"""``refused``: it came back with an error; ``not sent``: there was no connection, so nobody has
-it; ``unknown``: the answer did not come, and somebody may have it."""
+"""``refused``: answered with an error. ``not sent``: there was no connection, so it was certainly
+not received. ``unknown``: no answer, so it may have been received."""
 
 _AGAIN = frozenset({408, 425, 429, 500, 502, 503, 504})
 _LONGEST_WAIT = 60.0
 
 
 class Delivery(msgspec.Struct, frozen=True):
-    """How a delivery went; ``reason`` has no secret in it. ``again``: worth another try;
-    ``wait``: seconds until then, where the other side says so."""
+    """Result of a delivery. ``reason``: contains no secret. ``again``: worth another try. ``wait``:
+    seconds until then, if the other side set them."""
 
     fate: Fate
     reason: str = ""
@@ -41,12 +42,12 @@ class Delivery(msgspec.Struct, frozen=True):
 
 
 def deliver(address: Address, form: NoticeForm, body: bytes) -> Delivery:
-    """Send one message. Raises UsageError where the file of certificates cannot be read."""
+    """Send one message. Raises UsageError if the file of certificates cannot be read."""
     connection = _connection(address)
     call = DaemonCall("deliver", lambda: _exchange(connection, address, form, body))
     try:
         return call.result(address.deadline + 1)
-    except TimeUpError:  # a name that is looked up for ever
+    except TimeUpError:  # for example, a DNS lookup that never ends
         return Delivery("unknown", f"not finished within {address.deadline:.0f} s")
 
 
@@ -99,7 +100,8 @@ def _answered(
 
 
 def _request_line(address: Address, form: NoticeForm, body: bytes) -> tuple[str, str]:
-    """Matrix tells by an id of the message whether it has it already: a digest of it."""
+    """Method and path of the request. Matrix recognises duplicates by a transaction id: a digest of
+    the message."""
     path = address.url.path or "/"
     if form == "matrix":
         return "PUT", f"{path}/{hashlib.sha256(body).hexdigest()[:32]}"
@@ -119,7 +121,7 @@ def _wait(text: str) -> float:
 
 
 def _words(error: Exception) -> str:
-    """An error without what it quotes: an answer may repeat the request."""
+    """An error without quoted text, since a response may repeat the request."""
     text = error.strerror if isinstance(error, OSError) else None
     return text or type(error).__name__
 

@@ -1,7 +1,7 @@
 """Notify channels of new findings: claim, send, retry, and report the result.
 
-A claim comes before the message. A claim is withdrawn if the message certainly reached nobody; it
-stays if that is unknown, so that a finding is sent at most once a day.
+Findings are claimed before the message is sent. A claim is withdrawn if the message was certainly
+not received; it stays if that is unknown, so that a finding is sent at most once a day.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from vnicaudit.model.notices import NewFinding, NoticeForm, NoticeMessage
 
 TRIES = 4
 FIRST_WAIT = 1.0
-"""Seconds before the second try; four times as long before each further one."""
+"""Seconds before the second try; the wait before each further try is four times as long."""
 
 Messages = Callable[[NoticeForm, Sequence[NewFinding], str], Iterator[NoticeMessage]]
 """Makes messages: :func:`vnicaudit.reports.notices.forms.messages_of`."""
@@ -28,19 +28,19 @@ Send = Callable[[Address, NoticeForm, bytes], Delivery]
 
 
 class NotifiedStore(Protocol):
-    """Remembers claims, for all processes that share it."""
+    """Stores claims, for all processes that share it."""
 
     def claim(self, channel: str, day: str, findings: Collection[str]) -> frozenset[str]:
-        """Those of the fingerprints that nobody claimed for that channel and day (``2026-11-26``);
-        they are claimed now, on disk when this returns."""
+        """Claim those of the fingerprints that are not yet claimed for that channel and day
+        (``2026-11-26``), and return them. They are on disk when this returns."""
 
     def release(self, channel: str, day: str, findings: Collection[str]) -> None:
-        """Take claims back: the message was certainly not received."""
+        """Withdraw claims: the message was certainly not received."""
 
 
 class ChannelOutcome(msgspec.Struct, frozen=True):
-    """How telling one channel went: counts of findings, and the reason of the first message that
-    was not delivered. ``known``: told before on that day."""
+    """Result of notifying one channel: counts of findings, and the reason of the first message that
+    was not delivered. ``known``: already sent on that day."""
 
     channel: str
     delivered: int = 0
@@ -51,12 +51,12 @@ class ChannelOutcome(msgspec.Struct, frozen=True):
 
     @property
     def is_well(self) -> bool:
-        """True where all were delivered, or were told before."""
+        """True if all were delivered now or had been sent before."""
         return not (self.failed or self.unknown)
 
 
 class Notifier:
-    """Tells channels of the findings of one audit."""
+    """Notifies channels of the findings of one audit."""
 
     def __init__(
         self, store: NotifiedStore, messages: Messages, clock: Clock, send: Send = deliver
@@ -73,7 +73,8 @@ class Notifier:
         audit: str,
         day: str,
     ) -> tuple[ChannelOutcome, ...]:
-        """Tell each channel what it was not told on that ``day`` (``2026-11-26``, UTC)."""
+        """Notify each channel of findings it was not notified of on that ``day`` (``2026-11-26``,
+        UTC)."""
         return tuple(
             self._channel(name, *channel, findings, audit, day)
             for name, channel in channels.items()
@@ -107,8 +108,9 @@ class Notifier:
         )
 
     def _delivered(self, address: Address, form: NoticeForm, body: bytes) -> Delivery:
-        """The last of some tries. One whose answer is missing counts until one is delivered: what
-        follows it is a duplicate at worst where the other side knows no message twice."""
+        """Try several times; returns the last result. After a try without an answer, the result is
+        "unknown" unless a later one is delivered. A retry may at worst create a duplicate, if the
+        other side does not recognise it."""
         wait, doubt = FIRST_WAIT, False
         delivery = self._send(address, form, body)
         for _ in range(TRIES - 1):
@@ -124,7 +126,7 @@ class Notifier:
 
 
 def _severe(findings: Iterable[NewFinding], channel: Channel) -> Iterator[NewFinding]:
-    """Those that are severe enough for a channel, each once."""
+    """Findings that are severe enough for a channel, without duplicates."""
     seen: set[str] = set()
     lowest = SEVERITIES.index(channel.severity)
     for one in findings:

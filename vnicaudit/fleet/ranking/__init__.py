@@ -1,2 +1,2 @@
-"""Findings of a fleet, put together to changes and ranked by what it costs to leave them undone.
-Nothing is read here: readings and measurements are handed in."""
+"""Combines findings of a fleet into changes, ranked by what it costs not to make them. Nothing is
+read here: readings and measurements are passed in."""

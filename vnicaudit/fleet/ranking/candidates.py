@@ -1,4 +1,4 @@
-"""Readings of hosts -> candidates: one for each change and the place where it is made."""
+"""Readings of hosts -> candidates: one for each change and place."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _SEVERITY = {name: number for number, name in enumerate(SEVERITIES)}
 _CONFIDENCE = {name: number for number, name in enumerate(CONFIDENCES)}
 _BYTES, _DROPS, _ERRORS, _HOST_BYTES = "bytes", "drops", "errors", "bytes of hosts"
 Traffic = Mapping[tuple[str, str], NicTraffic]
-"""By the UUID of the domain and the host's end of the NIC."""
+"""Key: UUID of the domain, and host device of the NIC."""
 
 
 class ChangeIdentity(NamedTuple):
-    """Changes that are identical have one. Where none can be proposed ``field`` is empty and
-    ``rule`` tells them apart; ``removes``: the field goes."""
+    """Identical changes have equal identities. If no change can be proposed, ``field`` is empty and
+    changes are distinguished by ``rule``. ``removes``: the field is removed."""
 
     rule: str
     owner: str
@@ -37,14 +37,15 @@ class ChangeIdentity(NamedTuple):
 
 
 class CandidateKey(NamedTuple):
-    """A change in one place. Keys sort, so that ties are told apart in the same way each time."""
+    """A change in one place. Keys are sortable, so that ties are always resolved in the same
+    way."""
 
     change: ChangeIdentity
     place: tuple[str, str, str, str]
 
 
 class Candidate:
-    """A change in a place, and what it would cure: sums that grow."""
+    """A change in a place, and totals of what it would fix."""
 
     __slots__ = (
         "before", "counted", "findings", "first", "grade", "guests", "host", "hosts", "key",
@@ -56,25 +57,25 @@ class Candidate:
         self.place = place
         self.first = first
         self.places: set[ChangePlace] | None = None
-        """All places, where several are put together."""
+        """All places, if several are combined."""
         self.rules: dict[str, str] = {}
         self.grade = (-1, -1)
         self.before: tuple[str | None, ...] = ()
-        """The models of its NICs."""
+        """The models of its NICs before the change."""
         self.reachable = False
         self.findings = self.guests = self.nics = self.hosts = self.counted = 0
         self.host = ""
         self.sums: Mapping[str, int] = {}
-        """Rates in thousandths: whole numbers, whose sum no order of hosts changes."""
+        """Rates in thousandths: integers, whose sum does not depend on the order of hosts."""
 
     @property
     def severity(self) -> Severity:
-        """Of its most severe findings."""
+        """The highest severity among its findings."""
         return SEVERITIES[self.grade[0]]
 
     @property
     def confidence(self) -> Confidence:
-        """The best of its most severe findings."""
+        """The highest confidence among its most severe findings."""
         return CONFIDENCES[self.grade[1]]
 
     @property
@@ -94,19 +95,19 @@ class Candidate:
 
     @property
     def share(self) -> float | None:
-        """Of the bytes of its hosts, from 0 to 1; None: not known."""
+        """Share of the bytes of its hosts, from 0 to 1; None: not known."""
         total = self.sums.get(_HOST_BYTES)
         if self.rate is None or not total:
             return None
         return min(1.0, self.sums[_BYTES] / total)
 
     def add_rate(self, name: str, rate: float | None) -> None:
-        """Add to a sum; what is not known adds nothing."""
+        """Add a rate to a sum; an unknown rate adds nothing."""
         if rate is not None:
             self.add_thousandths(name, round(rate * 1000))
 
     def add_thousandths(self, name: str, number: int) -> None:
-        """Add to a sum."""
+        """Add a number to a sum."""
         self.sums = {**self.sums, name: self.sums.get(name, 0) + number}
 
     def _per_second(self, name: str) -> float | None:
@@ -114,8 +115,8 @@ class Candidate:
 
 
 class Candidates:
-    """All changes that readings propose. ``per_place`` False: the same change in several places is
-    one."""
+    """All changes proposed by readings. ``per_place`` False: the same change in several places is
+    one candidate."""
 
     def __init__(self, *, per_place: bool = True) -> None:
         self._per_place = per_place
@@ -132,11 +133,11 @@ class Candidates:
         return len(self._all)
 
     def elsewhere(self, one: Candidate) -> int:
-        """In how many other places the same change is proposed."""
+        """Number of other places in which the same change is proposed."""
         return self._places[one.key.change] - 1
 
     def add(self, reading: HostReading) -> None:
-        """Take all findings of one host."""
+        """Add all findings of one host."""
         traffic = {(one.uuid, one.device): one for one in reading.traffic}
         total = sum(round((one.bytes_per_second or 0.0) * 1000) for one in reading.traffic)
         self.traffic_known = self.traffic_known or bool(traffic)
@@ -150,7 +151,7 @@ class Candidates:
                         candidate.add_thousandths(_HOST_BYTES, total)
 
     def _of(self, audited: Audited, reading: HostReading) -> dict[Candidate, set[int]]:
-        """The candidates of one guest, each with the indices of the NICs that it cures."""
+        """The candidates of one guest, each with the indices of the NICs that it fixes."""
         cured: dict[Candidate, set[int]] = {}
         if not audited.findings:
             return cured
@@ -181,7 +182,8 @@ class Candidates:
         return candidate
 
     def _identity(self, finding: Finding) -> ChangeIdentity:
-        """Equal ones are one object, which many candidates share."""
+        """The identity of a finding's change. Equal identities are one object, shared by many
+        candidates."""
         key = (finding.rule, finding.owner, finding.change)
         known = self._identities.get(key)
         if known is None:
@@ -207,7 +209,7 @@ def _nics(finding: Finding, audited: Audited) -> set[int]:
 
 
 def _judge(candidate: Candidate, finding: Finding) -> None:
-    """Take what the finding itself says."""
+    """Add the finding's own grade, rule and words."""
     grade = (_SEVERITY[finding.severity], _CONFIDENCE[finding.confidence])
     if grade > candidate.grade:
         candidate.grade = grade
@@ -221,12 +223,12 @@ def _judge(candidate: Candidate, finding: Finding) -> None:
 
 
 def _word_order(finding: Finding) -> tuple[str, str]:
-    """Decides whose words are shown, whatever came first."""
+    """Sort key that decides whose words are shown, independent of the order of findings."""
     return finding.fingerprint, finding.fix
 
 
 def _count(candidate: Candidate, nics: set[int], audited: Audited, traffic: Traffic) -> None:
-    """Take the NICs of one guest, each once, and their traffic."""
+    """Add the NICs of one guest, each once, and their traffic."""
     candidate.guests += audited.scope == "domain"
     candidate.nics += len(nics)
     if not traffic:

@@ -1,4 +1,4 @@
-"""Gains to expect: from measurements of the same change, or none at all."""
+"""Expected gains, from measurements of the same change if there are any."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ _MODEL = "model"
 
 
 class Estimates:
-    """Measured gains by the models of the NIC before and after. Changes of other fields have none
-    yet: a measurement says what a NIC was, and not which of its settings made the difference."""
+    """Measured gains by NIC model before and after. Changes of other fields have none: a
+    measurement records the NIC's description, but not which of its settings made the difference."""
 
     def __init__(self, gains: Iterable[MeasuredGain]) -> None:
         self._gains: dict[tuple[str, str], list[MeasuredGain]] = defaultdict(list)
@@ -22,22 +22,26 @@ class Estimates:
             self._gains[_model(gain.before_nic), _model(gain.after_nic)].append(gain)
 
     def of(self, candidate: Candidate) -> GainEstimate | None:
-        """The gain of a candidate whose NICs all are of one model before; None: not measured."""
+        """The gain of a candidate whose NICs all have the same model before; None: not measured."""
         change = candidate.key.change
         if change.field != _MODEL or change.removes or len(candidate.before) != 1:
             return None
-        (before,) = candidate.before
-        gains = self._gains.get((before or "", change.value), [])
+        return self.between(candidate.before[0] or "", change.value)
+
+    def between(self, before: str, after: str) -> GainEstimate | None:
+        """The gain of a NIC that is of one model and becomes one of another; None: not measured."""
+        gains = self._gains.get((before, after), [])
         return _estimate(gains) if before and gains else None
 
 
 def _model(nic: str) -> str:
-    """``virtio`` of ``virtio, 4 queues``."""
+    """The model: ``virtio`` from ``virtio, 4 queues``."""
     return nic.partition(",")[0].strip()
 
 
 def _estimate(gains: list[MeasuredGain]) -> GainEstimate:
-    """Of the workload and metric that was measured most often; by name where two were."""
+    """The estimate from the workload and metric with most measurements; ties are resolved by
+    name."""
     by_metric: dict[tuple[str, str], list[MeasuredGain]] = defaultdict(list)
     for gain in gains:
         by_metric[gain.workload, gain.metric].append(gain)

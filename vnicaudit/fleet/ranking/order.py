@@ -1,10 +1,11 @@
-"""The order of candidates. It is one of steps, not a sum of weights: the first criterion in which
-two differ decides, and each can be read off the line that explains the rank.
+"""The order of candidates.
 
-1. severity, 2. confidence, 3. packets lost per second (drops and errors), 4. bytes per second,
-5. share of the host's bytes, 6. safety, 7. whether the owner can be reached, 8. NICs cured,
-9. findings cleared; then names. Criteria 3 to 5 go by steps, so that what differs little is decided
-by what comes after; traffic that is not known counts as none.
+It is lexicographic, not a weighted sum: the first criterion that differs decides, and each can be
+read in the line that explains the rank. 1. severity, 2. confidence, 3. packets lost per second
+(drops and errors), 4. bytes per second, 5. share of the host's bytes, 6. safety, 7. whether the
+owner can be reached, 8. NICs fixed, 9. findings fixed; then names. Criteria 3 to 5 are compared in
+steps, so that small differences leave the decision to later criteria; unknown traffic counts as
+none.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from math import floor, log10
 from vnicaudit.fleet.ranking.candidates import Candidate, CandidateKey
 
 _QUIET = 125_000.0
-"""Bytes per second (1 Mbit/s) below which the rate says nothing."""
+"""Bytes per second (1 Mbit/s) below which the rate is ignored."""
 _SHARES = (0.01, 0.1, 0.25, 0.5)
 _SAFETY = {"safe": 2, "unsafe": 1, "none": 0}
 
@@ -22,7 +23,7 @@ Order = tuple[tuple[int, ...], CandidateKey]
 
 
 def order_of(candidate: Candidate) -> Order:
-    """Sorts first what is to be done first."""
+    """Sort key: what to do first comes first."""
     criteria = (
         *candidate.grade,
         *(_traffic_steps(candidate) if candidate.sums else _NO_TRAFFIC),
@@ -38,26 +39,26 @@ _NO_TRAFFIC = (0, 0, 0)
 
 
 def _traffic_steps(candidate: Candidate) -> tuple[int, int, int]:
-    """Of packets lost, of bytes, and of the share of the host's bytes."""
+    """Steps for packets lost, bytes, and the share of the host's bytes."""
     lost = (candidate.drops or 0.0) + (candidate.errors or 0.0)
     rate = _rate_step(candidate.rate)
     return _loss_step(lost), rate, _share_step(candidate.share) if rate else 0
 
 
 def _loss_step(rate: float) -> int:
-    """0: none; 1: less than one packet per second; then one more for each power of ten."""
+    """0: none; 1: less than one packet per second; then one step for each power of ten."""
     if rate <= 0:
         return 0
     return 1 if rate < 1 else 2 + floor(log10(rate))
 
 
 def _rate_step(rate: float | None) -> int:
-    """0: below 1 Mbit/s, or not known; 1: below 10 Mbit/s; then one more for each power of ten."""
+    """0: below 1 Mbit/s, or not known; 1: below 10 Mbit/s; then one step for each power of ten."""
     if rate is None or rate < _QUIET:
         return 0
     return 1 + floor(log10(rate / _QUIET))
 
 
 def _share_step(share: float | None) -> int:
-    """The number of bounds (1, 10, 25 and 50 %) that the share reaches."""
+    """Number of limits (1, 10, 25 and 50 %) that the share reaches."""
     return 0 if share is None else sum(share >= bound for bound in _SHARES)

@@ -1,4 +1,4 @@
-"""The one place where the change for a finding is made."""
+"""The place where the change for a finding is made."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ _OF_SCOPE: dict[str, PlaceKind] = {
 
 
 def place_of(finding: Finding, audited: Audited, host: InventoryHost) -> ChangePlace:
-    """A file, where the definition stands in one; an image, a flavor or a host's settings, where
-    the change goes there; else the guest itself."""
+    """The file, if the definition is in one; an image, a flavor or a host's settings, if the change
+    is made there; else the guest."""
     if file := finding.location.file or audited.file:
         return ChangePlace("file", file)
     if kind := _OF_SCOPE.get(audited.scope):
@@ -32,7 +32,7 @@ def place_of(finding: Finding, audited: Audited, host: InventoryHost) -> ChangeP
 
 
 def _is_of_image(finding: Finding) -> bool:
-    """True where what is to be set is a property of the image, and of nothing else."""
+    """True if everything to set is a property of the image."""
     properties = [
         part
         for fix in finding.fixes

@@ -24,8 +24,8 @@ def rank(
     most: int = 50,
     per_place: bool = True,
 ) -> Ranking:
-    """The first ``most`` changes; the order of the readings has no part in it. ``per_place`` False:
-    the same change in several places is one."""
+    """The first ``most`` changes, independent of the order of readings. ``per_place`` False: the
+    same change in several places is one."""
     candidates = Candidates(per_place=per_place)
     hosts = 0
     for reading in readings:

@@ -1,4 +1,4 @@
-"""The line that says why a change has its rank: the criteria in their order, as values."""
+"""The line that explains a change's rank: the criteria in their order, as values."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _SAFETY = {"safe": "safe", "unsafe": "needs review", "none": "no change to propo
 
 def reason(candidate: Candidate, elsewhere: int, estimate: GainEstimate | None) -> str:
     """``high severity, high confidence; 1,204 drops/s; carries 38 % of this host's bytes; safe;
-    cures 3 NICs``. No names of guests are in it."""
+    cures 3 NICs``, without names of guests."""
     return "; ".join(_parts(candidate, elsewhere, estimate))
 
 
@@ -27,7 +27,7 @@ def _parts(candidate: Candidate, elsewhere: int, estimate: GainEstimate | None) 
     if elsewhere:
         yield f"the same change in {count(elsewhere, 'more place')}"
     if estimate is not None:
-        yield _gain(estimate)
+        yield gain_words(estimate)
 
 
 def _traffic(candidate: Candidate) -> Iterator[str]:
@@ -58,7 +58,7 @@ def _cured(candidate: Candidate) -> str:
     return f"cures {count(candidate.nics, 'NIC')}{guests}"
 
 
-def _gain(estimate: GainEstimate) -> str:
+def gain_words(estimate: GainEstimate) -> str:
     """``measured: +212 % bandwidth of bulk (median of 4 measurements, +180 to +250 %)``."""
     number, spread = estimate.measurements, "no spread known"
     if estimate.low is not None and estimate.high is not None:
@@ -70,7 +70,7 @@ def _gain(estimate: GainEstimate) -> str:
 
 
 def _number(value: float) -> str:
-    """Whole from 10 on, else with one decimal; ``under 0.1`` below that."""
+    """Integers from 10 on, else one decimal; ``under 0.1`` below that."""
     if value >= 10:
         return f"{value:,.0f}"
     return f"{value:.1f}" if value >= 0.1 else "under 0.1"

@@ -1,1 +1,2 @@
-"""The audit of a fleet: hosts read side by side by threads, judged by one, kept in a spool."""
+"""The audit of a fleet: hosts are read by threads in parallel, judged by one thread, and stored in
+a spool."""

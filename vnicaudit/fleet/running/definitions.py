@@ -1,4 +1,4 @@
-"""Definitions on the hosts of a fleet, read side by side for a plan."""
+"""Reads definitions on the hosts of a fleet, in parallel, for a plan."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def read_definitions(
     limits: ReadingLimits,
     on_host: Callable[[HostItems[DefinitionItem]], None],
 ) -> Iterator[tuple[InventoryHost, Iterator[DefinitionItem]]]:
-    """Each host with what came of it, in the order in which they are done."""
+    """Each host with its result, in the order in which they finish."""
     tasks = HostQueue(enumerate(hosts), limits.per_site)
     engine = Threads(read, live, limits.host_deadline)
     results = HostReaders[DefinitionItem](tasks, engine, limits).results()

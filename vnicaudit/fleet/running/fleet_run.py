@@ -1,5 +1,5 @@
-"""One audit of a fleet, from the hosts that are to be read to the stream that reports are written
-from. Its order is that of the inventory, whatever came first."""
+"""One audit of a fleet, from the hosts to read to the stream from which reports are written. The
+order is that of the inventory, whatever was read first."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
     from vnicaudit.audit.reading.targets import Met
 
 OnHost = Callable[[HostSummary], None]
-"""Called for each host whose reading is kept."""
+"""Called for each host whose reading is stored."""
 
 
 class FleetRun:
-    """Reads hosts into a spool, and reports from there (``items``, as
-    :class:`vnicaudit.audit.run.AuditRun` has them)."""
+    """Reads hosts into a spool, and provides reports with ``items`` from there, like
+    :class:`vnicaudit.audit.run.AuditRun`."""
 
     def __init__(self, work: AuditWork, spool: AuditSpool, audit: FleetAudit) -> None:
         self._work = work
@@ -46,7 +46,7 @@ class FleetRun:
         self._missing: list[tuple[int, InventoryHost]] = []
         self.baselined: set[str] = set()
         self.resumed = False
-        """True where some hosts were read by an earlier process."""
+        """True if some hosts were read by an earlier process."""
 
     def read(
         self,
@@ -55,9 +55,9 @@ class FleetRun:
         sample: AuditSample = EVERYTHING,
         on_host: OnHost | None = None,
     ) -> None:
-        """Read every host that :meth:`find_missing` found. Ended early (Ctrl-C), what was read is
-        kept. Raises JournalError where nothing can be kept, TargetError where the engine is
-        gone."""
+        """Read every host found by :meth:`find_missing`. If interrupted (Ctrl-C), everything read
+        so far stays stored. Raises JournalError if nothing can be stored, TargetError if the engine
+        is lost."""
         judge = ReadingJudge(self._work, sample)
         tasks = HostQueue(self._missing, limits.per_site, engine.slots)
         results = HostReaders(tasks, engine, limits).results()
@@ -70,7 +70,7 @@ class FleetRun:
             results.close()
 
     def find_missing(self, on_host: OnHost | None = None) -> None:
-        """Find the hosts that the spool does not have yet; ``on_host`` is called for the others."""
+        """Find the hosts that are not in the spool yet; ``on_host`` is called for the others."""
         self._missing = list(self._not_kept(on_host))
         self.resumed = len(self._missing) < len(self.audit.chosen_hosts)
 
@@ -84,8 +84,8 @@ class FleetRun:
                 on_host(kept.summary)
 
     def readings(self) -> Iterator[SpooledHost]:
-        """The spooled reading of each host, in the order of the inventory. Raises JournalError
-        where one is missing."""
+        """The spooled reading of each host, in the order of the inventory. Raises JournalError if
+        one is missing."""
         for place, name in enumerate(self.audit.chosen_hosts):
             kept = self._spool.host(place)
             if kept is None:
@@ -96,7 +96,7 @@ class FleetRun:
             yield kept
 
     def items(self) -> Iterator[Audited]:
-        """All judgements in the order of the inventory, and then those on what hosts have in
+        """All results in the order of the inventory, followed by those on what hosts have in
         common."""
         for kept in self.readings():
             reading = kept.reading()
@@ -111,13 +111,14 @@ class FleetRun:
 
     @property
     def are_compared(self) -> bool:
-        """True once ``items`` came to its end, where every NIC of the inventory was compared with
-        all others."""
+        """True after ``items`` has ended, if every NIC of the inventory was compared with all
+        others."""
         whole = all(result.status == "ok" for result in self._results)
         return whole and self.audit.coverage.is_whole and not self._macs.left_out
 
     def compared_readings(self) -> Iterator[ComparedHost]:
-        """The readings, with what hosts have in common, once ``items`` came to its end."""
+        """The readings, with results on what hosts have in common; valid after ``items`` has
+        ended."""
         targets = {host.name: host.uri for host in self.audit.hosts}
         for kept in self.readings():
             yield ComparedHost(kept, tuple(self._shared.get(targets[kept.host], ())))
@@ -128,12 +129,12 @@ class FleetRun:
         return audited
 
     def count_extra(self, audited: Audited) -> None:
-        """Add findings that came from no host (suppressions that expired) to the totals."""
+        """Add findings that come from no host (expired suppressions) to the totals."""
         self._totals.add(audited)
 
     @property
     def suppressor(self) -> Suppressor:
-        """The suppressor with the suppressions of the settings."""
+        """The suppressor with the suppressions from the settings."""
         return self._work.suppressor
 
     @property
@@ -143,7 +144,7 @@ class FleetRun:
 
     @property
     def results(self) -> tuple[TargetResult, ...]:
-        """How reading each host went."""
+        """Result of reading each host."""
         return tuple(self._results)
 
     @property
@@ -156,7 +157,7 @@ class FleetRun:
 
     @property
     def graded(self) -> dict[tuple[Severity, Confidence], int]:
-        """How many findings there are so far of each severity and confidence."""
+        """Number of findings so far, by severity and confidence."""
         return dict(self._totals.graded)
 
 

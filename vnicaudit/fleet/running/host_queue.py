@@ -1,4 +1,5 @@
-"""Which host is read next: load is spread over sites, and a host that failed comes again later."""
+"""Decides which host is read next: load is spread over sites, and a failed host is retried
+later."""
 
 from __future__ import annotations
 
@@ -14,7 +15,8 @@ from vnicaudit.model.fleet import InventoryHost
 
 
 class HostTask(msgspec.Struct, frozen=True):
-    """A host to be read: its ``place`` in the order of the audit, and which try it is, from 1."""
+    """A host to read: its ``place`` in the order of the audit, and the number of the attempt, from
+    1."""
 
     place: int
     host: InventoryHost
@@ -22,9 +24,9 @@ class HostTask(msgspec.Struct, frozen=True):
 
 
 class HostQueue:
-    """Hosts that are to be read, for several threads. ``per_site``: how many hosts of one site may
-    be read at once (0: as many as there are threads); ``slots``: how many of a site can be read at
-    once now (0: as many again)."""
+    """Queue of hosts to read, shared by threads. ``per_site``: maximum hosts of one site read at
+    once (0: no limit besides the number of threads). ``slots``: returns how many hosts of a site
+    can be read at once at the moment (0: no limit either)."""
 
     def __init__(
         self,
@@ -45,7 +47,8 @@ class HostQueue:
         self._stopped = False
 
     def take(self) -> HostTask | None:
-        """The next host, once one may be read; None: none is left, or the audit was stopped."""
+        """The next host, as soon as one may be read; None: none is left, or the audit was
+        stopped."""
         with self._changed:
             while not self._is_over():
                 task = self._next()
@@ -57,7 +60,8 @@ class HostQueue:
             return None
 
     def done(self, task: HostTask, again_after: float | None = None) -> None:
-        """A host was read; ``again_after``: it is to be read once more, after so many seconds."""
+        """Note that a host was read. ``again_after``: seconds after which to read it again; None:
+        it is done."""
         with self._changed:
             self._reading[task.host.site] -= 1
             if again_after is not None:
@@ -66,26 +70,26 @@ class HostQueue:
             self._changed.notify_all()
 
     def stop(self) -> None:
-        """Hand out no more hosts."""
+        """Return no more hosts."""
         with self._changed:
             self._stopped = True
             self._changed.notify_all()
 
     def _is_over(self) -> bool:
-        """True where nothing is left; what is being read now may yet come again."""
+        """True if nothing is left. Hosts being read count as left, because they may be retried."""
         return self._stopped or not (
             self._later or any(self._waiting.values()) or any(self._reading.values())
         )
 
     def _until_due(self) -> float | None:
-        """Seconds until a host may be read again that failed; None: none waits for that."""
+        """Seconds until a failed host may be retried; None: no host is waiting for that."""
         if not self._later or self._later[0][0] <= self._clock():
-            return None  # it waits for its site
+            return None  # it waits for room at its site
         return self._later[0][0] - self._clock()
 
     def _next(self) -> HostTask | None:
-        """A host that is due again, else one of the site of which the fewest are read now; of
-        several such sites, of the one with the most left."""
+        """A host due for a retry, else a host of the site with the fewest being read; among several
+        such sites, the one with the most left."""
         self._requeue_due()
         free = [site for site, tasks in self._waiting.items() if tasks and self._has_room(site)]
         if not free:
@@ -94,7 +98,7 @@ class HostQueue:
         return self._waiting[site].popleft()
 
     def _requeue_due(self) -> None:
-        """Put hosts whose pause is over before the others of their site."""
+        """Put hosts whose pause is over in front of the others of their site."""
         while self._later and self._later[0][0] <= self._clock():
             _due, _place, task = heapq.heappop(self._later)
             self._waiting[task.host.site].appendleft(task)

@@ -1,4 +1,4 @@
-"""Hosts, read side by side: threads wait for an engine, and hand on what came of each host."""
+"""Reads hosts in parallel: threads wait for an engine, and pass on the result of each host."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from vnicaudit.model.fleet import WORTH_A_RETRY, FailureKind, InventoryHost
 from vnicaudit.model.report import LostRead, ReadError
 
 M = TypeVar("M")
-"""What a host is read as: what runs there (``Met``), or its definitions."""
+"""Items read from a host: what runs there (``Met``), or its definitions."""
 
 _PAUSES = (1.0, 5.0, 20.0)
-"""Seconds before a host is tried again; the last one from then on."""
+"""Seconds before each retry; the last value is used for all further ones."""
 _ENDLESS = 1 << 30
 
 
 class ReadingLimits(msgspec.Struct, frozen=True):
-    """``parallel``: hosts read at once; ``per_site``: of one site (0: no further limit);
-    ``host_deadline``: seconds for one try of one host; ``retries``: how often a host is tried again
-    whose failure may pass; ``pauses``: seconds before each of these."""
+    """``parallel``: hosts read at once. ``per_site``: maximum of one site (0: no further limit).
+    ``host_deadline``: seconds for one attempt at a host. ``retries``: how often a host is retried
+    after a failure that may pass. ``pauses``: seconds before each retry."""
 
     parallel: int = 32
     per_site: int = 0
@@ -39,8 +39,8 @@ class ReadingLimits(msgspec.Struct, frozen=True):
 
 
 class HostItems(msgspec.Struct, Generic[M], frozen=True):
-    """The result of reading one host. ``items``, in order: those of the last try, or of an earlier
-    one that returned more; ``started``: when the last try started."""
+    """The result of reading one host. ``items``, in order: those of the last attempt, or of an
+    earlier one that returned more. ``started``: when the last attempt started."""
 
     place: int
     host: InventoryHost
@@ -51,7 +51,8 @@ class HostItems(msgspec.Struct, Generic[M], frozen=True):
 
 
 class HostReaders(Generic[M]):
-    """Threads that read hosts. As many hosts wait to be judged as are read at once, at most."""
+    """Threads that read hosts. The number of hosts waiting to be judged is limited to the number
+    read at once."""
 
     def __init__(self, tasks: HostQueue, engine: ReadingEngine[M], limits: ReadingLimits) -> None:
         self._tasks = tasks
@@ -63,8 +64,8 @@ class HostReaders(Generic[M]):
         self._best: dict[int, list[M | ReadError]] = {}
 
     def results(self) -> Generator[HostItems[M], None, None]:
-        """The result of each host, in the order in which they finish. The caller reads them to the
-        end, or closes the generator."""
+        """The result of each host, in the order in which they finish. The caller must read all of
+        them or close the generator."""
         threads = max(1, self._limits.parallel)
         for number in range(threads):
             threading.Thread(target=self._work, name=f"hosts {number}", daemon=True).start()
@@ -73,7 +74,7 @@ class HostReaders(Generic[M]):
                 yield from self._until_one_ends()
         finally:
             self._tasks.stop()
-            self._done.maxsize = _ENDLESS  # nobody waits for room any more
+            self._done.maxsize = _ENDLESS  # threads must not wait for room any more
             with self._done.mutex:
                 self._done.not_full.notify_all()
 
@@ -84,18 +85,18 @@ class HostReaders(Generic[M]):
             yield result
 
     def _work(self) -> None:
-        """Read one host after the other, until there are no more."""
+        """Read one host after the other until there are no more."""
         try:
             while (task := self._tasks.take()) is not None:
                 result = self._result_of(task)
                 if result is not None:
                     self._done.put(result)
             self._done.put(None)
-        except BaseException as error:  # handed to the one who takes the results
+        except BaseException as error:  # raised again by whoever takes the results
             self._done.put(error)
 
     def _result_of(self, task: HostTask) -> HostItems[M] | None:
-        """The result of a host; None where it is to be tried again."""
+        """The result of a host; None if it will be retried."""
         started = timestamp()
         items = self._engine.attempt(task.host)
         failure = _host_failure(items)
@@ -112,7 +113,7 @@ class HostReaders(Generic[M]):
         return HostItems(task.place, task.host, tried, started, timestamp(), task.attempt)
 
     def _pause(self, task: HostTask, failure: FailureKind | None) -> float | None:
-        """Seconds before the next try; None: there is none."""
+        """Seconds before the next attempt; None: there is none."""
         if failure not in WORTH_A_RETRY or task.attempt > self._limits.retries:
             return None
         pauses = self._limits.pauses
@@ -120,14 +121,14 @@ class HostReaders(Generic[M]):
 
 
 def _host_failure(items: Sequence[object]) -> FailureKind | None:
-    """How the host failed, or the connection to it; None where neither did. A guest that keeps
-    silent costs itself."""
+    """The failure of the host or its connection; None: neither failed. A single silent guest does
+    not count."""
     lost = (item for item in items if isinstance(item, LostRead))
     return next((item.failure for item in lost if item.whole), None)
 
 
 def _with_tries(items: list[M | ReadError], attempts: int) -> list[M | ReadError]:
-    """The items, the first failure with the number of tries that came to it."""
+    """The items, with the number of attempts added to the first failure."""
     if attempts == 1:
         return items
     found = next(n for n, item in enumerate(items) if isinstance(item, LostRead))

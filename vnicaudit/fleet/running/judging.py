@@ -1,6 +1,6 @@
 """Items read from one host -> the reading of that host: judged, counted, ready for the spool.
 
-One thread judges all hosts: the judge remembers verdicts and is not thread-safe.
+One thread judges all hosts, because the judge caches verdicts and is not thread-safe.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ _ENCODER = msgspec.msgpack.Encoder()
 
 
 class ReadingJudge:
-    """Judges what was read of one host after the other."""
+    """Judges the items of one host after the other."""
 
     def __init__(self, work: AuditWork, sample: AuditSample = EVERYTHING) -> None:
         self._work = work
         self._sample = sample
 
     def reading(self, read: HostItems[Met]) -> HostReading:
-        """The reading that a host's items make."""
+        """The reading made from a host's items."""
         judged = _JudgedHost(self._work, self._sample, read.host.uri)
         audited = tuple(judged.audited(read.items))
         result = judged.tally.result(read.host.uri)
@@ -58,7 +58,7 @@ class ReadingJudge:
 
 
 class _JudgedHost:
-    """One host while it is judged."""
+    """One host being judged."""
 
     def __init__(self, work: AuditWork, sample: AuditSample, target: str) -> None:
         self.tally = TargetCounts()
@@ -69,7 +69,7 @@ class _JudgedHost:
         self._uses: set[str] = set()
 
     def audited(self, items: Iterable[Met]) -> Iterator[Audited]:
-        """The judgements on its domains, as they were read, and on itself."""
+        """The results for its domains, in the order read, and for the host itself."""
         host: Host | None = None
         for item in items:
             if isinstance(item, Host):
@@ -84,7 +84,7 @@ class _JudgedHost:
             yield self._work.host(host, frozenset(self._uses), self._target)
 
     def _domain(self, domain: Domain, host: HostConfig) -> Iterator[Audited]:
-        from vnicaudit.audit.effective import uses_of  # loaded when there is a live host
+        from vnicaudit.audit.effective import uses_of  # loaded for the first live host
 
         self._uses |= uses_of(domain, host)
         if not self._sample.has_domain(domain):
@@ -95,8 +95,8 @@ class _JudgedHost:
 
 
 def _failure(items: Iterable[Met]) -> FailureKind | None:
-    """The kind of the first thing that went wrong. What is wrong with one domain's definition is an
-    answer that made no sense."""
+    """The kind of the first failure; None: none. An error in a domain's definition counts as
+    "broken"."""
     for item in items:
         if isinstance(item, LostRead):
             return item.failure

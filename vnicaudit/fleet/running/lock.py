@@ -1,4 +1,5 @@
-"""One audit of a fleet at a time: two at once would ask every host twice, and store two halves."""
+"""One audit of a fleet at a time: two at once would read every host twice, and each would store one
+half."""
 
 from __future__ import annotations
 
@@ -15,14 +16,14 @@ from vnicaudit.errors import RefusedError, UsageError
 
 
 class FleetHeldError(RefusedError):
-    """Another audit of the fleet is under way."""
+    """Another audit of the fleet is in progress."""
 
 
 @contextmanager
 def fleet_lock(state: Path) -> Iterator[None]:
-    """Hold the fleet of a state folder for as long as this lasts. Raises FleetHeldError where
-    somebody else does (the kernel lets go of it when that process ends), UsageError where nothing
-    can be kept in the folder."""
+    """Lock the fleet of a state directory inside this context. Raises FleetHeldError if another
+    process holds the lock (the kernel releases it when that process ends), UsageError if the
+    directory cannot be written."""
     folder = state / "fleet"
     for place in (state, folder):
         check_own(place, link=place == state)

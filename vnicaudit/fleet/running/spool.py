@@ -1,9 +1,10 @@
-"""One audit of a fleet on disk, host by host: what is done is kept, whatever ends the program.
+"""One audit of a fleet on disk, host by host, so that finished work survives any end of the
+program.
 
-``STATE/fleet/audits/ID/``: ``audit.json``, and in ``hosts/`` one file for each host that was read,
-named after its place in the audit. A file is a line of JSON, which tells the most of it, and the
-reading (MessagePack, compressed). Each appears whole or not at all; one that is damaged all the
-same (the power failed) is as if it were not there. Folders are 0700 and files 0600.
+``STATE/fleet/audits/ID/``: ``audit.json``, and in ``hosts/`` one file for each host read, named by
+its place in the audit. A file is a line of JSON with the main facts, followed by the reading
+(MessagePack, compressed). Each appears complete or not at all; a file damaged nevertheless (power
+failure) is treated as missing. Folders have mode 0700, files 0600.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from vnicaudit.model.fleet import FailureKind, FleetAudit, HostReading, HostStat
 from vnicaudit.model.report import Audited
 
 _KEEP = 3
-"""Audits that stay in the spool, the newest ones."""
+"""Number of newest audits that stay in the spool."""
 _FASTEST = 1
 _LINE_MAX = 64 << 10
 _FILE_MAX = 256 << 20
@@ -35,8 +36,8 @@ _ENCODER = msgspec.msgpack.Encoder()
 
 
 class HostSummary(msgspec.Struct, frozen=True):
-    """The first line of a host's file: the most important things of its reading, and the length and
-    checksum of what follows."""
+    """The first line of a host's file: the main facts of its reading, and the length and checksum
+    of the rest."""
 
     host: str
     status: HostStatus
@@ -64,17 +65,17 @@ class SpooledHost:
 
     @property
     def status(self) -> HostStatus:
-        """As of the reading."""
+        """Status of the reading."""
         return self.summary.status
 
     @property
     def digest(self) -> str:
-        """Of all that was judged of it."""
+        """Digest of all its results."""
         return self.summary.digest
 
     def reading(self) -> HostReading:
-        """The reading, unpacked anew each time. Raises JournalError where the file was damaged
-        since it was looked at."""
+        """The reading, unpacked at each call. Raises JournalError if the file was damaged after it
+        was opened."""
         try:
             _head, _newline, body = read_regular(self._path, _FILE_MAX).partition(b"\n")
             return _unpacked(body)
@@ -83,7 +84,7 @@ class SpooledHost:
 
 
 class ComparedHost:
-    """One host's file, and the findings on what it has in common with others
+    """One host's file, with the findings on what it has in common with others
     (:class:`vnicaudit.model.fleet.KeptReading`)."""
 
     def __init__(self, kept: SpooledHost, shared: tuple[Audited, ...]) -> None:
@@ -97,7 +98,7 @@ class ComparedHost:
             self.digest = blake2b(data, digest_size=16).hexdigest()
 
     def reading(self) -> HostReading:
-        """As of the file."""
+        """The reading in the file, with these findings added."""
         one = self._kept.reading()
         audited = (*one.audited, *self._shared)
         return msgspec.structs.replace(one, audited=audited, digest=self.digest)
@@ -111,11 +112,11 @@ class AuditSpool:
         self._hosts = folder / "hosts"
 
     def write_audit(self, audit: FleetAudit) -> None:
-        """Write down what is known of the audit itself. Raises JournalError."""
+        """Store the facts about the audit itself. Raises JournalError."""
         write_private(self.folder / "audit.json", msgspec.json.encode(audit))
 
     def audit(self) -> FleetAudit:
-        """The audit as it was last written down. Raises UsageError where it cannot be read."""
+        """The stored facts about the audit. Raises UsageError if they cannot be read."""
         path = self.folder / "audit.json"
         try:
             return json_as(read_regular(path, _FILE_MAX), FleetAudit)
@@ -123,7 +124,7 @@ class AuditSpool:
             raise UsageError(f"{path}: cannot be read: {error}") from None
 
     def add(self, place: int, reading: HostReading) -> HostSummary:
-        """Keep a reading; its place is that of its host in the audit. Raises JournalError."""
+        """Store a reading. ``place``: position of its host in the audit. Raises JournalError."""
         body = zlib.compress(_ENCODER.encode(reading), _FASTEST)
         summary = HostSummary(
             reading.host.name, reading.status, reading.failure, reading.tries,
@@ -136,7 +137,7 @@ class AuditSpool:
         return summary
 
     def host(self, place: int) -> SpooledHost | None:
-        """The host at a place; None where it is not kept, or not whole."""
+        """The host at a position; None if it is not stored, or incomplete."""
         path = self._path(place)
         try:
             with open(path, "rb") as stream:
@@ -148,7 +149,8 @@ class AuditSpool:
         return SpooledHost(path, summary) if whole else None
 
     def drop_hosts(self) -> None:
-        """Remove the hosts' files and the audit: what it knew is elsewhere, or old."""
+        """Remove the files of the hosts and the audit: its contents are stored elsewhere, or are
+        old."""
         for folder in (self._hosts, self.folder):
             for name in os.listdir(folder) if folder.is_dir() else ():
                 if not (folder / name).is_dir():
@@ -167,15 +169,14 @@ class SpoolFolder:
         self._folder = state / "fleet" / "audits"
 
     def new(self, audit_id: str) -> AuditSpool:
-        """A new spool. Raises JournalError where it cannot be made."""
+        """A new spool. Raises JournalError if it cannot be created."""
         spool = AuditSpool(self._folder / audit_id)
         make_private(spool.folder / "hosts")
         return spool
 
     def unfinished(self) -> AuditSpool | None:
-        """The newest audit that was not brought to its end, unless one was since. One that was
-        ended as it began, or is of another version, has nothing to go on with: it is passed
-        over."""
+        """The newest audit, if it is unfinished; None otherwise. Audits that cannot be read (ended
+        at their start, or written by another version) cannot be resumed and are ignored."""
         for spool in self._newest_first():
             try:
                 finished = spool.audit().finished
@@ -185,14 +186,14 @@ class SpoolFolder:
         return None
 
     def finished(self) -> AuditSpool | None:
-        """The newest audit that was brought to its end."""
+        """The newest finished audit."""
         for spool in self._newest_first():
             if spool.audit().finished is not None:
                 return spool
         return None
 
     def finished_audit(self, audit_id: str) -> AuditSpool | None:
-        """An audit that is kept and was brought to its end; None: it is not there."""
+        """A stored and finished audit; None: there is none with that id."""
         if TIME_ID.fullmatch(audit_id) is None:
             return None
         spool = AuditSpool(self._folder / audit_id)
@@ -202,7 +203,7 @@ class SpoolFolder:
             return None
 
     def drop_old(self) -> None:
-        """Remove all but the newest ones."""
+        """Remove all but the newest audits."""
         for spool in list(self._newest_first())[_KEEP:]:
             spool.drop_hosts()
 
@@ -216,7 +217,7 @@ class SpoolFolder:
 
 
 def _unpacked(body: bytes) -> HostReading:
-    """Raises ValueError and zlib.error."""
+    """Unpack a reading. Raises ValueError and zlib.error."""
     unpacker = zlib.decompressobj()
     data = unpacker.decompress(body, _UNPACKED_MAX)
     if unpacker.unconsumed_tail:
@@ -225,8 +226,8 @@ def _unpacked(body: bytes) -> HostReading:
 
 
 def finished_spool(state: Path) -> AuditSpool:
-    """The newest audit of a fleet in a state folder that was brought to its end. Raises UsageError
-    where there is none."""
+    """The newest finished audit of a fleet in a state directory. Raises UsageError if there is
+    none."""
     spool = SpoolFolder(state).finished()
     if spool is None:
         raise UsageError(

@@ -1,4 +1,5 @@
-"""A small HTTP server for what a history tells: read-only, on loopback, bounded in all it takes.
+"""A small read-only HTTP server, by default on loopback, with limits on everything it accepts.
 
-It knows no history and no report: it is given :class:`vnicaudit.fleet.serving.answers.Route`\\ s.
+It knows nothing about histories or reports: it serves the routes passed to it
+(:class:`vnicaudit.fleet.serving.answers.Route`).
 """

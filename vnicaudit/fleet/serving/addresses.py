@@ -1,4 +1,4 @@
-"""Where the server listens, and the names it answers to."""
+"""The address of the server, and the names under which it answers."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ _HOST = re.compile(r"(?P<name>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]{1,253})(?::\d{1,
 
 
 class ListenAddress(msgspec.Struct, frozen=True):
-    """A socket address; ``port`` 0: any that is free."""
+    """A socket address; ``port`` 0: any free port."""
 
     host: str
     port: int
 
     @property
     def is_loopback(self) -> bool:
-        """True where only this machine can connect."""
+        """True if only this machine can connect."""
         return ipaddress.ip_address(self.host).is_loopback
 
     @property
@@ -37,8 +37,8 @@ class ListenAddress(msgspec.Struct, frozen=True):
 
 
 def listen_address(text: str, *, public: bool) -> ListenAddress:
-    """``ADDRESS:PORT`` as an address. Raises UsageError for what is none, and for one that other
-    machines can reach, unless it is to be ``public``."""
+    """Parse ``ADDRESS:PORT``. Raises UsageError for an invalid address, and, unless ``public``, for
+    one that other machines can reach."""
     found = _PLACE.fullmatch(text)
     if found is None or int(found["port"]) > 65535:
         raise UsageError(f"invalid address {text!r}; supported forms: 127.0.0.1:9817, [::1]:9817")
@@ -60,13 +60,13 @@ def listen_address(text: str, *, public: bool) -> ListenAddress:
 
 
 class HostNames(msgspec.Struct, frozen=True):
-    """Names that a request may be for. An address is always one, and so is ``localhost``: what a
-    hostile page can do is give its own name an address of ours."""
+    """Names that a request may be for. Addresses and ``localhost`` are always allowed: a hostile
+    page can only make its own name resolve to our address."""
 
     names: frozenset[str] = frozenset()
 
     def allow(self, header: str) -> bool:
-        """True where the ``Host`` header of a request names this server."""
+        """True if the ``Host`` header of a request names this server."""
         found = _HOST.fullmatch(header)
         if found is None:
             return False
@@ -75,7 +75,7 @@ class HostNames(msgspec.Struct, frozen=True):
 
 
 def host_names(names: tuple[str, ...]) -> HostNames:
-    """The names as they are compared. Raises UsageError for what cannot be the name of a host."""
+    """The names, normalised for comparison. Raises UsageError for an invalid host name."""
     for name in names:
         if _HOST.fullmatch(name) is None or ":" in name:
             raise UsageError(f"{name!r} is not a host name: write it without scheme and port")

@@ -1,4 +1,4 @@
-"""Answers to HTTP requests, with the headers that each has."""
+"""Answers to HTTP requests, with their headers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ PLAIN = "text/plain; charset=utf-8"
 
 _LOCKED = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 _PAGE = "frame-ancestors 'none'"
-"""A page says the rest by itself, with the hashes of its script and style."""
+"""The rest of the policy is in the page itself, with the hashes of its script and style."""
 
 
 class RouteContent(msgspec.Struct, frozen=True):
@@ -22,7 +22,7 @@ class RouteContent(msgspec.Struct, frozen=True):
 
 
 class Response(msgspec.Struct, frozen=True):
-    """An answer as it is sent."""
+    """A complete answer."""
 
     status: int
     content: RouteContent
@@ -30,7 +30,7 @@ class Response(msgspec.Struct, frozen=True):
 
     @property
     def headers(self) -> tuple[tuple[str, str], ...]:
-        """All headers: nothing is stored, guessed, framed or taken along elsewhere."""
+        """All headers. They prevent storing, content sniffing, framing and referrers."""
         policy = _PAGE if self.content.media_type == HTML else _LOCKED
         return (
             ("Content-Type", self.content.media_type),
@@ -48,9 +48,10 @@ class Response(msgspec.Struct, frozen=True):
 
 
 Route = Callable[[str], RouteContent]
-"""Gives the content for an ``Accept`` header. Raises VnicauditError where there is none now."""
+"""Returns the content for an ``Accept`` header. Raises VnicauditError if there is none at the
+moment."""
 
 
 def plain(status: int, text: str, *more: tuple[str, str]) -> Response:
-    """An answer of one line."""
+    """An answer with one line of text."""
     return Response(status, RouteContent(PLAIN, f"{text}\n".encode()), more)

@@ -1,7 +1,7 @@
-"""The server: few requests at once, each short, small, and of a name that is ours.
+"""The server: few requests at once, each of limited time and size, and only for our own names.
 
-It has no authentication of its own: whoever may connect may read. A proxy in front of it asks for
-a password and speaks TLS (docs/how-to/metrics.md).
+It has no authentication of its own: whoever can connect can read. A proxy in front of it provides
+passwords and TLS (docs/how-to/metrics.md).
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ _BUSY = plain(503, "busy: too many requests at once", ("Retry-After", "5"))
 
 
 class Limits(msgspec.Struct, frozen=True):
-    """``requests`` at once; ``idle`` and ``whole``: seconds that the sender of a request may be
-    silent, and that all of one exchange may take."""
+    """``requests``: maximum at once. ``idle``: seconds that the sender of a request may be silent.
+    ``whole``: seconds for a whole exchange."""
 
     requests: int = 16
     idle: float = 5.0
@@ -32,7 +32,7 @@ class Limits(msgspec.Struct, frozen=True):
 
 
 class ReadOnlyServer(ThreadingMixIn, HTTPServer):
-    """Serves routes. Close it when it is not needed any more."""
+    """Serves routes. Close it after use."""
 
     daemon_threads = True
     block_on_close = False
@@ -46,8 +46,8 @@ class ReadOnlyServer(ThreadingMixIn, HTTPServer):
         on_error: Callable[[str], None],
         limits: Limits | None = None,
     ) -> None:
-        """Listens at once. ``on_error`` is told why a route had no answer; who asked is not. Raises
-        OSError where the address cannot be had."""
+        """Listens at once. ``on_error`` gets the reason why a route has no answer; the client does
+        not. Raises OSError if the address cannot be used."""
         self.address_family = socket.AF_INET6 if address.is_ipv6 else socket.AF_INET
         self.names = names
         self.routes = routes
@@ -55,19 +55,19 @@ class ReadOnlyServer(ThreadingMixIn, HTTPServer):
         self.limits = limits or Limits()
         self._room = threading.BoundedSemaphore(self.limits.requests)
         self._held: set[int] = set()
-        """The sockets that take room, by their ids: each is closed once."""
+        """Ids of sockets that occupy a slot: each slot is released once."""
         super().__init__((address.host, address.port), _Handler)
         self.address = ListenAddress(address.host, self.server_port)
 
     def server_bind(self) -> None:
-        """Bind; without asking what the host is called, which may take for ever."""
+        """Bind without looking up the name of the host, which may take very long."""
         self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         self.socket.bind(self.server_address)
         self.server_address = self.socket.getsockname()
         self.server_name, self.server_port = "localhost", self.server_address[1]
 
     def process_request(self, request: _Socket, client_address: object) -> None:
-        """Answer in a thread, or at once that there is none free."""
+        """Answer in a thread, or refuse at once if none is free."""
         if not self._room.acquire(blocking=False):
             _refuse(request)
             self.shutdown_request(request)
@@ -87,14 +87,15 @@ class ReadOnlyServer(ThreadingMixIn, HTTPServer):
             timer.cancel()
 
     def shutdown_request(self, request: _Socket) -> None:
-        """Make room for another one, then close: who sees the end of an answer may ask again."""
+        """Release the slot before closing, because a client that sees the end of an answer may send
+        the next request."""
         if id(request) in self._held:
             self._held.discard(id(request))
             self._room.release()
         super().shutdown_request(request)
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """Someone went away in the middle: not worth a traceback."""
+        """Ignore a client that disconnects in the middle: it needs no traceback."""
 
 
 _Socket = socket.socket | tuple[bytes, socket.socket]
@@ -132,7 +133,8 @@ class _Handler(BaseHTTPRequestHandler):
     do_HEAD = do_GET
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
-        """An answer to what is no request, or one of another method, in the form of all others."""
+        """Answer an invalid request, or an unsupported method, in the same form as other
+        answers."""
         del message, explain
         if code == 501:
             self._send(plain(405, "read-only: GET and HEAD are supported", ("Allow", "GET, HEAD")))
@@ -140,11 +142,11 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(plain(code, "bad request"))
 
     def version_string(self) -> str:
-        """Without versions of anything."""
+        """Without any version numbers."""
         return "vnicaudit"
 
     def log_message(self, format: str, *args: object) -> None:
-        """Nothing: who asks what is for the proxy to note."""
+        """Nothing is logged: access logs are up to the proxy."""
 
     def _answer(self) -> Response:
         refusal = self._refusal()
@@ -171,7 +173,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _send(self, answer: Response) -> None:
         self.close_connection = True
-        self.request_version = self.protocol_version  # HTTP/0.9 would get no headers
+        self.request_version = self.protocol_version  # HTTP/0.9 responses would have no headers
         self.send_response(answer.status)
         for name, value in answer.headers:
             self.send_header(name, value)

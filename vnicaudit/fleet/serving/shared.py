@@ -1,4 +1,4 @@
-"""One answer for all who ask at the same time: scrapes that overlap cost one reading."""
+"""One result for all simultaneous requests: overlapping scrapes cost one reading."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ T = TypeVar("T")
 
 
 class SharedValue(Generic[T]):
-    """A value that one thread makes while others wait for it, and that is good for some seconds.
-    An error is not kept: the next who asks tries again."""
+    """A value made by one thread while others wait for it, and reused for some seconds. An error is
+    not cached: the next caller tries again."""
 
     def __init__(
         self, make: Callable[[], T], *, good_for: float, patience: float, clock: Clock
     ) -> None:
-        """``good_for`` and ``patience`` (for one who waits) in seconds."""
+        """``good_for``: seconds for which a value is reused. ``patience``: seconds that a caller
+        waits."""
         self._make = make
         self._good_for = good_for
         self._patience = patience
@@ -28,7 +29,7 @@ class SharedValue(Generic[T]):
         self._made: tuple[float, T] | None = None
 
     def get(self) -> T:
-        """The value. Raises what making it raises, and TargetError where it takes too long."""
+        """The value. Raises the errors of making it, and TargetError if that takes too long."""
         made = self._fresh()
         if made is not None:
             return made[1]

@@ -1,4 +1,4 @@
-"""Run by Alembic: the migrations are made in the transaction that it is handed."""
+"""Run by Alembic: migrates in the transaction that was passed to it."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""How a fix is worded for the owner of a definition: the one place that renders it in English."""
+"""Fixes worded for the owner of a definition; the one place that renders them in English."""

@@ -9,7 +9,7 @@ from vnicaudit.model.names import FixNames
 
 
 def kept_by(name: str) -> Wording:
-    """``name``: what it is called."""
+    """The wording for an owner with that name."""
 
     def words(fix: OwnersFix, _named: FixNames) -> str:
         what = f" ({fix.field})" if isinstance(fix, SetField) else ""

@@ -21,11 +21,11 @@ _KINDS = {
         "let the pool replace its VMs",
     ),
 }
-"""Kind -> where its domain is, and how a change of it takes effect."""
+"""Kind -> the path of its domain, and how a change of it takes effect."""
 _VIRTUAL_MACHINE = ("spec.template.spec.domain", "run virtctl restart")
 
 _BY_HOOK = frozenset({"rx_queue_size", "tx_queue_size", "driver_name", "packed"})
-"""Settings that no field of KubeVirt's API reaches: they come from a hook sidecar alone."""
+"""Settings without a field in KubeVirt's API: only a hook sidecar can set them."""
 
 _HOOK = (
     "The definition is KubeVirt's, which has no field for this: change the hook sidecar "
@@ -71,7 +71,7 @@ def _procedure(owned: OwnedNic) -> Iterator[str]:
     if manifest is not None and owned.file is not None:
         yield from _in_file(owned, owned.file, manifest.kind)
         return
-    # a domain is called namespace_name (KubeVirt, pkg/virt-launcher/virtwrap/util)
+    # a domain is named namespace_name (KubeVirt, pkg/virt-launcher/virtwrap/util)
     namespace, mark, name = owned.domain.name.partition("_")
     machine = _machine(name, namespace) if mark else "NAME -n NAMESPACE"
     yield f"kubectl edit virtualmachine {machine}"
@@ -83,7 +83,7 @@ def _procedure(owned: OwnedNic) -> Iterator[str]:
 
 
 def _in_file(owned: OwnedNic, file: str, kind: str) -> Iterator[str]:
-    """The owner's own description: there it can be changed in place."""
+    """For a NIC described in the owner's own file, which can be changed in place."""
     unsafe = any(one.change is not None and not one.change.safe for one in owned.findings)
     path = path_word(file)
     yield f"vnicaudit audit --fix{' --include-unsafe' if unsafe else ''} {path}"
@@ -93,7 +93,7 @@ def _in_file(owned: OwnedNic, file: str, kind: str) -> Iterator[str]:
         alone = kubernetes_word(owned.domain.name, "NAME")
         yield f"virtctl restart {_machine(name, namespace) if mark else alone}"
     else:
-        yield from own_words(owned.findings)  # how it takes effect differs
+        yield from own_words(owned.findings)  # each finding says how its change takes effect
 
 
 def _machine(name: str, namespace: str) -> str:

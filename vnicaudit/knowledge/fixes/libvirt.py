@@ -1,6 +1,6 @@
-"""The user of libvirt, who edits domain XML.
+"""Fixes for a user of libvirt, who edits domain XML.
 
-``<qemu:commandline>`` of a definition is libvirt's too, with QEMU's words (``qemu.py``).
+``<qemu:commandline>`` is also edited in the definition, but worded by ``qemu.py``.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _XML = {
     "backend_vhost": "vhost='{new}' in <backend>",
     "driver_name": "<driver name='{new}'/>",
 }
-"""Field -> its markup; anything else is an attribute of ``<driver>``."""
+"""Field -> its markup; any other field is an attribute of ``<driver>``."""
 _XML_GONE = {
     "model": "<model>",
     "address_type": "<address>",

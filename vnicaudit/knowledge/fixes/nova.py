@@ -2,7 +2,7 @@
 the server.
 
 Sources: Nova 34.0.0, ``cmd/manage.py`` (``image_property set`` takes one server that is stopped or
-shelved, since 25.0; it can set a property and not remove one, so off is ``false``),
+shelved, since 25.0; it can set a property but not remove one, so off is ``false``),
 ``virt/libvirt/vif.py`` (SUPPORTED_VIF_MODELS), ``conf/libvirt.py``.
 """
 
@@ -29,11 +29,11 @@ from vnicaudit.model.server import PROPERTY_OF, ServerConfig
 _MODELS = frozenset({
     "virtio", "ne2k_pci", "pcnet", "rtl8139", "e1000", "e1000e", "spapr-vlan", "vmxnet3", "igb",
 })  # fmt: skip
-"""``hw_vif_model`` for KVM."""
+"""Values of ``hw_vif_model`` for KVM."""
 
 _OPTIONS = ("rx_queue_size", "tx_queue_size")
 _RINGS = ("256", "512", "1024")
-"""The choices of both options: nova-compute fails on another value."""
+"""Valid values of both options: nova-compute fails with any other."""
 
 _HARD_REBOOT = OpenStack("server reboot --hard")
 
@@ -41,7 +41,8 @@ _HARD_REBOOT = OpenStack("server reboot --hard")
 def _edit(change: Change) -> OwnersFix:
     if change.field in _OPTIONS:
         taken = change.new is not None and change.old in (None, *_RINGS)
-        # a size it does not take, or one for transmission on a tap
+        # otherwise Nova cannot have written the old size (an invalid one, or a transmit ring on a
+        # tap)
         return SetOption(change.field, change.new) if taken else HardReboot(change.field)
     if change.field == "queues" and not grows(change):
         return SetOption("max_queues", None)
@@ -98,7 +99,7 @@ def _in_general(fix: StopSetStart) -> str:
 
 
 def _commands(fix: StopSetStart, named: FixNames, server: ServerConfig) -> str:
-    """For a server of which its cloud was read."""
+    """The commands for a server whose cloud was read."""
     new = _for_new_servers(fix, named, server)
     nova = server.nova
     oldest, newest = (None, None) if nova is None else (nova.oldest, nova.newest)
@@ -119,7 +120,7 @@ def _commands(fix: StopSetStart, named: FixNames, server: ServerConfig) -> str:
 
 
 def _for_new_servers(fix: StopSetStart, named: FixNames, server: ServerConfig) -> str:
-    """Nothing where there is no image, or it is right already."""
+    """The sentence on new servers; empty if there is no image, or it is correct already."""
     if server.image_state in ("gone", "volume"):
         return ""
     if server.image is not None and server.image.certain_value(fix.name) == fix.value:

@@ -41,7 +41,8 @@ BACKENDS = {
 
 
 def procedure(owned: OwnedNic) -> Iterator[str]:
-    """Stop, set, start: Nova writes the definition anew then. The image is where it comes from."""
+    """Stop, set, start: Nova then rewrites the definition. The image is the source for new
+    servers."""
     changes = [(finding, finding.change) for finding in owned.findings if finding.change]
     if properties := properties_of(change for _finding, change in changes):
         yield from _stop_set_start(owned.domain, options(properties))

@@ -1,15 +1,15 @@
-"""Commands that take a server of a cloud to where it runs or is off, by its status; and where
-``nova-manage image_property set`` does not reach in an older Nova: the request specification.
+"""Commands that bring a server of a cloud from its current status to running or off; and the limit
+of ``nova-manage image_property set`` in an older Nova: the request specification.
 
-Source: Nova 34.0.0, ``compute/api.py``: the states in which each command is taken (a hard reboot in
-ERROR as well).
+Source: Nova 34.0.0, ``compute/api.py``: the states in which each command is accepted (a hard reboot
+in ERROR as well).
 
-Before 30.0 ``image_property set`` changed the server's own copy of the properties alone (Launchpad
-bug 2078999; put right by 2a1fad4145, also in 29.2.1 and 28.3.1: nova/cmd/manage.py of all releases
-from 25.3.0). A resize and a cold migration take ``request_spec.image``
-(nova/conductor/tasks/migrate.py, Nova 34.0.0); an evacuation takes the server's own copy
-(``instance.image_meta`` in nova/compute/manager.py). So does a hard reboot, as seen on a real Nova
-29.0.2: it brings back what was set, which ``image_property show`` says all the time.
+Before 30.0 ``image_property set`` changed only the server's own copy of the properties (Launchpad
+bug 2078999; fixed by 2a1fad4145, also in 29.2.1 and 28.3.1: nova/cmd/manage.py of all releases from
+25.3.0). A resize and a cold migration use ``request_spec.image`` (nova/conductor/tasks/migrate.py,
+Nova 34.0.0); an evacuation uses the server's own copy (``instance.image_meta`` in
+nova/compute/manager.py). So does a hard reboot, as seen on a real Nova 29.0.2: it restores the
+value that was set, which ``image_property show`` prints all the time.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ _STATES = {
     "RESCUED": "RESCUE",
     "RESIZED": "VERIFY_RESIZE",
 }
-"""What Nova calls the state itself -> the status that users are shown."""
+"""Nova's internal name of a state -> the status that users see."""
 
 
 def way_on(status: str, server_id: str, target: str) -> str:
-    """The command for a server of that target, in that status; empty where there is none but to
+    """The command for a server with that status in that cloud; empty if there is nothing to do but
     wait."""
     name = _STATES.get(status, status)
     return _COMMANDS.get(name, "").format(openstack=client(target), id=word(server_id))

@@ -1,11 +1,11 @@
 """Procedure for a user of a cloud who does not operate it.
 
-Sources: Nova 34.0.0, ``compute/api.py`` (``rebuild``: what is kept of the image is forgotten, and
-that of the new image kept; ``_initialize_instance_snapshot_metadata``), ``compute/manager.py`` (a
-server that was stopped is stopped again after a rebuild), ``rest_api_version_history.rst`` (2.93: a
-rebuild of a server with a volume overwrites that volume); for the states ``compute/api.py`` again
-(``check_instance_state``: ``stop`` takes ACTIVE and ERROR, ``rebuild`` those and STOPPED; any other
-is answered with 409).
+Sources: Nova 34.0.0, ``compute/api.py`` (``rebuild`` discards the stored properties of the image
+and stores those of the new image; ``_initialize_instance_snapshot_metadata``),
+``compute/manager.py`` (a server that was stopped is stopped again after a rebuild),
+``rest_api_version_history.rst`` (2.93: a rebuild of a server with a volume overwrites that volume);
+for the states ``compute/api.py`` again (``check_instance_state``: ``stop`` accepts ACTIVE and
+ERROR, ``rebuild`` those and STOPPED; any other state is answered with 409).
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _FIRST = {
     "ERROR": "It is in error: {way}",
     "SOFT_DELETED": "It is deleted: {way} brings it back",
 }
-"""Status -> the sentence around the way on, where that is no command alone."""
+"""Status -> the sentence around the command, if it needs more than the command."""
 _LATER = "It is {status}: Nova can neither stop nor rebuild it; wait until it is ACTIVE"
 _OFF = "SHUTOFF"
 
@@ -80,8 +80,8 @@ def tenant_procedure(
 
 
 def _is_off(config: ServerConfig) -> bool:
-    """True where the server is off, or shelved without an image: unshelving makes it anew of its
-    volume, with what Nova keeps for it."""
+    """True if the server is off, or shelved without an image: unshelving recreates it from its
+    volume, with the properties that Nova keeps for it."""
     shelved = config.status.startswith("SHELVED") and config.image_state == "volume"
     return config.status == _OFF or shelved
 
@@ -110,8 +110,8 @@ def _snapshot(ref: CloudServer, wanted: str, stop: Iterable[str]) -> Iterator[st
 
 
 def _new_servers(config: ServerConfig, ref: CloudServer, wanted: str) -> Iterator[str]:
-    """Sentence on new servers: the user corrects an image of his own; its owner corrects any
-    other."""
+    """Sentence on new servers: users correct their own image; any other is corrected by its
+    owner."""
     image = config.image
     if image is None or image.id is None:
         return

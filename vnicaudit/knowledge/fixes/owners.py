@@ -1,5 +1,5 @@
-"""Owner -> how fixes are worded for it. A new owner is a file here and a row in ``shipped.py``, or
-is brought by a platform."""
+"""Owner -> wording of its fixes. A new owner is a file here and a row in ``shipped.py``, or is
+added by a platform."""
 
 from __future__ import annotations
 
@@ -24,20 +24,19 @@ class WordedFix(NamedTuple):
 
     values: tuple[Fix, ...]
     text: str
-    """The values as sentences; and why the change is unsafe, where it is."""
+    """The values as sentences, followed by the reason if the change is unsafe."""
 
 
 class Wordings:
-    """How fixes are worded, by the names of owners; one that there is none of is spoken to as
-    libvirt."""
+    """Wordings of fixes, by the names of owners; an owner without an own wording gets libvirt's."""
 
     def __init__(self, by_owner: Mapping[str, Wording]) -> None:
         self._by_owner = by_owner
         self._remembered = lru_cache(maxsize=4096)(self._say)
-        """Names of one server are not worth remembering."""
+        """Only fixes without names are cached: those that name a server do not repeat."""
 
     def of(self, owner: Keeper) -> Wording:
-        """How fixes are worded for an owner; one that writes definitions anew is never sent to edit
+        """The wording for an owner; for one that rewrites definitions it never says to edit
         them."""
         found = self._by_owner.get(name_of(owner))
         if found is not None:
@@ -55,17 +54,16 @@ class Wordings:
     ) -> WordedFix:
         """Advice to an owner on a problem, as values and in words.
 
-        ``advice`` is what the rule says: all of it where no change can be made in model terms,
-        added to it where one can. ``in_arguments``: the NIC is one that ``<qemu:commandline>``
-        adds.
+        ``advice`` is the rule's advice: the whole fix if there is no change in model terms,
+        otherwise an addition to it. ``in_arguments``: the NIC is added by ``<qemu:commandline>``.
         """
         say = self._say if named.target else self._remembered
         return say(change, advice, owner, named, in_arguments)
 
     def said_for(self, finding: Finding, named: FixNames) -> str:
-        """Fix of a finding on a server or an image, in words that use these names."""
+        """Fix of a finding on a server or an image, worded with these names."""
         edits = any(isinstance(fix, OwnersFix) for fix in finding.fixes)
-        change = finding.change if edits else None  # else its rule worded all of it
+        change = finding.change if edits else None  # otherwise its rule worded all of it
         behind = any(
             isinstance(fix, EditArgument) and fix.written_in == "definition"
             for fix in finding.fixes
@@ -74,8 +72,8 @@ class Wordings:
         return _text(finding.fixes, change, wording, named)
 
     def backend_procedure(self, owner: Owner, backend: str) -> str:
-        """How a NIC of a guest whose definition this owner writes anew comes to another ``backend``
-        (``vdpa``, ``vhostuser``)."""
+        """How to connect a NIC to another ``backend`` (``vdpa``, ``vhostuser``) if this owner
+        rewrites the definition of its guest."""
         other = f"{rewritten_by(owner)} decides what its NICs are connected to: change it there."
         return self.of(owner).backends.get(backend, other)
 
@@ -89,7 +87,7 @@ class Wordings:
     ) -> WordedFix:
         wording = self._wording(owner, in_arguments=in_arguments)
         if change is not None and in_arguments and wording.in_arguments is not None:
-            # who keeps the definition did not write that, and has no setting for it
+            # the owner of the definition did not write this argument, and has no setting for it
             fixes: tuple[Fix, ...] = (wording.in_arguments,)
         else:
             fixes = tuple(_fixes(change, advice, wording, rewrites=bool(rewritten_by(owner))))
@@ -131,7 +129,7 @@ def _unset_by(wording: Wording) -> Callable[[str], OwnersFix]:
 
 
 def _undone_by_owner(fix: RemoveBehind, behind: Callable[[str], OwnersFix]) -> Iterator[Fix]:
-    """Fixes that remove a setting from a definition that its owner writes anew."""
+    """Fixes that remove a setting from a definition that its owner rewrites."""
     yield behind(fix.settings[0].field if len(fix.settings) == 1 else "")
     if fix.before_virtio:
         yield _THEN_VIRTIO

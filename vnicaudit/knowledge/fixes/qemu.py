@@ -1,4 +1,4 @@
-"""Whoever starts QEMU by its command line, or adds arguments of it to a definition."""
+"""Fixes for somebody who starts QEMU by its command line, or adds its arguments to a definition."""
 
 from __future__ import annotations
 
@@ -70,4 +70,4 @@ QEMU = Wording(
     _edit, _sentence, {"serve-vhostuser": _SERVE, "share-memory": _SHARE, "use-kvm": _KVM}
 )
 ARGUMENTS = Wording(_edit_definition, _sentence, {"serve-vhostuser": _SERVE})
-"""Of a NIC that ``<qemu:commandline>`` adds to a definition."""
+"""For a NIC that ``<qemu:commandline>`` adds to a definition."""

@@ -1,5 +1,5 @@
-"""Wordings of the owners that this program knows, each loaded when it is asked for: most runs meet
-one owner, or nothing to fix."""
+"""Wordings of the owners that this program knows, each loaded when needed: most runs have one
+owner, or nothing to fix."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class _Loading(Mapping[str, "Wording"]):
-    """Names of owners -> wordings, by what loads each."""
+    """Names of owners -> wordings, loaded on access."""
 
     def __init__(self, loaders: Mapping[str, Callable[[], Wording]]) -> None:
         self._loaders = loaders
@@ -71,11 +71,11 @@ _LOADERS: dict[str, Callable[[], Wording]] = {
     "terraform": _terraform,
 }
 WORDINGS: Mapping[str, Wording] = _Loading(_LOADERS)
-"""Of the owners that this program knows, whatever platform describes what is theirs."""
+"""The wordings of all owners that this program knows, whichever platform describes their guests."""
 
 
 def wordings_with(own: Mapping[str, Wording]) -> Mapping[str, Wording]:
-    """The shipped wordings, and those of owners from elsewhere, which win."""
+    """The shipped wordings combined with those of other owners, which win."""
 
     def loader(owner: str) -> Callable[[], Wording]:
         return lambda: own[owner]

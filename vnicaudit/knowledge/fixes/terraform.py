@@ -1,4 +1,4 @@
-"""Terraform, whose libvirt provider keeps the definition."""
+"""Fixes for Terraform, whose libvirt provider keeps the definition."""
 
 from __future__ import annotations
 

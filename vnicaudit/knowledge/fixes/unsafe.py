@@ -4,5 +4,5 @@ from __future__ import annotations
 
 
 def unsafe_because(reason: str) -> str:
-    """The sentence behind a fix."""
+    """The sentence that follows an unsafe fix."""
     return f"Unsafe: {reason}."

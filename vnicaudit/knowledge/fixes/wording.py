@@ -1,6 +1,6 @@
-"""Interface by which an owner of definitions says fixes in words, and the words all owners share.
+"""Interface for wording fixes for one owner of definitions, and the words that all owners share.
 
-A sentence is rendered once, with every name that is known: nothing looks for a name in a sentence.
+A sentence is rendered once, with all known names: no code searches a finished sentence for names.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ _FIRST_GLOBAL = (
     "virtio."
 )
 _SHOWN = 60
-"""Characters of a staged value."""
+"""Maximum number of characters of a staged value."""
 
 TOPICS: dict[Topic, Advice] = {
     "connect-network": Advice((
@@ -85,22 +85,22 @@ TOPICS: dict[Topic, Advice] = {
         "and check it.",
     )),
 }  # fmt: skip
-"""Advice for owners without words of their own: it speaks to libvirt's user."""
+"""Advice for owners without wordings of their own; it addresses libvirt's user."""
 
 
 class OwnedNic(NamedTuple):
-    """A NIC whose owner keeps the definition, and what was found about it."""
+    """A NIC whose owner keeps the definition, and its findings."""
 
     domain: Domain
     nic: Nic
     findings: Sequence[Finding]
-    """Those that propose a change which is to be made."""
+    """Findings whose proposed change is to be made."""
     file: str | None
-    """The file that describes it; None: a live host does."""
+    """The file that describes it; None: a live host."""
 
 
 def own_words(findings: Iterable[Finding]) -> Iterator[str]:
-    """Each fix as it is worded for the owner, once."""
+    """Each fix as worded for the owner, without repetition."""
     yield from dict.fromkeys(finding.fix for finding in findings if finding.fix)
 
 
@@ -112,25 +112,25 @@ class Wording(NamedTuple):
     """How fixes are worded for one owner of definitions."""
 
     edit: Callable[[Change], OwnersFix]
-    """What a change of a NIC comes to for this owner."""
+    """Translates a change of a NIC for this owner."""
     words: Callable[[OwnersFix, FixNames], str]
-    """The sentence for what ``edit`` and ``in_arguments`` answer."""
+    """Returns the sentence for a fix of ``edit`` or ``in_arguments``."""
     topics: Mapping[Topic, Advice] = {}
-    """What the owner does about a topic, where that is not what :data:`TOPICS` says."""
+    """Advice on topics, if it differs from :data:`TOPICS`."""
     in_arguments: OwnersFix | None = None
-    """What to do about a NIC in QEMU's arguments that somebody put into the definition behind the
+    """The fix for a NIC in QEMU's arguments that somebody added to the definition behind the
     owner's back; None: it is changed there."""
     procedure: Callable[[OwnedNic], Iterator[str]] = _procedure
-    """How the owner is made to change what was found: commands and sentences, in order."""
+    """Yields commands and sentences, in order, that make the owner apply the changes."""
     backends: Mapping[str, str] = {}
-    """``vdpa``, ``vhostuser``: how a NIC comes to that backend."""
+    """``vdpa``, ``vhostuser``: how to connect a NIC to that backend."""
     behind: Callable[[str], OwnersFix] | None = None
-    """What to do about a field (empty: several, or another setting) that somebody set behind
+    """Returns the fix for a field (empty: several, or another setting) that somebody set behind
     libvirt's settings; None: it is removed from the definition."""
 
 
 def grows(change: Change) -> bool:
-    """True where a change of queues asks for more of them."""
+    """True if a change requests more queues than before."""
     return change.new is not None and int(change.old or 1) < int(change.new)
 
 
@@ -162,7 +162,7 @@ def sentence(fix: Fix, wording: Wording, named: FixNames) -> str:
 
 
 def _removal(fix: RemoveBehind) -> str:
-    """In the words of libvirt's user."""
+    """The removal, worded for libvirt's user."""
     if fix.before_virtio:
         return _first(fix.settings)
     if not fix.settings:
@@ -180,18 +180,18 @@ def _first(settings: Sequence[BehindSetting]) -> str:
 
 
 def options(properties: Mapping[str, str | None], option: str = "--property") -> str:
-    """As ``openstack image set`` and ``nova-manage image_property set`` take them."""
+    """Options as accepted by ``openstack image set`` and ``nova-manage image_property set``."""
     return " ".join(f"{option} {word(f'{name}={value}')}" for name, value in properties.items())
 
 
 def advice_text(advice: Advice, named: FixNames) -> str:
-    """The words of an advice with its commands filled in."""
+    """The text of an advice with its commands filled in."""
     parts = advice.parts
     return "".join(part if isinstance(part, str) else command_text(part, named) for part in parts)
 
 
 def command_text(command: Command, named: FixNames) -> str:
-    """A command as somebody copies it; in words where its image is not known."""
+    """A command for copying; in words if its image is unknown."""
     if isinstance(command, OpenStack):
         identity = f" {named.uuid}" if command.of == "server" else ""
         return f"{client(named.target)} {command.command}{identity}"

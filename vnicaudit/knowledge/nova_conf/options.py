@@ -1,7 +1,7 @@
-"""Options that bear on NICs, as each release of Nova knows them.
+"""Options that affect NICs, as each release of Nova knows them.
 
 ``options.json`` beside this module is written by ``scripts/generate_nova_options.py`` from the
-option definitions in Nova's own packages, Ocata (15.0) to the newest there is.
+option definitions in Nova's own packages, from Ocata (15.0) to the newest.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from vnicaudit.model.nova_options import MISPLACED, KnownOption, OptionForm, Rel
 from vnicaudit.model.site import IDENTITY, SITE_OPTIONS
 
 FIRST_PACKAGED = 15
-"""Ocata: of earlier releases there is no package, so what they did not have yet is not known."""
+"""Ocata: there are no packages of earlier releases, so it is unknown which options they lacked."""
 
 
 class _Form(OptionForm, frozen=True, kw_only=True):
-    """A form, from the release on that ``since`` names."""
+    """The form of an option from release number ``since`` on."""
 
     since: int
     aliases: tuple[Name, ...] = ()
@@ -42,25 +42,25 @@ class _History(msgspec.Struct, frozen=True):
 
 
 class _OptionsTable(msgspec.Struct, frozen=True):
-    """The file."""
+    """The content of ``options.json``."""
 
     releases: tuple[Release, ...]
     options: tuple[_History, ...]
     strings: dict[str, frozenset[str]]
-    """Section -> options whose value is text; only what they are called is known of them."""
+    """Section -> options whose value is text, of which only the names are known."""
     names: dict[str, frozenset[str]]
-    """Section -> every name that any release reads there, old names among them."""
+    """Section -> every name that any release reads there, including old names."""
     library: frozenset[str]
-    """Names that libraries of Nova read in nova.conf, in whatever section."""
+    """Names that libraries of Nova read from nova.conf, in any section."""
 
 
 class Knowledge(msgspec.Struct, frozen=True):
-    """Options that one release knows, by the names that may be written."""
+    """Options that one release knows, by all names under which they may be written."""
 
     release: Release
     options: dict[Name, KnownOption]
     aliases: dict[Name, tuple[Name, ...]]
-    """Current name -> old ones that are read too, in oslo.config's order."""
+    """Current name -> old names that are read too, in oslo.config's order."""
     strings: dict[str, frozenset[str]]
 
 
@@ -73,13 +73,13 @@ def _table() -> _OptionsTable:
 
 
 def releases() -> tuple[Release, ...]:
-    """The releases there are, oldest first."""
+    """All known releases, oldest first."""
     return _table().releases
 
 
 def release_of(text: str) -> Release | None:
-    """The release somebody means: a name in any case, Nova's version (29, 29.0, 29.2.1) or
-    OpenStack's (2024.1); None when there is none."""
+    """The release for a text: a name in any case, Nova's version (29, 29.0, 29.2.1) or OpenStack's
+    (2024.1); None if there is none."""
     words = text.strip().lower()
     number = words.partition(".")[0]
     for release in releases():
@@ -90,15 +90,15 @@ def release_of(text: str) -> Release | None:
 
 
 def _is_version(words: str) -> bool:
-    """``29``, ``29.0`` or ``29.2.1``; 2015.1 is a name, of which other parts mean nothing."""
+    """True for ``29``, ``29.0`` or ``29.2.1``, but not for 2015.1, which is a name."""
     parts = words.split(".")
     return len(parts) <= 3 and all(part.isdigit() for part in parts) and len(parts[0]) < 4
 
 
 def is_asked_for(section: str, name: str) -> bool:
-    """True where the option matters to any part of vnicaudit: it bears on NICs in some release,
-    others refer to it, it tells compute nodes apart, it looks like one of those and is none, or it
-    is a flag of the time before oslo.config. ``section`` is ``""`` where it is not known."""
+    """True if the option matters to any part of vnicaudit: it affects NICs in some release, others
+    refer to it, it distinguishes compute nodes, it looks like a misspelling of one of those, or it
+    is a flag from before oslo.config. ``section`` is ``""`` if it is unknown."""
     names, in_any_section = _asked_for()
     if name.startswith("--"):
         return True
@@ -108,8 +108,8 @@ def is_asked_for(section: str, name: str) -> bool:
 
 
 def options_named(section: str, name: str) -> tuple[Name, ...]:
-    """The options of the newest release that were meant where a name, or a section, is written
-    that no release has: those that bear on NICs and are spelled almost so, the likeliest first."""
+    """The options of the newest release that were probably meant by a name or section that no
+    release has: those that affect NICs and have a similar spelling, likeliest first."""
     names = _table().names
     if section in names:
         if name in names[section] or (section, name) in _asked_for()[0]:
@@ -120,18 +120,19 @@ def options_named(section: str, name: str) -> tuple[Name, ...]:
 
 
 def may_have(section: str, name: str) -> bool:
-    """True where some release has an option of that name in the section, or a library in any."""
+    """True if some release has an option of that name in the section, or a library has it in any
+    section."""
     table = _table()
     return name in table.library or name in table.names.get(section, ())
 
 
 _JUDGED = ("DEFAULT", "compute", "filter_scheduler", "libvirt", "neutron", "pci", "workarounds")
-"""Sections with options that bear on the NICs of libvirt's guests."""
+"""Sections with options that affect the NICs of libvirt's guests."""
 
 
 @cache
 def _current(section: str) -> frozenset[str]:
-    """Options of a section that bear on NICs and are there in the newest release."""
+    """Options of a section that affect NICs and exist in the newest release."""
     found = knowledge().options.values()
     read = frozenset(o.name for o in found if o.section == section and o.status == "current")
     if section == "DEFAULT":
@@ -151,7 +152,7 @@ def _sections() -> Spelling:
 
 @cache
 def _asked_for() -> tuple[frozenset[Name], frozenset[str]]:
-    """Section and name of each, in any release; and the names alone."""
+    """Section and name of each option that matters, in any release; and the names alone."""
     table = _table()
     found = {*SITE_OPTIONS, *IDENTITY, *MISPLACED, ("DEFAULT", "compute_driver")}
     for history in table.options:

@@ -1,4 +1,5 @@
-"""Options as written -> options as Nova sees them: old names, and ``$other_option`` in values.
+"""Options as written -> options as Nova sees them, with old names replaced and ``$other_option``
+filled in.
 
 Source: oslo.config ``ConfigOpts._substitute``, ``StrSubWrapper`` and ``Opt._get_from_namespace``.
 """
@@ -17,27 +18,27 @@ from vnicaudit.model.nova_options import Release
 from vnicaudit.text.placeholders import is_only_placeholder
 
 _DEPTH = 32
-"""References that refer to references, at most: oslo.config ends on a circle, and on a long chain,
-with Python's RecursionError."""
+"""Maximum depth of references to references: with a circle or a long chain oslo.config ends in
+Python's RecursionError."""
 _LONGEST = 64 * 1024
-"""Characters of one value that is filled in."""
+"""Maximum number of characters of one value after filling in."""
 _MOST = 4 * 1024 * 1024
-"""Characters of all of them; what would come after them stays open."""
+"""Maximum number of characters of all these values; further ones stay unresolved."""
 
 _REFERENCE = (
     r"(?i)\$(?:(?P<escaped>\$)|(?P<named>[_a-z][._a-z0-9]*)|\{(?P<braced>[_a-z][._a-z0-9]*)\})"
 )
-"""As ``string.Template`` with the ``idpattern`` of oslo.config."""
+"""Like ``string.Template`` with the ``idpattern`` of oslo.config."""
 
 
 def is_placeholder(value: str) -> bool:
-    """True where something puts a value there before Nova reads the file. A reference to another
-    option may look like that, and is none."""
+    """True if the value is a placeholder that is filled in before Nova reads the file; a reference
+    to another option may look similar, but is none."""
     return is_only_placeholder(value) and re.fullmatch(_REFERENCE, value.strip()) is None
 
 
 def as_of(config: NovaConfig, release: Release | None = None) -> NovaConfig:
-    """The configuration as a release reads it; None is the newest that is known."""
+    """The configuration as a release reads it; None: the newest known release."""
     number = None if release is None else release.number
     index = _read_by(_Options(config.options), number, config.form)
     seen = msgspec.structs.replace(
@@ -51,7 +52,7 @@ def as_of(config: NovaConfig, release: Release | None = None) -> NovaConfig:
 
 
 class _Options:
-    """Options that are told from others by being the same ones: comparing them takes too long."""
+    """Options compared by identity, because comparing their values takes too long."""
 
     def __init__(self, options: tuple[NovaOption, ...]) -> None:
         self.options = options
@@ -65,7 +66,8 @@ class _Options:
 
 @lru_cache(maxsize=4)
 def _read_by(written: _Options, number: int | None, form: str) -> NovaIndex:
-    """Options as a release reads them. Files that Nova reads together share what comes of it."""
+    """Options as a release reads them. The result is cached for the files that Nova reads
+    together."""
     known = knowledge(number)
     options = tuple(_under_current_name(option, known) for option in written.options)
     index = NovaIndex(options)
@@ -76,8 +78,8 @@ def _read_by(written: _Options, number: int | None, form: str) -> NovaIndex:
 
 
 def _under_current_name(option: NovaOption, known: Knowledge) -> NovaOption:
-    """The option under its current name, with what is known of it, and its value as it stands
-    in the file."""
+    """The option under its current name, with the facts known about it and its value as written in
+    the file."""
     if option.raw:
         option = msgspec.structs.replace(option, value=option.raw, raw="")
     written = option.alias or f"{option.section}/{option.name}"
@@ -92,20 +94,20 @@ def _under_current_name(option: NovaOption, known: Knowledge) -> NovaOption:
 
 
 def _may_be_filled_in(match: re.Match[str]) -> bool:
-    """True where a dangling reference may be a placeholder that is filled in before Nova reads the
+    """True if an unresolved reference may be a placeholder that is filled in before Nova reads the
     file (envsubst, Terraform): ``$RINGS``, ``${rings}``. Nova's own names are in lower case."""
     name = (match["named"] or match["braced"] or "").removeprefix("DEFAULT.")
     return name != name.lower() or (match["braced"] == name and "." not in name)
 
 
 class _Broken(msgspec.Struct, frozen=True):
-    """oslo.config makes no value of it, for certain; ``reason``: why not."""
+    """A value that oslo.config certainly cannot compute; ``reason``: why not."""
 
     reason: str
 
 
 _Value = str | _Broken | None
-"""Of a text with references; None: not known."""
+"""Result for a text with references; None: unknown."""
 
 
 class _References:
@@ -119,11 +121,11 @@ class _References:
         self._left = _MOST
 
     def resolved(self, option: NovaOption) -> NovaOption:
-        """The option with its value filled in; uncertain where that cannot be done."""
+        """The option with its value filled in; marked uncertain if that is impossible."""
         if "$" not in option.value or not option.certain:
             return option
         if id(option) in self._index.last:
-            # what refers to it from here on is a circle
+            # a reference back to it from here on is a circle
             self._open.add((option.section, option.name))
         value = self._filled(option.value, option.section)
         self._open.clear()
@@ -134,7 +136,7 @@ class _References:
         return msgspec.structs.replace(option, value=value, raw=option.value)
 
     def _filled(self, text: str, section: str) -> _Value:
-        """A text with every reference replaced; what stands in the way where one cannot be."""
+        """A text with every reference replaced; if one cannot be, the problem (or None)."""
         text = text.replace("\\$", "$$")
         parts: list[str] = []
         length = end = 0
@@ -154,9 +156,9 @@ class _References:
         return None if self._left < 0 else "".join([*parts, text[end:]])
 
     def _value(self, reference: str, section: str) -> _Value:
-        """The value of an option that is referred to: in its own section first, then in DEFAULT;
-        None where its value is not certain, or not even whether Nova has it. DEFAULT is no group
-        that a reference can name (NoSuchGroupError)."""
+        """The value of a referenced option: in the same section first, then in DEFAULT; None if its
+        value is uncertain, or if it is unknown whether Nova has it. DEFAULT is not a group that a
+        reference can name (NoSuchGroupError)."""
         if reference.startswith("DEFAULT."):
             return _Broken(
                 f"refers to ${{{reference}}}, but DEFAULT is not a group for oslo.config"
@@ -169,7 +171,7 @@ class _References:
         return self._none_of(places, reference)
 
     def _none_of(self, places: list[Name], reference: str) -> _Broken | None:
-        """An option that is not there (NoSuchOptError); None where a library may have it."""
+        """The problem of a missing option (NoSuchOptError); None if a library may have it."""
         release = self._known.release
         if any(place in self._known.options for place in places):
             return _Broken(f"refers to ${reference}, which {release} does not have")
@@ -182,8 +184,8 @@ class _References:
         return known.is_read if known else place[1] in self._known.strings.get(place[0], ())
 
     def _value_of(self, place: Name) -> _Value:
-        """The value of one option, found once; None at the end of a long chain. oslo.config goes
-        round in a circle until Python stops it (RecursionError)."""
+        """The value of one option, computed once; None at the end of a long chain. oslo.config
+        follows a circle until Python stops it (RecursionError)."""
         if place in self._open:
             return _Broken("refers to itself")
         if place in self._values:
@@ -208,8 +210,8 @@ class _References:
         return "" if form.default is None else form.default
 
     def _spelled(self, place: Name, value: _Value) -> _Value:
-        """Text that ``str`` gives for the value oslo.config makes of an option; None where that is
-        not known, and a ``_Broken`` reference where Nova refuses the value."""
+        """The text that ``str`` gives for oslo.config's value of an option; None if it is unknown,
+        ``_Broken`` if Nova refuses the value."""
         known = self._known.options.get(place)
         form = None if known is None else known.form
         if form is None or not isinstance(value, str):

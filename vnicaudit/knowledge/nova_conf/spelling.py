@@ -1,9 +1,9 @@
 """Suggestions for misspelt names.
 
-Two names are alike where one letter, or one word between underscores, is too much, missing, another
-one, or has changed places with the next. Told by what is left of each name without one of its
-letters or words, so that the cost of a name depends on its length alone, never on how many others
-there are: a file may have hundreds of thousands of names.
+Two names are similar if one letter, or one word between underscores, is additional, missing,
+different, or swapped with the next. They are compared by the rests of each name without one of its
+letters or words, so that the cost depends only on the length of a name, not on the number of names:
+a file may have hundreds of thousands.
 """
 
 from __future__ import annotations
@@ -11,15 +11,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 _LONGEST = 80
-"""Letters of a name that is looked at: no option of Nova's has half as many."""
+"""Maximum number of letters of a name that is checked: no option of Nova has half as many."""
 _FEWEST = 6
-"""Letters that a name needs to be told by all but one of them."""
+"""Minimum number of letters of a name that may differ in one letter."""
 _WORDS = 2
-"""Words that have to be left when one is taken out."""
+"""Minimum number of words that must remain when one is removed."""
 
 
 class Spelling:
-    """Which of some names may be meant."""
+    """Finds which of some names may have been meant."""
 
     def __init__(self, names: Iterable[str]) -> None:
         self._by_letters: dict[str, set[str]] = {}
@@ -31,8 +31,8 @@ class Spelling:
                 self._by_words.setdefault(left, set()).add(name)
 
     def likely(self, written: str) -> tuple[str, ...]:
-        """The names that may be meant, sorted; those that differ by a letter go before those that
-        differ by a word, which are not looked for then. Empty where none is alike."""
+        """The names that may have been meant, sorted: those that differ by a letter, or else those
+        that differ by a word. Empty if none is similar."""
         if len(written) > _LONGEST:
             return ()
         plain = written.lower().replace("-", "_")

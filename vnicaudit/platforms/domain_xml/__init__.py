@@ -1,12 +1,11 @@
-"""libvirt domain XML: files, directories' files, standard input, save images.
+"""libvirt domain XML: files, folders, standard input, save images.
 
-``documents.py`` and ``spans.py`` find the documents in bytes; ``read.py`` walks over a domain,
-``facts.py`` and ``domain_config.py`` gather what it sets, ``nics.py`` and ``nic_config.py`` what
-each NIC sets by the table in ``fields.py``, ``values.py`` reads words and numbers; ``arch.py``,
-``owner.py`` and ``readiness.py`` judge what architecture it is of, who keeps the definition and
-whether the guest can drive virtio; ``commandline.py`` reads what it adds to QEMU's arguments,
-``override.py`` what it changes of them.
+``documents.py`` and ``spans.py`` find the documents in bytes. ``read.py`` walks over a domain;
+``facts.py`` and ``domain_config.py`` gather its settings, ``nics.py`` and ``nic_config.py`` those
+of each NIC by the table in ``fields.py``; ``values.py`` reads words and numbers, ``arch.py``
+determines the architecture. ``commandline.py`` reads the arguments that a definition adds to
+QEMU's, ``override.py`` those that it changes.
 
-``write.py`` changes what a NIC sets: ``tags.py`` finds elements and attributes in bytes,
-``markup.py`` makes the edits, ``source.py`` carries them over to other encodings.
+``write.py`` changes settings of a NIC: ``tags.py`` finds elements and attributes in bytes,
+``markup.py`` makes the edits, ``source.py`` applies them to other encodings.
 """

@@ -1,7 +1,7 @@
-"""Placeholders without brackets: ``NICDRIVER``, ``XXXXXXX``, beside ``GUESTNAME`` or ``MEMORY``.
+"""Placeholders without brackets: ``NICDRIVER``, ``XXXXXXX``, also ``GUESTNAME`` or ``MEMORY``.
 
-A word in capitals may as well be a model that somebody misspelt (``PCNET``), so it takes more than
-that: the word itself says that it stands for something, or other words beside it do.
+A word in capitals may also be a misspelt model (``PCNET``), so more evidence is needed: the word
+itself is that of a placeholder, or other words in the definition are.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from vnicaudit.model.nic import NicConfig
 _WORD = re.compile(r"[A-Z][A-Z0-9_]{1,60}")
 _NAMES = re.compile(r"X{3,}|[A-Z0-9_]*(?:GUEST|DOMAIN|VM|HOST|INSTANCE)_?NAME[A-Z0-9_]*|NAME")
 _SHORTEST = 3
-"""Letters: a shorter name of an element (``rx``), or an attribute's as short (``bar``, ``max``), is
-the end of too many words."""
+"""Minimum letters in the name of an element; an attribute's needs one more. A shorter name (``rx``,
+``bar``, ``max``) is the end of too many words."""
 _NEVER_WORDS = ("memory", "currentMemory", "vcpu", "uuid")
-"""Elements of a domain that hold a number or a UUID: libvirt refuses a word."""
+"""Elements of a domain that hold a number or a UUID: libvirt refuses a word there."""
 
 
 def is_bare(text: str) -> bool:
@@ -31,9 +31,9 @@ def is_bare(text: str) -> bool:
 
 
 def names_itself(path: str, name: str, text: str) -> bool:
-    """True where a value of the attribute ``name`` of the child ``path`` is a placeholder by its
-    own wording: ``CHANGEME``, or the name of its element or attribute (``MACADDR``, ``VLAN_ID``,
-    ``DRIVERNAME``). ``MAYBE`` and ``DISABLED`` count as values, and wrong ones."""
+    """True if the value of the attribute ``name`` of the child ``path`` is a placeholder by its
+    wording: ``CHANGEME``, or the name of its element or attribute (``MACADDR``, ``VLAN_ID``,
+    ``DRIVERNAME``). ``MAYBE`` and ``DISABLED`` count as (wrong) values."""
     text = text.strip()
     if not is_bare(text):
         return False
@@ -45,11 +45,11 @@ def names_itself(path: str, name: str, text: str) -> bool:
 
 
 def may_hold_bare(domain: Domain) -> bool:
-    """A quick look at what was read: whether a value in capitals decides something."""
+    """Quick check whether a relevant value of the domain is in capitals."""
     return any(_may_be_bare(nic.declared) for nic in domain.nics)
 
 
-@lru_cache(maxsize=4096)  # a fleet has many NICs and few kinds of them
+@lru_cache(maxsize=4096)  # a fleet has many NICs but few kinds of them
 def _may_be_bare(nic: NicConfig) -> bool:
     return bool(
         nic.invalid
@@ -61,7 +61,7 @@ def _may_be_bare(nic: NicConfig) -> bool:
 
 
 def shows_bare(domain: etree._Element) -> bool:
-    """True where a definition shows that it uses words in capitals as placeholders."""
+    """True if a definition shows that it uses words in capitals as placeholders."""
     for name in _NEVER_WORDS:
         if is_bare(domain.findtext(name) or ""):
             return True

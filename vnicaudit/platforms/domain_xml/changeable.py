@@ -1,8 +1,9 @@
-"""Fields of an ``<interface>`` that can be changed: where each is written, and which values it
-takes.
+"""Fields of an ``<interface>`` that can be changed: where each is written, and the values it
+accepts.
 
-The rows of ``fields.py``, by which reading goes, and those of what is identity and no setting: what
-a NIC is connected to. Which children there are is libvirt 11.3's ``virDomainNetDefFormat``.
+They are the rows of ``fields.py``, with which reading works, and those that are identity rather
+than settings: the network or device of a NIC. The list of children is that of libvirt 11.3's
+``virDomainNetDefFormat``.
 """
 
 from __future__ import annotations
@@ -19,15 +20,16 @@ _MORE = (
     Field("source_type", "source", "type", "word"),
     Field("source_path", "source", "path", "path"),
 )
-"""An empty path: the ``<interface>`` itself."""
+"""An empty path is the ``<interface>`` itself."""
 
 ATTRIBUTES: dict[str, Field] = {
     row.name: row for row in (*FIELDS, *_MORE) if row.path != "address"
 }  # fmt: skip
-"""Field -> the attribute it is written in. Half an address is none: it goes as a whole."""
+"""Field -> the attribute that holds it. Parts of an address are left out: it is changed as a
+whole."""
 
 REQUIRED = frozenset({"type"})
-"""Fields that are set and never removed."""
+"""Fields that can be set but not removed."""
 
 _CHILDREN = (
     "source", "virtualport", "bandwidth", "vlan", "port", "ip", "route", "script", "downscript",
@@ -40,8 +42,8 @@ WHOLE: dict[str, tuple[str, ...]] = {
     "address_type": ("address", "rom", "acpi"),
     "rom": ("rom", "acpi"),
 }
-"""Field -> the children that go with it when it is removed: the first must be there, the others
-are refused by libvirt without it (``rom`` and ``acpi`` where the address is not PCI's)."""
+"""Field -> the children to remove with it: the first must be there, and libvirt refuses the others
+without it (``rom`` and ``acpi`` if the address is not PCI's)."""
 
 ENTAILED: dict[str, tuple[str, ...]] = {
     "type": ("actual_type", "device", "ovs_socket", "reconnect"),
@@ -58,9 +60,10 @@ ENTAILED: dict[str, tuple[str, ...]] = {
 _PLAIN = re.compile(r"[A-Za-z0-9_./:+-]+")
 _NUMBER = re.compile(r"[0-9]{1,10}")
 _DEVICE = re.compile(r"/[A-Za-z0-9_./:\\-]+")
-"""An absolute ``deviceName`` of libvirt's schema (``basictypes.rng``)."""
+"""An absolute ``deviceName`` in libvirt's schema (``basictypes.rng``)."""
 _PATH = re.compile("/[\x20-\x7e\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]+")
-"""An ``absFilePath`` of the schema, without control characters and what XML has no word for."""
+"""An ``absFilePath`` in the schema, without control characters and characters that XML cannot
+hold."""
 
 _ESCAPES = {
     ord("&"): "&amp;", ord("<"): "&lt;", ord(">"): "&gt;", ord("'"): "&apos;", ord('"'): "&quot;",
@@ -68,8 +71,8 @@ _ESCAPES = {
 
 
 def attribute_value(field: str, value: str) -> bytes:
-    """The value as it stands between quotes of either kind, in any encoding: ASCII, what XML has
-    another use for and all other characters as references.
+    """The value as written between quotes of either kind, in any encoding: ASCII, with references
+    for XML's special characters and all other characters.
 
     Raises RefusedError for a value that the field cannot have.
     """

@@ -1,4 +1,4 @@
-"""Combinations in an ``<interface>`` that libvirt refuses although it accepts each value by itself.
+"""Combinations in an ``<interface>`` that libvirt refuses although it accepts each value alone.
 Measured with libvirt 9.0 on every interface type."""
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from vnicaudit.platforms.domain_xml.values import long_count
 _Attributes = dict[str, str]
 
 _WITH_TRANSIENT = frozenset({"hostdev", "network"})
-"""``network``: of a pool of devices."""
+"""``network``: for a pool of devices."""
 _WITH_ROUTE = frozenset({"vdpa"})
 _WITH_FLOOR = frozenset({"network"})
 
@@ -43,7 +43,7 @@ def _bandwidth(kind: str, way: str, found: list[_Attributes]) -> Iterator[Defini
     if len(found) > 1:
         yield DefinitionRefusal("bandwidth", f"{shown} appears twice")
     for given in found[:1]:
-        floor = long_count(given.get("floor", "0")) != 0  # to libvirt 0 is none
+        floor = long_count(given.get("floor", "0")) != 0  # to libvirt 0 means none
         if floor and way == "outbound":
             yield DefinitionRefusal("bandwidth", f"{shown} takes no floor")
         elif floor and kind not in _WITH_FLOOR:

@@ -2,7 +2,7 @@
 
 libvirt 11.3 takes the ``value=`` of every ``./qemu:commandline/qemu:arg``
 (``qemuDomainDefNamespaceParseCommandlineArgs`` in src/qemu/qemu_domain.c), however many of these
-elements there are, and passes them to QEMU as they are, behind its own arguments.
+elements there are, and passes them to QEMU unchanged, after its own arguments.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ TAG = f"{{{NAMESPACE}}}commandline"
 _ARG = f"{{{NAMESPACE}}}arg"
 _MAX_ARGS = 10_000
 _MAX_UNREAD = 100
-"""Of one domain; what is beyond is counted."""
+"""Maximum number reported for one domain; further ones are only counted."""
 
 
 class HasCommandlines(Protocol):
-    """Whose arguments they are."""
+    """The guest to which the arguments belong."""
 
     commandlines: list[XmlElement]
     arch: str | None
@@ -34,7 +34,7 @@ class HasCommandlines(Protocol):
 
 
 class AddedNics(NamedTuple):
-    """The NICs, and what cannot be read."""
+    """The NICs, and the arguments that cannot be read."""
 
     nics: tuple[Nic, ...]
     unread: tuple[ReadError, ...]
@@ -49,9 +49,9 @@ def read_commandlines(guest: HasCommandlines, first: int, place: Location, base:
     """The NICs among the arguments; the first gets index ``first``. ``place`` is the domain's,
     ``base`` the number of lines before its document.
 
-    What an argument refers to in the rest of the definition is not looked up.
+    References of an argument to the rest of the definition are not resolved.
     """
-    # imported here: few definitions have such arguments, and most audits need no more of it
+    # imported here because few definitions have such arguments
     from vnicaudit.platforms.qemu.added import read_added
     from vnicaudit.platforms.qemu.domain import anonymous, config_of
 
@@ -73,8 +73,8 @@ def read_commandlines(guest: HasCommandlines, first: int, place: Location, base:
 
 
 def set_behind(elements: Sequence[XmlElement]) -> dict[str, dict[str, str]]:
-    """Alias -> properties that ``-set device.ALIAS.PROPERTY=TEXT`` gives (qemu(1)); it does not
-    reach devices that libvirt hands over as JSON."""
+    """Alias -> properties that ``-set device.ALIAS.PROPERTY=TEXT`` sets (qemu(1)); it does not
+    affect devices that libvirt passes as JSON."""
     found: dict[str, dict[str, str]] = {}
     words = [arg.get("value", "") for one in elements for arg in islice(one.iter(_ARG), _MAX_ARGS)]
     for option, text in pairwise(words):
@@ -86,8 +86,8 @@ def set_behind(elements: Sequence[XmlElement]) -> dict[str, dict[str, str]]:
 
 
 def defaults_behind(elements: Sequence[XmlElement], device: str) -> dict[str, str]:
-    """Property -> value that ``-global`` among the arguments gives a device of this name where
-    libvirt sets none itself. Such defaults reach devices passed as JSON, too (measured with QEMU
+    """Property -> value that ``-global`` among the arguments gives a device of this name, unless
+    libvirt sets it itself. Such defaults also apply to devices passed as JSON (measured with QEMU
     7.2)."""
     from vnicaudit.platforms.qemu.arguments import parse
     from vnicaudit.platforms.qemu.overrides import device_defaults, global_properties
@@ -101,7 +101,7 @@ def defaults_behind(elements: Sequence[XmlElement], device: str) -> dict[str, st
 
 def property_faults(device: str, given: Mapping[str, str]) -> list[str]:
     """Reasons why QEMU refuses the properties of a NIC's device; empty for a device that is unknown
-    here. libvirt chooses the bus, so nothing is concluded from where the device sits."""
+    here. The bus is chosen by libvirt, so it is not judged."""
     from vnicaudit.platforms.qemu.properties import device_faults, is_device
 
     return list(device_faults(device, {"bus": "", **given})) if is_device(device) else []
@@ -132,7 +132,7 @@ def _reasons(args: list[_Arg], problems: Sequence[tuple[int, str]]) -> Iterator[
     cut = len(args) > _MAX_ARGS
     for index, problem in problems:
         own_value = cut and index == _MAX_ARGS - 1 and (args[index].value or "").startswith("-")
-        if not own_value:  # else its value is there, beyond the limit
+        if not own_value:  # otherwise its value is there, but beyond the limit
             yield index, problem
     for index, arg in enumerate(args[:_MAX_ARGS]):
         if arg.value is None:

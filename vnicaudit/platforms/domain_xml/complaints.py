@@ -1,8 +1,8 @@
-"""Messages of libxml2 about broken XML, without the secrets that it may quote.
+"""Messages of libxml2 about broken XML, without the secrets that they may quote.
 
-Its messages name elements, attributes and entities. Where quotes or brackets are broken such a name
-may be a piece of a password (``p&ssword;``), so only those are shown that stand in the text as tags
-or attributes once its secrets are masked.
+The messages name elements, attributes and entities. If quotes or brackets are broken, such a name
+may be a piece of a password (``p&ssword;``). So a name is shown only if it is that of a tag or an
+attribute in the text with its secrets masked.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ _QUOTING = re.compile(
 )
 _ENTITY = "Entity '"
 _LARGE = 1 << 20
-"""Of larger texts no name is shown: to mask them takes longer than to read them."""
+"""For larger texts no name is shown, because masking them takes longer than reading them."""
 
 
 def complaint(message: str, data: bytes) -> str:
-    """The message of the parser about ``data``."""
+    """The parser's message about ``data``."""
     found = _QUOTING.search(message)
     if found is None:
         return message
-    from vnicaudit.text.secrets import masked  # slow to load, and for broken files alone
+    from vnicaudit.text.secrets import masked  # slow to load; only for broken files
 
     text = "" if len(data) > _LARGE else masked(data.decode("latin-1"))
     names = [name for name in (found["one"], found["two"]) if name]
@@ -39,5 +39,5 @@ def complaint(message: str, data: bytes) -> str:
 
 
 def _stands_in(name: str, text: str) -> bool:
-    """True where ``name`` is a tag or an attribute in the text."""
+    """True if ``name`` is a tag or an attribute in the text."""
     return re.search(rf"<{re.escape(name)}[\s/>]|\b{re.escape(name)}\s*=", text) is not None

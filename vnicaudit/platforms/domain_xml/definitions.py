@@ -1,4 +1,4 @@
-"""Definitions that libvirt handed out: read to be changed, and compared with what came of it."""
+"""Definitions that libvirt returned: read for changing them, and compared with the result."""
 
 from __future__ import annotations
 
@@ -31,24 +31,25 @@ _UNITS = {
 
 
 def definition_of(data: bytes, target: str) -> Domain:
-    """The domain. Its NICs have places (``/domain/devices/interface[1]``) by which
-    :func:`vnicaudit.platforms.domain_xml.write.edits_for` finds them. A running definition is read
-    as well. Raises TargetError for what is no ``<domain>``."""
+    """The domain of a definition, which may be that of a running guest. Its NICs have places
+    (``/domain/devices/interface[1]``) by which
+    :func:`vnicaudit.platforms.domain_xml.write.edits_for` finds them. Raises TargetError if it is
+    no ``<domain>``."""
     root = _root(data, target)
     form: DefinitionForm = "live" if root.get("id") else "dump"
     return domain_of(root, Location(target, xpath="/domain"), 0, form=form)
 
 
 def ports_of(data: bytes) -> tuple[int, ...] | None:
-    """Indexes of the PCI Express port controllers; None where the definition shows no PCI
+    """Indexes of the PCI Express port controllers; None if the definition contains no PCI
     controller."""
     devices = _root(data, "").find("devices")
     return None if devices is None else pcie_ports(devices)
 
 
 def document_at(data: bytes, xpath: str) -> tuple[int, int] | None:
-    """Where the document of the domain with that path (``/domain[3]``) begins and ends among the
-    others of a file; None where it is the only one, or not found by its bytes."""
+    """Beginning and end of the document with the domain at that path (``/domain[3]``) among the
+    documents of a file; None if it is the only one, or not found by its bytes."""
     found = _ORDINAL.match(xpath)
     if found is None or is_foreign(data):
         return None
@@ -78,8 +79,8 @@ def children_of(data: bytes, number: int) -> dict[str, str]:
 
 
 def shares_slot(data: bytes, number: int) -> bool:
-    """True where another device sits in the PCI slot of the ``<interface>`` of that number (from
-    1), at another function."""
+    """True if another device is in the PCI slot of the ``<interface>`` of that number (from 1), at
+    another function."""
     root = _root(data, "")
     mine = _interfaces_of(root)[number - 1].find("address[@type='pci']")
     if mine is None:
@@ -93,7 +94,7 @@ def _slot(address: etree._Element) -> tuple[int | None, ...]:
 
 
 def _number(text: str | None) -> int | None:
-    """``0x1f`` or ``31``; nothing is zero."""
+    """The number in ``0x1f`` or ``31``; 0 without text."""
     try:
         return int(text or "0", 0)
     except ValueError:
@@ -101,22 +102,22 @@ def _number(text: str | None) -> int | None:
 
 
 def _short(text: str) -> str:
-    """At most so much of it, cut between two words."""
+    """The beginning of a text, cut between two words."""
     if len(text) <= _SHOWN:
         return text
     return f"{text[:_SHOWN].rsplit(' ', 1)[0]} …"
 
 
 def uses_iommu(data: bytes) -> bool:
-    """True where a virtio device of the domain goes through an IOMMU (``iommu='on'`` in a
-    ``<driver>``), as guests with encrypted memory need it."""
+    """True if a virtio device of the domain uses an IOMMU (``iommu='on'`` in a ``<driver>``), as
+    guests with encrypted memory need it."""
     return any(
         driver.get("iommu") == "on" for driver in _root(data, "").iterfind("devices/*/driver")
     )
 
 
 def memory_kib(data: bytes) -> int | None:
-    """The guest's memory at most, in KiB; None where it is not said."""
+    """The guest's maximum memory, in KiB; None if it is not given."""
     root = _root(data, "")
     found = root.find("maxMemory")
     element = root.find("memory") if found is None else found
@@ -128,8 +129,8 @@ def memory_kib(data: bytes) -> int | None:
 def other_changes(before: bytes, after: bytes, macs: Collection[str]) -> tuple[str, ...]:
     """Differences outside the ``<interface>`` elements with these MAC addresses, one clause each.
 
-    An additional PCI controller does not count: libvirt adds one where a device gets another
-    address (qemuDomainAssignPCIAddresses in qemu_domain_address.c).
+    An additional PCI controller does not count: libvirt adds one if a device gets another address
+    (qemuDomainAssignPCIAddresses in qemu_domain_address.c).
     """
     if before == after:
         return ()
@@ -143,9 +144,9 @@ def other_changes(before: bytes, after: bytes, macs: Collection[str]) -> tuple[s
 
 
 def missing_parts(wanted: bytes, got: bytes, mac: str) -> tuple[str, ...]:
-    """Parts of the wanted ``<interface>`` with that MAC address that are missing from the
-    definition libvirt made of it, as ``driver/@queues='4'``; a single clause where either lacks
-    such a NIC or has several. Parts that libvirt added do not count."""
+    """Parts of the wanted ``<interface>`` with that MAC address that are missing from libvirt's
+    definition of it, such as ``driver/@queues='4'``; a single clause if either definition has no
+    such NIC, or several. Parts that libvirt added do not count."""
     old = _with_mac(_root(wanted, ""), mac)
     new = old if wanted == got else _with_mac(_root(got, ""), mac)
     if old is None or new is None:
@@ -169,7 +170,7 @@ def _missing(old: etree._Element, new: etree._Element, path: str) -> Iterator[st
 
 
 def _children(element: etree._Element) -> Iterator[tuple[str, int, etree._Element]]:
-    """Tag, its place among children of that tag, and the child."""
+    """Each child: its tag, its number among children of that tag, and the child itself."""
     seen: Counter[str] = Counter()
     for child in element.iterchildren("*"):
         tag = str(child.tag)
@@ -178,7 +179,7 @@ def _children(element: etree._Element) -> Iterator[tuple[str, int, etree._Elemen
 
 
 def _pieces(data: bytes, macs: Collection[str]) -> Iterator[str]:
-    """The parts of a definition in canonical form: each device, and whatever else there is."""
+    """The parts of a definition in canonical form: each device, and everything else."""
     root = _root(data, "")
     left_out = [_with_mac(root, mac) for mac in macs]
     for child in root.iterchildren():
@@ -201,7 +202,7 @@ def _canonical(element: etree._Element) -> str:
 
 
 def piece_label(piece: str) -> str:
-    """A label for a piece of a definition: its tag alone, as the content may be a password."""
+    """A label for a piece of a definition: only its tag, as its content may be a password."""
     found = _TAG.match(piece.removeprefix("devices "))
     return f"<{found[1]}>" if found is not None else "an attribute of <domain>, or a comment,"
 
@@ -211,7 +212,8 @@ def _interfaces(data: bytes) -> list[etree._Element]:
 
 
 def _with_mac(root: etree._Element, mac: str) -> etree._Element | None:
-    """The one NIC with that MAC address: numbers are other ones where somebody took a NIC out."""
+    """The only NIC with that MAC address; not looked up by number, because numbers shift if
+    somebody removes a NIC."""
     found = [
         interface for interface in _interfaces_of(root)
         for element in interface.findall("mac")[:1]
@@ -225,7 +227,7 @@ def _interfaces_of(root: etree._Element) -> list[etree._Element]:
 
 
 def root_of(data: bytes) -> etree._Element:
-    """The ``<domain>``. Raises TargetError for what is none."""
+    """The ``<domain>`` element. Raises TargetError if there is none."""
     return _root(data, "")
 
 

@@ -1,7 +1,7 @@
-"""Find the XML documents in a blob and parse each one, hardened.
+"""Find the XML documents in a blob and parse each one safely.
 
-Nothing is fetched and no entity is expanded: a document that declares entities or an external
-DTD is refused (libvirt's own files never do), and libxml2's limits on depth, text size and
+Nothing is fetched and no entity is expanded: a document that declares entities or an external DTD
+is refused (libvirt's own files never do), and libxml2's limits on depth, text size and
 amplification stay on.
 """
 
@@ -26,7 +26,7 @@ MAX_DOCUMENT = 8 * 1024 * 1024
 MAX_TAGS = 1_000_000
 """Start and end tags of one document: an element takes a hundred times the memory of ``<a/>``."""
 MAX_NICS = 20_000
-"""Of one document: each is a record of 2.5 KB, and its findings come on top."""
+"""NICs of one document: each is a record of 2.5 KB, plus its findings."""
 
 _MOST_DOCTYPES = 64
 _FOREIGN = re.compile(rb"\s+([A-Za-z_][\w.-]{0,100})(?=[\s>\[])")
@@ -53,9 +53,9 @@ _PARSER = etree.XMLParser(
 
 class XmlDocument(NamedTuple):
     """One parsed document: its root element, the number of lines before it in the file, and its
-    1-based place among the documents of the file (0: it is the only one). ``template``: something
-    in it may be filled in; ``tag``: the one for which it is no XML before that, and its root is
-    empty."""
+    1-based number among the documents of the file (0: it is the only one). ``template``: something
+    in it may be filled in; ``tag``: the template tag because of which it is not valid XML yet, so
+    that its root is empty."""
 
     root: etree._Element
     line_base: int
@@ -67,8 +67,8 @@ class XmlDocument(NamedTuple):
 def documents(data: bytes, file: str) -> Iterator[XmlDocument]:
     """Parse every document in ``data``.
 
-    Raises TargetError, with file and line, when the readable ones have been yielded: for the
-    first that is not, saying how many are not.
+    Raises TargetError, with file and line, after all readable documents: for the first one that is
+    not readable, with the number of the others.
     """
     wrapped = False
     if data.startswith(SAVE_MAGIC):
@@ -90,13 +90,14 @@ def _holds_domains(root: etree._Element) -> bool:
 
 
 def _has_devices(domain: etree._Element) -> bool:
-    """The ``<domain>`` of a name server, or of what a hypervisor can do, has none."""
+    """True for a domain with devices; the ``<domain>`` of a name server or of libvirt's
+    capabilities has none."""
     return domain.find("devices") is not None
 
 
 def _without_foreign(data: bytes) -> bytes:
-    """The file with documents blanked that have a document type of another name and the root it
-    names (AutoYaST's profile): their ``<domain>`` is another. Nothing of them is parsed."""
+    """The file with foreign documents blanked: those whose document type and root have another name
+    (AutoYaST's profile), so that their ``<domain>`` means something else. They are not parsed."""
     position = 0
     for _ in range(_MOST_DOCTYPES):
         found = DOCTYPE.search(data, position)
@@ -119,7 +120,7 @@ def _without_foreign(data: bytes) -> bytes:
 
 
 def _behind_doctype(data: bytes, position: int) -> int:
-    """Behind the ``>`` that ends a document type, its declarations passed over."""
+    """The position behind the ``>`` that ends a document type, including its declarations."""
     end, subset = data.find(b">", position), data.find(b"[", position)
     if 0 <= subset < end:
         end = data.find(b">", max(subset, data.find(b"]", subset)))
@@ -127,16 +128,16 @@ def _behind_doctype(data: bytes, position: int) -> int:
 
 
 def _needs_care(data: bytes) -> bool:
-    """True where a document must not be parsed the quick way: it declares a document type or an
-    entity, or has too many NICs or tags."""
-    # one byte is found far faster than several, and most documents have none
+    """True if the fast parser must not be used: the document declares a document type or an entity,
+    or has too many NICs or tags."""
+    # one byte is found far faster than several, and most documents do not have it
     if b"!" in data and (b"<!DOCTYPE" in data or b"<!ENTITY" in data):
         return True
     return _too_much(data)
 
 
 def _too_much(data: bytes) -> bool:
-    """True where a document has more NICs or tags than any domain; most are too small to be
+    """True if a document has more NICs or tags than any domain; most are too small to be
     counted."""
     if len(data) <= MAX_NICS * len(b"<hostdev"):
         return False
@@ -155,15 +156,15 @@ def parsed(data: bytes) -> etree._Element | None:
 
 
 def _split(data: bytes, file: str, *, wrapped: bool) -> Iterator[XmlDocument]:
-    """The slow path: several documents, text around them, errors. A document that cannot be read
-    costs itself. ``wrapped``: they stand in one of another kind, which may have a use of its own
-    for the word."""
+    """The slow path: several documents, text around them, errors. An unreadable document does not
+    affect the others. ``wrapped``: they are inside a document of another kind, in which
+    ``<domain>`` may mean something else."""
     data = _without_foreign(data)
     template = may_be_template(data)
     hidden = harmless(data) if template else data
     found = list(spans(hidden))
     if not found and data.strip() and OPENING.search(hidden) is None:
-        found = [Span(0, len(data), 0)]  # for what the parser says of it
+        found = [Span(0, len(data), 0)]  # to get the parser's message
     first: TargetError | None = None
     unreadable = 0
     for ordinal, span in enumerate(found, 1):
@@ -182,8 +183,8 @@ def _split(data: bytes, file: str, *, wrapped: bool) -> Iterator[XmlDocument]:
 
 
 def _parse(data: bytes, hidden: bytes, file: str, lines: int) -> tuple[etree._Element, str]:
-    """The root of one document; of a template that is no XML an empty one, and a tag of it.
-    ``hidden``: the document with the tags of templates made harmless."""
+    """The root of one document; for a template that is not valid XML, an empty root and one of its
+    tags. ``hidden``: the document with template tags made harmless."""
     if (doctype := DOCTYPE.search(data)) is not None or b"<!ENTITY" in data:
         line = _line(data, lines, doctype)
         raise TargetError(
@@ -217,7 +218,7 @@ def _well_formed(data: bytes, hidden: bytes, file: str, lines: int) -> tuple[etr
                 return _with_template_name(root, data, hidden), ""
             if (tag := _condition(data, hidden)) is not None:
                 return _empty(hidden), placeholder_text(tag)
-        from vnicaudit.platforms.domain_xml.complaints import complaint  # for broken files
+        from vnicaudit.platforms.domain_xml.complaints import complaint  # only for broken files
 
         line, _column = error.position
         reason = complaint((error.msg or "not XML").rsplit(", line ", 1)[0].strip(), data)
@@ -229,7 +230,8 @@ def _well_formed(data: bytes, hidden: bytes, file: str, lines: int) -> tuple[etr
 
 
 def _with_template_name(root: etree._Element, data: bytes, hidden: bytes) -> etree._Element:
-    """A domain called as its template calls it: not by what was made harmless for the parser."""
+    """The domain with the name as its template writes it, instead of the harmless form for the
+    parser."""
     element, said = root.find("name"), _HIDDEN_NAME.search(hidden)
     if (
         element is not None
@@ -242,8 +244,8 @@ def _with_template_name(root: etree._Element, data: bytes, hidden: bytes) -> etr
 
 
 def _condition(data: bytes, hidden: bytes) -> str | None:
-    """A condition or loop of a template, which may be why it is no XML; None where there is none:
-    an expression does not undo what is broken around it."""
+    """A condition or loop of a template, which may be why it is not valid XML; None if there is
+    none: an expression alone cannot break the XML around it."""
     for tag in tags(data.decode("latin-1"), erb=True):
         if hidden.startswith((b"{%", b"%{"), tag.start) or _decides(tag):
             return data[tag.start : tag.end].decode("utf-8", "replace")
@@ -257,7 +259,7 @@ def _decides(tag: Tag) -> bool:
 
 
 def _empty(data: bytes) -> etree._Element:
-    """A domain of which nothing is known but its name, as far as that can be seen."""
+    """A domain of which only the name is known, if it can be found."""
     root = etree.Element("domain")
     if (name := _NAME.search(data)) is not None:
         etree.SubElement(root, "name").text = name[1].decode("utf-8", "replace")
@@ -274,6 +276,6 @@ def _save_image_xml(data: bytes, file: str) -> bytes:
         version = int.from_bytes(data[16:20], order)
         length = int.from_bytes(data[20:24], order)
         if 0 < version < 16 and 0 < length <= len(data) - _SAVE_HEADER:
-            # the XML and then, from version 2 on, a cookie; both end with a NUL
+            # XML and then, from version 2 on, a cookie; both end with a NUL
             return data[_SAVE_HEADER : _SAVE_HEADER + length].split(b"\0", 1)[0]
     raise TargetError("a libvirt save image that is truncated or of an unknown version", file=file)

@@ -1,4 +1,5 @@
-"""The settings gathered from a domain -> :class:`~vnicaudit.model.domain.DomainConfig`."""
+"""Build a :class:`~vnicaudit.model.domain.DomainConfig` from the settings gathered from a
+domain."""
 
 from __future__ import annotations
 
@@ -17,12 +18,12 @@ from vnicaudit.platforms.domain_xml.xml_element import XmlElement
 
 _REMEMBERED = 4096
 _LONG = 1024
-"""Characters. A domain that says more is somebody's joke, and not remembered."""
+"""Characters; a domain with more is unusual, and not cached."""
 _PORTS = ("pcie-root-port", "pcie-switch-downstream-port")
 
 
 class _Key(NamedTuple):
-    """All that a record is made of, as text where the definition has text."""
+    """Everything that determines a record, as text where the definition has text."""
 
     kind: str
     form: DefinitionForm
@@ -42,7 +43,7 @@ class _Key(NamedTuple):
 
 
 _records: dict[_Key, DomainConfig] = {}
-"""Domains set alike share one record."""
+"""Cache: domains with equal settings share one record."""
 
 
 def config_of(
@@ -90,7 +91,7 @@ def _key(
 
 
 def _has_virtio(nics: tuple[Nic, ...]) -> bool:
-    for nic in nics:  # no generator: this is done for each domain
+    for nic in nics:  # a loop, not a generator: this runs for each domain
         model = nic.declared.model
         if model is not None and model.startswith("virtio"):
             return True
@@ -126,8 +127,8 @@ def _word(text: str | None) -> str | None:
 
 
 def pcie_ports(devices: XmlElement) -> tuple[int, ...] | None:
-    """Indexes of the controllers that are PCI Express ports; None when the definition shows no
-    PCI controller (libvirt adds them when it is defined)."""
+    """Indexes of the controllers that are PCI Express ports; None if the definition has no PCI
+    controller (libvirt adds them when it is defined)."""
     controllers = [
         element for element in devices.iterchildren("controller") if element.get("type") == "pci"
     ]

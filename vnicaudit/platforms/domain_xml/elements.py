@@ -1,4 +1,4 @@
-"""Finding a domain's ``<interface>`` elements in its text."""
+"""Find a domain's ``<interface>`` elements in its text."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from vnicaudit.platforms.domain_xml.tags import Element, tree
 
 @lru_cache(maxsize=4)
 def root_at(source: XmlSource, start: int) -> Element | None:
-    """The first element at ``start`` or behind it, with the children of its devices. The last ones
-    are kept: a domain has several NICs, and a NIC several changes."""
+    """The first element at or behind ``start``, with the children of its devices. The last results
+    are cached: a domain has several NICs, and a NIC several changes."""
     return tree(source.data, start, (b"devices", b"interface"))
 
 
 def only_domain(source: XmlSource) -> Element:
     """The domain of a text that is one definition and nothing else.
 
-    Raises RefusedError for anything else, be it one with another behind it.
+    Raises RefusedError for anything else, also if another definition follows it.
     """
     root = None if source.data.startswith(SAVE_MAGIC) else root_at(source, 0)
     if root is None or root.name != b"domain":
@@ -38,7 +38,7 @@ def interfaces(domain: Element) -> list[Element]:
 
 
 def interface_at(domain: Element, number: int) -> Element:
-    """The NIC with that 1-based number. Raises RefusedError where there is none."""
+    """The NIC with that 1-based number. Raises RefusedError if there is none."""
     found = interfaces(domain)
     if not 0 < number <= len(found):
         raise RefusedError("the <interface> is no longer there")
@@ -46,7 +46,8 @@ def interface_at(domain: Element, number: int) -> Element:
 
 
 def interface_from(text: bytes, start: int) -> Element:
-    """The NIC that begins there and ends with the text. Raises RefusedError for anything else."""
+    """The NIC that begins at ``start`` and ends with the text. Raises RefusedError for anything
+    else."""
     found = tree(text, start, ())
     if found is None or (found.name, found.start, found.end) != (b"interface", start, len(text)):
         raise RefusedError("the replacement is not an <interface>")

@@ -1,8 +1,8 @@
 """Encodings in which ``<`` is not the byte 0x3C: UTF-16, UTF-32 and EBCDIC.
 
-They are made UTF-8 before anything is looked for, so that there is one way to find documents.
-The rest (UTF-8, ISO-8859-x, Shift_JIS …) libxml2 decodes by the XML declaration. How to tell them
-apart is XML 1.0, appendix F.
+They are converted to UTF-8 first, so that there is only one way to find documents. libxml2 decodes
+the others (UTF-8, ISO-8859-x, Shift_JIS …) by the XML declaration. XML 1.0, appendix F, describes
+how to tell them apart.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ _NUMBERED = re.compile(r"(?i)(?:ibm|cp|ccsid)[-_]?0*(\d{2,4})")
 """IANA writes IBM01140, z/OS IBM-1140 and Python cp1140."""
 
 _DECLARATION = 256
-"""Bytes that surely hold an XML declaration."""
+"""Number of bytes that certainly contain an XML declaration."""
 
 
 def as_utf8(data: bytes, file: str) -> bytes:
-    """The text as UTF-8, without the encoding that its XML declaration names.
+    """The text as UTF-8, without the encoding in its XML declaration.
 
-    Raises TargetError where it cannot be decoded.
+    Raises TargetError if it cannot be decoded.
     """
     try:
         text = data.decode(codec_of(data))
@@ -33,13 +33,13 @@ def as_utf8(data: bytes, file: str) -> bytes:
     except LookupError as error:
         raise TargetError(f"not readable as XML: {error}", file=file, line=1) from None
     if data.startswith(EBCDIC):
-        text = text.replace("\x85", "\n")  # the mainframe's new line, NEL
+        text = text.replace("\x85", "\n")  # NEL, the line break of mainframes
     return _DECLARED.sub(r"\1", text.lstrip("\ufeff"), count=1).encode("utf-8", "replace")
 
 
 def codec_of(data: bytes) -> str:
-    """Python's name of a foreign encoding: by the byte order mark, by where the zero bytes of ``<``
-    are, or by the declaration. Raises LookupError for one that is not known."""
+    """Python's name of a foreign encoding: by the byte order mark, by the position of the zero
+    bytes around ``<``, or by the declaration. Raises LookupError if it is unknown."""
     if data.startswith(EBCDIC):
         return _ebcdic(data)
     for mark, codec in (
@@ -53,8 +53,8 @@ def codec_of(data: bytes) -> str:
 
 
 def _ebcdic(data: bytes) -> str:
-    """The code page that the declaration names. Raises LookupError for one that is not known, or
-    that is no EBCDIC."""
+    """The code page that the declaration names. Raises LookupError if it is unknown or not
+    EBCDIC."""
     declaration = _DECLARED.search(data[:_DECLARATION].decode("cp037"))
     if declaration is None:
         raise LookupError("EBCDIC whose XML declaration names no encoding")
@@ -63,7 +63,7 @@ def _ebcdic(data: bytes) -> str:
     try:
         page = codecs.lookup(f"cp{number.group(1).zfill(3)}" if number else name).name
         start = "<?xm".encode(page, "replace")
-    except (LookupError, ValueError):  # the latter for a name with a zero byte in it
+    except (LookupError, ValueError):  # ValueError: for a name with a zero byte in it
         raise LookupError(
             f"unknown encoding {name[:40]!r}: convert the file to UTF-8 (iconv)"
         ) from None

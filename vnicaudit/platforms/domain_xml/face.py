@@ -17,7 +17,7 @@ from vnicaudit.platforms.domain_xml.recognise import (
 )
 
 _SAVED = b"LibvirtQemud"
-"""A save image begins so: its definition stands before the memory of the guest."""
+"""The beginning of a save image; its definition precedes the memory of the guest."""
 _NO_BREAK = re.compile(rb"[^\r\n]")
 
 
@@ -34,7 +34,7 @@ def _load() -> None:
 
 
 def _extent(data: bytes) -> Extent:
-    """How much of a file its definitions take; anything but text is one document."""
+    """The part of a file that its definitions take; anything but text counts as one document."""
     if is_foreign(data) or data.startswith(SAVE_MAGIC):
         return "alone"
     if data.startswith(_SAVED):
@@ -42,7 +42,7 @@ def _extent(data: bytes) -> Extent:
     if data.count(b"</domain>") > 1:
         return "several"
     if data.startswith(b"<domain ") and data.endswith((b"</domain>", b"</domain>\n")):
-        return "alone"  # most files
+        return "alone"  # as in most files
     text = data.strip()
     if not (text.startswith(b"<") and text.endswith(b">")):
         return "several"
@@ -50,7 +50,7 @@ def _extent(data: bytes) -> Extent:
 
 
 def _is_alone(data: bytes) -> bool:
-    """One definition, and nothing but tags and remarks before and behind it."""
+    """True for one definition with nothing but tags and comments before and behind it."""
     first, last = OPENING.search(data), data.rfind(b"</domain>")
     if first is None:
         return False
@@ -61,8 +61,8 @@ def _is_alone(data: bytes) -> bool:
 
 
 def _without_documents(data: bytes) -> bytes:
-    """The file with the documents that begin their line blanked. Those that are indented are the
-    text of something, and stay."""
+    """The file with the documents blanked that begin at the start of a line. Indented ones belong
+    to a text, and stay."""
     from vnicaudit.platforms.domain_xml.spans import spans
 
     parts, position = [], 0

@@ -1,4 +1,4 @@
-"""Facts that a ``<domain>`` states outside its devices, as far as they bear on NICs."""
+"""Facts that a ``<domain>`` states outside its devices, as far as they affect NICs."""
 
 from __future__ import annotations
 
@@ -43,19 +43,19 @@ class DomainFacts(msgspec.Struct):
 
 
 def child(element: XmlElement, tag: str) -> XmlElement | None:
-    """The first child of that name; ``find`` does the same at three times the price."""
+    """The first child of that name; ``find`` does the same but takes three times as long."""
     if isinstance(element, ShapedElement):
         return element.first(tag)
     return next(element.iterchildren(tag), None) if len(element) else None
 
 
 def gathered(domain: XmlElement) -> DomainFacts:
-    """The facts of a ``<domain>``. The first of several equal children counts where libvirt reads
+    """The facts of a ``<domain>``. Of several equal children the first counts, if libvirt reads
     only one."""
     facts = DomainFacts()
     seen: set[str] = set()
-    for element in domain:  # twice as fast as to have lxml look for the names
-        tag: object = element.tag  # no str: of an entity
+    for element in domain:  # twice as fast as letting lxml search for the names
+        tag: object = element.tag  # not a string for an entity
         reader = _READERS.get(tag) if isinstance(tag, str) else None
         if reader is None or tag in seen:
             continue
@@ -106,8 +106,8 @@ def _read_metadata(facts: DomainFacts, element: XmlElement) -> None:
 
 
 def _suppressions(entry: XmlElement) -> list[str]:
-    """An entry that stands alone, or several in an element of their own."""
-    import json  # seldom needed
+    """One entry, or several in an element of their own."""
+    import json  # rarely needed
 
     return [
         json.dumps(dict(found.items()))
@@ -119,8 +119,8 @@ def _suppressions(entry: XmlElement) -> list[str]:
 def _read_sysinfo(facts: DomainFacts, element: XmlElement) -> None:
     entries = list(element.iterfind("system/entry"))
     if not entries:
-        return  # the firmware's
-    # serial numbers are each guest's own, and not looked at
+        return  # these belong to the firmware
+    # serial numbers differ for each guest, and are not read
     given = {
         name: (entry.text or "").strip() for entry in entries
         if (name := entry.get("name")) in _PRODUCT_ENTRIES
@@ -178,16 +178,16 @@ _READERS: dict[str, Callable[[DomainFacts, XmlElement], None]] = {
     "cpu": _read_cpu,
     "launchSecurity": _read_security,
 }
-"""Child of ``<domain>`` -> what reads it."""
+"""Child of ``<domain>`` -> its reader."""
 _SEVERAL = ("sysinfo", _COMMANDLINE, _OVERRIDE)
-"""All of these count: SMBIOS and firmware; ``./qemu:commandline/qemu:arg`` to libvirt."""
+"""Children all of which count: SMBIOS and firmware; and ``./qemu:commandline/qemu:arg`` for
+libvirt."""
 
 
 def shared_memory(facts: DomainFacts) -> bool | None:
-    """True where all guest memory is shared
-    (``qemuValidateDomainDefVhostUserRequireSharedMemory``): a NUMA cell without a setting of its
-    own follows the domain. None where ``<qemu:commandline>`` gives QEMU a memory backend of its
-    own."""
+    """True if all guest memory is shared (``qemuValidateDomainDefVhostUserRequireSharedMemory``): a
+    NUMA cell without its own setting follows the domain. None if ``<qemu:commandline>`` gives QEMU
+    a separate memory backend."""
     if not (facts.cells or facts.commandlines):  # nearly always
         return facts.memory_shared
     default = "shared" if facts.memory_shared else None

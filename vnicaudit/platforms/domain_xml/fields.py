@@ -1,8 +1,8 @@
 """The table of NIC attributes: one row per fact, used for reading and for writing.
 
-A row says which field of :class:`~vnicaudit.model.nic.NicConfig` stands in which attribute of
-which child of ``<interface>``, and how its text is read. Names and types follow libvirt 11.3
-``virDomainNetDefParseXML``. Like libvirt, the first of several equal children wins.
+A row maps a field of :class:`~vnicaudit.model.nic.NicConfig` to an attribute of a child of
+``<interface>``, and says how its text is read. Names and types follow libvirt 11.3
+``virDomainNetDefParseXML``. As in libvirt, the first of several equal children wins.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import Literal, NamedTuple
 
 Kind = Literal["model", "path", "word", "count", "bus"]
-"""``path`` as is; ``word`` an enumeration value and ``model`` a device's name, both cut where no
-such name is that long; ``count`` a decimal number of 32 bits (``virXMLPropUInt``, base 10);
-``bus`` the number of a PCI bus, in any base."""
+"""``path``: unchanged; ``word``: an enumeration value; ``model``: a device's name (both cut at a
+length that no valid name has); ``count``: a decimal number of 32 bits (``virXMLPropUInt``, base
+10); ``bus``: the number of a PCI bus, in any base."""
 
 
 class Field(NamedTuple):
@@ -67,7 +67,7 @@ XPATH: dict[str, str] = {field.name: field.xpath for field in FIELDS} | {
     "host_off": "driver/host",
     "guest_off": "driver/guest",
 }
-"""Every field a finding may hang on -> its place relative to ``<interface>``."""
+"""Every field that a finding may name -> its place relative to ``<interface>``."""
 
 CHILDREN: dict[str, tuple[Field, ...]] = {
     path: tuple(field for field in FIELDS if field.path == path)

@@ -1,8 +1,8 @@
 """Parts of a domain that a template decides, so that the rest can be judged.
 
-Literal is what stands in the file whatever is filled in. A placeholder in a value that is judged
-makes that value unknown; a condition around an element makes unknown what the element says, and a
-tag that puts something in makes unknown what else there is.
+A value is literal if nothing is filled in there. A placeholder in a judged value makes that value
+unknown; a condition around an element makes the element's facts unknown; and a tag that inserts
+something makes it unknown which other elements there are.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from vnicaudit.platforms.domain_xml.template_tags import effect, has_tag
 from vnicaudit.text.placeholders import is_only_placeholder, opened, placeholder_text
 
 ALL = "*"
-"""Of a NIC: a template decides which elements it has."""
+"""Field of a NIC: a template decides which elements it has."""
 
 _FIELDS = {
     (path, field.attribute): field.name for path, fields in CHILDREN.items() for field in fields
@@ -34,18 +34,18 @@ _FIELDS = {
 _OFFLOADS = (("driver", "host"), ("driver", "guest"))
 _OF_MEMORY = ("memoryBacking", "cpu")
 _OF_THE_GUEST = ("metadata", "features", "clock", "sysinfo", "devices")
-"""What tells which system the guest runs."""
+"""Elements that show which system the guest runs."""
 _FOR_QEMU = "{http://libvirt.org/schemas/domain/qemu/1.0}"
 _ERB = re.compile(r"\{\{(-?=[^{}]*)\}\}")
-"""A tag of ERB as it was made harmless."""
+"""A tag of ERB in its harmless form."""
 _WITH_PATHS = ("vhostuser", "vdpa")
-"""Types of interfaces whose ``<source>`` is more than a name."""
+"""Types of interfaces whose ``<source>`` holds settings besides a name."""
 
 
 class Holes(msgspec.Struct):
-    """The holes of one ``<domain>``. ``nics``: 1-based number of an interface -> fields that are
-    unknown. ``filled``: the same for places that no field holds. ``first``: the placeholder or tag
-    that a message names."""
+    """The unknown parts of one ``<domain>``. ``nics``: 1-based number of an interface -> fields
+    that are unknown. ``filled``: the same for places without a field. ``first``: the placeholder or
+    tag to name in a message."""
 
     first: str = ""
     unseen: set[str] = msgspec.field(default_factory=set)
@@ -53,22 +53,23 @@ class Holes(msgspec.Struct):
     filled: dict[int, set[str]] = msgspec.field(default_factory=dict)
     nameless: set[str] = msgspec.field(default_factory=set)
     unfit: bool = False
-    """Nothing of it can be told."""
+    """Nothing in it is certain."""
     bare: bool = False
     """Words in capitals are placeholders."""
 
     def is_open(self, text: str | None) -> bool:
-        """True where a value is, or contains the start of, a placeholder yet to be filled in."""
+        """True if a value is, or contains the start of, a placeholder that is still to be filled
+        in."""
         if text is None:
             return False
         return is_only_placeholder(text) or opened(text) or (self.bare and is_bare(text))
 
     def note_placeholder(self, text: str) -> None:
-        """Remember the first placeholder."""
+        """Record a placeholder, if it is the first."""
         self.first = self.first or placeholder_text(text)
 
     def applied(self, domain: Domain) -> Domain:
-        """The domain with what is unknown marked so."""
+        """The domain with its unknown parts marked."""
         nics = tuple(self._nic(nic) for nic in domain.nics)
         return replace(
             domain,
@@ -96,7 +97,7 @@ class Holes(msgspec.Struct):
 
     @staticmethod
     def _without_filled_refusals(nic: Nic, filled: set[str]) -> Nic:
-        """Return the NIC without the refusals of values that are to be filled in."""
+        """Return the NIC without the refusals of values that are still to be filled in."""
         left = tuple(one for one in nic.declared.refused if one.place not in filled)
         if left == nic.declared.refused:
             return nic
@@ -107,7 +108,7 @@ class Holes(msgspec.Struct):
         if "os" in unseen:
             config = replace(config, arch=None, machine=None)
         if "machine" in unseen:
-            lost = config.arch in (*ARM, *RISCV)  # where everything hangs on it
+            lost = config.arch in (*ARM, *RISCV)  # there the machine decides everything else
             config = replace(config, machine=None, arch=None if lost else config.arch)
         if "arch" in unseen:
             config = replace(config, arch=None)
@@ -123,8 +124,8 @@ class Holes(msgspec.Struct):
 
 
 def holes_of(domain: etree._Element, *, bare: bool = False) -> Holes | None:
-    """The parts of a domain that a template decides; None where it decides none. Placeholders are
-    taken out of the elements, so that nothing reads them as values. ``bare``: words in capitals are
+    """The parts of a domain that a template decides; None if there are none. Placeholders are
+    removed from the elements, so that they are not read as values. ``bare``: words in capitals are
     placeholders, too."""
     found = Holes(bare=bare)
     _values_of_domain(domain, found)
@@ -187,7 +188,7 @@ def _values_of_nic(interface: etree._Element, number: int, found: Holes) -> None
 
 
 def _filled(interface: etree._Element, found: Holes) -> Iterator[str]:
-    """The places of words in capitals that were left as they are: what is no field."""
+    """Places of words in capitals that remain because no field holds them."""
     for part in interface.iterdescendants("*"):
         outer = [str(step.tag) for step in part.iterancestors()]
         steps = [*reversed(outer[: outer.index("interface")]), str(part.tag)]
@@ -233,8 +234,8 @@ def _structure(domain: etree._Element, found: Holes) -> None:
 
 
 def _alternatives(devices: etree._Element, depths: dict[etree._Element, int], found: Holes) -> None:
-    """NICs that a condition surrounds, which may never stand beside the others; two that have one
-    MAC address are one or the other."""
+    """Note NICs inside a condition, which may never exist together with the others; of two with the
+    same MAC address only one exists."""
     interfaces = list(devices.iterchildren("interface"))
     macs = [_mac(interface) for interface in interfaces]
     uses = Counter(macs)
@@ -253,7 +254,8 @@ def _mac(interface: etree._Element) -> str:
 
 
 def _children(parent: etree._Element, depth: int, found: Holes) -> dict[etree._Element, int]:
-    """Note what a condition surrounds; returns how many surround each child."""
+    """Note the children inside conditions; returns for each child how many conditions surround
+    it."""
     depths: dict[etree._Element, int] = {}
     text = parent.text
     for child in (*parent.iterchildren("*"), None):
@@ -278,7 +280,7 @@ def _children(parent: etree._Element, depth: int, found: Holes) -> dict[etree._E
 
 
 def _text_up_to(text: str | None, until: etree._Element | None, parent: etree._Element) -> str:
-    """The text up to an element (None: to the end) with what stands behind the comments in it."""
+    """The text up to an element (None: to the end), including text behind comments."""
     parts = [text or ""]
     last = parent[-1] if until is None and len(parent) else None
     step = last if until is None else until.getprevious()
@@ -290,7 +292,7 @@ def _text_up_to(text: str | None, until: etree._Element | None, parent: etree._E
 
 
 def _is_placed(text: str | None, found: Holes) -> bool:
-    """True where a text between elements, which libvirt ignores, has a template tag or a
+    """True if a text between elements, which libvirt ignores, contains a template tag or a
     placeholder."""
     if not text or text.isspace():
         return False
@@ -298,7 +300,7 @@ def _is_placed(text: str | None, found: Holes) -> bool:
 
 
 def _conditional(tag: str) -> Iterator[str]:
-    """Names of the facts that are unknown where a condition surrounds an element with this tag."""
+    """Names of the facts that are unknown if a condition surrounds an element with this tag."""
     if tag == "vcpu":
         yield "vcpus"
     elif tag == "os":
@@ -310,7 +312,7 @@ def _conditional(tag: str) -> Iterator[str]:
 
 
 def _between(element: etree._Element) -> Iterator[str]:
-    """The texts in an element, none of which is a value."""
+    """The texts between the elements inside of an element, none of which is a value."""
     for part in element.iter("*"):
         yield part.text or ""
         if part is not element:
@@ -324,6 +326,6 @@ def _texts(element: etree._Element) -> Iterator[str]:
 
 
 def _number(xpath: str) -> int:
-    """``/domain/devices/interface[3]`` -> 3; 0 for what is no interface."""
+    """``/domain/devices/interface[3]`` -> 3; 0 if it is not an interface."""
     before, _, number = xpath.removesuffix("]").rpartition("[")
     return int(number) if before.endswith("/interface") and number.isdecimal() else 0

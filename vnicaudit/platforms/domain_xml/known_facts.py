@@ -1,6 +1,6 @@
-"""Facts of domains whose shape is known, remembered by the values they are read from.
+"""Cache of facts of domains with a known shape, by the values from which they are read.
 
-A host or a template makes many domains that differ in name, UUID and NICs alone.
+A host or a template produces many domains that differ only in name, UUID and NICs.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from vnicaudit.platforms.domain_xml.shaped_element import ShapedElement, ShapedN
 from vnicaudit.platforms.domain_xml.xml_element import XmlElement
 
 FactsMemory = ReadingMemory[DomainFacts]
-"""Without name, UUID and devices."""
+"""Facts without name, UUID and devices."""
 
 facts_memory: FactsMemory = ReadingMemory()
-"""Of all that this process reads."""
+"""The cache of this process."""
 
 
 def read_facts(domain: XmlElement, memory: FactsMemory = facts_memory) -> DomainFacts:
-    """The facts of a ``<domain>``, as :func:`gathered` reads them. ``memory``: those of the domains
-    that were read before."""
+    """The facts of a ``<domain>``, as :func:`gathered` reads them. ``memory``: cached facts of
+    earlier domains."""
     if not isinstance(domain, ShapedElement) or _keeps_elements(domain.node):
         return gathered(domain)
     known = memory.find(domain)
@@ -42,7 +42,7 @@ def read_facts(domain: XmlElement, memory: FactsMemory = facts_memory) -> Domain
 
 
 def _keeps_elements(node: ShapedNode) -> bool:
-    """True where facts hold elements, to be read later."""
+    """True if facts hold elements that are read later."""
     return COMMANDLINE in node.by_name or OVERRIDE in node.by_name
 
 

@@ -1,7 +1,7 @@
-"""NICs of documents whose shape is known, remembered by their settings.
+"""Cache of NICs in documents with a known shape, by their settings.
 
-NICs set alike differ in who they are: MAC address, name on the host, alias, what they are connected
-to. Nothing else is read of the next one.
+NICs with equal settings differ only in identity: MAC address, name on the host, alias, network or
+device. Only these are read from the next one.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from vnicaudit.platforms.domain_xml.xml_element import XmlElement
 
 
 class _IdentityPlaces(NamedTuple):
-    """Where the values stand that say who a NIC is; None where it has none."""
+    """Positions of the values that identify a NIC; None if it has none."""
 
     mac: int | None
     target_dev: int | None
@@ -32,7 +32,7 @@ class _IdentityPlaces(NamedTuple):
 
 
 class _KnownNic(NamedTuple):
-    """A NIC with these settings."""
+    """A cached NIC, whose settings others share."""
 
     nic: Nic
     at: _IdentityPlaces
@@ -41,14 +41,13 @@ class _KnownNic(NamedTuple):
 NicMemory = ReadingMemory[_KnownNic]
 
 nic_memory: NicMemory = ReadingMemory()
-"""Of all that this process reads."""
+"""The cache of this process."""
 
 
 def read_interface(
     element: XmlElement, index: int, location: Location, base: int, memory: NicMemory = nic_memory
 ) -> Nic:
-    """The NIC of an ``<interface>``, as :func:`interface_nic` reads it. ``memory``: the NICs that
-    were read before."""
+    """The NIC of an ``<interface>``, as :func:`interface_nic` reads it. ``memory``: cached NICs."""
     if not isinstance(element, ShapedElement):
         return interface_nic(element, index, location, base)
     known = memory.find(element, base)
@@ -73,12 +72,12 @@ def read_interface(
 
 
 def _is_as_written(values: list[str], mac: int | None) -> bool:
-    """True where a MAC address is what libvirt makes of it."""
+    """True if a MAC address is written as libvirt writes it."""
     return mac is None or AS_WRITTEN.fullmatch(values[mac]) is not None
 
 
 def _remember(element: ShapedElement, nic: Nic, base: int, memory: NicMemory) -> None:
-    """Note a NIC for those that are set alike, unless more in it depends on who it is."""
+    """Cache a NIC for others with equal settings, unless more in it depends on its identity."""
     kind = element.get("type", "user")
     at = _identity(element.node, kind)
     if nic.places or kind in SOURCE_INSIDE or not _is_as_written(element.values, at.mac):
@@ -103,7 +102,7 @@ def _identity(node: ShapedNode, kind: str) -> _IdentityPlaces:
 
 
 def _sources(node: ShapedNode) -> dict[str, int]:
-    """The attributes of ``<source>`` that name something."""
+    """The attributes of ``<source>`` that hold names."""
     source = node.by_name.get("source")
     attributes = {} if source is None else source[0].attributes
     return {name: slot for name, slot in attributes.items() if name not in SOURCE_SETTINGS}

@@ -1,10 +1,10 @@
-"""Comparison of two definitions, whatever the order of their controllers.
+"""Compare two definitions regardless of the order of their controllers.
 
 libvirt orders ``<controller>`` elements when it reads a definition, and appends those that it adds
-itself. So what it hands out of a domain that was just defined may be in another order as soon as
-the same text is defined again, or libvirtd is started anew. Measured with 9.0: q35 with controllers
-0 to 3 of its own, to which libvirt adds root ports behind usb and sata; the arguments of QEMU are
-the same then, byte by byte, for each controller carries its index and address.
+itself. So the definition of a domain that was just defined may change its order as soon as the same
+text is defined again, or libvirtd is restarted. Measured with 9.0: q35 with controllers 0 to 3 of
+its own, to which libvirt adds root ports behind usb and sata; QEMU's arguments are then the same,
+byte by byte, because each controller carries its index and address.
 """
 
 from __future__ import annotations
@@ -19,14 +19,15 @@ from vnicaudit.platforms.domain_xml.definitions import piece_label, root_of
 
 
 class _Parts(NamedTuple):
-    """In canonical form. ``controllers`` have no order; ``rest`` is all else, in order."""
+    """A definition in canonical form: ``controllers`` in any order; ``rest`` is everything else, in
+    order."""
 
     controllers: tuple[str, ...]
     rest: tuple[str, ...]
 
 
 def equal_but_controllers(one: bytes, other: bytes) -> bool:
-    """True where two definitions differ at most in the order of their controllers."""
+    """True if two definitions differ at most in the order of their controllers."""
     if one == other:
         return True
     first, second = _parts(one), _parts(other)
@@ -35,7 +36,7 @@ def equal_but_controllers(one: bytes, other: bytes) -> bool:
 
 def unlike(wanted: bytes, got: bytes) -> tuple[str, ...]:
     """Differences of ``got`` from ``wanted``, one clause each. The order of controllers does not
-    count, nor does an additional PCI controller, which libvirt adds where it sees fit."""
+    count, nor does an additional PCI controller, which libvirt adds when needed."""
     if wanted == got:
         return ()
     old, new = _parts(wanted), _parts(got)
@@ -52,9 +53,9 @@ def unlike(wanted: bytes, got: bytes) -> tuple[str, ...]:
 
 
 def rearranged(wanted: bytes, got: bytes) -> str:
-    """PCI controllers that libvirt added, and whether it put controllers in another order, as the
-    end of a sentence that begins with "libvirt"; empty: neither. A controller of another kind that
-    came or went is for :func:`unlike` to say."""
+    """A clause on PCI controllers that libvirt added, and on a changed order of controllers, as the
+    end of a sentence that begins with "libvirt"; empty if there is neither. Added or removed
+    controllers of other kinds are reported by :func:`unlike`."""
     old, new = _parts(wanted), _parts(got)
     words = []
     more = Counter(new.controllers) - Counter(old.controllers)
@@ -67,9 +68,9 @@ def rearranged(wanted: bytes, got: bytes) -> str:
 
 
 def on_way_back(text: bytes, again: bytes) -> str:
-    """A sentence on how libvirt would change a definition that is defined again; empty where it
-    would keep it as it is. ``again``: the definition as libvirt would write it, with its CPU put in
-    the host's terms."""
+    """A sentence on how libvirt would change a definition that is defined again; empty if it would
+    keep it. ``again``: the definition as libvirt would write it, with its CPU converted to the
+    host's terms."""
     if words := rearranged(text, again):
         words = (
             f"libvirt {words} as soon as this definition is defined again: a rollback brings every "
@@ -105,7 +106,7 @@ def _parts(data: bytes) -> _Parts:
 
 
 def _text(element: etree._Element) -> str:
-    """The element as it stands, every blank in it included."""
+    """The element's text, including all whitespace."""
     tail, element.tail = element.tail, None
     try:
         return str(etree.tostring(element, method="c14n", with_comments=True).decode())

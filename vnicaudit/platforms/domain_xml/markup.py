@@ -1,4 +1,4 @@
-"""Edits of one element, in the manner of what stands around it: quotes, indentation, line ends."""
+"""Edits of one element in the style of the surrounding text: quotes, indentation, line ends."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ _ORDER = (
     b"driver", b"backend", b"filterref", b"tune", b"teaming", b"link", b"mtu", b"coalesce", b"boot",
     b"alias", b"rom", b"acpi", b"address",
 )  # fmt: skip
-"""Children of ``<interface>`` in the order libvirt writes them (``virDomainNetDefFormat``).
-Readers take them in any order."""
+"""Children of ``<interface>`` in the order in which libvirt writes them
+(``virDomainNetDefFormat``). Readers accept any order."""
 
 _LEAD = re.compile(rb"\r?\n[ \t]*\Z")
 _LONGEST_LEAD = 1024
@@ -25,7 +25,8 @@ _REST_OF_LINE = re.compile(rb"[ \t]*(?=\r?\n|\Z)")
 
 
 def with_attribute(data: bytes, element: Element, name: bytes, value: bytes) -> Edit:
-    """``name`` set to ``value``: in the quotes it has, or behind the last attribute."""
+    """``name`` set to ``value``: in its current quotes, or as a new attribute after the last
+    one."""
     given = attributes(data, element)
     for found in given:
         if found.name == name:
@@ -41,7 +42,7 @@ def with_attribute(data: bytes, element: Element, name: bytes, value: bytes) -> 
 def with_child(
     data: bytes, parent: Element, tag: bytes, name: bytes, value: bytes
 ) -> Iterator[Edit]:
-    """A new element ``<tag name='value'/>``, on a line of its own where its siblings are."""
+    """A new element ``<tag name='value'/>``, on a line of its own if its siblings are."""
     new = b"<" + tag + _assignment(b" ", name, value, _house_quote(data, parent)) + b"/>"
     before = _ORDER[: _ORDER.index(tag)]
     siblings = [child for child in parent.children if child.name in before]
@@ -58,10 +59,10 @@ def with_child(
 def without_attributes(
     data: bytes, element: Element, names: set[bytes], *, keep: bool = False
 ) -> Edit:
-    """The element without these attributes; itself taken out where it says nothing any more, unless
-    it is to be kept.
+    """The element without these attributes; the element itself is removed if it is then empty,
+    unless ``keep``.
 
-    Raises RefusedError where one is not there.
+    Raises RefusedError if one of them is missing.
     """
     given = attributes(data, element)
     gone = [found for found in given if found.name in names]
@@ -75,13 +76,13 @@ def without_attributes(
 
 
 def is_bare(data: bytes, element: Element, names: set[bytes]) -> bool:
-    """True where an element would be empty without these attributes."""
+    """True if an element would be empty without these attributes."""
     left = [found for found in attributes(data, element) if found.name not in names]
     return not left and not data[element.open_end : element.close_start].strip()
 
 
 def edit_to_remove(data: bytes, element: Element) -> Edit:
-    """The element taken out, with its line where it has one of its own."""
+    """Remove the element, with its line if nothing else is on it."""
     lead = _lead(data, element.start)
     if lead and _REST_OF_LINE.match(data, element.end) is not None:
         return Edit(element.start - len(lead), element.end, b"")
@@ -89,7 +90,7 @@ def edit_to_remove(data: bytes, element: Element) -> Edit:
 
 
 def _opened(data: bytes, parent: Element, new: bytes) -> Edit:
-    """A first child, in an element that has none."""
+    """Add a first child to an element without children."""
     lead = _lead(data, parent.start)
     inside = lead + (b"\t" if lead.endswith(b"\t") else b"  ") if lead else b""
     if not parent.is_single:
@@ -102,25 +103,26 @@ def _opened(data: bytes, parent: Element, new: bytes) -> Edit:
 
 
 def _first_inside(data: bytes, parent: Element) -> int:
-    """Where the first thing in an element begins: a comment, or its first child."""
+    """Where the content of an element begins: a comment, or its first child."""
     inside = data[parent.open_end : parent.children[0].start]
     return parent.open_end + len(inside) - len(inside.lstrip())
 
 
 def _end_of_remarks(data: bytes, position: int) -> int:
-    """Behind the remarks that stand on the same line."""
+    """The end of the comments that follow on the same line."""
     match = _REMARKS.match(data, position)
     return position if match is None else match.end()
 
 
 def _lead(data: bytes, position: int) -> bytes:
-    """The line break and indentation before something; empty where it does not begin its line."""
+    """The line break and indentation before a position; empty if other text precedes it on its
+    line."""
     match = _LEAD.search(data[max(0, position - _LONGEST_LEAD) : position])
     return b"" if match is None else match.group()
 
 
 def _house_quote(data: bytes, parent: Element) -> bytes:
-    """The quotes that the element and its children use."""
+    """The kind of quotes that the element and its children use."""
     for element in (*parent.children[:1], parent):
         if given := attributes(data, element):
             return _quote(data, given[0])

@@ -1,4 +1,5 @@
-"""The settings of an ``<interface>``, as raw text -> :class:`~vnicaudit.model.nic.NicConfig`."""
+"""Build a :class:`~vnicaudit.model.nic.NicConfig` from the raw text of an ``<interface>``'s
+settings."""
 
 from __future__ import annotations
 
@@ -13,10 +14,11 @@ from vnicaudit.platforms.domain_xml.values import bus, count, word
 
 _REMEMBERED = 4096
 _LONG = 2048
-"""Characters. A NIC that says more is somebody's joke, and not remembered."""
+"""Characters; a NIC with more is unusual, and not cached."""
 
 _configs: dict[tuple[str, str | None, tuple[Part, ...]], NicConfig] = {}
-"""NICs set alike share one record: a fleet has few kinds of NICs and many NICs."""
+"""Cache: NICs with equal settings share one record, since a fleet has many NICs but few kinds of
+them."""
 
 
 def config_of(kind: str, device: str | None, raw: tuple[Part, ...]) -> NicConfig:
@@ -62,12 +64,12 @@ def _off(given: dict[str, str]) -> tuple[str, ...]:
 
 
 def _actual(given: dict[str, str]) -> dict[str, object]:
-    """``<actual>`` of a live status; ``network`` there means a bridge of libvirt's own."""
+    """``<actual>`` of a live status, where ``network`` means a bridge of libvirt's own."""
     return {"actual_type": "bridge" if given["type"] == "network" else word(given["type"])}
 
 
 def _rom(given: dict[str, str]) -> dict[str, object]:
-    """libvirt takes these three attributes of ``<rom>`` (``virDomainDeviceInfoParseXML``)."""
+    """The three attributes of ``<rom>`` that libvirt reads (``virDomainDeviceInfoParseXML``)."""
     found = (word(given[name]) for name in ("enabled", "bar", "file") if given.get(name))
     return {"rom": next(found, None)}
 
@@ -81,7 +83,7 @@ _SPECIAL: dict[str, Callable[[dict[str, str]], dict[str, object]]] = {
     "source/ovs": lambda _given: {"ovs_socket": True},
     "source/reconnect": lambda given: {"reconnect": word(given.get("enabled", ""))},
 }
-"""Parts that are more than one attribute each."""
+"""Parts whose attributes do not map to one field each."""
 
 
 def _values(
@@ -96,8 +98,8 @@ def _values(
     elif field.kind != "model":
         yield field.name, value
     elif str(value).lower() not in ("", "unknown"):
-        # libvirt's virXPathString gives nothing for "", and "unknown" is no model of its list:
-        # either is as if none had been written
+        # libvirt's virXPathString returns nothing for "", and "unknown" is not in its list of
+        # models: both are the same as no model
         yield field.name, value
 
 

@@ -1,4 +1,4 @@
-"""NIC elements -> :class:`~vnicaudit.model.nic.Nic`."""
+"""Read NIC elements into :class:`~vnicaudit.model.nic.Nic`."""
 
 from __future__ import annotations
 
@@ -19,27 +19,27 @@ from vnicaudit.platforms.domain_xml.xml_element import XmlElement
 SOURCE_ATTRIBUTES = ("bridge", "network", "dev", "path", "name", "address")
 
 SOURCE_INSIDE = ("client", "hostdev", "mcast", "server", "udp", "vdpa", "vhostuser")
-"""Types of which the source is more than the text of one attribute, or a setting, too."""
+"""Types whose source is more than one name, or holds settings as well."""
 _SOCKETS = ("client", "mcast", "server", "udp")
-"""Types of which the source is the address and port of a socket."""
+"""Types whose source is the address and port of a socket."""
 
 SOURCE_SETTINGS = ("mode", "type")
-"""Attributes of ``<source>`` that are no name of anything."""
+"""Attributes of ``<source>`` that are not names."""
 
 _MOST_INSIDE = 64
-"""Elements inside of one child that are looked at."""
+"""Maximum number of elements read inside one child."""
 
 _PCI_ATTRIBUTES = ("domain", "bus", "slot", "function")
 _CCW_ATTRIBUTES = ("cssid", "ssid", "devno")
 _PCI_NAME = re.compile(r"0x[0-9a-f]{4} 0x[0-9a-f]{2} 0x[0-9a-f]{2} 0x[0-9a-f]", re.ASCII)
-"""As libvirt writes these four: nothing is to be worked out then."""
+"""The four parts as libvirt writes them, which need no conversion."""
 _PCI_LENGTH = len("0x0000 0x00 0x00 0x0")
 _NO_PCI_ADDRESS = "0000:00:00.0"
-"""All zero is none to libvirt (``virPCIDeviceAddressIsEmpty``): it chooses one."""
+"""libvirt treats the all-zero address as none (``virPCIDeviceAddressIsEmpty``), and chooses one."""
 
 _ON_BRIDGE: Part = ("actual", (("type", "network"),))
-"""What ``<source bridge=…>`` on ``type='network'`` says: libvirt adds it while the guest runs,
-when the network has a bridge of libvirt's own. A live status has ``<actual type=…>`` instead."""
+"""Meaning of ``<source bridge=…>`` on ``type='network'``: libvirt adds it while the guest runs, if
+the network has a bridge of libvirt's own. A live status has ``<actual type=…>`` instead."""
 
 
 def interface_nic(element: XmlElement, index: int, location: Location, base: int) -> Nic:
@@ -47,9 +47,9 @@ def interface_nic(element: XmlElement, index: int, location: Location, base: int
     walk = _InterfaceWalk(element.get("type", "user"))
     lines: dict[str, int] = {}
     for child in element:
-        tag: object = child.tag  # no str: of an entity, which is not expanded
+        tag: object = child.tag  # not a string for an entity, which is not expanded
         if tag in lines or not isinstance(tag, str):
-            continue  # libvirt reads the first
+            continue  # libvirt reads only the first
         lines[tag] = base + (child.sourceline or 0)
         reader = _READERS.get(tag)
         if reader is not None:
@@ -72,8 +72,8 @@ def interface_nic(element: XmlElement, index: int, location: Location, base: int
 
 
 class _InterfaceWalk:
-    """Facts gathered on the walk over an interface's children: its identity, and its settings as
-    raw text. ``inner`` has the elements, inside children, that hold fields."""
+    """Facts gathered from an interface's children: its identity, and its settings as raw text.
+    ``inner`` holds the elements, inside children, that have fields."""
 
     __slots__ = (
         "address", "alias", "device", "inner", "kind", "mac", "raw", "source", "target_dev",
@@ -91,7 +91,7 @@ class _InterfaceWalk:
         self.address: str | None = None
 
     def places(self, nic: Location, base: int) -> Iterator[tuple[str, Location]]:
-        """Where the fields inside of children stand; ``nic`` is the interface's place."""
+        """The places of the fields inside of children; ``nic`` is the interface's place."""
         for field, element in self.inner:
             line = base + (element.sourceline or 0) if nic.file else None
             yield field, Location(nic.target, nic.file, line, f"{nic.xpath}/{XPATH[field]}")
@@ -101,7 +101,7 @@ def _read_mac(walk: _InterfaceWalk, element: XmlElement) -> None:
     address = element.get("address")
     walk.mac = None if address is None else address.strip().lower()
     found = tuple([pair for pair in element.items() if pair[0] in ("type", "check")])
-    # the address is who the NIC is, and stays out; that libvirt refuses it is a fact
+    # the address is identity and left out; that libvirt refuses it is a fact
     if address is not None and (wrong := wrong_mac(address)) is not None:
         found += ((WRONG, wrong),)
     if found:
@@ -115,7 +115,7 @@ def _read_source(walk: _InterfaceWalk, element: XmlElement) -> None:
         if name in given:
             walk.source = given[name]
             break
-    # which network or device it is is identity: here only that it is named
+    # the name of the network or device is identity: only its presence is recorded
     named = [(name, text if name in SOURCE_SETTINGS else "") for name, text in items]
     walk.raw.append(("source", tuple(named)))
     if walk.kind == "udp" and element.find("local") is not None:
@@ -145,15 +145,15 @@ def _read_target(walk: _InterfaceWalk, element: XmlElement) -> None:
 
 
 def _read_inner(walk: _InterfaceWalk, element: XmlElement) -> None:
-    """A child of which every element inside counts: ``vlan``, ``vlan/tag``…"""
+    """Read a child with all elements inside it: ``vlan``, ``vlan/tag``…"""
     name = str(element.tag)
     walk.raw.append((name, tuple(element.items())))
     walk.raw += islice(_inside(element, name, name), _MOST_INSIDE)
 
 
 def _inside(element: XmlElement, top: str, path: str) -> Iterator[Part]:
-    """The elements inside of one, in the order of the document, each with its path from the nearest
-    one called ``top``."""
+    """The elements inside of one, in document order, each with its path from the nearest element
+    called ``top``."""
     for part in element.iterchildren("*"):
         there = top if part.tag == top else f"{path}/{part.tag!s}"
         yield there, tuple(part.items())
@@ -161,7 +161,7 @@ def _inside(element: XmlElement, top: str, path: str) -> Iterator[Part]:
 
 
 def _read_there(walk: _InterfaceWalk, element: XmlElement) -> None:
-    """A child of which it counts that it is there."""
+    """Record that a child exists; its content does not matter."""
     name = str(element.tag)
     walk.raw.append((name, ()))
 
@@ -219,12 +219,12 @@ _READERS: dict[str, Callable[[_InterfaceWalk, XmlElement], None]] = {
     "ip": _read_there,
     "route": _read_there,
 }
-"""Children that are read: those of the table in ``fields.py``, and some that are more than that."""
+"""Children that are read: those of the table in ``fields.py``, and some that need more."""
 
 
 def _vhostuser(source: XmlElement, path: str | None) -> tuple[Part, ...]:
-    """The settings of a vhost-user ``<source>`` beside its mode. The path is identity and left out;
-    that it is a socket of Open vSwitch is kept as a fact."""
+    """The settings of a vhost-user ``<source>`` besides its mode. The path is identity and left
+    out; that it is a socket of Open vSwitch is recorded as a fact."""
     found: list[Part] = []
     if path is not None and is_ovs_socket(path):
         found.append(("source/ovs", ()))
@@ -242,8 +242,8 @@ _HOSTDEV_TEAMED = NicConfig(
 
 
 def hostdev_nic(element: XmlElement, index: int, location: Location) -> Nic:
-    """One PCI ``<hostdev>``. Whether it is a network adapter the definition does not say, unless
-    it takes part in teaming; it has no model, rings or vhost of its own either way."""
+    """Read one PCI ``<hostdev>``. The definition does not say whether it is a network adapter,
+    except by its part in teaming; either way it has no model, rings or vhost of its own."""
     return Nic(
         index=index,
         declared=_HOSTDEV_TEAMED if element.find("teaming") is not None else _HOSTDEV,
@@ -253,7 +253,7 @@ def hostdev_nic(element: XmlElement, index: int, location: Location) -> Nic:
 
 
 def _assigned_device(address: XmlElement | None) -> str | None:
-    """``0000:03:00.1``; None where it is on no PCI bus: a USB device has a bus as well."""
+    """``0000:03:00.1``; None if it is not a PCI device. USB devices have a bus as well."""
     if address is None or address.get("type", "pci") != "pci":
         return None
     if address.get("bus") is None and address.get("slot") is None:
@@ -262,8 +262,8 @@ def _assigned_device(address: XmlElement | None) -> str | None:
 
 
 def _socket_name(address: str, port: str) -> str | None:
-    """``230.0.0.1:5558``, ``[fd00::1]:5558``; ``:5558`` where a server listens on all addresses;
-    None where neither is given."""
+    """``230.0.0.1:5558``, ``[fd00::1]:5558``; ``:5558`` if a server listens on all addresses; None
+    if neither address nor port is given."""
     host = f"[{address}]" if ":" in address else address
     return (f"{host}:{port}" if port else host) or None
 

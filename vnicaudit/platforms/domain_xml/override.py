@@ -1,12 +1,12 @@
 """Properties of devices that are changed behind libvirt's own settings: ``<qemu:override>``, and
 ``-set`` and ``-global`` in ``<qemu:commandline>``.
 
-libvirt since 8.2 takes every ``./qemu:override/qemu:device`` and writes its properties over those
+libvirt since 8.2 reads every ``./qemu:override/qemu:device`` and writes its properties over those
 of the ``-device`` with that alias (``qemuBuildDeviceCommandlineHandleOverrides`` in
 src/qemu/qemu_command.c, 11.3). Measured with 9.0: the last of several equal ones counts; a NIC
-without an alias of the user's (``ua-…``) gets ``netN``, counted over such NICs alone, whatever
-other alias was written down. ``-global`` is the default of a class: what libvirt sets on the
-device goes before it.
+without a user-defined alias (``ua-…``) gets ``netN``, counted over such NICs only, whatever other
+alias is written. ``-global`` sets the default of a device class: what libvirt sets on the device
+wins.
 """
 
 from __future__ import annotations
@@ -49,12 +49,12 @@ _FIELDS = {
     "rss": "rss",
     "hash": "rss_hash_report",
 }
-"""QEMU's property -> the field whose declared value does not count any more. ``mq`` does not undo
-``queues=``: the tap keeps them."""
+"""QEMU's property -> the field whose declared value it overrides. ``mq`` does not undo ``queues=``:
+the tap keeps them."""
 _OFFLOADS = ("csum", "gso", "tso4", "tso6", "ecn", "ufo", "mrg_rxbuf")
 
 Properties = dict[str, Behind]
-"""Of one device, by their names."""
+"""Properties of one device, by name."""
 
 
 def overridden(
@@ -65,7 +65,7 @@ def overridden(
     arch: str | None,
     live: bool,
 ) -> tuple[Nic, ...]:
-    """The NICs with what the ``<qemu:override>`` elements change, and ``-set`` and ``-global``
+    """The NICs with the changes by ``<qemu:override>`` elements, and by ``-set`` and ``-global``
     among the arguments of ``<qemu:commandline>``. ``live``: the aliases are those of the running
     guest."""
     wanted = _properties_by_alias(elements)
@@ -103,8 +103,8 @@ def _properties_by_alias(elements: Sequence[XmlElement]) -> dict[str, Properties
 
 
 def _aliases(nics: Sequence[Nic]) -> Iterator[list[str]]:
-    """The aliases each NIC may get at start: one, unless a network before it may hand out host
-    devices, which are numbered by themselves."""
+    """The aliases that each NIC may get at start: exactly one, unless an earlier network may turn
+    into a host device, which is numbered separately."""
     first = last = 0
     for nic in nics:
         alias = nic.alias or ""
@@ -139,7 +139,8 @@ def _is_refused_ring(size: int | None) -> bool:
 
 
 def _with_defaults(nic: Nic, commandlines: Sequence[XmlElement], arch: str | None) -> Nic:
-    """The NIC with what ``-global`` gives it, and what QEMU refuses of all that is set."""
+    """The NIC with the properties set by ``-global``, and the reasons why QEMU refuses any of its
+    properties."""
     config = nic.declared
     if config.origin != "interface" or "hostdev" in (config.type, config.actual_type):
         return nic
@@ -158,7 +159,7 @@ def _with_defaults(nic: Nic, commandlines: Sequence[XmlElement], arch: str | Non
 
 
 def _virtio_device(config: NicConfig, arch: str | None) -> str:
-    """The device that it is, or would be, as virtio."""
+    """The device of the NIC if it is, or becomes, virtio."""
     if config.model in _TRANSITIONAL:
         return f"virtio-net-pci-{(config.model or '').partition('-')[2]}"
     if config.address_type == "virtio-mmio":
@@ -173,8 +174,8 @@ def _defaults(commandlines: Sequence[XmlElement], device: str) -> tuple[Behind, 
 
 
 def _faults(device: str, *groups: Sequence[Behind]) -> tuple[str, ...]:
-    """Reasons why QEMU refuses the properties of a NIC, each with where the property is set; empty
-    where a ``driver`` among them makes the NIC another device."""
+    """Reasons why QEMU refuses the properties of a NIC, each with the place where it is set; empty
+    if a ``driver`` among them makes the NIC a different device."""
     given = [one for group in groups for one in group if one.text not in ("", MAYBE)]
     if any(one.name == "driver" for one in given):
         return ()

@@ -1,7 +1,8 @@
-"""One ``<interface>`` as a piece of text: taken out of a definition, put back, made to stand alone.
+"""One ``<interface>`` as a piece of text: extracted from a definition, put back, or made to stand
+alone.
 
-For the text of one definition. A piece is in the definition's encoding, or in UTF-8 where that is
-one in which ASCII is not itself (UTF-16).
+This works on the text of one definition. A piece is in the definition's encoding, or in UTF-8 if
+that encoding does not contain ASCII unchanged (UTF-16).
 """
 
 from __future__ import annotations
@@ -25,13 +26,13 @@ from vnicaudit.text.edits import Edit, applied
 _ENCODING = re.compile(rb"(?:\xef\xbb\xbf)?<\?xml\s[^>]*?\bencoding\s*=\s*[\"']([^\"']*)[\"']")
 _PREFIX = re.compile(rb"xmlns:(.+)")
 _OF_ONE = (b"address", b"alias", b"boot", b"target", b"acpi")
-"""Children that two devices of a domain may not have alike, or that libvirt chooses for each."""
+"""Children that must differ between two devices of a domain, or that libvirt chooses for each."""
 
 
 def interface_of(data: bytes, number: int) -> bytes:
     """The ``number``-th (1-based) NIC of a definition, running or not, from ``<`` to ``>``.
 
-    Raises RefusedError where there is none, or ``data`` is not one definition.
+    Raises RefusedError if there is none, or ``data`` is not one definition.
     """
     source = source_of(data)
     found = interface_at(only_domain(source), number)
@@ -39,10 +40,10 @@ def interface_of(data: bytes, number: int) -> bytes:
 
 
 def with_interface(data: bytes, number: int, element: bytes) -> bytes:
-    """The definition with that NIC's text replaced by another's; every other byte stays.
+    """The definition with that NIC's text replaced by ``element``; every other byte stays.
 
-    Raises RefusedError as :func:`interface_of` does, and for an ``element`` that is no
-    ``<interface>`` or cannot be written in the definition's encoding.
+    Raises RefusedError as :func:`interface_of` does, and if ``element`` is not an ``<interface>``
+    or cannot be written in the definition's encoding.
     """
     interface_from(element, 0)
     source = source_of(data)
@@ -54,8 +55,8 @@ def with_interface(data: bytes, number: int, element: bytes) -> bytes:
 
 
 def interface_number(data: bytes, mac: str) -> int | None:
-    """The 1-based number of the NIC with that MAC address, in either case; None where none has it,
-    or more than one. Raises RefusedError where ``data`` is not one definition."""
+    """The 1-based number of the NIC with that MAC address, in upper or lower case; None if none has
+    it, or more than one. Raises RefusedError if ``data`` is not one definition."""
     source = source_of(data)
     wanted = mac.strip().lower()
     found = [
@@ -76,9 +77,9 @@ def _mac(data: bytes, interface: Element) -> str | None:
 
 
 def for_attach(data: bytes, number: int) -> bytes:
-    """A NIC of a definition as libvirt attaches and detaches it: as it is, in UTF-8, and with the
-    namespaces that it uses and that are declared around it: ``virDomainAttachDevice`` parses the
-    element on its own.
+    """A NIC of a definition in the form that libvirt attaches and detaches: unchanged, in UTF-8,
+    with the namespaces that it uses and that are declared around it, because
+    ``virDomainAttachDevice`` parses the element alone.
 
     Raises RefusedError as :func:`interface_of` does.
     """
@@ -97,9 +98,9 @@ def for_attach(data: bytes, number: int) -> bytes:
 
 
 def beside(data: bytes, number: int, mac: str) -> bytes:
-    """A NIC of a definition as libvirt attaches it a second time, beside the first: as
-    :func:`for_attach` has it, with another MAC address, and without what only one device of a
-    domain may have. libvirt gives it a port of its network of its own (``portid``).
+    """A NIC of a definition for attaching a second one beside it: like :func:`for_attach`, but with
+    another MAC address, and without parts that only one device of a domain may have. libvirt gives
+    it its own port of its network (``portid``).
 
     Raises RefusedError as :func:`interface_of` does.
     """
@@ -120,7 +121,7 @@ def beside(data: bytes, number: int, mac: str) -> bytes:
 
 
 def _declared(data: bytes, domain: Element) -> dict[bytes, bytes]:
-    """``xmlns:prefix`` -> its declaration, as it holds for the devices of a domain."""
+    """``xmlns:prefix`` -> its declaration that applies to the devices of a domain."""
     devices = domain.first(b"devices")
     return {
         found.name: data[found.name_start : found.end]
@@ -131,7 +132,7 @@ def _declared(data: bytes, domain: Element) -> dict[bytes, bytes]:
 
 
 def _is_used(name: bytes, element: bytes) -> bool:
-    """True where an element uses a namespace prefix, even if only in a value."""
+    """True if an element uses a namespace prefix, even if only in a value."""
     prefix = re.escape(name.removeprefix(b"xmlns:"))
     return re.search(rb"[</\s\"']" + prefix + rb":", element) is not None
 

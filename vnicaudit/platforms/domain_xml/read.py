@@ -1,4 +1,4 @@
-"""Domain XML -> :class:`~vnicaudit.model.domain.Domain`."""
+"""Read domain XML into :class:`~vnicaudit.model.domain.Domain`."""
 
 from __future__ import annotations
 
@@ -31,34 +31,35 @@ from vnicaudit.platforms.domain_xml.template_tags import may_be_template
 from vnicaudit.platforms.domain_xml.xml_element import XmlElement
 
 _SESSION = "/.config/libvirt/qemu/"
-"""Where an unprivileged libvirt keeps its definitions (``$XDG_CONFIG_HOME``, by default)."""
+"""Folder where an unprivileged libvirt keeps its definitions (``$XDG_CONFIG_HOME``, by default)."""
 _SYSTEM = re.compile(r"/(?:etc|run|var/lib)/libvirt/qemu/")
-"""Where the system's libvirt keeps definitions, status, save images and snapshots: on this host,
-or in a copy of one."""
+"""Folders where the system's libvirt keeps definitions, status, save images and snapshots: on this
+host, or in a copy of one."""
 
 _AUTO_GENERATED = b"AUTO-GENERATED FILE"
 _PROLOG = (
     r"""(?:<\?xml version=(['"])1\.0\1(?: encoding=(['"])(?:utf|UTF)-8\2)? ?\?>)?\n*"""
     r"(?:<!--[\n -,.-;=-~]*(?:-[\n -,.-;=-~]+)*-->)?\n*"
 )
-"""XML's declaration, and a remark: ``virsh edit NAME`` is in that of ``/etc/libvirt/qemu``."""
+"""The XML declaration and a comment: files in ``/etc/libvirt/qemu`` have ``virsh edit NAME`` in
+it."""
 _QEMU = ("kvm", "qemu", "hvf")
 _NICS = ("interface", "hostdev")
 
 process_shapes = Shapes(facts_memory.clear, nic_memory.clear)
-"""Of all that this process reads."""
+"""The known shapes of this process."""
 
 
 def read_bytes(
     data: bytes, *, target: str, file: str | None, shapes: Shapes | None = process_shapes
 ) -> Iterator[Domain]:
     """Every domain in ``data`` (one or several documents, a save image, a snapshot). ``shapes``:
-    those of documents that were read before; None: everything is parsed.
+    the known shapes of earlier documents; None: everything is parsed.
 
-    Raises TargetError, with file and line, when the readable ones have been yielded: for the
-    first document that is not.
+    Raises TargetError, with file and line, after all readable domains: for the first document that
+    is not readable.
     """
-    dumped = b"!" in data and _AUTO_GENERATED in data  # in a remark
+    dumped = b"!" in data and _AUTO_GENERATED in data  # in a comment
     root = None if shapes is None else _root_of_known_shape(data, shapes)
     if root is not None:
         form, place = _form(root.element, dumped=dumped), Location(target, file, xpath="/domain")
@@ -72,13 +73,13 @@ def read_bytes(
 
 
 def definition_root(definition: str) -> XmlElement:
-    """The root of a definition that libvirt hands out. Raises TargetError."""
+    """The root of a definition that libvirt returned. Raises TargetError."""
     known = process_shapes.root(definition)
     return parsed_root(definition) if known is None else known
 
 
 def parsed_root(definition: str) -> XmlElement:
-    """The root of a definition, as lxml has it. Raises TargetError."""
+    """The root of a definition, parsed by lxml. Raises TargetError."""
     return next(documents(definition.encode(), "libvirt")).root
 
 
@@ -90,8 +91,8 @@ class _Root(NamedTuple):
 
 
 def _root_of_known_shape(data: bytes, shapes: Shapes) -> _Root | None:
-    """The root of a file that is one plain document of a known shape; None for any other."""
-    if len(data) > LARGEST or not data.startswith(b"<"):  # or it would be decoded for nothing
+    """The root of a file that is one plain document of a known shape; otherwise None."""
+    if len(data) > LARGEST or not data.startswith(b"<"):  # otherwise it would be decoded in vain
         return None
     try:
         text = data.decode()
@@ -112,8 +113,8 @@ def _form(root: XmlElement, *, dumped: bool) -> DefinitionForm:
 def _with_holes(
     document: XmlDocument, element: etree._Element, domain: Callable[[], Domain]
 ) -> Domain:
-    """The domain that is declared in ``element``; in a template, with what is yet to be filled
-    in."""
+    """The domain declared in ``element``; in a template, with the parts marked that are still to be
+    filled in."""
     if document.tag:
         return Holes(document.tag, unfit=True).applied(domain())
     found = domain()
@@ -125,7 +126,7 @@ def _with_holes(
 def _declared_in(
     document: XmlDocument, target: str, file: str | None, *, dumped: bool
 ) -> list[tuple[etree._Element, Callable[[], Domain]]]:
-    """Each ``<domain>`` of a document, and what reads it."""
+    """Each ``<domain>`` of a document, with a function that reads it."""
     root = document.root
     suffix = f"[{document.ordinal}]" if document.ordinal else ""
     if root.tag == "domain":
@@ -175,16 +176,16 @@ def domain_of(root: XmlElement, place: Location, base: int, *, form: DefinitionF
 
 
 def _session(file: str | None) -> bool | None:
-    """True where a file's path shows that a session libvirt keeps it, False where the system's
-    does; None where the path shows neither. False without a file: the definition came from libvirt,
-    the system's unless libvirt says otherwise."""
+    """True if a file's path shows that a session libvirt keeps it, False for the system's; None if
+    the path shows neither. False without a file: the definition came from libvirt, and is the
+    system's unless libvirt says otherwise."""
     if file is None or _SYSTEM.search(file) is not None:
         return False
     return True if _SESSION in file else None
 
 
 def _emulator(facts: DomainFacts) -> str | None:
-    """The path of QEMU's binary, where the definition names one."""
+    """The path of QEMU's binary, if the definition names one."""
     element = None if facts.devices is None else child(facts.devices, "emulator")
     return None if element is None else (element.text or "").strip()
 
@@ -212,7 +213,7 @@ def _is_on_virtio(disk: XmlElement) -> bool:
 
 
 def _kept_back(element: XmlElement) -> bool:
-    """A device taken from the host but not given to the guest."""
+    """True for a device that is taken from the host but not given to the guest."""
     address = element.find("address")
     return address is not None and address.get("type") == "unassigned"
 

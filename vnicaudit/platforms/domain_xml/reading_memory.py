@@ -1,9 +1,9 @@
-"""A memory of what readers made of elements of known shapes, by the values that they read.
+"""Cache of results of readers for elements with known shapes, by the values that they read.
 
-A reader that is given an element of the same shape, with the same values where it reads any, makes
-the same of it: what it read first is the same, so it goes on to read the same, and so on. Which
-values it reads is noted while it reads them, and is never told by hand; but for those that say who
-somebody is, which a reader only copies and the next one has to be given his own.
+A reader that is given an element of the same shape, and finds the same value wherever it reads one,
+returns the same result. Which values it reads is recorded while it reads them, never listed by
+hand. The exception are values that identify something: a reader only copies them, and they are
+replaced for the next element.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from vnicaudit.platforms.domain_xml.shaped_element import ShapedElement, ShapedN
 T = TypeVar("T")
 
 MOST = 4096
-"""Results that are remembered, and shapes of elements."""
+"""Maximum number of cached results, and of shapes of elements."""
 _LONG = 2048
-"""Characters. An element that says more is somebody's joke, and not remembered."""
+"""Characters; an element with more is unusual, and not cached."""
 
 
 class _NotedValues(list[str]):
-    """The values of a document, which note where they are read."""
+    """The values of a document; it records which of them are read."""
 
     def __init__(self, values: list[str]) -> None:
         super().__init__(values)
@@ -42,8 +42,8 @@ class _NotedValues(list[str]):
 
 
 class _Layout:
-    """Where those values stand of an element of one shape that were read so far; equal to itself
-    alone, so that what was found by fewer is not found any more."""
+    """The positions of the values that were read so far from elements of one shape; compared by
+    identity, so that results stored with fewer positions are no longer found."""
 
     __slots__ = ("settings", "slots")
 
@@ -58,9 +58,9 @@ def _nothing(_values: list[str]) -> object:
 
 
 class ReadingMemory(Generic[T]):
-    """The results of one reader; their number is bounded. Threads may share it.
+    """The cached results of one reader, limited in number. Threads may share it.
 
-    The elements of a shape live as long as it knows one of them: who drops shapes clears it, too.
+    Shapes of elements are kept alive by cached results: whoever drops shapes must clear this too.
     """
 
     def __init__(self) -> None:
@@ -69,8 +69,8 @@ class ReadingMemory(Generic[T]):
         self._budget = LookupBudget()
 
     def find(self, element: ShapedElement, base: int = 0) -> T | None:
-        """The result for an element like this one, whoever it is. ``base`` is what a result depends
-        on beside the element."""
+        """The result for an equal element, regardless of identity. ``base``: what the result
+        depends on besides the element."""
         layout = self._layouts.get(element.node)
         if layout is None:
             return None
@@ -86,8 +86,8 @@ class ReadingMemory(Generic[T]):
         identity: Collection[int | None],
         base: int = 0,
     ) -> None:
-        """Remember what the reader makes of an element. ``identity``: where the values stand that
-        it only copies."""
+        """Cache the reader's result for an element. ``identity``: positions of the values that it
+        only copies."""
         self._budget.add_miss()
         if self._budget.is_used_up:
             return
@@ -99,12 +99,12 @@ class ReadingMemory(Generic[T]):
             self._results[layout, base, settings] = result
 
     def clear(self) -> None:
-        """Forget all results, and with them the shapes of their elements."""
+        """Drop all results, and with them the shapes of their elements."""
         self._results.clear()
         self._layouts.clear()
 
     def _layout(self, node: ShapedNode, slots: set[int]) -> _Layout:
-        """The layout of a shape, with these slots and those that were read before."""
+        """The layout of a shape, with these positions and those read before."""
         if len(self._results) >= MOST or len(self._layouts) >= MOST:
             self.clear()  # bounded; refilled as needed
         known = self._layouts.get(node)

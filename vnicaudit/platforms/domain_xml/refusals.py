@@ -1,8 +1,8 @@
 """Values in an ``<interface>`` that libvirt refuses by themselves.
 
 Each row was measured with libvirt 9.0, one definition per value; ``tests/conformance/define.py``
-defines random ones. A value that the schema of libvirt 11.3 has and 9.0 has not
-(``<backend type='passt'/>``) is in no row. What bears on queues and rings is judged with them.
+defines random ones. Values that are in the schema of libvirt 11.3 but unknown to 9.0 (``<backend
+type='passt'/>``) are not in the table. Queues and rings are judged elsewhere.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ TYPES = frozenset({
 """``virDomainNetType`` of libvirt 11.3."""
 
 WRONG = "wrong"
-"""What is wrong with the address, among the attributes of ``mac``; in place of the address."""
+"""Key for the problem of the address, among the attributes of ``mac``, in place of the address."""
 
 _ON_OFF = ("on", "off")
 _YES_NO = ("yes", "no")
@@ -38,13 +38,13 @@ _ADDRESSES = (
     "none", "pci", "drive", "virtio-serial", "ccid", "usb", "spapr-vio", "virtio-s390", "ccw",
     "virtio-mmio", "isa", "dimm",
 )  # fmt: skip
-"""``virDomainDeviceAddress`` of libvirt 11.3 without ``unassigned``, which no NIC takes."""
+"""``virDomainDeviceAddress`` of libvirt 11.3 without ``unassigned``, which no NIC accepts."""
 
 
 class _Word(NamedTuple):
-    """An attribute with a list of values. ``empty``: ``""`` is as good as none. ``virtio``: it is
-    read only where the model is written as virtio. ``types``: only on interfaces of these.
-    ``folded``: in any case."""
+    """An attribute with a list of values. ``empty``: ``""`` is the same as no attribute.
+    ``virtio``: it is read only if the model is written as virtio. ``types``: only on interfaces of
+    these types. ``folded``: case does not matter."""
 
     values: tuple[str, ...]
     empty: bool = False
@@ -118,7 +118,7 @@ _ROWS: dict[tuple[str, str], tuple[_Word | _Number, ...]] = {
         for name in ("average", "peak", "burst")
     },
 }  # fmt: skip
-"""Child and attribute -> what libvirt takes."""
+"""Child and attribute -> the values that libvirt accepts."""
 
 _REQUIRED = {
     "bridge": ("bridge",), "network": ("network",), "direct": ("dev",), "vdpa": ("dev",),
@@ -136,16 +136,16 @@ _WITH_PORT = frozenset({"network", "bridge", "direct", "hostdev"})
 _MODEL = re.compile(r"[a-zA-Z0-9_-]*")
 """``NET_MODEL_CHARS`` of libvirt."""
 _MANY = 6
-"""More values than this are not listed in a message."""
+"""Maximum number of values listed in a message."""
 
 _MAC = re.compile(r"(?:[0-9a-fA-F]{1,2}:){5}[0-9a-fA-F]{1,2}\s*", re.ASCII)
 AS_WRITTEN = re.compile(r"[0-9a-f][02468ace](?::[0-9a-f]{2}){5}", re.ASCII)
-"""The address of one station as libvirt writes it, and nearly everybody."""
+"""A unicast address as libvirt, and nearly everybody, writes it."""
 
 
 def refusals(kind: str, parts: tuple[Part, ...]) -> tuple[DefinitionRefusal, ...]:
     """Every refusal of an interface of type ``kind``, in the order of its children. Values that a
-    template is going to fill in are passed over."""
+    template fills in are ignored."""
     if kind not in TYPES:
         none = DefinitionRefusal("@type", f"there is no type={_quoted(kind)}")
         return () if _unfilled("", "type", kind) else (none,)
@@ -164,9 +164,9 @@ def refusals(kind: str, parts: tuple[Part, ...]) -> tuple[DefinitionRefusal, ...
 
 
 def wrong_mac(address: str) -> str | None:
-    """Why libvirt refuses a MAC address (``virMacAddrParse``, and its demand for a unicast
-    address): ``malformed`` or ``multicast``; None where it accepts it, or the address is yet to be
-    filled in."""
+    """Why libvirt refuses a MAC address (``virMacAddrParse``, and its check for a unicast
+    address): ``malformed`` or ``multicast``; None if it accepts it, or the address is still to
+    be filled in."""
     if AS_WRITTEN.fullmatch(address) is not None:
         return None
     if _MAC.fullmatch(address) is None:
@@ -256,7 +256,8 @@ def _incomplete(kind: str, given: dict[str, dict[str, str]]) -> Iterator[Definit
 
 
 def _elsewhere(kind: str, given: dict[str, dict[str, str]]) -> Iterator[DefinitionRefusal]:
-    """Refusals of settings that libvirt takes only on interfaces of another type, model or mode."""
+    """Refusals of settings that libvirt accepts only on interfaces of another type, model or
+    mode."""
     passt = given.get("backend", {}).get("type") == "passt"
     if kind not in _WITH_MTU and not passt and (count(given.get("mtu", {}).get("size", "")) or 0):
         yield DefinitionRefusal("mtu/@size", f"type='{kind}' takes no <mtu>")
@@ -286,7 +287,7 @@ def _unfilled(path: str, name: str, text: str) -> bool:
 
 
 def _shown_at(path: str, name: str, text: str) -> str:
-    """The attribute as it is written, and the element that it is of."""
+    """The attribute as written, with the element that it belongs to."""
     outer, *inner = path.split("/")
     if outer == "address":
         inner = []  # the second step is the value of its type=

@@ -1,5 +1,5 @@
-"""Elements of a document whose shape is known: what all of its shape have in common, once, and the
-values of this one."""
+"""Elements of a document whose shape is known: the parts common to the shape, stored once, and the
+values of this document."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _STEP = r"(?:\{[^{}]*\})?[^/{}]+"
 
 
 class ShapedNode(msgspec.Struct, gc=False, eq=False):
-    """An element of a shape; equal to itself alone. ``attributes`` and ``text``: where among the
-    values they stand; a text that all documents have alike itself. ``by_name``: the children, by
-    their names."""
+    """An element of a shape, compared by identity. ``attributes`` and ``text`` are positions among
+    the values; a text that is the same in all documents is stored itself. ``by_name``: the
+    children, by their names."""
 
     tag: str
     line: int
@@ -29,8 +29,8 @@ class ShapedNode(msgspec.Struct, gc=False, eq=False):
 
 
 class ShapedElement(msgspec.Struct, frozen=True, gc=False):
-    """An element of a document, as :class:`~vnicaudit.platforms.domain_xml.xml_element.XmlElement`
-    describes it."""
+    """An element of a document, with the interface of
+    :class:`~vnicaudit.platforms.domain_xml.xml_element.XmlElement`."""
 
     node: ShapedNode
     values: list[str]
@@ -69,7 +69,7 @@ class ShapedElement(msgspec.Struct, frozen=True, gc=False):
         return default if slot is None else self.values[slot]
 
     def items(self) -> list[tuple[str, str]]:
-        """Attributes, in the order of the document."""
+        """Attributes, in document order."""
         values = self.values
         return [(name, values[slot]) for name, slot in self.node.attributes.items()]
 
@@ -85,7 +85,7 @@ class ShapedElement(msgspec.Struct, frozen=True, gc=False):
         return map(ShapedElement, nodes, repeat(self.values))
 
     def iterchildren(self, *tags: str) -> Iterator[ShapedElement]:
-        """The children of these names; ``*`` for all."""
+        """The children of these names; ``*``: all."""
         children: Sequence[ShapedNode] = self.node.children
         if "*" not in tags:
             by_name = self.node.by_name
@@ -102,7 +102,7 @@ class ShapedElement(msgspec.Struct, frozen=True, gc=False):
         return None if nodes is None else ShapedElement(nodes[0], self.values)
 
     def iter(self, tag: str, /) -> Iterator[ShapedElement]:
-        """The element itself and all that is inside of it, where they have this name."""
+        """The element itself and all elements inside it that have this name."""
         if self.node.tag == tag:
             yield self
         for child in self:

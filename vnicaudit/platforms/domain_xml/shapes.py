@@ -1,13 +1,13 @@
-"""Documents that differ in their values alone, parsed once.
+"""Parse documents that differ only in their values once.
 
-What one program wrote has few shapes: the same elements and attributes, line by line, with other
-names and addresses in them. A document is cut into its shape (all that stands outside of quotes and
-is no text) and its values. Where a shape is known, its elements are too, and nothing is parsed.
+Documents of one program have few shapes: the same elements and attributes, line by line, with other
+names and addresses in them. A document is cut into its shape (everything outside of quotes that is
+not text) and its values. If a shape is known, so are its elements, and nothing is parsed.
 
-That holds for plain documents alone, in which no value can change what is an element: in no value
-is a ``<``, ``&``, quote or character that does not print. A shape is known once lxml has parsed a
-document of it with a mark in place of each value, and every mark was found again as the whole of an
-attribute or of a text. Of everything else nothing is said here; it is parsed.
+This is done only for plain documents, in which no value can affect the structure: no value contains
+``<``, ``&``, a quote or an unprintable character. A shape is known once lxml has parsed a document
+of it with a mark in place of each value, and every mark was found again as a whole attribute or a
+whole text. All other documents are parsed.
 """
 
 from __future__ import annotations
@@ -26,25 +26,25 @@ from vnicaudit.platforms.domain_xml.shaped_element import ShapedElement, ShapedN
 from vnicaudit.platforms.domain_xml.template_tags import may_be_template
 
 LARGEST = 64 * 1024
-"""Characters of a document: hardly any is larger."""
+"""Maximum number of characters of a document: hardly any is larger."""
 ROOM = 8 << 20
-"""Bytes that known shapes may take, as far as they can be reckoned."""
+"""Maximum number of bytes that known shapes take, estimated."""
 _ELEMENT_BYTES = 500
 _ENOUGH = 4
-"""Documents of one shape until it is learned, which takes as long as to parse several."""
+"""Number of documents after which a shape is learned: learning takes as long as parsing several."""
 _MOST_SEEN = 4096
-"""Shapes that are not learned yet."""
+"""Maximum number of shapes that are counted but not learned yet."""
 
 _PLAIN = bytes(set(range(0x20, 0x7F)) - set(b"<{$@%(["))
 _TEXT = re.compile(r""">([^<>\s'"][^<>\n'"]*)<""")
 _NAMESPACE = r"\sxmlns(?::[^\s=]+)?\s*=\s*\Z"
 _REFUSED = ("<!DOCTYPE", "<!ENTITY", "xml:", "\0")
-"""A mark is not any value of XML's own attributes, and UTF-16 may look like text."""
+"""XML's own attributes do not accept a mark as value, and UTF-16 may look like text."""
 
 
 class _Cut(NamedTuple):
-    """A document, cut. ``shape`` has a quote for each value in quotes and ``&`` for each text with
-    the brackets around it; ``values`` are those in quotes, then the texts."""
+    """A document, cut. ``shape`` has a quote for each value in quotes and ``&`` for each text
+    including the brackets around it; ``values`` are those in quotes, then the texts."""
 
     shape: str
     quote: str
@@ -52,8 +52,8 @@ class _Cut(NamedTuple):
 
 
 class _Shape(msgspec.Struct):
-    """A known shape. ``root`` None: its documents have to be parsed. ``namespaces``: what some
-    values have to be. ``elements``: how many there are in it."""
+    """A known shape. ``root`` None: its documents have to be parsed. ``namespaces``: values that
+    must be exactly these. ``elements``: the number of its elements."""
 
     root: ShapedNode | None
     namespaces: tuple[tuple[int, str], ...] = ()
@@ -64,26 +64,27 @@ _UNUSABLE = _Shape(None)
 
 
 class Shapes:
-    """The shapes of the documents so far; the bytes that they take are bounded. ``on_clear`` are
-    called when all shapes are dropped, for memories that keep elements of them alive."""
+    """The known shapes, limited in size. ``on_clear`` are called when all shapes are dropped, for
+    caches that keep their elements alive."""
 
     def __init__(self, *on_clear: Callable[[], None]) -> None:
         self._on_clear = on_clear
         self._shapes: dict[str, _Shape] = {}
         self._seen: dict[int, int] = {}
         self.size = 0
-        """Bytes that known shapes take, as reckoned."""
+        """Bytes that known shapes take, estimated."""
         self._budget = LookupBudget()
-        """Of documents that are cut, which costs a tenth of the time where no two are alike."""
+        """Limit on cutting documents, which takes a tenth of the time of parsing, for nothing if no
+        two are alike."""
 
     @property
     def are_common(self) -> bool:
-        """True where more than one in four documents so far was of a known shape."""
+        """True if more than one in four documents so far had a known shape."""
         return self._budget.is_earned
 
     def root(self, text: str) -> ShapedElement | None:
-        """The root of a document, if its shape is known; None where it has to be parsed, and for
-        what may be a template."""
+        """The root of a document, if its shape is known; None if it has to be parsed, or may be a
+        template."""
         if len(text) > LARGEST or self._budget.is_used_up or (cut := _cut(text)) is None:
             return None
         shape = self._shapes.get(cut.shape) or self._learned_when_frequent(cut)
@@ -96,7 +97,7 @@ class Shapes:
         return ShapedElement(shape.root, cut.values)
 
     def _learned_when_frequent(self, cut: _Cut) -> _Shape:
-        """The shape of a document, where there have been enough of it."""
+        """The shape of a document, once it has occurred often enough."""
         mark = hash(cut.shape)
         number = self._seen.get(mark, 0) + 1
         if number < _ENOUGH:
@@ -120,7 +121,7 @@ class Shapes:
 
 
 def _cut(text: str) -> _Cut | None:
-    """The document in parts; None where a value may be more than a value."""
+    """The document, cut; None if a value may affect the structure."""
     if "&" in text:
         return None
     quote = "'" if '"' not in text else '"'
@@ -133,15 +134,16 @@ def _cut(text: str) -> _Cut | None:
 
 
 def _are_plain(values: str) -> bool:
-    """True where all characters of the values print, and none begins a tag or a placeholder."""
+    """True if all characters of the values are printable, and none begins a tag or a
+    placeholder."""
     data = values.encode()
     if not data.translate(None, _PLAIN) and b"__" not in data:
-        return True  # nearly always, and found out in a third of the time
+        return True  # nearly always, and checked in a third of the time
     return "<" not in values and values.isprintable() and not may_be_template(data)
 
 
 def _learned(cut: _Cut) -> _Shape:
-    """The shape, by what lxml makes of a document of it."""
+    """The shape, learned from lxml's parse of one of its documents."""
     if any(part in cut.shape for part in _REFUSED) or may_be_template(cut.shape.encode()):
         return _UNUSABLE
     marked = _marked(cut)
@@ -159,8 +161,8 @@ def _learned(cut: _Cut) -> _Shape:
 
 
 class _MarkedDocument(NamedTuple):
-    """A document with marks in place of its values, but for namespaces. ``slots``: each mark, and
-    where its value stands."""
+    """A document with marks in place of its values, except for namespaces. ``slots``: each mark,
+    and the position of its value."""
 
     text: str
     slots: dict[str, int]
@@ -184,24 +186,24 @@ def _marked(cut: _Cut) -> _MarkedDocument:
 
 
 def _filled(text: str, sign: str, parts: Iterator[str]) -> str:
-    """The text with the next part in place of each sign."""
+    """The text with each ``sign`` replaced by the next part."""
     first, *others = text.split(sign)
     return "".join([first, *chain.from_iterable(zip(parts, others, strict=True))])
 
 
 class _UnusableError(Exception):
-    """An attribute whose value is not one of the document's values as a whole."""
+    """An attribute whose value is not exactly one of the document's values."""
 
 
 class _Learner:
-    """Makes the elements of a shape, and takes each mark that it finds from ``slots``."""
+    """Builds the elements of a shape, and removes each mark that it finds from ``slots``."""
 
     def __init__(self, slots: dict[str, int]) -> None:
         self._slots = slots
         self.elements = 0
 
     def node(self, element: etree._Element) -> ShapedNode:
-        """An element with all that is inside of it. Raises _UnusableError."""
+        """An element with everything inside it. Raises _UnusableError."""
         self.elements += 1
         attributes = self._attributes(element)
         text = self._slots.pop(element.text or "", element.text)

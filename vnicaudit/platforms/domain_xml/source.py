@@ -1,7 +1,7 @@
-"""Domain XML as bytes in which tags can be looked for, and the way back to the file's own bytes.
+"""Domain XML as bytes in which tags can be searched, and edits of the file's own bytes.
 
-Nothing is decoded that need not be. UTF-16, UTF-32 and EBCDIC are made UTF-8, and each edit is
-carried over to where it belongs in the original.
+Nothing is decoded unnecessarily. UTF-16, UTF-32 and EBCDIC are converted to UTF-8, and each edit is
+converted back to the original bytes.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ _DECLARED = re.compile(rb"<\?xml\s[^<>]*?\bencoding\s*=\s*[\"']([A-Za-z0-9._-]+)
 _MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF32_LE)
 _MARKUP = "<>='\"/-_:. \t\r\nazAZ09"
 _STATEFUL = ("iso2022", "utf-7", "hz")
-"""In these a byte of ASCII may be a part of another character."""
+"""In these encodings an ASCII byte may be part of another character."""
 
 
 class XmlSource:
-    """``data`` is UTF-8, or in an encoding in which ASCII is itself."""
+    """``data`` is UTF-8, or in another encoding that contains ASCII unchanged."""
 
     def __init__(self, original: bytes) -> None:
         self._original = original
@@ -40,7 +40,7 @@ class XmlSource:
             self.data = text.encode("utf-8")
 
     def carried(self, edits: list[Edit]) -> list[Edit]:
-        """Edits of ``data`` as edits of the original bytes."""
+        """Edits of ``data`` converted to edits of the original bytes."""
         if self._codec is None:
             return edits
         return [
@@ -49,15 +49,15 @@ class XmlSource:
         ]
 
     def check_declared(self, start: int, end: int) -> None:
-        """Raises RefusedError where the document there calls itself by an encoding in which tags
-        cannot be told by their bytes."""
+        """Raises RefusedError if the document declares an encoding in which tags cannot be
+        recognised by their bytes."""
         declared = _DECLARED.search(self.data, start, end)
         if self._codec is None and declared is not None:
             _check_transparent(declared[1].decode("ascii"))
 
     @property
     def text(self) -> str:
-        """The whole document, to be shown: without byte order mark, and with surrogates for bytes
+        """The whole document for display: without byte order mark, and with surrogates for bytes
         that cannot be decoded."""
         declared = None if self._codec else _DECLARED.search(self.data)
         name = "utf-8" if declared is None else declared[1].decode("ascii")
@@ -76,13 +76,13 @@ class XmlSource:
 
 @lru_cache(maxsize=2)
 def source_of(data: bytes) -> XmlSource:
-    """The last ones are kept: a file has many NICs. Raises RefusedError for an encoding that
-    cannot be written back."""
+    """The source for the bytes of a file. The last ones are cached: a file has many NICs. Raises
+    RefusedError for an encoding that cannot be written back."""
     return XmlSource(data)
 
 
 def _exact_codec(data: bytes) -> str:
-    """The codec that leaves a byte order mark alone, as the character it is."""
+    """The codec that treats a byte order mark as an ordinary character."""
     try:
         codec = codec_of(data)
     except LookupError as error:

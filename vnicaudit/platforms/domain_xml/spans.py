@@ -1,4 +1,4 @@
-"""Where the documents of a blob begin and end, found without parsing them."""
+"""Find where the documents of a blob begin and end, without parsing them."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ class Span(NamedTuple):
 
 
 def spans(data: bytes) -> Iterator[Span]:
-    """From the XML declaration (or the root) of each document to its root's end tag, in order.
+    """The documents in order, each from its XML declaration (or its root) to its root's end tag.
 
-    A document that never ends is cut where the next one begins in a line of its own, so that it
-    does not take the rest of the file with it. One in a comment is none.
+    A document that never ends is cut where the next one begins on a line of its own, so that it
+    does not swallow the rest of the file. Documents in comments do not count.
     """
     position = counted = lines = 0
     ends: dict[bytes, _Ends] = {}
@@ -54,7 +54,7 @@ def spans(data: bytes) -> Iterator[Span]:
         for found in _DECLARATION.finditer(data, position, match.start()):
             prolog = found
         if prolog is not None and comments.tag_within(prolog.end(), match.start()):
-            prolog = None  # of what the domain stands in
+            prolog = None  # it belongs to the document around the domain
         prolog = prolog or DOCTYPE.search(data, position, match.start())
         start = match.start() if prolog is None else prolog.start()
         lines += data.count(b"\n", counted, start)
@@ -64,15 +64,15 @@ def spans(data: bytes) -> Iterator[Span]:
 
 
 class _Comments:
-    """Where comments end; asked in order of positions."""
+    """Finds the ends of comments; queries must come in order of positions."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data
         self._last = data.rfind(b"-->")
 
     def behind(self, place: int, since: int) -> int:
-        """Where the comment ends in which a place lies, 0 where it lies in none. ``since``: a
-        position before the place that lies in none either."""
+        """The end of the comment that contains a place, 0 if none does. ``since``: an earlier
+        position outside of comments."""
         while since <= self._last and (start := self._data.find(b"<!--", since, place)) >= 0:
             end = self._data.find(b"-->", start + 4)
             if end < 0:
@@ -83,8 +83,8 @@ class _Comments:
         return 0
 
     def tag_within(self, start: int, end: int) -> bool:
-        """True where an element begins between two positions, comments apart; ``start`` and ``end``
-        must themselves lie outside comments."""
+        """True if an element begins between two positions, ignoring comments; ``start`` and ``end``
+        must be outside of comments."""
         while (tag := _TAG.search(self._data, start, end)) is not None:
             start = self.behind(tag.start(), start)
             if not start:
@@ -93,15 +93,15 @@ class _Comments:
 
 
 class _Ends:
-    """Where the elements of one name end, those of the same name inside counted: found in one walk
-    over the file, however many of them never end."""
+    """Ends of the elements of one name, with nested elements of that name counted: found in one
+    pass over the file, even if many of them never end."""
 
     def __init__(self, data: bytes, root: bytes) -> None:
         self._data = data
         self._starts: list[int] = []
         self._ends: list[int] = []
-        """Of each tag: where the element it begins ends, or it itself where it begins none; -1 for
-        one that never ends."""
+        """For each tag: the end of the element that it begins, or of the tag itself if it begins
+        none; -1 if the element never ends."""
         still_open: list[int] = []
         for number, tag in enumerate(_tags(root).finditer(data)):
             self._starts.append(tag.start())
@@ -113,7 +113,7 @@ class _Ends:
                 self._ends[still_open.pop()] = tag.end()
 
     def of(self, opening: re.Match[bytes]) -> int:
-        """Behind the end tag of the element that ``opening`` begins."""
+        """The position behind the end tag of the element that ``opening`` begins."""
         number = bisect_left(self._starts, opening.start())
         if number < len(self._ends) and self._ends[number] >= 0:
             return self._ends[number]

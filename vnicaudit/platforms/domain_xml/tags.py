@@ -1,8 +1,9 @@
-"""Where the elements and attributes of a document stand in its bytes.
+"""Find elements and attributes of a document in its bytes.
 
-For documents that libxml2 has parsed already: well-formed, without a document type. libxml2 keeps
-lines and no positions, so the tags are looked for once more. Bytes are enough for every encoding
-in which ASCII is itself: ``<``, ``>``, quotes and ``=`` are never a part of another character.
+This is for documents that libxml2 has parsed already: well-formed, without a document type. libxml2
+records lines but no positions, so the tags are searched again. It works on bytes in every encoding
+that contains ASCII unchanged: there ``<``, ``>``, quotes and ``=`` are never part of another
+character.
 """
 
 from __future__ import annotations
@@ -15,19 +16,19 @@ _TAG = re.compile(
     rb"|<([^\s<>/!?=\"']+)(?=[\s/>])([^<>\"']*(?:(?:\"[^\"<]*\"|'[^'<]*')[^<>\"']*)*)>",
     re.DOTALL,
 )
-"""Groups 1 and 2: name and attributes of a start tag, or of ``<a/>``. Everything else is passed
-over as a whole, so that nothing in it is taken for a tag."""
+"""Groups 1 and 2: name and attributes of a start tag, or of ``<a/>``. Everything else is matched as
+a whole, so that nothing in it is taken for a tag."""
 _SLASH = ord("/")
 _ATTRIBUTE = re.compile(rb"(?<!\s)(\s+)([^\s=\"'<>/]+)\s*=\s*(?:\"([^\"<]*)\"|'([^'<]*)')")
 _DEFAULT_NAMESPACE = re.compile(rb"\sxmlns\s*=\s*(?:\"[^\"]|'[^'])")
 
 FOREIGN = b"{}"
-"""Name of an element that stands in a default namespace: none of libvirt's."""
+"""Name of an element in a default namespace, which is not libvirt's."""
 
 
 class Attribute(NamedTuple):
-    """``start`` is that of the blanks before it, ``end`` behind its closing quote; the value is
-    between ``value_start`` and ``value_end``."""
+    """One attribute. ``start`` is before the blanks that precede it, ``end`` behind its closing
+    quote; the value is between ``value_start`` and ``value_end``."""
 
     name: bytes
     start: int
@@ -38,8 +39,8 @@ class Attribute(NamedTuple):
 
 
 class Element:
-    """One element: ``start`` to ``end``; its start tag ends at ``open_end``, its end tag begins
-    at ``close_start``, which of ``<a/>`` is ``open_end``. ``children`` are those on the wanted
+    """One element: ``start`` to ``end``; its start tag ends at ``open_end``, its end tag begins at
+    ``close_start`` (for ``<a/>`` the same as ``open_end``). ``children`` are those on the requested
     path, and all below it."""
 
     __slots__ = ("children", "close_start", "end", "name", "open_end", "start")
@@ -56,7 +57,7 @@ class Element:
         return self.end == self.open_end
 
     def first(self, name: bytes) -> Element | None:
-        """The first child of that name, the one libvirt reads."""
+        """The first child of that name, which is the one that libvirt reads."""
         return next((child for child in self.children if child.name == name), None)
 
 
@@ -79,11 +80,11 @@ def attributes(data: bytes, element: Element) -> list[Attribute]:
 
 
 def tree(data: bytes, start: int, path: tuple[bytes, ...]) -> Element | None:
-    """The first element at ``start`` or behind it, with its children along ``path`` (names below
-    it) and everything below the last of these. None where there is none, or where it never ends.
+    """The first element at or behind ``start``, with its children along ``path`` (names below it)
+    and everything below the last of these. None if there is none, or if it never ends.
     """
     walk = _ElementWalk(path)
-    passed = 0  # depth in an element of no interest: most of a domain is, so this is the short way
+    passed = 0  # depth within an ignored element; most of a domain is ignored, so this path is fast
     for match in _TAG.finditer(data, start):
         if match[1] is None:
             if data[match.start() + 1] != _SLASH:
@@ -107,10 +108,11 @@ class _ElementWalk:
         self.stack: list[Element] = []
         self._path = path
         self._foreign: int | None = None
-        """Depth of the element whose default namespace holds."""
+        """Depth of the element whose default namespace applies."""
 
     def open(self, match: re.Match[bytes]) -> bool:
-        """Keep the element of a start tag, or of ``<a/>``; False where it is not wanted."""
+        """Handle a start tag, or ``<a/>``: keep its element and return True, or return False if it
+        is not on the path."""
         depth = len(self.stack)
         foreign = self._foreign is not None
         if not foreign and b"xmlns" in match[2] and _DEFAULT_NAMESPACE.search(match[2]):
@@ -129,14 +131,14 @@ class _ElementWalk:
         return True
 
     def close(self, match: re.Match[bytes]) -> bool:
-        """An end tag; whether it is the root's."""
+        """Handle an end tag; returns True if it is the root's."""
         if self.stack:
             element = self.stack[-1]
             element.close_start, element.end = match.span()
         return self.leave()
 
     def leave(self) -> bool:
-        """The innermost element has ended; whether it is the root."""
+        """End the innermost element; returns True if it is the root."""
         if self.stack:
             self.stack.pop()
             if self._foreign == len(self.stack):

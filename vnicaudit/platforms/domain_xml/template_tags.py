@@ -1,7 +1,7 @@
-"""Template tags (Jinja, Go, ERB, Terraform) in domain XML, and what they do around elements.
+"""Template tags (Jinja, Go, ERB, Terraform) in domain XML, and their effect on elements.
 
-Nothing is rendered. Whatever a tag holds, it is made harmless to an XML parser, every position
-kept; ERB's tags become Jinja's.
+Nothing is rendered. Tags are made harmless to an XML parser, keeping every position; ERB's tags
+become Jinja's.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ _UNFIT = re.compile(rb"[<>&\"']")
 
 
 def may_be_template(data: bytes) -> bool:
-    """True where the data has anything that a placeholder can begin with: a quick test."""
-    # one byte is found far faster than two, and most documents have none of the first
+    """Quick test: True if the data contains anything with which a placeholder can begin."""
+    # one byte is found far faster than two, and most documents have none of the first bytes
     return (
         b"{" in data
         or b"$" in data
@@ -32,8 +32,8 @@ def may_be_template(data: bytes) -> bool:
 
 
 def _has_dunder(data: bytes) -> bool:
-    """True where two underscores stand side by side. One byte is found six times as fast as two, so
-    the few that most documents have are looked at one by one."""
+    """True if there are two adjacent underscores. One byte is found six times as fast as two, so
+    the few underscores of most documents are checked one by one."""
     at = -1
     for _ in range(_FEW):
         at = data.find(b"_", at + 1)
@@ -45,7 +45,8 @@ def _has_dunder(data: bytes) -> bool:
 
 
 def harmless(data: bytes) -> bytes:
-    """A template as XML that has a chance to be parsed: as long, and with the same line breaks."""
+    """A template converted to XML that can probably be parsed: of the same length, with the same
+    line breaks."""
     parts, position = [], 0
     for tag in tags(data.decode("latin-1"), erb=True):
         parts += [data[position : tag.start], _inert(data[tag.start : tag.end], tag.opener)]
@@ -65,16 +66,16 @@ def _inert(text: bytes, opener: str) -> bytes:
 
 
 class TagEffect(NamedTuple):
-    """The effect of the tags in a text between elements. ``depth``: the conditions or loops that
-    are open behind it. ``inserts``: the tag that inserts unseen content; empty where none does."""
+    """The effect of the tags in a text between elements. ``depth``: number of conditions or loops
+    open behind it. ``inserts``: the tag that inserts unknown content; empty if none does."""
 
     depth: int
     inserts: str = ""
 
 
 def effect(text: str | None, depth: int) -> TagEffect:
-    """The effect of the tags in a text between elements; ``depth`` conditions or loops are open
-    before it."""
+    """The effect of the tags in a text between elements, before which ``depth`` conditions or loops
+    are open."""
     if not text or "{" not in text:
         return TagEffect(depth)
     inserts = ""
@@ -90,5 +91,5 @@ def effect(text: str | None, depth: int) -> TagEffect:
 
 
 def has_tag(text: str | None) -> bool:
-    """True where a text between elements has a template tag."""
+    """True if a text between elements contains a template tag."""
     return bool(text) and any(opener in (text or "") for opener in ("{{", "{%", "%{"))

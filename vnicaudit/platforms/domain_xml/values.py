@@ -1,12 +1,12 @@
-"""Attribute text -> values, as libvirt reads them: hostile text becomes neither huge nor a number
-that no record can carry."""
+"""Convert attribute text to values as libvirt reads them, so that hostile text yields neither huge
+strings nor numbers that no record can hold."""
 
 from __future__ import annotations
 
 import re
 
 LONGEST_WORD = 200
-"""Characters of a word that are kept. The longest of libvirt's, QEMU's and osinfo-db's own have
+"""Maximum number of characters of a word. The longest of libvirt's, QEMU's and osinfo-db's own have
 about 60."""
 
 _LARGEST = 2**32 - 1
@@ -18,12 +18,12 @@ _ANY_BASE = re.compile(
 
 
 def word(text: str) -> str:
-    """The text, cut where it is longer than any word libvirt knows: then it ends in ``…``."""
+    """The text, cut if it is longer than any word that libvirt knows: it then ends in ``…``."""
     return text if len(text) <= LONGEST_WORD else f"{text[:LONGEST_WORD]}…"
 
 
 def count(text: str) -> int | None:
-    """A decimal number; None where libvirt would refuse it (``virStrToLong_uip``, base 10: 32 bits,
+    """A decimal number; None if libvirt would refuse it (``virStrToLong_uip``, base 10: 32 bits,
     leading blanks and a plus sign allowed, nothing after the digits)."""
     match = _COUNT.fullmatch(text)
     return None if match is None else _bounded(int(match[1]), _LARGEST)
@@ -36,8 +36,8 @@ def long_count(text: str) -> int | None:
 
 
 def bus(text: str) -> int | None:
-    """The number of a PCI bus, 0 to 255, decimal, octal or hexadecimal as in C; None where
-    libvirt would refuse it (``virPCIDeviceAddressParseXML``)."""
+    """The number of a PCI bus, 0 to 255, decimal, octal or hexadecimal as in C; None if libvirt
+    would refuse it (``virPCIDeviceAddressParseXML``)."""
     return number(text, 0xFF)
 
 

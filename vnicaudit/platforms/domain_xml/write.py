@@ -1,8 +1,8 @@
-"""A change of a NIC -> edits of the domain XML it stands in, and of nothing else in it.
+"""Convert a change of a NIC to edits of its domain XML, leaving everything else as it is.
 
-What is written where is said by the rows of ``fields.py`` that reading uses. Kept is all that
-domain XML may say of a NIC beside what is changed: its MAC and PCI address above all, without
-which libvirt would make up others.
+The rows of ``fields.py``, which reading uses too, say where each field is written. All other
+settings of a NIC are kept, above all its MAC and PCI address, which libvirt would otherwise choose
+anew.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ SHARED: frozenset[str] = frozenset()
 """Fields that one setting decides for all NICs: none."""
 
 OWNER_REWRITES = True
-"""Nova, KubeVirt and oVirt define a domain anew for each start."""
+"""Nova, KubeVirt and oVirt redefine a domain at each start."""
 
 _PLACE = re.compile(
     r"/(?P<root>\w+)(?:\[(?P<ordinal>\d{1,9})\])?(?P<inner>/domain)?"
@@ -62,7 +62,7 @@ _PLACE = re.compile(
 )
 _SWITCHES = {"host_off": b"host", "guest_off": b"guest"}
 _LEAD = 1024
-"""Bytes before a NIC that show how it is indented."""
+"""Number of bytes before a NIC that show how it is indented."""
 _WRITTEN_BY_LIBVIRT = b"AUTO-GENERATED FILE"
 _SAVED = b"LibvirtQemud"
 
@@ -70,22 +70,22 @@ _SAVED = b"LibvirtQemud"
 def edits_for(data: bytes, place: Location, change: Change) -> list[Edit]:
     """The edits that make ``change`` of the NIC at ``place``.
 
-    Raises OwnedError where libvirt owns the text, RefusedError where the change cannot be written
-    there: a NIC that is no ``<interface>``, a field that stands nowhere in it.
+    Raises OwnedError if libvirt owns the text, RefusedError if the change cannot be written there:
+    the NIC is not an ``<interface>``, or the field is not stored in it.
     """
     source, interface = _source_and_element(data, place)
     return source.carried(list(_edits(source.data, interface, change)))
 
 
 def rewritten(data: bytes, place: Location, changes: Iterable[Change]) -> bytes:
-    """The text with all changes of one NIC made, one after another: what :func:`edits_for` comes
-    to when it is asked for each, without looking for the NIC again. Raises as that does."""
+    """The text with all changes of one NIC made, one after another: equal to applying
+    :func:`edits_for` for each, without searching for the NIC again. Raises the same errors."""
     return all_rewritten(data, [(place, changes)])
 
 
 def all_rewritten(data: bytes, wanted: Iterable[tuple[Location, Iterable[Change]]]) -> bytes:
-    """The text with the changes of several NICs, each at a place of its own, written at once: the
-    file is not looked through again after each. Raises as :func:`edits_for` does."""
+    """The text with the changes of several NICs, each at its own place, made at once: the file is
+    not searched again after each. Raises the errors of :func:`edits_for`."""
     found = [(_source_and_element(data, place), changes) for place, changes in wanted]
     edits = [
         edit for (source, interface), changes in found
@@ -95,7 +95,7 @@ def all_rewritten(data: bytes, wanted: Iterable[tuple[Location, Iterable[Change]
 
 
 def _whole_interface_edit(source: XmlSource, interface: Element, changes: Iterable[Change]) -> Edit:
-    """A NIC with all its changes, in the place of what it was."""
+    """One edit that replaces a NIC by itself with all its changes."""
     before = source.data[max(0, interface.start - _LEAD) : interface.start]
     piece = before + source.data[interface.start : interface.end]
     for change in changes:
@@ -105,7 +105,7 @@ def _whole_interface_edit(source: XmlSource, interface: Element, changes: Iterab
 
 
 def text_of(data: bytes) -> str:
-    """The file's text, to be shown."""
+    """The file's text for display."""
     return source_of(data).text
 
 
@@ -128,15 +128,15 @@ def _source_and_element(data: bytes, place: Location) -> tuple[XmlSource, Elemen
 
 @lru_cache(maxsize=2)
 def _has_tags(data: bytes) -> bool:
-    """True where the data has template tags that are not valid XML. Cached for the last two files:
-    the check runs for each of their NICs."""
+    """True if the data has template tags that are not valid XML. Cached for the last two files: the
+    check runs for each of their NICs."""
     return may_be_template(data) and harmless(data) != data
 
 
 @lru_cache(maxsize=2)
 def _domain(source: XmlSource, ordinal: int) -> Element:
-    """The document with that place among those of the file (0: it is the only one), if it is one
-    to be changed."""
+    """The domain with that number among the documents of the file (0: it is the only one). Raises
+    OwnedError or RefusedError if it must not or cannot be changed."""
     data = source.data
     if _WRITTEN_BY_LIBVIRT in data:
         raise OwnedError("libvirt's own file, which it overwrites: change it with virsh edit")
@@ -156,12 +156,12 @@ def _domain(source: XmlSource, ordinal: int) -> Element:
 
 
 def _places(source: XmlSource, ordinal: int) -> Iterator[Span]:
-    """Where the document with that place may be."""
+    """Candidates for the document with that number."""
     if ordinal:
         yield from _spans(source)[ordinal - 1 : ordinal]
     else:
         yield Span(0, len(source.data), 0)
-        yield from _spans(source)[:1]  # comments before the root may quote another
+        yield from _spans(source)[:1]  # comments before the root may quote a document
 
 
 @lru_cache(maxsize=2)
@@ -195,7 +195,8 @@ def _edits_to_set(data: bytes, interface: Element, row: Field, value: bytes) -> 
 
 
 def _unset(data: bytes, interface: Element, row: Field) -> Edit:
-    """An attribute taken out. Its element stays where another of that name would be the first."""
+    """Remove an attribute. Its element stays if removing it would make another of that name the
+    first."""
     names = {row.attribute.encode()}
     if not row.path:
         return markup.without_attributes(data, interface, names, keep=True)
@@ -205,7 +206,8 @@ def _unset(data: bytes, interface: Element, row: Field) -> Edit:
 
 
 def _edits_to_remove(data: bytes, interface: Element, tags: Iterable[str]) -> Iterator[Edit]:
-    """Children taken out, and all others of the same names: libvirt would read the next."""
+    """Remove these children, including further ones of the same names: libvirt would read the
+    next."""
     first, *others = tags
     _child(interface, first)
     for tag in (first, *others):
@@ -213,7 +215,7 @@ def _edits_to_remove(data: bytes, interface: Element, tags: Iterable[str]) -> It
 
 
 def _switched_on(data: bytes, interface: Element, name: bytes) -> Iterator[Edit]:
-    """Offloads are on where nothing says otherwise: every ``off`` in ``<driver><host>`` goes."""
+    """Offloads are on by default: remove every ``off`` in ``<driver><host>`` (or ``<guest>``)."""
     driver = _child(interface, "driver")
     child = driver.first(name)
     if child is None:

@@ -1,5 +1,5 @@
-"""The part of an XML element that the readers of a domain use, whoever parsed it: lxml, or nobody,
-because it is of a known shape (:mod:`vnicaudit.platforms.domain_xml.shapes`)."""
+"""The part of an XML element's interface that the readers of a domain use. The element comes from
+lxml, or from a known shape without parsing (:mod:`vnicaudit.platforms.domain_xml.shapes`)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class XmlElement(Protocol):
 
     @property
     def tag(self) -> object:
-        """The name, with its namespace in braces; no string for what is no element."""
+        """The name, with its namespace in braces; not a string if it is not an element."""
 
     @property
     def text(self) -> str | None:
@@ -35,7 +35,7 @@ class XmlElement(Protocol):
     def get(self, key: str, default: T, /) -> str | T: ...
 
     def items(self) -> list[tuple[str, str]]:
-        """Attributes, in the order of the document."""
+        """Attributes, in document order."""
 
     def find(self, path: str, /) -> XmlElement | None:
         """The first of :meth:`iterfind`."""
@@ -44,7 +44,7 @@ class XmlElement(Protocol):
         """The elements at a path of names."""
 
     def iterchildren(self, *tags: str) -> Iterator[XmlElement]:
-        """The children of these names; ``*`` for all."""
+        """The children of these names; ``*``: all."""
 
     def iter(self, tag: str, /) -> Iterator[XmlElement]:
-        """The element itself and all that is inside of it, where they have this name."""
+        """The element itself and all elements inside it that have this name."""

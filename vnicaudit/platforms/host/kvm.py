@@ -1,8 +1,8 @@
 """Can ``/dev/kvm`` be used here?
 
-An open that succeeds is not enough: hosts exist whose device opens without hardware
-virtualization behind it (seen: the ``kvm_pvm`` module on a CPU without vmx or svm, where QEMU
-7.2 dies with ``-cpu host``). ``virt-host-validate`` looks at the same CPU features.
+Opening it successfully is not enough: on some hosts the device opens without hardware
+virtualization (seen: the ``kvm_pvm`` module on a CPU without vmx or svm, where QEMU 7.2 dies with
+``-cpu host``). ``virt-host-validate`` checks the same CPU features.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from pathlib import Path
 from vnicaudit.platforms.host.tree import Tree
 
 _FEATURE = {"x86_64": ("vmx", "svm"), "i686": ("vmx", "svm"), "s390x": ("sie",)}
-"""Words in /proc/cpuinfo that show hardware virtualization. Other architectures have none."""
+"""Words in /proc/cpuinfo that show hardware virtualization; there are none for other
+architectures."""
 
 
 def hardware(cpuinfo: str | None, arch: str) -> bool | None:
-    """True where the CPU lists hardware virtualization in ``/proc/cpuinfo``, False where its
-    features lack it; None where the text has no features, or those of this architecture are
-    unknown."""
+    """True if ``/proc/cpuinfo`` lists hardware virtualization, False if its features lack it; None
+    if the text has no features, or those of this architecture are unknown."""
     wanted = _FEATURE.get(arch)
     if wanted is None or cpuinfo is None:
         return None
@@ -34,7 +34,7 @@ def hardware(cpuinfo: str | None, arch: str) -> bool | None:
 def judge(
     *, device: bool | None, loaded: bool | None, opened: bool | None, cpu: bool | None
 ) -> bool | None:
-    """True: KVM is there and works. False: there is no device. None: it cannot be told."""
+    """True: KVM exists and works. False: there is no device. None: unknown."""
     if device is False:
         return False
     if device is None or not loaded or opened is None:
@@ -43,7 +43,8 @@ def judge(
 
 
 def read_kvm(tree: Tree, arch: str) -> bool | None:
-    """The fact. The device is opened only when the module is loaded, since opening loads it."""
+    """Read whether KVM can be used. The device is opened only if the module is loaded, since
+    opening loads it."""
     device = tree.exists("/dev/kvm")
     loaded = tree.exists("/sys/module/kvm")
     opened = can_open(tree.path("/dev/kvm")) if device and loaded else None
@@ -52,8 +53,7 @@ def read_kvm(tree: Tree, arch: str) -> bool | None:
 
 
 def can_open(path: Path) -> bool | None:
-    """True where a character device opens for reading and writing; None where permission is
-    denied."""
+    """True if a character device opens for reading and writing; None if permission is denied."""
     try:
         if not stat.S_ISCHR(path.stat().st_mode):
             return False

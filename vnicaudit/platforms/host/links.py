@@ -1,7 +1,7 @@
-"""Network interfaces of a host, as far as they bound what a guest's frames may be.
+"""Network interfaces of a host, as far as they limit the size of a guest's frames.
 
-Source: Documentation/ABI/testing/sysfs-class-net of Linux; ``tun_flags`` is what tun devices alone
-have (drivers/net/tun.c).
+Source: Documentation/ABI/testing/sysfs-class-net of Linux; only tun devices have ``tun_flags``
+(drivers/net/tun.c).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _LARGEST = 65_535
 
 
 def read_path_mtu(tree: Tree, tap: str) -> PathMtu | None:
-    """The MTUs (bytes) that a NIC's frames meet from its tap on; None where there is no such
+    """The MTUs (bytes) on the path of a NIC's frames from its tap on; None if there is no such
     interface."""
     if "/" in tap or tap.startswith("."):
         return None
@@ -27,7 +27,7 @@ def read_path_mtu(tree: Tree, tap: str) -> PathMtu | None:
 
 
 def _uplink(tree: Tree, bridge: str) -> int | None:
-    """The smallest MTU of the ports by which a Linux bridge leaves its host: adapters, bonds and
+    """The smallest MTU of the ports that connect a Linux bridge to the outside: adapters, bonds and
     VLANs."""
     ports = tree.names(f"{_NET}/{bridge}/brif")[:_MOST_PORTS]
     found = (_mtu(tree, port) for port in ports if _leaves(tree, port))

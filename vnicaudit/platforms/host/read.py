@@ -1,6 +1,6 @@
-"""The local host -> :class:`~vnicaudit.model.host.HostConfig`.
+"""Read the local host into :class:`~vnicaudit.model.host.HostConfig`.
 
-``root`` may be a mount of the host's root; the kernel is the same one either way.
+``root`` may be a mount of the host's root; the kernel is the same either way.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from vnicaudit.platforms.host.vhost_net import read_vhost_net, read_zerocopy
 
 
 def read_host(root: str = "/", paths: Iterable[str] = ()) -> HostConfig:
-    """The facts of the host this runs on. ``root`` is where its root directory is found (another
-    one in a container); ``paths`` are device files its domains name, from ``<backend vhost=>``
-    and ``<source dev=>`` of vDPA NICs. Versions of libvirt and QEMU are left None."""
+    """The facts of the host this runs on. ``root`` is the path of its root directory (another one
+    in a container); ``paths`` are device files that its domains name, in ``<backend vhost=>`` and
+    in ``<source dev=>`` of vDPA NICs. Versions of libvirt and QEMU are left None."""
     tree = Tree(root)
     release = read_release(tree)
     arch = read_arch(tree)
@@ -37,7 +37,7 @@ _I686 = frozenset({"i386", "i486", "i586"})
 
 
 def read_release(tree: Tree) -> str:
-    """``uname -r``: names the folder of the kernel's modules."""
+    """``uname -r``, which names the folder of the kernel's modules."""
     text = (tree.text("/proc/sys/kernel/osrelease") or "").strip()
     return text or os.uname().release
 

@@ -1,6 +1,6 @@
 """Files below a host's root directory, read without changing anything.
 
-Every answer may be None: *it cannot be told* (not permitted, too large, gone while reading).
+Every result may be None: *unknown* (not permitted, too large, gone while reading).
 """
 
 from __future__ import annotations
@@ -10,22 +10,22 @@ import zlib
 from pathlib import Path
 
 _MAX_BYTES = 16 * 1024 * 1024
-"""The largest file asked for, modules.dep, is below 1 MB on distribution kernels."""
+"""The largest file that is read, modules.dep, is below 1 MB on distribution kernels."""
 
 
 class Tree:
-    """A host's file system. ``root`` is ``/``, or where the host's root is mounted."""
+    """A host's file system. ``root`` is ``/``, or the mount point of the host's root."""
 
     def __init__(self, root: str) -> None:
         self._root = Path(root)
 
     def path(self, name: str) -> Path:
-        """Where an absolute path of the host is found here."""
+        """The local path for an absolute path of the host."""
         return self._root / name.lstrip("/")
 
     def text(self, name: str) -> str | None:
-        """The content of a file, unpacked when its name ends in ``.gz``; None when it is missing
-        or cannot be read."""
+        """The content of a file, unpacked if its name ends in ``.gz``; None if it is missing or
+        cannot be read."""
         path = self.path(name)
         try:
             with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
@@ -35,7 +35,7 @@ class Tree:
         return None if len(data) > _MAX_BYTES else data.decode("utf-8", "replace")
 
     def exists(self, name: str) -> bool | None:
-        """True where the path exists, symbolic links followed; None where that cannot be seen."""
+        """True if the path exists, symbolic links followed; None if that cannot be seen."""
         try:
             self.path(name).stat()
         except (FileNotFoundError, NotADirectoryError):
@@ -45,14 +45,14 @@ class Tree:
         return True
 
     def names(self, folder: str) -> tuple[str, ...]:
-        """The names in a folder, ordered; none when it is missing or cannot be read."""
+        """The names in a folder, ordered; empty if it is missing or cannot be read."""
         try:
             return tuple(sorted(entry.name for entry in self.path(folder).iterdir()))
         except OSError:
             return ()
 
     def link_name(self, name: str) -> str | None:
-        """The last part of where a symbolic link points; None when it is not one."""
+        """The last part of a symbolic link's target; None if it is not a link."""
         try:
             return self.path(name).readlink().name
         except OSError:

@@ -1,13 +1,13 @@
-"""Device files a NIC may name, and the devices on the vDPA bus: what a NIC of type vdpa can be put
-on, and what they need.
+"""Device files that a NIC may name, and the devices on the vDPA bus: those on which a NIC of type
+vdpa can be put, and their requirements.
 
-Where things are, by the source of Linux: ``/sys/bus/vdpa/devices/NAME`` is a link to the device,
-below its parent (drivers/vdpa/vdpa.c). ``vhost-vdpa-N`` in it is its character device
-(drivers/vhost/vdpa.c, vhost_vdpa_probe), where libvirt looks for it too (node_device_udev.c,
-udevGetVDPACharDev). A device of VDUSE stands below one of the class ``vduse``, in
-``/sys/devices/virtual/vduse/NAME/NAME`` (drivers/vdpa/vdpa_user/vduse_dev.c, vduse_create_dev and
-vduse_dev_init_vdpa; a qtest for QEMU looks there). A simulated one has no parent
-(drivers/vdpa/vdpa_sim/vdpa_sim.c, vdpasim_create). Devices are not opened: that resets them.
+Paths, from the source of Linux: ``/sys/bus/vdpa/devices/NAME`` is a link to the device, below its
+parent (drivers/vdpa/vdpa.c). ``vhost-vdpa-N`` in it is its character device (drivers/vhost/vdpa.c,
+vhost_vdpa_probe), which libvirt searches there too (node_device_udev.c, udevGetVDPACharDev). A
+device of VDUSE is below one of the class ``vduse``, in ``/sys/devices/virtual/vduse/NAME/NAME``
+(drivers/vdpa/vdpa_user/vduse_dev.c, vduse_create_dev and vduse_dev_init_vdpa; a qtest for QEMU uses
+this path). A simulated one has no parent (drivers/vdpa/vdpa_sim/vdpa_sim.c, vdpasim_create).
+Devices are not opened, because that resets them.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _HARDWARE = frozenset({"pci", "auxiliary"})
 
 
 def read_vdpa(tree: Tree) -> tuple[VdpaDevice, ...]:
-    """The devices, by name; none where there is no such bus, or it cannot be seen."""
+    """The devices, by name; empty if there is no such bus, or it cannot be seen."""
     return tuple(_device(tree, name) for name in tree.names(_BUS))
 
 
@@ -44,8 +44,8 @@ def _device(tree: Tree, name: str) -> VdpaDevice:
 
 
 def needs_shared_memory(parent: str | None, bus: str | None, simulator: str | None) -> bool | None:
-    """True where vhost-vdpa hands the device the guest's memory as files (``use_va``): any memory
-    that QEMU has not mapped shared from a file is then skipped silently (drivers/vhost/vdpa.c,
+    """True if vhost-vdpa passes the guest's memory to the device as files (``use_va``): memory that
+    QEMU has not mapped shared from a file is then skipped silently (drivers/vhost/vdpa.c,
     vhost_vdpa_va_map). True for VDUSE, False for hardware; for a simulator its module's parameter
     decides, since Linux 6.4 (``simulator``, None without that parameter). None: unknown."""
     if bus == "vduse":
@@ -56,7 +56,7 @@ def needs_shared_memory(parent: str | None, bus: str | None, simulator: str | No
 
 
 def _parent(tree: Tree, folder: str) -> str | None:
-    """The device it stands below; ``""`` where there is none, None where that cannot be told."""
+    """The parent device; ``""`` if there is none, None if that is unknown."""
     try:
         target = tree.path(folder).readlink()
     except OSError:
@@ -79,8 +79,8 @@ def _driver(tree: Tree, folder: str) -> str | None:
 
 
 def read_paths(tree: Tree, paths: Iterable[str]) -> tuple[tuple[str, bool], ...]:
-    """Path -> does it exist, for every vhost-vDPA device of the host and for ``paths``. Left out:
-    relative paths, and what cannot be seen."""
+    """Path -> whether it exists, for every vhost-vDPA device of the host and for ``paths``.
+    Relative paths, and paths that cannot be seen, are left out."""
     own = {f"/dev/{name}" for name in tree.names("/dev") if name.startswith("vhost-vdpa-")}
     asked = {path for path in paths if path.startswith("/") and "\0" not in path}
     answers = ((path, tree.exists(path)) for path in sorted(own | asked))
@@ -88,5 +88,5 @@ def read_paths(tree: Tree, paths: Iterable[str]) -> tuple[tuple[str, bool], ...]
 
 
 def read_vdpa_drivers(tree: Tree) -> tuple[tuple[str, str], ...]:
-    """vDPA device -> driver (``vhost_vdpa``, ``virtio_vdpa``; ``""`` when bound to none)."""
+    """vDPA device -> driver (``vhost_vdpa``, ``virtio_vdpa``; ``""`` if it is bound to none)."""
     return tuple((name, tree.link_name(f"{_BUS}/{name}/driver") or "") for name in tree.names(_BUS))

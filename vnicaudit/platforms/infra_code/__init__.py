@@ -1,5 +1,5 @@
-"""Images, flavors and guests as people keep them in Git: shell, Ansible, Heat, Terraform, Packer.
+"""Images, flavors and guests described in files in Git: shell, Ansible, Heat, Terraform, Packer.
 
-Nothing is executed and nothing is rendered: a value that a variable or a template decides is kept
-and marked as not certain.
+Nothing is executed and nothing is rendered: a value that depends on a variable or a template is
+kept and marked as not certain.
 """

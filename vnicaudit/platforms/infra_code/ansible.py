@@ -1,8 +1,8 @@
-"""Ansible: playbooks and task files that make images and flavors.
+"""Ansible: playbooks and task files that create images and flavors.
 
 Source of the modules' arguments: the collection openstack.cloud 2.4.1, ``image`` (``properties``,
 ``disk_format``) and ``compute_flavor`` (``vcpus``, ``extra_specs``); ``os_image`` and
-``os_nova_flavor`` are their names before. Commands of OpenStack's clients in ``command`` and
+``os_nova_flavor`` are their former names. Commands of OpenStack's clients in ``command`` and
 ``shell`` tasks are read as in a script.
 """
 
@@ -43,7 +43,7 @@ _TASK = re.compile(
 
 
 def looks_like(head: bytes) -> bool:
-    """True for YAML with a task that makes an image or a flavor."""
+    """True for YAML with a task that creates an image or a flavor."""
     named = any(name.encode() in head for name in (*_IMAGE, *_FLAVOR))
     said = named and _MODULE.search(head) is not None
     if not said:
@@ -52,7 +52,7 @@ def looks_like(head: bytes) -> bool:
 
 
 def read(data: bytes, *, target: str, file: str) -> Iterator[Record]:
-    """The images and flavors of all tasks. Raises TargetError where it is not YAML."""
+    """The images and flavors of all tasks. Raises TargetError if it is not YAML."""
     found = [
         definition
         for top in tops(data, file)
@@ -107,12 +107,12 @@ def _module(place: YamlPlace, kind: Kind, target: str, file: str) -> Iterator[St
 
 
 def _format(said: Value) -> str | None:
-    """The module's default is qcow2."""
+    """The disk format; the module's default is qcow2."""
     return said.scalar("disk_format") if said.get("disk_format") is not None else "qcow2"
 
 
 def _written_name(place: YamlPlace, named: Value | None) -> str:
-    """The name as it is written, expressions and all."""
+    """The name as written, including expressions."""
     child = place.child("name")
     if named is None or child is None:
         return ""
@@ -120,7 +120,7 @@ def _written_name(place: YamlPlace, named: Value | None) -> str:
 
 
 def _command(place: YamlPlace, target: str, file: str) -> Iterator[Statement]:
-    """A command line: the task's text, its ``cmd``, or its ``argv``."""
+    """The statements of a command line: the task's text, its ``cmd``, or its ``argv``."""
     cmd = place if isinstance(place.node, Scalar) else place.child("cmd")
     words = None
     if cmd is not None and isinstance(cmd.node, Scalar):
@@ -139,8 +139,8 @@ def _command(place: YamlPlace, target: str, file: str) -> Iterator[Statement]:
 
 
 class _Finder:
-    """Where the words of a command stand in the file: YAML folds lines and takes quotes away, so
-    they are looked for, one after the other."""
+    """Finds the positions of a command's words in the file by searching for one after the other,
+    because YAML folds lines and removes quotes."""
 
     def __init__(self, place: YamlPlace, target: str, file: str) -> None:
         self._place = place

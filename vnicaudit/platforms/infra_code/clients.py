@@ -1,4 +1,4 @@
-"""Commands of OpenStack's clients -> what they say of images and flavors.
+"""Read statements about images and flavors from commands of OpenStack's clients.
 
 Sources of the options: python-openstackclient 10.5.0 (``image/v2/image.py``,
 ``compute/v2/flavor.py``), python-glanceclient 4.13.0 and python-novaclient 18.13.1
@@ -48,12 +48,12 @@ _OWN_OPTIONS = {
     "--os_distro": "os_distro",
     "--architecture": "architecture",
 }
-"""Image properties that have an option of their own."""
+"""Image properties that have their own option."""
 
 
 class _Call(NamedTuple):
-    """A command line taken apart. ``options`` in order; ``open_ended``: a word of it may become
-    further options."""
+    """A command line taken apart. ``options`` are in order; ``open_ended``: one of its words may
+    expand to further options."""
 
     plain: tuple[Word, ...]
     options: tuple[tuple[str, Word], ...]
@@ -65,7 +65,7 @@ Key = Callable[[Word], object]
 
 
 def says_something(head: bytes) -> bool:
-    """True where a text may contain a client's command that makes or changes an image or a
+    """True if a text may contain a client's command that creates or changes an image or a
     flavor."""
     return (b"openstack" in head or b"glance" in head or b"nova" in head) and (
         _VERBS.search(head) is not None
@@ -73,8 +73,8 @@ def says_something(head: bytes) -> bool:
 
 
 def definitions(command: Command, place: Place, key: Key) -> Iterator[Statement]:
-    """The image or flavor statements that a command makes; none for any other command. ``place``
-    gives a word's location, ``key`` tells two names apart."""
+    """The image or flavor statements of a command; none for any other command. ``place`` gives a
+    word's location, ``key`` distinguishes two names."""
     start = _client(command)
     if start is None:
         return
@@ -91,7 +91,7 @@ def definitions(command: Command, place: Place, key: Key) -> Iterator[Statement]
 
 
 def _client(command: Command) -> int | None:
-    """Where the client's name stands, if the command runs it."""
+    """Index of the client's name, if the command runs one."""
     wrapped = False
     for number, word in enumerate(command):
         if word.certain and word.text.rpartition("/")[2] in CLIENTS:
@@ -131,7 +131,7 @@ def _openstack(
     kind: Kind, verb: str, call: _Call, command: Word, place: Place, key: Key
 ) -> Statement:
     name = call.plain[-1] if len(call.plain) > 2 else command
-    # one name is demanded: an unquoted $NAME alone is that name, however it is written
+    # one name is required: an unquoted $NAME alone must be that name
     open_ended = (call.open_ended and len(call.plain) > 3) or _only_splitting_name(call)
     removed = tuple(word.text for option, word in call.options if option == "--property")
     unset = verb == "unset"
@@ -155,12 +155,12 @@ def _is_name(word: Word) -> bool:
 
 
 def _is_said(word: Word) -> bool:
-    """Neither the shell nor something before it puts another text there."""
+    """True if neither the shell nor an earlier placeholder replaces the word."""
     return word.certain and not is_only_placeholder(word.text)
 
 
 def _only_splitting_name(call: _Call) -> bool:
-    """The only name is ``${ARGS[@]}``, which may be everything."""
+    """True if the only name is ``${ARGS[@]}``, which may expand to anything."""
     return len(call.plain) == 3 and "@" in call.plain[2].text and call.plain[2].splits
 
 
@@ -182,7 +182,7 @@ def _glance(creates: bool, call: _Call, command: Word, place: Place, key: Key) -
 
 
 def _nova_key(call: _Call, command: Word, place: Place, key: Key) -> Statement:
-    """``nova flavor-key NAME set k=v …``"""
+    """The statement of ``nova flavor-key NAME set k=v …``."""
     pairs = (_property(word, place) for word in call.plain[3:])
     return Statement(
         "flavor",
@@ -207,7 +207,7 @@ def _properties(call: _Call, place: Place, kind: Kind) -> tuple[Property, ...]:
 
 
 def _property(word: Word, place: Place) -> Property | None:
-    """``key=value``; None where the key is not certain."""
+    """``key=value``; None if the key is not certain."""
     name, equals, value = word.text.partition("=")
     if not equals or not (word.certain or _is_plain(name)):
         return None
@@ -219,7 +219,7 @@ def _is_plain(name: str) -> bool:
 
 
 def _vcpus(call: _Call, verb: str) -> int | None:
-    """The client's default for a new flavor is 1."""
+    """Number of vCPUs; the client's default for a new flavor is 1."""
     given = [word for option, word in call.options if option == "--vcpus"]
     if not given:
         return 1 if verb == "create" and not call.open_ended else None
@@ -227,7 +227,7 @@ def _vcpus(call: _Call, verb: str) -> int | None:
 
 
 def _openstack_format(call: _Call, verb: str) -> str | None:
-    """The client's default for a new image is raw."""
+    """The disk format; the client's default for a new image is raw."""
     if verb == "create" and not call.open_ended and not _has_option(call, "--disk-format"):
         return "raw"
     return _certain(call, "--disk-format")

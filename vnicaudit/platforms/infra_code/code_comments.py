@@ -1,6 +1,7 @@
 """Comments in infrastructure code that accept findings.
 
-In a script none does: its texts, and what it hands to other programs, are not told from comments.
+Comments in shell scripts are ignored, because they cannot be told apart from texts and input for
+other programs.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from vnicaudit.text.yaml_comments import yaml_comments
 
 
 def code_comments(data: bytes, file: str) -> tuple[CommentEntry, ...]:
-    """The comments of a file that accept findings; none where it is not read."""
+    """The comments of a file that accept findings; empty if it cannot be read."""
     data = data.removeprefix(BOM_UTF8)
     if like_hcl(data):
         is_read = terraform.looks_like(data) or packer.looks_like(data)
@@ -30,5 +31,5 @@ def _hcl_comments(data: bytes) -> tuple[CommentEntry, ...]:
         return ()
     try:
         return accepting_comments(without_texts(text.replace("\r\n", "\n")), "code")
-    except UnexpectedError:  # the reader of the file says so
+    except UnexpectedError:  # the reader of the file reports it
         return ()

@@ -1,7 +1,7 @@
-"""Statements about images and flavors, of any format, merged into records.
+"""Statements about images and flavors, in any format, merged into records.
 
-A script makes an image in one command and sets properties of it in another; each is a
-:class:`Definition`, and those of one image become one record.
+A script may create an image in one command and set properties of it in another; each is a
+:class:`Statement`, and those of one image become one record.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ Record = Image | Flavor
 
 _HOLES = re.compile(f"{HOLE}+")
 _LONGEST_NAME = 60
-"""Characters of a name that is not certain: a command may stand there."""
+"""Maximum number of characters of an uncertain name: it may contain a command."""
 
 
 class Statement(NamedTuple):
     """One statement about an image or a flavor.
 
-    ``key`` tells which one it is about, within its file. ``creates``: it brings it into being, so
-    that what it does not say is not there. ``open_ended``: it may say more than is seen.
-    ``removed`` are names of properties it takes away. ``has_certain_name``: the name is certain and
-    is one, not a UUID or a variable.
+    ``key`` identifies the object within its file. ``creates``: it creates the object, so properties
+    that it does not set do not exist. ``open_ended``: it may set more than is seen. ``removed`` are
+    names of properties that it removes. ``has_certain_name``: the name is certain, and is a name
+    rather than a UUID or a variable.
     """
 
     kind: Kind
@@ -54,7 +54,7 @@ def records(definitions: Iterable[Statement], target: str) -> list[Record]:
 
 
 def record_of(found: Statement, target: str) -> Record:
-    """The record of one that is complete in itself."""
+    """The record for a statement that is complete in itself."""
     found = found._replace(name=_display_name(found))
     complete = found.creates and not found.open_ended
     if found.kind == "flavor":
@@ -65,7 +65,7 @@ def record_of(found: Statement, target: str) -> Record:
 
 
 def _display_name(found: Statement) -> str:
-    """The name as it is shown: ``…`` for what an expression puts there."""
+    """The name for display: ``…`` in place of an expression."""
     if found.has_certain_name and HOLE not in found.name:
         return found.name
     name = " ".join(_HOLES.sub("…", found.name).split())
@@ -73,8 +73,8 @@ def _display_name(found: Statement) -> str:
 
 
 def _merged(definitions: Iterable[Statement]) -> list[Statement]:
-    """Statements about the same thing joined, in order. One about something that this file does
-    not create may be about what it creates under another name: that is not complete then."""
+    """Statements about the same object joined, in order. A statement about an object that this file
+    does not create may mean one that it creates under another name, which is then not complete."""
     groups: list[list[Statement]] = []
     latest: dict[tuple[Kind, object], list[Statement]] = {}
     for found in definitions:
@@ -90,7 +90,8 @@ def _merged(definitions: Iterable[Statement]) -> list[Statement]:
 
 
 def _may_be(found: Statement, strangers: set[tuple[Kind, bool]]) -> bool:
-    """Two names that are certain and differ are two things."""
+    """True if the statement may be about one of ``strangers``: two different certain names are two
+    objects."""
     if (found.kind, False) in strangers:
         return True
     return not found.has_certain_name and (found.kind, True) in strangers
@@ -109,8 +110,7 @@ def _joined_statement(first: Statement, *later: Statement) -> Statement:
 
 
 def _in_effect(statements: Iterable[Statement]) -> tuple[Property, ...]:
-    """The properties that are there after the last of several statements, in the order they were
-    set."""
+    """The properties after the last of several statements, in the order in which they were set."""
     found: dict[str, list[Property]] = {}
     for one in statements:
         for name in {*one.removed, *(each.name for each in one.properties)}:

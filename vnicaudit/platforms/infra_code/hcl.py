@@ -1,7 +1,7 @@
-"""HCL (Terraform, OpenTofu, Packer) -> blocks of values. Nothing is evaluated.
+"""Parse HCL (Terraform, OpenTofu, Packer) into blocks of values. Nothing is evaluated.
 
-Literals, maps and lists are values; any other expression is its text. So no operator and no
-function is known here, and text that Terraform refuses may be read.
+Literals, maps and lists are values; any other expression is kept as text. So operators and
+functions need not be known here, and text that Terraform refuses may be accepted.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ from vnicaudit.platforms.infra_code.value import MAX_DEPTH, Value
 from vnicaudit.text.secrets import masked
 
 MAX_LENGTH = 512 * 1024
-"""Longer files are refused: the worst of this length takes 3 s of CPU time and 150 MiB."""
+"""Larger files are refused: the worst file of this size takes 3 s of CPU time and 150 MiB."""
 
 _MAX_SOURCE = 200
-"""Characters of an expression that are kept."""
+"""Maximum number of characters kept of an expression."""
 
 _MAX_SHOWN = 40
-"""Characters of what cannot be read that are shown."""
+"""Maximum number of characters shown of unreadable text."""
 
 _BEGINS: Final = frozenset((NAME, NUMBER, STRING, HEREDOC, *CLOSING, "!", "-"))
-"""What an expression begins with."""
+"""Kinds of tokens with which an expression begins."""
 
 _ESCAPE = re.compile(r'\\(?:(["\\ntr])|u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8}))|([$%])[$%]\{')
 _CONTROL = {"n": "\n", "t": "\t", "r": "\r"}
@@ -56,8 +56,8 @@ class Block(NamedTuple):
 
 
 def blocks(text: str, file: str) -> list[Block]:
-    """The blocks of a file. Raises TargetError where it is no HCL, with the line, and where it is
-    too large."""
+    """The blocks of a file. Raises TargetError, with the line, if it is not HCL, or if it is too
+    large."""
     if len(text) > MAX_LENGTH:
         raise TargetError(f"larger than {MAX_LENGTH >> 10} KiB: not read", file=file)
     text = text.replace("\r\n", "\n")
@@ -69,7 +69,7 @@ def blocks(text: str, file: str) -> list[Block]:
 
 
 def _not_read(offset: int, source: str, file: str) -> TargetError:
-    """Says which text was not expected, unless it may be (a piece of) a secret."""
+    """The error for unexpected text, which is quoted unless it may be (part of) a secret."""
     text = source[offset:].strip().partition("\n")[0][:_MAX_SHOWN]
     shown = "text" if text not in masked(source) else repr(text) if text else "end"
     return TargetError(
@@ -80,7 +80,8 @@ def _not_read(offset: int, source: str, file: str) -> TargetError:
 
 
 class _Reader:
-    """The tokens of a text, the closing bracket of each opening one, and where lines begin."""
+    """The tokens of a text, the closing bracket of each opening one, and the beginnings of
+    lines."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -113,7 +114,7 @@ class _Reader:
         return tuple(attributes), tuple(inner)
 
     def _block(self, at: int, depth: int) -> tuple[int, Block]:
-        """Where the block that begins here ends, and the block."""
+        """The block that begins here, and where it ends."""
         opening = at + 1
         while self.tokens[opening].kind in (NAME, STRING):
             opening += 1
@@ -170,7 +171,7 @@ class _Reader:
         )
 
     def _items(self, at: int, end: int, depth: int) -> Iterator[tuple[None, Value]]:
-        """Values of a list, in which ends of lines mean nothing."""
+        """Values of a list, in which line breaks have no meaning."""
         while (at := self._behind_newlines(at, end)) < end:
             comma = last = self._expression_end(at, end, ",")
             while self.tokens[last - 1].kind == NEWLINE:
@@ -189,7 +190,7 @@ class _Reader:
             at = last + 1
 
     def _key(self, at: int, end: int) -> Value:
-        """A bare word or a string is a key as it stands; anything else is an expression."""
+        """A key: a bare word or a string is itself; anything else is an expression."""
         first = self.tokens[at]
         if end == at + 1 and first.kind == STRING:
             return self._string(first)
@@ -198,18 +199,18 @@ class _Reader:
         return Value("scalar", *self.place(first), source, certain=certain)
 
     def _string(self, token: Token) -> Value:
-        """A quoted template: certain where nothing is filled in; else as it is written."""
+        """A quoted template: certain if nothing is filled in; otherwise as written."""
         inside = self.text[token.start + 1 : token.end - 1]
         text = inside[:_MAX_SOURCE] if token.filled else _ESCAPE.sub(_unescaped, inside)
         return Value("scalar", *self.place(token), text, certain=not token.filled)
 
     def _source(self, first: Token, last: Token) -> str:
-        """The text of an expression, cut."""
+        """The text of an expression, shortened."""
         return self.text[first.start : min(last.end, first.start + _MAX_SOURCE)]
 
 
 def _closing(every: list[Token]) -> dict[int, int]:
-    """Opening bracket -> the one that closes it. Raises UnexpectedError where they do not pair."""
+    """Opening bracket -> its closing bracket. Raises UnexpectedError if they do not match."""
     found: dict[int, int] = {}
     opened: list[int] = []
     for at, token in enumerate(every):
@@ -225,7 +226,7 @@ def _closing(every: list[Token]) -> dict[int, int]:
 
 
 def _unescaped(escape: re.Match[str]) -> str:
-    """The characters that an escape in a string stands for."""
+    """The characters for an escape sequence in a string."""
     letter, short, long, opening = escape.groups()
     if opening:
         return f"{opening}{{"

@@ -1,4 +1,4 @@
-"""The tokens of HCL, after the specification of its native syntax (hashicorp/hcl, spec.md)."""
+"""The tokens of HCL, following the specification of its native syntax (hashicorp/hcl, spec.md)."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ _TOKEN = re.compile(
 )
 _COMMENT = re.compile(r"#[^\n]*|//[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL)
 _PLAIN = re.compile(r'(?:[^"\\$%\n]+|\\[^\n]|\$\$\{|%%\{|[$%](?!\{))*')
-"""Text of a quoted template up to its end, or to something that is filled in."""
+"""Text of a quoted template up to its end, or to an interpolation."""
 
 
 class Token(NamedTuple):
-    """A piece of the text. A sign is its own ``kind``. ``filled``: of a string that has something
-    to fill in (``${…}``, ``%{…}``)."""
+    """A token of the text. For a sign, ``kind`` is the sign itself. ``filled``: the string contains
+    an interpolation (``${…}``, ``%{…}``)."""
 
     kind: str
     start: int
@@ -42,7 +42,7 @@ class Token(NamedTuple):
 
 
 class UnexpectedError(Exception):
-    """The text is no HCL from ``offset`` on."""
+    """The text is not HCL from ``offset`` on."""
 
     def __init__(self, offset: int) -> None:
         super().__init__(offset)
@@ -50,7 +50,8 @@ class UnexpectedError(Exception):
 
 
 def tokens(text: str) -> Iterator[Token]:
-    """Every token but blanks and comments, and one more of kind ``end``. Raises UnexpectedError."""
+    """Every token except blanks and comments, and a final one of kind ``end``. Raises
+    UnexpectedError."""
     at = 0
     while at < len(text):
         token = _token(text, at)
@@ -63,8 +64,8 @@ def tokens(text: str) -> Iterator[Token]:
 
 
 def without_texts(text: str) -> str:
-    """The text of the same length, in which ``#`` begins each comment of a line and nothing else,
-    and other comments are blank. Raises UnexpectedError."""
+    """The text with strings and other kinds of comments blanked, of the same length, so that ``#``
+    only begins comments. Raises UnexpectedError."""
     parts: list[str] = []
     at = 0
     for token in tokens(text):
@@ -103,15 +104,15 @@ def _token(text: str, at: int) -> Token | None:
 
 
 def _match(text: str, at: int) -> re.Match[str] | None:
-    """The token or the blank that begins here; None where none does, or a comment has no end: who
-    goes on behind its sign looks for the end of the next one, up to the end of the text again."""
+    """The token or blank that begins here; None if none does, or if a comment has no end: otherwise
+    every further comment sign would be searched up to the end of the text."""
     found = _TOKEN.match(text, at)
     has_no_end = found is not None and text.startswith("/*", at) and found[0][:2] != "/*"
     return None if has_no_end else found
 
 
 def _heredoc_end(text: str, opening: re.Match[str]) -> int:
-    """The end of the first line that is nothing but the mark."""
+    """The end of the first line that holds only the mark."""
     at = opening.end()
     while at < len(text):
         end = text.find("\n", at)
@@ -124,8 +125,9 @@ def _heredoc_end(text: str, opening: re.Match[str]) -> int:
 
 
 def _string_end(text: str, start: int) -> tuple[int, bool]:
-    """Where the string that begins here ends, and whether something is filled in. What is filled
-    in may have strings in it, and those more: no recursion, for it may be hostile."""
+    """Where the string that begins here ends, and whether it contains an interpolation.
+    Interpolations may contain further strings; there is no recursion, since the text may be
+    hostile."""
     inside, at, filled = ['"'], start + 1, False
     while inside:
         if inside[-1] == '"':
@@ -142,8 +144,8 @@ def _string_end(text: str, start: int) -> tuple[int, bool]:
 
 
 def _plain_end(text: str, at: int) -> int:
-    """Where a quote, or something that is filled in, follows. Raises UnexpectedError at the end of
-    the line."""
+    """Position of the next quote or interpolation. Raises UnexpectedError at the end of the
+    line."""
     found = _PLAIN.match(text, at)
     end = at if found is None else found.end()
     if text[end : end + 1] == '"' or text[end : end + 2] in ("${", "%{"):
@@ -152,7 +154,8 @@ def _plain_end(text: str, at: int) -> int:
 
 
 def _inside_braces(text: str, at: int, start: int, inside: list[str]) -> int:
-    """The end of the next token of what is filled in. ``inside``: what is open, innermost last."""
+    """The end of the next token inside an interpolation. ``inside``: open brackets and quotes,
+    innermost last."""
     found = _match(text, at)
     if found is None:
         raise UnexpectedError(start)

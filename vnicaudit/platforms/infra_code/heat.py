@@ -2,8 +2,8 @@
 
 Source of the properties: Heat 27.0.1, ``engine/resources/openstack/glance/image.py``
 (``extra_properties``, ``os_distro``, ``architecture``) and ``nova/flavor.py`` (``extra_specs``,
-``vcpus``). A value that a function gives (``get_param``) is not certain: a parameter's default is
-only a hint.
+``vcpus``). A value from a function (``get_param``) is not certain: a parameter's default is only a
+hint.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ def looks_like(head: bytes) -> bool:
 
 
 def read(data: bytes, *, target: str, file: str) -> Iterator[Record]:
-    """The images and flavors; a flavor knows the images that are booted with it. Raises
-    TargetError where it is not YAML."""
+    """The images and flavors; a flavor knows the images that are booted with it. Raises TargetError
+    if it is not YAML."""
     for top in tops(data, file):
         resources = top.child("resources") or top.child("Resources")
         if resources is not None:
@@ -93,7 +93,7 @@ def _own_properties(said: Value, spot: Location) -> Iterator[Property]:
 
 
 def _referred(said: Value | None) -> str | None:
-    """``{get_resource: NAME}``, ``{Ref: NAME}`` or, of a literal, nothing."""
+    """The name in ``{get_resource: NAME}`` or ``{Ref: NAME}``; None for a literal."""
     if said is None:
         return None
     return said.scalar("get_resource") or said.scalar("Ref")

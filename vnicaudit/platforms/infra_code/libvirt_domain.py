@@ -1,12 +1,11 @@
-"""Terraform's ``libvirt_domain`` (dmacvicar/libvirt) -> domains.
+"""Read domains from Terraform's ``libvirt_domain`` (dmacvicar/libvirt).
 
-Since 0.9 the provider hands libvirt what is written, one to one (``docs/schema-mapping.md`` there):
+Since 0.9 the provider passes everything to libvirt one to one (``docs/schema-mapping.md`` there):
 ``devices.interfaces[].model.type`` is ``<model type=…>``, the branch under ``source`` is the
-interface's type, and what is left out is left out of the XML. A guest is judged if everything of
-its interfaces is understood: plain values, and none of the settings whose names there are not
-known here (``driver``); else it is reported as not judged. Up to 0.8 there is
-``network_interface``, whose model is always virtio (``libvirt/network_interface_def.go``) and of
-which nothing else can be set: nothing to judge.
+interface's type, and a missing value is missing in the XML. A guest is judged if its interfaces are
+completely understood: plain values, and no unknown settings (``driver``); otherwise it is reported
+as not judged. Up to 0.8 there is ``network_interface``, whose model is always virtio
+(``libvirt/network_interface_def.go``) and which has no other settings: there is nothing to judge.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from vnicaudit.platforms.infra_code.value import Value, whole_number
 DOMAIN = "libvirt_domain"
 
 _TYPES = {"network": "network", "bridge": "bridge", "direct": "direct", "user": "user"}
-"""Branch of ``source`` -> interface type. Others need more than is read here."""
+"""Branch of ``source`` -> interface type. Other branches need more than is read here."""
 _NEEDS = "its type and interfaces in full (the XML that the provider generates)"
 _UNDERSTOOD = frozenset({"model", "source", "mac", "target", "alias", "boot", "wait_for_ip"})
 
@@ -71,7 +70,7 @@ def _config(body: Value, kind: str, nics: int) -> DomainConfig:
 
 
 def _nic(said: Value, number: int, place: Location) -> Nic | None:
-    """None where something of it is not understood."""
+    """The NIC; None if something in it is not understood."""
     keys = {"" if key is None else key.text for key, _value in said.entries}
     branches = [branch for branch in _TYPES if said.get("source", branch) is not None]
     model = said.get("model")

@@ -30,7 +30,7 @@ def looks_like(head: bytes) -> bool:
 
 
 def read(data: bytes, *, target: str, file: str) -> Iterator[Record]:
-    """The images each provider uploads. Raises TargetError where it is not YAML."""
+    """The images that each provider uploads. Raises TargetError if it is not YAML."""
     for top in tops(data, file):
         providers = top.child("providers")
         for provider in providers.items() if providers is not None else ():

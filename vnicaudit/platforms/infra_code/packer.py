@@ -1,9 +1,10 @@
-"""Packer: the properties that its openstack builder gives the image it makes.
+"""Packer: the properties that its openstack builder sets on the image it creates.
 
 Source: hashicorp/packer-plugin-openstack, ``builder/openstack/image_config.go``: ``metadata`` is
-set on the image; ``instance_metadata`` belongs to the server that builds it and is not looked at.
-The qemu builder's ``net_device`` is the NIC of the build guest, not of the image: not judged. An
-image made of a server has the properties of the image it was booted from as well: never complete.
+set on the image; ``instance_metadata`` belongs to the server that builds it and is ignored. The
+qemu builder's ``net_device`` is the NIC of the build guest, not of the image: not judged. An image
+created from a server also has the properties of the image that the server was booted from, so it is
+never complete.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ def looks_like(head: bytes) -> bool:
 
 
 def read(data: bytes, *, target: str, file: str) -> Iterator[Record]:
-    """The images it makes. Raises TargetError where it is neither HCL nor JSON."""
+    """The images that it creates. Raises TargetError if it is neither HCL nor JSON."""
     where = Location(target, file)
     if _is_json(data):
         for top in tops(data, file):

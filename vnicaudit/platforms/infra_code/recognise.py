@@ -1,6 +1,7 @@
-"""Which format a file is in, if it is about images, flavors or libvirt guests; and its reader.
+"""Recognise files about images, flavors or libvirt guests, with the reader for their format.
 
-Most files of a repository are not: a search for the words such a file must have comes first.
+Most files of a repository are something else, so a search for words that such a file must contain
+comes first.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ _WORDS = (b"openstack", b"glance", b"nova", b"os_image", b"OS::", b"libvirt_doma
 
 
 def looks_like(head: bytes) -> bool:
-    """True where a file that begins with ``head`` has one of these formats and mentions an image, a
+    """True if a file that begins with ``head`` has one of these formats and mentions an image, a
     flavor or a guest. Such a file in UTF-16 counts as well: :func:`read` refuses it."""
     if head.startswith(_UTF16):
         head = head.decode("utf-16", "replace").encode()
@@ -30,8 +31,8 @@ def looks_like(head: bytes) -> bool:
 
 
 def read(data: bytes, *, target: str, file: str) -> Iterator[Description | Domain]:
-    """The descriptions and domains in a file, format by format. Raises TargetError where the file
-    is broken, once all formats that can be read have been."""
+    """The descriptions and domains in a file, format by format. Raises TargetError if the file is
+    broken, after all readable formats."""
     if data.startswith(_UTF16):
         raise TargetError("UTF-16 is not supported; save it as UTF-8", file=file)
     data = data.removeprefix(BOM_UTF8)
@@ -48,7 +49,7 @@ def read(data: bytes, *, target: str, file: str) -> Iterator[Description | Domai
 
 
 def _formats_of(head: bytes) -> list[ModuleType]:
-    """The modules of the formats: documents of several may stand in one file."""
+    """The modules of the formats; one file may contain documents of several."""
     from vnicaudit.platforms.infra_code import ansible, heat, nodepool, packer, shell, terraform
 
     if quotes_others(head):

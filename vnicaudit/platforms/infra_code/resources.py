@@ -33,7 +33,7 @@ def resources(data: bytes, file: str) -> Iterator[Resource]:
 
 
 def _json_resources(top: Value | None) -> Iterator[Resource]:
-    """``{"type": {"label": {…}}}``; any of the maps may be a list of such maps."""
+    """The resources in ``{"type": {"label": {…}}}``; any of the maps may be a list of such maps."""
     for kinds in _maps(top):
         for kind, labels in kinds.entries:
             for label, bodies in (pair for one in _maps(labels) for pair in one.entries):

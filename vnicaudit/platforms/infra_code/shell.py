@@ -1,4 +1,4 @@
-"""Shell scripts that make images and flavors with OpenStack's clients."""
+"""Shell scripts that create images and flavors with OpenStack's clients."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)(?:\[[^]]*\])?\+?=")
 
 
 def looks_like(head: bytes) -> bool:
-    """True where a file that begins with ``head`` is a shell script, by its first line or first
-    command, that makes or changes images or flavors."""
+    """True if a file that begins with ``head`` is a shell script, by its first line or first
+    command, that creates or changes images or flavors."""
     if not says_something(head) or b"\0" in head:
         return False
     return is_script(head)
 
 
 def read(data: bytes, *, target: str, file: str) -> Iterator[Record]:
-    """The images and flavors, one for each that is made, changed or both. Raises TargetError for a
-    file that is too large for a script."""
+    """The images and flavors, one record for each that is created, changed or both. Raises
+    TargetError for a file that is too large for a script."""
     if len(data) > MAX_BYTES:
         raise TargetError(f"larger than {MAX_BYTES >> 20} MiB: not read", file=file)
     text = with_holes(data.decode("utf-8-sig", "replace"))
@@ -39,7 +39,7 @@ def read(data: bytes, *, target: str, file: str) -> Iterator[Record]:
 
 def script(text: str, where: Location, line: int = 1, column: int = 1) -> Iterator[Statement]:
     """The image and flavor statements of the commands in a text. ``line`` and ``column`` (from 1)
-    are where the text begins."""
+    are where the text begins in its file."""
 
     def place(word: Word) -> Location:
         first = column - 1 if word.line == 1 else 0
@@ -56,8 +56,8 @@ def script(text: str, where: Location, line: int = 1, column: int = 1) -> Iterat
 
 
 def _key(word: Word, times: dict[str, int]) -> object:
-    """Names are told apart as they are written; one with a variable also by how often the variable
-    was set before: ``$NAME`` is another image after ``NAME=…``."""
+    """The key of a name: the name as written, and for a name with a variable also how often the
+    variable was set before, since ``$NAME`` is another image after ``NAME=…``."""
     if word.certain:
         return word.text
     names = _VARIABLE.findall(word.text)

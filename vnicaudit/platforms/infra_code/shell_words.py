@@ -1,8 +1,8 @@
-"""Shell text -> the simple commands in it, as words with their places. Nothing is expanded.
+"""Split shell text into simple commands, as words with their places. Nothing is expanded.
 
-The grammar is that of POSIX sh with what bash adds to words: quotes, ``$'…'``, ``$(…)``, backticks,
-``${…}``, ``$((…))``, here-documents and here-strings, redirections, process substitution. Control
-structures need no understanding here: their commands are commands.
+The grammar is that of POSIX sh with bash's extensions to words: quotes, ``$'…'``, ``$(…)``,
+backticks, ``${…}``, ``$((…))``, here-documents and here-strings, redirections, process
+substitution. Control structures need no special handling: the commands in them are commands.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import NamedTuple
 from vnicaudit.text.tags import HOLE
 
 MAX_DEPTH = 40
-"""Substitutions inside substitutions; what is deeper is taken as text."""
+"""Maximum depth of nested substitutions; deeper ones are treated as text."""
 
 _BLANK = " \t\r"
 _ENDS_WORD = frozenset(" \t\r\n;&|()<>")
@@ -23,13 +23,13 @@ _REDIRECTION = re.compile(r"<<<|<<-?|[<>]\(|&>>?|[<>]&|<>|>\||>>?|<")
 _PLAIN = re.compile(r"[^ \t\r\n;&|()<>$`\"'\\]+")
 _QUOTED = re.compile(r"[^$`\"\\]+")
 _TO_FILL_IN = re.compile(r"<[A-Za-z][\w.-]*>(?=\s|\Z)")
-"""``<name>``, as documentation writes it; to a shell two redirections, the second of which goes to
-nowhere or to what stands behind the blank."""
+"""``<name>``, as in documentation; to a shell it would be two redirections, the second to nowhere
+or to the following word."""
 
 
 class Word(NamedTuple):
-    """One word, quotes removed. ``certain`` False: something in it is expanded; it stands there as
-    written. ``splits``: it may become several words, or none."""
+    """One word, with quotes removed. ``certain`` False: something in it is expanded; the text is
+    then as written. ``splits``: it may become several words, or none."""
 
     text: str
     line: int
@@ -42,8 +42,8 @@ Command = tuple[Word, ...]
 
 
 def commands(text: str) -> list[Command]:
-    """All simple commands, inner ones (of ``$(…)``) before those they stand in; here-documents are
-    data and left out. Any text has some: this never fails."""
+    """All simple commands, inner ones (of ``$(…)``) before the command that contains them;
+    here-documents are data and left out. This accepts any text."""
     lexer = _Lexer(text)
     lexer.script("", 0)
     return lexer.found
@@ -58,7 +58,7 @@ class _Lexer:
         self._here: list[tuple[str, bool]] = []
 
     def script(self, closing: str, depth: int) -> None:
-        """Commands up to ``closing``, or to the end."""
+        """Read commands up to ``closing``, or to the end."""
         words: list[Word] = []
         while self._at < len(self._text):
             char = self._text[self._at]
@@ -95,7 +95,7 @@ class _Lexer:
         self.script(closing, depth + 1)
 
     def _continued(self) -> int:
-        """Length of a backslash and the line end behind it; 0 where there is none."""
+        """Length of a backslash and the line break behind it; 0 if there is none."""
         for end in ("\\\n", "\\\r\n"):
             if self._text.startswith(end, self._at):
                 return len(end)
@@ -112,7 +112,8 @@ class _Lexer:
         return match.group()
 
     def _redirect(self, operator: str, words: list[Word], depth: int) -> None:
-        """A redirection and its word are no part of the command; nor is the number before it."""
+        """Read a redirection and its word, which do not belong to the command; neither does a
+        number before it."""
         before = self._text[self._at - 1] if self._at else ""
         if words and before.isdigit() and words[-1].text.isdigit() and words[-1].certain:
             words.pop()
@@ -171,7 +172,7 @@ class _Lexer:
         return self._word_at(start, text, certain=certain and HOLE not in text, splits=splits)
 
     def _run(self, pattern: re.Pattern[str], parts: list[str]) -> None:
-        """As much plain text as there is; at least one character."""
+        """Read plain text, at least one character."""
         match = pattern.match(self._text, self._at)
         text = self._text[self._at] if match is None else match.group()
         parts.append(text)
@@ -182,7 +183,7 @@ class _Lexer:
         return Word(text, line, start - self._lines[line - 1] + 1, certain, splits)
 
     def _until(self, ending: str, opening: int) -> str:
-        """The text up to ``ending``; reading goes on behind it."""
+        """The text up to ``ending``; reading continues behind it."""
         start = self._at + opening
         end = self._text.find(ending, start)
         end = len(self._text) if end < 0 else end
@@ -249,7 +250,7 @@ class _Lexer:
         self._here = here
 
     def _parameter(self) -> None:
-        """``${…}``, with what is nested in it."""
+        """Read ``${…}``, including nested expansions."""
         depth = 0
         while self._at < len(self._text):
             char = self._text[self._at]

@@ -35,8 +35,8 @@ _INTERFACES = re.compile(rb'\binterfaces"?\s*[=:]')
 
 
 def looks_like(head: bytes) -> bool:
-    """True for Terraform's HCL or JSON with an image or a flavor in it, or with a libvirt guest in
-    the form that can be judged."""
+    """True for Terraform's HCL or JSON with an image, a flavor, or a libvirt guest in the form that
+    can be judged."""
     openstack = b"openstack_" in head
     guests = b"libvirt_domain" in head and _INTERFACES.search(head) is not None
     if is_json(head):
@@ -46,8 +46,8 @@ def looks_like(head: bytes) -> bool:
 
 
 def read(data: bytes, *, target: str, file: str) -> Iterator[Record | Domain]:
-    """The images, the flavors, which know the images that are booted with them, and the guests of
-    libvirt. Raises TargetError where it is neither HCL nor JSON."""
+    """The images, the flavors (which know the images that are booted with them), and the guests of
+    libvirt. Raises TargetError if it is neither HCL nor JSON."""
     every = list(resources(data, file))
     where = Location(target, file)
     images: dict[str, Image] = {}

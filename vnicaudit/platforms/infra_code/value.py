@@ -10,16 +10,17 @@ from vnicaudit.model.openstack import Property
 from vnicaudit.text.placeholders import is_only_placeholder
 
 MAX_DEPTH = 60
-"""Deeper nesting is not looked into."""
+"""Maximum depth that is read."""
 
 _MAX_DIGITS = 18
-"""So that a number fits into 64 bits; Python refuses to convert 4,301 digits."""
+"""Maximum number of digits, so that a number fits into 64 bits; Python refuses to convert 4,301
+digits."""
 
 
 class Value(NamedTuple):
-    """One value. ``scalar``: ``text`` is what it says; ``certain`` False: something is filled in
-    there. ``map`` and ``list``: ``entries`` (a list has empty keys), not certain when it may have
-    more than is seen. ``other``: an expression, as ``text``."""
+    """One value. ``scalar``: its content is ``text``; ``certain`` False: something is filled in.
+    ``map`` and ``list``: ``entries`` (those of a list have empty keys); not certain if there may be
+    further entries. ``other``: an expression, as ``text``."""
 
     kind: Literal["scalar", "map", "list", "other"]
     line: int
@@ -29,7 +30,8 @@ class Value(NamedTuple):
     certain: bool = True
 
     def get(self, *path: str) -> Value | None:
-        """The value under these keys, one after the other; of several the last."""
+        """The value under these keys, one after the other; the last one if a key occurs several
+        times."""
         found: Value | None = self
         for name in path:
             if found is None or found.kind != "map":
@@ -54,7 +56,7 @@ class Value(NamedTuple):
 
 
 def properties_of(found: Value | None, where: Location) -> tuple[Property, ...]:
-    """The scalar entries of a map, each at its key."""
+    """The scalar entries of a map, each with the place of its key."""
     if found is None or found.kind != "map":
         return ()
     return tuple(
@@ -70,7 +72,7 @@ def _is_said(name: str, value: Value) -> bool:
 
 
 def is_open(found: Value | None) -> bool:
-    """True where a map may have entries that cannot be seen."""
+    """True if a map may have entries that cannot be seen."""
     if found is None:
         return False
     return (
@@ -81,12 +83,12 @@ def is_open(found: Value | None) -> bool:
 
 
 def place(value: Value, where: Location) -> Location:
-    """Where a value stands."""
+    """The place of a value."""
     return Location(where.target, where.file, value.line, where.xpath, value.column)
 
 
 def whole_number(text: str | None) -> int | None:
-    """A count as it is written in decimal digits; None for anything else."""
+    """A count in decimal digits; None for anything else."""
     if text is None or len(text) > _MAX_DIGITS or not (text.isascii() and text.isdigit()):
         return None
     return int(text)

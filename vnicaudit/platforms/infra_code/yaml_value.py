@@ -1,4 +1,5 @@
-"""YAML and JSON -> values. Places, templates and limits are :mod:`vnicaudit.text.yaml_nodes`'."""
+"""Read YAML and JSON into values. Places, templates and limits are handled by
+:mod:`vnicaudit.text.yaml_nodes`."""
 
 from __future__ import annotations
 
@@ -21,8 +22,8 @@ def tops(
 
 
 def value_of(place: YamlPlace, depth: int = 0) -> Value:
-    """A place with all that is under it. A value that a template or a placeholder decides is not
-    certain; nor is a map or a list into which one puts something."""
+    """A place with everything below it. A value that a template or a placeholder decides is not
+    certain; nor is a map or a list into which a template inserts something."""
     line, column = place.line_column
     if isinstance(place.node, Scalar):
         return Value("scalar", line, column, place.node.text, certain=place.text is not None)

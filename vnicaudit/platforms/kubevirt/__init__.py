@@ -1,4 +1,4 @@
-"""KubeVirt: manifests of virtual machines, as people keep them in Git.
+"""KubeVirt: manifests of virtual machines in files.
 
-Read as KubeVirt reads them: interface, then preference, then default.
+They are read like in KubeVirt: interface, then preference, then default.
 """

@@ -36,7 +36,7 @@ def _comments(content: Content) -> tuple[AcceptingComment, ...]:
 
 MANIFEST = FileKind(
     "KubeVirt manifest",
-    "",  # network attachments and instance types by themselves are in order
+    "",  # network attachments and instance types alone are valid
     "yaml",
     _looks_like,
     _read_content,

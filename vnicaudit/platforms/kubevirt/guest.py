@@ -21,29 +21,29 @@ _KEYS = (
     "kubevirt.io/domain-os",
 )
 _OF_TEMPLATE = "os.template.kubevirt.io/"
-"""A label of the common templates: the system is in its key, its value is ``true``."""
+"""Prefix of a label of the common templates, whose key names the system; its value is ``true``."""
 
 _LINUX = re.compile(
     r"(linux|fedora|rhel|redhat|centos|ubuntu|debian|alpine|opensuse|sles|suse|rocky|alma|oracle"
     r"|cirros|flatcar|archlinux|amazonlinux|coreos|rhcos|silverblue)",
 )
 _OLD = re.compile(r"(rhel|centos|redhat|oracle)[-.]?[2-5](\D|$)")
-"""Releases, some of which came before the driver."""
+"""Releases some of which are older than the driver."""
 _WINDOWS = re.compile(r"win(dows)?([-.]?(\d|xp|vista|server)|dows)")
 _FOR_WINDOWS = re.compile(rf"(?<![a-z])({_WINDOWS.pattern}|virtio-win|virtio-container-disk)")
-"""In a name that somebody chose; the last two are disks of drivers for Windows."""
+"""Parts of names that people choose; the last two are disks with drivers for Windows."""
 _NAMED = (
     ("containerDisk", "image"), ("dataVolume", "name"), ("persistentVolumeClaim", "claimName"),
 )  # fmt: skip
-"""Where a volume names what is on it."""
+"""Fields of a volume that name its content."""
 _MOST_VCPUS = 65_536
-"""More is no number of vCPUs but a fault of the manifest."""
+"""A larger number of vCPUs is a mistake in the manifest."""
 _QUANTITY = re.compile(r"(\d{1,9})(?:\.(\d{1,9}))?(m?)")
 
 
 def readiness_of_words(*words: str | None) -> Readiness:
-    """The virtio readiness of a guest by names of its system; the first name that is recognised
-    counts, and without one it is unknown."""
+    """The virtio readiness of a guest by names of its system; the first recognised name counts;
+    ``unknown`` if there is none."""
     for word in words:
         name = (word or "").lower()
         if _WINDOWS.match(name):
@@ -54,7 +54,7 @@ def readiness_of_words(*words: str | None) -> Readiness:
 
 
 def named_systems(*holders: YamlPlace | None) -> list[str]:
-    """The operating systems that labels and annotations of ``metadata`` name."""
+    """The operating systems named by labels and annotations of ``metadata``."""
     found = []
     for holder in holders:
         for kind in ("annotations", "labels"):
@@ -73,9 +73,9 @@ def named_systems(*holders: YamlPlace | None) -> list[str]:
 def readiness_of_devices(
     domain: YamlPlace, volumes: YamlPlace | None, name: str
 ) -> tuple[Readiness, bool]:
-    """The guest's virtio readiness by its devices and its name, and True where only the name of its
+    """The guest's virtio readiness by its devices and its name, and True if only the name of its
     container disk shows it. A virtio disk is no proof for Windows, where NetKVM is a separate
-    driver: without the system's name the guest is only ``likely-ready``."""
+    driver: if the system is unknown, the guest is only ``likely-ready``."""
     found = [] if volumes is None else volumes.items()
     if _for_windows(domain, found, name):
         return NEEDS_DRIVER, False
@@ -86,7 +86,7 @@ def readiness_of_devices(
 
 
 def _for_windows(domain: YamlPlace, volumes: list[YamlPlace], name: str) -> bool:
-    """Hyper-V enlightenments, a disk of Sysprep, or names that say so."""
+    """True if Hyper-V enlightenments, a disk of Sysprep, or names show Windows."""
     features = (domain.at("features", part) for part in ("hyperv", "hypervPassthrough"))
     if any(part is not None for part in features):
         return True
@@ -97,8 +97,8 @@ def _for_windows(domain: YamlPlace, volumes: list[YamlPlace], name: str) -> bool
 
 
 def vcpus_of(domain: YamlPlace) -> int | None:
-    """``sockets x cores x threads``, or the CPU limit or request rounded up; 0 where the manifest
-    sets neither, None where a template does.
+    """``sockets x cores x threads``, or the CPU limit or request rounded up; 0 if the manifest sets
+    none of them, None if a template does.
 
     Source: KubeVirt ``vcpu.GetCPUTopology`` and ``SetDefaultGuestCPUTopology``.
     """
@@ -140,7 +140,7 @@ def _quantity(text: str | None) -> int | None:
 
 
 def _has_virtio_disk(domain: YamlPlace, volumes: YamlPlace | None) -> bool:
-    """A disk on virtio that is not there for cloud-init only."""
+    """True for a virtio disk that is not only for cloud-init."""
     seeds = {
         text_at(volume, "name")
         for volume in ([] if volumes is None else volumes.items())

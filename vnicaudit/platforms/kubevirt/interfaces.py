@@ -1,4 +1,4 @@
-"""``domain.devices.interfaces`` -> NICs."""
+"""Read NICs from ``domain.devices.interfaces``."""
 
 from __future__ import annotations
 
@@ -21,8 +21,9 @@ Places = tuple[tuple[str, Location], ...]
 def nics_of(
     found: Object, spec: YamlPlace, prefers: Preference | None, known: list[Referred], target: str
 ) -> tuple[Nic, ...]:
-    """The NICs of a virtual machine in order; those that are ``absent`` KubeVirt unplugs. Two of a
-    template that have one MAC address and stand under conditions are one or the other."""
+    """The NICs of a virtual machine in order, except those that are ``absent``, which KubeVirt
+    unplugs. If two in a template have the same MAC address and are under conditions, only one of
+    them exists."""
     domain = spec.child("domain") or spec
     devices = domain.child("devices")
     interfaces = None if devices is None else devices.child("interfaces")
@@ -88,10 +89,10 @@ def _multiqueue(domain: YamlPlace, devices: YamlPlace | None, target: str) -> Pl
 def _default(
     spec: YamlPlace, prefers: Preference | None, target: str, shared: Places
 ) -> tuple[Nic, ...]:
-    """The NIC that KubeVirt adds where a manifest names neither interface nor network.
+    """The NIC that KubeVirt adds if a manifest names neither interface nor network.
 
-    Source: ``SetDefaultNetworkInterface`` in KubeVirt's ``pkg/network/vmispec/defaults.go``: by
-    masquerade, unless the cluster is set to something else.
+    Source: ``SetDefaultNetworkInterface`` in KubeVirt's ``pkg/network/vmispec/defaults.go``:
+    masquerade, unless the cluster is configured otherwise.
     """
     attach = spec.at("domain", "devices", "autoattachPodInterface")
     wanted = prefers.pod_interface if attach is None and prefers is not None else None

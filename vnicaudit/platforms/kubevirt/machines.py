@@ -1,8 +1,8 @@
-"""One virtual machine's manifest -> :class:`~vnicaudit.model.domain.Domain`; a whole one, or a
-piece of one: a patch of kustomize's, a Helm partial.
+"""Read the manifest of a virtual machine into :class:`~vnicaudit.model.domain.Domain`: a whole one,
+or a piece of one, such as a kustomize patch or a Helm partial.
 
-A piece is what KubeVirt would refuse as it stands. What is not in it stands elsewhere, so nothing
-of it has a default. Sources: ``DomainSpec.Devices`` is required (``api/core/v1/schema.go``);
+A piece is something that KubeVirt would refuse as it is. Settings missing from it are elsewhere, so
+they have no defaults. Sources: ``DomainSpec.Devices`` is required (``api/core/v1/schema.go``);
 ``validateInterfacesAssignedToNetworks`` and ``validateNetworksAssignedToInterfaces`` in
 ``pkg/network/admitter/netiface.go``; ``validateRunStrategy`` in ``vms-admitter.go``.
 """
@@ -54,18 +54,18 @@ class Reference(NamedTuple):
 
     @property
     def key(self) -> Key | None:
-        """The reference's key among the objects that were read; None where a template decides the
+        """The reference's key among the objects that were read; None if a template decides the
         name."""
         return None if self.name is None else key_of(self.kind, self.name, self.space)
 
     @property
     def readiness(self) -> Readiness:
-        """The virtio readiness that the reference's name tells (``windows.11``, ``fedora``)."""
+        """The virtio readiness according to the reference's name (``windows.11``, ``fedora``)."""
         return readiness_of_words(self.name)
 
 
 def domain_of(found: Object, known: list[Referred], target: str) -> Domain | None:
-    """The virtual machine that one object describes; None where it has no ``spec.domain``."""
+    """The virtual machine that one object describes; None if it has no ``spec.domain``."""
     machine = found.place.at(*VMI_SPEC[found.kind])
     spec = None if machine is None else machine.child("spec")
     domain = None if spec is None else spec.child("domain")
@@ -156,8 +156,8 @@ def _readiness(
     found: Object, machine: YamlPlace, domain: YamlPlace, prefers: Preference | Reference | None
 ) -> tuple[Readiness, bool]:
     """The guest's virtio readiness: by names in labels and annotations, else by the preference (by
-    its name, where it was not read), else by its devices; and True where only the name of its
-    container disk shows it."""
+    its name, if it was not read), else by its devices; and True if only the name of its container
+    disk shows it."""
     named = readiness_of_words(
         *named_systems(found.place.child("metadata"), machine.child("metadata"))
     )
@@ -185,8 +185,8 @@ def _vcpus(found: Object, domain: YamlPlace, known: list[Referred]) -> int | Non
 
 
 def lacking(found: Object, spec: YamlPlace) -> str:
-    """The part that KubeVirt would miss in a virtual machine whose instance has this ``spec``;
-    empty where nothing is missing, or a template may fill it in."""
+    """The missing part for which KubeVirt would refuse a virtual machine whose instance has this
+    ``spec``; empty if nothing is missing, or a template may fill it in."""
     devices = spec.at("domain", "devices")
     if devices is None:
         return "domain.devices"
@@ -203,7 +203,8 @@ def lacking(found: Object, spec: YamlPlace) -> str:
 
 
 def _names(holder: YamlPlace, key: str) -> frozenset[str] | None:
-    """The names in a list; None where a template decides what is in it. Empty: one without name."""
+    """The names in a list; None if a template decides on its items. An item without a name is
+    empty."""
     place = holder.child(key)
     if place is None:
         return frozenset() if holder.complete else None
@@ -219,8 +220,8 @@ def _names(holder: YamlPlace, key: str) -> frozenset[str] | None:
 
 
 def _never_said_to_run(found: Object) -> bool:
-    """A VirtualMachine with neither; only asked where it names no interface, because what shows
-    how something is done often leaves them out."""
+    """True for a VirtualMachine without ``running`` and ``runStrategy``. Called only if it names no
+    interface, because examples often leave both out."""
     spec = found.place.child("spec") if found.kind == "VirtualMachine" else None
     if spec is None or not spec.complete:
         return False

@@ -1,4 +1,4 @@
-"""A file of manifests -> the objects in it, those of lists and templates one by one."""
+"""Find the objects in a file of manifests, including those inside of lists and templates."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from vnicaudit.text.yaml_nodes import YamlPlace, documents
 from vnicaudit.text.yaml_tree import Mapping, Scalar
 
 MAX_OBJECTS = 20_000
-"""Objects of one file; lists may hold one another by aliases."""
+"""Maximum number of objects of one file; lists may contain one another by aliases."""
 _MAX_LISTS = 4
 _DEEPEST = 40
-"""Levels at which a virtual machine is looked for in something else."""
+"""Maximum depth at which a virtual machine inside of another object is found."""
 
 MACHINE_GROUPS = ("kubevirt.io", "pool.kubevirt.io")
 _OWN_GROUPS = ("kubevirt.io", "k8s.cni.cncf.io")
-"""Groups of KubeVirt end so: their objects hold no others."""
+"""Endings of KubeVirt's API groups: their objects contain no others."""
 _IN_TEXT = (
     "also holds a KubeVirt manifest inside a string: not judged, save it as a file of its own"
 )
@@ -31,16 +31,16 @@ VMI_SPEC: dict[str, tuple[str, ...]] = {
     "VirtualMachineInstanceReplicaSet": ("spec", "template"),
     "VirtualMachinePool": ("spec", "virtualMachineTemplate", "spec", "template"),
 }
-"""Kind -> the way to what holds ``metadata`` and ``spec`` of a VirtualMachineInstance."""
+"""Kind -> path to the ``metadata`` and ``spec`` of a VirtualMachineInstance."""
 VM_SPEC: dict[str, tuple[str, ...]] = {
     "VirtualMachine": ("spec",),
     "VirtualMachinePool": ("spec", "virtualMachineTemplate", "spec"),
 }
-"""Kind -> the way to what may name an instance type and a preference."""
+"""Kind -> path to the part that may name an instance type and a preference."""
 
 
 class Object(NamedTuple):
-    """One Kubernetes object. ``group`` is what stands before the slash of its apiVersion."""
+    """One Kubernetes object. ``group`` is the part before the slash of its apiVersion."""
 
     kind: str
     group: str
@@ -48,7 +48,7 @@ class Object(NamedTuple):
 
     @property
     def name(self) -> str | None:
-        """``metadata.name``; None where a template makes it."""
+        """``metadata.name``; None if a template decides it."""
         return text_at(self.place, "metadata", "name")
 
     @property
@@ -58,7 +58,7 @@ class Object(NamedTuple):
 
     @property
     def space(self) -> str:
-        """``metadata.namespace`` as it is written, a template's expression too; empty: none."""
+        """``metadata.namespace`` as written, including a template's expression; empty: none."""
         found = self.place.at("metadata", "namespace")
         return "" if found is None else _as_written(found)
 
@@ -73,7 +73,7 @@ class Object(NamedTuple):
 
 
 def _as_written(place: YamlPlace) -> str:
-    """A scalar's text; where a template makes it as it stands in the file, without the quotes."""
+    """A scalar's text; if a template makes it, as written in the file, without quotes."""
     if place.text:
         return place.text
     written = place.document.source.written(place.node)
@@ -82,8 +82,8 @@ def _as_written(place: YamlPlace) -> str:
 
 
 def objects_of(data: bytes, file: str) -> Iterator[Object | TargetError | NotJudged]:
-    """The objects in order, and what of the file could not be read. Raises TargetError where that
-    is all of it."""
+    """The objects in order, and errors for parts of the file that could not be read. Raises
+    TargetError if nothing could be read."""
     count = 0
     for document in documents(data, file, is_wanted):
         if isinstance(document, TargetError):
@@ -118,8 +118,8 @@ def _objects(place: YamlPlace, depth: int) -> Iterator[Object | TargetError | No
 
 
 def _objects_in(top: YamlPlace) -> Iterator[Object | TargetError | NotJudged]:
-    """The virtual machines that something else holds: a play's task, a policy, a manifest work.
-    One that is written as a text is told, and not read."""
+    """The virtual machines inside of other objects: a play's task, a policy, a manifest work. One
+    that is written as a string is reported, but not read."""
     seen: set[int] = set()
     pending = [(top, 0)]
     while pending:
@@ -141,7 +141,7 @@ def _objects_in(top: YamlPlace) -> Iterator[Object | TargetError | NotJudged]:
 
 
 def _is_machine(place: YamlPlace) -> bool:
-    """True where a mapping defines a virtual machine, rather than just referring to one."""
+    """True if a mapping defines a virtual machine, rather than just referring to one."""
     return (
         isinstance(place.node, Mapping)
         and text_at(place, "kind") in VMI_SPEC
@@ -161,12 +161,12 @@ def _group(place: YamlPlace) -> str:
 
 
 def text_at(place: YamlPlace | None, *keys: str) -> str | None:
-    """The certain text at the end of a path; None where there is none."""
+    """The certain text at the end of a path; None if there is none."""
     found = None if place is None else place.at(*keys)
     return None if found is None else found.text
 
 
 def location_of(place: YamlPlace, target: str) -> Location:
-    """Where something stands."""
+    """The location of a place."""
     line, column = place.line_column
     return Location(target, place.document.source.file, line, place.pointer, column)

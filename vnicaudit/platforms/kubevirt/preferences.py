@@ -1,4 +1,4 @@
-"""A VirtualMachine(Cluster)Preference -> :class:`~vnicaudit.model.kubevirt.Preference`."""
+"""Read a VirtualMachine(Cluster)Preference into :class:`~vnicaudit.model.kubevirt.Preference`."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""Manifests -> domains and preferences.
+"""Read manifests into domains and preferences.
 
-A key that stands twice where a verdict depends on it: which one was meant is not known.
+A key that occurs twice is an error if a verdict depends on it, because it is unknown which one was
+meant.
 """
 
 from __future__ import annotations
@@ -28,8 +29,8 @@ from vnicaudit.text.yaml_nodes import Mapping, Node, Scalar, Sequence
 def read_bytes(
     data: bytes, *, target: str, file: str | None
 ) -> Iterator[Domain | Preference | ReadError | NotJudged]:
-    """Every virtual machine and every preference of a file, in order, and what of it could not be
-    read. Raises TargetError where that is all of it."""
+    """Every virtual machine and every preference of a file, in order, and errors for parts that
+    could not be read. Raises TargetError if nothing could be read."""
     name = file or target
     here = Referred({}, {}, {})
     found: list[Object] = []
@@ -78,8 +79,8 @@ _OF_PREFERENCE = (("spec", "devices"), ("spec", "annotations"))
 
 
 def ambiguous(found: Object) -> Iterator[TargetError]:
-    """Each key that stands twice in what is judged of a virtual machine or a preference, as the
-    error that names it."""
+    """An error for each key that occurs twice in the judged part of a virtual machine or a
+    preference."""
     document = found.place.document
     if not document.duplicates:
         return
@@ -97,7 +98,7 @@ def ambiguous(found: Object) -> Iterator[TargetError]:
 
 
 def _judged_paths(kind: str) -> tuple[_Way, ...]:
-    """The ways to what verdicts depend on; all that is below counts too."""
+    """The paths on which verdicts depend, including everything below them."""
     of_object = tuple(("metadata", *way) for way in _OF_METADATA)
     if kind not in VMI_SPEC:
         return (*of_object, *_OF_PREFERENCE)
@@ -110,7 +111,7 @@ def _judged_paths(kind: str) -> tuple[_Way, ...]:
 
 
 def _keys(top: Node, ways: tuple[_Way, ...]) -> Iterator[Scalar]:
-    """The keys on these ways and below them, aliases followed."""
+    """The keys on these paths and below them, with aliases followed."""
     seen: set[tuple[int, tuple[_Way, ...]]] = set()
     stack: list[tuple[Node, tuple[_Way, ...]]] = [(top, ways)]
     while stack:
@@ -128,7 +129,7 @@ def _keys(top: Node, ways: tuple[_Way, ...]) -> Iterator[Scalar]:
 
 
 def _below(ways: tuple[_Way, ...], key: Scalar) -> tuple[_Way, ...]:
-    """The rest of the ways that lead through this key, without it; a way that has ended covers
+    """The rest, after this key, of the paths that lead through it; a path that has ended covers
     everything below."""
     if () in ways or (key.plain and key.text == "<<"):
         return ways

@@ -1,4 +1,4 @@
-"""Is this a file of KubeVirt manifests? Told by ``apiVersion``, never by its name."""
+"""Recognise files of KubeVirt manifests by ``apiVersion``, never by their names."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
 
 _UTF16 = (BOM_UTF16_LE, BOM_UTF16_BE)
 _GROUPS = r"(?:kubevirt|instancetype\.kubevirt|pool\.kubevirt|k8s\.cni\.cncf)\.io/"
-# no line break before the key: a run of blank lines would be gone through from each of them
+# no line break before the key: each blank line would start another search through all of them
 _OWN = re.compile(rf"""^[ \t{{,\-]*"?apiVersion"?\s*:\s*["']?{_GROUPS}""", re.MULTILINE)
 _IN_JSON = re.compile(rf'"apiVersion"\s*:\s*"{_GROUPS}')
 _ANY = re.compile(r"""^(?:- )?["']?apiVersion["']?\s*:\s*["']?[\w./-]+["']?\s*$""", re.MULTILINE)
@@ -22,28 +22,28 @@ _HEAD = 64 * 1024
 
 
 def looks_like(head: bytes) -> bool:
-    """True where a file that begins with ``head`` (some kilobytes) holds objects of KubeVirt, or
+    """True if a file that begins with ``head`` (some kilobytes) holds objects of KubeVirt, or
     NetworkAttachmentDefinitions.
 
-    Of a large file of Kubernetes objects only the head is seen: that is taken for one, because
-    what follows may be. UTF-16 is taken for one too: the reader says that it is not read.
+    Only the head of a large file is seen, so one with Kubernetes objects counts, because the rest
+    may hold such objects. UTF-16 counts too: the reader reports that it is not supported.
     """
     if head.startswith(_UTF16):
         return is_wanted(head.decode("utf-16", "replace"))
     if b"apiVersion" not in head or b"\0" in head:
         return False
-    text = head.removeprefix(BOM_UTF8).decode("latin-1")  # what is looked for is ASCII in UTF-8
+    text = head.removeprefix(BOM_UTF8).decode("latin-1")  # the expressions are ASCII
     return is_wanted(text) or (len(head) >= _HEAD and _ANY.search(text) is not None)
 
 
 def is_wanted(document: str) -> bool:
-    """True where one document holds objects of KubeVirt or NetworkAttachmentDefinitions. UTF-16
-    that was decoded as UTF-8 counts, too."""
+    """True if one document holds objects of KubeVirt or NetworkAttachmentDefinitions. UTF-16 that
+    was decoded as UTF-8 counts, too."""
     return bool("\0" in document or _OWN.search(document) or _IN_JSON.search(document))
 
 
 def first_machine(data: bytes) -> int | None:
-    """Where the first virtual machine stands in a file of something else; None: there is none."""
+    """Position of the first virtual machine in a file of another kind; None if there is none."""
     found = _OWN_IN_TEXT.search(data) if b"kubevirt.io/" in data else None
     if found is None or not is_machine(data[found.start() :].decode("utf-8", "replace")):
         return None
@@ -51,5 +51,5 @@ def first_machine(data: bytes) -> int | None:
 
 
 def is_machine(text: str) -> bool:
-    """True where a text defines a virtual machine, rather than just referring to one."""
+    """True if a text defines a virtual machine, rather than just referring to one."""
     return _MACHINE.search(text) is not None and _SPEC.search(text) is not None

@@ -1,7 +1,8 @@
 """Objects that a virtual machine refers to by name: preference, instance type, network attachment.
 
-Looked for in the same file, then in the YAML and JSON files of the same folder. What is found
-twice with different content is not found: which one the cluster has is not known.
+They are searched in the same file, then in the YAML and JSON files of the same folder. An object
+that occurs twice with different content is ignored, because it is unknown which one the cluster
+has.
 """
 
 from __future__ import annotations
@@ -33,9 +34,9 @@ _OF_INTEREST = re.compile(
 
 
 class Key(NamedTuple):
-    """The key of a preference or an instance type. ``space`` is the namespace as written: empty
-    where none is, and for cluster-wide kinds, which have none. A key without a namespace and one
-    with it are two keys: ``kubectl -n`` decides."""
+    """The key of a preference or an instance type. ``space`` is the namespace as written: empty if
+    there is none, and for cluster-wide kinds, which have none. A key without a namespace differs
+    from one with it, because ``kubectl -n`` decides."""
 
     kind: str
     name: str
@@ -49,14 +50,14 @@ def key_of(kind: str, name: str, space: str) -> Key:
 
 class Referred(msgspec.Struct):
     """The preferences, instance types and networks that a file, or a folder, defines. Keys of
-    attachments: namespace and name, the namespace empty where none is written."""
+    attachments are namespace and name; the namespace is empty if none is written."""
 
     preferences: dict[Key, Preference | None] = {}
     vcpus: dict[Key, int | None] = {}
     networks: dict[tuple[str, str], str] = {}
 
     def add(self, found: Object, target: str) -> None:
-        """Take one object, where it is of interest."""
+        """Add one object, if it is of one of these kinds."""
         name = found.name
         if name is None:
             return
@@ -76,7 +77,7 @@ class Referred(msgspec.Struct):
                 self.networks[where] = ""
 
     def network(self, namespace: str | None, name: str) -> str:
-        """The CNI type of an attachment; empty where it is not known."""
+        """The CNI type of an attachment; empty if it is unknown."""
         exact = self.networks.get((namespace or "", name))
         return exact if exact is not None else self.networks.get(("", name), "")
 
@@ -88,8 +89,8 @@ class Referred(msgspec.Struct):
 
 def network_type(config: str | None) -> str:
     """The kind of network behind an attachment: the ``type`` of its CNI configuration, or of the
-    first plugin; with ``/primary`` where OVN-Kubernetes makes it a primary one. Empty: not
-    known."""
+    first plugin, followed by ``/primary`` if OVN-Kubernetes makes it a primary one. Empty:
+    unknown."""
     try:
         data = json.loads(config or "")
     except (ValueError, RecursionError):
@@ -106,7 +107,7 @@ def network_type(config: str | None) -> str:
 def in_folder(folder: str) -> Referred:
     """The objects that the files of a folder define. Files that cannot be read define nothing.
 
-    Kept until :func:`note_replaced`: a folder of manifests is asked for each of them.
+    Cached until :func:`note_replaced`, because this is called for each manifest of a folder.
     """
     found, total = Referred({}, {}, {}), 0
     try:
@@ -125,7 +126,7 @@ def in_folder(folder: str) -> Referred:
 
 
 def note_replaced(before: bytes, after: bytes) -> None:
-    """Have folders read again where a file that was replaced defines, or defined, any of it."""
+    """Drop the cache if a file that was replaced defines, or defined, such objects."""
     if _OF_INTEREST.search(before) or _OF_INTEREST.search(after):
         in_folder.cache_clear()
 
@@ -149,7 +150,7 @@ def _file_content(path: str) -> bytes:
 
 
 def _without_place(preference: Preference) -> Preference:
-    """A preference without where it stands."""
+    """A preference without its place."""
     return msgspec.structs.replace(
         preference, target="", location=preference.location.__class__(""), places=()
     )

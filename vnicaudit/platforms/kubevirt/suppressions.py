@@ -16,7 +16,7 @@ PREFIX = "suppress.vnicaudit/"
 
 
 def suppressions_of(found: Object) -> tuple[str, ...]:
-    """Raw JSON of each, as :attr:`vnicaudit.model.domain.Domain.suppressions` has it."""
+    """The raw JSON of each, as in :attr:`vnicaudit.model.domain.Domain.suppressions`."""
     return tuple(msgspec.json.encode(entry).decode() for entry in _entries(found))
 
 

@@ -1,7 +1,7 @@
-"""How KubeVirt connects an interface: its binding, its network, and what makes that network.
+"""How KubeVirt connects an interface: its binding, its network, and the plugin behind that network.
 
 The seven ways that J. Meng and M. Coquelin compare ("Beam Me Through the Datapath: VDUSE for
-OpenShift Virtualization"), and the others that there are.
+OpenShift Virtualization"), and all others.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _TYPES = {
     "passt": "vhostuser",
     "slirp": "user",
 }
-"""Binding -> libvirt's interface type, where KubeVirt decides it; other plugins do it themselves
+"""Binding -> libvirt's interface type, if KubeVirt decides it; other plugins do it themselves
 (``pkg/virt-launcher/virtwrap/converter/network``)."""
 
 _OVN = "ovn-k8s-cni-overlay"
@@ -33,8 +33,8 @@ _VDPA = ("vdpa", "vduse")
 
 
 class NicWiring(NamedTuple):
-    """``name`` as docs/how-to/kubevirt.md lists it; ``binding`` as the manifest says; ``type``
-    libvirt's, None where a plugin decides it; ``network`` what it is connected to."""
+    """``name`` as listed in docs/how-to/kubevirt.md; ``binding`` as in the manifest; ``type``
+    libvirt's, None if a plugin decides it; ``network`` the network it is connected to."""
 
     name: str
     binding: str | None
@@ -54,7 +54,7 @@ def wiring_of(
     on_pod = network is not None and network.child("pod") is not None
     name = _name(binding, plugin=plugin, on_pod=on_pod, kind=kind)
     if network is None and binding == "bridge":
-        name = "bridge"  # to what is not known
+        name = "bridge"  # to an unknown network
     libvirts = "vdpa" if name == "vhost-vdpa" else _TYPES.get(binding or "")
     return NicWiring(name, binding, libvirts, attached or ("pod" if on_pod else None), plugin)
 

@@ -1,4 +1,5 @@
-"""A change of a NIC or a preference -> edits of the manifest it stands in, and of nothing else.
+"""Convert a change of a NIC or a preference to edits of its manifest, leaving everything else as it
+is.
 
 Source of the fields: KubeVirt ``staging/src/kubevirt.io/api/core/v1/schema.go`` (Interface,
 Devices) and ``instancetype/v1beta1/types.go`` (DevicePreferences).
@@ -26,7 +27,7 @@ SHARED = frozenset({"queues"})
 """Fields that one setting decides for all NICs of a virtual machine."""
 
 OWNER_REWRITES = False
-"""A manifest is what KubeVirt writes definitions from."""
+"""KubeVirt writes definitions from the manifest, but does not rewrite the manifest."""
 
 _INTERFACE = re.compile(r".*/devices/interfaces/\d+(?=/|\Z)")
 _DEVICES = re.compile(r".*/devices(?=/|\Z)")
@@ -36,10 +37,10 @@ _PREFERRED = ("preferredInterfaceModel", "preferredNetworkInterfaceMultiQueue")
 
 
 def edits_for(data: bytes, place: Location, change: Change) -> list[Edit]:
-    """The edits that make ``change`` at ``place``: where its field stands, or would stand.
+    """The edits that make ``change`` at ``place``: where its field is, or would be.
 
-    Raises RefusedError where no field of KubeVirt's says it, or where it does not stand in the
-    manifest for sure (a template, an anchor, a preference).
+    Raises RefusedError if KubeVirt has no such field, or if it is not certain in the manifest (a
+    template, an anchor, a preference).
     """
     pointer = place.xpath or "/"
     top = _document(data, place, pointer)
@@ -56,12 +57,12 @@ def edits_for(data: bytes, place: Location, change: Change) -> list[Edit]:
 
 
 def text_of(data: bytes) -> str:
-    """The file's text, to be shown."""
+    """The file's text for display."""
     return data.decode("utf-8-sig", "surrogateescape")
 
 
 def _preferred(found: YamlPlace, change: Change) -> Edit:
-    """The edit that sets the value a preference gives. Raises RefusedError where the value is to be
+    """The edit that sets a preference's value. Raises RefusedError if the value is to be
     removed."""
     if change.new is None:
         raise RefusedError("a preferred value cannot be removed in place: edit it by hand")
@@ -69,7 +70,7 @@ def _preferred(found: YamlPlace, change: Change) -> Edit:
 
 
 def _switch(change: Change) -> str:
-    """Queues are one switch: as many as vCPUs, or one."""
+    """The value of the multiqueue switch, which gives a NIC as many queues as vCPUs, or one."""
     if change.field == "multiqueue":
         return change.new or "false"
     return "true" if int(change.new or 1) > int(change.old or 1) else "false"
@@ -97,6 +98,6 @@ def _document(data: bytes, place: Location, pointer: str) -> YamlPlace:
 
 @lru_cache(maxsize=1)
 def _documents(data: bytes, file: str) -> tuple[YamlDocument, ...]:
-    """Return the documents that can be read. The last file is kept: it has many NICs."""
+    """Return the readable documents. The last file is cached, because it has many NICs."""
     found = documents(data, file)
     return tuple(document for document in found if not isinstance(document, TargetError))

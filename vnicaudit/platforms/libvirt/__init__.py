@@ -1,7 +1,7 @@
-"""Live libvirt, read-only. ``read.py`` is the way in.
+"""Live libvirt, read-only, and (``control.py``) domains changed over it.
 
-``uri.py`` takes targets apart, ``connection.py`` opens them, ``visit.py`` sends threads
-(``workers.py``) that fetch (``state.py``, ``domains.py``, ``capabilities.py``, ``agent.py``);
-``networks.py`` and ``staged.py`` work out what follows, without libvirt. ``binding.py`` is the
-only module that imports libvirt-python.
+``read.py`` is the entry point for reading. ``connection.py`` connects to targets, ``visit.py``
+starts threads (``workers.py``) that fetch data (``state.py``, ``domains.py``, ``capabilities.py``,
+``agent.py``); ``networks.py`` and ``staged.py`` draw conclusions without libvirt. ``binding.py`` is
+the only module that imports libvirt-python.
 """

@@ -1,14 +1,14 @@
 """Facts of the operating system that a guest's own agent reports.
 
-libvirt refuses every question to the agent on a read-only connection (measured with 9.0:
+libvirt refuses every query to the agent on a read-only connection (measured with 9.0:
 ``virDomainGetGuestInfo``, ``virDomainInterfaceAddresses`` with the agent as source and
-``virDomainQemuAgentCommand`` all end with "read only access prevents …"). What a read-only
-connection does show is whether an agent holds its channel open (``state='connected'`` in the
-live XML). So the operating system is asked only on request, through a second connection that is
-not read-only and is used for ``virDomainGetGuestInfo`` alone, which changes nothing.
+``virDomainQemuAgentCommand`` all end with "read only access prevents …"). A read-only connection
+does show whether an agent holds its channel open (``state='connected'`` in the live XML). So the
+operating system is queried only on request, through a second connection that is not read-only and
+is used only for ``virDomainGetGuestInfo``, which changes nothing.
 
-A guest is not to be trusted: it may not answer, or answer at length. All guests together get a
-few seconds, and of an answer only short printable words are kept.
+Guests cannot be trusted: one may not answer, or send a huge answer. All guests together get a few
+seconds, and only short printable words of an answer are kept.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class GuestFacts(msgspec.Struct, frozen=True):
 
 
 def channel_state(root: XmlElement) -> bool:
-    """True where an agent in the guest holds its channel open, by the live definition."""
+    """True if an agent in the guest holds its channel open, according to the live definition."""
     for target in root.iterfind("devices/channel/target"):
         if target.get("name") == CHANNEL:
             return target.get("state") == "connected"
@@ -59,7 +59,7 @@ def channel_state(root: XmlElement) -> bool:
 
 
 def ask_guests(uri: Uri, uuids: Iterable[str], *, patience: float) -> dict[str, GuestFacts]:
-    """UUID -> facts of the guests that answered; empty when libvirt lets nobody ask.
+    """UUID -> facts of the guests that answered; empty if libvirt does not allow the query.
 
     Takes little longer than ``patience`` seconds, whatever the guests do.
     """
@@ -84,21 +84,21 @@ def _ask(connection: libvirt.virConnect, uuid: str) -> GuestFacts:
 
 
 def guest_facts(uuid: str, info: Mapping[str, object]) -> GuestFacts:
-    """``virDomainGetGuestInfo``'s ``os.…`` parameters, as a guest gave them -> facts."""
+    """The facts in ``virDomainGetGuestInfo``'s ``os.…`` parameters, as a guest reported them."""
     name, version = _word(info.get("os.id")), _word(info.get("os.version-id"))
     system = f"{name} {version}" if name and version else name
     return GuestFacts(uuid, system, _word(info.get("os.kernel-release")))
 
 
 def _word(value: object) -> str | None:
-    """The beginning of what a guest said, if it is text; escapes and the like are left out."""
+    """The beginning of a guest's answer, if it is text, without unprintable characters."""
     if not isinstance(value, str):
         return None
     return "".join(letter for letter in value[:_WORD_MAX] if letter.isprintable()) or None
 
 
 def with_agent(domain: Domain, *, connected: bool, facts: GuestFacts | None) -> Domain:
-    """The domain with what its agent said in its state, and its readiness seen in that light."""
+    """The domain with the agent's facts in its state, and its readiness updated accordingly."""
     state = msgspec.structs.replace(
         domain.state or DomainState(),
         agent=connected,
@@ -113,7 +113,7 @@ def with_agent(domain: Domain, *, connected: bool, facts: GuestFacts | None) -> 
 
 
 def upgraded_readiness(readiness: Readiness, state: DomainState) -> Readiness:
-    """The verdict of the definition in the light of what the agent says, which is what runs.
+    """The readiness by the definition, corrected by the agent's facts about the running system.
 
     A Linux distribution with a kernel of version 4 or later drives virtio 1.0, and any system but
     Windows that has a virtio disk drives virtio. Windows needs a driver, unless the definition

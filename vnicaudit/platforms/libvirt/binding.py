@@ -1,4 +1,4 @@
-"""The one place that imports libvirt-python, and says what to install where it is missing."""
+"""The one place that imports libvirt-python, and says what to install if it is missing."""
 
 from __future__ import annotations
 

@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
 _QEMU = "QEMU"
-"""``virConnectGetType`` of the QEMU driver; for KVM too."""
+"""``virConnectGetType`` of the QEMU driver, also for KVM."""
 
 
 def emulator_version(connection: libvirt.virConnect) -> Version | None:
-    """The version of the QEMU that libvirt uses by default (a domain may name another); None
-    where there is none. May block for long: a daemon that has just been installed, or that cannot
-    keep what it learned (its QEMU user may not open /dev/kvm), starts every emulator to answer.
-    Half a minute was seen with libvirt 9.0."""
+    """The version of the QEMU that libvirt uses by default (a domain may name another); None if
+    there is none. May block for long: a daemon that has just been installed, or that cannot cache
+    the capabilities of emulators (its QEMU user may not open /dev/kvm), starts every emulator to
+    answer. Half a minute was seen with libvirt 9.0."""
     if connection.getType() != _QEMU:
         return None
     try:
@@ -38,12 +38,13 @@ def emulator_version(connection: libvirt.virConnect) -> Version | None:
 def read_host(
     connection: libvirt.virConnect, emulator: Future[Version | None], *, patience: float
 ) -> tuple[Host, tuple[ReadError, ...]]:
-    """The host, and what of it could not be read: a host without its networks is of use too.
+    """The host, and errors for parts of it that could not be read: a host without its networks is
+    still useful.
 
     ``emulator`` is awaited for ``patience`` seconds. libvirt's test driver runs nothing, so its
     versions mean nothing and are left out.
     """
-    from concurrent.futures import TimeoutError  # slow to load; a change of guests does without it
+    from concurrent.futures import TimeoutError  # slow to load; changing guests does not need it
 
     networks, errors = _networks(connection)
     config = _config(connection) if connection.getType() == _QEMU else HostConfig()
@@ -56,8 +57,8 @@ def read_host(
 
 
 def is_here(uri: Uri, hostname: str) -> bool:
-    """True where the daemon runs on this machine, so that /proc and /dev are its own. The host
-    names must agree, as a socket mounted into a container leads out of it."""
+    """True if the daemon runs on this machine, so that /proc and /dev are its own. The host names
+    must agree, because a socket mounted into a container leads out of it."""
     here = socket.gethostname().partition(".")[0]
     return uri.local and hostname.partition(".")[0] == here
 
@@ -72,7 +73,7 @@ def _config(connection: libvirt.virConnect) -> HostConfig:
 def _networks(
     connection: libvirt.virConnect,
 ) -> tuple[tuple[Network, ...], tuple[ReadError, ...]]:
-    """All networks. A driver without networks is no error; one that refuses is, for
+    """All networks. A driver without networks is no error; one that refuses is, because
     ``type='network'`` cannot be resolved then."""
     try:
         found = [_network(handle) for handle in connection.listAllNetworks()]
@@ -84,7 +85,7 @@ def _networks(
 
 
 def _network(handle: libvirt.virNetwork) -> Network | None:
-    """None: undefined since it was listed."""
+    """The network; None if it was undefined since it was listed."""
     try:
         return network_of(handle.XMLDesc())
     except libvirt.libvirtError as error:

@@ -1,4 +1,4 @@
-"""Read-only connections to libvirt, and libvirt's errors in words that say what to do."""
+"""Read-only connections to libvirt, and libvirt's errors with advice on what to do."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from vnicaudit.platforms.libvirt.failures import failure_of
 from vnicaudit.text.libvirt_uri import Uri
 
 _KEEPALIVE = (5, 3)
-"""Seconds between questions to a silent peer, and how many may stay unanswered."""
+"""Seconds between keepalive messages to a silent peer, and how many may stay unanswered."""
 _MESSAGE_MAX = 400
 _starting = threading.Lock()
 
@@ -33,12 +33,12 @@ _ADVICE = (
     ("No connection driver", "this libvirt was built without that driver"),
     ("no connection driver", "this libvirt was built without that driver"),
 )  # fmt: skip
-"""Part of libvirt's message -> what the user can do. The first that matches is used."""
+"""Part of libvirt's message -> advice to the user. The first match is used."""
 _TLS = ("certificate", "qemu+tls needs certificates on both sides (libvirt.org/kbase/tlscerts)")
 
 
 def open_read_only(uri: Uri) -> libvirt.virConnect:
-    """A read-only connection; nothing is ever asked of the terminal.
+    """A read-only connection; nothing is ever asked on the terminal.
 
     Blocks as long as libvirt does. Raises TargetError with what failed and what to do.
     """
@@ -57,12 +57,12 @@ def open_read_only(uri: Uri) -> libvirt.virConnect:
 
 
 def explain(error: libvirt.libvirtError) -> str:
-    """libvirt's message on one line, printable, with advice where there is some."""
-    from vnicaudit.text.secrets import masked_message  # slow to load, and of errors alone
+    """libvirt's message on one line, printable, with advice if there is any."""
+    from vnicaudit.text.secrets import masked_message  # slow to load; only for errors
 
     said = error.get_error_message() or str(error)
     if error.get_error_code() == libvirt.VIR_ERR_XML_DETAIL:
-        said = said.partition("\n")[0]  # below stands the line of the file: test:///etc/shadow
+        said = said.partition("\n")[0]  # the next line quotes the file: test:///etc/shadow
     text = masked_message(plain(said))
     for needle, advice in (_TLS, *_ADVICE):
         if needle in text:
@@ -71,7 +71,7 @@ def explain(error: libvirt.libvirtError) -> str:
 
 
 def plain(text: str) -> str:
-    """Text from a host on one line: control characters become spaces, the rest is cut."""
+    """Text from a host on one line: control characters become spaces, long text is cut."""
     words = "".join(letter if letter.isprintable() else " " for letter in text[:_MESSAGE_MAX])
     return " ".join(words.split())
 
@@ -83,13 +83,12 @@ def be_silent() -> None:
 
 
 def _silent(_context: object, _error: tuple[object, ...]) -> None:
-    """Errors are raised as exceptions as well; printing them is the caller's."""
+    """Do not print errors: they are raised as exceptions as well, and the caller reports them."""
 
 
 def refuse(uri: Uri) -> None:
     """Refuse URIs that libvirt should not try: an embedded driver (it would run inside this program
-    and write), and a missing file (libxml2 would print a warning of its own). Raises
-    TargetError."""
+    and write), and a missing file (libxml2 would print its own warning). Raises TargetError."""
     if uri.path == "/embed":
         raise TargetError(
             "an embedded QEMU driver is not a running libvirt; use qemu:///system",
@@ -103,10 +102,10 @@ def refuse(uri: Uri) -> None:
 
 
 def start_event_loop() -> None:
-    """Run libvirt's event loop in a thread of its own: without one there is no keepalive, and a
-    peer that died would hold a thread for ever. Not for local sockets: those tell when the
-    daemon is gone, and the loop makes each call a fifth dearer (libvirt 9.0). Hosts are visited
-    side by side, and the loop is one for all of them."""
+    """Run libvirt's event loop in a separate thread: without it there is no keepalive, and a dead
+    peer would block a thread for ever. Not for local sockets: they show when the daemon is gone,
+    and the loop makes each call a fifth more expensive (libvirt 9.0). All hosts, which are visited
+    in parallel, share one loop."""
     with _starting:
         _start_event_loop()
 

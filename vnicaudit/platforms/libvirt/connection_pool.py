@@ -1,13 +1,13 @@
 """Connections to one libvirt, each for one call at a time.
 
-Threads may share a connection, but libvirt's client can miss that a second one has something to
-send while a first one waits for its answer: the second then waits as long as the first. Seen with
-libvirt 9.0.0: the state of a domain, which takes a millisecond, was not told for the minute in
-which libvirt waited for an agent. So a call that may not be answered has its connection for itself,
+Threads may share a connection, but libvirt's client can miss that a second thread wants to send
+while a first one waits for its answer: the second then waits as long as the first. Seen with
+libvirt 9.0.0: the state of a domain, which takes a millisecond, was not returned for the minute in
+which libvirt waited for an agent. So a call that may not be answered gets a connection for itself,
 and other calls get another one.
 
-A call cannot be cancelled: it is made in a daemon thread of its own, and whoever waits for it gives
-up. What was asked may then still be done, when the daemon goes on.
+A call cannot be cancelled: it is made in a separate daemon thread, and the caller stops waiting for
+it. The requested action may still happen when the daemon continues.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _KEEPALIVE = (5, 3)
 
 
 class PooledConnection:
-    """One connection, and the domains that were found over it."""
+    """One connection, and the domains that were looked up with it."""
 
     def __init__(self, uri: Uri) -> None:
         self.connection = libvirt.open(uri.dial)
@@ -44,7 +44,7 @@ class PooledConnection:
 
     @property
     def open(self) -> bool:
-        """True while the connection stands, as far as can be told from here."""
+        """True while the connection is up, as far as this side knows."""
         try:
             return self.connection.isAlive() == 1
         except libvirt.libvirtError:
@@ -52,24 +52,24 @@ class PooledConnection:
 
 
 class ConnectionPool:
-    """As many connections as calls are under way at once."""
+    """As many connections as there are concurrent calls."""
 
     def __init__(self, uri: Uri) -> None:
         self._uri = uri
         self._idle: deque[PooledConnection] = deque()
 
     def connect(self, seconds: float) -> None:
-        """Have a first one. Raises ActionError as ``within`` does."""
+        """Open a first connection. Raises ActionError like ``within``."""
         self._idle.append(within(seconds, "connect", lambda: PooledConnection(self._uri)))
 
     def call(self, seconds: float, what: str, function: Callable[[PooledConnection], T]) -> T:
-        """The result of ``function`` over a free connection. Raises ActionError as ``within`` does,
-        and SilentError where the connection broke: libvirt went away, and may have done what was
-        asked."""
+        """The result of ``function`` with a free connection. Raises ActionError like ``within``,
+        and SilentError if the connection broke: libvirt went away, and may have done what it was
+        asked to do."""
         return within(seconds, what, lambda: self._call_on_free(what, function))
 
     def close(self, seconds: float) -> None:
-        """Leave. Those that are not idle are left as they are."""
+        """Close the idle connections; busy ones are left alone."""
         while self._idle:
             within(seconds, "close the connection", self._idle.pop().connection.close)
 
@@ -103,8 +103,8 @@ def _connection_lost_error(what: str, error: libvirt.libvirtError) -> SilentErro
 
 
 def within(seconds: float, what: str, function: Callable[[], T]) -> T:
-    """The result of ``function``. Raises ActionError where libvirt refuses (GoneError: the domain
-    is gone), SilentError where no answer came within ``seconds``; ``what`` completes "libvirt did
+    """The result of ``function``. Raises ActionError if libvirt refuses (GoneError: the domain is
+    gone), SilentError if there was no answer within ``seconds``; ``what`` completes "libvirt did
     not answer when asked to …"."""
     try:
         return DaemonCall(f"libvirt: {what}", function).result(seconds)

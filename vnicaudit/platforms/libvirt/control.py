@@ -1,7 +1,8 @@
-"""A live libvirt with which domains are changed. The only module that asks for more than reading.
+"""A live libvirt with which domains are changed. The only module that opens it for more than
+reading.
 
-Every call has a deadline (``connection_pool.py``). Passwords are asked for (VIR_DOMAIN_XML_SECURE)
-where a definition is to be written back, for libvirt would drop them otherwise.
+Every call has a deadline (``connection_pool.py``). Definitions that are to be written back are read
+with passwords (VIR_DOMAIN_XML_SECURE), because libvirt would drop them otherwise.
 """
 
 from __future__ import annotations
@@ -32,18 +33,18 @@ _SOURCES = {
     "arp": libvirt.VIR_DOMAIN_INTERFACE_ADDRESSES_SRC_ARP,
 }
 _SHUTDOWN_SECONDS = 3
-"""In which an agent that cannot be asked to shut down is known."""
+"""Seconds in which an agent that cannot shut the guest down reports so."""
 _CLOSE_SECONDS = 2.0
 _ANSWER_MAX = 4 * 2**20
 _VCPUS_MAX = 4096
 
 
 def connect(uri: str, *, deadline: float) -> LibvirtHypervisor:
-    """A connection with which domains can be changed. Raises TargetError where there is none, or
-    where nobody answers."""
+    """A connection with which domains can be changed. Raises TargetError if there is none, or there
+    is no answer."""
     try:
         where = parse(uri)
-    except ValueError as error:  # a plan may say anything
+    except ValueError as error:  # a plan may contain any text
         raise TargetError(f"cannot connect: {error}", file=uri) from None
     refuse(where)
     be_silent()
@@ -58,7 +59,7 @@ def connect(uri: str, *, deadline: float) -> LibvirtHypervisor:
 
 
 class LibvirtHypervisor:
-    """One host. ``key`` is the same whatever URI it was reached by."""
+    """One host. ``key`` identifies it whichever URI it was reached by."""
 
     def __init__(self, pool: ConnectionPool, uri: Uri, deadline: float) -> None:
         self._pool = pool
@@ -72,24 +73,24 @@ class LibvirtHypervisor:
         self.local = is_here(uri, self.name)
 
     def machine(self, uuid: str) -> LibvirtMachine:
-        """The domain with that UUID. Raises ActionError where there is none."""
+        """The domain with that UUID. Raises ActionError if there is none."""
         name = self.ask(f"find domain {uuid}", lambda pooled: pooled.domain(uuid).name())
         return LibvirtMachine(name, uuid, self)
 
     def find(self, name: str) -> LibvirtMachine:
-        """The domain of that name or, where none has it, of that UUID. Raises ActionError."""
+        """The domain of that name or, if none has it, of that UUID. Raises ActionError."""
         name, uuid = self.ask(f"find domain {name}", lambda pooled: _name_and_uuid(pooled, name))
         return LibvirtMachine(name, uuid, self)
 
     def take_lock(self, lock: HostLock) -> HostLock:
-        """The lock that is on the host now: this one, or that of another owner. Raises ActionError
-        where the host can hold none."""
+        """Try to take the lock. Returns the lock that is on the host then: this one, or another
+        owner's. Raises ActionError if the host cannot hold one."""
         return self.ask(
             "hold a lock", lambda pooled: host_lock.take(pooled.connection, self.uri, lock)
         )
 
     def find_lock(self) -> HostLock | None:
-        """The lock that is on the host; None: there is none. Raises ActionError."""
+        """The lock that is on the host; None if there is none. Raises ActionError."""
         return self.ask(
             "report who holds its lock", lambda pooled: host_lock.find(pooled.connection, self.uri)
         )
@@ -101,22 +102,21 @@ class LibvirtHypervisor:
         )
 
     def close(self) -> None:
-        """Leave. A host that does not answer soon is left as it is."""
+        """Close the connection; do not wait for a host that does not answer soon."""
         try:
             self._pool.close(min(self.deadline, _CLOSE_SECONDS))
         except ActionError:
             return
 
     def check(self) -> None:
-        """Raises SilentError where libvirt does not answer."""
+        """Raises SilentError if libvirt does not answer."""
         self.ask("report its version", lambda pooled: pooled.connection.getLibVersion())
 
     def ask(
         self, what: str, function: Callable[[PooledConnection], T], *, seconds: float | None = None
     ) -> T:
-        """The result of ``function`` over a free connection, within ``seconds`` (None: the host's
-        deadline). Raises ActionError where libvirt refuses, SilentError where it does not
-        answer."""
+        """The result of ``function`` with a free connection, within ``seconds`` (None: the host's
+        deadline). Raises ActionError if libvirt refuses, SilentError if it does not answer."""
         return self._pool.call(self.deadline if seconds is None else seconds, what, function)
 
 
@@ -129,7 +129,7 @@ class LibvirtMachine:
         self.name = name
 
     def state(self) -> MachineState:
-        """The domain's state, as far as it decides whether the domain may be changed now."""
+        """The domain's state: the facts that decide whether it may be changed now."""
         return self._ask("report the domain's state", state_of)
 
     def definition(self, *, secrets: bool) -> bytes:
@@ -140,7 +140,7 @@ class LibvirtMachine:
         return self._xml("read the persistent definition", flags)
 
     def live(self) -> bytes:
-        """The definition that runs; of a domain that is off, the persistent one."""
+        """The running definition; for a domain that is off, the persistent one."""
         return self._xml("read the running definition", 0)
 
     def define(self, text: bytes) -> None:
@@ -150,12 +150,12 @@ class LibvirtMachine:
         self._ask("define the domain", lambda domain: domain.connect().defineXMLFlags(xml, flags))
 
     def shut_down(self, *, agent: bool) -> None:
-        """Ask the guest to shut down, by its agent or by its power button. Returns soon.
+        """Request a shutdown of the guest, by its agent or its power button. Returns soon.
 
-        An agent that does it gives no answer (``guest-shutdown`` in qga/qapi-schema.json).
-        virDomainShutdownFlags waits a minute for the guest's end then, and keeps all other
-        questions to the agent waiting (VIR_DOMAIN_QEMU_AGENT_COMMAND_SHUTDOWN in libvirt-qemu.h):
-        so the agent is asked directly.
+        An agent that obeys gives no answer (``guest-shutdown`` in qga/qapi-schema.json).
+        virDomainShutdownFlags then waits a minute for the guest's end, and blocks all other queries
+        to the agent (VIR_DOMAIN_QEMU_AGENT_COMMAND_SHUTDOWN in libvirt-qemu.h), so the agent is
+        called directly.
         """
         if agent:
             self._ask_agent_to_shut_down()
@@ -174,16 +174,16 @@ class LibvirtMachine:
                 raise
 
     def power_off(self) -> None:
-        """End QEMU, as pulling the plug would."""
+        """End QEMU, like pulling the plug."""
         self._ask("power the domain off", lambda domain: domain.destroy())
 
     def start(self) -> None:
-        """Start it from its persistent definition."""
+        """Start the domain from its persistent definition."""
         self._ask("start the domain", lambda domain: domain.create())
 
     def detach(self, element: bytes) -> None:
-        """Ask the guest to give a running NIC up. It is gone when the running definition says
-        so."""
+        """Request the removal of a running NIC. It is gone once the running definition no longer
+        has it."""
         flags, xml = libvirt.VIR_DOMAIN_AFFECT_LIVE, element.decode("utf-8")
         self._ask("detach the NIC", lambda domain: domain.detachDeviceFlags(xml, flags))
 
@@ -193,7 +193,7 @@ class LibvirtMachine:
         self._ask("attach the NIC", lambda domain: domain.attachDeviceFlags(xml, flags))
 
     def traffic(self, device: str) -> Traffic | None:
-        """Packets of the NIC behind a tap; None where the host cannot count them."""
+        """Packets of the NIC behind a tap; None if the host cannot count them."""
         try:
             counts = self._ask("count packets", lambda domain: domain.interfaceStats(device))
         except ActionError as error:
@@ -203,10 +203,11 @@ class LibvirtMachine:
         return Traffic(received=counts[1], sent=counts[5])
 
     def vcpu_delays(self) -> tuple[int | None, ...]:
-        """Nanoseconds that each vCPU has waited for a CPU so far; None where libvirt does not say.
+        """Nanoseconds that each vCPU has waited for a CPU so far; None if libvirt does not report
+        it.
 
-        ``vcpu.N.delay`` is libvirt's since 7.2.0. It is 0 where the kernel does not count
-        (qemuGetSchedstatDelay in src/qemu/qemu_driver.c leaves it where there is no schedstat).
+        ``vcpu.N.delay`` exists since libvirt 7.2.0. It is 0 if the kernel does not count
+        (qemuGetSchedstatDelay in src/qemu/qemu_driver.c leaves it so without schedstat).
         """
         flags = libvirt.VIR_CONNECT_GET_ALL_DOMAINS_STATS_NOWAIT
         found = self._ask(
@@ -220,8 +221,8 @@ class LibvirtMachine:
         return tuple(stats.get(f"vcpu.{number}.delay") or None for number in range(count))
 
     def addresses(self, source: str) -> dict[str, tuple[str, ...]]:
-        """MAC -> addresses (``192.0.2.1/24``), as the host's DHCP leases (``lease``) or its ARP
-        table (``arp``) say; empty where neither can be asked."""
+        """MAC -> addresses (``192.0.2.1/24``), from the host's DHCP leases (``lease``) or its ARP
+        table (``arp``); empty if neither is available."""
         try:
             found = self._ask(
                 "report the guest's addresses",
@@ -240,9 +241,9 @@ class LibvirtMachine:
         }
 
     def ask_agent(self, command: str, seconds: int, **arguments: object) -> object:
-        """The answer of the guest's agent to a command, decoded. Raises GuestError where the agent
-        fails, is late (``seconds``), or answers at too great length; SilentError where libvirt
-        itself does not answer."""
+        """The answer of the guest's agent to a command, decoded. Raises GuestError if the agent
+        fails, is late (``seconds``), or its answer is too long; SilentError if libvirt itself does
+        not answer."""
         import libvirt_qemu
 
         text = json.dumps({"execute": command, "arguments": arguments})
@@ -289,7 +290,7 @@ def _name_and_uuid(pooled: PooledConnection, name: str) -> tuple[str, str]:
 
 
 def _host_uuid(capabilities: str) -> str | None:
-    """``<capabilities><host><uuid>``: the machine's own."""
+    """``<capabilities><host><uuid>``: the UUID of the machine."""
     parser = etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=False)
     try:
         found = etree.fromstring(capabilities.encode(), parser).findtext("host/uuid")

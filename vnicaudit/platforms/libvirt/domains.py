@@ -1,9 +1,10 @@
-"""One domain of a live libvirt: fetched as text, read, and joined with what its host knows.
+"""One domain of a live libvirt: fetched as text, read, and combined with its host's facts.
 
-Where definitions have shapes in common, the thread that fetched one reads it at once: meanwhile the
-host works on what the others asked for. A thread of its own that read them all would hold the
-interpreter's lock, and those that have an answer would wait for it. Where they have not, one thread
-parses all: several that do take half as much CPU time again, for lxml gives the lock up each time.
+If definitions have known shapes, the thread that fetched one reads it at once, while the host works
+on the requests of others. A separate thread that reads them all would hold the interpreter's lock,
+and the fetching threads would wait for it. If shapes are unknown, one thread parses all
+definitions: several parsing threads take half as much CPU time again, because lxml releases the
+lock each time.
 """
 
 from __future__ import annotations
@@ -39,20 +40,20 @@ from vnicaudit.text.libvirt_uri import Uri
 
 class Fetched(msgspec.Struct, frozen=True):
     """The definitions and the state of one domain. ``definition`` is the running one of an active
-    domain, ``persistent`` the one beside it, None where there is none."""
+    domain, ``persistent`` its other one, None if there is none."""
 
     definition: str
     state: DomainState
     persistent: str | None = None
     again: str | None = None
-    """What the persistent one would be if it were defined again; None: not asked."""
+    """The persistent definition as it would be if it were defined again; None: not requested."""
     needs_parsing: bool = False
-    """The definitions have to be parsed: their shapes were looked up, and one is not known."""
+    """The definitions have to be parsed, because the shape of one is unknown."""
 
 
 class ReadDomain(msgspec.Struct, frozen=True):
-    """A domain as its definitions have it, before its networks are looked up. ``persistent`` is its
-    other definition while it runs, None where there is none; ``connected``: an agent in the guest
+    """A domain according to its definitions, before its networks are resolved. ``persistent`` is
+    its other definition while it runs, None if there is none; ``connected``: an agent in the guest
     holds its channel open."""
 
     domain: Domain
@@ -69,24 +70,26 @@ class Surroundings(msgspec.Struct, frozen=True):
 
 
 class JudgedDefinition(msgspec.Struct, frozen=True):
-    """A domain as it is judged, and its persistent definition: ``text`` as libvirt hands it out,
-    without passwords, and ``domain``, what it says. Of a transient domain ``text`` is empty."""
+    """A domain as it is judged, and its persistent definition: ``text`` as libvirt returns it,
+    without passwords, and ``domain``, the record read from it. For a transient domain ``text`` is
+    empty."""
 
     running: Domain
     domain: Domain
     text: bytes
     way_back: str = ""
-    """What it comes back as once it was changed, where that is not the same text."""
+    """How libvirt would alter the definition when it is restored after a change; empty: not at
+    all."""
 
 
 def fetch(
     handle: libvirt.virDomain, listing: DomainListing, *, again: bool = False
 ) -> Fetched | ReadError | None:
-    """The definitions and the state of one domain now; a ReadError where libvirt fails; None where
-    the domain has gone since it was listed. ``again``: also its definition as it would be if it
+    """The definitions and the state of one domain now; a ReadError if libvirt fails; None if the
+    domain has disappeared since it was listed. ``again``: also its definition as it would be if it
     were defined again.
 
-    Passwords are never asked for (no VIR_DOMAIN_XML_SECURE).
+    Passwords are never requested (no VIR_DOMAIN_XML_SECURE).
     """
     try:
         definition = handle.XMLDesc()
@@ -109,11 +112,11 @@ def _unread(handle: libvirt.virDomain, error: libvirt.libvirtError) -> ReadError
 
 
 def _read_anew(handle: libvirt.virDomain) -> str | None:
-    """The persistent definition, written and read once more by libvirt, without any change on the
-    host: with VIR_DOMAIN_XML_UPDATE_CPU it hands out a copy (qemuDomainDefFormatBufInternal in
-    qemu_domain.c), which is made by virDomainDefCopy. Measured with 9.0: equal to what defining the
-    text again comes to, but for the CPU. None where the driver has no such flag, or where the
-    host's CPU is another."""
+    """The persistent definition, formatted and parsed again by libvirt, without any change on
+    the host: with VIR_DOMAIN_XML_UPDATE_CPU libvirt returns a copy
+    (qemuDomainDefFormatBufInternal in qemu_domain.c), made by virDomainDefCopy. Measured with
+    9.0: equal to the result of defining the text again, except for the CPU. None if the driver
+    has no such flag, or the host's CPU differs."""
     flags = libvirt.VIR_DOMAIN_XML_INACTIVE | libvirt.VIR_DOMAIN_XML_UPDATE_CPU
     try:
         return str(handle.XMLDesc(flags))
@@ -124,15 +127,16 @@ def _read_anew(handle: libvirt.virDomain) -> str | None:
 
 
 def is_running(definition: str) -> bool:
-    """libvirt writes ``id=`` on ``<domain>`` while the domain is active, and only then."""
+    """True for a running definition: libvirt writes ``id=`` on ``<domain>`` only while the domain
+    is active."""
     return " id='" in definition[: definition.find(">")]
 
 
 def read_if_known(
     fetched: Fetched, uri: Uri, shapes: Shapes = process_shapes
 ) -> ReadDomain | Fetched | ReadError:
-    """The domain as its definitions have it, where they are of known shapes; else the definitions,
-    still to be read."""
+    """The domain according to its definitions, if their shapes are known; otherwise the
+    definitions, still to be read."""
     if not shapes.are_common:
         return fetched
     root, later = shapes.root(fetched.definition), None
@@ -147,7 +151,7 @@ def read_if_known(
 
 
 def read_fetched(fetched: Fetched, uri: Uri) -> ReadDomain | ReadError:
-    """The domain as its definitions have it. No libvirt is asked."""
+    """The domain according to its definitions, read without calling libvirt."""
     root_of = parsed_root if fetched.needs_parsing else definition_root
     try:
         later = None if fetched.persistent is None else root_of(fetched.persistent)
@@ -171,7 +175,7 @@ def _not_read(error: TargetError) -> ReadError:
 
 
 def domain_from(item: ReadDomain, around: Surroundings) -> Domain:
-    """The domain with what its host knows of it, judged by its running definition where it runs."""
+    """The domain with its host's facts, judged by its running definition if it runs."""
     domain = resolve_networks(item.domain, around.networks)
     state = domain.state
     if state is None or not state.active:
@@ -188,7 +192,7 @@ def domain_from(item: ReadDomain, around: Surroundings) -> Domain:
 
 
 def definition_from(fetched: Fetched, around: Surroundings) -> JudgedDefinition | ReadError:
-    """The domain and its persistent definition, to be changed. No libvirt is asked."""
+    """The domain and its persistent definition, to be changed; made without calling libvirt."""
     try:
         root = definition_root(fetched.definition)
         beside = None if fetched.persistent is None else definition_root(fetched.persistent)
@@ -219,12 +223,12 @@ def _domain(
     form: DefinitionForm,
     xpath: str | None = None,
 ) -> Domain:
-    """The domain as one definition has it, its networks not looked up yet."""
+    """The domain according to one definition, before its networks are resolved."""
     # the test driver fills in no defaults (measured with 9.0: a missing model stays missing)
     form = "raw" if uri.driver == "test" else form
     domain = domain_of(root, Location(uri.text, xpath=xpath), 0, form=form)
     declared = domain.declared
-    # libvirt's client takes the system daemon for root, whatever the path says
+    # libvirt's client connects root to the system daemon, whatever the path
     if uri.session and os.geteuid() != 0:
         declared = msgspec.structs.replace(declared, session=True)
     return msgspec.structs.replace(

@@ -15,11 +15,12 @@ from vnicaudit.model.traffic import HostTraffic
 
 _URI = re.compile(r"([A-Za-z][A-Za-z0-9]*)(\+[A-Za-z0-9]+)?:///?")
 _DRIVERS = ("qemu", "test", "xen", "lxc", "ch", "bhyve")
-"""libvirt drivers this reads from; only QEMU's NICs are judged."""
+"""libvirt drivers that can be read; only QEMU's NICs are judged."""
 
 
 def uri_of(name: str) -> str | None:
-    """A libvirt URI; None for what is none. Raises UsageError for one that this does not read."""
+    """A libvirt URI; None for any other target. Raises UsageError for a URI that is not
+    supported."""
     uri = _URI.match(name)
     if uri is None or os.path.exists(name):
         return None
@@ -28,7 +29,7 @@ def uri_of(name: str) -> str | None:
             f"{name}: not a supported libvirt URI; it must begin with {', '.join(_DRIVERS)}, for "
             "example qemu:///system"
         )
-    from urllib.parse import urlsplit  # slow to load, and for live hosts only
+    from urllib.parse import urlsplit  # slow to load; only for live hosts
 
     try:
         urlsplit(name)
@@ -38,21 +39,21 @@ def uri_of(name: str) -> str | None:
 
 
 def waits(uri: str) -> bool:
-    """True where a host is read over its libvirt alone, not by what this machine runs."""
+    """True if a host is read only through its libvirt, not by the processes of this machine."""
     from vnicaudit.text.libvirt_uri import parse
 
     return not parse(uri).local
 
 
 def probe(uri: str, options: LiveOptions) -> str:
-    """Connect to a host and leave: its name and libvirt's version. Raises TargetError."""
+    """Connect to a host, and return its name and libvirt's version. Raises TargetError."""
     from vnicaudit.platforms.libvirt.probe import probe as connect
 
     return connect(uri, options.deadline)
 
 
 def read(uri: str, options: LiveOptions) -> Iterator[Host | LiveDomain | HostTraffic | ReadError]:
-    """A host, and its domains as they come; its traffic last, where that is asked for."""
+    """A host, and its domains as they come; its traffic last, if requested."""
     from vnicaudit.platforms.libvirt.live import read_live
 
     return read_live(uri, options)
@@ -66,7 +67,7 @@ def read_definitions(uri: str, options: LiveOptions) -> Iterator[Host | LiveDefi
 
 
 def check() -> None:
-    """Raises MissingExtraError where libvirt-python is not there."""
+    """Raises MissingExtraError if libvirt-python is missing."""
     import vnicaudit.platforms.libvirt.binding as binding
 
     del binding

@@ -1,7 +1,7 @@
 """The kind of failure behind a libvirt error, which decides whether a retry is worthwhile.
 
-libvirt's codes tell little (one for all errors of its transport, whatever ssh or GnuTLS said), so
-the message decides where they do not. Messages: libvirt 9.0's ``rpc/virnetsocket.c``,
+libvirt's codes tell little (one code for all errors of its transport, whatever ssh or GnuTLS
+reported), so the message decides in these cases. Messages: libvirt 9.0's ``rpc/virnetsocket.c``,
 ``virnetclient.c`` and ``virkeepalive.c``, and OpenSSH's, which libvirt passes on.
 """
 
@@ -26,13 +26,13 @@ _BY_MESSAGE: tuple[tuple[FailureKind, tuple[str, ...]], ...] = (
     ("broken", ("socket is closed", "Connection reset", "End of file", "Broken pipe",
                 "annot recv data", "annot write data", "Connection closed", "kex_exchange")),
 )  # fmt: skip
-"""Parts of messages; the first kind that has one of them."""
+"""Parts of messages, by kind; the first kind with a match is used."""
 _OF_TRANSPORT: frozenset[FailureKind] = frozenset({"deadline", "broken"})
 
 
 def failure_of(error: libvirt.libvirtError) -> FailureKind:
-    """The kind of an error that ended the reading of a host. What is not known to pass by itself
-    is ``refused``."""
+    """The kind of an error that ended the reading of a host; ``refused`` unless the error is known
+    to be temporary."""
     if error.get_error_code() in _AUTHENTICATION:
         return "authentication"
     text = error.get_error_message() or str(error)
@@ -43,9 +43,9 @@ def failure_of(error: libvirt.libvirtError) -> FailureKind:
 
 
 def lost_connection(error: libvirt.libvirtError) -> FailureKind | None:
-    """How the connection was lost, where that is why one domain could not be read; None where it
-    stands: what is wrong is the domain's."""
+    """How the connection was lost, if that is why one domain could not be read; None if the
+    connection is up and the problem is the domain's."""
     if error.get_error_code() == libvirt.VIR_ERR_OPERATION_TIMEOUT:
-        return None  # a lock of that domain, which a job holds
+        return None  # a lock on that domain, which a job holds
     kind = failure_of(error)
     return kind if kind in _OF_TRANSPORT else None

@@ -1,10 +1,10 @@
-"""A lock at the host itself, for operators on different machines: a libvirt secret without a
+"""A lock stored on the host itself, for operators on different machines: a libvirt secret without a
 value.
 
-libvirt has no lock to offer. It refuses a second secret of one usage, whoever defines it, and does
-so under the lock of its list of secrets (virSecretObjListAdd in src/conf/virsecretobj.c): so one of
-two that come at once has it. The secret outlasts its holder and the daemon; its description says
-who that is.
+libvirt has no locks. But it refuses a second secret with the same usage, whoever defines it, and
+checks this under the lock of its list of secrets (virSecretObjListAdd in src/conf/virsecretobj.c),
+so only one of two concurrent operators gets it. The secret outlives its holder and the daemon; its
+description names the holder.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ _XML = """\
 </secret>
 """
 _TRIES = 3
-"""The holder may leave between being in the way and being looked at."""
+"""The lock may be dropped between a failed attempt and the lookup of its holder."""
 
 
 def take(connection: libvirt.virConnect, uri: str, lock: HostLock) -> HostLock:
-    """The lock that is on the host now: this one, or that of another owner. One that an earlier
-    process of the same owner left behind is taken over. Raises libvirtError where the host can hold
-    none."""
+    """Try to take the lock. Returns the lock that is on the host then: this one, or another
+    owner's. A lock left behind by an earlier process of the same owner is taken over. Raises
+    libvirtError if the host cannot hold one."""
     for _ in range(_TRIES - 1):
         try:
             return _define(connection, lock)
@@ -51,29 +51,29 @@ def take(connection: libvirt.virConnect, uri: str, lock: HostLock) -> HostLock:
 
 
 def find(connection: libvirt.virConnect, uri: str) -> HostLock | None:
-    """The lock that is on the host; None: there is none. Raises libvirtError."""
+    """The lock that is on the host; None if there is none. Raises libvirtError."""
     secret = _lookup(connection)
     return None if secret is None else _lock_of(secret, uri)
 
 
 def drop(connection: libvirt.virConnect, uri: str, owner: str) -> None:
-    """Remove the lock of that owner; anybody else's is left. Raises libvirtError."""
+    """Remove the lock of that owner; another owner's stays. Raises libvirtError."""
     secret = _lookup(connection)
     if secret is not None and _lock_of(secret, uri).owner == owner:
         secret.undefine()
 
 
 def _define(connection: libvirt.virConnect, lock: HostLock, uuid: str = "") -> HostLock:
-    # xml.sax has the same and loads a client of HTTP, with OpenSSL, for it
+    # xml.sax has the same function, but loads an HTTP client with OpenSSL
     text = html.escape(
         plain(f"{lock.holder} [{lock.owner}]"), quote=False
-    )  # XML takes no control characters
+    )  # XML allows no control characters
     connection.secretDefineXML(_XML.format(uuid=uuid, text=text, name=_NAME))
     return lock
 
 
 def _lookup(connection: libvirt.virConnect) -> libvirt.virSecret | None:
-    """None where there is none. Raises libvirtError where the host cannot tell."""
+    """The secret; None if there is none. Raises libvirtError if the host cannot tell."""
     try:
         return connection.secretLookupByUsage(_USAGE, _NAME)
     except libvirt.libvirtError as error:

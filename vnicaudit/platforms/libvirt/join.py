@@ -1,4 +1,4 @@
-"""A definition and the QEMU that runs it -> one domain whose NICs carry what runs."""
+"""Combine a definition and the QEMU that runs it into one domain whose NICs show what runs."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from vnicaudit.platforms.qemu.domain import anonymous
 
 
 def find(domain: Domain, candidates: Iterable[RunningQemu]) -> RunningQemu | None:
-    """The QEMU that runs the domain: by UUID; by name where either has no UUID. The last of
-    several wins (a migration leaves two for a moment); None when there is none."""
+    """The QEMU that runs the domain: by UUID; by name if either has no UUID. The last of several
+    wins (a migration leaves two for a moment); None if there is none."""
     by_name = None
     by_uuid = None
     for qemu in candidates:
@@ -31,10 +31,11 @@ def join(domain: Domain, running: RunningQemu) -> Domain:
     """The domain with ``running`` filled in for each NIC that is on the command line.
 
     NICs are matched by MAC, among equal MACs by id and then by order; the rest by id. A NIC that
-    was plugged later is not on the command line and stays without. One that only the command line
-    has is gone: the running definition lists every NIC, those of ``<qemu:commandline>`` too, and
-    the command line does not forget one that was unplugged. So it may name the device that was
-    exchanged for another one with the same MAC while the guest ran: that one does not run.
+    was plugged later is not on the command line and gets no ``running``. A NIC that is only on the
+    command line is gone: the running definition lists every NIC, including those of
+    ``<qemu:commandline>``, whereas the command line keeps those that were unplugged. So the command
+    line may name a device that was replaced by another one with the same MAC while the guest ran;
+    the former does not run.
     """
     pairs = _match(domain.nics, list(running.nics))
     pairs = {
@@ -54,8 +55,8 @@ def join(domain: Domain, running: RunningQemu) -> Domain:
 
 
 def _match(nics: tuple[Nic, ...], left: list[RunningNic]) -> dict[int, RunningNic]:
-    """Index of a NIC -> what runs; what was matched is taken out of ``left``. The surest match
-    first: MAC and id, then MAC, then id."""
+    """Index of a NIC -> its running NIC; matches are removed from ``left``. The most certain match
+    comes first: MAC and id, then MAC, then id."""
     pairs: dict[int, RunningNic] = {}
     for same in (_same_mac_and_id, _same_mac, _same_id):
         for index, nic in enumerate(nics):
@@ -68,7 +69,7 @@ def _match(nics: tuple[Nic, ...], left: list[RunningNic]) -> dict[int, RunningNi
 
 
 def _exchanged(nic: Nic, other: RunningNic) -> bool:
-    """True where exactly one of the two NICs is virtio, and the definition names a model."""
+    """True if exactly one of the two NICs is virtio, and the definition names a model."""
     model = nic.declared.model
     return model is not None and (model in VIRTIO) != (other.model in VIRTIO)
 
@@ -82,7 +83,7 @@ def _same_mac(nic: Nic, other: RunningNic) -> bool:
 
 
 def _same_id(nic: Nic, other: RunningNic) -> bool:
-    """One id for both, and no two MACs that contradict it."""
+    """True if both have the same id, and their MACs do not contradict it."""
     if nic.alias is None or nic.alias != other.id:
         return False
     return nic.mac is None or other.mac is None

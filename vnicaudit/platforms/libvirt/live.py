@@ -1,4 +1,4 @@
-"""A libvirt host, joined to what its QEMUs run where it is this machine."""
+"""A libvirt host, combined with its QEMU processes if it is this machine."""
 
 from __future__ import annotations
 
@@ -27,12 +27,11 @@ if TYPE_CHECKING:
 def read_live(
     uri: str, options: LiveOptions
 ) -> Iterator[Host | LiveDomain | HostTraffic | ReadError]:
-    """A libvirt host: the Host first, then its domains as they come, and what went wrong; its
-    traffic last, where it was asked for and is known. Raises TargetError for a host that cannot be
-    read at all.
+    """A libvirt host: the Host first, then its domains as they come, and errors; its traffic last,
+    if it was requested and is known. Raises TargetError for a host that cannot be read at all.
 
-    On this very machine each active domain is joined to its QEMU process and log, and the host's
-    own devices are looked at.
+    On this machine each active domain is combined with its QEMU process and log, and the host's own
+    devices are checked.
     """
     from vnicaudit.platforms.libvirt.read import read
 
@@ -68,8 +67,8 @@ def _items(
 def read_live_definitions(
     uri: str, options: LiveOptions
 ) -> Iterator[Host | LiveDefinition | ReadError]:
-    """Read as :func:`read_live` does, each domain with its persistent definition. Raises
-    TargetError for a host that cannot be read at all."""
+    """Read like :func:`read_live`, each domain with its persistent definition. Raises TargetError
+    for a host that cannot be read at all."""
     from vnicaudit.platforms.libvirt.read import read_definitions
 
     live = read_definitions(uri, deadline=options.deadline, agent=options.agent)
@@ -94,13 +93,13 @@ def read_live_definitions(
 def _with_this_machine(
     host: Host, options: LiveOptions, *, local: bool
 ) -> tuple[_LocalMachine | None, Host]:
-    """This machine, where it is the host; and the host with what that shows of it."""
+    """This machine, if it is the host; and the host with the facts of this machine."""
     here = _LocalMachine(options) if local else None
     return here, host if here is None else here.host(host)
 
 
 class _LocalMachine:
-    """This machine: its processes and devices, looked at once."""
+    """This machine: its processes and devices, read once."""
 
     def __init__(self, options: LiveOptions) -> None:
         from vnicaudit.platforms.qemu.proc import read_proc
@@ -123,7 +122,7 @@ class _LocalMachine:
         return msgspec.structs.replace(host, declared=declared)
 
     def config(self, host: HostConfig, domain: Domain) -> HostConfig:
-        """The host's facts with the device files that this domain names looked at."""
+        """The host's facts, with the device files checked that this domain names."""
         named = (path for nic in domain.nics for path in
                  (nic.declared.device, nic.declared.backend_vhost) if path)  # fmt: skip
         paths = sorted(set(named))
@@ -136,7 +135,7 @@ class _LocalMachine:
         return msgspec.structs.replace(host, vhost_paths=looked_at)
 
     def joined(self, domain: Domain) -> Domain:
-        """An active domain with what its QEMU runs; others as they are."""
+        """An active domain combined with its QEMU; others unchanged."""
         if domain.state is None or not domain.state.active:
             return domain
         qemu = find(domain, self._running)
@@ -147,7 +146,7 @@ class _LocalMachine:
         return msgspec.structs.replace(domain, nics=tuple(map(self._with_path, domain.nics)))
 
     def _with_path(self, nic: Nic) -> Nic:
-        """The NIC with what its frames pass on this machine, where an MTU is set for it."""
+        """The NIC with the MTUs on its path on this machine, if an MTU is set for it."""
         if nic.target_dev is None or not _sets_mtu(nic):
             return nic
         from vnicaudit.platforms.host.links import read_path_mtu
@@ -163,8 +162,8 @@ def _sets_mtu(nic: Nic) -> bool:
 
 
 def with_log(qemu: RunningQemu, log: RunningQemu | None) -> RunningQemu:
-    """A process with what only the log of its start tells: the versions of QEMU and libvirt, and
-    warnings of vhost-net. A log of another start (or of none) adds nothing."""
+    """A process with the facts that only the log of its start has: the versions of QEMU and
+    libvirt, and warnings about vhost-net. A log of another start (or of none) adds nothing."""
     if log is None or log.stopped or (log.uuid, log.name) != (qemu.uuid, qemu.name):
         return qemu
     warned = {nic.id: nic.log_warning for nic in log.nics}
@@ -178,12 +177,12 @@ def with_log(qemu: RunningQemu, log: RunningQemu | None) -> RunningQemu:
 
 
 def _log_of(folder: str, name: str) -> RunningQemu | None:
-    """The last start in a domain's log; None where it cannot be read (root only, as a rule)."""
+    """The last start in a domain's log; None if it cannot be read (usually only by root)."""
     from vnicaudit.platforms.qemu.log import read_tail
     from vnicaudit.platforms.qemu.read import read_text
 
     if "/" in name or name.startswith("."):
-        return None  # no file name of libvirt's; never a way out of the folder
+        return None  # not a file name that libvirt uses; stay inside the folder
     path = os.path.join(folder, f"{name}.log")
     try:
         descriptor = open_file(path)

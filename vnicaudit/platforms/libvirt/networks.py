@@ -1,8 +1,7 @@
-"""libvirt networks: what an interface of ``type='network'`` becomes.
+"""libvirt networks: the type that an interface of ``type='network'`` gets.
 
 Source: libvirt 11.3 ``virDomainNetResolveActualType`` (src/conf) and ``networkAllocatePort``
-(src/network/bridge_driver.c). A portgroup changes virtual port, VLAN and bandwidth, never the
-type.
+(src/network/bridge_driver.c). A portgroup changes virtual port, VLAN and bandwidth, never the type.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ _DIRECT = frozenset({"private", "vepa", "passthrough"})
 
 
 def network_of(text: str) -> Network:
-    """The network a ``<network>`` document defines. Raises TargetError when it is not XML."""
+    """The network that a ``<network>`` document defines. Raises TargetError if it is not XML."""
     root = next(documents(text.encode(), "network")).root
     forward = root.find("forward")
     bridge = root.find("bridge")
@@ -36,8 +35,8 @@ def network_of(text: str) -> Network:
 def actual_type(forward: str | None, *, has_bridge: bool) -> str:
     """``bridge``, ``direct`` or ``hostdev``, by forward mode (None: isolated).
 
-    nat, route, open and isolated networks have a bridge of libvirt's own. ``bridge`` is a bridge
-    of the host where one is named and macvtap otherwise.
+    nat, route, open and isolated networks have a bridge of libvirt's own. ``bridge`` is a bridge of
+    the host if one is named, and macvtap otherwise.
     """
     if forward == "hostdev":
         return "hostdev"
@@ -47,8 +46,8 @@ def actual_type(forward: str | None, *, has_bridge: bool) -> str:
 
 
 def resolve_networks(domain: Domain, networks: Mapping[str, Network]) -> Domain:
-    """The domain with ``actual_type`` filled in for its NICs on networks that are known (by
-    name); the others stay as they are."""
+    """The domain with ``actual_type`` filled in for its NICs on known networks (by name); the
+    others are unchanged."""
     if not any(_unresolved(nic) for nic in domain.nics):
         return domain
     nics = tuple(_resolve(nic, networks) for nic in domain.nics)
@@ -66,6 +65,6 @@ def _resolve(nic: Nic, networks: Mapping[str, Network]) -> Nic:
     return msgspec.structs.replace(nic, declared=_resolved(nic.declared, network.actual_type))
 
 
-@lru_cache(maxsize=1024)  # NICs set alike share one record
+@lru_cache(maxsize=1024)  # NICs with equal settings share one record
 def _resolved(declared: NicConfig, actual_type: str) -> NicConfig:
     return msgspec.structs.replace(declared, actual_type=actual_type)

@@ -1,4 +1,4 @@
-"""A connection to a libvirt, made and closed: does it answer?"""
+"""Test a connection to libvirt."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from vnicaudit.text.libvirt_uri import Uri, parse
 
 
 def probe(uri: str, deadline: float) -> str:
-    """The name of the host and the version of its libvirt. Raises TargetError where it cannot be
-    connected to within ``deadline`` seconds."""
+    """The name of the host and the version of its libvirt. Raises TargetError if the connection
+    fails or takes longer than ``deadline`` seconds."""
     where = parse(uri)
     try:
         return DaemonCall(f"probe {uri}", lambda: _answer(where)).result(deadline)

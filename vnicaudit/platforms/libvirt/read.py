@@ -1,7 +1,7 @@
-"""A live libvirt -> its host, then its domains as a stream, over one read-only connection.
+"""Read a live libvirt: its host, then its domains as a stream, over one read-only connection.
 
-A host that does not answer, or stops answering, costs that host: what was read by then is
-delivered, and each domain that was not is an error of its own.
+If a host does not answer, or stops answering, everything read until then is delivered, and each
+domain that is missing is an error of its own.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ from vnicaudit.text.libvirt_uri import Uri, parse
 
 T = TypeVar("T", Domain, JudgedDefinition)
 P = TypeVar("P")
-"""A domain as a thread left it on the shelf."""
+"""The form in which a thread stores a domain on the shelf."""
 
 
 class LiveHost(msgspec.Struct, Generic[T], frozen=True):
-    """``local``: the host is this machine, its /proc and /dev can be read as well.
-    ``domains`` can be walked once, in the order of names. ``traffic`` is called when they have
-    been; None: it is not known. ``leave`` ends the visit, whatever was taken of it."""
+    """A host that is being read. ``local``: it is this machine, so its /proc and /dev can be read
+    as well. ``domains`` can be iterated once, in the order of names. ``traffic`` is called
+    afterwards; None: unknown. ``leave`` ends the visit at any point."""
 
     host: Host
     local: bool
@@ -58,14 +58,14 @@ def read(
     traffic: float | None = None,
     clock: Callable[[], float] = time.monotonic,
 ) -> LiveHost[Domain]:
-    """Connect read-only and read everything that bears on NICs.
+    """Connect read-only and read everything that affects NICs.
 
-    ``deadline`` is how many seconds the host may keep silent, ``threads`` how many calls may be
-    under way at once (None: few on a local socket, many over a network). With ``agent`` guests
-    are asked for their operating system (see :mod:`vnicaudit.platforms.libvirt.agent`).
-    ``traffic``: seconds between two readings of the counters of NICs (None: they are not read).
+    ``deadline`` is how many seconds the host may be silent, ``threads`` the maximum number of
+    concurrent calls (None: few on a local socket, many over a network). With ``agent`` guests are
+    asked for their operating system (see :mod:`vnicaudit.platforms.libvirt.agent`). ``traffic``:
+    seconds between two readings of the counters of NICs (None: they are not read).
 
-    Raises TargetError when the host cannot be reached or its domains cannot be listed.
+    Raises TargetError if the host cannot be reached or its domains cannot be listed.
     """
     request = VisitRequest(deadline, agent, threads, traffic=traffic, clock=clock)
     where = parse(uri)
@@ -105,7 +105,7 @@ def _surroundings(uri: Uri, opened: OpenedHost) -> Surroundings:
 
 
 def _as_fetched(fetched: Fetched) -> Fetched:
-    """A definition that is to be changed is needed as text."""
+    """Keep the text of a definition that is to be changed."""
     return fetched
 
 
@@ -121,7 +121,7 @@ def _stream(
     visit: Visit[P],
     finish: Callable[[P | ReadError | None], Iterator[T | ReadError]],
 ) -> Iterator[T | ReadError]:
-    """``finish`` gets what a thread brought of one domain; None: it has gone since it was
+    """``finish`` is called with the result for each domain; None: it has disappeared since it was
     listed."""
     shelf = visit.shelf
     end: _ReadEnd | None = None
@@ -143,15 +143,15 @@ def _stream(
 
 
 class _ReadEnd(NamedTuple):
-    """Why there will be no more, and the kind of that failure (empty: not known)."""
+    """The reason why no more domains will come, and the kind of that failure (empty: unknown)."""
 
     reason: str
     failure: str
 
 
 def _is_of_guests(end: _ReadEnd | None, missing: int, domains: int, threads: int) -> bool:
-    """True where no more than one domain for each thread is missing, and others are there: the
-    threads hang on guests, and the host answers."""
+    """True if at most one domain per thread is missing while others are there: the threads wait for
+    guests, and the host itself answers."""
     return end is not None and end.failure == "deadline" and missing <= min(threads, domains - 1)
 
 
@@ -162,7 +162,7 @@ def _lost_read(name: str, end: _ReadEnd | None, *, whole: bool) -> ReadError:
 
 
 def _receive(visit: Visit[P]) -> _ReadEnd | None:
-    """Wait until there is more; the end where there will be no more."""
+    """Wait for the next result; returns the end if there will be none."""
     try:
         report = visit.progress.take()
     except HostSilentError:
@@ -177,8 +177,8 @@ def _receive(visit: Visit[P]) -> _ReadEnd | None:
 def finished(
     item: ReadDomain | Fetched | ReadError | None, around: Surroundings
 ) -> Iterator[Domain | ReadError]:
-    """Nothing for a domain that has gone since it was listed; what of one cannot be read comes
-    behind it."""
+    """The domain, followed by errors for parts that could not be read; nothing if it has
+    disappeared since it was listed."""
     if isinstance(item, Fetched):
         item = read_fetched(item, around.uri)
     if isinstance(item, ReadError):

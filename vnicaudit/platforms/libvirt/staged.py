@@ -1,13 +1,14 @@
-"""The running definition against the persistent one: which changes wait for a power cycle.
+"""Compare the running definition with the persistent one: which changes wait for a power cycle.
 
-NICs are matched by MAC, and a MAC that occurs twice is no match. A NIC that was removed from the
-persistent definition and one that was plugged in live only look the same: the running definition
-has it and the other has not. libvirt keeps the two apart on purpose (VIR_DOMAIN_AFFECT_LIVE and
+NICs are matched by MAC; a MAC that occurs twice is no match. A NIC that was removed from the
+persistent definition and one that was plugged in live look the same: only the running definition
+has it. libvirt separates the two definitions on purpose (VIR_DOMAIN_AFFECT_LIVE and
 VIR_DOMAIN_AFFECT_CONFIG, virDomainAttachDeviceFlags).
 
-Compared is what libvirt never changes by itself while a guest runs. Left out: addresses and
-aliases (given at start), target devices, link state and bandwidth (changed live without power
-cycle), and what a network or its portgroup fills in when the guest starts.
+The comparison covers settings that libvirt never changes by itself while a guest runs. It leaves
+out addresses and aliases (assigned at start), target devices, link state and bandwidth (changed
+live without power cycle), and values that a network or its portgroup provides when the guest
+starts.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ _UNSET = ""
 
 
 def staged(running: Domain, persistent: Domain) -> tuple[StagedNic, ...]:
-    """The running NICs whose persistent definition differs, in order; then those it has not."""
+    """The running NICs whose persistent definition differs, in order; then those that it lacks."""
     later = _by_mac(persistent)
     found = []
     for mac, nic in _by_mac(running).items():
@@ -45,9 +46,9 @@ def coming(running: Domain, persistent: Domain) -> tuple[str, ...]:
 
 
 def _only(one: Domain, other: Domain) -> list[str]:
-    """MACs of NICs that ``one`` has and ``other`` has not. Nothing where that is not certain (an
-    interface without MAC might be any of them) or says nothing of the next start: oVirt, for one,
-    plugs in live only (vdsm, ``Vm.hotplugNic``)."""
+    """MACs of NICs that ``one`` has and ``other`` lacks. Empty if that is uncertain (an interface
+    without MAC might be any of them) or says nothing about the next start: oVirt, for one, plugs in
+    NICs only live (vdsm, ``Vm.hotplugNic``)."""
     if rewritten_by(one.declared.owner) or any(map(_nameless, other.nics)):
         return []
     there = {nic.mac for nic in other.nics}
@@ -55,7 +56,8 @@ def _only(one: Domain, other: Domain) -> list[str]:
 
 
 def _nameless(nic: Nic) -> bool:
-    """An interface without MAC. libvirt gives each one, and none to a ``<hostdev>``."""
+    """True for an interface without MAC. libvirt assigns a MAC to each interface, but not to a
+    ``<hostdev>``."""
     return nic.mac is None and nic.declared.origin == "interface"
 
 
@@ -75,12 +77,13 @@ def _differences(now: NicConfig, later: NicConfig) -> tuple[tuple[str, str, str]
 
 
 def _comparable_type(now: NicConfig, later: NicConfig) -> bool:
-    """A running NIC on a network shows the type it became (bridge, direct, hostdev)."""
+    """True if the types can be compared: a running NIC on a network shows the actual type instead
+    (bridge, direct, hostdev)."""
     return "network" not in (now.type, later.type) or now.type == later.type
 
 
 def _learned(name: str, later: str) -> bool:
-    """An MTU that only the running definition has may have been taken from the bridge."""
+    """True for an MTU that only the running definition has: it may come from the bridge."""
     return name == "mtu" and later == _UNSET
 
 

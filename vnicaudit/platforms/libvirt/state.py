@@ -1,8 +1,8 @@
-"""Facts about all domains of a host in a handful of list calls, none per domain.
+"""Facts about all domains of a host, from a few list calls, not one per domain.
 
 ``virConnectListAllDomains`` filters on the server: each filter is one round trip, whatever the
-number of domains. Only domains that have snapshots are asked how many. One domain that is to be
-changed is asked for what bears on that, anew each time (:func:`state_of`).
+number of domains. Only domains with snapshots are asked for their number. The state of one domain
+that is to be changed is read anew each time (:func:`state_of`).
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 
 class DomainListing(msgspec.Struct, frozen=True):
-    """The domains of a host, by name, and which of them are what (UUIDs). A set is None where
-    the driver refuses the filter."""
+    """The domains of a host, by name, and their properties as sets of UUIDs. A set is None if the
+    driver refuses the filter."""
 
     handles: tuple[libvirt.virDomain, ...]
     transient: frozenset[str] | None
@@ -32,9 +32,9 @@ class DomainListing(msgspec.Struct, frozen=True):
     with_snapshots: frozenset[str] | None
 
     def state(self, handle: libvirt.virDomain, *, active: bool) -> DomainState:
-        """The state of one domain. Asks libvirt only for a domain that has snapshots."""
+        """The state of one domain. Calls libvirt only for a domain with snapshots."""
         is_plain = not (self.transient or self.managed_save or self.with_snapshots)
-        uuid = "" if is_plain else handle.UUIDString()  # which takes as long as to build a record
+        uuid = "" if is_plain else handle.UUIDString()  # slow: as long as building a record
         transient = _member(uuid, self.transient)
         snapshots, memory = _snapshots(handle, _member(uuid, self.with_snapshots))
         return DomainState(
@@ -47,7 +47,7 @@ class DomainListing(msgspec.Struct, frozen=True):
 
 
 def list_domains(connection: libvirt.virConnect, workers: WorkerThreads) -> DomainListing:
-    """Every domain, active or not. Raises libvirtError when the list itself is refused."""
+    """Every domain, active or not. Raises libvirtError if the list itself is refused."""
     everything = workers.call(connection.listAllDomains)
     transient, saved, snapshots = (
         workers.call(partial(connection.listAllDomains, flag))
@@ -77,7 +77,8 @@ def _member(uuid: str, uuids: frozenset[str] | None) -> bool | None:
 
 
 def _snapshots(handle: libvirt.virDomain, has: bool | None) -> tuple[int | None, int | None]:
-    """How many snapshots, and how many of them hold the guest's memory (taken while it ran)."""
+    """The number of snapshots, and how many of them contain the guest's memory (taken while it
+    ran)."""
     if not has:
         return (None, None) if has is None else (0, 0)
     try:
@@ -105,11 +106,11 @@ _MIGRATING = {
 
 
 def state_of(handle: libvirt.virDomain) -> MachineState:
-    """Asked anew."""
+    """The current state of one domain, for changing it."""
     phase, reason = handle.state()
     called = _PHASES.get(phase, "off")
     if called == "off" and phase != libvirt.VIR_DOMAIN_SHUTOFF and handle.isActive():
-        called = "crashed"  # and QEMU kept, by <on_crash>preserve</on_crash>
+        called = "crashed"  # its QEMU is kept by <on_crash>preserve</on_crash>
     return MachineState(
         phase=called,
         persistent=bool(handle.isPersistent()),
@@ -121,7 +122,7 @@ def state_of(handle: libvirt.virDomain) -> MachineState:
 
 
 def _memory_snapshots(handle: libvirt.virDomain) -> int:
-    """Snapshots that hold the guest's memory; none where the driver has no snapshots."""
+    """Number of snapshots that contain the guest's memory; 0 if the driver has no snapshots."""
     try:
         return int(handle.snapshotNum(libvirt.VIR_DOMAIN_SNAPSHOT_LIST_ACTIVE))
     except libvirt.libvirtError as error:
@@ -131,7 +132,7 @@ def _memory_snapshots(handle: libvirt.virDomain) -> int:
 
 
 def _has_job(handle: libvirt.virDomain) -> bool:
-    """True while a migration, a save or a backup is under way. False for a domain that is off, for
+    """True while a migration, a save or a backup is running. False for a domain that is off, for
     which libvirt answers with an error."""
     try:
         return bool(handle.jobInfo()[0] != libvirt.VIR_DOMAIN_JOB_NONE)

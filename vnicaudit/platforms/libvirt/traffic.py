@@ -1,8 +1,8 @@
 """Traffic of running NICs: two readings of libvirt's counters for all guests of a host, each one
 call (``virConnectGetAllDomainStats``).
 
-A guest that is busy with a job (a migration) is not waited for. A driver that counts nothing, as
-the test driver does, leaves traffic unknown.
+The call does not wait for a guest that is busy with a job (a migration). If a driver counts
+nothing, such as the test driver, traffic is unknown.
 """
 
 from __future__ import annotations
@@ -18,28 +18,28 @@ from vnicaudit.platforms.libvirt.binding import libvirt
 from vnicaudit.platforms.libvirt.workers import Pulse, WorkerThreads
 
 _NICS_MAX = 1024
-"""Of one domain."""
+"""Maximum number of NICs of one domain."""
 _NAMES = (
     ("rx_bytes", "rx.bytes"), ("tx_bytes", "tx.bytes"), ("rx_packets", "rx.pkts"),
     ("tx_packets", "tx.pkts"), ("rx_drops", "rx.drop"), ("tx_drops", "tx.drop"),
     ("rx_errors", "rx.errs"), ("tx_errors", "tx.errs"),
 )  # fmt: skip
-"""Ours, and libvirt's behind ``net.N.``."""
+"""Our names, and libvirt's after ``net.N.``."""
 
 Counters = Mapping[str, int]
-"""By our names; what is not counted is missing."""
+"""Counters by our names; missing ones are not counted."""
 
 
 class CounterReading(msgspec.Struct, frozen=True):
-    """All counters at a time (monotonic, in seconds), by the UUID of the domain and the host's end
-    of the NIC."""
+    """All counters at one time (monotonic, in seconds), by the UUID of the domain and the NIC's
+    device on the host."""
 
     time: float
     nics: Mapping[tuple[str, str], Counters]
 
 
 class TrafficCount:
-    """Two readings: the first is begun at once."""
+    """Two readings; the first begins immediately."""
 
     def __init__(
         self, connection: libvirt.virConnect, worker: WorkerThreads, pulse: Pulse, seconds: float
@@ -51,7 +51,7 @@ class TrafficCount:
         self._first = worker.call(self._read)
 
     def result(self) -> HostTraffic | None:
-        """The traffic, ``seconds`` after the first reading; None: the driver does not say."""
+        """The traffic, ``seconds`` after the first reading; None if the driver does not count."""
         try:
             first = self._first.result()
             if not first.nics:
@@ -83,8 +83,8 @@ def read_counters(connection: libvirt.virConnect) -> CounterReading:
 
 
 def counters_of(stats: Mapping[str, object]) -> Iterator[tuple[str, Counters]]:
-    """The host's end of each NIC of one domain, and its counters, of ``net.N.…``. What is no number
-    is left out, and so is a NIC without a name."""
+    """The host device of each NIC of one domain, and its counters, from ``net.N.…``. Values that
+    are not numbers, and NICs without a name, are left out."""
     number = stats.get("net.count")
     for index in range(min(number, _NICS_MAX) if isinstance(number, int) else 0):
         device = stats.get(f"net.{index}.name")
@@ -95,8 +95,8 @@ def counters_of(stats: Mapping[str, object]) -> Iterator[tuple[str, Counters]]:
 
 
 def traffic_between(first: CounterReading, last: CounterReading) -> Iterator[NicTraffic]:
-    """The increase of each NIC that both readings have. A counter that went down began anew: it is
-    not known."""
+    """The increase for each NIC that is in both readings. A counter that went down was reset: its
+    increase is unknown."""
     for key in sorted(first.nics.keys() & last.nics.keys()):
         early, late = first.nics[key], last.nics[key]
         increase = {

@@ -1,6 +1,6 @@
-"""One visit to one host, in threads of its own: connect, list, fetch, look around, leave.
+"""One visit to one host, in separate threads: connect, list, fetch, read the rest, leave.
 
-Domains are fetched from the moment they are listed, while the host itself is still being asked.
+Fetching begins as soon as domains are listed, while facts of the host are still being read.
 """
 
 from __future__ import annotations
@@ -34,14 +34,16 @@ T = TypeVar("T")
 
 _LOCAL_THREADS = 4
 _REMOTE_THREADS = 32
-"""On one shared connection more threads are more requests under way: what hides a round trip."""
+"""On one shared connection, more threads mean more concurrent requests, which hides the round
+trip."""
 _PROGRESS_EVERY = 32
-"""Domains a thread fetches before it says so, at most: to say so costs as much as a local call."""
+"""Maximum number of domains that a thread fetches before it reports progress: reporting costs as
+much as a local call."""
 _AGENT_SECONDS = 10.0
 
 
 class OpenedHost(msgspec.Struct, frozen=True):
-    """All but the domains themselves: these have names only."""
+    """Everything but the domains themselves, of which only the names are known."""
 
     host: Host
     local: bool
@@ -51,22 +53,23 @@ class OpenedHost(msgspec.Struct, frozen=True):
 
 
 class VisitFailure(msgspec.Struct, frozen=True):
-    """The visit ended before its time."""
+    """The visit ended early."""
 
     error: BaseException
 
 
 class PendingTraffic(msgspec.Struct, frozen=True):
-    """Traffic that is being counted: ``seconds`` between two readings, and where it is told."""
+    """Traffic that is being counted: ``seconds`` between two readings, and the mailbox for the
+    result."""
 
     seconds: float
     box: Mailbox[HostTraffic | None]
 
 
 class Visit(msgspec.Struct, Generic[T], frozen=True):
-    """Where the threads of a visit report: ``shelf`` holds domains by their place in the list
-    (None: gone since), as ``read_one`` makes them of what was fetched; ``progress`` tells that
-    there are more (None) or will be none."""
+    """Where the threads of a visit report: ``shelf`` holds domains by their position in the list
+    (None: gone since), as made by ``read_one``; ``progress`` reports that there are more (None) or
+    that there will be none."""
 
     pulse: Pulse
     opened: Mailbox[OpenedHost | VisitFailure]
@@ -74,15 +77,15 @@ class Visit(msgspec.Struct, Generic[T], frozen=True):
     shelf: dict[int, T | ReadError | None]
     read_one: Callable[[Fetched], T | ReadError]
     again: bool = False
-    """Also what would come of each definition if it were defined again."""
+    """Also fetch each definition as it would be if it were defined again."""
     threads: int = 1
-    """Domains that are fetched at once."""
+    """Number of domains that are fetched at once."""
     traffic: PendingTraffic | None = None
     """None: the counters of NICs are not read."""
 
     def take_traffic(self) -> HostTraffic | None:
-        """The traffic, when it has been counted, and the end of the visit. None where it is not
-        known: not asked for, not answered, or the visit has failed."""
+        """The traffic, once it has been counted; ends the visit. None if it is unknown: not
+        requested, not answered, or the visit has failed."""
         try:
             if self.traffic is None or self.pulse.has_ended:
                 return None
@@ -94,8 +97,8 @@ class Visit(msgspec.Struct, Generic[T], frozen=True):
 
 
 class VisitRequest(NamedTuple):
-    """How a host is visited, as :func:`vnicaudit.platforms.libvirt.read.read` says; ``again``,
-    ``traffic``: see :class:`Visit`. ``clock``: by which the deadline is told."""
+    """How a host is visited, see :func:`vnicaudit.platforms.libvirt.read.read`; ``again``,
+    ``traffic``: see :class:`Visit`. ``clock``: the clock for the deadline."""
 
     deadline: float
     agent: bool
@@ -108,7 +111,7 @@ class VisitRequest(NamedTuple):
 def start(
     uri: Uri, request: VisitRequest, read_one: Callable[[Fetched], T | ReadError]
 ) -> Visit[T]:
-    """Send a thread to the host; returns at once. ``read_one`` is called by the threads that
+    """Start a thread for the host; returns at once. ``read_one`` is called by the threads that
     fetch."""
     pulse, traffic = Pulse(request.deadline, request.clock), request.traffic
     size = request.threads or (_REMOTE_THREADS if uri.remote else _LOCAL_THREADS)
@@ -123,7 +126,7 @@ def start(
 
 
 def _run_visit(uri: Uri, threads: int, patience: float, visit: Visit[T]) -> None:
-    """The visit from beginning to end. Whatever goes wrong is told to the one who waits."""
+    """The visit from beginning to end. Any failure is reported to the reader."""
     try:
         _connected(uri, threads, patience, visit)
     except libvirt.libvirtError as error:
@@ -159,7 +162,7 @@ def _connected(uri: Uri, threads: int, patience: float, visit: Visit[T]) -> None
     finally:
         workers.dismiss()
         aside.dismiss()
-        with suppress(libvirt.libvirtError):  # a peer that is gone cannot say goodbye
+        with suppress(libvirt.libvirtError):  # a peer that is gone cannot close its side
             connection.close()
 
 
@@ -174,8 +177,8 @@ def _begin_traffic(
 def fetch_all(
     listing: DomainListing, workers: WorkerThreads, visit: Visit[T]
 ) -> list[Future[None]]:
-    """Have every domain fetched, each thread taking the next one in turn: a domain that hangs
-    costs one thread and no other domain."""
+    """Fetch every domain; each thread takes the next one in turn, so that a domain that hangs
+    blocks one thread and no other domain."""
     handles = listing.handles
     every = max(1, min(_PROGRESS_EVERY, len(handles) // (workers.size * 4)))
     turns = iter(range(len(handles)))

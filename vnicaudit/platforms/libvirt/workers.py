@@ -1,9 +1,8 @@
 """Threads that make libvirt's blocking calls, and the mailbox through which they report.
 
-A call into libvirt cannot be cancelled. So every libvirt object lives and dies in a daemon
-thread; whoever waits does so at a mailbox, and gives up when nothing has been answered for
-longer than a deadline. Threads that are stuck by then stay behind and do not keep the program
-from ending.
+A call into libvirt cannot be cancelled. So every libvirt object lives and dies in a daemon thread;
+the reader waits at a mailbox, and gives up if there was no answer for longer than a deadline.
+Threads that hang by then are left behind, and do not keep the program from ending.
 """
 
 from __future__ import annotations
@@ -20,17 +19,17 @@ from vnicaudit.base.waiting import next_of
 T = TypeVar("T")
 
 _WAITING_MAX = 64
-"""Reports kept for a reader that is slow."""
+"""Maximum number of reports waiting for a slow reader."""
 _ROOM_SECONDS = 1.0
-"""How often a thread that waits for room looks whether anybody still reads."""
+"""Seconds after which a thread that waits for room checks whether there is still a reader."""
 
 
 class HostSilentError(Exception):
-    """Nothing was answered before the deadline."""
+    """There was no answer before the deadline."""
 
 
 class Pulse:
-    """When a host was last heard, and for how many seconds it may be silent."""
+    """When a host last answered, and for how many seconds it may be silent."""
 
     def __init__(self, deadline: float, clock: Callable[[], float] = time.monotonic) -> None:
         self.deadline = deadline
@@ -39,36 +38,37 @@ class Pulse:
         self._ended = threading.Event()
 
     def beat(self) -> None:
-        """An answer has come, whatever it was: the host is alive."""
+        """Note that an answer has come, whatever it was: the host is alive."""
         self._heard = self.clock()
 
     def patience(self, asked: float) -> float:
-        """Seconds left to one who has waited since ``asked`` (by ``clock``)."""
+        """Seconds left for a reader that has waited since ``asked`` (by ``clock``)."""
         return max(asked, self._heard) + self.deadline - self.clock()
 
     @property
     def has_ended(self) -> bool:
-        """Nobody listens any more."""
+        """True once there is no reader any more."""
         return self._ended.is_set()
 
     def pause(self, seconds: float) -> None:
-        """Wait, or until nobody listens any more."""
+        """Wait for so many seconds, or until there is no reader any more."""
         self._ended.wait(seconds)
 
     def end(self) -> None:
-        """Let the threads stop after the call they are in."""
+        """Let the threads stop after their current call."""
         self._ended.set()
 
 
 class Mailbox(Generic[T]):
-    """A bounded queue whose reader gives up when the pulse is gone."""
+    """A bounded queue whose reader gives up when the host is silent for too long."""
 
     def __init__(self, pulse: Pulse) -> None:
         self._pulse = pulse
         self._queue: queue.Queue[T] = queue.Queue(_WAITING_MAX)
 
     def post(self, item: T) -> None:
-        """Report; waits while the box is full, forgets the item when nobody reads."""
+        """Report an item; waits while the box is full, drops the item if there is no reader any
+        more."""
         while not self._pulse.has_ended:
             try:
                 self._queue.put(item, timeout=_ROOM_SECONDS)
@@ -77,8 +77,8 @@ class Mailbox(Generic[T]):
             return
 
     def take(self, more: float = 0.0) -> T:
-        """The next report. Raises HostSilentError when nobody answered for the length of the
-        deadline, and that many seconds more."""
+        """The next report. Raises HostSilentError if there was no answer for the length of the
+        deadline plus ``more`` seconds."""
         asked = self._pulse.clock()
         while True:
             patience = self._pulse.patience(asked) + more
@@ -90,7 +90,7 @@ class Mailbox(Generic[T]):
 
 
 class WorkerThreads:
-    """A fixed number of daemon threads. ``heard`` is called after each call they made."""
+    """A fixed number of daemon threads. ``heard`` is called after each of their calls."""
 
     def __init__(self, size: int, heard: Callable[[], None]) -> None:
         self.size = size
@@ -100,13 +100,13 @@ class WorkerThreads:
             threading.Thread(target=self._work, name=f"libvirt {number}", daemon=True).start()
 
     def call(self, function: Callable[[], T]) -> Future[T]:
-        """Have a thread call ``function``; the future has what it returned or raised."""
+        """Let a thread call ``function``; the future gets its result or exception."""
         future: Future[T] = Future()
 
         def job() -> None:
             try:
                 future.set_result(function())
-            except BaseException as error:  # handed to the one who asks for the result
+            except BaseException as error:  # raised again by the future
                 future.set_exception(error)
             self._heard()
 
@@ -114,7 +114,7 @@ class WorkerThreads:
         return future
 
     def dismiss(self) -> None:
-        """Let every thread end when it has done what was asked before."""
+        """Let every thread end after the jobs that it was given before."""
         for _ in range(self.size):
             self._jobs.put(None)
 

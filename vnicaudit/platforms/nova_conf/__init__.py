@@ -1,7 +1,6 @@
 """nova.conf: oslo.config files and folders, and templates of them.
 
-``recognise.py`` tells a Nova configuration from other ini files, ``read.py`` parses one file (of
-the time before oslo.config, too), ``siblings.py`` adds the files Nova reads beside it,
-``resolve.py`` gives old names and references their meaning, ``options.py`` knows which release has
-which option.
+``recognise.py`` distinguishes a Nova configuration from other ini files, ``read.py`` parses one
+file (also one from before oslo.config), ``siblings.py`` adds the files that Nova reads beside it,
+``copies.py`` recognises backup copies, ``write.py`` changes options.
 """

@@ -1,8 +1,7 @@
-"""Copies of nova.conf that a package, an editor or an operator put aside, and that no service
-reads.
+"""Copies of nova.conf made by a package, an editor or an operator, which no service reads.
 
-oslo.config reads the files that it is told, by default ``nova.conf`` and ``nova-compute.conf``, and
-of a ``nova.conf.d`` those that end in ``.conf`` and do not begin with a dot (``_ConfigDirOpt``,
+oslo.config reads the files that it is given, by default ``nova.conf`` and ``nova-compute.conf``,
+and those in a ``nova.conf.d`` that end in ``.conf`` and do not begin with a dot (``_ConfigDirOpt``,
 measured with 10.7). Source of the names: rpm's and dpkg's conffile handling (``.rpmsave``,
 ``.rpmnew``, ``.rpmorig``; ``.dpkg-old``, ``.dpkg-dist``, ``.dpkg-new``), ucf(1), patch(1)
 (``.orig``), Ansible's ``backup: true`` (``nova.conf.4711.2026-11-22@10:00:00~``).
@@ -14,7 +13,7 @@ import os
 import re
 
 FOLDERS = ("nova.conf.d", "nova-compute.conf.d")
-"""Folders that Nova reads *.conf of."""
+"""Folders whose *.conf files Nova reads."""
 
 _ASIDE = re.compile(
     r"(?i)(?:~"
@@ -28,17 +27,17 @@ _DUPLICATE = re.compile(
     r"|.*(?:[ _]\((?:(?:another |\d{1,3}(?:st|nd|rd|th) )?copy(?: \d{1,3})?|\d{1,3})\)"
     r"|[ ]-[ ]copy(?: \(\d{1,3}\))?|[ ]copy(?: \d{1,3})?)(?:\.conf)?\Z"
 )
-"""What desktops call a copy: GNOME ``nova (copy).conf`` and ``nova.conf (copy)``, Windows
+"""Names that desktops give copies: GNOME ``nova (copy).conf`` and ``nova.conf (copy)``, Windows
 ``nova - Copy.conf``, macOS ``nova copy.conf``, browsers ``nova (1).conf``."""
 _TEMPLATE = re.compile(r"(?i)\.(?:j2|jinja2?|erb|epp|tmpl|tpl|template|in|mako)\Z")
 
 
 def is_put_aside(path: str) -> bool:
-    """True where Nova ignores a file because of its name; False for templates, which are rendered
+    """True if Nova ignores a file because of its name; False for templates, which are rendered
     under another name."""
     folder, name = os.path.split(path)
     if _TEMPLATE.search(name) is not None:
-        return False  # what is rendered from it has another name
+        return False  # the rendered file has another name
     if name.startswith(".") or _ASIDE.search(name) is not None:
         return True
     if os.path.basename(folder) in FOLDERS:

@@ -1,6 +1,6 @@
-"""Sections and assignments of nova.conf, line by line, as ``oslo_config.iniparser`` reads them.
+"""Sections and assignments of nova.conf, line by line, as read by ``oslo_config.iniparser``.
 
-That module is a tenth of a package that brings twelve others along; the tests compare.
+That module is a tenth of a package with twelve dependencies; the tests compare the results.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ _QUOTES = ('"', "'")
 
 
 class IniError(Exception):
-    """A line that Nova would not start with. The line is not kept: it may have a password."""
+    """A line with which Nova would not start. The line is not kept, because it may contain a
+    password."""
 
     def __init__(self, message: str, number: int) -> None:
         super().__init__(message)
@@ -21,7 +22,7 @@ class IniError(Exception):
 
 
 class Assignment(NamedTuple):
-    """An option, and its value: one text for each line."""
+    """An option, and its value: one text per line."""
 
     key: str
     values: list[str]
@@ -58,7 +59,7 @@ def _section(line: str, number: int) -> str:
 
 
 def _assignment(line: str, number: int) -> Assignment:
-    """The text before the first colon or equals sign, and that behind it, without its quotes."""
+    """The text before the first colon or equals sign, and the text behind it without its quotes."""
     places = [at for at in (line.find(":"), line.find("=")) if at >= 0]
     if not places:
         raise IniError("No ':' or '=' found in assignment", number)

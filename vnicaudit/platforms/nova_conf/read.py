@@ -1,8 +1,8 @@
-"""nova.conf -> :class:`~vnicaudit.model.nova.NovaConfig`, read as Nova reads it.
+"""Read nova.conf into :class:`~vnicaudit.model.nova.NovaConfig`, like Nova reads it.
 
-Files of flags (``--name=value``) were Nova's configuration up to Essex; the flag file was taken out
-for Folsom (2012.2, commit 7e3e9b8e9c "default_flagfile has been removed"). oslo.config refuses one:
-no section begins.
+Files of flags (``--name=value``) were Nova's configuration up to Essex; the flag file was removed
+for Folsom (2012.2, commit 7e3e9b8e9c "default_flagfile has been removed"). oslo.config refuses such
+a file, because it has no section.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ MAX_BYTES = 8 * 1024 * 1024
 """Larger files are refused; Nova's complete sample configuration has about half a megabyte."""
 
 _CREDENTIAL = re.compile(r"passw|secret|token|transport_url|connection|credential|_key$")
-"""Names of options that can hold a credential: not kept, so that they cannot get out."""
+"""Names of options that may hold a credential: they are not kept, so that they cannot leak."""
 
 _QUOTES = ('"', "'")
 
 
 def read_bytes(data: bytes, *, target: str, file: str | None) -> NovaConfig:
-    """One file. Raises TargetError, with file and line, where Nova would refuse it; in a template
-    what cannot be parsed is passed over."""
+    """One file. Raises TargetError, with file and line, if Nova would refuse it; in a template,
+    lines that cannot be parsed are skipped."""
     name = file or target
     text = text_of(data, name)
     if is_flags(text):
@@ -65,28 +65,28 @@ def is_service_file(file: str) -> bool:
 
 
 def text_of(data: bytes, file: str) -> str:
-    """The file as text. Raises TargetError when it is too large."""
+    """The file as text. Raises TargetError if it is too large."""
     if len(data) > MAX_BYTES:
         raise TargetError(f"larger than {MAX_BYTES >> 20} MiB: not read", file=file)
     if data.startswith(UTF_16):
         raise TargetError(
             "UTF-16: Nova does not read it either; save it as UTF-8", file=file, line=1
         )
-    if data.startswith(BOM_UTF8):  # measured with oslo.config 10.7: it is part of the first line
+    if data.startswith(BOM_UTF8):  # part of the first line: oslo.config 10.7
         raise TargetError(
             "begins with a byte order mark: Nova would not start with it; save it as UTF-8 "
             "without one",
             file=file,
             line=1,
         )
-    # oslo.config opens it as text: a carriage return alone ends a line as well
+    # oslo.config opens it as text, where a lone carriage return ends a line
     return data.decode("utf-8", "replace").replace("\r\n", "\n").replace("\r", "\n")
 
 
 class Parsed(msgspec.Struct, frozen=True):
-    """One file. ``open_ended``: there may be options in it that are not seen (a template).
-    ``compute``: it says something of a compute node. ``rest_checksum`` is a sum over what is not
-    kept."""
+    """One parsed file. ``open_ended``: it may have further options that are not seen (a template).
+    ``compute``: it has options of a compute node. ``rest_checksum`` is a checksum of the options
+    that are not kept."""
 
     options: tuple[NovaOption, ...]
     open_ended: bool = False
@@ -96,11 +96,11 @@ class Parsed(msgspec.Struct, frozen=True):
 
 
 IsKept = Callable[[str, str], bool]
-"""Whether to keep an option, by its section (``""``: not known) and name."""
+"""Whether to keep an option, by its section (``""``: unknown) and name."""
 
 
 def parsed_text(text: str, file: str, is_kept: IsKept = is_asked_for) -> Parsed:
-    """The options of one file as written. Raises TargetError, with file and line, where Nova would
+    """The options of one file as written. Raises TargetError, with file and line, if Nova would
     refuse the file."""
     written = text.split("\n")
     if is_template(text):
@@ -108,7 +108,7 @@ def parsed_text(text: str, file: str, is_kept: IsKept = is_asked_for) -> Parsed:
     else:
         lines, open_ended = [TemplateLine(line, True, False) for line in written], False
     parser = _OptionParser(lines, written, file, is_kept, certain=not open_ended)
-    shown = "\n".join(line.text for line in lines)  # without the comments of the template itself
+    shown = "\n".join(line.text for line in lines)  # without comments of the template language
     comments = _comments(shown, file, "ini")
     return Parsed(parser.options(), open_ended, parser.compute, parser.rest, comments)
 
@@ -118,7 +118,7 @@ def _comments(text: str, file: str, form: Form) -> tuple[AcceptingComment, ...]:
 
 
 class _OptionParser:
-    """Statements of a file as options, and where each assignment begins."""
+    """Converts the statements of a file to options, and records where each assignment begins."""
 
     def __init__(
         self,
@@ -161,16 +161,17 @@ class _OptionParser:
             if line.section_lost:
                 self._section = ""
             if line.text.strip() and line.text[0] not in "#;[ \t":
-                # noted here: the parser reports an assignment only when the next one begins
+                # recorded here, because the parser reports an assignment only when the next one
+                # begins
                 self._starts.append((number, self._section))
             yield line.text
 
     def _begin_section(self, section: str) -> None:
-        """Groups are compared in lower case, but for DEFAULT (oslo.config)."""
+        """Sections are compared in lower case, except DEFAULT (oslo.config)."""
         self._section = section if section == "DEFAULT" else section.lower()
 
     def _assign(self, key: str, value: list[str]) -> None:
-        """One option; a value on several lines is joined as oslo.config joins it."""
+        """Add one option; a value on several lines is joined like in oslo.config."""
         number, section = self._starts.popleft()
         if section is None:
             raise IniError("Section must be started before assignment", number)
@@ -203,7 +204,7 @@ class _OptionParser:
 
 
 def _columns(line: str, key: str) -> tuple[int | None, int | None]:
-    """Where a name and its value begin in a line, 1-based: behind the quote of a quoted value.
+    """Where a name and its value begin in a line, 1-based; for a quoted value, behind the quote.
     None for a name that a template splits, and for a value that begins on another line."""
     start = line.find(key)
     if start < 0:
@@ -220,7 +221,7 @@ _FLAG = r"--([a-z][a-z0-9_-]*)(?:\s*=\s*|\s+|$)(.*)"
 
 
 def is_flags(text: str) -> bool:
-    """True where a text begins with a flag (``--name``), comments apart."""
+    """True if a text begins with a flag (``--name``), ignoring comments."""
     for line in text.split("\n"):
         line = line.strip()
         if line and not line.startswith(("#", "{%", "{#")):
@@ -229,7 +230,7 @@ def is_flags(text: str) -> bool:
 
 
 def flags_of(text: str, file: str) -> Iterator[NovaOption]:
-    """Each flag as the option of [DEFAULT] that it was; lines that are none are passed over."""
+    """Each flag as the option of [DEFAULT] that it was; other lines are skipped."""
     for number, line in enumerate(text.split("\n"), 1):
         match = re.fullmatch(_FLAG, line.strip())
         if match is None:

@@ -1,11 +1,11 @@
-"""Is this a Nova configuration? Told by what stands in it, never by its name."""
+"""Recognise a Nova configuration by its content, never by its name."""
 
 from __future__ import annotations
 
 import re
 
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")
-"""Byte order marks of a text that Nova does not read."""
+"""Byte order marks of texts that Nova cannot read."""
 
 _HEADER = re.compile(r"\[([^\[\]\r\n]+)\]\s*")
 _FLAG = r"--([a-z][a-z0-9_]*)(?:[=\s].*)?"
@@ -20,7 +20,7 @@ _OWN = frozenset({
     "osapi_compute_listen", "novncproxy_base_url", "use_neutron", "linuxnet_interface_driver",
     "libvirt_type", "pci_passthrough_whitelist", "pci_alias",
 })  # fmt: skip
-"""Options of [DEFAULT] that Nova has, or had, and other services do not."""
+"""Options of [DEFAULT] that Nova has, or had, but other services do not."""
 
 _OWN_LIBVIRT = frozenset({
     "virt_type", "cpu_mode", "cpu_models", "cpu_model", "images_type", "images_rbd_pool",
@@ -46,12 +46,12 @@ _OWN_FLAGS = _OWN | {
 
 
 def looks_like(head: bytes) -> bool:
-    """True where a file that begins with ``head`` (some kilobytes) is a Nova configuration.
+    """True if a file that begins with ``head`` (some kilobytes) is a Nova configuration.
 
-    Demanded: the first thing in it is a section header (a script, a YAML file or a manual page
-    that quotes nova.conf begins otherwise), and there is an option only Nova has, in its section.
-    Options that are commented out count: that is how the sample configuration looks. A file of
-    flags (``--name=value``) is one when it is nothing but flags, and one of them only Nova had.
+    It must begin with a section header (a script, a YAML file or a manual page that quotes
+    nova.conf begins with something else), and contain an option that only Nova has, in its section.
+    Commented options count, because the sample configuration consists of them. A file of flags
+    (``--name=value``) counts if it contains only flags, and one of them is only Nova's.
     """
     if head.startswith(UTF_16):
         head = head.decode("utf-16", "replace").encode()
@@ -87,14 +87,14 @@ def _looks_like_ini(lines: list[str]) -> bool:
 
 
 def _skippable(line: str) -> bool:
-    """True for a line that may come before the first section: empty, a comment, a template
+    """True for a line that may precede the first section: empty, a comment, a template
     statement."""
     line = line.strip()
     return not line or line.startswith(("#", ";", "{%", "{#", "{{"))
 
 
 def is_own(section: str, line: str) -> bool:
-    """True where a line of a section names an option that only Nova has there."""
+    """True if a line of a section names an option that only Nova has there."""
     match = _KEY.match(line)
     if match is None:
         return False

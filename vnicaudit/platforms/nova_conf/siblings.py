@@ -1,9 +1,9 @@
-"""The files Nova reads together, and in which order: a later one overrides an earlier one.
+"""The files that Nova reads together, in order: a later one overrides an earlier one.
 
 Source: oslo.config ``find_config_files``, ``find_config_dirs`` and ``_ConfigDirOpt``: nova-compute
 reads ``nova.conf`` and ``nova-compute.conf`` of one folder, then ``*.conf`` of ``nova.conf.d`` and
 ``nova-compute.conf.d`` beside them, each folder sorted by name. With ``--config-file`` and
-``--config-dir`` it reads those, in the order in which they are given.
+``--config-dir`` it reads those instead, in the given order.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ from vnicaudit.platforms.nova_conf.read import (
 )
 
 _MOST_BYTES = 8 * MAX_BYTES
-"""Of all files that are read together."""
+"""Maximum size of all files that are read together."""
 
 _FILES = ("nova.conf", "nova-compute.conf")
 
 
 def read_with_siblings(data: bytes, *, target: str, file: str) -> NovaConfig:
-    """The configuration in ``data``, read from ``file``, with what Nova reads beside that file.
+    """The configuration in ``data``, read from ``file``, with the files that Nova reads beside it.
 
-    Raises TargetError for ``data`` alone. A sibling that cannot be read makes every option
-    uncertain: what it overrides is not known.
+    Raises TargetError only for ``data``. A sibling that cannot be read makes every option
+    uncertain, because it may override any.
     """
     config = read_bytes(data, target=target, file=file)
     if config.form == "flags":
@@ -59,17 +59,17 @@ def read_with_siblings(data: bytes, *, target: str, file: str) -> NovaConfig:
 
 
 def read_together(paths: tuple[str, ...], target: str) -> Iterator[NovaConfig | ReadError]:
-    """The files and folders that are given to nova-compute as ``--config-file`` and
-    ``--config-dir``, as one configuration: each file once, in the order in which it counts.
+    """The files and folders that nova-compute is given as ``--config-file`` and ``--config-dir``,
+    as one configuration: each file once, in the order in which it counts.
 
-    What cannot be read is a ReadError, and leaves all that the others say uncertain.
+    A file that cannot be read is a ReadError, and makes the options of all others uncertain.
     """
     found: dict[str, Parsed] = {}
     broken = False
     for path in paths:
         try:
             for file in _loaded(path) if os.path.isdir(path) else (path,):
-                found.pop(file, None)  # read twice: what it says counts where it comes last
+                found.pop(file, None)  # read twice: its last position counts
                 found[file] = _parsed(_file_content(file), file)
         except (OSError, TargetError) as error:
             broken = True
@@ -82,7 +82,7 @@ def read_together(paths: tuple[str, ...], target: str) -> Iterator[NovaConfig | 
 
 
 class _Together(msgspec.Struct, frozen=True):
-    """Files that Nova reads together, in its order, and all that they say."""
+    """Files that Nova reads together, in its order, and their options."""
 
     parts: dict[str, Parsed]
     options: tuple[NovaOption, ...]
@@ -90,8 +90,8 @@ class _Together(msgspec.Struct, frozen=True):
 
 
 class _Stamp(msgspec.Struct, frozen=True):
-    """A file, and what changes when it is written or replaced; ``state`` is empty where there is
-    no file (yet) by that name."""
+    """A file, and the attributes that change when it is written or replaced; ``state`` is empty if
+    there is no file of that name (yet)."""
 
     path: str
     state: tuple[int, ...]
@@ -107,8 +107,8 @@ def _stamp(path: str) -> _Stamp:
 
 @lru_cache(maxsize=2)
 def _read_folder(stamps: tuple[_Stamp, ...]) -> _Together | None:
-    """Files as they are on disk, read once for all of them that are judged; None where one of
-    them cannot be read."""
+    """The files as they are on disk, read once for all judged files among them; None if one cannot
+    be read."""
     if sum(stamp.state[0] for stamp in stamps if stamp.state) > _MOST_BYTES:
         return None
     try:
@@ -122,7 +122,7 @@ def _as_it_is(stamp: _Stamp) -> Parsed:
 
 
 def _as_one(parts: dict[str, Parsed]) -> _Together:
-    """Several files as one configuration. One that is open may override whatever stands before
+    """Several files as one configuration. One with unknown options may override anything before
     it."""
     opens = [number for number, part in enumerate(parts.values()) if part.open_ended]
     options: list[NovaOption] = []
@@ -133,7 +133,7 @@ def _as_one(parts: dict[str, Parsed]) -> _Together:
 
 
 def _config_together(together: _Together, target: str, file: str) -> NovaConfig:
-    """The configuration that several files make together, to judge one of them."""
+    """The configuration that several files form together, for judging one of them."""
     files = tuple(together.parts)
     compute = any(part.compute for part in together.parts.values()) and is_service_file(file)
     config = NovaConfig(
@@ -150,8 +150,8 @@ def _config_together(together: _Together, target: str, file: str) -> NovaConfig:
 
 
 def _is_beside(file: str, files: tuple[str, ...]) -> bool:
-    """True where a file lies beside a nova.conf that is read without it: another service's file, or
-    a copy that was put aside."""
+    """True if a file lies beside a nova.conf that is read without it: another service's file, or a
+    backup copy."""
     beside = os.path.join(os.path.dirname(file), "nova.conf")
     return beside not in files and os.path.exists(beside)
 
@@ -161,9 +161,8 @@ def _parsed(data: bytes, file: str) -> Parsed:
 
 
 def load_order(file: str) -> tuple[str, ...]:
-    """``file`` and the files read with it, in Nova's order; only itself where its name is not one
-    of those Nova looks for. It need not be on disk. Raises OSError when a folder cannot be
-    listed."""
+    """``file`` and the files read with it, in Nova's order; only itself if its name is not one that
+    Nova reads. It need not exist. Raises OSError if a folder cannot be listed."""
     folder, name = os.path.split(file)
     top, inner = os.path.split(folder)
     if inner in FOLDERS and _is_loaded(name):
@@ -172,7 +171,7 @@ def load_order(file: str) -> tuple[str, ...]:
         top, here = folder, os.path.join(folder, name)
     else:
         return (file,)
-    # a path may be spelled otherwise than its parts put together: a//nova.conf
+    # a path may be spelled differently from its joined parts: a//nova.conf
     return tuple(file if path == here else path for path in _existing(top, here))
 
 
@@ -186,7 +185,7 @@ def _existing(folder: str, here: str) -> Iterator[str]:
 
 
 def _loaded(folder: str) -> tuple[str, ...]:
-    """As oslo.config's ``glob('*.conf')``: sorted, and hidden files are left out."""
+    """Like oslo.config's ``glob('*.conf')``: sorted, without hidden files."""
     names = sorted(name for name in os.listdir(folder) if _is_loaded(name))
     paths = (os.path.join(folder, name) for name in names)
     return tuple(path for path in paths if os.path.isfile(path))
@@ -211,7 +210,7 @@ def _error(error: OSError | TargetError, path: str) -> ReadError:
 
 
 def _file_content(path: str) -> bytes:
-    """A regular file, whole. Raises OSError, also for one that is not regular or too large."""
+    """A whole regular file. Raises OSError, also if it is not regular or too large."""
     data = read_regular(path, MAX_BYTES + 1)
     if len(data) > MAX_BYTES:
         raise OSError(f"larger than {MAX_BYTES} bytes")

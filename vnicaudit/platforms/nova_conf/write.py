@@ -1,8 +1,8 @@
-"""A change of an option -> edits of the nova.conf it stands in, and of nothing else in it.
+"""Convert a change of an option to edits of its nova.conf, leaving everything else as it is.
 
-Source of the syntax: oslo.config ``iniparser.BaseParser``: the value is what stands behind the
-first ``=`` or ``:``, without blanks and one pair of quotes, and in the lines behind it that begin
-with a blank; there are no comments behind a value.
+Source of the syntax: oslo.config ``iniparser.BaseParser``: the value is the text behind the first
+``=`` or ``:``, without blanks and one pair of quotes, and the following lines that begin with a
+blank; there are no comments behind a value.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ ENTAILED: dict[str, tuple[str, ...]] = {}
 SHARED: frozenset[str] = frozenset()
 """Fields that one setting decides for all NICs: none."""
 OWNER_REWRITES = False
-"""nova.conf is its administrator's own."""
+"""nova.conf belongs to its administrator, and nothing rewrites it."""
 
 _MARK = b"\xef\xbb\xbf"
 _HEADER = re.compile(rb"\[([^\]\n]*)\]")
@@ -40,14 +40,14 @@ _PLAIN = re.compile(r"[A-Za-z0-9_.,:/+-]+")
 
 
 def edits_for(data: bytes, place: Location, change: Change) -> list[Edit]:
-    """The edits that give the option at ``place`` another value, or take it out with all its lines,
-    there and wherever else its section has it: one that is gone would let another count.
+    """The edits that set the option at ``place`` to another value, or remove it with all its lines,
+    there and wherever else its section has it: otherwise another occurrence would take effect.
 
-    Raises RefusedError where it does not stand there, or not for sure (a template).
+    Raises RefusedError if it is not there, or not for certain (a template).
     """
     if place.line is None:
         raise RefusedError("the option is not in this file")
-    if _LONE_RETURN.search(data):  # lines are counted in another way there
+    if _LONE_RETURN.search(data):  # lines are counted differently there
         raise RefusedError("a carriage return ends a line of the file: edit it by hand")
     found = _assignments(data)
     chosen = found.by_line.get(place.line)
@@ -61,7 +61,7 @@ def edits_for(data: bytes, place: Location, change: Change) -> list[Edit]:
         gone = []
     for option in (chosen, *gone):
         value = data[slice(*option.value)].decode("utf-8", "replace").strip("\"'")
-        # what the finding is about may be a reference to another option, which has been resolved
+        # the finding's value may have been a reference to another option, which was resolved
         filled_in = is_placeholder(value) if option is chosen else is_only_placeholder(value)
         if filled_in or is_template(data[option.start : option.below].decode("utf-8", "replace")):
             raise RefusedError("a template fills this line in: edit it by hand")
@@ -71,13 +71,13 @@ def edits_for(data: bytes, place: Location, change: Change) -> list[Edit]:
 
 
 def text_of(data: bytes) -> str:
-    """The file's text, to be shown; bytes that are no UTF-8 as surrogates."""
+    """The file's text for display; bytes that are not UTF-8 become surrogates."""
     return data.decode("utf-8-sig", "surrogateescape")
 
 
 class _Option(NamedTuple):
-    """An assignment: its line (1-based) and section, where it begins, where its value is, where
-    the line ends, and where the first line begins that does not belong to it."""
+    """An assignment: its line (1-based) and section, where it begins, where its value is, where the
+    line ends, and where the first line begins that does not belong to it."""
 
     line: int
     section: bytes
@@ -135,13 +135,13 @@ def _new_value(data: bytes, option: _Option, new: bytes) -> list[Edit]:
             "what looks like a comment after the value is part of it: edit it by hand"
         )
     edits = [Edit(start, end, new)]
-    if option.end + 1 < option.below:  # the lines in which the old value went on
+    if option.end + 1 < option.below:  # the lines in which the old value continued
         edits.append(Edit(option.end + 1, option.below, b""))
     return edits
 
 
 def _below(data: bytes, end: int) -> int:
-    """Where the first line begins that is no continuation of the one that ends there."""
+    """Where the first line begins that does not continue the line that ends there."""
     below = min(end + 1, len(data))
     while data[below : below + 1] in (b" ", b"\t") and data[below : _line_end(data, below)].strip():
         below = min(_line_end(data, below) + 1, len(data))

@@ -1,10 +1,12 @@
-"""Carry a plan out, and take it back: journal first, then act, then check.
+"""Apply a plan, and roll it back: journal first, then act, then check.
 
-``apply.py`` begins a run or finds the unfinished one, ``rollback.py`` takes one back, ``runner.py``
-goes through its units (``unit_queue.py``) by the ``schedule.py``; ``exclusion_locks.py`` keeps
-those apart that must not be away together. What is true of one kind of unit, its ``driver.py``
-knows, made for a ``session.py``; ``work.py`` is what each driver has, ``verifying.py`` the loop
-that checks whether it helped. ``drivers/`` has those of the program: ``domains/`` changes
-definitions, on live hosts and in files, ``clouds/`` what is in a cloud. ``journal/`` is what is
-remembered; from it ``history.py`` says what became of each run, ``in_effect.py`` whether it still
-holds, and ``recovering.py`` brings back what a dead process left in the middle."""
+``apply.py`` starts a run or resumes the unfinished one, ``rollback.py`` rolls one back,
+``runner.py`` goes through its units (``unit_queue.py``) in the order of the ``schedule.py``;
+``exclusion_locks.py`` keeps units that must not be down together from being changed at the same
+time. Each kind of unit has its own ``driver.py``, made for a ``session.py``; ``work.py`` is the
+context that every driver gets, ``verifying.py`` the loop that checks whether the change helped.
+``drivers/`` has the drivers that come with the program: ``domains/`` changes definitions, on live
+hosts and in files, ``clouds/`` changes objects of a cloud. ``journal/`` is the record of each run;
+from it ``history.py`` tells the outcome of each run, ``in_effect.py`` whether its changes still
+hold, and ``recovering.py`` finishes or undoes the work that a dead process left half done.
+"""

@@ -1,4 +1,4 @@
-"""Carry out a plan, or the rest of one that was begun."""
+"""Apply a plan, or resume a run of it that was interrupted."""
 
 from __future__ import annotations
 
@@ -37,15 +37,15 @@ PLAN = "plan.json"
 _ALREADY = "nothing to do: it is already as planned"
 _MEANWHILE = "meanwhile a plan without that host (vnicaudit fleet plan --limit) changes others"
 _NOT_BEGUN: dict[Outcome, ForeseenOutcome] = {"gone": "gone", "refused": "refused"}
-"""What a driver answers of one that is not there any more -> how that is foreseen."""
+"""A driver's result for a unit that no longer exists -> the outcome that a dry run foresees."""
 
 
 class RunContext(msgspec.Struct, frozen=True):
     """The options of a run and the services it uses. ``deadline``: timeout in seconds of one call
     to libvirt or a cloud; ``kinds``: the kinds of units and their drivers, which work with
-    ``adapters`` and ``reach``; ``tell_remaining``: told what an interruption leaves half done, even
-    where other progress is not shown; ``halted``: the reason to begin no further unit while those
-    in progress are still finished (empty: none)."""
+    ``adapters`` and ``reach``; ``tell_remaining``: is told what an interruption leaves half done,
+    even where other progress is not shown; ``halted``: returns the reason to start no further unit
+    while those in progress are still finished (empty: none)."""
 
     mode: Mode
     limits: RunLimits
@@ -58,12 +58,13 @@ class RunContext(msgspec.Struct, frozen=True):
     tell_remaining: Tell | None = None
     halted: Callable[[], str] | None = None
     host_by_host: bool = False
-    """Each host is opened, and held, only while something is to be done there: one that cannot be
-    reached, or is held by somebody else, costs what is on it alone."""
+    """Each host is opened and locked only while it has work: a host that cannot be reached, or is
+    locked by another run, affects only its own units."""
     without_host_lock: bool = False
 
     def drivers(self, stack: ExitStack, *, hold: bool = True) -> Drivers:
-        """The drivers of one command; what they open is held until ``stack`` is left."""
+        """The drivers of one command; the connections and locks they open are held until ``stack``
+        is left."""
         session = Session(
             self.adapters, self.reach, self.state, self.deadline, stack, hold=hold,
             host_by_host=self.host_by_host, without_lock=self.without_host_lock,
@@ -72,7 +73,8 @@ class RunContext(msgspec.Struct, frozen=True):
         return Drivers(self.kinds, session)
 
     def going_on_with(self, run: RunRequest) -> RunContext:
-        """The context in which a past run is ended or taken back: hosts are reached as it did."""
+        """The context in which a past run is finished or rolled back: hosts are reached as that run
+        reached them."""
         return msgspec.structs.replace(
             self, host_by_host=run.host_by_host, without_host_lock=run.without_host_lock
         )
@@ -80,7 +82,7 @@ class RunContext(msgspec.Struct, frozen=True):
     def request(
         self, kind: Literal["apply", "rollback"], plan: str, units: Sequence[UnitRequest]
     ) -> RunRequest:
-        """The request of a run that begins now. ``plan``: see :class:`RunRequest`."""
+        """The request of a new run. ``plan``: see :class:`RunRequest`."""
         return RunRequest(
             "", kind, timestamp(), plan, self.mode, tuple(units), self.limits,
             host_by_host=self.host_by_host, without_host_lock=self.without_host_lock,
@@ -94,9 +96,10 @@ def apply(
     tell: Tell,
     trials: Trials | None = None,
 ) -> RunResult:
-    """Carry out these steps of the plan whose file has that content; an earlier run of it that did
-    not come to its end is carried on. ``trials``: each guest is measured before and after, and
-    taken back where that says so. Raises RefusedError where nothing can be begun."""
+    """Apply these steps of the plan whose file has the content ``text``; an earlier run of the same
+    plan that did not finish is resumed. ``trials``: each guest is measured before and after its
+    change, and the change is rolled back if the trial says so. Raises RefusedError if nothing can
+    be started."""
     units, plan = context.kinds.units(steps), digest(text)
     with ExitStack() as stack:
         drivers = context.drivers(stack)
@@ -121,8 +124,8 @@ def apply(
 
 
 def dry_run_apply(steps: Sequence[Step], text: bytes, context: RunContext) -> tuple[Foreseen, ...]:
-    """How each domain (or file) would end that :func:`apply` would change. Nothing is changed and
-    no run is recorded."""
+    """The foreseen outcome of each domain (or file) that :func:`apply` would change. Nothing is
+    changed and no run is recorded."""
     with ExitStack() as stack:
         drivers = context.drivers(stack, hold=False)
         units = context.kinds.units(steps)
@@ -136,8 +139,8 @@ def open_or_hold(
     context: RunContext,
     stack: ExitStack,
 ) -> None:
-    """Reach all places, and hold them; where they are opened one by one, hold the plans (see
-    :class:`RunRequest`). Raises TargetError, RefusedError."""
+    """Connect to all places and lock them; if they are opened one by one, lock the plans instead
+    (see :class:`RunRequest`). Raises TargetError, RefusedError."""
     if context.host_by_host:
         drivers.check(units)
         hold_plans(plans, context, stack)
@@ -146,7 +149,7 @@ def open_or_hold(
 
 
 def hold_plans(plans: Iterable[str], context: RunContext, stack: ExitStack) -> None:
-    """Keep other processes from going on with a run of these plans. Raises HeldError."""
+    """Keep other processes from resuming a run of these plans. Raises HeldError."""
     for plan in plans:
         stack.enter_context(context.state.lock(f"plan-{plan}", "this plan"))
 
@@ -158,8 +161,8 @@ def dry_run_units(
     context: RunContext,
     show: Callable[[UnitRequest, Prepared], None] | None = None,
 ) -> tuple[Foreseen, ...]:
-    """How each unit would end, as far as that is seen before it is begun. ``show``: is told what
-    would be done."""
+    """The foreseen outcome of each unit, as far as it can be told before the unit is started.
+    ``show`` is told the changes that would be made."""
     units = tuple(units)
     if context.host_by_host:
         drivers.check(units)
@@ -201,7 +204,7 @@ def _foreseen(
 
 
 class _Preparing:
-    """Prepares the change of each unit that has not been begun."""
+    """Prepares the change of each unit that has not been started."""
 
     def __init__(self, steps: Sequence[Step], plan: str, context: RunContext) -> None:
         self._steps = context.kinds.by_unit(steps)
@@ -218,15 +221,16 @@ class _Preparing:
 
     @cached_property
     def _of_this_plan(self) -> tuple[PastRun, ...]:
-        """The runs of this plan, newest first; what this one does to a unit is not asked of it."""
+        """The runs of this plan, newest first, read once: changes by the present run do not
+        matter."""
         mine = ("apply", self._plan)
         past = all_past(self._context.state)
         return tuple(found for found in past if (found.request.kind, found.request.plan) == mine)
 
 
 def _unfinished(context: RunContext, request: RunRequest) -> PastRun | None:
-    """The run of this plan that did not come to its end. Raises UsageError where it is to be done
-    in another way now, RefusedError where another run is in the middle of one of these domains."""
+    """The unfinished run of this plan. Raises UsageError if this request differs from it,
+    RefusedError if another run is in the middle of one of these domains."""
     for found in unfinished(context.state):
         run = found.request
         if (run.kind, run.plan) == (request.kind, request.plan):

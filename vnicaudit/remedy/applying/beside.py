@@ -1,4 +1,4 @@
-"""Other runs that were left in the middle of what a run is about."""
+"""Other runs that were interrupted while they changed units of this run."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from vnicaudit.text.own_commands import command
 
 
 def refuse_beside(found: PastRun, units: Iterable[UnitRequest], kinds: KindTable) -> None:
-    """Raises RefusedError where an unfinished run is in the middle of one of these domains."""
+    """Raises RefusedError if an unfinished run is in the middle of one of these domains."""
     begun = [unit for unit in found.request.units if found.is_open(unit.key)]
     for unit in units:
         if any(kinds.is_same(unit, other) for other in begun):
@@ -28,7 +28,7 @@ def refuse_beside(found: PastRun, units: Iterable[UnitRequest], kinds: KindTable
 
 
 class OtherRuns:
-    """Runs other than ``mine`` that may be left in the middle of something while it goes on."""
+    """Runs other than ``mine`` that may be left half done while ``mine`` continues."""
 
     def __init__(self, state: StateFolder, kinds: KindTable, mine: PastRun) -> None:
         self._unfinished = UnfinishedRuns(state)
@@ -36,7 +36,7 @@ class OtherRuns:
         self._mine = mine.request.id
 
     def refuse_beside(self, unit: UnitRequest) -> None:
-        """Raises RefusedError where one of them is in the middle of that unit, whose place is
-        held."""
+        """Raises RefusedError if one of them is in the middle of that unit, whose place is
+        locked."""
         for found in self._unfinished.beside(self._mine):
             refuse_beside(found, (unit,), self._kinds)

@@ -13,8 +13,8 @@ _POWER = (Stopping, Stopped, Starting, Started)
 
 
 def may_be_off(entries: Sequence[Entry]) -> str:
-    """A hint on starting by hand a guest that ran, was stopped by this run and has not been seen
-    running since; empty: not needed."""
+    """A hint on starting the guest by hand, if it ran, was stopped by this run and has not been
+    seen running since; empty: not needed."""
     begin = begin_of(entries)
     power = [entry.event for entry in entries if isinstance(entry.event, _POWER)]
     if begin is None or not power or isinstance(power[-1], Started):
@@ -26,8 +26,8 @@ def may_be_off(entries: Sequence[Entry]) -> str:
 
 
 def seconds_off(entries: Sequence[Entry]) -> float:
-    """How long a server was off for this, stop by stop, and was seen to run again; 0: never. One
-    that was asked to stop and did not is not counted."""
+    """Seconds for which the run had a server off, summed over its stops; 0: it was never seen off
+    and running again. A server that was asked to stop and did not is not counted."""
     total, began, off = 0.0, None, False
     for entry in entries:
         if isinstance(entry.event, Stopping):

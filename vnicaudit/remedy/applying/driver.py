@@ -27,16 +27,15 @@ T = TypeVar("T")
 UnitT_contra = TypeVar("UnitT_contra", bound=Unit, contravariant=True)
 
 StateName = Literal["in-effect", "waiting", "differs", "gone", "moved", "unknown", "taken-back"]
-"""``waiting``: defined, and not in effect until the guest is powered off and on. ``differs``: it is
-not as planned, or the guest has problems with it. ``moved``: it is now in another place of the run.
-``taken-back``: by a later run."""
+"""State of a unit. ``waiting``: defined, but not in effect until the guest is powered off and on.
+``differs``: not as planned, or the guest has problems with it. ``moved``: the unit is now in
+another place of the run. ``taken-back``: undone by a later run."""
 
 
 class Prepared(NamedTuple):
     """The prepared change of a unit. ``transaction``: everything that its driver has to record;
-    None: there is nothing left to do. ``before`` and ``goal``: the texts concerned, stored in the
-    run's folder where ``keeps_texts`` is true. ``note``: a message to show when work on the unit
-    starts."""
+    None: there is nothing left to do. ``before`` and ``goal``: the two texts, stored in the run's
+    folder if ``keeps_texts`` is true. ``note``: a message to show when work on the unit starts."""
 
     transaction: Transaction | None
     before: bytes = b""
@@ -68,8 +67,8 @@ class UndoRequest(NamedTuple):
     over_edits: bool
 
     def transaction(self, unit: UnitRequest, kind: type[T]) -> T:
-        """The transaction that the run recorded for the unit. Raises RefusedError where the run did
-        not begin it, KeptError where the record is damaged."""
+        """The transaction that the run recorded for the unit. Raises RefusedError if the run did
+        not start it, KeptError if the record is damaged."""
         return self.run.transaction(unit.key, kind)
 
 
@@ -89,8 +88,8 @@ class Driver(Protocol[UnitT_contra]):
     RefusedError with the reason why nothing is started."""
 
     def check(self, unit: UnitRequest) -> None:
-        """Raises RefusedError for a unit whose place must not be contacted; called before any
-        is."""
+        """Raises RefusedError for a unit whose place must not be contacted; called for all units
+        before any place is contacted."""
 
     def open(self, unit: UnitRequest) -> None:
         """Connect to its place, and lock it against other runs. Raises TargetError,
@@ -106,7 +105,7 @@ class Driver(Protocol[UnitT_contra]):
         yet."""
 
     def prepare_undo(self, unit: UnitRequest, request: UndoRequest) -> Prepared:
-        """Returns the change that undoes a run's work on the unit. Changes nothing yet."""
+        """Returns the change that undoes the run's work on the unit. Changes nothing yet."""
 
     def prepare_restore(self, unit: UnitRequest, request: UndoRequest) -> Prepared:
         """Returns the change that restores what the run saved of the unit, whatever has happened
@@ -116,20 +115,19 @@ class Driver(Protocol[UnitT_contra]):
         """True where the run saved something to restore the unit from."""
 
     def forward(self, work: BegunUnit) -> Result:
-        """Bring the unit to its goal, or back to its former state if that fails: from any point
-        where an interrupted run left it."""
+        """Change the unit as planned, or undo the change if that fails, from any point where an
+        interrupted run left it."""
 
     def undo(self, work: BegunUnit, undoing: Undoing) -> Result:
-        """Bring the unit back to its former state, from any point where an interrupted run left
-        it."""
+        """Undo the change of the unit, from any point where an interrupted run left it."""
 
     def verify(self, unit: UnitRequest, begin: Begin, back: Mapping[str, str]) -> UnitState:
-        """The state of the unit now. ``back``: MACs that were rolled back since -> the run that did
-        it."""
+        """The present state of the unit. ``back``: MACs that were rolled back since -> the run that
+        did it."""
 
     def explain(self, unit: UnitRequest, error: GoneError, *, begun: bool, dry_run: bool) -> Result:
-        """The result for a unit that no longer exists, worded for whoever reads the outcome.
-        ``begun``: the run had started to change it; ``dry_run``: nothing was to be changed."""
+        """The result for a unit that no longer exists, with a message for the user. ``begun``: the
+        run had started to change it; ``dry_run``: nothing was to be changed."""
 
 
 def _anywhere(target: str) -> bool:
@@ -138,13 +136,13 @@ def _anywhere(target: str) -> bool:
 
 
 class Kind(msgspec.Struct, Generic[UnitT_co], frozen=True):
-    """Units of one kind. ``unit_type``: the record by which a step says what of such a unit it
-    changes; ``key``: what all steps on one unit have in common; ``unit``: the unit of these steps;
-    ``driver``: made once for each command; ``is_at``: whether a target has such units. The rest is
-    what commands ask, which know no kind.
+    """One kind of units. ``unit_type``: the type of a step's unit; ``key``: the key that all steps
+    on one unit share; ``unit``: makes the unit of these steps; ``driver``: makes the driver, once
+    for each command; ``is_at``: tells if a target has such units. The other fields let commands
+    treat units without knowing their kind.
 
-    In a table kinds are ``Kind[Unit]``, whatever their units: each is handed those steps alone that
-    it claims, so that whatever takes steps there may say which type of unit they are on.
+    In a table, kinds are ``Kind[Unit]`` for any type of unit: each receives only the steps that it
+    claims, so a function that takes steps there may declare its own type of unit.
     """
 
     name: str
@@ -160,16 +158,16 @@ class Kind(msgspec.Struct, Generic[UnitT_co], frozen=True):
     """They are text and do not affect running guests: their mode is ``next-boot``, whatever the
     plan says."""
     by_controller: bool = False
-    """They are changed on the controller that the user names: one controller, of one cloud."""
+    """They are changed on the controller that the user names: one controller of one cloud."""
     exclusive_called: str = "group"
     """The word for a group whose members are changed one at a time (``UnitRequest.exclusive``)."""
     may_move: bool = False
-    """A missing one may be running elsewhere, unchanged."""
+    """A missing unit may be running elsewhere, unchanged."""
     bench: bool = False
-    """``--bench`` measures the running ones."""
+    """``--bench`` accepts steps on them, and measures the running ones."""
     steps_called: str = ""
-    """What steps on them are called where they cannot be measured, ``of a cloud``; empty: on units
-    of that name."""
+    """The words for steps that cannot be measured, for example ``of a cloud``; empty: they are
+    called steps on units of this kind's name."""
 
     def claims(self, step: Step) -> bool:
         """True for a step on such a unit."""

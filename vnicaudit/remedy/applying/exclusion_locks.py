@@ -10,7 +10,7 @@ from contextlib import ExitStack, contextmanager
 
 
 class ExclusionLocks:
-    """One after the other, of those that name the same. Any thread may use it."""
+    """Makes those that share a name wait for each other. Any thread may use it."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -19,20 +19,20 @@ class ExclusionLocks:
 
     @contextmanager
     def hold(self, names: Iterable[str]) -> Iterator[None]:
-        """Wait until nobody else holds one of these, and hold them. In one order always: nobody
-        waits for each other."""
+        """Wait until nobody else holds one of these names, and hold them. Names are always locked
+        in the same order, so that no two threads wait for each other."""
         with ExitStack() as stack:
             for name in sorted(set(names)):
                 stack.enter_context(self._of(name))
             yield
 
     def failed(self, who: str, names: Iterable[str]) -> None:
-        """Remember that it may be away for longer."""
+        """Record that ``who`` failed and may be down for longer."""
         with self._lock:
             self._failed.update(dict.fromkeys(names, who))
 
     def failed_member(self, names: Iterable[str]) -> str:
-        """The unit that has failed with one of these names held; empty: none."""
+        """The unit that failed while it held one of these names; empty: none."""
         with self._lock:
             return next((self._failed[name] for name in names if name in self._failed), "")
 

@@ -1,4 +1,4 @@
-"""The outcomes of runs, and what was rolled back of them since."""
+"""The outcomes of runs, and which of their changes were rolled back since."""
 
 from __future__ import annotations
 
@@ -17,31 +17,33 @@ from vnicaudit.remedy.applying.journal.unit_head import head_of
 
 _BAD = ("failed", "refused", "not-reached")
 _BACK = ("applied", "already")
-"""How a way back ended that found, or made, all as it was."""
+"""Outcomes of a rollback that restored the state from before, or found it restored."""
 
 
 def runs(folder: str) -> list[RunRecord]:
-    """Every run in a state folder, newest first. Raises UsageError for what cannot be read."""
+    """Every run in a state folder, newest first. Raises UsageError for a run that cannot be
+    read."""
     found = list(all_past(StateFolder(folder)))
     undone = undone_by(found)
     return [record(one, undone) for one in found]
 
 
 def current_record(now: PastRun) -> RunRecord:
-    """The run, with what others have taken back of it: those that came behind it."""
+    """The run, with everything that later runs have rolled back of it."""
     others = all_past(StateFolder(str(now.folder.parent.parent)), since=now.folder.name)
     return record(now, undone_by([*others, now]))
 
 
 Undone = Mapping[tuple[str, str], str]
-"""A run and a unit of it -> the run that took it back, the last one where several did."""
+"""A run and one of its units -> the run that undid it; the last one if there were several."""
 
 Parts = Mapping[str, str]
-"""A NIC of a unit (its MAC) -> the run that took it back; of what has no NIC the name is empty."""
+"""A NIC of a unit (its MAC) -> the run that undid its change. The key is empty for a unit without
+NICs."""
 
 
 def undone_by(newest_first: Iterable[PastRun]) -> Undone:
-    """The units of which all was taken back, by one run or by several."""
+    """The units of which everything was rolled back, by one run or by several."""
     found = list(newest_first)
     back = parts_undone(found)
     return {
@@ -60,7 +62,7 @@ def parts_undone(newest_first: Iterable[PastRun]) -> Mapping[tuple[str, str], Pa
     for back in reversed(list(newest_first)):
         run = back.request
         if run.kind == "rollback":
-            if run.plan in seen:  # nothing goes round in circles
+            if run.plan in seen:  # runs cannot undo each other in a circle
                 undoes[run.id] = run.plan
             for unit in run.units:
                 done = back.done_event(unit.key)
@@ -79,8 +81,8 @@ def _turn(
     found: dict[tuple[str, str], dict[str, str]], undoes: Mapping[str, str], key: str, part: str,
     ends: tuple[str, str],
 ) -> None:  # fmt: skip
-    """``ends``: what a run did to that part is over, by another. What it had ended holds again, and
-    ends what it had ended itself."""
+    """Record ``ends``, a pair of runs: the second has undone what the first did to that part. If
+    the first had undone another run, that run's change holds again, and so on."""
     run, by = ends
     while run:
         found.setdefault((run, key), {})[part] = by
@@ -90,7 +92,7 @@ def _turn(
 
 
 def record(found: PastRun, undone: Undone | None = None) -> RunRecord:
-    """One run, as it is shown. ``undone``: what was taken back of it since."""
+    """One run, as it is shown. ``undone``: the units that were rolled back since."""
     units = tuple(_unit(found, unit, undone or {}) for unit in found.request.units)
     ends = [one for one in found.entries if isinstance(one.event, End)]
     return RunRecord(
@@ -133,8 +135,8 @@ def _unit(found: PastRun, unit: UnitRequest, undone: Undone) -> UnitRun:
 
 
 def _waits(found: PastRun, unit: UnitRequest, undone: Undone) -> bool:
-    """True where a running guest was changed for its next boot only, and has neither been rolled
-    back nor been found to run with the change."""
+    """True if a running guest was changed only for its next boot, and has neither been rolled back
+    nor been found to run with the change."""
     done = found.done_event(unit.key)
     if done is None or not done.waits:
         return False

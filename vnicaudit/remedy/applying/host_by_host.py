@@ -1,4 +1,4 @@
-"""Hosts of a fleet, opened one by one: each when its turn comes."""
+"""Open the hosts of a fleet one by one, each when its turn comes."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from vnicaudit.remedy.unit_refusal import UnitRefusedError
 
 
 class HostByHost:
-    """Prepares the change of a unit after its host was opened. A host that cannot be reached, falls
-    silent before anything is begun, or is held by somebody else costs its own units alone.
-    ``others``: runs that may be in the middle there; None: nothing is to be begun."""
+    """Prepares the change of a unit after opening its host. A host that cannot be reached, stops
+    answering before anything is started, or is locked by another run affects only its own units.
+    ``others``: runs that may have left something half done there; None: nothing new is started."""
 
     def __init__(self, preparing: Preparing, others: OtherRuns | None) -> None:
         self._preparing = preparing
@@ -54,9 +54,9 @@ class HostByHost:
 
 
 def open_begun(run: PastRun, drivers: Drivers, meanwhile: str) -> None:
-    """Reach the hosts where the run is in the middle of a unit: it goes on there first.
-    ``meanwhile``: the way to change others while one of them is down. Raises TargetError,
-    SilentError and HeldError."""
+    """Open the hosts where the run left a unit half done: work resumes there first. ``meanwhile``:
+    how to change other units while one of these hosts is down. Raises TargetError, SilentError and
+    HeldError."""
     for unit in run.request.units:
         if not run.is_open(unit.key):
             continue

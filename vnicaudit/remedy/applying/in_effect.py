@@ -1,4 +1,4 @@
-"""A run, looked at later: is what it changed in effect, and is it still what was planned?"""
+"""Check a past run: whether its changes are in effect, and are still as planned."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from vnicaudit.remedy.applying.kinds import Drivers
 
 
 def in_effect(found: PastRun, context: RunContext) -> Iterator[UnitState]:
-    """Every unit that the run applied, or may have. Nothing is changed."""
+    """The state of every unit that the run changed, or may have. Nothing is changed."""
     runs = list(all_past(context.state))
     undone, parts = undone_by(runs), parts_undone(runs)
     with ExitStack() as stack:
@@ -33,7 +33,8 @@ def in_effect(found: PastRun, context: RunContext) -> Iterator[UnitState]:
 
 
 def _unfinished(found: PastRun, seen: UnitState) -> UnitState:
-    """One of which the journal does not say how it ended: it may not have been looked at then."""
+    """The state of a unit whose result the journal does not record: it may not have been
+    checked."""
     words = f"the run is unfinished on it: {found.rollback_command()} undoes it"
     if seen.state not in ("in-effect", "waiting"):
         return seen._replace(detail=f"{seen.detail}; {words}")
@@ -44,7 +45,7 @@ def _unfinished(found: PastRun, seen: UnitState) -> UnitState:
 def _unit(
     found: PastRun, unit: UnitRequest, drivers: Drivers, back: Parts | None = None
 ) -> UnitState:
-    """``back``: NICs of it that were taken back since: they are not looked at."""
+    """The state of a unit. ``back``: its NICs that were rolled back since; they are not checked."""
     begin = found.begin(unit.key)
     if begin is None:
         return UnitState(unit.name, "unknown", "the journal does not record the planned change")
@@ -55,12 +56,13 @@ def _unit(
         return UnitState(unit.name, "unknown", str(error), unreachable=True)
     except GoneError as error:
         return _gone(found, unit, drivers, error)
-    except (ActionError, RefusedError, UsageError) as error:  # of no kind that there is here, too
+    except (ActionError, RefusedError, UsageError) as error:  # or of unknown kind
         return UnitState(unit.name, "unknown", str(error))
 
 
 def _gone(found: PastRun, unit: UnitRequest, drivers: Drivers, error: GoneError) -> UnitState:
-    """One that is not where it was: its driver knows whether another place of the run has it."""
+    """The state of a unit that no longer exists at its place: its driver can tell if another place
+    of the run has it."""
     for other in found.request.units:
         with suppress(TargetError, ActionError, RefusedError, UsageError):
             drivers.open([other])

@@ -1,4 +1,5 @@
-"""The table of kinds of units, as the command line hands it in, and the drivers of one command."""
+"""The table of all kinds of units, passed in by the command line, and the drivers of one
+command."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ from vnicaudit.remedy.applying.session import Session
 
 
 class OfKind(Protocol):
-    """A unit, or what became of one."""
+    """A unit, or the result of one."""
 
     @property
     def kind(self) -> str:
@@ -22,12 +23,12 @@ class OfKind(Protocol):
 
     @property
     def target(self) -> str:
-        """Where it is."""
+        """The target that it is on."""
 
 
 class KindTable:
-    """All kinds there are; the first one that claims a step has it. Raises ValueError where two
-    have one name."""
+    """All kinds of units; a step belongs to the first kind that claims it. Raises ValueError if two
+    kinds have the same name."""
 
     def __init__(self, kinds: Iterable[Kind[Unit]]) -> None:
         self._kinds = tuple(kinds)
@@ -36,7 +37,7 @@ class KindTable:
             raise ValueError("two kinds of units of one name")
 
     def by_name(self, name: str) -> Kind[Unit]:
-        """Raises UsageError where there is none of that name."""
+        """The kind of that name. Raises UsageError if there is none."""
         kind = self._by_name.get(name)
         if kind is None:
             known = ", ".join(sorted(self._by_name))
@@ -44,8 +45,8 @@ class KindTable:
         return kind
 
     def of(self, step: Step) -> Kind[Unit]:
-        """The kind of unit that a step is on. Raises UsageError for a step that an edit made one of
-        no kind."""
+        """The kind of unit that a step is on. Raises UsageError for a step of no known kind, as
+        from an edited plan."""
         found = self._claiming(step)
         if found is None:
             raise UsageError(
@@ -61,21 +62,21 @@ class KindTable:
         return step.about.name or "" if found is None else found.unit("", (step,)).name
 
     def by_controller(self, units: Iterable[OfKind]) -> list[str]:
-        """The targets of those that are changed on the controller that the user names."""
+        """The targets of the units that are changed on the controller that the user names."""
         names = {kind.name for kind in self._kinds if kind.by_controller}
         return [unit.target for unit in units if unit.kind in names]
 
     def may_have_moved(self, units: Iterable[OfKind]) -> bool:
-        """True where one of these units, which are gone, is of a kind that may run elsewhere as
-        before."""
+        """True if one of these missing units is of a kind that may be running elsewhere,
+        unchanged."""
         names = {kind.name for kind in self._kinds if kind.may_move}
         return any(unit.kind in names for unit in units)
 
     def is_same(self, unit: UnitRequest, other: UnitRequest) -> bool:
-        """True where two units may be one thing. A UUID, or a file of this machine, identifies one
-        thing however it is reached: by another URI of its host, another name of its cloud, or
-        libvirt below Nova. Any other id is unique among units of its kind and place only, or of its
-        kind where they may move."""
+        """True if two units may be the same thing. A UUID, or a file of this machine, identifies
+        one thing however it is reached: by another URI of its host, another name of its cloud, or
+        through libvirt below Nova. Any other id is unique only among units of its kind and place,
+        or of its kind if they may move."""
         if (unit.uuid, unit.file) != (other.uuid, other.file):
             return False
         if unit.is_unique:
@@ -87,16 +88,16 @@ class KindTable:
         return unit.target == other.target or self.by_name(unit.kind).may_move
 
     def units(self, steps: Iterable[Step]) -> list[UnitRequest]:
-        """The units that the steps are on, in their order; sources before all others, so that
-        nobody makes a guest of the old ones meanwhile. Raises UsageError for a step that an edit
-        made one of no kind."""
+        """The units that the steps are on, in their order, but sources first, so that nobody
+        creates a guest from the old ones meanwhile. Raises UsageError for a step of no known kind,
+        as from an edited plan."""
         found = [(self.of(group[0]), key, group) for key, group in self.by_unit(steps).items()]
         units = [(kind.sources, kind.unit(key, group)) for kind, key, group in found]
         return [unit for _, unit in sorted(units, key=lambda one: not one[0])]
 
     def by_unit(self, steps: Iterable[Step]) -> dict[str, tuple[Step, ...]]:
-        """Key of a unit -> its steps: for many units, where :meth:`steps_of` would look through all
-        steps for each."""
+        """Key of a unit -> its steps. For many units, as :meth:`steps_of` goes through all steps
+        for each."""
         found: dict[str, list[Step]] = {}
         for step in steps:
             found.setdefault(self.of(step).key(step), []).append(step)
@@ -111,7 +112,8 @@ class KindTable:
 
 
 class Drivers:
-    """The drivers of one command, each made for ``session`` when a unit of its kind comes."""
+    """The drivers of one command; each is made for ``session`` when the first unit of its kind
+    needs it."""
 
     def __init__(self, kinds: KindTable, session: Session) -> None:
         self.kinds = kinds
@@ -119,27 +121,27 @@ class Drivers:
 
     @property
     def clock(self) -> Clock:
-        """The clock that drivers wait by."""
+        """The clock that drivers use for waiting."""
         return self._session.adapters.clock
 
     def of(self, unit: UnitRequest) -> Driver[Unit]:
-        """The driver of a unit. Raises UsageError for a kind that there is none of."""
+        """The driver of a unit. Raises UsageError for an unknown kind."""
         return self._session.once(self.kinds.by_name(unit.kind).driver)
 
     def check(self, units: Iterable[UnitRequest]) -> None:
-        """Raises RefusedError where the place of one of these units is not to be reached."""
+        """Raises RefusedError if the place of one of these units must not be contacted."""
         for unit in units:
             self.of(unit).check(unit)
 
     def open(self, units: Iterable[UnitRequest]) -> None:
-        """Reach the places of these units, and keep other runs away from them. Raises TargetError
-        and RefusedError."""
+        """Connect to the places of these units, and keep other runs away from them. Raises
+        TargetError and RefusedError."""
         units = tuple(units)
-        self.check(units)  # all of them, before one is dialled
+        self.check(units)  # all of them, before any is contacted
         for unit in units:
             self.of(unit).open(unit)
 
     def leave_all_but(self, places: Collection[str], run: str = "") -> None:
         """Leave the places of all other targets, if they are opened one by one. ``run``: the id of
-        the one that has nothing half done there."""
+        the calling run, which has nothing half done there."""
         self._session.leave_all_but(places, run)

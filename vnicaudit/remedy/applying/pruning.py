@@ -1,4 +1,4 @@
-"""Remove old runs. One that is removed can no longer be undone."""
+"""Remove old runs. A removed run can no longer be undone."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from vnicaudit.remedy.applying.journal.past_run import PastRun, all_past
 from vnicaudit.remedy.applying.journal.state import StateFolder
 
 _ASIDE = ".removed-"
-"""Begins the name of a run's folder that is being removed."""
+"""Prefix of a run's folder that is being removed."""
 
 
 def old_runs(state: StateFolder, before: datetime) -> list[PastRun]:
-    """The runs that ended before a moment, oldest first. Runs that are unfinished or damaged stay,
-    and so does all that undoes, or is undone by, one that stays: together they say what is in
-    effect, and a rollback that is to be finished needs the run that it undoes."""
+    """The runs that ended before a moment, oldest first. Unfinished or damaged runs stay, and so do
+    all runs that undo, or are undone by, one that stays: together they tell what is in effect, and
+    resuming a rollback needs the run that it undoes."""
     past = list(all_past(state))
     old = {run.request.id: run for run in past if _ended_before(run, before)}
     links = [(run.request.id, run.request.plan) for run in past if run.request.kind == "rollback"]
@@ -29,10 +29,10 @@ def old_runs(state: StateFolder, before: datetime) -> list[PastRun]:
 
 
 def remove_runs(runs: Sequence[PastRun]) -> None:
-    """Remove these, each before what undoes it: wherever this ends, no run that is left was undone
-    by one that is gone. Raises UsageError where the file system does not allow it; each is there as
-    a whole, or is no run any more (see :func:`remove_leftovers`)."""
-    for run in sorted(runs, key=lambda one: one.request.id):  # what undoes a run is newer
+    """Remove these runs, each before the runs that undo it: wherever this stops, no remaining run
+    was undone by a removed one. Raises UsageError if the file system refuses; each run is then
+    either complete, or no longer counts as a run (see :func:`remove_leftovers`)."""
+    for run in sorted(runs, key=lambda one: one.request.id):  # an undoing run is newer
         aside = run.folder.with_name(f"{_ASIDE}{run.folder.name}")
         try:
             run.folder.rename(aside)
@@ -42,9 +42,9 @@ def remove_runs(runs: Sequence[PastRun]) -> None:
 
 
 def remove_leftovers(state: StateFolder) -> None:
-    """Remove what an earlier removal was stopped in: it holds definitions, and passwords in them.
-    Raises UsageError where the file system does not allow it."""
-    state.ids()  # raises where somebody else decides what is there
+    """Remove what an interrupted removal left behind: definitions, with passwords in them. Raises
+    UsageError if the file system refuses."""
+    state.ids()  # raises if another user could change the folder
     for folder in (state.path / "runs").glob(f"{_ASIDE}*"):
         if TIME_ID.fullmatch(folder.name.removeprefix(_ASIDE)):
             try:
@@ -58,7 +58,7 @@ def _not_removed(folder: Path, error: OSError) -> UsageError:
 
 
 def _linked(ids: Iterable[str], links: Sequence[tuple[str, str]]) -> set[str]:
-    """These, and all that they are linked with, also by others."""
+    """These ids, and all ids linked with them, directly or through others."""
     found = set(ids)
     while more := {one for link in links if found.intersection(link) for one in link} - found:
         found |= more

@@ -1,7 +1,7 @@
-"""Bring back what a dead process left in the middle: what was begun is finished, nothing is begun.
+"""Finish or undo the units that a dead process left half done; nothing new is started.
 
-For a service unit or a watchdog: it never asks. A run that a living process is at work on is left
-alone: its host is held.
+For a service unit or a watchdog: it never asks. A run that a living process is working on is left
+alone, as its host is locked.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from vnicaudit.remedy.applying.kinds import Drivers
 from vnicaudit.remedy.applying.runner import Runner, Tell, begin_nothing
 
 _NOT_REACHED = (TargetError, SilentError, RefusedError, UsageError)
-"""Why units cannot be brought back now, which keeps no others from it: their host does not answer,
-is not to be dialled, or nothing here changes such units."""
+"""Errors because of which units cannot be recovered now, while others can: their host does not
+answer, must not be contacted, or this program cannot change such units."""
 
 
 class Recovered(NamedTuple):
-    """The result of recovering a run. ``units``: those it had left half done, as they are now;
-    ``at_work``: a message where a living process is still at work on the run; ``error``: why the
-    run, or part of it, could not be recovered; ``damage``: a sentence for each damaged place in its
-    folder."""
+    """The result of recovering a run. ``units``: those it had left half done, in their present
+    state; ``at_work``: a message if a living process is still working on the run; ``error``: why
+    the run, or part of it, could not be recovered; ``damage``: a sentence for each damaged place in
+    its folder."""
 
     run: str
     units: tuple[UnitRun, ...] = ()
@@ -51,8 +51,9 @@ class Recovered(NamedTuple):
 
 
 def recover(context: RunContext, tell: Tell) -> Iterator[Recovered]:
-    """Every run with something in the middle, the oldest first. ``context``: of its limits, those
-    that each run was begun with hold. And those of which nobody can tell whether they have."""
+    """Recover every run that left a unit half done, oldest first, and report the runs that are too
+    damaged to tell. ``context``: its limits are replaced by those that each run was started
+    with."""
     yield from _untold(context.state)
     for found in reversed(list(unfinished(context.state))):
         if lost := _unrecorded_units(found, context.state):
@@ -63,7 +64,7 @@ def recover(context: RunContext, tell: Tell) -> Iterator[Recovered]:
 
 
 def _untold(state: StateFolder) -> Iterator[Recovered]:
-    """Runs that are too damaged to be read: who was left in the middle by them is not known."""
+    """Runs that are too damaged to be read: nobody can tell which units they left half done."""
     for run_id in state.ids():
         try:
             read_run(state.run(run_id))
@@ -72,8 +73,8 @@ def _untold(state: StateFolder) -> Iterator[Recovered]:
 
 
 def _unrecorded_units(found: PastRun, state: StateFolder) -> tuple[UnitRun, ...]:
-    """The units that the run may have changed, and of which nothing but the original is left, until
-    that is restored."""
+    """The units that the run may have changed, and of which only the original is left, unless that
+    has been restored since."""
     lost = [unit.key for unit in found.request.units if found.is_lost(unit.key)]
     if not lost:
         return ()
@@ -99,7 +100,7 @@ def _recovered(
             return Recovered(run, at_work=str(error))
         except _NOT_REACHED as error:
             return Recovered(run, error=error)
-        found = reread(found)  # nobody is at work on it now
+        found = reread(found)  # the locks keep others from changing it now
         keys = [unit.key for unit in reached if found.is_open(unit.key)]
         went = _finished(found, keys, drivers, context, tell) if keys else None
         shown = zip(found.request.units, record(reread(found)).steps, strict=True)
@@ -111,9 +112,9 @@ def _recovered(
 def _opened(
     units: list[UnitRequest], drivers: Drivers, context: RunContext
 ) -> tuple[list[UnitRequest], VnicauditError | None]:
-    """The units whose host can be reached, and why the first of the others cannot be: guests of
-    other hosts, and units of other kinds, are not left off for it. Raises that error where none can
-    be reached, HeldError at once unless hosts are locked one by one."""
+    """``(units, error)``: the units whose host can be reached, and why the first other one cannot:
+    guests of reachable hosts must not be left off because of it. Raises HeldError at once, unless
+    hosts are locked one by one; raises the first error if no host can be reached."""
     reached: list[UnitRequest] = []
     first: VnicauditError | None = None
     by_place: dict[tuple[str, str], list[UnitRequest]] = {}
@@ -139,7 +140,7 @@ def _finished(
     measured = any(found.folder.glob("*.bench"))
     try:
         runner = Runner(found, drivers, begin_nothing, tell, None, context.tell_remaining)
-        # whether it helps cannot be measured any more
+        # too late to measure whether the change helped
         ended = runner.take_back(keys) if measured else runner.finish(keys)
     except VnicauditError as error:
         return error

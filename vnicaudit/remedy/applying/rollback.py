@@ -1,7 +1,7 @@
-"""The way back: of a run, of one domain, or of one NIC, newest first.
+"""Roll back a run, one domain or one NIC, newest change first.
 
-A run that was left in the middle is first brought to where it began. What is done here is a run of
-its own, with the same journal: it can be carried on, and taken back.
+Units that the run left half done are undone first. A rollback is a run of its own, with the same
+kind of journal: it can be resumed, and rolled back.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class RollbackSelection(msgspec.Struct, frozen=True):
     macs: tuple[str, ...] = ()
     over_edits: bool = False
     restore: bool = False
-    """The originals that were kept are put back as a whole, whatever was done since."""
+    """Restore the saved originals as a whole, whatever was changed since."""
 
     def includes(self, unit: UnitRequest) -> bool:
         """True where the unit, or one of its NICs, is selected."""
@@ -67,8 +67,8 @@ class RollbackSelection(msgspec.Struct, frozen=True):
         return bool(named) and (not self.macs or bool(set(self.macs) & set(unit.macs)))
 
     def units_of(self, found: PastRun) -> list[UnitRequest]:
-        """The units that are meant. Raises UsageError where something is named that the run has
-        not: it would be believed to be taken back."""
+        """The selected units. Raises UsageError if a name matches nothing in the run: the user
+        would believe that it was rolled back."""
         units = [unit for unit in found.request.units if self.includes(unit)]
         has = {name for unit in units for name in (unit.name, unit.uuid, unit.file, *unit.macs)}
         missing = [name for name in (*self.domains, *self.macs) if name not in has]
@@ -81,29 +81,29 @@ class RollbackSelection(msgspec.Struct, frozen=True):
         return units
 
     def narrowed(self, unit: UnitRequest) -> UnitRequest:
-        """A unit with the NICs that are meant."""
+        """A unit with its selected NICs only."""
         macs = tuple(mac for mac in unit.macs if not self.macs or mac in self.macs)
         return msgspec.structs.replace(unit, macs=macs)
 
     def nic_changes(self, wanted: Iterable[NicChanges]) -> tuple[NicChanges, ...]:
-        """The NICs that are meant."""
+        """The changes of the selected NICs."""
         return tuple(one for one in wanted if not self.macs or one.mac in self.macs)
 
 
 def rollback(
     run_id: str, selection: RollbackSelection, context: RunContext, tell: Tell
 ) -> tuple[RunResult, ...]:
-    """Take a run back: how the run went where it was in the middle, and how its way back went where
-    something of it had been done. Of a fleet's run, a host that cannot be reached costs what is on
-    it alone. Raises UsageError where there is no such run, or nothing of what was selected in it;
-    RefusedError where another run is at work."""
+    """Roll back a run. Returns the result of undoing the units that it left half done, and the
+    result of the rollback itself, each only if there was such work. For a fleet's run, a host that
+    cannot be reached affects only its own units. Raises UsageError if there is no such run, or the
+    selection matches nothing in it; RefusedError if another run is working there."""
     found = _read_begun(run_id, context)
     units = selection.units_of(found)
     context = context.going_on_with(found.request)
     with ExitStack() as stack:
         drivers = context.drivers(stack)
         open_or_hold(units, drivers, (found.request.plan, run_id), context, stack)
-        found = reread(found)  # nobody is at work on it now
+        found = reread(found)  # the locks keep others from changing it now
         closed = [unit for unit in units if not found.is_open(unit.key)]
         ended = _undo_open(found, units, drivers, context, tell)
         found = reread(found) if ended else found
@@ -161,7 +161,7 @@ class _WayBack(NamedTuple):
 def _undo_open(
     found: PastRun, units: Sequence[UnitRequest], drivers: Drivers, context: RunContext, tell: Tell
 ) -> tuple[RunResult, ...]:
-    """Bring what was left in the middle of these units to where it began."""
+    """Undo the units among these that were left half done."""
     if not found.is_unfinished and not any(found.is_lost(unit.key) for unit in units):
         return ()
     if context.host_by_host:
@@ -182,8 +182,8 @@ def _undo_open(
 def _near(
     found: PastRun, units: Sequence[UnitRequest], drivers: Drivers, tell: Tell
 ) -> list[UnitRequest]:
-    """Those of the units that are not in the middle, or whose host can be reached. Of the others it
-    is told why they stay as they are."""
+    """The units that are not half done, or whose host can be reached. Tells why the others stay as
+    they are."""
     near, reach = [], HostByHost(begin_nothing, None)
     for unit in units:
         try:
@@ -208,9 +208,9 @@ def _nothing_to_undo(found: PastRun, context: RunContext) -> tuple[RunResult, ..
 def dry_run_rollback(
     run_id: str, selection: RollbackSelection, context: RunContext, show: Tell | None = None
 ) -> tuple[Foreseen, ...]:
-    """How each domain (or file) would end that :func:`rollback` would change. ``show`` is told each
-    unit that would be restored as a whole, with the diff of its text. Nothing is changed. Raises
-    UsageError where the run ended before it did anything."""
+    """The foreseen outcome of each domain (or file) that :func:`rollback` would change. ``show`` is
+    told each unit that would be restored as a whole, with the diff of its text. Nothing is changed.
+    Raises UsageError if the run ended before it did anything."""
     found = _read_begun(run_id, context)
     units = selection.units_of(found)[::-1]
     halves = tuple(
@@ -231,7 +231,7 @@ def dry_run_rollback(
 
 def _diff_printer(show: Tell, context: RunContext) -> Callable[[UnitRequest, Prepared], None]:
     def show_diff(unit: UnitRequest, prepared: Prepared) -> None:
-        if prepared.before == prepared.goal:  # of a cloud, or what runs alone is to change
+        if prepared.before == prepared.goal:  # no text is to change
             return
         try:
             text_of = context.adapters.texts.writer.text_of
@@ -259,7 +259,7 @@ def _preparer(found: PastRun, selection: RollbackSelection, context: RunContext)
 
 
 class _RunAndItsRollbacks:
-    """A run, and those that have taken back some of it since; looked for once."""
+    """A run, and the runs that have rolled back part of it since, read once."""
 
     def __init__(self, run: PastRun, state: StateFolder) -> None:
         self._run = run
@@ -276,7 +276,7 @@ class _RunAndItsRollbacks:
 
 
 def _note_restored(found: PastRun, units: Sequence[UnitRequest], went: RunResult) -> None:
-    """Have a run whose journal had lost units say that their originals are back."""
+    """Record in a run whose journal had lost units that their originals were restored."""
     back = [one.outcome in ("applied", "already") for one in went.run.steps]
     keys = {unit.key for unit, good in zip(units, back, strict=True) if good}
     lost = {unit.key for unit in found.request.units if found.is_lost(unit.key)}
@@ -296,16 +296,16 @@ def _note_restored(found: PastRun, units: Sequence[UnitRequest], went: RunResult
 def _not_undone(
     found: PastRun, units: Sequence[UnitRequest], selection: RollbackSelection, context: RunContext
 ) -> list[UnitRequest]:
-    """The units of which something is to be undone. Of a fleet's run, those that an earlier
-    rollback brought back are left alone, unless they are named, or are all: their guests would be
-    restarted once more for nothing."""
+    """The units that still need to be rolled back. For a fleet's run, units that an earlier
+    rollback restored are left out, to spare their guests another restart, unless units are named or
+    nothing else is left."""
     units = [unit for unit in units if _undoable(found, unit)]
     if not context.host_by_host or selection.domains or selection.macs:
         return units
     mine = found.request.id
     ended = (
         one for one in all_past(context.state)
-        if one.request.id == mine or not one.is_unfinished  # that one is gone on with
+        if one.request.id == mine or not one.is_unfinished  # the run's own, which is being resumed
     )  # fmt: skip
     undone = undone_by(ended)
     return [unit for unit in units if (mine, unit.key) not in undone] or units
@@ -319,8 +319,8 @@ def _undoable(found: PastRun, unit: UnitRequest) -> bool:
 
 
 def _unfinished(context: RunContext, request: RunRequest) -> PastRun | None:
-    """The way back of this run that did not come to its end. Raises UsageError where it went
-    another way, RefusedError where another run is in the middle of one of these domains."""
+    """The unfinished rollback of this run. Raises UsageError if it used another mode, RefusedError
+    if another run is in the middle of one of these domains."""
     for found in unfinished(context.state):
         run = found.request
         if (run.kind, run.plan, run.units) == (request.kind, request.plan, request.units):

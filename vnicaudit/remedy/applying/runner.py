@@ -31,23 +31,23 @@ from vnicaudit.remedy.trial import Trials
 from vnicaudit.remedy.unit_refusal import UnitRefusedError, codes_of
 
 Tell = Callable[[str, str], None]
-"""Is told the name of a domain and what happens to it."""
+"""Is told the name of a domain and the progress on it."""
 
 Preparing = Callable[[UnitRequest, Drivers], Prepared]
-"""What is to be done to one unit that was not begun. Raises RefusedError, ActionError."""
+"""Prepares the change of a unit that was not started. Raises RefusedError, ActionError."""
 
 
 _ALREADY = {"apply": "it is already as planned", "rollback": "it is already as before"}
 TAKEN_BACK = "rolled back"
 SOME_TAKEN_BACK = "partly rolled back"
-"""Why a run is over of which something else holds."""
+"""The reason recorded when a run ends partly rolled back."""
 
 
 class RunResult(msgspec.Struct, frozen=True):
-    """How a run went. ``stopped``: why it did not go on to its end; empty: it did.
-    ``taken_back``: it had been left in the middle, and what was begun of it was to be undone.
-    ``silent``: it stopped since a host did not answer any more. ``is_lost``: of something of it
-    nothing but the original is known any more: only that can be put back."""
+    """The result of a run. ``stopped``: why it stopped before its end; empty: it did not.
+    ``taken_back``: it was left half done, and was to be undone. ``silent``: it stopped because a
+    host stopped answering. ``is_lost``: of a part of it only the original is left, and only that
+    can be restored."""
 
     run: RunRecord
     stopped: str = ""
@@ -57,14 +57,14 @@ class RunResult(msgspec.Struct, frozen=True):
 
 
 def _names(units: Sequence[UnitRequest]) -> dict[str, str]:
-    """Key of a unit -> its name, with its place where others are called so."""
+    """Key of a unit -> its name, with its place if other units have the same name."""
     named = told_apart((unit.name, unit.place) for unit in units)
     return {unit.key: name for unit, name in zip(units, named, strict=True)}
 
 
 class Runner:
-    """One run. What an earlier life of the program did of it is not done again. ``tell_remaining``
-    is told what is left in the middle, in the place of ``tell``."""
+    """One run. Work that an interrupted process finished is not repeated. ``tell_remaining`` is
+    told what is left half done, instead of ``tell``."""
 
     def __init__(
         self,
@@ -93,8 +93,8 @@ class Runner:
                 self._exclusion.failed(unit.name, unit.exclusive)
 
     def go(self, schedule: Schedule) -> RunResult:
-        """Do what is left to do, batch by batch; first what an earlier life left in the middle,
-        whatever the schedule says: a guest may be off for it."""
+        """Do the remaining work, batch by batch; units left half done come first, whatever the
+        schedule says, as a guest may be off because of them."""
         stopped, silent = self._to_its_end(lambda: self._go(schedule))
         run = current_record(self._found.gone_on(self._journal.added))
         return RunResult(run, stopped, silent=silent)
@@ -104,7 +104,7 @@ class Runner:
         self._finish_open()
         queue, places = self._queue(schedule), 0
         while queue.targets:
-            if len(queue.targets) != places:  # whoever comes next to one that is left may change it
+            if len(queue.targets) != places:  # another run may change the place that is left
                 self._journal.sync()
                 places = len(queue.targets)
             self._drivers.leave_all_but(queue.targets, self._found.request.id)
@@ -119,7 +119,7 @@ class Runner:
         return stopped
 
     def _queue(self, schedule: Schedule) -> UnitQueue[UnitRequest]:
-        """The run as it stands: units that are left, and counts of the others."""
+        """The state of the run: its remaining units, and counts of the others."""
         units = self._found.request.units
         sources = [unit for unit in units if self._is_source(unit)]
         of_sources = {unit.key for unit in sources}
@@ -134,8 +134,8 @@ class Runner:
         return self._drivers.kinds.by_name(unit.kind).sources
 
     def finish(self, keys: Collection[str]) -> RunResult:
-        """Bring to its end what was left in the middle of these units; nothing else is begun. The
-        run is ended where nothing is left of it."""
+        """Finish these units, which were left half done, and start nothing else. The run ends if
+        none of it remains."""
         stopped, silent = self._to_its_end(lambda: self._finish(keys))
         return RunResult(current_record(reread(self._found)), stopped, silent=silent)
 
@@ -152,8 +152,8 @@ class Runner:
         side_by_side([self._work(unit) for unit in left if keys is None or unit.key in keys])
 
     def take_back(self, keys: Collection[str]) -> RunResult:
-        """Undo what of these units was begun and not finished. The run is ended there, unless
-        something else of it is in the middle."""
+        """Undo these units where they were started and not finished. The run ends there, unless
+        other units are half done."""
         units = self._found.request.units
         lost = [one for one in units if self._found.is_lost(one.key) and one.key in keys]
         reason, silent = self._to_its_end(lambda: self._take_back(keys, lost))
@@ -192,7 +192,8 @@ class Runner:
             self._journal.close()
 
     def _tell_unfinished(self) -> None:
-        """To whoever interrupts a run (Ctrl-C, SIGTERM): a guest may be off for it."""
+        """Tell a user who interrupts a run (Ctrl-C, SIGTERM) what is half done: a guest may be off
+        because of it."""
         run = current_record(reread(self._found))
         for unit in run.steps:
             if unit.outcome == "unfinished":
@@ -212,11 +213,12 @@ class Runner:
         return work
 
     def _run_unit(self, unit: UnitRequest, *, undo: str = "") -> Result:
-        """Do one unit, from where it is. Raises SilentError where the host stopped answering."""
+        """Change one unit, from its present state. Raises SilentError if the host stopped
+        answering."""
         notes = Notes(self._journal, unit.key, self._found.of(unit.key))
         with self._exclusion.hold(unit.exclusive):
             result = self._unit_result(unit, notes, undo)
-            if result.outcome == "failed":  # to be known before the next one of its group begins
+            if result.outcome == "failed":  # recorded before the next member of its group starts
                 self._exclusion.failed(unit.name, unit.exclusive)
         message = f": {result.message}" if result.message else ""
         self._tell(self._names[unit.key], f"{result.outcome}{message}")
@@ -281,13 +283,13 @@ class Runner:
 
 
 def begin_nothing(unit: UnitRequest, drivers: Drivers) -> Prepared:
-    """An empty change: a run that is only finished or undone begins no further unit."""
+    """Prepares no change: a run that is only finished or undone starts no further unit."""
     del unit, drivers
     return Prepared(None)
 
 
 def _best_effort(tell: Tell) -> Tell:
-    """Whoever cannot be told any more (a pipe without a reader, a closed terminal) stops nothing: a
+    """A failure to show progress (a pipe without a reader, a closed terminal) stops nothing: a
     guest may be off."""
 
     def tell_safely(name: str, text: str) -> None:
@@ -298,7 +300,7 @@ def _best_effort(tell: Tell) -> Tell:
 
 
 def _results(found: PastRun) -> Iterator[tuple[str, Result]]:
-    """How the units ended that an earlier life of the program brought to their end."""
+    """The results of the units that an interrupted process finished."""
     for unit in found.request.units:
         done = found.done_event(unit.key)
         if done is not None:

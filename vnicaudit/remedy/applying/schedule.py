@@ -1,4 +1,4 @@
-"""In which order, how many at once, and when to stop."""
+"""The schedule of a run: its order, how many units at once, and when to stop."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _POLL = 0.5
 
 
 class Window(msgspec.Struct, frozen=True):
-    """A time of day, local time, in which work may begin; over midnight where it ends before it
+    """A time of day, local time, in which work may start; it spans midnight if it ends before it
     begins."""
 
     begin: time
@@ -38,7 +38,7 @@ class Window(msgspec.Struct, frozen=True):
         return cls(begin, end)
 
     def is_open(self, now: datetime) -> bool:
-        """True where work may begin at that local time."""
+        """True if work may start at that local time."""
         clock = now.time()
         if self.begin < self.end:
             return self.begin <= clock < self.end
@@ -49,13 +49,14 @@ class Window(msgspec.Struct, frozen=True):
 
 
 _ONE = ("",)
-"""The group of all where there are no others."""
+"""The only group if there are no others."""
 
 
 class Schedule(msgspec.Struct, frozen=True):
-    """``canary``: how many of each group go first, one after the other, each of which must be well.
-    ``batch``: how many are under way at once then. ``max_failures``: how many may fail before it
-    stops. ``groups``: target -> the groups of what is there (empty: all are one group)."""
+    """``canary``: how many units of each group are changed first, one after the other; all must
+    succeed. ``batch``: how many units are changed at once after that. ``max_failures``: how many
+    may fail before the run stops. ``groups``: target -> the groups of its units (empty: all are one
+    group)."""
 
     canary: int = 1
     batch: int = 1
@@ -69,14 +70,14 @@ class Schedule(msgspec.Struct, frozen=True):
 
 
 def side_by_side(works: Sequence[Callable[[], None]]) -> None:
-    """Do all at once, and wait for all. What one raises is raised when all have ended. An
-    interruption (Ctrl-C) ends the waiting at once."""
+    """Do all at once, and wait for all. An exception of one of them is raised when all have ended.
+    An interruption (Ctrl-C) ends the waiting at once."""
     errors: list[BaseException] = []
 
     def guarded(work: Callable[[], None]) -> None:
         try:
             work()
-        except BaseException as error:  # raised by the one who waits
+        except BaseException as error:  # raised in the waiting thread
             errors.append(error)
 
     if len(works) == 1:

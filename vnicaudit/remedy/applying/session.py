@@ -18,7 +18,7 @@ from vnicaudit.remedy.cloud import CloudAccess
 
 T = TypeVar("T")
 Tell = Callable[[str, str], None]
-"""Is told the name of a host and what becomes of it."""
+"""Is told the name of a host and what happens to it."""
 
 _NO_LOCK = (
     "{name} cannot be locked, so other operators could change it at the same time: {error} (if "
@@ -32,30 +32,30 @@ _NOBODY_CAN_TELL = "it stays locked: a change there may be unfinished: {error}"
 
 
 class HostWithLock(Protocol):
-    """A host that can hold a lock (see :class:`vnicaudit.remedy.hypervisor.Hypervisor`)."""
+    """A host that can be locked (see :class:`vnicaudit.remedy.hypervisor.Hypervisor`)."""
 
     @property
     def uri(self) -> str:
-        """The URI that it was reached by."""
+        """The URI by which it was reached."""
 
     @property
     def name(self) -> str:
-        """The name that people know the host by."""
+        """The name of the host, for messages."""
 
     def take_lock(self, lock: HostLock) -> HostLock:
-        """The lock that is there now."""
+        """Take the lock; returns the lock that the host has now."""
 
     def find_lock(self) -> HostLock | None:
-        """The lock that is there; None: there is none."""
+        """The lock on the host; None: there is none."""
 
     def drop_lock(self, owner: str) -> None:
-        """Remove that owner's lock."""
+        """Remove the lock of that owner."""
 
 
 class _Held:
-    """A place that is held, and by how many: two URIs may lead to one host. ``owner``: of the lock
-    that is to be removed from the host; empty: there is none. ``was_ours``: an earlier run of this
-    state folder had left that lock."""
+    """A locked place, and how often it is in use: two URIs may lead to one host. ``owner``: owner
+    of the lock to be removed from the host; empty: none. ``was_ours``: an earlier run of this state
+    folder had left that lock."""
 
     def __init__(self, locks: ExitStack, owner: str, *, was_ours: bool) -> None:
         self.locks = locks
@@ -65,12 +65,11 @@ class _Held:
 
 
 class Session:
-    """Open, and held, until ``stack`` is left, or the place. ``adapters`` and ``reach`` are what
-    drivers are made of; ``deadline``: seconds the other side may take for one answer; ``hold``:
-    whether other runs are kept away, and all is looked at before something is changed;
-    ``host_by_host``: a host is opened when its turn comes, left when nothing is left to do there,
-    and nothing is done on one that can hold no lock, unless ``without_lock``; ``tell``: is told of
-    hosts that stay locked."""
+    """Connections and locks, held until ``stack`` or their place is left. ``adapters`` and
+    ``reach``: what drivers are made with; ``deadline``: timeout in seconds of one call; ``hold``:
+    take locks, as something is to be changed; ``host_by_host``: a host is opened when its turn
+    comes and left when there is nothing left to do on it, and a host that cannot be locked is not
+    changed unless ``without_lock``; ``tell``: is told of hosts that stay locked."""
 
     def __init__(
         self,
@@ -110,7 +109,7 @@ class Session:
             return cast(T, self._made[make])
 
     def at(self, place: str) -> ExitStack:
-        """The stack of all that is open at a place: unwound when that is left, or the command
+        """The stack of everything open at a place: unwound when the place is left, or the command
         ends."""
         with self._turn:
             if place not in self._places:
@@ -118,8 +117,8 @@ class Session:
             return self._places[place]
 
     def leave_all_but(self, places: Collection[str], run: str) -> None:
-        """Leave the places where nothing is left to do, if they are opened one by one. ``run``: the
-        id of the one that says so: it has nothing half done there."""
+        """Leave the places where there is nothing left to do, if they are opened one by one.
+        ``run``: the id of the calling run, which has nothing half done there."""
         if self.host_by_host:
             with self._turn:
                 gone = [self._places.pop(place) for place in {*self._places} - {*places}]
@@ -129,7 +128,7 @@ class Session:
             self._leaving = ""
 
     def closing(self, close: Callable[[], None]) -> None:
-        """Have that called in the end."""
+        """Have ``close`` called when the command ends."""
         self._stack.callback(close)
 
     def hold(
@@ -139,9 +138,9 @@ class Session:
         stack: ExitStack | None = None,
         host: HostWithLock | None = None,
     ) -> None:
-        """Keep other runs away from a place until ``stack`` is left (None: until the end): those of
-        this machine, and by a lock at ``host`` those of others. Raises HeldError where one is at
-        work there."""
+        """Keep other runs away from a place until ``stack`` is left (None: until the command ends):
+        runs of this machine, and by a lock on ``host`` those of others. Raises HeldError if one is
+        working there."""
         if not self.holds:
             return
         with self._turn:
@@ -175,8 +174,8 @@ class Session:
             return _Held(locks.pop_all(), owner, was_ours=was_ours)
 
     def _is_ours(self, host: HostWithLock) -> bool:
-        """True where this state folder's lock is there already; a host that cannot say so is told
-        of when it is locked."""
+        """True if the host already has this state folder's lock. False if the host cannot tell:
+        locking it will report the error."""
         try:
             there = host.find_lock()
         except SilentError:
@@ -186,9 +185,9 @@ class Session:
         return there is not None and there.owner == self._state.host_lock().owner
 
     def _lock_host(self, host: HostWithLock) -> str:
-        """A fleet's hosts are locked one by one. Elsewhere such a lock keeps this run away too, or
-        is let go in the end where an earlier run of this state folder left it; hosts that can hold
-        none are worked on all the same. The owner of a lock that is to be let go; empty: none."""
+        """Lock the host, if hosts are opened one by one. Otherwise only look for such a lock:
+        another owner's blocks this run, our own is released in the end, and a host that cannot be
+        locked is used all the same. Returns the owner of the lock to release; empty: none."""
         try:
             if self.host_by_host:
                 there: HostLock | None = host.take_lock(self._state.host_lock())
@@ -210,8 +209,8 @@ class Session:
         return there.owner
 
     def _unlock(self, key: str, host: HostWithLock, held: _Held) -> None:
-        """A lock that cannot be removed now is taken over by the next run of its owner; one of a
-        host where something is half done is kept for it."""
+        """Remove the lock, or keep it if something on the host is half done. A lock that cannot be
+        removed now is taken over by its owner's next run."""
         if why := self._why_locked(self._uris[key], held):
             if self._tell is not None:
                 self._tell(host.name, why)
@@ -220,9 +219,9 @@ class Session:
             host.drop_lock(held.owner)
 
     def _why_locked(self, uris: Set[str], held: _Held) -> str:
-        """The reason to keep the lock of a host that was reached by these URIs; empty: none. What
-        is half done on a target that was not reached may be there, by another URI; not if the run
-        that left it knows this host by its own."""
+        """The reason to keep the lock of a host that was reached by these URIs; empty: none. A
+        target that was not reached may be this host by another URI, so a change that is half done
+        there also counts, unless the run that left it also lists this host by a URI of its own."""
         try:
             half_done = self._unfinished.half_done(but=self._leaving)
         except VnicauditError as error:
@@ -232,7 +231,7 @@ class Session:
         reached = {uri for of_one in self._uris.values() for uri in of_one}
         for uri, beside in half_done.items():
             if held.was_ours and "://" in uri and uri not in reached and not beside & uris:
-                from vnicaudit.text.secrets import masked_message  # slow to load
+                from vnicaudit.text.secrets import masked_message  # slow to import
 
                 return _STAYS_LOCKED_AS_BEFORE.format(uri=masked_message(uri))
         return ""

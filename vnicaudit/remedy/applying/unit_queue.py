@@ -1,7 +1,7 @@
-"""The units of a run by its schedule: those that are left, in order, and counts of the others.
+"""The units of a run in the order of its schedule: the remaining ones, and counts of the others.
 
-Each unit is counted when it ends. To go through all of them before each of ten thousand took longer
-than to change them.
+Each unit is counted when it ends: going through all of them before each of ten thousand took longer
+than changing them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _ALL = "all"
 
 
 class PlacedUnit(Protocol):
-    """A unit at a target."""
+    """A unit on a target."""
 
     @property
     def key(self) -> str:
@@ -31,12 +31,12 @@ class PlacedUnit(Protocol):
 
     @property
     def target(self) -> str:
-        """The place of the unit."""
+        """The target of the unit."""
 
 
 class _Canary(NamedTuple):
-    """One of the first units of a group to be changed, by their order in the run. ``rank``: of the
-    group among those of the unit."""
+    """One of the first units of a group to be changed, in the order of the run. ``rank``: position
+    of the group among the groups of the unit."""
 
     number: int
     rank: int
@@ -47,8 +47,8 @@ T = TypeVar("T", bound=PlacedUnit)
 
 
 class UnitQueue(Generic[T]):
-    """The units of a run, in their order. Those that are ``sources`` (images and
-    flavors) go first, one by one; they say nothing of guests: none of them is a canary."""
+    """The units of a run, in their order. The ``sources`` (images and flavors) come first, one by
+    one; none of them is a canary, as they tell nothing about guests."""
 
     def __init__(self, schedule: Schedule, units: Iterable[T], sources: Iterable[T] = ()) -> None:
         self._schedule = schedule
@@ -65,7 +65,7 @@ class UnitQueue(Generic[T]):
 
     @property
     def targets(self) -> Collection[str]:
-        """Where something is left to do; empty: the run is over."""
+        """The targets with remaining units; empty: the run is over."""
         return self._targets.keys()
 
     def count(self, unit: T, result: Result) -> None:
@@ -79,9 +79,9 @@ class UnitQueue(Generic[T]):
             del self._targets[unit.target]
 
     def next(self) -> list[T]:
-        """The units to change now: a source; else one, until enough canaries of each group have
-        succeeded; then a batch. A unit that was refused or is gone does not count as a canary: it
-        says nothing about the others."""
+        """The units to change now: a source; else one unit, until enough canaries of each group
+        have succeeded; then a batch. A unit that was refused or is gone does not count as a canary:
+        it tells nothing about the others."""
         if self._sources:
             return [next(iter(self._sources.values()))]
         short = {group for group in self._left_of if self._well[group] < self._schedule.canary}
@@ -91,7 +91,7 @@ class UnitQueue(Generic[T]):
         return list(islice(self._left.values(), self._schedule.batch))
 
     def stop(self, now: datetime) -> str:
-        """Why no more is begun; empty where it goes on."""
+        """The reason to start no more units; empty: go on."""
         if group := self._failed_group():
             named = f" of {group}" if self._schedule.groups else ""
             return f"a canary{named} was not changed as planned"
@@ -118,7 +118,7 @@ class UnitQueue(Generic[T]):
                 del canaries[self._schedule.canary :]
 
     def _failed_group(self) -> str:
-        """The first group of which a canary failed; empty: none."""
+        """The first group with a failed canary; empty: none."""
         failed = [
             (canary, group) for group, canaries in self._canaries.items()
             for canary in canaries if not canary.well
@@ -127,6 +127,6 @@ class UnitQueue(Generic[T]):
 
 
 def why_no_more(halted: Callable[[], str] | None, queue: UnitQueue[T], now: datetime) -> str:
-    """Why nothing more is begun; empty where it goes on: first what halts the program, then what
-    the schedule says (:meth:`UnitQueue.stop`)."""
+    """The reason to start nothing more; empty: go on. A halt of the program comes first, then the
+    schedule (:meth:`UnitQueue.stop`)."""
     return (halted() if halted is not None else "") or queue.stop(now)

@@ -1,7 +1,7 @@
-"""Did it help? Checked again and again until all is well, or the guest's time is up.
+"""Check again and again whether a change helped, until all checks pass or the guest's time is up.
 
-What there is to check, a driver knows: judged by what runs, never by what is written. What cannot
-be checked from here is *unknown*, with what would show it.
+The checks come from the driver: they judge the running guest, not its definition. A check that
+cannot be made from here is *unknown*, and says what would show its result.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ POLL = 0.2
 
 
 def wait_until(clock: Clock, fact: Callable[[], bool], seconds: float, poll: float = POLL) -> bool:
-    """True as soon as ``fact`` holds; False where it does not within ``seconds``. It is checked
-    every ``poll`` seconds."""
+    """True as soon as ``fact`` holds; False if it does not within ``seconds``. It is checked every
+    ``poll`` seconds."""
     end = clock.monotonic() + seconds
     while not fact():
         if clock.monotonic() > end:
@@ -29,24 +29,24 @@ def wait_until(clock: Clock, fact: Callable[[], bool], seconds: float, poll: flo
 
 
 class CheckResults(NamedTuple):
-    """Every check of one round. ``over``: what is missing will not come by itself, and is not
-    waited for."""
+    """The results of one round of checks. ``over``: missing facts will not appear by themselves, so
+    waiting is pointless."""
 
     checks: tuple[Check, ...]
     over: bool = False
 
     @property
     def settled(self) -> bool:
-        """True where another round of checks would be pointless."""
+        """True if another round of checks would be pointless."""
         return self.over or not failed(self.checks)
 
 
 def verify(
     work: BegunUnit, run_checks: Callable[[], CheckResults], poll: float = POLL
 ) -> tuple[Check, ...]:
-    """Every check as it was seen last: when all was well, nothing more was to come, or the time
-    was up that a guest may take. ``poll``: seconds between two rounds. What ``run_checks`` raises
-    (the other side stopped answering, the unit is not there any more) ends it."""
+    """The last results of every check: when all passed, when waiting was pointless, or when the
+    guest's time was up. ``poll``: seconds between two rounds. An exception of ``run_checks`` (the
+    other side stopped answering, the unit no longer exists) ends it."""
     seen = CheckResults(())
 
     def settled() -> bool:
@@ -59,5 +59,5 @@ def verify(
 
 
 def failed(checks: tuple[Check, ...]) -> str:
-    """Details of the failed checks, as one text; empty where none failed."""
+    """Details of the failed checks, as one text; empty if none failed."""
     return "; ".join(check.detail for check in checks if check.verdict == "failed")

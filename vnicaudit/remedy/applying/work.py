@@ -23,8 +23,8 @@ T = TypeVar("T", bound=Transaction)
 
 
 class BegunUnit(msgspec.Struct, frozen=True):
-    """A unit that was begun, as its driver is handed it. Who is to be told how it ended is put into
-    ``at_end``."""
+    """A unit whose change was started, as its driver receives it. Functions in ``at_end`` are
+    called with its result."""
 
     unit: UnitRequest
     begin: Begin
@@ -39,14 +39,14 @@ class BegunUnit(msgspec.Struct, frozen=True):
 
     def at(self, place: P, transaction: type[T]) -> UnitWork[P, T]:
         """The work on this unit at ``place``, with the transaction that its driver recorded. Raises
-        KeptError where that is damaged."""
+        KeptError if that is damaged."""
         own = {name: getattr(self, name) for name in BegunUnit.__struct_fields__}
         return UnitWork(**own, place=place, transaction=transaction_of(self.begin, transaction))
 
 
 class UnitWork(BegunUnit, Generic[P, T], frozen=True):
-    """The working context of a driver. ``place``: what it reaches the unit by; ``transaction``:
-    what it is to do to the unit."""
+    """The working context of a driver. ``place``: the connection to the unit; ``transaction``: the
+    change to make."""
 
     place: P
     transaction: T

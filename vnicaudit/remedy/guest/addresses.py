@@ -19,11 +19,12 @@ from vnicaudit.remedy.guest.words import address, excerpt, name
 
 _FOR_EVER = 2**32 - 1
 _FLAGS = ("nodad", "home", "mngtmpaddr", "noprefixroute", "autojoin")
-"""What ``ip address`` can set: ``secondary`` comes of the order, ``optimistic`` of a sysctl."""
+"""Flags that ``ip address`` can set. ``secondary`` follows from the order, ``optimistic`` from a
+sysctl."""
 
 
 class Info(msgspec.Struct, frozen=True):
-    """One address, as ``ip`` names its facts; ``address`` is the peer's."""
+    """One address, with the field names of ``ip``; ``address`` is the peer's."""
 
     family: str
     local: str | None = None
@@ -53,8 +54,8 @@ class _Interface(msgspec.Struct, frozen=True):
 
 
 def read_addresses(guest: Guest, device: str) -> list[Info]:
-    """The IPv4 and IPv6 addresses of the interface, in the kernel's order. Raises RefusedError
-    where the guest cannot say."""
+    """The IPv4 and IPv6 addresses of the interface, in the kernel's order. Raises RefusedError if
+    the guest cannot report them."""
     found = ask(guest, ("ip", "-j", "-d", "addr", "show", "dev", name(device)), _Interface)
     return [
         info
@@ -66,8 +67,8 @@ def read_addresses(guest: Guest, device: str) -> list[Info]:
 
 
 def made_by_kernel(info: Info, mac: str, mode: str | None) -> bool:
-    """True where the kernel makes the address by itself: the link-local one, out of the MAC
-    address, and temporary ones (RFC 8981), out of the address that manages them."""
+    """True if the kernel makes the address by itself: the link-local one from the MAC address, and
+    temporary ones (RFC 8981) from the address that manages them."""
     if info.temporary:
         return True
     return mode == "eui64" and info.local is not None and info.local == link_local(mac)
@@ -81,7 +82,7 @@ def link_local(mac: str) -> str:
 
 
 def guest_address(info: Info, device: str) -> GuestAddress:
-    """The address as it is put back. Raises RefusedError for one that cannot be."""
+    """The address as it is to be restored. Raises RefusedError for one that cannot be."""
     if info.local is None or info.anycast is not None:
         raise RefusedError(f"{excerpt(device)} has an address of an unknown kind in the guest")
     return GuestAddress(
@@ -101,9 +102,10 @@ def guest_address(info: Info, device: str) -> GuestAddress:
 
 
 def address_lines(addresses: Iterable[GuestAddress], device: str) -> list[str]:
-    """The commands that add the addresses, so that they are listed in the same order again. An
-    IPv6 address was found to be nobody else's before, and is used at once: without that it would
-    be of no use for one to two seconds, and no route could have it as its source."""
+    """The commands that add the addresses, so that they are listed in the same order as before. An
+    IPv6 address that was found to be unique before is used at once, without duplicate detection:
+    otherwise it would be unusable for one to two seconds, and no route could have it as its
+    source."""
     addresses = tuple(addresses)
     old = [_line(one, device) for one in addresses if not one.inet6]
     new = [
@@ -113,7 +115,7 @@ def address_lines(addresses: Iterable[GuestAddress], device: str) -> list[str]:
 
 
 def asking_lines(addresses: Iterable[GuestAddress], device: str) -> list[str]:
-    """The commands that set back what :func:`address_lines` set for speed alone; they come last."""
+    """The commands that undo what :func:`address_lines` set only for speed; they come last."""
     return [
         _line(one, device)
         for one in addresses
@@ -143,7 +145,7 @@ def _attributes(one: GuestAddress, device: str) -> Iterator[str]:
     if not one.inet6:
         yield f"scope {name(one.scope)}"
     label = None if one.label is None else f"{device}:{one.label.partition(':')[2]}"
-    if label is not None and len(label) < 16:  # IFNAMSIZ, with the zero at its end
+    if label is not None and len(label) < 16:  # IFNAMSIZ, including the final zero
         yield f"label {name(label)}"
     if one.metric is not None:
         yield f"metric {one.metric}"
@@ -154,7 +156,7 @@ def _attributes(one: GuestAddress, device: str) -> Iterator[str]:
 
 
 def is_restored(one: GuestAddress, info: Info) -> bool:
-    """True where ``info`` is the captured address, whatever its other attributes, and is usable."""
+    """True if ``info`` is the captured address, whatever its other attributes, and is usable."""
     peer = one.local if one.peer is None else one.peer
     there = (info.local, info.prefixlen, info.address or info.local)
     return (one.local, one.prefix, peer) == there and not info.dadfailed

@@ -1,6 +1,6 @@
-"""The guest, as its own agent shows it: interfaces, and programs that are run in it.
+"""The guest, as its own agent shows it: its interfaces, and programs that are run in it.
 
-What a guest says is not to be trusted: it is bounded, and kept to what it should be.
+Answers from a guest are not trusted: their size is bounded, and their content checked.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ _NAME_MAX = 64
 
 
 class GuestAgent:
-    """Asks one guest. Raises GuestError where it does not answer as it should. ``clock``: by which
-    a program in the guest is waited for."""
+    """Asks one guest. Raises GuestError if the agent does not answer as expected. ``clock`` is used
+    to wait for programs in the guest."""
 
     def __init__(self, machine: Machine, clock: Clock) -> None:
         self._machine = machine
         self._clock = clock
 
     def answers(self) -> bool:
-        """True where the guest's agent answers now."""
+        """True if the guest's agent answers now."""
         try:
             self._machine.ask_agent("guest-ping", _PING_SECONDS)
         except GuestError:
@@ -52,8 +52,8 @@ class GuestAgent:
         self, argv: Sequence[str], stdin: bytes = b"", seconds: float = _PROGRAM_SECONDS,
         pauses: Iterable[float] | None = None,
     ) -> GuestExit:  # fmt: skip
-        """Run a program in the guest to its end (``guest-exec``), looked for after these pauses;
-        None: short ones."""
+        """Run a program in the guest to its end (``guest-exec``); its end is checked for after
+        these pauses; None: short ones."""
         program, *words = argv
         arguments: dict[str, object] = {"path": program, "arg": words, "capture-output": True}
         if stdin:
@@ -75,8 +75,9 @@ class GuestAgent:
 
 
 def by_mac(interfaces: Sequence[GuestInterface]) -> dict[str, GuestInterface]:
-    """MAC -> interface, where one interface alone has it (a bond's members share theirs). The agent
-    lists a labelled address, ``eth0:web``, as an interface of its own (getifaddrs of glibc)."""
+    """MAC -> interface, for MACs that only one interface has (a bond's members share theirs). The
+    agent lists a labelled address, ``eth0:web``, as an interface of its own (getifaddrs of
+    glibc)."""
     whole: dict[tuple[str, str], GuestInterface] = {}
     for one in interfaces:
         if one.mac:

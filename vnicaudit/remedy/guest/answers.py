@@ -1,7 +1,7 @@
-"""A guest's programs, and what they answer in JSON.
+"""Run a guest's programs, and decode their JSON answers.
 
-A guest may answer anything, at any length: it is read into records, and refused where it does not
-fit.
+A guest may answer anything, at any length: an answer is decoded into records, and refused if it
+does not fit.
 """
 
 from __future__ import annotations
@@ -19,12 +19,13 @@ from vnicaudit.remedy.guest.words import excerpt
 T = TypeVar("T")
 
 _ANSWER_MAX = 8 * 1024 * 1024
-"""A route takes some 150 bytes: this is more than is put back, by far."""
+"""Maximum size of an answer. A route takes some 150 bytes, so this is far more than is ever
+restored."""
 _INSTALL = "install iproute2 4.17 or later in the guest (busybox's ip will not do)"
 
 
 class Guest(Protocol):
-    """A running guest, through its agent. Both raise GuestError where it does not answer."""
+    """A running guest, through its agent. Both methods raise GuestError if it does not answer."""
 
     def interfaces(self) -> list[GuestInterface]:
         """The guest's network interfaces. An address's label may appear as an interface of its
@@ -36,7 +37,7 @@ class Guest(Protocol):
 
 def ask(guest: Guest, argv: Sequence[str], kind: type[T]) -> list[T]:
     """The objects that ``ip -j`` (or another program of iproute2) prints; empty ones, which some
-    versions print for what they filter out, are left out. Raises RefusedError."""
+    versions print for filtered objects, are left out. Raises RefusedError."""
     ran = guest.execute(argv)
     command = " ".join(argv)
     if ran.code:
@@ -46,7 +47,7 @@ def ask(guest: Guest, argv: Sequence[str], kind: type[T]) -> list[T]:
 
 
 def decoded(answer: bytes, command: str, kind: type[T]) -> list[T]:
-    """An answer -> records. Raises RefusedError where it is none of that shape."""
+    """An answer -> records. Raises RefusedError if it does not have that shape."""
     if len(answer) > _ANSWER_MAX:
         raise RefusedError(f"the guest's answer to {command} is too long ({len(answer) >> 20} MiB)")
     try:

@@ -1,4 +1,4 @@
-"""All that is put back of a guest's interface, as lines for one ``ip -batch``."""
+"""Everything that is restored on a guest's interface, as lines for one ``ip -batch``."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from vnicaudit.remedy.guest.routes import route_lines
 from vnicaudit.remedy.guest.words import name
 
 BATCH = ("ip", "-force", "-batch", "-")
-"""``-force``: a line that fails (its route is there already) does not keep back the others."""
+"""``-force``: a line that fails (its route exists already) does not stop the others."""
 
 
 class Device(NamedTuple):
-    """The interface it is put back on: its name, the name it gets, its other names."""
+    """The interface to restore the settings on: its name, the name it gets, its other names."""
 
     name: str
     wanted_name: str
@@ -26,8 +26,8 @@ class Device(NamedTuple):
 
 
 def batch(network: GuestNetwork, device: Device) -> bytes:
-    """The commands, in an order in which each finds what it needs. Each may be done again. Raises
-    RefusedError where a word cannot stand in a line."""
+    """The commands, in an order in which each finds what it depends on. All of them may be
+    repeated. Raises RefusedError if a word cannot be written in a line."""
     wanted = name(device.wanted_name)
     lines = [
         *renaming_lines(name(device.name), wanted, device.altnames),

@@ -1,4 +1,4 @@
-"""Read what a guest has set up on an interface, and refuse what could not be put back."""
+"""Read a guest's settings on an interface, and refuse those that could not be restored."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _ENTRIES_MAX = 4096
 
 def captured(guest: Guest, mac: str) -> GuestNetwork:
     """The network settings of the interface with that MAC address. Raises RefusedError; GuestError
-    where the guest's agent does not answer."""
+    if the guest's agent does not answer."""
     link = _interface(guest, mac)
     device = name(link.ifname)
     notes = [*check_disciplines(guest, device), *kernel_settings(guest, device), *_alias(link)]
@@ -56,14 +56,14 @@ def captured(guest: Guest, mac: str) -> GuestNetwork:
         raise RefusedError(
             f"{device} has too many addresses, routes and neighbours in the guest ({entries})"
         )
-    batch(network, Device(device, device))  # what cannot be put back is found before it is gone
+    batch(network, Device(device, device))  # to find what cannot be restored before it is lost
     _check_allowed(guest, network)
     return network
 
 
 def _check_allowed(guest: Guest, network: GuestNetwork) -> None:
-    """Put back what is there: it changes nothing, and shows that the agent may (SELinux may have it
-    read and not write) and hands programs their input."""
+    """Set the interface's MTU to the value that it has: this changes nothing, but shows that the
+    agent is allowed to configure it (SELinux may let it only read) and passes input to programs."""
     lines = f"link set dev {network.name} mtu {network.link.mtu}\nlink show dev {network.name}\n"
     ran = guest.execute(BATCH, lines.encode("ascii"))
     if ran.code or network.name.encode() not in ran.stdout:
@@ -90,7 +90,7 @@ def _alias(link: Link) -> list[str]:
 def _addresses(
     infos: Iterable[Info], mac: str, link: Link
 ) -> tuple[tuple[GuestAddress, ...], list[str]]:
-    """The addresses that are put back, and a note on each that is not in use."""
+    """The addresses to restore, and a note on each that another machine uses."""
     own = [info for info in infos if not made_by_kernel(info, mac, link.inet6_addr_gen_mode)]
     notes = [
         f"Address {excerpt(info.local or '?')} is not restored: another machine has it."
@@ -135,10 +135,10 @@ class _Rule(msgspec.Struct, frozen=True):
 
 
 def ruled(guest: Guest, device: str) -> bool:
-    """True where a routing rule of either family names the interface. Such a rule stays when the
-    interface goes, and holds again when there is one of that name (measured with Linux 6.18;
-    net/core/fib_rules.c, attach_rules): nothing of it is put back but the name. Raises RefusedError
-    where the guest cannot say."""
+    """True if a routing rule of either family names the interface. Such a rule stays when the
+    interface goes, and applies again when there is one of that name (measured with Linux 6.18;
+    net/core/fib_rules.c, attach_rules): only the name has to be restored for it. Raises
+    RefusedError if the guest cannot report its rules."""
     return any(
         device in (rule.iif, rule.oif) for family in ("-4", "-6") for rule in _rules(guest, family)
     )

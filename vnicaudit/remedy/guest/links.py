@@ -1,4 +1,5 @@
-"""The guest's interface with a MAC address: which it is, whether it stands alone, its settings.
+"""The guest's interface with a MAC address: find it, check that nothing depends on it, and read its
+settings.
 
 Fields are those of ``ip -j -d link`` of iproute2 5.10, 6.1 and 6.15.
 """
@@ -32,7 +33,7 @@ class _Kind(msgspec.Struct, frozen=True):
 
 
 class Link(msgspec.Struct, frozen=True):
-    """One interface, as ``ip`` names its facts."""
+    """One interface, with the field names of ``ip``."""
 
     ifname: str = ""
     ifindex: Number = 0
@@ -52,20 +53,20 @@ class Link(msgspec.Struct, frozen=True):
     ifalias: str | None = None
 
     def stands_on(self, name: str) -> bool:
-        """True where this interface depends on the one of that name: as a VLAN of it, a tunnel
-        through it (VXLAN names it in another place), part of it…"""
+        """True if this interface depends on the one of that name: as a VLAN on it, a tunnel through
+        it (VXLAN names it in another field), a part of it…"""
         return name in (self.link, self.master, self.linkinfo.info_data.link)
 
 
 def read_links(guest: Guest) -> list[Link]:
-    """All interfaces the guest's agent sees. Raises RefusedError where it cannot say."""
+    """All interfaces the guest's agent sees. Raises RefusedError if it cannot report them."""
     return ask(guest, _COMMAND, Link)
 
 
 def link_of(links: Iterable[Link], mac: str) -> Link | None:
-    """The interface with that address below all others that have it (bonds, bridges and VLANs take
-    the address of the NIC below them); None where there is none. Raises RefusedError where there
-    are several."""
+    """The interface with that address that is below all others with it (bonds, bridges and VLANs
+    take the address of the NIC below them); None if there is none. Raises RefusedError if there are
+    several."""
     having = [link for link in links if mac in (_small(link.address), _small(link.permaddr))]
     names = {link.ifname for link in having}
     masters = {link.master for link in having}
@@ -77,7 +78,7 @@ def link_of(links: Iterable[Link], mac: str) -> Link | None:
 
 
 def check_alone(link: Link, links: Iterable[Link], mac: str) -> None:
-    """Raises RefusedError where something in the guest would be lost with the interface."""
+    """Raises RefusedError if something else in the guest would be lost with the interface."""
     this = excerpt(link.ifname)
     if _small(link.address) != mac:
         raise RefusedError(f"{this} was given another MAC address in the guest")
@@ -110,8 +111,8 @@ def settings(link: Link) -> GuestLink:
 
 
 def link_lines(link: GuestLink, device: str) -> list[str]:
-    """The commands that give a new interface these settings, in their order. What every new
-    Ethernet interface has is left out."""
+    """The commands that give a new interface these settings, in order. Settings that every new
+    Ethernet interface has are left out."""
     said = [f"mtu {link.mtu}"]
     if link.txqueuelen is not None:
         said.append(f"txqueuelen {link.txqueuelen}")
@@ -133,8 +134,8 @@ def link_lines(link: GuestLink, device: str) -> list[str]:
 
 
 def renaming_lines(link_name: str, wanted: str, altnames: Iterable[str]) -> list[str]:
-    """The commands that rename an interface. It must be down (Linux before 6.2), and may not have
-    the name as one of its other names, as udev gives them."""
+    """The commands that rename an interface. It must be down (Linux before 6.2), and must not have
+    the name among its other names, which udev assigns."""
     if link_name == wanted:
         return []
     own = [f"link property del dev {link_name} altname {wanted}"] if wanted in altnames else []

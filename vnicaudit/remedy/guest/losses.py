@@ -11,8 +11,8 @@ from vnicaudit.remedy.guest.answers import Guest, ask
 from vnicaudit.remedy.guest.words import excerpt, name
 
 _BY_ITSELF = "0:"
-"""The handle of a queueing discipline that the kernel chose; one that was set has another, given or
-not (net/sched/sch_api.c, qdisc_create)."""
+"""The handle of a queueing discipline that the kernel chose; one that a user set has another,
+whether the user gave a handle or not (net/sched/sch_api.c, qdisc_create)."""
 
 
 class _Discipline(msgspec.Struct, frozen=True):
@@ -36,8 +36,8 @@ class _InterfaceSettings(msgspec.Struct, frozen=True):
 
 
 def check_disciplines(guest: Guest, device: str) -> Iterator[str]:
-    """Raises RefusedError where traffic control (``tc``) was set on the interface; says so where
-    the guest cannot tell."""
+    """Raises RefusedError if traffic control (``tc``) was set on the interface; returns a note if
+    the guest cannot report it."""
     try:
         found = ask(guest, ("tc", "-j", "qdisc", "show", "dev", name(device)), _Discipline)
     except (GuestError, RefusedError):
@@ -52,8 +52,8 @@ def check_disciplines(guest: Guest, device: str) -> Iterator[str]:
 
 
 def kernel_settings(guest: Guest, device: str) -> Iterator[str]:
-    """The settings below /proc/sys/net that the interface has and a new one has not, as far as
-    ``ip netconf`` tells of them."""
+    """The settings below /proc/sys/net that differ from those of a new interface, as far as ``ip
+    netconf`` shows them."""
     try:
         found = ask(guest, ("ip", "-j", "netconf"), _InterfaceSettings)
     except RefusedError:
@@ -66,9 +66,10 @@ def kernel_settings(guest: Guest, device: str) -> Iterator[str]:
 
 
 def routers_routes_stay(guest: Guest, device: str) -> bool:
-    """True where a program of the guest, and not the kernel, makes the routes that routers
-    advertise. The kernel leaves a program's routes alone; a copy of one of its own would keep it
-    from reading the next advertisement to its end (net/ipv6/ndisc.c, ndisc_router_discovery)."""
+    """True if a program of the guest, and not the kernel, makes the routes that routers advertise.
+    The kernel leaves a program's routes alone; a restored copy of one of the kernel's own would
+    keep it from reading the next advertisement to its end (net/ipv6/ndisc.c,
+    ndisc_router_discovery)."""
     path = f"/proc/sys/net/ipv6/conf/{name(device)}/accept_ra"
     ran = guest.execute(("cat", path))
     return ran.code == 0 and ran.stdout.strip() == b"0"

@@ -1,7 +1,7 @@
 """The permanent neighbours of a guest's interface, and the addresses it answers for (proxy).
 
 Fields are those of ``ip -j neigh`` of iproute2 5.10, 6.1 and 6.15 (ip/ipneigh.c, print_neigh): a
-flag that is set is there, with nothing in it.
+flag that is set is present, with an empty value.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ class _Neighbour(msgspec.Struct, frozen=True):
 
 def read_neighbours(guest: Guest, device: str) -> list[GuestNeighbour]:
     """The neighbours of the interface that somebody set, without those that the kernel found.
-    Raises RefusedError where the guest cannot say."""
+    Raises RefusedError if the guest cannot report them."""
     show = ("ip", "-j", "neigh", "show")
     permanent = ask(guest, (*show, "dev", name(device), "nud", "permanent"), _Neighbour)
-    # without a family, neigh show proxy tells of IPv4 and IPv6
+    # without a family, neigh show proxy lists IPv4 and IPv6
     proxied = ask(guest, (*show, "proxy", "dev", name(device)), _Neighbour)
     found = [_neighbour(one) for one in permanent if "PERMANENT" in one.state]
     return found + [_neighbour(one) for one in proxied if one.proxy is None]

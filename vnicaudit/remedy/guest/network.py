@@ -1,15 +1,15 @@
-"""Carry a Linux guest's network settings over an exchange of the device under them.
+"""Preserve a Linux guest's network settings while the device below them is exchanged.
 
 The new device is a new interface to the guest, without addresses and routes. :func:`capture` reads
-what the old one has, or refuses where something could not be put back; :func:`restore` puts it back
-by one ``ip -batch``, as each program that is run through the agent takes 50 to 100 ms;
-:func:`missing` says what is not there. What the guest's own programs (NetworkManager, networkd)
-set up meanwhile is met, not doubled.
+the settings of the old one, or refuses if some could not be restored; :func:`restore` sets them by
+one ``ip -batch``, as each program that is run through the agent takes 50 to 100 ms; :func:`missing`
+lists the settings that are not there. Settings that the guest's own programs (NetworkManager,
+networkd) have made meanwhile are not made twice.
 
-Nothing is known here of what ``ip`` and ``tc`` do not tell: settings below /proc/sys/net but for
-those that are noted, multicast groups and raw sockets that programs hold on the interface, name
-servers kept for it (systemd-resolved), hooks of netfilter and BPF programs (tcx) on it, and
-interfaces in other network namespaces that stand on it.
+Settings that ``ip`` and ``tc`` do not show are not restored: those below /proc/sys/net (except for
+the ones that are reported), multicast groups and raw sockets that programs hold on the interface,
+its name servers (systemd-resolved), netfilter hooks and BPF programs (tcx) on it, and interfaces on
+top of it in other network namespaces.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ from vnicaudit.remedy.hypervisor import Machine
 __all__ = ["Guest", "aged", "capture", "missing", "restore"]
 
 _ATTEMPTS = 3
-"""udev may rename a new interface after it was found, or have made its old name another name of
+"""udev may rename a new interface after it was found, or may have made its old name another name of
 it."""
 
 
 class LinuxSettings:
-    """Those of a Linux guest, by its agent and the programs of iproute2 in it."""
+    """The settings of a Linux guest, through its agent and the programs of iproute2 in it."""
 
     def __init__(self, machine: Machine, clock: Clock) -> None:
         self._guest = GuestAgent(machine, clock)
@@ -62,8 +62,7 @@ def capture(guest: Guest, mac: str) -> GuestNetwork:
     """The network settings to be restored on the interface with that MAC address. Nothing is
     changed.
 
-    Raises RefusedError where there is no such interface, or something of it could not be put back
-    as it was.
+    Raises RefusedError if there is no such interface, or a setting could not be restored exactly.
     """
     try:
         return captured(guest, mac_word(mac))
@@ -75,10 +74,10 @@ def capture(guest: Guest, mac: str) -> GuestNetwork:
 
 
 def restore(guest: Guest, mac: str, network: GuestNetwork) -> None:
-    """Put it back on the interface that has that address now, which must be there. Its old name is
-    given to it, unless another interface has that.
+    """Restore the settings on the interface that has that address now, which must exist. It gets
+    the old name back, unless another interface has that name.
 
-    Doing it again does no harm. Raises GuestError where something is missing at the end.
+    Repeating it does no harm. Raises GuestError if a setting is missing at the end.
     """
     mac = mac_word(mac)
     device = _by_agent(guest, mac, network)
@@ -92,8 +91,8 @@ def restore(guest: Guest, mac: str, network: GuestNetwork) -> None:
 
 
 def missing(guest: Guest, mac: str, network: GuestNetwork) -> tuple[str, ...]:
-    """The captured settings that the interface with that MAC address lacks now, in words; remaining
-    lifetimes are not compared. Raises GuestError where the guest cannot say."""
+    """The captured settings that the interface with that MAC address lacks now, as text; remaining
+    lifetimes are not compared. Raises GuestError if the guest cannot report them."""
     try:
         return tuple(_missing(guest, mac_word(mac), network))
     except RefusedError as error:
@@ -123,7 +122,7 @@ def _missing(guest: Guest, mac: str, network: GuestNetwork) -> Iterator[str]:
 
 
 def _by_agent(guest: Guest, mac: str, network: GuestNetwork) -> Device:
-    """The interface, as the agent itself says, which is quicker than a program."""
+    """The interface, from the agent itself, which is quicker than a program."""
     found = guest.interfaces()
     # with glibc, an address's label (eth0:web) looks like an interface with the same address
     names = {one.name.partition(":")[0] for one in found if (one.mac or "").lower() == mac}
@@ -134,7 +133,7 @@ def _by_agent(guest: Guest, mac: str, network: GuestNetwork) -> Device:
 
 
 def _by_ip(guest: Guest, mac: str, network: GuestNetwork) -> Device:
-    """The interface with its other names, which the agent does not tell."""
+    """The interface with its other names, which the agent does not report."""
     try:
         links = guest_links.read_links(guest)
         link = guest_links.link_of(links, mac)

@@ -1,7 +1,7 @@
-"""A guest's routes as its ``ip`` tells of them, and each as it is put back.
+"""A guest's routes as its ``ip`` prints them, and each as it is to be restored.
 
 Fields are those of ``ip -j -d route`` of iproute2 5.10, 6.1 and 6.15 (ip/iproute.c, print_route).
-What is not known of a route is not passed over: it cannot be put back.
+An unknown field of a route is not ignored: such a route cannot be restored.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from vnicaudit.remedy.guest.links import Number
 from vnicaudit.remedy.guest.words import address, excerpt, name, prefix
 
 _STATES = frozenset({"dead", "linkdown", "offload", "rt_offload", "trap", "rt_trap", "notify"})
-"""Flags that say how it is with a route, not what it is."""
+"""Flags for the state of a route, which are not part of its definition."""
 _NUMBERS = frozenset({
     "mtu", "window", "ssthresh", "cwnd", "advmss", "reordering", "hoplimit", "initcwnd",
     "initrwnd", "quickack", "fastopen_no_cookie",
@@ -37,7 +37,7 @@ class _Hop(msgspec.Struct, frozen=True):
 
 
 class Fields(msgspec.Struct, frozen=True, rename={"origin": "from", "source": "prefsrc"}):
-    """One route, as ``ip`` names its facts."""
+    """One route, with the field names of ``ip``."""
 
     dst: str
     type: str = "unicast"
@@ -68,26 +68,26 @@ class Fields(msgspec.Struct, frozen=True, rename={"origin": "from", "source": "p
         return self.gateway if self.via is None else self.via.host
 
     def through(self, device: str) -> bool:
-        """True where the route leads through that interface, alone or with others."""
+        """True if the route leads through that interface, alone or with others."""
         return self.dev == device or any(hop.dev == device for hop in self.nexthops)
 
 
 _KNOWN = frozenset(Fields.__struct_encode_fields__)
 _PLACE = ("dst", "dev", "nexthops", "table", "protocol", "prefsrc", "metric")
-"""What is read of a route with something unknown: that may use the other names for its own
-(``encap ip`` has a ``tos``, up to iproute2 6.1)."""
+"""The fields that are read from a route with unknown fields: these may use other field names in
+their own sense (``encap ip`` has a ``tos``, up to iproute2 6.1)."""
 
 
 class Route(NamedTuple):
-    """A route, and the names of what ``ip`` says of it and is not known here."""
+    """A route, and the names of its fields that are unknown here."""
 
     fields: Fields
     unknown: tuple[str, ...]
 
 
 def read_routes(guest: Guest, *, inet6: bool) -> list[Route]:
-    """All routes of one family, in the kernel's order. Raises RefusedError where the guest cannot
-    say."""
+    """All routes of one family, in the kernel's order. Raises RefusedError if the guest cannot
+    report them."""
     family = "-6" if inet6 else "-4"
     command = ("ip", "-j", "-d", family, "route", "show", "table", "all")
     return [_route(raw) for raw in ask(guest, command, msgspec.Raw)]
@@ -109,7 +109,7 @@ def _route(raw: msgspec.Raw) -> Route:
 
 
 def guest_route(route: Route, *, shared: bool, inet6: bool) -> GuestRoute:
-    """The route as it is put back. Raises RefusedError where it cannot be, as it was."""
+    """The route as it is to be restored. Raises RefusedError if it cannot be restored exactly."""
     fields, unknown = route
     _check_known(fields, unknown)
     return GuestRoute(
@@ -160,13 +160,13 @@ def _not_put_back(route: Fields, what: str) -> RefusedError:
 
 
 def described(route: Fields) -> str:
-    """For a message."""
+    """The route, as text for a message."""
     table = "" if route.table == "main" else f" of table {excerpt(route.table)}"
     return f"{excerpt(route.dst)}{table}"
 
 
 def locked(text: bytes, device: str) -> bool:
-    """True where the text, printed by ``ip route`` without ``-j``, has a route through the
-    interface with a locked metric; with ``-j``, ``ip`` does not say so (print_rta_metrics)."""
+    """True if the text, printed by ``ip route`` without ``-j``, has a route through the interface
+    with a locked metric, which ``ip -j`` does not show (print_rta_metrics)."""
     words = f" dev {device} ".encode()
     return any(words in line + b" " and b" lock " in line for line in text.splitlines())

@@ -1,7 +1,8 @@
-"""Which routes of a guest must be put back after its interface was exchanged, and how.
+"""The routes of a guest that must be restored after its interface was exchanged, and the commands
+for that.
 
-Left out is what the kernel makes by itself for an address; refused is what could come back only as
-something else.
+Routes that the kernel makes by itself for an address are left out; routes that could only come back
+changed are refused.
 """
 
 from __future__ import annotations
@@ -15,16 +16,16 @@ from vnicaudit.remedy.guest.route_fields import Fields, Route, described, guest_
 from vnicaudit.remedy.guest.words import address, excerpt, name, prefix
 
 _OWN_METRIC = 256
-"""The kernel's, for the prefix of an IPv6 address (IP6_RT_PRIO_ADDRCONF)."""
+"""Metric of the kernel's route for the prefix of an IPv6 address (IP6_RT_PRIO_ADDRCONF)."""
 _OWN_PROTOCOLS = ("kernel", "unspec", "none")
-"""What it says of routes of its own; older kernels say nothing of IPv6 ones."""
+"""Protocols that the kernel shows for its own routes; older kernels show none for IPv6."""
 
 
 def guest_routes(
     routes: Iterable[Route], device: str, addresses: Iterable[GuestAddress], *, inet6: bool
 ) -> list[GuestRoute]:
-    """The routes of one family that are to be put back. Raises RefusedError where one cannot be,
-    or another would change its place."""
+    """The routes of one family to restore. Raises RefusedError if one cannot be restored, or would
+    come back in a different position."""
     routes = tuple(routes)
     addresses = tuple(one for one in addresses if one.inet6 == inet6)
     _check_others(routes, device, addresses)
@@ -43,8 +44,8 @@ def guest_routes(
 
 
 def _check_others(routes: Iterable[Route], device: str, addresses: Iterable[GuestAddress]) -> None:
-    """Routes through other interfaces go when the address goes that they take as their source
-    (fib_sync_down_addr)."""
+    """Raises RefusedError if a route through another interface has one of the addresses as its
+    source: the kernel deletes it with the address (fib_sync_down_addr)."""
     own = {one.local for one in addresses}
     for route, _unknown in routes:
         if route.source in own and not route.through(device) and not _made_for_address(route):
@@ -76,9 +77,8 @@ def _by_address(addresses: Iterable[GuestAddress]) -> Iterator[tuple[str, int]]:
 
 
 def _comes_back(route: Fields, by_address: frozenset[tuple[str, int]], *, inet6: bool) -> bool:
-    """True where the kernel makes the route again when the interface has its addresses.
-    NetworkManager makes such routes by itself, as if the kernel had, and has told the kernel not
-    to."""
+    """True if the kernel makes the route again when the interface has its addresses. NetworkManager
+    makes such routes itself, marked as the kernel's, and tells the kernel not to."""
     if route.protocol != "kernel" or route.next_hop is not None or route.table != "main":
         return False
     if route.metrics or route.type != "unicast" or route.origin or route.tos:
@@ -90,7 +90,7 @@ def _comes_back(route: Fields, by_address: frozenset[tuple[str, int]], *, inet6:
 
 
 def _last(routes: Iterable[Route], device: str) -> dict[tuple[object, ...], tuple[int, Fields]]:
-    """Key -> the last route with it that leads through another interface, and its place."""
+    """Key -> the last route with it through another interface, and its position."""
     return {
         route.key: (number, route)
         for number, (route, _unknown) in enumerate(routes)
@@ -101,10 +101,10 @@ def _last(routes: Iterable[Route], device: str) -> dict[tuple[object, ...], tupl
 def _check_rank(
     route: Fields, number: int, last: dict[tuple[object, ...], tuple[int, Fields]]
 ) -> None:
-    """Raises RefusedError where restoring the route would put another one with the same key before
-    it: the first counts, and one that is added anew is the last. Exempt are link-local and
-    multicast destinations, which are asked for with an interface, and advertised routes, which come
-    in any order."""
+    """Raises RefusedError if restoring the route would put another one with the same key before it:
+    the first counts, and an added one is the last. Exempt are link-local and multicast
+    destinations, which are used with an interface, and advertised routes, which come in any
+    order."""
     if route.protocol == "ra" or route.dst.startswith(("fe80:", "ff")):
         return
     place, other = last.get(route.key, (-1, route))
@@ -116,9 +116,9 @@ def _check_rank(
 
 
 def route_lines(routes: Iterable[GuestRoute], device: str) -> list[str]:
-    """The commands that add the routes; those without a gateway first, as gateways are reached by
-    them. ``replace`` would take the place of any route of the same key, through whatever interface
-    (measured with Linux 6.18): where there is another, the route is appended."""
+    """The commands that add the routes; those without a gateway first, as they are the way to the
+    gateways. ``replace`` would replace any route of the same key, through whatever interface
+    (measured with Linux 6.18): if there is another, the route is appended."""
     ordered = sorted(routes, key=lambda route: route.gateway is not None)
     return [" ".join(_words(route, device)) for route in ordered]
 
@@ -150,7 +150,7 @@ def _words(route: GuestRoute, device: str) -> Iterator[str]:
 
 
 def missing_routes(wanted: Iterable[GuestRoute], now: Iterable[Route], device: str) -> list[str]:
-    """The routes that are not there through the interface, whatever else is said of them."""
+    """The wanted routes that do not exist through the interface, whatever their other fields."""
     there = {_identity(route) for route, _unknown in now if route.dev == device}
     return [_text(route) for route in wanted if _saved_identity(route) not in there]
 
@@ -173,7 +173,8 @@ def _saved_identity(route: GuestRoute) -> tuple[object, ...]:
 
 
 def _network(text: str) -> str:
-    """An address without its length is a host's, as for ``prefix`` of ``words.py``."""
+    """The network of a destination. An address without a length is a host's, as for ``prefix`` of
+    ``words.py``."""
     return text if "/" in text else f"{text}/{128 if ':' in text else 32}"
 
 

@@ -1,8 +1,8 @@
 """Words that may stand in a line of ``ip -batch``.
 
-The words come from the guest, which may say anything. ``ip`` splits a line at blanks and knows
+The words come from the guest, which may send anything. ``ip`` splits a line at blanks and knows
 quotes, comments and a backslash at its end (iproute2 lib/utils.c, getcmdline and makeargs): none of
-those gets through here. Each function returns the word, or raises RefusedError.
+those is accepted here. Each function returns the word, or raises RefusedError.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def mac(text: str) -> str:
 
 
 def address(text: str) -> str:
-    """An address. One with a zone (``fe80::1%eth0``) is none here: a zone may be any text."""
+    """An address. One with a zone (``fe80::1%eth0``) is refused: a zone may be any text."""
     try:
         if "%" in text:
             raise ValueError(text)
@@ -56,8 +56,8 @@ def prefix(text: str, *, inet6: bool) -> str:
 
 
 def excerpt(text: str | bytes) -> str:
-    """The beginning of what a guest said, for a message: printable ASCII on one line, ``(nothing)``
-    where there is none."""
+    """The beginning of a guest's output, for a message: printable ASCII on one line, ``(nothing)``
+    if it is empty."""
     if isinstance(text, bytes):
         text = text[: 4 * _SHOWN_MAX].decode("ascii", "replace")
     plain = "".join(letter if " " < letter <= "~" else " " for letter in text)

@@ -1,1 +1,1 @@
-"""Findings -> a plan: what would be changed, for whom, and what the guest will see of it."""
+"""Findings -> a plan: the changes to make, the guests concerned, and what these will notice."""

@@ -1,9 +1,8 @@
-"""A NIC -> the same NIC on vhost-vDPA or vhost-user: the changes, what is lost by them, and what
-has to be there first.
+"""Move a NIC to vhost-vDPA or vhost-user: the changes, the functions that are lost, and the
+prerequisites.
 
-What is lost: libvirt's qemuDomainValidateActualNetDef, qemuDomainNetSupportsMTU and
-netdev_bandwidth_conf.c refuse or ignore these functions where the data path leaves the host's
-network stack.
+Lost functions: libvirt's qemuDomainValidateActualNetDef, qemuDomainNetSupportsMTU and
+netdev_bandwidth_conf.c refuse or ignore them if the data path leaves the host's network stack.
 """
 
 from __future__ import annotations
@@ -33,21 +32,22 @@ _LOST = {
     "virtualport": ("virtualport", "the port profile, with its interface id, is no longer used"),
     "tune": ("tune", "the send buffer is no longer limited"),
 }
-"""Child of ``<interface>`` -> name of the function, and what is lost with it."""
+"""Child of ``<interface>`` -> name of the function, and the words for its loss."""
 _LOST_ON_VDPA = {"mtu": ("mtu", "libvirt no longer sets the MTU: set it on the device")}
 _OF_THE_TAP = ("backend", "target", "script", "downscript")
-"""Children that are about a tap, which is gone."""
+"""Children that configure a tap, which is gone."""
 _TAP_TYPES = ("network", "bridge", "ethernet", "direct")
 
 REQUESTED = "requested with --to"
-"""Why a step to another backend is safe."""
+"""The reason why a step to another backend is safe."""
 _DRIVER = "the guest may have no driver for it (readiness: {}); without one it loses its network"
 _ENCRYPTED = "the guest's memory is encrypted: a virtio device may need iommu='on' to reach it"
 _SHARED = "<memoryBacking><source type='memfd'/><access mode='shared'/></memoryBacking>"
 
 
 class Conversion(NamedTuple):
-    """``blocked``: what has to be put right first; ``notes``: what else to know."""
+    """The conversion of a NIC. ``blocked``: what has to be fixed first; ``notes``: what else to
+    know."""
 
     changes: tuple[Change, ...]
     losses: tuple[Loss, ...]
@@ -56,7 +56,7 @@ class Conversion(NamedTuple):
 
 
 def functions_lost(goal: Goal) -> tuple[str, ...]:
-    """Names of all functions that a NIC may have and that this backend has not."""
+    """Names of all functions that a NIC may have and that this backend lacks."""
     lost = _LOST | (_LOST_ON_VDPA if goal == "vdpa" else {})
     return tuple(name for name, _text in lost.values())
 
@@ -66,8 +66,8 @@ def to_backend(
     device: str, devices: tuple[VdpaDevice, ...] | None, socket_mode: str,
     accepted: frozenset[str], memory_kib: int | None,
 ) -> Conversion:  # fmt: skip
-    """How to have the NIC on ``device``: a vhost-vDPA device, or the path of a socket.
-    ``devices``: the vDPA devices of the host; None where it cannot be looked at."""
+    """The conversion of the NIC to ``device``: a vhost-vDPA device, or the path of a socket.
+    ``devices``: the vDPA devices of the host; None if they cannot be read."""
     lost = _LOST | (_LOST_ON_VDPA if to == "vdpa" else {})
     losses = tuple(
         Loss(name, text.format(text=children[child]), name in accepted)
@@ -91,8 +91,8 @@ def still_against(
     step: Step, nic: Nic, domain: Domain, children: Mapping[str, str],
     devices: tuple[VdpaDevice, ...] | None,
 ) -> tuple[str, ...]:  # fmt: skip
-    """Objections to a step of another goal than virtio when it is about to be made: a plan
-    is a file that people edit, and a device may be gone by then."""
+    """Objections to a step to a backend other than virtio when it is about to be applied: a plan is
+    a file that people edit, and a device may be gone by then."""
     lost = _LOST | (_LOST_ON_VDPA if step.to == "vdpa" else {})
     accepted = {loss.function for loss in step.losses if loss.accepted}
     found = [
@@ -128,8 +128,8 @@ def _changes(
 
 
 def _to_virtio(nic: Nic, domain: Domain) -> Change:
-    """The change of the model to ``virtio``. For type vdpa, libvirt (9.0 and 11.3) rejects its
-    other words for it: "invalid model for interface of type 'vdpa': 'virtio-transitional'"."""
+    """The change of the model to ``virtio``. For type vdpa, libvirt (9.0 and 11.3) rejects other
+    names of virtio models: "invalid model for interface of type 'vdpa': 'virtio-transitional'"."""
     change = _change("model", nic.declared.model, "virtio")
     if domain.declared.readiness != "ready":
         reason = _DRIVER.format(domain.declared.readiness)

@@ -1,4 +1,4 @@
-"""The difference between two definitions, as it is reviewed."""
+"""The difference between two definitions, for review."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import NamedTuple
 from vnicaudit.text.diff import NO_NEWLINE, Hunk, hunks, lines_of, one_hunk
 
 _AROUND = 16
-"""Lines on both sides of what differs that are looked at: more than a diff shows."""
+"""Lines compared on both sides of a difference: more than a diff shows."""
 
 
 TextOf = Callable[[bytes], str]
@@ -17,11 +17,11 @@ TextOf = Callable[[bytes], str]
 
 
 def unified_diff(before: bytes, after: bytes, name: str, text_of: TextOf) -> str:
-    """A unified diff of two definitions; undecodable bytes as escapes, secrets as stars. Empty
-    where they are the same.
+    """A unified diff of two definitions; undecodable bytes as escapes, secrets as stars. Empty if
+    they are equal.
 
-    Of two long texts only what differs is masked and compared, and some lines around it: a file
-    may hold a thousand definitions, and each of their steps changes a line.
+    Of two long texts only the part that differs is masked and compared, with some lines around it:
+    a file may hold a thousand definitions, and each of their steps changes a line.
     """
     old, new = _readable(before, text_of), _text(after, text_of)
     part = _differing(old.text, new)
@@ -29,15 +29,15 @@ def unified_diff(before: bytes, after: bytes, name: str, text_of: TextOf) -> str
     lines = _lines(old.text[part.start : part.old_end])
     if lines == list(old.lines[above : above + len(lines)]):
         changed = _lines(new[part.start : part.new_end])
-    else:  # what stands further up says what is a secret here
+    else:  # earlier lines decide what is a secret here
         above, lines, changed = 0, list(old.lines), _lines(new)
     return _headed(name, _unified(lines, changed, above))
 
 
 def is_diff_of(before: bytes, after: bytes, name: str, text_of: TextOf, diff: str) -> bool:
-    """True if ``diff`` is what :func:`unified_diff` makes of them, or shows even what that would
-    hide. Most definitions have no secret near a NIC: then nothing has to be masked for it; and most
-    differ in one place: then no best difference has to be looked for."""
+    """True if ``diff`` is the result of :func:`unified_diff` for them, or the same without masked
+    secrets. Two shortcuts: most definitions have no secret near a NIC, so nothing has to be masked,
+    and most differ in one place, so no best difference has to be searched for."""
     old, new = _readable(before, text_of).text, _text(after, text_of)
     part = _differing(old, new)
     lines = lines_of(old[part.start : part.old_end])
@@ -64,7 +64,7 @@ class _Part(NamedTuple):
 
 
 class _Readable:
-    """A definition as text, and its lines with secrets as stars: where somebody asks for those."""
+    """A definition as text, and its lines with secrets as stars, made only when needed."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -77,7 +77,7 @@ class _Readable:
 
 @lru_cache(maxsize=1)
 def _readable(before: bytes, text_of: TextOf) -> _Readable:
-    """The definition as text, kept for the next step: all steps of one definition or file begin
+    """The definition as text, cached for the next step: all steps of one definition or file start
     with the same text."""
     return _Readable(_text(before, text_of))
 
@@ -87,7 +87,7 @@ def _text(data: bytes, text_of: TextOf) -> str:
 
 
 def _lines(text: str) -> list[str]:
-    from vnicaudit.text.secrets import masked  # slow to load, and seldom needed
+    from vnicaudit.text.secrets import masked  # slow to import, and seldom needed
 
     return lines_of(masked(text))
 
@@ -112,8 +112,8 @@ def _differing(old: str, new: str) -> _Part:
 
 
 def _longest(most: int, alike: Callable[[int, int], bool]) -> int:
-    """The largest number up to ``most`` of characters that two texts have in common; ``alike``
-    says it of those from one number to another. It compares slices: a loop over characters takes a
+    """The largest number of characters, up to ``most``, that two texts have in common; ``alike``
+    compares them from one position to another. It compares slices: a loop over characters takes a
     hundred times as long."""
     low, high = 0, most
     while low < high:
@@ -128,7 +128,8 @@ def _longest(most: int, alike: Callable[[int, int], bool]) -> int:
 def _unified(
     old: Sequence[str], new: Sequence[str], above: int, shown: Iterable[Hunk] | None = None
 ) -> Iterator[str]:
-    """The hunks of a part of a text that has so many lines above it; ``shown``: None: the best."""
+    """The hunks of a part of a text with ``above`` lines before it; ``shown``: these hunks; None:
+    find the best ones."""
     for hunk in hunks(old, new) if shown is None else shown:
         for mark, line in hunk.lines(old, new, above):
             yield line if mark == "@" else f"{mark}{line}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from vnicaudit.audit.progress import FileCount
 from vnicaudit.audit.reading.platform import Platforms
 from vnicaudit.audit.reading.targets import Target
 from vnicaudit.base.cpu_deadline import FILE_SECONDS, Deadline, OutOfTime
@@ -30,16 +31,16 @@ class DomainTargets:
         self._platforms = context.judges.work.platforms
         self._file = ""
         self._deadline = Deadline(FILE_SECONDS)
-        """Of ``_file``, the one whose domains are planned."""
+        """The deadline of ``_file``, whose domains are being planned."""
         self._late = False
 
     def takes(self, target: Target) -> bool:
-        """True for a live host, and for what may be a file."""
+        """True for a live host, and for a target that may be a file."""
         kind = self._platforms.kind_of(target)
         return kind is None or kind.definitions is not None
 
     def plan(self, targets: tuple[Target, ...], parts: PlanParts) -> None:
-        """Each domain, once."""
+        """Plan each domain once."""
         context = self._context
         live = context.run.live
         guests = AgentNames(context.adapters, live.deadline) if live.agent else None
@@ -105,14 +106,21 @@ class DomainTargets:
     def _sources(
         self, targets: tuple[Target, ...]
     ) -> Iterator[tuple[Target, Source | ReadError | NotJudged]]:
-        """All domains; what stands in a file that two of the targets name, once."""
+        """All domains; a file in two targets is read once."""
         context = self._context
         is_of_use = context.observers.add_description
         if context.read_hosts is not None:
             yield from self._host_sources(context.read_hosts, targets)
             return
         for target in targets:
-            found = sources(target, context.run, self._platforms, context.seen_files, is_of_use)
+            files = FileCount(
+                target.name, context.run.selection, context.seen_files, context.file_progress
+            )
+            if target.kind == "path":
+                files.begin()
+            found = sources(
+                target, context.run, self._platforms, context.seen_files, is_of_use, files.read
+            )
             for number, source in enumerate(found, 1):
                 context.on_progress(target.name, number)
                 yield target, source
@@ -120,8 +128,8 @@ class DomainTargets:
     def _host_sources(
         self, read_hosts: ReadHosts, targets: tuple[Target, ...]
     ) -> Iterator[tuple[Target, Source | ReadError]]:
-        """Domains of live hosts, in the order in which these were read: what is planned of each
-        is put into the order of the targets."""
+        """Domains of live hosts, in the order in which the hosts were read; the planned items are
+        put into the order of the targets."""
         for target, items in read_hosts(targets):
             for number, source in enumerate(live_sources(target.name, items), 1):
                 self._context.on_progress(target.name, number)
@@ -131,8 +139,8 @@ class DomainTargets:
 def _users(
     targets: Iterable[Target], live: LiveOptions, platforms: Platforms
 ) -> dict[tuple[str, str], str]:
-    """Who on a live host has which device or socket already, by definition or while it runs: two
-    guests on one of them is one too many."""
+    """(host, device or socket) -> the domain on a live host that uses it, by its definition or
+    while it runs: two guests cannot share one."""
     kinds = ((target.name, platforms.kind_of(target)) for target in targets)
     return {
         (name, nic.source): source.domain.name

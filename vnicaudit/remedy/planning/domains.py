@@ -1,4 +1,4 @@
-"""A domain -> steps, one for each NIC that is to be changed, and what is not planned of it."""
+"""A domain -> steps, one for each NIC to be changed, and the NICs that are not planned."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ _TEMPLATE = (
     "in it"
 )
 MOST_NICS = 256
-"""Of one domain that is planned: each step is judged, and shown, with the whole definition."""
+"""Maximum number of NICs of a domain that is planned: each step is judged, and shown, with the
+whole definition."""
 _TOO_MANY = f"the domain has more than {MOST_NICS} NICs: it is not planned"
 _LIVE_ONLY = Reason(
     "live-only", "only the running guest has it: it was attached live and is not in the definition"
@@ -39,7 +40,7 @@ class DomainPlanner:
         self._options = context.options
 
     def plan(self, source: Source) -> Iterator[Planned]:
-        """The steps of one domain, and what of it is not planned."""
+        """The steps of one domain, and its NICs that are not planned."""
         domain = source.domain
         if not self._options.takes(domain.name, domain.uuid):
             return
@@ -59,7 +60,7 @@ class DomainPlanner:
         yield from self._plugged_in(source)
 
     def _judged_domain(self, source: Source) -> JudgedDomain:
-        """Raises RefusedError for a domain that is not planned at all."""
+        """The domain, judged. Raises RefusedError for a domain that is not planned at all."""
         if source.domain.template:
             text = _TEMPLATE.format(source.domain.template)
             raise NotPlannedError(Reason("template", text))
@@ -71,7 +72,7 @@ class DomainPlanner:
         return not self._options.macs or nic.mac in self._options.macs
 
     def _plugged_in(self, source: Source) -> Iterator[NotPlanned]:
-        """NICs that are no virtio and that no definition has."""
+        """Running NICs that are not virtio and that no definition has."""
         known = {nic.mac for nic in source.domain.nics}
         for nic in filter(self._takes, source.running.nics):
             emulated = nic.declared.model not in (None, *VIRTIO)
@@ -91,4 +92,7 @@ class DomainPlanner:
 
 
 def _not_planned(domain: Domain, nic: Nic, source: Source, reason: Reason) -> NotPlanned:
-    return NotPlanned(domain.ref_of(nic), source.target, (), reason.text, code=reason.code)
+    return NotPlanned(
+        domain.ref_of(nic), source.target, (), reason.text, code=reason.code,
+        file=source.file, line=source.line,
+    )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Obstacles to changing a domain, and how a change of it can take effect."""
+"""Obstacles to changing a domain, and the ways in which a change can take effect."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from vnicaudit.model.plan import Goal, Mode, ModeOption
 from vnicaudit.model.reasons import Blocked, ModeCode
 
 CANNOT_DRIVE_VIRTIO = "the guest is known not to support virtio"
-"""Why a NIC stays as it is, and why a backend that is virtio is none for it."""
+"""Why a NIC stays as it is, and why a virtio backend is not possible for it."""
 _WINDOWS = "mswindows"
 
 
@@ -50,7 +50,7 @@ _BEHIND = (
 
 
 def owner_blocks(domain: Domain) -> tuple[Blocked, ...]:
-    """Why somebody else's definition is not changed here."""
+    """The reasons why the owner's definition is not changed here."""
     owner = rewritten_by(domain.declared.owner)
     if not owner:
         return ()
@@ -62,7 +62,7 @@ def owner_blocks(domain: Domain) -> tuple[Blocked, ...]:
 
 
 def no_change(domain: Domain, nic: Nic | None = None) -> str:
-    """Why a NIC that is no virtio stays as it is, where no rule proposes anything."""
+    """Why a NIC that is not virtio stays as it is, if no rule proposes a change."""
     if nic is not None and (behind := not_of_virtio(nic.declared)):
         names = ", ".join(one.name for one in behind)
         return _BEHIND.format(names, how=removal_first(domain))
@@ -74,14 +74,14 @@ def no_change(domain: Domain, nic: Nic | None = None) -> str:
 
 
 def removal_first(domain: Domain) -> str:
-    """The step to take first about a setting behind libvirt's settings."""
+    """The first step for a setting made behind libvirt's back (``<qemu:override>``, ``-set``)."""
     if owner := rewritten_by(domain.declared.owner):
         return f"first make {owner} write the definition without it"
     return "remove it first (virsh edit)"
 
 
 def state_blocks(state: DomainState | None) -> Iterator[Blocked]:
-    """Reasons in the domain's state for which nothing of it can be changed now."""
+    """Reasons in the domain's state because of which it cannot be changed now."""
     if state is None:
         return
     if state.persistent is False:
@@ -101,7 +101,8 @@ def state_blocks(state: DomainState | None) -> Iterator[Blocked]:
 
 
 def identity_blocks(domain: Domain, nic: Nic) -> Iterator[Blocked]:
-    """Why a NIC of a live host could not be found again: it is known by its MAC address."""
+    """Reasons why a NIC of a live host could not be identified later: it is known by its MAC
+    address."""
     if nic.mac is None:
         yield Blocked("mac-missing", "its definition has no MAC address to identify it by")
     elif sum(other.mac == nic.mac for other in domain.nics) > 1:
@@ -112,8 +113,8 @@ def identity_blocks(domain: Domain, nic: Nic) -> Iterator[Blocked]:
 
 
 def state_notes(state: DomainState | None) -> Iterator[str]:
-    """Notes on what else could bring the old NIC back, or could not be asked, and is asked again
-    when the plan is applied."""
+    """Notes on facts that could bring the old NIC back, and on facts that could not be read and are
+    read again when the plan is applied."""
     if state is None:
         return
     memory = state.memory_snapshots
@@ -132,8 +133,9 @@ def state_notes(state: DomainState | None) -> Iterator[str]:
 def modes(
     domain: Domain, to: Goal, *, server_socket: bool, live: bool, shares_slot: bool = False
 ) -> tuple[ModeOption, ...]:
-    """How a step can take effect. ``live``: it is a domain of a live host; ``server_socket``: QEMU
-    is to listen on a vhost-user socket; ``shares_slot``: another device is on the NIC's slot."""
+    """The ways in which a step can take effect. ``live``: it is a domain of a live host;
+    ``server_socket``: QEMU is to listen on a vhost-user socket; ``shares_slot``: another device is
+    on the NIC's slot."""
     if not live:
         return (
             ModeOption("next-boot", possible=True),
@@ -164,7 +166,7 @@ def _unless(mode: Mode, against: _Objection) -> ModeOption:
 
 
 def _no_hotswap(domain: Domain, state: DomainState, to: Goal) -> _Objection:
-    """Why the device cannot be exchanged under the running guest; empty: it can."""
+    """Why the device of the running guest cannot be exchanged; empty: it can."""
     if to != "virtio":
         return _TO_VIRTIO_ALONE
     if (state.guest_os or "").startswith(_WINDOWS) or _is_windows(domain):

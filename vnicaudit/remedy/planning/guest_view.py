@@ -23,7 +23,7 @@ from vnicaudit.remedy.planning.names import called_otherwise, naming, only_nic, 
 from vnicaudit.remedy.planning.snippets import snippets
 
 _LONGEST_NAME = 256
-"""Characters. Linux takes 15; Windows 256."""
+"""Maximum length of a name in characters. Linux allows 15; Windows 256."""
 
 _RESTART = (
     "The guest keeps the old device until it is powered off and started again; a reboot inside the "
@@ -66,8 +66,8 @@ _BUS = "Bus {:02x} is the definition's number: the guest's firmware numbers buse
 
 def guest_view(domain: Domain, before: Nic, after: Nic, names: Mapping[str, str]) -> GuestView:
     """PCI ids, slots, names and drivers. ``before`` and ``after`` are the NIC of the persistent
-    definition, read before and after the change; ``names``: MAC -> what the guest's agent calls
-    that interface now."""
+    definition, read before and after the change; ``names``: MAC -> the present interface name, from
+    the guest's agent."""
     today = _today(domain, before, names)
     system = system_of(domain, today)
     called = naming(domain, system, before, after, today)
@@ -85,7 +85,7 @@ def guest_view(domain: Domain, before: Nic, after: Nic, names: Mapping[str, str]
 
 
 def device_view(domain: Domain, system: System, before: Nic, after: Nic) -> GuestView:
-    """PCI ids and drivers alone."""
+    """PCI ids and drivers only."""
     driver = VIRTIO_DRIVERS.get(system.family or "")
     return GuestView(
         id_before=pci_id(before, domain.declared),
@@ -95,8 +95,8 @@ def device_view(domain: Domain, system: System, before: Nic, after: Nic) -> Gues
 
 
 def name_lost(domain: Domain, before: Nic, after: Nic, names: Mapping[str, str]) -> str:
-    """Why the guest's configuration will not be for the interface any more; empty where nothing
-    says so. Arguments as of :func:`guest_view`."""
+    """Why the guest's configuration will no longer apply to the interface; empty if nothing
+    indicates that. Arguments as for :func:`guest_view`."""
     today = _today(domain, before, names)
     system = system_of(domain, today)
     called = naming(domain, system, before, after, today)
@@ -108,7 +108,7 @@ def name_lost(domain: Domain, before: Nic, after: Nic, names: Mapping[str, str])
 
 
 def _today(domain: Domain, nic: Nic, names: Mapping[str, str]) -> str | None:
-    """The agent's name for the NIC, if it is printable and the MAC is nobody else's."""
+    """The agent's name for the NIC, if it is printable and no other NIC has the MAC."""
     mac = (nic.mac or "").lower()
     found = {name for address, name in names.items() if address.lower() == mac}
     if len(found) != 1 or sum((other.mac or "").lower() == mac for other in domain.nics) > 1:
@@ -137,7 +137,7 @@ def _notes(
 
 
 def driver_notes(domain: Domain, system: System, before: Nic, after: Nic) -> Iterator[str]:
-    """Advice on the driver of a NIC that becomes virtio, in a guest not known to have it."""
+    """Advice on the driver of a NIC that becomes virtio, in a guest that may lack it."""
     if is_virtio(before) or not is_virtio(after) or domain.declared.readiness == "ready":
         return
     if system.family is None:

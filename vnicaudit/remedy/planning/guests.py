@@ -1,4 +1,4 @@
-"""Names of interfaces in running guests, as their agents say."""
+"""Names of interfaces in running guests, from their agents."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from vnicaudit.remedy.hypervisor import Hypervisor
 from vnicaudit.remedy.planning.source import Source
 
 _SECONDS = 30.0
-"""For all guests of a target together: one that is silent costs a few seconds."""
+"""Time for all guests of a target together: a guest that does not answer costs a few seconds."""
 
 
 AskNames = Callable[[Source], Mapping[str, str]]
-"""MAC -> name of the interface, as the guest's agent says; empty where it was not asked."""
+"""MAC -> name of the interface, from the guest's agent; empty if it was not asked."""
 
 
 class AgentNames:
-    """Asks guests of live hosts. libvirt lets nobody ask on a read-only connection, so there is
-    another one, for that alone; a host that refuses it has no names."""
+    """Asks guests of live hosts. libvirt does not allow that on a read-only connection, so a second
+    connection is opened for it; a host that refuses that one has no names."""
 
     def __init__(self, adapters: Adapters, deadline: float) -> None:
         self._connect = adapters.connect
@@ -30,7 +30,7 @@ class AgentNames:
         self._left: dict[str, float] = {}
 
     def __call__(self, source: Source) -> Mapping[str, str]:
-        """MAC -> name; empty where the guest does not run, or does not say."""
+        """MAC -> name; empty if the guest does not run, or does not answer."""
         state = source.running.state
         uuid = source.domain.uuid
         if state is None or not state.active or not state.agent or uuid is None:
@@ -48,7 +48,7 @@ class AgentNames:
         return {mac: interface.name for mac, interface in found.items()}
 
     def close(self) -> None:
-        """Leave all hosts."""
+        """Disconnect from all hosts."""
         for host in self._hosts.values():
             if host is not None:
                 host.close()
@@ -70,7 +70,7 @@ class InterfaceNames:
         self._told: tuple[Source | None, Mapping[str, str]] = (None, {})
 
     def of(self, source: Source) -> Mapping[str, str]:
-        """MAC -> name."""
+        """MAC -> name, for the NICs of that guest."""
         if self._told[0] is not source:
             self._told = (source, self._ask(source))
         return self._told[1]

@@ -1,4 +1,4 @@
-"""A domain judged as it is and, its definition changed and read again, as it would be."""
+"""A domain, judged as it is, and as it would be with its definition changed and read again."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from vnicaudit.remedy.planning.subject import worst_first
 
 
 class _Own(NamedTuple):
-    """Where the document of one domain stands in a file, and the lines before it."""
+    """Start and end of one domain's document in a file, and the number of lines before it."""
 
     start: int
     end: int
@@ -34,7 +34,7 @@ class JudgedDomain(JudgedItem[Domain]):
     """One domain of a target, before anything is changed."""
 
     def __init__(self, source: Source, judges: Judges, texts: Texts) -> None:
-        """Raises RefusedError where a rule crashes."""
+        """Judge the domain. Raises RefusedError if a rule crashes."""
         self.source = source
         self.texts = texts
         self._kinds = judges.work.platforms.files
@@ -47,14 +47,14 @@ class JudgedDomain(JudgedItem[Domain]):
         return tuple(found for found in self.findings if nic_index(found.about) == nic.index)
 
     def with_changes(self, nic: Nic, changes: Iterable[Change]) -> tuple[bytes, Domain]:
-        """The text with these changes of a NIC, and the domain it describes. Raises RefusedError
-        where they cannot be made."""
+        """The text with these changes of a NIC, and the domain it describes. Raises RefusedError if
+        they cannot be made."""
         text = self.texts.changed_at(self.source.text, nic.location.xpath or "", changes)
         return text, self._read_again(text)
 
     def findings_to_plan(self, nic: Nic, changes: Iterable[Change]) -> list[Finding]:
         """The findings on the NIC that propose changes once these are made, the most severe first;
-        only those that findings decide."""
+        without those that the policy decides."""
         changes = tuple(changes)
         after = self.with_changes(nic, changes)[1] if changes else self.item
         mine = (one for one in self.findings_after(after) if nic_index(one.about) == nic.index)
@@ -85,8 +85,8 @@ class JudgedDomain(JudgedItem[Domain]):
 
     @cached_property
     def _own(self) -> _Own | None:
-        """The domain's document in a file with several, if it says the same alone: then only that
-        is read again for each change, and not all the others."""
+        """The place of the domain's document in a file with several, if it reads the same alone:
+        then only that part is read again for each change, and not all the others."""
         text, place = self.source.text, self.source.domain.location
         found = self.texts.reading.document_at(text, place.xpath or "")
         if found is None:
@@ -103,7 +103,7 @@ class JudgedDomain(JudgedItem[Domain]):
 
 
 def _rebased(domain: Domain, place: Location, lines: int) -> Domain:
-    """A domain that was read alone, with the places that it has in its file."""
+    """A domain that was read alone, with its places in the whole file."""
     own, in_file = domain.location.xpath or "", place.xpath or ""
     nics = tuple(
         replace(
@@ -126,7 +126,7 @@ def _moved(place: Location, own: str, in_file: str, lines: int) -> Location:
 def _domain_in(
     text: bytes, target: str, kinds: FileKinds, xpath: str | None = None
 ) -> Domain | None:
-    """The domain at a place in a text; without a place the only one. None where it is not there."""
+    """The domain at a path in a text; without a path the only one. None if it is not there."""
     found = [
         item for item in read_stream(BytesIO(text), target, kinds)
         if isinstance(item, Domain) and xpath in (None, item.location.xpath)

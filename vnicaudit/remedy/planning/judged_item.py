@@ -1,4 +1,4 @@
-"""One thing judged as it is, and as it would be."""
+"""An item, judged as it is and as it would be."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from vnicaudit.model.report import Audited
 Item = TypeVar("Item")
 
 _POLICYS = {"queues": 1, "rx_queue_size": 256, "tx_queue_size": 256}
-"""Fields of which more is the policy's to give, and what they are where they are not set."""
+"""Fields that only the policy may increase, and their values if they are not set."""
 
 
 class NotPlannedError(RefusedError):
@@ -28,20 +28,20 @@ class NotPlannedError(RefusedError):
 
 
 class Judges(NamedTuple):
-    """``work`` says what is to be changed, ``by_all`` what would be wrong then: by all rules, be
-    they asked for or not."""
+    """``work`` judges by the requested rules and decides what is changed; ``by_all`` judges by all
+    rules, to find what a change would break."""
 
     work: AuditWork
     by_all: AuditWork
 
 
 class JudgedItem(Generic[Item]):
-    """One thing, before anything is changed."""
+    """One item, before anything is changed."""
 
     def __init__(
         self, item: Item, judges: Judges, audit: Callable[[AuditWork, Item], Audited]
     ) -> None:
-        """``audit`` judges it, as it is or as it would be. Raises RefusedError where a rule
+        """``audit`` judges the item, as it is or as it would be. Raises RefusedError if a rule
         crashes."""
         self.item = item
         self._judges = judges
@@ -50,22 +50,23 @@ class JudgedItem(Generic[Item]):
         audited = audit(judges.work, item)
         self.findings = findings_in(audited)
         self.skipped = tuple(one.rule for one in audited.skipped)
-        """Rules that lacked a fact."""
+        """Rules that were skipped for lack of a fact."""
 
     def findings_after(self, after: Item) -> tuple[Finding, ...]:
-        """The findings were it so. Raises RefusedError where a rule crashes."""
+        """The findings on the changed item. Raises RefusedError if a rule crashes."""
         if after is self.item:
             return self.findings
         return findings_in(self._audit(self._judges.work, after))
 
     def resolved_rules(self, after: Item) -> tuple[str, ...]:
-        """The rules whose findings would not be there any more."""
+        """The rules whose findings would be resolved."""
         still = {one.fingerprint for one in self.findings_after(after)}
         gone = (one.rule for one in self.findings if one.fingerprint not in still)
         return tuple(dict.fromkeys(gone))
 
     def new_errors(self, after: Item, nic: int | None = None) -> tuple[Blocked, ...]:
-        """Errors that would come up; ``nic``: of this NIC (its index), or of no NIC alone."""
+        """Errors that would be new; ``nic``: only errors of the NIC with this index, or of no
+        single NIC."""
         return tuple(
             Blocked("brings-up-error", f"it would cause {found.rule}: {found.message}")
             for found in findings_in(self._audit(self._judges.by_all, after))
@@ -75,14 +76,14 @@ class JudgedItem(Generic[Item]):
 
     @cached_property
     def _errors(self) -> frozenset[str]:
-        """Fingerprints of the errors that there are already."""
+        """Fingerprints of the errors that exist already."""
         same = self._judges.by_all is self._judges.work
         found = self.findings if same else findings_in(self._audit(self._judges.by_all, self.item))
         return frozenset(one.fingerprint for one in found if one.severity == "error")
 
 
 def findings_in(audited: Audited) -> tuple[Finding, ...]:
-    """The findings of a judgement. Raises RefusedError where a rule crashed: nothing is known
+    """The findings of a judgement. Raises RefusedError if a rule crashed, as nothing is known
     then."""
     if audited.crashed:
         crashed = audited.crashed[0]
@@ -92,8 +93,8 @@ def findings_in(audited: Audited) -> tuple[Finding, ...]:
 
 
 def is_decided(finding: Finding) -> bool:
-    """True if a finding proposes a change that findings decide: more queues or larger rings are
-    the policy's to give."""
+    """True if a finding proposes a change that findings decide, not the policy: only the policy
+    adds queues or enlarges rings."""
     change = finding.change
     if change is None:
         return False

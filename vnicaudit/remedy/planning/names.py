@@ -1,7 +1,7 @@
 """The name of an interface in the guest, before and after a change.
 
-What the guest's agent says today is known. Everything else is predicted, says so and for whom, or
-is left open with the reason.
+The present name is known if the guest's agent reports it. Every other name is a prediction, which
+says how it was made and for which guests it holds, or is left open with the reason.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from vnicaudit.model.nic import Nic
 from vnicaudit.model.plan import Naming
 
 _Prediction = tuple[str | None, str]
-"""A name, and how it was found; None, and what it depends on."""
+"""A name, and how it was found; or None, and what the name depends on."""
 
 _AGENT = "the guest agent reports the current name"
 _STAYS = "driver and address stay the same, so the name does too"
@@ -56,8 +56,8 @@ _BY_DRIVER = "this system names interfaces after their driver"
 
 
 def naming(domain: Domain, system: System, before: Nic, after: Nic, today: str | None) -> Naming:
-    """The names; ``today`` is what the agent says, if it does. ``before`` and ``after`` are the
-    NIC of the definition then."""
+    """The names before and after a change; ``today`` is the agent's name for the interface, if it
+    reports one. ``before`` and ``after`` are the NIC of the definition before and after."""
     now, why = (today, _AGENT) if today is not None else _predicted(domain, system, before)
     if same_device(before, after):
         return Naming(now, now, f"{why}; {_STAYS}")
@@ -66,8 +66,8 @@ def naming(domain: Domain, system: System, before: Nic, after: Nic, today: str |
 
 
 def same_device(before: Nic, after: Nic) -> bool:
-    """True if the guest finds the device it had: the same model where it was. Without an address
-    written down, libvirt gives the same one to the same model."""
+    """True if the guest finds the same device: the same model at the same address. Without an
+    address in the definition, libvirt gives the same address to the same model."""
     return (
         model_of(before) == model_of(after)
         and before.address == after.address
@@ -78,8 +78,8 @@ def same_device(before: Nic, after: Nic) -> bool:
 def called_otherwise(
     system: System, before: Nic, after: Nic, called: Naming, today: str | None
 ) -> bool:
-    """True if the interface will have another name: because both are known or predicted, or
-    because another part of the guest will give it. False where nothing tells."""
+    """True if the interface will have another name: because both names are known or predicted, or
+    because another part of the guest will choose the name. False if nothing indicates that."""
     if same_device(before, after):
         return False
     if system.family == WINDOWS:
@@ -95,7 +95,7 @@ def called_otherwise(
 
 
 def only_nic(domain: Domain) -> bool:
-    """True if the guest has but one NIC."""
+    """True if the guest has only one NIC."""
     return max(domain.declared.nics, len(domain.nics)) == 1
 
 
@@ -132,13 +132,13 @@ def _later(
         return _renamed(domain, system, before, after, today)
     if style == "kernel":
         if only_nic(domain) and today not in (None, "eth0"):
-            return None, _OWN  # the only one, and not the first: a rule made it so
+            return None, _OWN  # the only NIC, yet not eth0: a rule of the guest named it
         return _by_kernel(domain)
     return None, _OWN if today is not None else _NOT_KNOWN
 
 
 def _style(system: System, before: Nic, today: str | None) -> Scheme | None:
-    """Who names this NIC now; None: somebody else, or it is not known."""
+    """The part of the guest that names this NIC now; None: another one, or unknown."""
     if today is None:
         return scheme_of(system, before)
     if KERNEL_NAME.fullmatch(today):

@@ -1,5 +1,5 @@
-"""A NIC of a definition, as a subject of a plan: changed where it stands, or where its owner keeps
-it."""
+"""A NIC of a definition as a subject of a plan: changed in the definition, or by the definition's
+owner."""
 
 from __future__ import annotations
 
@@ -53,24 +53,31 @@ class PlannedNic(PlanSubject[DomainUnit | FileUnit]):
         self.context = context
         self.source = judged.source
         self.target = judged.source.target
+        self.file = judged.source.file
+        self.line = judged.source.line
         self.about = judged.source.domain.ref_of(nic)
 
     @property
     def converts(self) -> bool:
-        """True if it is to be put on another backend."""
+        """True if it is to be moved to another backend."""
         return self.context.options.converts(self.nic.mac)
 
     @property
     def refused_rules(self) -> tuple[str, ...]:
-        """The rules that propose a change of this NIC, except for changes that are the policy's to
-        make."""
+        """The rules that propose a change of this NIC, without changes that the policy decides."""
         found = filter(is_decided, self.judged.findings_of(self.nic))
         return tuple(dict.fromkeys(one.rule for one in found))
 
+    def step_for(self, after: Nic, proposed: ProposedChanges, diff: str = "") -> NicStep:
+        """The step to ``after``, with those of the NIC's findings that it is planned for."""
+        found = self.judged.findings_of(self.nic)
+        step = nic_step(self.source, self.nic, after, proposed, self.context, diff)
+        return replace(step, findings=tuple(one for one in found if one.rule in step.rules))
+
     def change_among_others(self, change: Change) -> Change:
-        """A change that is only unsafe alone, and goes with another here: a boot ROM is removed
-        with the model. On s390x a guest never started with a NIC that does not exist there: there
-        is nothing in it to be renamed."""
+        """The change, marked safe if it is unsafe only on its own and goes with another here: a
+        boot ROM is removed with the model. On s390x, a guest with a NIC model that does not exist
+        there never started, so no interface in it can be renamed."""
         if change.field == "model" and not change.safe and self._is_safe_without_rom(change):
             return replace(change, safe=True, reason=_ROM)
         if change.field not in _ON_CCW or self.source.domain.declared.arch not in S390:
@@ -82,8 +89,8 @@ class PlannedNic(PlanSubject[DomainUnit | FileUnit]):
         return replace(change, safe=True, reason=_NEVER_RAN) if impossible else change
 
     def _is_safe_without_rom(self, change: Change) -> bool:
-        """True where a boot ROM for the old device is the only objection to another model, and QEMU
-        has one for the new device in its place."""
+        """True if a boot ROM for the old device is the only objection to another model, and QEMU
+        brings one for the new device instead."""
         path = self.nic.declared.rom_file
         if path is None or not has_qemus_rom(path):
             return False
@@ -94,16 +101,16 @@ class PlannedNic(PlanSubject[DomainUnit | FileUnit]):
         return any(one.new == change.new and one.safe for one in models)
 
     def unsafe_changes(self) -> Iterator[tuple[Reason, str]]:
-        """``(reason, rule)``: changes that may hurt the guest, and are not asked for."""
+        """``(reason, rule)``: changes that may hurt the guest, and were not requested."""
         for finding in self.judged.findings_to_plan(self.nic, ()):
             change = finding.change
             if change is None or self.context.may(self.change_among_others(change)):
                 continue
-            if change.field != "model" or not self.converts:  # the conversion has its own
+            if change.field != "model" or not self.converts:  # the conversion sets the model
                 yield unsafe(change), finding.rule
 
     def without_proposal(self) -> Iterator[tuple[Reason, str]]:
-        """``(reason, rule)`` of a NIC that is no virtio, and for which nothing is proposed."""
+        """``(reason, rule)`` for a NIC that is not virtio, and for which nothing is proposed."""
         if self.nic.declared.model in (None, *VIRTIO):
             return
         for one in self.judged.findings_of(self.nic):
@@ -113,7 +120,7 @@ class PlannedNic(PlanSubject[DomainUnit | FileUnit]):
 
 
 class EditedNic(PlannedNic):
-    """A NIC whose definition is changed. ``tuning``: what the policy gives it."""
+    """A NIC whose definition is changed. ``tuning``: the policy's queues and rings for it."""
 
     def __init__(
         self, judged: JudgedDomain, nic: Nic, context: NicContext, tuning: NicTuning | None
@@ -135,15 +142,15 @@ class EditedNic(PlannedNic):
         return proposed
 
     def findings_with(self, changes: Sequence[Change]) -> Iterable[Finding]:
-        """The findings on this NIC with these changes, the most severe first; empty where it is not
-        to be changed here."""
+        """The findings on this NIC with these changes, the most severe first; empty if it is not to
+        be changed here."""
         if not self._changes or self._in_the_way:
             return ()
         return self.judged.findings_to_plan(self.nic, changes)
 
     def planned_change(self, finding: Finding) -> Change | None:
-        """The finding's change, as safe as it is together with the others; None where it is left
-        out."""
+        """The finding's change, judged as safe as it is together with the others; None if it is
+        left out."""
         change = None if finding.change is None else self.change_among_others(finding.change)
         return change if self.context.may(change) else None
 
@@ -163,7 +170,7 @@ class EditedNic(PlannedNic):
         return proposed.and_(free, POLICY, notes=tuning.notes)
 
     def held_back(self, proposed: ProposedChanges) -> Iterator[tuple[Reason, str]]:
-        """Changes that may do harm; all of them where it cannot be changed here."""
+        """Changes that may do harm; all changes if the NIC cannot be changed here."""
         del proposed
         if not self._changes:
             yield from self.without_proposal()
@@ -175,28 +182,27 @@ class EditedNic(PlannedNic):
     def step(self, proposed: ProposedChanges) -> NicStep:
         """The step, with the diff of the NIC's definition and the effects of the changes."""
         if not proposed.changes:
-            return nic_step(self.source, self.nic, self.nic, proposed, self.context)
+            return self.step_for(self.nic, proposed)
         text, after = self.judged.with_changes(self.nic, proposed.changes)
         worse = self.judged.new_errors(after, self.nic.index)
         proposed = proposed._replace(blocked=proposed.blocked + worse)
         text_of = self.context.texts.writer.text_of
         diff = unified_diff(self.source.text, text, self.source.name, text_of)
-        nic = after.nics[self.nic.index]
-        return nic_step(self.source, self.nic, nic, proposed, self.context, diff)
+        return self.step_for(after.nics[self.nic.index], proposed, diff)
 
     @property
     def _in_the_way(self) -> Reason | None:
-        """Why there is nothing to be changed here; None: there is."""
+        """Why the NIC cannot be changed here; None: it can."""
         has_text, nic = bool(self.source.text), self.nic
         if nic.declared.origin != "interface" or (has_text and nic.location.xpath is None):
             return _NO_INTERFACE
         return None if has_text else _TRANSIENT
 
     def _rom(self, proposed: ProposedChanges) -> tuple[Change, ...]:
-        """A boot ROM for the old device goes with it. Raises RefusedError for one of which nobody
-        knows what it does, unless that is asked for."""
+        """Remove a boot ROM for the old device together with it. Raises RefusedError for a ROM of
+        unknown purpose, unless unsafe changes were requested."""
         path, fields = self.nic.declared.rom_file, {change.field for change in proposed.changes}
-        if path is None or fields & {"rom", "address_type"}:  # which take all of <rom>
+        if path is None or fields & {"rom", "address_type"}:  # these remove all of <rom>
             return ()
         known = has_qemus_rom(path)
         change = Change("rom_file", path, None, known, _ROM if known else _UNKNOWN_ROM)
@@ -205,15 +211,15 @@ class EditedNic(PlannedNic):
         return (change,)
 
     def _iommu(self) -> tuple[Change, ...]:
-        """Guests with encrypted memory on s390x have it on every virtio device."""
+        """Guests with encrypted memory on s390x need the IOMMU setting on every virtio device."""
         now, arch = self.nic.declared.iommu, self.source.domain.declared.arch
         if now == "on" or arch not in S390 or not self._uses_iommu():
             return ()
         return (Change("iommu", now, "on", safe=True, reason=_IOMMU),)
 
     def _uses_iommu(self) -> bool:
-        """True where the domain's virtio devices go through an IOMMU, as far as that can be told:
-        with several definitions in one file, only the NICs are considered."""
+        """True if the domain's virtio devices go through an IOMMU, as far as that can be told: with
+        several definitions in one file, only the NICs are considered."""
         source = self.source
         if source.domain.declared.encrypted:
             return True
@@ -222,8 +228,8 @@ class EditedNic(PlannedNic):
         return any(nic.declared.iommu == "on" for nic in source.domain.nics)
 
     def _converted(self) -> ProposedChanges:
-        """The proposed changes that give the NIC the requested backend, with what blocks or is lost
-        by them."""
+        """The proposed changes that give the NIC the requested backend, with their obstacles and
+        losses."""
         options, source, nic = self.context.options, self.source, self.nic
         if source.file is not None:
             return ProposedChanges(blocked=(_IN_FILE,))
@@ -243,11 +249,12 @@ class EditedNic(PlannedNic):
 
 
 class OwnerEditedNic(PlannedNic):
-    """A NIC whose definition somebody else writes: what to do there. What would come of it is not
-    known, so nothing is judged again."""
+    """A NIC whose definition is written by its owner: the step tells what to do there. The result
+    of that is unknown, so nothing is judged again."""
 
     def requested_changes(self) -> ProposedChanges:
-        """The changes that findings propose, and the owner's way there; it blocks the step."""
+        """The changes that findings propose, with the owner's procedure for them; the step is
+        blocked here."""
         findings = [] if self.context.options.to != "virtio" else [
             one for one in self.judged.findings_of(self.nic)
             if self._policy_makes(one) or (is_decided(one) and self.context.may(one.change))
@@ -277,11 +284,11 @@ class OwnerEditedNic(PlannedNic):
 
     def step(self, proposed: ProposedChanges) -> NicStep:
         """The step, with the procedure for the definition's owner."""
-        return nic_step(self.source, self.nic, self.nic, proposed, self.context)
+        return self.step_for(self.nic, proposed)
 
     def _procedure(self, domain: Domain, nic: Nic, findings: Sequence[Finding]) -> tuple[str, ...]:
-        """How the owner is made to change what was found; for another goal than virtio, how the NIC
-        comes to that. Commands and sentences, in order."""
+        """How to have the owner make the changes; for a backend other than virtio, how to move the
+        NIC to it. Commands and sentences, in order."""
         owner, goal = domain.declared.owner, self.context.options.to
         if goal != "virtio":
             return (self.context.wordings.backend_procedure(owner, goal),)
@@ -289,6 +296,6 @@ class OwnerEditedNic(PlannedNic):
         return tuple(self.context.wordings.of(owner).procedure(owned))
 
     def _policy_makes(self, finding: Finding) -> bool:
-        """True where the settings' policy makes the change that the finding proposes."""
+        """True if the settings' policy makes the change that the finding proposes."""
         field = "" if finding.change is None else finding.change.field
         return getattr(self.context.options.policy, field, "keep") != "keep"

@@ -1,4 +1,4 @@
-"""The step on a NIC of a definition: what is to become of it, and what else to know of it."""
+"""The step on a NIC of a definition: its changes, and everything else to know about them."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ NicStep = UnitStep[DomainUnit | FileUnit]
 
 
 class NicContext(NamedTuple):
-    """Settings and facts that all NICs are planned by. ``devices``: the vDPA devices of this
-    machine; None where it was not looked at. ``users``: (target, device or socket) -> a domain that
-    has it already."""
+    """Settings and facts for planning any NIC. ``devices``: the vDPA devices of this machine; None
+    if they were not read. ``users``: (target, device or socket) -> a domain that uses it
+    already."""
 
     options: PlanOptions
     texts: Texts
@@ -39,7 +39,7 @@ class NicContext(NamedTuple):
     wordings: Wordings
 
     def may(self, change: Change | None) -> bool:
-        """True if a change is safe, or unsafe ones are asked for."""
+        """True if a change is safe, or unsafe changes were requested."""
         return self.options.unsafe or change is None or change.safe
 
 
@@ -47,8 +47,8 @@ def nic_step(
     source: Source, nic: Nic, after: Nic, proposed: ProposedChanges, context: NicContext,
     diff: str = "",
 ) -> NicStep:  # fmt: skip
-    """The step. ``nic``: as it is; ``after``: as it would be; ``diff``: of its definition, empty
-    where that is not changed here."""
+    """The step. ``nic``: before the change; ``after``: after it; ``diff``: of its definition, empty
+    if that is not changed here."""
     domain, options = source.domain, context.options
     live = source.file is None
     state = source.running.state if live else None
@@ -93,8 +93,8 @@ def nic_step(
 def _guest_effects(
     source: Source, before: Nic, after: Nic, context: NicContext
 ) -> tuple[GuestView, str]:
-    """``(view, risk)`` of a change: what the guest sees of it, and what it may lose by it (empty:
-    nothing)."""
+    """``(view, risk)`` of a change: what the guest notices of it, and what it may lose by it
+    (empty: nothing)."""
     domain, names = _with_ports(source, context.texts), context.names.of(source)
     return guest_view(domain, before, after, names), name_lost(domain, before, after, names)
 
@@ -102,17 +102,17 @@ def _guest_effects(
 def _unit(source: Source, nic: Nic) -> DomainUnit | FileUnit:
     if source.file is None:
         return DomainUnit()
-    return FileUnit(source.file, nic.location.xpath, source.domain.location.line)
+    return FileUnit(source.file, nic.location.xpath, source.line)
 
 
 @lru_cache(maxsize=1)
 def _digest(text: bytes) -> str:
-    """All steps of one definition or file have one."""
+    """The digest, cached: all steps of one definition or file have the same."""
     return digest(text)
 
 
 def _shares_slot(source: Source, nic: Nic, texts: Texts) -> bool:
-    """True where another device is known to be on the NIC's PCI slot."""
+    """True if another device is known to be on the NIC's PCI slot."""
     if not source.alone or nic.declared.address_type != "pci" or nic.location.xpath is None:
         return False
     number = int(nic.location.xpath.rpartition("[")[2].rstrip("]"))

@@ -1,10 +1,10 @@
-"""How many queues and how large rings a plan gives to NICs, and what that costs.
+"""The number of queues and the size of rings that a plan gives to NICs, and their cost.
 
 libvirt compares queues neither with vCPUs nor between NICs. The limits here are the guest's vCPUs,
-what a backend starts with, and interrupt vectors summed over all NICs of the guest: libvirt asks
-QEMU for 2N+2 of them for N queue pairs (``qemuBuildNicDevProps``), and as many without ``queues=``
-(``virtio_net_pci_realize``); on s390x's channel subsystem there are none. Memory is reckoned as
-64 KiB per queue pair.
+the number that a backend starts with, and interrupt vectors summed over all NICs of the guest:
+libvirt asks QEMU for 2N+2 of them for N queue pairs (``qemuBuildNicDevProps``), and as many without
+``queues=`` (``virtio_net_pci_realize``); on s390x's channel subsystem there are none. Memory is
+estimated as 64 KiB per queue pair.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ _ASKED = "the policy asks for it; the guest uses at most one queue pair per vCPU
 _SWITCH = "the switch must offer as many queues, otherwise QEMU does not start"
 _OWN_TAP = "a tap that exists before the guest must have been created for several queues"
 _MORE_QUEUES = {"vhostuser": (_SWITCH, False), "ethernet": (_OWN_TAP, False)}
-"""Backend -> what more queues take, and whether they are safe; any other has them for the asking.
-"""
+"""Backend -> what more queues require, and if they are safe; for any other, more queues need
+nothing else."""
 _FEWER = "queues beyond what the guest or the backend can use only cost"
 _FEWER_ASKED = "the policy asks for it"
 _KEPT_ELSEWHERE = "queues and rings are set by the owner of the definition ({})"
@@ -43,12 +43,13 @@ _DEVICE_DECIDES = "queue pairs stay as they are: for a vDPA NIC the device decid
 _NO_VCPUS = "no queue pairs are added: the number of vCPUs is unknown"
 _ONE_THREAD = "no queue pairs are added: QEMU carries the packets in one thread however many it has"
 _SEVERAL = frozenset({None, "vhostuser", *TAP_TYPES})
-"""Actual types that can have several queue pairs; None: a network's, so a tap or a macvtap."""
+"""Actual types that can have several queue pairs; None: the network decides, so it may be a tap or
+a macvtap."""
 
 
 class NicTuning(msgspec.Struct, frozen=True):
-    """The queues and rings that the policy gives to one NIC. ``notes``: where it was cut, and
-    why."""
+    """The queues and rings that the policy gives to one NIC. ``notes``: where a number was
+    reduced, and why."""
 
     index: int
     changes: tuple[Change, ...] = ()
@@ -63,12 +64,12 @@ class Tuning(msgspec.Struct, frozen=True):
 
     @property
     def changes(self) -> dict[int, tuple[Change, ...]]:
-        """Index of a NIC -> its changes, of those that have any."""
+        """Index of a NIC -> its changes, for NICs that have any."""
         return {nic.index: nic.changes for nic in self.nics if nic.changes}
 
 
 class _Queues(NamedTuple):
-    """Queue pairs of one NIC: what it cannot go below, what it should get, and what was cut."""
+    """Queue pairs of one NIC: the minimum, the desired number, and notes on reductions."""
 
     least: int
     desired: int
@@ -78,8 +79,9 @@ class _Queues(NamedTuple):
 def planned_tuning(
     policy: PolicyTable, domain: DomainConfig, nics: Sequence[Nic], chosen: Mapping[int, Goal]
 ) -> Tuning:
-    """``chosen``: index -> goal of the NICs that are to be changed; each of them is virtio then.
-    The others count for the vectors. Nothing changes where somebody else keeps the definition."""
+    """The tuning of a domain's NICs. ``chosen``: index -> goal of the NICs to be changed, all of
+    which are virtio afterwards; the others only count for the vectors. Nothing changes if somebody
+    else owns the definition."""
     ours = domain.owner == "libvirt"
     if not ours:
         chosen = {}
@@ -109,7 +111,7 @@ def _tuned(
 
 
 def backend_of(nic: Nic, goal: Goal) -> str | None:
-    """The actual interface type after the change; None where it is a network's to say."""
+    """The actual interface type after the change; None if the network decides it."""
     return nic.declared.actual_type if goal == "virtio" else goal
 
 
@@ -124,20 +126,20 @@ def _queues(policy: PolicyTable, domain: DomainConfig, nic: Nic, goal: Goal | No
     if "queues" in dict(nic.declared.invalid) or "queues" in nic.declared.unseen:
         return _Queues(now, now)
     limits = _limits(domain, nic, goal)
-    if not read:  # what libvirt has passed over comes into effect with the model
+    if not read:  # with the new model, libvirt no longer ignores it
         now = min([now, *limits.values()])
     wanted, notes = _pairs_by_policy(policy, domain, now, limits, _userspace(domain, nic, goal))
     return _Queues(min(now, wanted) if read else 1, wanted, tuple(notes))
 
 
 def _may_be_virtio(nic: Nic) -> bool:
-    """True where a NIC that is left alone may have virtio queues; an assigned device never does."""
+    """True if a NIC that is left alone may have virtio queues; an assigned device never does."""
     model = model_of(nic)
     return nic.declared.type != "hostdev" and (model is None or model in VIRTIO)
 
 
 def _limits(domain: DomainConfig, nic: Nic, goal: Goal) -> dict[str, int]:
-    """Why there cannot be more queue pairs -> how many there can be."""
+    """Reason for a limit of queue pairs -> the limit."""
     backend = backend_of(nic, goal)
     if goal == "virtio" and nic.declared.backend_type == "passt":
         return {"passt has one": 1}
@@ -150,7 +152,7 @@ def _limits(domain: DomainConfig, nic: Nic, goal: Goal) -> dict[str, int]:
 
 
 def _userspace(domain: DomainConfig, nic: Nic, goal: Goal) -> bool:
-    """True where QEMU's one thread carries the packets, however many queues there are."""
+    """True if one thread of QEMU carries the packets, however many queues there are."""
     on_tap = backend_of(nic, goal) in (None, *TAP_TYPES)
     return on_tap and (domain.type == "qemu" or nic.declared.driver_name == "qemu")
 
@@ -159,7 +161,7 @@ def _pairs_by_policy(
     policy: PolicyTable, domain: DomainConfig, now: int, limits: Mapping[str, int], userspace: bool
 ) -> tuple[int, list[str]]:
     """``(pairs, notes)``: the queue pairs that the policy asks for, within the limits, and why
-    there are fewer than asked for."""
+    there are fewer than requested."""
     if policy.queues == "keep":
         return now, []
     if domain.vcpus is None:
@@ -178,7 +180,8 @@ def _on_s390(domain: DomainConfig, now: int) -> Iterator[tuple[str, int]]:
 
 
 def _at_start(domain: DomainConfig, now: int) -> Iterator[tuple[str, int]]:
-    """vCPUs that may be plugged in later are no reason to add queues, only to leave them."""
+    """The limit by vCPUs at start: vCPUs that may be plugged in later are a reason to keep queues,
+    but not to add any."""
     vcpus = domain.vcpus or 0
     yield f"the guest has {count(vcpus, 'vCPU')}", max(now, vcpus)
 
@@ -193,8 +196,8 @@ def _cut(number: int, limits: Iterable[tuple[str, int]]) -> tuple[int, list[str]
 def _most(
     vectors: int, domain: DomainConfig, nics: Sequence[Nic], queues: Sequence[_Queues]
 ) -> int:
-    """The most queue pairs any NIC may get so that the vectors of all suffice; 1 where those that
-    there are anyhow take more."""
+    """The most queue pairs that any NIC may get with the vectors of all NICs within the limit; 1 if
+    the existing ones exceed it."""
 
     def needed(most: int) -> int:
         return sum(
@@ -214,7 +217,7 @@ def _vectors(domain: DomainConfig, nic: Nic, queues: int) -> int:
 
 
 def _queue_change(nic: Nic, goal: Goal, got: int, policy: PolicyTable) -> tuple[Change, ...]:
-    """``queues='1'`` is what libvirt takes for none."""
+    """The change of queues; libvirt treats ``queues='1'`` as unset."""
     now, new = nic.declared.queues, None if got == 1 else str(got)
     if (now or 1) == got:
         return ()

@@ -1,4 +1,4 @@
-"""Domains and NICs that were named: whether they are there, and once."""
+"""Checks that the named domains and NICs exist, and are unique."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from vnicaudit.model.domain import Domain
 from vnicaudit.remedy.planning.options import PlanOptions
 
 _KNOWN = 10_000
-"""Names that one may have been meant by a misspelt one."""
+"""Maximum number of names remembered to suggest for a misspelt one."""
 
 
 class RequestedTargets:
-    """Is shown all that is read."""
+    """Is shown every domain and object that is read."""
 
     def __init__(self, options: PlanOptions) -> None:
         self._options = options
@@ -21,16 +21,17 @@ class RequestedTargets:
         self._macs: dict[str | None, Domain] = {}
 
     def add(self, name: str, id: str | None) -> bool:
-        """Something that has no NIC of its own (an image, a flavor), by its name and id. Whether it
-        is to be planned."""
+        """Add an object without a NIC of its own (an image, a flavor), by its name and id. True if
+        it is to be planned."""
         self._named |= self._options.names_of(name, id)
         if self._options.domains and len(self._known) < _KNOWN:
             self._known.add(name)
         return self._options.takes(name, id)
 
     def add_domain(self, domain: Domain, running: Domain | None = None) -> None:
-        """A domain or server by its definition, and as it runs where that is told apart. Raises
-        UsageError where a NIC that is to have a device or socket is in more than one."""
+        """Add a domain or server by its definition, and in its running form if that is known
+        separately. Raises UsageError if more than one has a NIC that is to get a device or
+        socket."""
         if not self.add(domain.name, domain.uuid):
             return
         macs = {nic.mac for nic in (*(running or domain).nics, *domain.nics)}
@@ -43,7 +44,7 @@ class RequestedTargets:
                 )
 
     def missing(self) -> list[str]:
-        """Domains and NICs that were named and are nowhere, a sentence each."""
+        """Named domains and NICs that do not exist, one sentence each."""
         domains = sorted(self._options.domains - self._named)
         macs = [mac for mac in self._options.macs if mac not in self._macs]
         where = "the domains that are named" if self._options.domains else "the targets"

@@ -1,4 +1,4 @@
-"""How large rings a plan gives to a NIC."""
+"""The size of rings that a plan gives to a NIC."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ _TAP = "256 instead of {} descriptors of the transmit ring: more is for vhost-us
 def ring_changes(
     policy: PolicyTable, domain: DomainConfig, nic: Nic, backend: str | None
 ) -> tuple[tuple[Change, ...], tuple[str, ...]]:
-    """The changes, and what was cut and why. ``backend`` is the interface type after the change;
-    see :func:`vnicaudit.knowledge.rings.tx_limit`."""
+    """The changes, and notes on reductions. ``backend`` is the interface type after the change; see
+    :func:`vnicaudit.knowledge.rings.tx_limit`."""
     wanted: dict[str, int] = {}
     notes: list[str] = []
     if policy.rx_queue_size != "keep":
@@ -46,7 +46,8 @@ def ring_changes(
 
 
 def _left_alone(domain: DomainConfig, nic: Nic) -> str | None:
-    """Why the policy for rings is not for this NIC. Old iPXE and drivers of virtio 0.9: VNIC033."""
+    """Why the policy for rings does not apply to this NIC. Old iPXE and drivers of virtio 0.9:
+    VNIC033."""
     if nic.declared.boot_order is not None:
         return _ROM
     if domain.readiness == "ready-transitional":
@@ -71,8 +72,8 @@ def _changes(nic: Nic, backend: str | None, wanted: dict[str, int]) -> Iterator[
 
 
 def _not_taken(nic: Nic, backend: str | None, wanted: dict[str, int]) -> Iterator[Change]:
-    """Sizes that stand beside a model for which libvirt passes them over, and with which the guest
-    would not start once it is virtio."""
+    """Removal of sizes that libvirt ignores for the present model, and with which the guest would
+    not start once it is virtio."""
     if nic.declared.tuning_is_read:
         return
     limits = {"rx_queue_size": MAX_RING, "tx_queue_size": tx_limit(backend)}
@@ -89,6 +90,5 @@ def _sizes(nic: Nic) -> dict[str, int | None]:
 
 
 def _unreadable(nic: Nic, field: str) -> bool:
-    """True where the field is not a number, or is left to a template: it is never replaced
-    unseen."""
+    """True if the field is not a number, or is left to a template: it is never replaced unseen."""
     return field in dict(nic.declared.invalid) or field in nic.declared.unseen

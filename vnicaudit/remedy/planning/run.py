@@ -28,12 +28,12 @@ from vnicaudit.text.secrets import masked_message
 def make_plan(
     targets: Iterable[Target], planners: Iterable[NewPlanner], request: PlanRequest
 ) -> Plan:
-    """The plan of all targets. Nothing is changed. ``planners``:
-    one for each kind of target, in the order in which they are read; of two that take a target the
-    later one has it: a platform from elsewhere comes behind those that take any file.
+    """The plan of all targets. Nothing is changed. ``planners``: one for each kind of target, in
+    the order in which they are read; if two accept a target, the later one gets it: an external
+    platform comes after those that accept any file.
 
-    Raises UsageError for targets that cannot be changed, and for domains and NICs that were named
-    and are not there.
+    Raises UsageError for targets that cannot be changed, and for named domains and NICs that do not
+    exist.
     """
     targets = tuple(targets)
     requested = RequestedTargets(request.options)
@@ -53,7 +53,7 @@ def make_plan(
 def _planner_of(
     target: Target, planners: Sequence[TargetPlanner], platforms: Platforms
 ) -> TargetPlanner:
-    """Raises UsageError where there is none."""
+    """The planner of a target. Raises UsageError if there is none."""
     for planner in reversed(planners):
         if planner.takes(target):
             return planner

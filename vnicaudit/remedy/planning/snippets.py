@@ -1,6 +1,6 @@
-"""Pieces of a guest's configuration that keep an interface's name, or its address, by its MAC.
+"""Snippets of a guest's configuration that keep an interface's name or address by its MAC.
 
-A MAC and a name come from outside: where either is not plainly one, there is no snippet.
+A MAC and a name come from outside: if either is not clearly valid, there is no snippet.
 """
 
 from __future__ import annotations
@@ -27,10 +27,8 @@ _NEW_RED_HAT = frozenset({"almalinux", "centos-stream", "fedora", "rocky"})
 def snippets(
     system: System, mac: str | None, name: str | None, *, predicted: bool
 ) -> tuple[Snippet, ...]:
-    """Snippets for the guest's system; of a Linux that is not known better, all there is for Linux.
-
-    ``name`` is the one to keep; ``predicted``: nobody has seen it in the guest.
-    """
+    """Snippets for the guest's system; all Linux snippets if the distribution is unknown. ``name``
+    is the name to keep; ``predicted``: it was not read from the guest."""
     if mac is None or MAC.fullmatch(mac) is None:
         return ()
     if system.family == WINDOWS:
@@ -45,7 +43,7 @@ _Make = Callable[[str, str, str], Snippet]
 
 
 def _fitting(system: System) -> tuple[_Make, ...]:
-    """By what the distribution has for it."""
+    """The snippets that the guest's distribution supports."""
     name, version = system.distribution, system.version
     if name == "alpinelinux":
         return ()
@@ -70,8 +68,8 @@ def _fitting(system: System) -> tuple[_Make, ...]:
 
 def _systemd_link(mac: str, name: str, head: str) -> Snippet:
     """systemd.link(5): ``MACAddress=`` and nothing else, as in its example 10-dmz.link; a VLAN with
-    the same MAC keeps its own name (measured with systemd 257). It warns of names that the kernel
-    gives. The file must be in the initramfs too, where NICs get their names."""
+    the same MAC keeps its own name (measured with systemd 257). It warns about names that the
+    kernel assigns. The file must be in the initramfs too, where NICs get their names."""
     text = (
         f"{head}{_race(name)}"
         "# then renew the initramfs: update-initramfs -u, dracut -f or mkinitcpio -P\n"
@@ -82,7 +80,7 @@ def _systemd_link(mac: str, name: str, head: str) -> Snippet:
 
 def _netplan(mac: str, name: str, head: str) -> Snippet:
     """netplan(5): later files amend the definition of the same id (tried with netplan 0.106);
-    ``set-name`` needs ``match``. Quoted: YAML 1.1 takes ``52:54:00:12:34:56`` for a number."""
+    ``set-name`` needs ``match``. Quoted, as YAML 1.1 reads ``52:54:00:12:34:56`` as a number."""
     text = (
         f"{head}{_race(name)}# mode 0600; adds to the definition of that id, so use the one there\n"
         f'network:\n  version: 2\n  ethernets:\n    "{name}":\n      match:\n'
@@ -93,8 +91,8 @@ def _netplan(mac: str, name: str, head: str) -> Snippet:
 
 def _networkmanager(mac: str, name: str, head: str) -> Snippet:
     """nm-settings(5): ``802-3-ethernet.mac-address`` is compared with the permanent MAC address; an
-    empty ``connection.interface-name`` goes with any name. The connection's UUID is asked for:
-    unlike its name, nmcli(1) prints it without escapes."""
+    empty ``connection.interface-name`` matches any name. The connection's UUID is queried: unlike
+    its name, nmcli(1) prints it without escapes."""
     text = (
         f"{head}# before the change, as root: the connection is bound to the MAC, not to the name\n"
         f'nmcli connection modify "$(nmcli -g GENERAL.CON-UUID device show {name})" \\\n'
@@ -114,7 +112,8 @@ def _ifcfg(mac: str, name: str, head: str) -> Snippet:
 
 
 def _udev(mac: str, name: str, head: str) -> Snippet:
-    """Red Hat solution 1301563, option 1; the file udev's own generator wrote, where it did."""
+    """Red Hat solution 1301563, option 1; the file that udev's own generator wrote, where it had
+    one."""
     rule = (
         f'SUBSYSTEM=="net", ACTION=="add", ATTR{{address}}=="{mac}", ATTR{{type}}=="1", '
         f'NAME="{name}"\n'
@@ -131,7 +130,7 @@ def _race(name: str) -> str:
 
 
 def _windows(system: System, mac: str) -> Iterator[Snippet]:
-    """Windows keeps static addresses with the adapter, and the new device is a new one."""
+    """Windows stores static addresses with the adapter, and the new device is a new one."""
     file = f"C:\\vnicaudit-{mac.replace(':', '')}"
     hyphens = mac.replace(":", "-").upper()
     if not system.old_windows:
@@ -165,7 +164,7 @@ if ($kept.Addresses) {{
     }}
 }}
 """  # noqa: E501
-"""NetTCPIP, DnsClient and NetAdapter modules of Windows 8 and Server 2012 on."""
+"""NetTCPIP, DnsClient and NetAdapter modules, from Windows 8 and Server 2012 on."""
 
 _NETSH = """\
 rem 1. before the change, in the guest, as administrator: keep what is static

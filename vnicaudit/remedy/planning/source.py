@@ -1,4 +1,4 @@
-"""Definitions that may be changed, and where they come from."""
+"""Definitions that may be changed, and their sources."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ IsOfUse = Callable[[Description], bool]
 
 
 class Source(NamedTuple):
-    """One domain. ``running``: as it is; ``domain``: what its persistent definition says;
-    ``text``: that definition, or the file it stands in (empty: there is none)."""
+    """One domain. ``running``: its running form; ``domain``: its persistent definition; ``text``:
+    that definition, or the file that contains it (empty: there is none)."""
 
     target: str
     running: Domain
@@ -36,14 +36,19 @@ class Source(NamedTuple):
     host: HostConfig = HostConfig()
     file: str | None = None
     local: bool | None = None
-    """Of a live host: whether it is this machine, so that its devices could be looked at."""
+    """For a live host: true if it is this machine, so that its devices could be inspected."""
     way_back: str = ""
-    """What it comes back as once it was changed, where that is not the same text."""
+    """A note on how the domain will be restored after the change, if not to the same text."""
 
     @property
     def name(self) -> str:
         """The title of its diff."""
         return self.file or self.domain.name or self.domain.uuid or ""
+
+    @property
+    def line(self) -> int | None:
+        """Line of the file on which the definition begins; None where it is in no file."""
+        return None if self.file is None else self.domain.location.line
 
     @property
     def alone(self) -> bool:
@@ -57,20 +62,23 @@ def sources(
     platforms: Platforms,
     seen_files: SeenFiles,
     is_of_use: IsOfUse = lambda _item: False,
+    on_files: Callable[[int], None] = lambda _number: None,
 ) -> Iterator[Source | ReadError | NotJudged]:
-    """Every domain of a target, without ``seen_files``: those that were read in another.
-    ``is_of_use``: takes what stands in a file instead of a domain, and says whether it is good for
-    something. Raises UsageError for a target whose NICs cannot be changed."""
+    """Every domain of a target, except in ``seen_files``, which were read for another target.
+    ``is_of_use`` is given each item of a file that is not a domain, and tells if another planner
+    uses it. ``on_files`` is given the number of files read so far. Raises UsageError for a target
+    whose NICs cannot be changed."""
     kind = platforms.kind_of(target)
     if kind is not None and kind.definitions is not None:
         yield from live_sources(target.name, kind.definitions(target.name, options.live))
     elif target.kind == "path":
         named = not os.path.isdir(target.name)
-        for path in seen_files.unread(target.name, options.selection):
+        for number, path in enumerate(seen_files.unread(target.name, options.selection), 1):
             if isinstance(path, ReadError):
                 yield path
             else:
                 yield from _file(path, target.name, platforms.files, is_of_use, named=named)
+            on_files(number)
     else:
         raise UsageError("standard input cannot be changed: name a file or a libvirt URI")
 
@@ -122,9 +130,9 @@ def _described(
         elif isinstance(item, ReadError | NotJudged):
             yield item
         elif not isinstance(item, PutAside) and is_of_use(item):
-            named = False  # nova.conf of a compute node: it is there for the servers of a cloud
+            named = False  # nova.conf of a compute node: used for a cloud's servers
         else:
-            other = True  # a configuration, an image: nothing of it is a NIC
+            other = True  # a configuration, an image: it has no NICs
     if named and other and not domains:
         raise UsageError(
             f"{path}: it has no domain whose NICs could be changed; `vnicaudit audit` shows what "
@@ -133,7 +141,8 @@ def _described(
 
 
 def with_actual_types(domain: Domain, known: Domain) -> Domain:
-    """The domain with what ``known``, the same one, knows of the networks its NICs are on."""
+    """The domain with the actual types of its NICs' networks as ``known``, the same domain, has
+    them."""
     if len(domain.nics) != len(known.nics):
         return domain
     nics = tuple(

@@ -1,9 +1,9 @@
-"""A subject of a plan, and how it is planned: one thing that is judged as it is, and as it would be
+"""A subject of a plan, and the planning of it: an item that is judged as it is, and as it would be
 with changes.
 
-What only comes up once a change is made belongs to the same step: a change is made, the thing
-judged again, until nothing more is proposed. What a subject is (a NIC of a definition, a server, an
-image…) is its own module's to know.
+Problems that appear only once a change is made belong to the same step: a change is made and the
+item judged again, until nothing more is proposed. Each kind of subject (a NIC of a definition, a
+server, an image…) has its own module.
 """
 
 from __future__ import annotations
@@ -20,14 +20,15 @@ from vnicaudit.model.refs import CloudRef, NicRef
 from vnicaudit.remedy.planning.judged_item import NotPlannedError
 
 POLICY = "policy"
-"""Stands among a step's rules for the settings' policy of queues and rings."""
+"""Listed among a step's rules for the settings' policy of queues and rings."""
 _UNSAFE = "unsafe: {}"
 _ROUNDS = 5
 
 
 class ProposedChanges(NamedTuple):
-    """Changes of a subject, and why. ``rules`` ask for it; ``blocked`` says why it cannot
-    be applied; ``losses`` are functions that go; ``procedure`` is what the owner does instead."""
+    """Changes of a subject, and their reasons. ``rules``: the rules that ask for them; ``blocked``:
+    why they cannot be applied; ``losses``: functions that are lost; ``procedure``: what the owner
+    does instead."""
 
     changes: tuple[Change, ...] = ()
     rules: tuple[str, ...] = ()
@@ -36,12 +37,13 @@ class ProposedChanges(NamedTuple):
     notes: tuple[str, ...] = ()
     procedure: tuple[str, ...] = ()
     any_procedure: tuple[str, ...] = ()
-    """The procedure with ``UUID`` and ``MAC`` for what it names."""
+    """The procedure with ``UUID`` and ``MAC`` as placeholders."""
 
     def and_(
         self, more: Iterable[Change], *rules: str, notes: Iterable[str] = ()
     ) -> ProposedChanges:
-        """These changes with ``more`` added; ``rules`` ask for the latter, where there are any."""
+        """These changes with ``more`` added; ``rules`` are the rules that ask for ``more``, if
+        there is any."""
         more = tuple(more)
         all_rules = dict.fromkeys((*self.rules, *rules)) if more else self.rules
         return self._replace(
@@ -50,42 +52,45 @@ class ProposedChanges(NamedTuple):
 
 
 class PlanSubject(ABC, Generic[UnitT]):
-    """One thing that is planned, by steps on units of one type. What cannot be told of it is a
-    RefusedError, whatever is asked. Where a kind of things says nothing else, changes are those
-    that findings propose."""
+    """One thing that is planned, by steps on units of one type. Any method may raise RefusedError
+    for facts that cannot be determined. By default, the changes are those that findings propose."""
 
     target: str
     about: NicRef | CloudRef
     project = ""
-    """The id of the project it belongs to, of a cloud alone."""
+    """The id of the project that it belongs to; only in a cloud."""
+    file: str | None = None
+    """The file of its definition; None: it is not in a file."""
+    line: int | None = None
+    """Line of the file on which the definition begins."""
 
     def requested_changes(self) -> ProposedChanges:
-        """Changes that are asked for, whatever was found: another backend."""
+        """Changes that were requested, whatever was found: another backend."""
         return ProposedChanges()
 
     def findings_with(self, changes: Sequence[Change]) -> Iterable[Finding]:
-        """The findings once these changes are made, in the order in which to go by it.
-        Empty: what findings propose is not made."""
+        """The findings once these changes are made, in the order in which to resolve them. Empty:
+        no changes that findings propose are made."""
         del changes
         return ()
 
     def planned_change(self, finding: Finding) -> Change | None:
         """The change that a finding proposes, as it is planned; None: it proposes none, or one that
-        may do harm and is not asked for."""
+        may do harm and was not requested."""
         return finding.change
 
     def key(self, change: Change) -> str:
-        """The key of what a change is about: of two with the same key, the first is made."""
+        """The key of a change: if two have the same key, only the first is made."""
         return change.field
 
     def completed(self, proposed: ProposedChanges) -> ProposedChanges:
-        """The proposed changes with those that go along with them, and with the policy's of the
-        settings."""
+        """The proposed changes with those that go along with them, and with those of the policy for
+        queues and rings."""
         return proposed
 
     @abstractmethod
     def held_back(self, proposed: ProposedChanges) -> Iterator[tuple[Reason, str]]:
-        """``(reason, rule)`` for each finding of which nothing is ``proposed``."""
+        """``(reason, rule)`` for each finding whose change is not ``proposed``."""
 
     @abstractmethod
     def step(self, proposed: ProposedChanges) -> UnitStep[UnitT]:
@@ -94,17 +99,18 @@ class PlanSubject(ABC, Generic[UnitT]):
     def not_planned(self, rules: tuple[str, ...], reason: Reason) -> NotPlanned:
         """A record that the findings of these rules are left as they are, for ``reason``."""
         return NotPlanned(
-            self.about, self.target, rules, reason.text, self.project, code=reason.code
-        )
+            self.about, self.target, rules, reason.text, self.project, code=reason.code,
+            file=self.file, line=self.line,
+        )  # fmt: skip
 
     @property
     def refused_rules(self) -> tuple[str, ...]:
-        """The rules whose findings are left where the changes cannot be made."""
+        """The rules of the findings that are left because the changes cannot be made."""
         return ()
 
 
 def plan_subject(subject: PlanSubject[UnitT]) -> Iterator[UnitStep[UnitT] | NotPlanned]:
-    """The planned items of a subject: all that is held back of it, each reason once, and its
+    """The planned items of a subject: everything that is held back, each reason once, and its
     step."""
     proposed = ProposedChanges()
     refused: Reason | None = None
@@ -169,13 +175,13 @@ def reason_of(error: RefusedError) -> Reason:
 
 
 def worst_first(findings: Iterable[Finding]) -> list[Finding]:
-    """The most severe first; those of one severity as they were found."""
+    """The most severe first; findings of equal severity keep their order."""
     return sorted(findings, key=lambda one: -SEVERITIES.index(one.severity))
 
 
 def safety(changes: Iterable[Change], *risks: str) -> tuple[bool, str]:
-    """``(safe, reason)`` of a step of these changes; ``risks``: what else may do harm (empty:
-    nothing). All reasons are told, each once."""
+    """``(safe, reason)`` of a step with these changes; ``risks``: other possible harm (empty:
+    none). Every reason is given once."""
     changes = tuple(changes)
     unsafe = [*(one.reason for one in changes if not one.safe), *filter(None, risks)]
     reasons = unsafe or [one.reason for one in changes]

@@ -1,11 +1,12 @@
-"""The planner of one kind of targets. The command line hands all of them in: nothing of a plan
-knows which there are."""
+"""The interface of a planner for one kind of targets. The command line passes all planners in: no
+other planning code knows which kinds exist."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple, Protocol
 
+from vnicaudit.audit.progress import RunProgress
 from vnicaudit.audit.reading.options import RunOptions
 from vnicaudit.audit.reading.seen_files import SeenFiles
 from vnicaudit.audit.reading.targets import Target
@@ -20,46 +21,47 @@ from vnicaudit.remedy.planning.judged_item import Judges
 from vnicaudit.remedy.planning.options import PlanOptions
 from vnicaudit.remedy.planning.requested_targets import RequestedTargets
 
-Progress = Callable[[str, int], None]
-"""Is told of each thing that is met: the target, and how many there were of it."""
-
+OnProgress = Callable[[str, int], None]
+"""Is told of each item that is read: the target, and the number of items so far."""
 
 DefinitionItem = Host | LiveDefinition | ReadError
 ReadHosts = Callable[[Sequence[Target]], Iterator[tuple[Target, Iterator[DefinitionItem]]]]
-"""What comes of each live host, once, in whatever order they are read."""
+"""Reads live hosts: the items of each host, once, in whatever order the hosts are read."""
 
 
 class PlanRequest(NamedTuple):
-    """All that a plan is made by: judges, platforms, how targets are read, options, and who is told
-    how far it is. ``read_hosts``: reads live hosts side by side; None: one after the other."""
+    """The request for a plan: judges, platforms, how targets are read, options, and who is told the
+    progress. ``read_hosts``: reads live hosts side by side; None: one after the other.
+    ``file_progress``: is given the number of files read so far."""
 
     judges: Judges
     adapters: Adapters
     run: RunOptions
     options: PlanOptions
-    on_progress: Progress
+    on_progress: OnProgress
     read_hosts: ReadHosts | None = None
+    file_progress: RunProgress | None = None
 
 
 class ReadingObserver(Protocol):
-    """Learns from what is read of other planners' targets."""
+    """Learns from items that are read for other planners' targets."""
 
     def add_domain(self, domain: Domain) -> None:
-        """A domain as it runs, or is defined."""
+        """Learn from a domain, running or defined."""
 
     def add_description(self, item: Description) -> bool:
-        """Something in a file that is no domain. True if it is of use here: then nobody calls that
-        a file without domains."""
+        """Learn from an item of a file that is not a domain. True if it is of use here: then its
+        file is not reported as one without domains."""
 
 
 class ReadingObservers:
-    """All that learn from what others read."""
+    """All observers that learn from items read for others."""
 
     def __init__(self) -> None:
         self._all: list[ReadingObserver] = []
 
     def register(self, observer: ReadingObserver) -> None:
-        """Tell it from now on."""
+        """Tell it about items from now on."""
         self._all.append(observer)
 
     def add_domain(self, domain: Domain) -> None:
@@ -68,20 +70,21 @@ class ReadingObservers:
             observer.add_domain(domain)
 
     def add_description(self, item: Description) -> bool:
-        """See :meth:`ReadingObserver.add_description`: whether it is of use to any."""
+        """See :meth:`ReadingObserver.add_description`: true if it is of use to any."""
         return sum(observer.add_description(item) for observer in self._all) > 0
 
 
 class PlanContext(NamedTuple):
-    """All that planners have in common. ``seen_files``: the files that were read; ``requested``: is
-    shown every domain; ``observers``: are told what is read for others."""
+    """The context that all planners share. ``seen_files``: the files that were read; ``requested``:
+    is shown every domain; ``observers``: are told what is read for others."""
 
     judges: Judges
     adapters: Adapters
     run: RunOptions
     options: PlanOptions
-    on_progress: Progress
+    on_progress: OnProgress
     read_hosts: ReadHosts | None
+    file_progress: RunProgress | None
     targets: tuple[Target, ...]
     seen_files: SeenFiles
     requested: RequestedTargets
@@ -89,8 +92,8 @@ class PlanContext(NamedTuple):
 
 
 class PlanParts:
-    """A plan that is being made: what comes of each target, by its name, what of it could not be
-    read, and what else is to be said."""
+    """A plan in progress: the planned items of each target, by its name, what could not be read,
+    and notes."""
 
     def __init__(self, targets: Iterable[Target]) -> None:
         self.planned: dict[str, list[Planned]] = {target.name: [] for target in targets}
@@ -99,13 +102,13 @@ class PlanParts:
         self.unread_targets = 0
 
     def add_unread_targets(self, targets: Iterable[Target], read: Collection[str]) -> None:
-        """Count those of a planner's targets that had errors and are not in ``read``: the names of
-        targets of which something could be read."""
+        """Count those targets that had errors and are not in ``read``, the names of targets of
+        which something could be read."""
         names = (target.name for target in targets)
         self.unread_targets += sum(bool(self.errors[name]) for name in names if name not in read)
 
     def add_unread(self, target: Target, error: ReadError | NotJudged) -> None:
-        """Add what could not be read of a target, or was not judged."""
+        """Add what could not be read from a target, or was not judged."""
         if isinstance(error, ReadError):
             self.errors[target.name].append(_error_text(error, target))
         else:
@@ -119,22 +122,25 @@ class TargetPlanner(Protocol):
         """True for a target of its kind."""
 
     def plan(self, targets: tuple[Target, ...], parts: PlanParts) -> None:
-        """Read its targets, and add to ``parts`` what comes of each. Nothing is changed. Raises
-        UsageError for targets that cannot be changed, and for what was named and is of several."""
+        """Read its targets, and add the planned items of each to ``parts``. Nothing is changed.
+        Raises UsageError for targets that cannot be changed, and for a name that matches
+        several."""
 
     def missing(self) -> list[str]:
-        """Everything that was named and is not there, beside domains and NICs: a sentence each."""
+        """Everything that was named and does not exist, apart from domains and NICs: one sentence
+        each."""
 
     def covers(self, found: Planned) -> bool:
-        """True if what another one found, and gives way, is planned here, and so left out there."""
+        """True if an item that another planner found is planned here instead, and so left out
+        there."""
 
 
 NewPlanner = Callable[[PlanContext], TargetPlanner]
-"""Makes what plans the targets of one kind."""
+"""Makes the planner of one kind of targets."""
 
 
 def _error_text(error: ReadError | NotJudged, target: Target) -> str:
-    """The place and message of something that could not be read or was not judged."""
+    """The place and message of an item that could not be read or was not judged."""
     place = error.file or target.name
     where = place if error.line is None else f"{place}:{error.line}"
     return f"{where}: {error.message}"

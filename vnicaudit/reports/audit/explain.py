@@ -1,4 +1,4 @@
-"""One NIC, layer by layer: who declares what, what wins and why, and what is wrong."""
+"""One NIC, layer by layer: declared values, which one wins and why, and the problems."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from vnicaudit.reports.writer import Options
 
 
 def explanation_json(explanation: Explanation, docs_url: str = "") -> str:
-    """``vnicaudit.explain/1``, on one line. ``docs_url``: where the documentation is."""
+    """``vnicaudit.explain/1``, on one line. ``docs_url``: base URL of the documentation."""
     return encode(written_explanation(explanation, docs_url)) + "\n"
 
 
 def explanation_text(explanation: Explanation, options: Options) -> str:
-    """For people; ends with a line break."""
+    """Text for people; ends with a line break."""
     return "".join(_Explain(explanation, options).sections())
 
 
@@ -53,7 +53,7 @@ class _Explain:
         return fold(pieces, self._width, "", "  ", "  ") + self._server()
 
     def _server(self) -> str:
-        """Which server of OpenStack it is; empty for one of none."""
+        """The OpenStack server of the NIC; empty: it belongs to none."""
         server = self._it.server
         if server is None:
             return ""

@@ -1,4 +1,4 @@
-"""The output formats of an audit: a file in ``vnicaudit/reports/formats/`` is one."""
+"""The output formats of an audit: each module in ``vnicaudit/reports/formats/`` is one."""
 
 from __future__ import annotations
 
@@ -34,5 +34,5 @@ formats, load = _FORMATS.names, _FORMATS.load
 
 
 def writer(name: str, options: Options) -> ReportWriter:
-    """A fresh writer of that format. Raises UsageError for a format that does not exist."""
+    """A new writer for that format. Raises UsageError if the format does not exist."""
     return load(name).writer(options)

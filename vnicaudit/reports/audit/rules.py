@@ -15,7 +15,7 @@ from vnicaudit.reports.wrap import Piece
 from vnicaudit.reports.writer import Options
 
 _READABLE = 100
-"""Running text is not set wider than this."""
+"""Maximum width of running text."""
 
 
 def catalogue_json(rules: Sequence[RuleInfo]) -> str:
@@ -39,8 +39,8 @@ def catalogue_text(rules: Sequence[RuleInfo], options: Options) -> str:
 
 
 def groups_text(rules: Sequence[RuleInfo], options: Options) -> str:
-    """The groups that rules are in, each with its rules; no line break at the end. Empty where
-    there are none."""
+    """The groups of rules, each with its rules; no line break at the end. Empty if there are
+    none."""
     groups = sorted({group for rule in rules for group in rule.groups})
     if not groups:
         return ""
@@ -51,8 +51,8 @@ def groups_text(rules: Sequence[RuleInfo], options: Options) -> str:
 
 
 def manual_text(rule: RuleInfo, options: Options) -> str:
-    """A rule's manual page: rendered for a terminal with colour, else the Markdown as it is; no
-    line break at the end."""
+    """A rule's manual page: rendered if coloured for a terminal, else plain Markdown; no line break
+    at the end."""
     groups = f"Groups: {', '.join(rule.groups)}. " if rule.groups else ""
     page = f"# {rule.id} {rule.name}\n\nSeverity: {rule.severity}. {groups}{rule.manual}"
     page = page.rstrip() + settings_section(rule)
@@ -60,7 +60,7 @@ def manual_text(rule: RuleInfo, options: Options) -> str:
 
 
 def settings_section(rule: RuleInfo) -> str:
-    """The settings of a rule as a section of its manual; empty where it has none."""
+    """The settings of a rule as a section of its manual; empty if it has none."""
     if not rule.settings:
         return ""
     rows = "\n".join(

@@ -1,4 +1,3 @@
-"""A measurement in, text out. A file in ``formats/`` is a format; what formats share stands in the
-folders beside it: ``words/``, ``tables/``, ``document/`` (``vnicaudit.bench/1`` itself) and
-``charts/``, whose files are pictures and no text.
-"""
+"""Measurement in, text out. Each module in ``formats/`` is a format. Shared code is in the other
+folders: ``words/``, ``tables/``, ``document/`` (reads and writes ``vnicaudit.bench/1``) and
+``charts/`` (pictures)."""

@@ -1,4 +1,4 @@
-"""Throughput of a line: as text, or as ``vnicaudit.line-rate/1``."""
+"""Throughput of a link, as text or as ``vnicaudit.line-rate/1``."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from vnicaudit.reports.table.text import GAP
 from vnicaudit.reports.writer import Options
 
 _WIDTHS = (22, 13, 0)
-"""Of columns, at least: both tables are alike."""
+"""Minimum widths of columns, the same in both tables."""
 
 LINE_RATE_SCHEMA: Literal["vnicaudit.line-rate/1"] = "vnicaudit.line-rate/1"
 
 
 class Share(msgspec.Struct, frozen=True, kw_only=True):
-    """A goodput in bit/s, and what part of the line's that is, per cent."""
+    """A goodput in bit/s, and its share of the link's TCP and UDP goodput in per cent."""
 
     goodput: float
     of_tcp: float
@@ -31,16 +31,16 @@ class Share(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LineRateReport(msgspec.Struct, frozen=True, kw_only=True):
-    """``vnicaudit.line-rate/1``: what a line carries at best."""
+    """``vnicaudit.line-rate/1``: the theoretical maximum of a link."""
 
     schema: Literal["vnicaudit.line-rate/1"] = LINE_RATE_SCHEMA
     line: LineRate
     share: Share | None = None
-    """Of the goodput that was asked about."""
+    """For the goodput named on the command line."""
 
 
 def report(line: LineRate, goodput: float | None) -> LineRateReport:
-    """With what part of it ``goodput`` (bit/s) is."""
+    """The report, with the share of the maximum that ``goodput`` (bit/s) has."""
     if goodput is None:
         return LineRateReport(line=line)
     share = Share(goodput=goodput, of_tcp=100 * goodput / line.tcp, of_udp=100 * goodput / line.udp)
@@ -48,12 +48,13 @@ def report(line: LineRate, goodput: float | None) -> LineRateReport:
 
 
 def to_json(found: LineRateReport) -> str:
-    """The document ``vnicaudit.line-rate/1``, as JSON."""
+    """The JSON document ``vnicaudit.line-rate/1``."""
     return f"{encode(found)}\n"
 
 
 def render(found: LineRateReport, options: Options) -> Iterator[str]:
-    """In pieces: the line, goodput, packets, and the share that was asked about."""
+    """Text in pieces: the link, goodput, packet rates, and the share of the goodput named on the
+    command line."""
     line = found.line
     paint = Paint(color=options.color)
     yield paint("name", f"{_bits(line.speed)}, {framing(line)}") + "\n"

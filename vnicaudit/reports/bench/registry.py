@@ -1,7 +1,7 @@
-"""The formats of a measurement: a file in ``vnicaudit/reports/bench/formats/`` is one.
+"""The formats of a measurement: each module in ``vnicaudit/reports/bench/formats/`` is one.
 
-A format has ``FORMAT`` (its name on the command line and its file's), ``SUMMARY`` (one line for
-``--help``) and ``render(result, options)``.
+A format has ``FORMAT`` (its name on the command line, and the name of its module), ``SUMMARY`` (one
+line for ``--help``) and ``render(result, options)``.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class BenchFormat(Protocol):
-    """The attributes that a module of :mod:`vnicaudit.reports.bench.formats` has."""
+    """The attributes of a module in :mod:`vnicaudit.reports.bench.formats`."""
 
     FORMAT: str
     SUMMARY: str

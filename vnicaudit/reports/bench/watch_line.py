@@ -1,4 +1,4 @@
-"""A line for each series of a watched path, after a run."""
+"""One line for each series of a watched path, after a run."""
 
 from __future__ import annotations
 

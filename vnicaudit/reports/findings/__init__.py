@@ -1,1 +1,1 @@
-"""Findings as text: one by one, or put together by what they have in common."""
+"""Findings as text: one by one, or grouped."""

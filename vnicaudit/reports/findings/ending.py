@@ -1,4 +1,4 @@
-"""The end of an audit as text: the answer, what could not be read, what was not judged."""
+"""The end of an audit as text: the answer, unread targets, and what was not judged."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ _RULES = {EVERY_RULE: "every rule", ALL_BUT_THE_MODEL: "every rule except on the
 _SHOWN = 20
 _SHOWN_BRIEFLY = 5
 _LINES = 2
-"""Of what was not judged, in a short report."""
+"""Lines about what was not judged, in a short report."""
 
 
 class Ending:
-    """The end of a text, or its beginning where the answer stands first."""
+    """The end of a text; its answer may also be put first."""
 
     def __init__(self, tally: Tally, end: RunEnd, options: Options, paint: Paint) -> None:
         self._tally = tally
@@ -44,7 +44,7 @@ class Ending:
         self._paint = paint
 
     def whole(self) -> Iterator[str]:
-        """Everything, the answer last."""
+        """Everything, with the answer last."""
         yield from self._unread(_SHOWN)
         if not self._options.quiet:
             yield from self._by_rule()
@@ -54,12 +54,12 @@ class Ending:
         yield from self._answer()
 
     def answer(self) -> Iterator[str]:
-        """The answer and what is not among it, with an empty line behind."""
+        """The answer with the number of accepted findings, followed by an empty line."""
         told = [*self._answer(safe_fixes=True), *self._accepted()]
         yield from (*told, "\n") if told else ()
 
     def brief(self) -> Iterator[str]:
-        """The lines behind the findings of a short report; everything not shown is counted."""
+        """The lines after the findings of a short report. Everything not shown is counted."""
         yield from self._unread(_SHOWN_BRIEFLY)
         if self._options.quiet:
             return
@@ -74,7 +74,7 @@ class Ending:
             yield wrap(f"Each finding: {each}. Why: vnicaudit rules {rule}", self._width, "", "  ")
 
     def left_out(self, number: int) -> Iterator[str]:
-        """That many findings are not shown."""
+        """A line saying how many findings are not shown."""
         if number > 0:
             text = f"… {count(number, 'more problem')} (--max)"
             yield f"{wrap(text, self._width, '', '  ')}\n"
@@ -145,7 +145,7 @@ class Ending:
         yield "\n"
 
     def _not_judged_briefly(self) -> Iterator[str]:
-        """Two lines: as many rules as there is room for, with how often; the others are counted."""
+        """Two lines: as many rules as fit, each with its counts; the others are only counted."""
         words = [
             f"{_RULES.get(rule, rule)} ({', '.join(count(number, kind) for kind, number in kinds)})"
             for rule, kinds in _skipped_by_rule(self._tally)
@@ -175,8 +175,8 @@ class Ending:
 
 
 def _skipped_by_rule(tally: Tally) -> list[tuple[str, list[tuple[str, int]]]]:
-    """Each rule that was not judged, the most frequent first, with how many of each kind it was not
-    judged for, whatever was missing."""
+    """Each rule that was not judged, the most frequent first, with the number of subjects of each
+    kind, whatever was missing."""
     found: dict[str, Counter[str]] = {}
     for (rule, _needs, kind), number in tally.skipped.items():
         found.setdefault(rule, Counter())[kind] += number

@@ -1,4 +1,4 @@
-"""Equal findings: how many, how they are worded, and which subjects have them."""
+"""Equal findings: how many, their wordings, and their subjects."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from vnicaudit.model.finding import Finding
 from vnicaudit.reports.wording import nic_label
 
 NAMES = 3
-"""Of those that have a finding, as many are named at least; with ``--verbose`` more."""
+"""Minimum subjects to name for a finding; more with ``--verbose``."""
 MANY_NAMES = 20
 _WORDINGS = 40
-"""Messages and fixes of one rule in one group that are told apart."""
+"""Maximum different messages and fixes per rule and group."""
 
 
 class FindingWords(NamedTuple):
-    """How a finding is worded. ``label`` and ``fix`` belong together; ``edit`` is the fix without
-    why it is unsafe, ``risk`` that reason; empty: there is none. ``owner`` has to make
-    it."""
+    """The words of a finding. ``label`` and ``fix`` belong together. ``edit``: the fix without the
+    reason why it is unsafe; ``risk``: that reason; empty: it is safe. ``owner``: who has to make
+    the change."""
 
     message: str
     owner: str = ""
@@ -31,8 +31,8 @@ class FindingWords(NamedTuple):
 
 
 class FixOfOwners(NamedTuple):
-    """The most frequent fix of some owners, without why it is unsafe, and how many findings have
-    it. ``owners`` is empty where all owners have that one."""
+    """The most frequent fix of some owners, without the reason why it is unsafe, and the number of
+    findings with it. ``owners`` is empty if all owners have the same fix."""
 
     owners: tuple[str, ...]
     edit: str
@@ -40,32 +40,32 @@ class FixOfOwners(NamedTuple):
 
 
 class NamedSubjects:
-    """Subjects of which the first are named, and the others counted."""
+    """Subjects: the first ones by name, the others only counted."""
 
     def __init__(self, most: int) -> None:
         self._most = most
         self.subjects = 0
         self._named: list[tuple[str, ...]] = []
         self.place = ""
-        """NIC and place of the first finding."""
+        """NIC and location of the first finding."""
 
     def add(self, name: str, *more: str) -> None:
-        """Count one, and keep its name while there is room; ``more``: what tells it from others of
-        that name, the plainest first."""
+        """Count a subject, and keep its name while there is room. ``more``: details that
+        distinguish it from others of that name, the simplest first."""
         self.subjects += 1
         if len(self._named) < self._most:
             self._named.append((name, *more))
 
     @property
     def names(self) -> list[str]:
-        """The names of the first; those that share one each with its place."""
+        """The names kept; those shared by several subjects have their place added."""
         return told_apart(self._named)
 
 
 class EqualFindings(NamedSubjects):
-    """Findings of one rule in one group: ``wordings`` are messages, labels of fixes and fixes, with
-    how many have each, ``others`` how many have yet another; ``names`` are the first who have
-    it."""
+    """Findings of one rule in one group. ``wordings``: counts of messages, labels of fixes and
+    fixes; ``others``: number of findings with any further wording; ``names``: the first
+    subjects."""
 
     def __init__(self, names: int) -> None:
         super().__init__(names)
@@ -73,7 +73,7 @@ class EqualFindings(NamedSubjects):
         self.wordings: Counter[FindingWords] = Counter()
 
     def take(self, words: FindingWords, finding: Finding) -> None:
-        """Count one finding with these words."""
+        """Count a finding with these words."""
         self.count += 1
         if self.count == 1:
             self.place = "  ".join(filter(None, (nic_label(finding.about), str(finding.location))))
@@ -84,23 +84,24 @@ class EqualFindings(NamedSubjects):
 
     @property
     def messages(self) -> list[tuple[str, int]]:
-        """Each message and how many have it, the most frequent first."""
+        """Each message with its count, the most frequent first."""
         return _counted((words.message, number) for words, number in self.wordings.items())
 
     def _has_room(self, owner: str) -> bool:
-        """True while few wordings are known; there is room for the first of each owner for
-        longer."""
+        """True if there is room for another wording; the first wording of each owner has extra
+        room."""
         if len(self.wordings) < _WORDINGS:
             return True
         return owner not in self.owners and len(self.owners) < _WORDINGS
 
     @property
     def owners(self) -> list[str]:
-        """Those who have to fix it, by name."""
+        """Owners who have to fix it, by name."""
         return sorted({words.owner for words in self.wordings})
 
     def leading(self, most: int) -> list[tuple[FindingWords, int]]:
-        """The most frequent wordings, that of each owner before others, with how many have it."""
+        """The most frequent wordings with their counts; the leading one of each owner comes
+        first."""
         ordered = self.wordings.most_common()
         first: dict[str, FindingWords] = {}
         for words, _number in ordered:
@@ -109,7 +110,7 @@ class EqualFindings(NamedSubjects):
 
     @property
     def fixes(self) -> list[FixOfOwners]:
-        """Of each owner the most frequent fix, equal ones together, the most frequent first."""
+        """The most frequent fix of each owner; equal ones are merged, the most frequent first."""
         by_owner: dict[str, Counter[str]] = {}
         for words, number in self.wordings.items():
             if words.edit:
@@ -127,7 +128,7 @@ class EqualFindings(NamedSubjects):
 
     @property
     def risks(self) -> list[tuple[str, int]]:
-        """Why fixes are unsafe, and how many are, the most frequent reason first."""
+        """Reasons why fixes are unsafe, with counts, the most frequent first."""
         return _counted((words.risk, number) for words, number in self.wordings.items())
 
 
@@ -147,7 +148,7 @@ def names_of(same: NamedSubjects, *, most: int = NAMES) -> str:
 
 
 def names_within(same: NamedSubjects, width: int) -> str:
-    """As many names as fit that many columns, and NAMES at least."""
+    """As many names as fit into that many columns, but at least NAMES."""
     most = len(same.names)
     while most > NAMES and len(names_of(same, most=most)) > width:
         most -= 1

@@ -1,4 +1,4 @@
-"""One finding as text: what, which NIC, where; what is wrong; what to do."""
+"""One finding as text: rule, NIC and place, then the problem, then the fix."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from vnicaudit.reports.wrap import Piece, fold, with_lead, wrap
 from vnicaudit.reports.writer import Options
 
 SEVERITY = 6
-"""Columns of the longest one."""
+"""Width of the longest severity."""
 _OWNERS = 4
-"""Fixes of different owners that are shown for one rule."""
+"""Maximum fixes of different owners shown for one rule."""
 _HEAD = "  "
 _BODY = "    "
 _HANG = "      "
@@ -31,7 +31,7 @@ _RULES = {EVERY_RULE: "every rule", ALL_BUT_THE_MODEL: "every rule except on the
 
 
 class FindingText:
-    """Renders entries of one domain for one terminal."""
+    """Renders the results of one domain for a terminal."""
 
     def __init__(self, options: Options, paint: Paint) -> None:
         self._options = options
@@ -40,7 +40,7 @@ class FindingText:
         self._verbose = options.verbose
 
     def finding(self, finding: Finding) -> str:
-        """Three lines or more; the last says how to fix it, where anything is to be said."""
+        """Three lines or more; the last one is the fix, if there is one."""
         text = self._head(finding) + self._body(safe(message_of(finding)))
         if finding.related:
             places = ", ".join(safe(str(place)) for place in finding.related)
@@ -48,8 +48,8 @@ class FindingText:
         return text + self._fix(fix_label(finding), finding.fix)
 
     def group(self, key: RuleKey, same: EqualFindings, about: str = "") -> str:
-        """Equal findings: how many, what is wrong and what to do once, and on which. ``about``:
-        how many, where they are a group of their own."""
+        """Equal findings: count, problem and fix once, and their subjects. ``about``: the counts,
+        if they form a group of their own."""
         words = [*key[1:], about] if about else [key[1], f"{same.count:,}", key[2]]
         text = self._line(key[0], *words, head="" if about else _HEAD)
         text += "".join(map(self._body, _messages(same)))
@@ -57,7 +57,7 @@ class FindingText:
         return text + self._labelled("on", safe(self._names(same)), "quiet")
 
     def _equal_fixes(self, same: EqualFindings) -> str:
-        """The most frequent fix of each owner; how many are unsafe, and the most frequent
+        """The most frequent fix of each owner, the number of unsafe ones, and their most frequent
         reason."""
         fixes = same.fixes
         words = {(one.label, one.fix) for one in same.wordings}
@@ -77,7 +77,7 @@ class FindingText:
         return text
 
     def one_line(self, key: RuleKey, same: EqualFindings, about: str) -> str:
-        """Equal findings in numbers, and on which as far as there is room."""
+        """Equal findings as one line of counts, with as many names as fit."""
         words = (*key[1:], about)
         used = SEVERITY + sum(len(safe(word)) + 2 for word in words)
         names = safe(names_of(same))
@@ -96,18 +96,18 @@ class FindingText:
         return self._labelled(label, safe(fix), _fix_style(label)) if fix else ""
 
     def suppressed(self, entry: Suppressed) -> str:
-        """A finding that somebody accepted, with who says so."""
+        """A suppressed finding, with who accepted it."""
         head = self._head(entry.finding, "suppressed")
         reason = self._labelled("reason", safe(_accepted(entry)), "quiet")
         return head + self._body(safe(message_of(entry.finding))) + reason
 
     def crashed(self, crashed: Crashed) -> str:
-        """A rule that failed: not a finding, and not a pass."""
+        """A rule that crashed: neither a finding nor a pass."""
         head = self._line("crash", crashed.rule, nic_label(crashed.about), "not judged")
         return head + self._body(safe(crashed.error))
 
     def skipped(self, skipped: Skipped) -> str:
-        """A rule that could not be judged, and what would tell."""
+        """A rule that could not be judged, and what it needs."""
         rule = _RULES.get(skipped.rule, skipped.rule)
         head = self._line("skip", rule, nic_label(skipped.about), "not judged")
         return head + self._body(safe(f"needs {skipped.needs}"))
@@ -144,7 +144,7 @@ def _accepted(entry: Suppressed) -> str:
 
 
 def _messages(same: EqualFindings) -> list[str]:
-    """Two lines at most: the most frequent messages, each with how many have it."""
+    """At most two lines: the most frequent messages, each with its count."""
     messages = same.messages
     if len(messages) == 1 and not same.others:
         return [safe(messages[0][0])]
@@ -162,5 +162,5 @@ def _label_for(fix: FixOfOwners, findings: int) -> str:
 
 
 def _fix_style(label: str) -> str:
-    """Nobody takes an unsafe fix for a safe one by its colour."""
+    """The style of a fix: unsafe ones must not look like safe ones."""
     return "fix" if label == "fix" else "medium"

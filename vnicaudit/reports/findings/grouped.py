@@ -1,17 +1,18 @@
-"""Findings put together by what they have in common: how many, on which (some are named), and what
-to do, once. Memory grows with the groups, which are bounded, and not with the findings."""
+"""Findings in groups: how many, their subjects (some by name), and the fix, once. Memory grows with
+the number of groups, which is limited, and not with the findings."""
 
 from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Literal, NamedTuple, get_args
 
 from vnicaudit.base.wording import count
 from vnicaudit.knowledge.fixes.owners import Wordings
 from vnicaudit.knowledge.fixes.unsafe import unsafe_because
 from vnicaudit.model.finding import Finding, Severity
+from vnicaudit.model.names import file_title
 from vnicaudit.model.owner import name_of
 from vnicaudit.model.report import Audited
 from vnicaudit.reports.findings.equal_findings import MANY_NAMES, NAMES, EqualFindings, FindingWords
@@ -23,7 +24,7 @@ GroupBy = Literal["rule", "domain", "host", "owner", "image", "flavor", "project
 GROUP_BY: tuple[GroupBy, ...] = get_args(GroupBy)
 
 GROUPS = 5_000
-"""Groups that are told apart; what would be one more goes to those that are put together."""
+"""Maximum groups; beyond that, findings go to one common group."""
 _OTHERS = "all others"
 _NO_SERVER = "no server of a cloud"
 _NOT_TOLD = "not told"
@@ -32,9 +33,18 @@ RuleKey = tuple[Severity, str, str]
 """Severity, id and name of a rule."""
 
 
+class _GroupKey(NamedTuple):
+    """Key of a group. ``place``: of one domain, where it is described; ``line``: of its first
+    finding there, which tells it from others of its name in one file (0: there is none)."""
+
+    name: str
+    place: str = ""
+    line: int = 0
+
+
 class FindingGroup(NamedTuple):
-    """``about``: what is in it in numbers; ``rules``: worst first. ``name`` is empty where all
-    findings are one group."""
+    """``about``: its contents in numbers. ``rules``: worst first. ``name`` is empty if all findings
+    are in one group."""
 
     name: str
     about: str
@@ -42,7 +52,7 @@ class FindingGroup(NamedTuple):
 
 
 class Groups:
-    """Findings by rule, or by what those have in common that they are about."""
+    """Findings grouped by rule, or by a property of their subjects."""
 
     def __init__(
         self, by: GroupBy, wordings: Wordings, *, names: int = NAMES, sort: SortBy = "severity"
@@ -51,16 +61,16 @@ class Groups:
         self._wordings = wordings
         self._names = names
         self._sort: SortBy = sort
-        self._found: dict[str, dict[RuleKey, EqualFindings]] = {}
-        self._scopes: dict[str, Counter[str]] = {}
+        self._found: dict[_GroupKey, dict[RuleKey, EqualFindings]] = {}
+        self._scopes: dict[_GroupKey, Counter[str]] = {}
 
     def add(self, audited: Audited) -> None:
-        """Take the findings of one."""
-        met: set[tuple[str, RuleKey]] = set()
-        common = self._place(audited) if audited.findings else ""
+        """Add the findings of one subject."""
+        met: set[tuple[_GroupKey, RuleKey]] = set()
+        common = self._place(audited) if audited.findings else _GroupKey("")
         for finding in audited.findings:
             key = (finding.severity, finding.rule, finding.name)
-            group = self._bounded(" ".join(key) if self._by == "rule" else common)
+            group = self._bounded(_GroupKey(" ".join(key)) if self._by == "rule" else common)
             same = self._found.setdefault(group, {}).setdefault(key, EqualFindings(self._names))
             same.take(self._wording(finding, audited), finding)
             if (group, key) not in met:
@@ -72,45 +82,48 @@ class Groups:
             self._scopes.setdefault(group, Counter())[audited.scope] += 1
 
     def groups(self) -> Iterator[FindingGroup]:
-        """Worst first, or as they are to be sorted; in a group the worst rule first."""
-        ordered = (
-            FindingGroup(
-                name, self._about(name, rules.values()), sorted(rules.items(), key=_badness)
-            )
-            for name, rules in self._found.items()
-        )
-        for group in sorted(ordered, key=self._rank):
-            yield group._replace(name="" if self._by == "rule" else self._title(group.name))
+        """Worst group first, or in the requested order; within a group the worst rule first."""
+        alike = Counter(key[:2] for key in self._found)
+        ordered = {key: sorted(rules.items(), key=_badness) for key, rules in self._found.items()}
+        for key in sorted(ordered, key=lambda key: self._rank(key, ordered[key][0][0])):
+            name = self._title(key, alone=alike[key[:2]] == 1)
+            yield FindingGroup(name, self._about(key), ordered[key])
 
-    def _rank(self, group: FindingGroup) -> tuple[object, ...]:
-        number = -self._scopes[group.name].total()
-        (severity, rule, _name), _same = group.rules[0]
+    def _rank(self, key: _GroupKey, worst_rule: RuleKey) -> tuple[object, ...]:
+        number = -self._scopes[key].total()
+        severity, rule, _name = worst_rule
         worst = WORST_FIRST.index(severity)
-        first = rule if self._by == "rule" else group.name
+        first: object = rule if self._by == "rule" else key
         return {
             "severity": (worst, number, first),
             "number": (number, worst, first),
             "name": (first, worst),
         }[self._sort]
 
-    def _bounded(self, group: str) -> str:
-        return group if group in self._found or len(self._found) < GROUPS else _OTHERS
+    def _bounded(self, group: _GroupKey) -> _GroupKey:
+        room = group in self._found or len(self._found) < GROUPS
+        return group if room else _GroupKey(_OTHERS)
 
-    def _title(self, name: str) -> str:
-        return name if self._by == "domain" else f"{self._by} {name}"
+    def _title(self, key: _GroupKey, *, alone: bool) -> str:
+        """``alone``: no other is of this name and place."""
+        if self._by == "rule":
+            return ""
+        if self._by != "domain":
+            return f"{self._by} {key.name}"
+        return name_and_id(key.name, key.place if alone else f"{key.place}, line {key.line}")
 
-    def _about(self, name: str, rules: Iterable[EqualFindings]) -> str:
+    def _about(self, key: _GroupKey) -> str:
         """``60 problems in 60 domains``."""
-        problems = sum(same.count for same in rules)
+        problems = sum(same.count for same in self._found[key].values())
         if self._by == "domain":
             return count(problems, "problem")
-        scopes = self._scopes[name]
+        scopes = self._scopes[key]
         where = ", ".join(count(scopes[scope], word) for scope, word in SCOPE_WORD.items()
                           if scopes[scope])  # fmt: skip
         return f"{count(problems, 'problem')} in {where}"
 
     def _wording(self, finding: Finding, audited: Audited) -> FindingWords:
-        """The words of a finding, which name no particular server."""
+        """The words of a finding, without the name of a particular server."""
         message, fix, change = message_of(finding), finding.fix, finding.change
         owner = name_of(finding.owner)
         if not fix:
@@ -123,14 +136,20 @@ class Groups:
         edit = fix.removesuffix(f" {unsafe_because(risk)}") if risk else fix
         return FindingWords(message, owner, fix_label(finding), fix, edit, risk)
 
-    def _place(self, audited: Audited) -> str:
-        """The group that all of one belongs to."""
+    def _place(self, audited: Audited) -> _GroupKey:
+        """The group of everything found on one subject."""
+        if self._by != "domain":
+            return _GroupKey(self._shared(audited))
+        place = audited.findings[0].location
+        where = file_title(place.file or audited.target)
+        line = place.line if audited.scope == "domain" else None
+        return _GroupKey(audited.subject, where, line or 0)
+
+    def _shared(self, audited: Audited) -> str:
+        """The value that a subject has in common with the others of its group."""
         by, placed = self._by, audited.placed
         if by == "owner":
             return name_of(audited.owner)
-        if by == "domain":
-            place = audited.findings[0].location
-            return name_and_id(audited.subject, place.file or audited.target)
         if audited.scope == by:
             return name_and_id(audited.subject, audited.uuid or "")
         if placed is None and by == "host":
@@ -148,7 +167,7 @@ class Groups:
 
 
 def files_of_a_host(file: str) -> str:
-    """The group of a file, which does not name its host: those of one folder are together."""
+    """The group of a file that does not name its host: one group for each folder."""
     return f"{_NOT_TOLD}: files in {os.path.dirname(file) or '.'}"
 
 
@@ -158,9 +177,9 @@ def _badness(item: tuple[RuleKey, EqualFindings]) -> tuple[int, int, str]:
 
 
 def groups_of(options: Options, *, by_rule: bool = False) -> Groups | None:
-    """The groups that a report is to fill: those of ``--group-by``, else by rule where ``by_rule``
-    says so; None where each finding stands by itself. Raises ValueError where nothing says how a
-    fix is worded for several."""
+    """The groups of a report: by ``--group-by``, or else by rule if ``by_rule``; None: each finding
+    is shown by itself. Raises ValueError if it is unknown how a fix is worded for several
+    subjects."""
     by: GroupBy = options.group_by if options.group_by in GROUP_BY else "rule"
     if options.group_by not in GROUP_BY and not by_rule:
         return None

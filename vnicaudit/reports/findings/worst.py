@@ -1,4 +1,4 @@
-"""The worst findings of an audit: where only some are shown, these are."""
+"""The worst findings of an audit, for reports that show only some."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from vnicaudit.model.report import Audited
 
 
 class WorstFindings:
-    """At most so many findings of a stream, each with what was audited: the most severe, of these
-    the surest, of equal ones those that came first. No others are held in memory."""
+    """A limited number of findings from a stream, each with its subject: the most severe; among
+    these, those of highest confidence; among these, the earliest. Other findings are not kept in
+    memory."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -21,7 +22,7 @@ class WorstFindings:
         return len(self._heap)
 
     def add(self, audited: Audited) -> None:
-        """Take its findings in, as far as they are worse than those that are there."""
+        """Add the findings of a subject that are worse than those kept."""
         for finding in audited.findings:
             self._number += 1
             severity = SEVERITIES.index(finding.severity)
@@ -33,11 +34,11 @@ class WorstFindings:
                 heapq.heappushpop(self._heap, entry)
 
     def worst_first(self) -> list[tuple[Audited, Finding]]:
-        """The findings in that order."""
+        """The findings kept, worst first."""
         return [entry[-2:] for entry in sorted(self._heap, reverse=True)]
 
     def by_subject(self) -> list[tuple[Audited, list[Finding]]]:
-        """The findings of each subject together; that with the worst comes first."""
+        """The findings grouped by subject; the subject with the worst one comes first."""
         found: dict[int, tuple[Audited, list[Finding]]] = {}
         for audited, finding in self.worst_first():
             found.setdefault(id(audited), (audited, []))[1].append(finding)

@@ -1,1 +1,1 @@
-"""One file per format of ``vnicaudit audit``. A file in this folder is registered."""
+"""One module per format of ``vnicaudit audit``; being in this folder registers it."""

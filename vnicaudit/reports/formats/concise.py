@@ -23,7 +23,7 @@ NEEDS_ROWS = False
 
 
 def writer(options: Options) -> ReportWriter:
-    """A writer of lines that are never wrapped, whatever the width of the terminal."""
+    """A writer of lines that are never wrapped."""
     return _Concise(options)
 
 
@@ -76,13 +76,13 @@ class _Concise:
 
 
 def _about(subject: str, ref: Ref) -> str:
-    """``web-01/0``: the guest and its NIC; what is about no NIC has a name alone."""
+    """``web-01/0``: the guest and its NIC; only a name if it is not about a NIC."""
     index = nic_index(ref)
     return subject if index is None else f"{subject}/{index}"
 
 
 def _fix(finding: Finding) -> str:
-    """Who can make the change: this program, or a person."""
+    """Who can make the change: vnicaudit, or a person."""
     if finding.change is None:
         return "by hand"
     return "safe fix" if finding.change.safe else "unsafe fix"

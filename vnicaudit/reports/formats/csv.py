@@ -1,4 +1,5 @@
-"""One line per finding, for spreadsheets and ``cut``. Columns are stable: new ones go last."""
+"""One line per finding, for spreadsheets and ``cut``. Columns are stable: new ones are added at the
+end."""
 
 from __future__ import annotations
 
@@ -24,7 +25,7 @@ COLUMNS = (
 
 
 def writer(options: Options) -> ReportWriter:
-    """A CSV writer; no option changes what it writes."""
+    """A CSV writer. Options have no effect."""
     del options
     return _Csv()
 

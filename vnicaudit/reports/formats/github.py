@@ -34,7 +34,7 @@ _LEVELS = {
 
 
 def writer(options: Options) -> ReportWriter:
-    """A writer of annotations, one per line; ``options`` says which confidence fails."""
+    """A writer of annotations, one per line. Option used: the confidence that fails."""
     return _Github(options.fail_confidence)
 
 

@@ -4,9 +4,9 @@ Source: GitLab's documentation, "Code Quality report format" (doc/ci/testing/cod
 ``description``, ``check_name``, ``fingerprint``, ``severity`` (info, minor, major, critical,
 blocker), ``location.path`` (relative to the repository, without ``./``) and
 ``location.lines.begin``. GitLab keeps one entry per fingerprint
-(lib/gitlab/ci/reports/codequality_reports.rb): ours identify a finding, so none is lost. What could
-not be read and rules that crashed are entries too, and so is, as ``info``, what was seen in a file
-and not judged: a report without them would look better than the audit was.
+(lib/gitlab/ci/reports/codequality_reports.rb); ours are unique for each finding, so none is lost.
+Targets that could not be read and rules that crashed are entries too, and so are, as ``info``,
+parts of files that were not judged: without them the report would look better than the audit was.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _SEVERITIES = {
 
 
 def writer(options: Options) -> ReportWriter:
-    """A Code Quality writer; ``options`` says which confidence fails."""
+    """A Code Quality writer. Option used: the confidence that fails."""
     return _Gitlab(options.fail_confidence)
 
 
@@ -109,7 +109,8 @@ def _unread(error: Unread, target: str) -> dict[str, object]:
 
 
 def _not_judged(target: TargetResult) -> Iterator[dict[str, object]]:
-    """An entry for each part, which is the same one in a merge request that moves its line."""
+    """An entry for each part. Its fingerprint does not change when a merge request moves its
+    line."""
     alike: Counter[tuple[str | None, str]] = Counter()
     for part in not_judged_of(target):
         alike[part.file, part.message] += 1
@@ -133,7 +134,7 @@ def _entry(
 
 
 def _relative(file: str) -> str:
-    """A path from the folder the audit runs in, as GitLab wants it; what is elsewhere stays."""
+    """A path relative to the current folder, as GitLab expects; paths outside it are unchanged."""
     if "://" in file:
         return safe(file)
     try:

@@ -1,7 +1,7 @@
-"""One HTML page, for people: the answer first, then every NIC and finding to search and sort.
+"""One HTML page for people: the answer first, then every NIC and finding to search and sort.
 
-It needs nothing but itself and can be sent by mail. Everything waits in temporary files for the
-end, since the answer comes first (:mod:`vnicaudit.reports.page`).
+It is self-contained and can be sent by mail. All contents wait in temporary files until the end,
+because the answer comes first (:mod:`vnicaudit.reports.page`).
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ NEEDS_ROWS = True
 
 
 def writer(options: Options) -> ReportWriter:
-    """A writer of a page, which has what is remembered of a fleet too."""
+    """A writer of a page, including the known state of a fleet."""
     return _Html(options.memory)
 
 
 def _nothing() -> PageMemory:
-    """Of an audit that nobody remembers."""
+    """The memory of an audit whose results are not stored."""
     return NO_MEMORY
 
 

@@ -1,7 +1,7 @@
-"""``vnicaudit.report/1``: everything, for programs. One finding per line; the schema is in
-``docs/schemas/``.
+"""``vnicaudit.report/1``: everything, for programs.
 
-Findings are written as they come; what stands behind them waits in temporary files.
+One finding per line; the schema is in ``docs/schemas/``. Findings are written as they arrive; what
+follows them waits in temporary files.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ NEEDS_ROWS = False
 
 
 def writer(options: Options) -> ReportWriter:
-    """A JSON writer; ``options`` says where the documentation is."""
+    """A JSON writer. Option used: the base URL of the documentation."""
     return _Json(options.docs_url)
 
 

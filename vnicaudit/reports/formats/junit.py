@@ -1,9 +1,9 @@
 """JUnit XML, for build servers: a test suite per domain, a failed test per finding.
 
-A finding of less confidence than fails the run is a skipped test: build servers count failed ones.
-A rule that could not be judged is a skipped test, a rule that crashed and a target that could not
-be read are errors. A domain without findings has one passed test: build servers take a report
-without tests for a broken one.
+A finding of too low confidence to fail the run is a skipped test, because build servers count
+failed ones. A rule that could not be judged is a skipped test; a rule that crashed and a target
+that could not be read are errors. A domain without findings has one passed test, because build
+servers consider a report without tests broken.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ NEEDS_ROWS = False
 
 
 def writer(options: Options) -> ReportWriter:
-    """A JUnit writer; ``options`` says which confidence fails."""
+    """A JUnit writer. Option used: the confidence that fails."""
     return _Junit(options.fail_confidence)
 
 

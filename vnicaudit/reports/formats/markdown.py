@@ -36,12 +36,12 @@ NEEDS_ROWS = False
 
 _GROUP = ("Severity", "Rule", "Number", "Problem", "On")
 _WORDINGS = 3
-"""Messages and fixes of one rule in one group that are shown."""
+"""Messages and fixes shown per rule and group."""
 _TABLE = ("Severity", "Rule", "NIC", "Problem", "Place")
 
 
 def writer(options: Options) -> ReportWriter:
-    """A Markdown writer, of findings each by itself or put together."""
+    """A Markdown writer, for single or grouped findings."""
     return _Markdown(options)
 
 
@@ -100,7 +100,7 @@ def _unread(end: RunEnd) -> Iterator[str]:
 
 
 def _folded(title: str, lines: Iterable[str]) -> Iterator[str]:
-    """A list that a click opens; nothing where it is empty."""
+    """A collapsed list; nothing if it is empty."""
     items = [f"* {line}\n" for line in lines]
     if items:
         yield f"\n<details><summary>{title}</summary>\n\n"

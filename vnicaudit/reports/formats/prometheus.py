@@ -13,6 +13,6 @@ NEEDS_ROWS = False
 
 
 def writer(options: Options) -> ReportWriter:
-    """A writer of metrics, all at the end; no option changes what it writes."""
+    """A writer that writes all metrics at the end. Options have no effect."""
     del options
     return AuditMetrics("prometheus")

@@ -1,8 +1,8 @@
 """SARIF 2.1.0, for code scanning: one run, one result per finding, on its line.
 
-Source: OASIS, Static Analysis Results Interchange Format (SARIF) Version 2.1.0. Suppressed
-findings are results with a ``suppressions`` entry; what could not be read and rules that crashed
-are notifications, and make ``executionSuccessful`` false.
+Source: OASIS, Static Analysis Results Interchange Format (SARIF) Version 2.1.0. Suppressed findings
+are results with a ``suppressions`` entry. Targets that could not be read and rules that crashed are
+notifications, and make ``executionSuccessful`` false.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ _FINGERPRINT = "vnicaudit/v1"
 
 
 def writer(options: Options) -> ReportWriter:
-    """A SARIF writer; ``options`` says which confidence fails, where the documentation is, and how
-    files are fixed."""
+    """A SARIF writer. Options used: the confidence that fails, the base URL of the documentation,
+    and how files are fixed."""
     return _Sarif(options)
 
 
@@ -104,7 +104,7 @@ class _Sarif:
         yield "}]}]}\n"
 
     def _reference(self, rule: str) -> dict[str, object]:
-        """``index`` only for rules of the catalogue: others (about suppressions) have none."""
+        """``index`` only for rules of the catalogue; rules about suppressions have none."""
         index = self._rules.get(rule)
         return {"id": rule} if index is None else {"id": rule, "index": index}
 
@@ -131,7 +131,7 @@ class _Sarif:
         return result
 
     def _fixes(self, finding: Finding) -> dict[str, object]:
-        """The safe fix as replacements in the file of the finding; nothing where it is none."""
+        """The safe fix as replacements in the file of the finding; empty if there is none."""
         place = finding.location
         known = self._replacements
         replacements = () if known is None or place.file is None else known(finding)
@@ -161,7 +161,7 @@ class _Sarif:
 
 
 def _rule(rule: RuleInfo, docs_url: str) -> dict[str, object]:
-    """A rule; ``fullDescription`` and ``problem.severity`` are what GitHub asks for."""
+    """A rule, with the ``fullDescription`` and ``problem.severity`` required by GitHub."""
     described: dict[str, object] = {
         "id": rule.id,
         "name": rule.name,
@@ -205,7 +205,7 @@ def _unread(error: Unread, level: str) -> dict[str, object]:
 
 
 def _message(text: str) -> dict[str, str]:
-    """SARIF reads ``[words](destination)`` in a plain message as a link (3.11.6): text from a
-    target must not make one."""
+    """A message. SARIF treats ``[words](destination)`` in it as a link (3.11.6), so text from a
+    target is escaped."""
     lines = (safe(line) for line in text.split("\n"))
     return {"text": "\n".join(lines).replace("](", "\\](")}

@@ -1,4 +1,5 @@
-"""For people: findings by domain, or equal ones once and worst first, and what they add up to."""
+"""Text for people: findings by domain, or equal ones grouped with the worst first, and the
+totals."""
 
 from __future__ import annotations
 
@@ -29,12 +30,13 @@ TELLS_FILTERED = True
 NEEDS_ROWS = False
 
 FEW = 10
-"""Findings that are shown one by one where nobody says how."""
+"""Up to this number, findings are shown one by one by default."""
 _LINES = 46
-"""Of rules with message, fix and names; further rules are a line each."""
+"""Lines for rules with message, fix and names; each further rule takes one line."""
 _CRASHES = 20
 _NAMES_REPEAT = "openstack:"
-"""How targets begin where many domains may have one name, and the UUID is what tells them apart."""
+"""Start of targets in which domains may share a name, so that the UUID is needed to distinguish
+them."""
 
 _WHAT = {
     "config": "configuration", "image": "image", "flavor": "flavor", "preference": "preference",
@@ -43,14 +45,14 @@ _WHAT = {
 
 
 def writer(options: Options) -> ReportWriter:
-    """A text writer for a terminal of that width, with colour or without."""
+    """A text writer for a terminal of that width, with or without colour."""
     return _AuditText(options)
 
 
 class _AuditText:
-    """Findings as they come where each is shown, or the worst at the end where only so many are
-    wanted. Where equal ones are shown once the answer stands first. Where that depends on how many
-    there are, the first few wait until it is known."""
+    """Writes findings as they arrive if each is shown, or the worst ones at the end if their number
+    is limited. If equal findings are grouped, the answer comes first. If the choice depends on the
+    number of findings, the first few wait until it is known."""
 
     def __init__(self, options: Options) -> None:
         self._options = options
@@ -68,7 +70,7 @@ class _AuditText:
     @cached_property
     def _entry(self) -> FindingText:
         from vnicaudit.reports.findings.finding_text import (
-            FindingText,  # loaded when there is an entry
+            FindingText,  # loaded on the first entry
         )
 
         return FindingText(self._options, self._paint)

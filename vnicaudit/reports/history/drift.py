@@ -46,8 +46,8 @@ def _head(one: Drift) -> str:
 
 
 def _nic(one: NicRecord) -> str:
-    """The model of a NIC; for one that changed, old and new values of each column; for one that
-    moved, the hosts too."""
+    """The model of a NIC. If it changed: old and new values of each column. If it moved: also the
+    hosts."""
     words = [f"{name} {_value_text(a)} → {_value_text(b)}" for name, (a, b) in one.changes.items()]
     if one.changes.keys() <= {"host"}:
         words.append(one.model or "?")

@@ -1,4 +1,4 @@
-"""Rows of words and numbers under their heads."""
+"""Rows of words and numbers below column heads."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ def table(
     *,
     numbers: Collection[int] = (),
 ) -> Iterator[str]:
-    """The heads and the rows, one line each, folded where the terminal is narrow. ``numbers``: the
-    columns that are aligned right."""
+    """The heads and the rows, one line each, folded if the terminal is narrow. ``numbers``:
+    right-aligned columns."""
     paint = Paint(color=options.color)
     head = tuple(Part(word, style="quiet") for word in heads)
     cells = [head, *(tuple(map(_part, row)) for row in rows)]

@@ -1,4 +1,4 @@
-"""A history as it is, and one of its audits, for people."""
+"""The state of a history, and one of its audits, for people."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _HEADS = (
 
 
 def status_text(one: HistoryStatus, options: Options) -> Iterator[str]:
-    """The audits, newest first, and below them how large and how old it all is."""
+    """The audits, newest first, then the size and age of the history."""
     rows = [_audit(each) for each in one.audits]
     yield from table(_HEADS, rows, options, numbers=range(2, 10))
     if options.quiet:
@@ -45,7 +45,7 @@ def _about(one: HistoryStatus) -> str:
 
 
 def stale_text(hosts: Sequence[StaleHost], options: Options) -> Iterator[str]:
-    """Hosts that were not read: since when they are as they were, and why."""
+    """Hosts that were not read: since when, and why."""
     yield f"\n{count(len(hosts), 'host')} not read:\n"
     for one in hosts:
         since = "never read" if one.read_at is None else f"last read {one.read_at}"
@@ -55,7 +55,7 @@ def stale_text(hosts: Sequence[StaleHost], options: Options) -> Iterator[str]:
 
 
 def _audit(one: AuditSummary) -> tuple[str | int, ...]:
-    """Findings are all that are open, stale ones among them, as in a trend."""
+    """A row for an audit. As in a trend, findings are all open ones, including stale ones."""
     return (
         one.id, one.started, one.hosts_to_read, one.failed, one.open + one.stale, one.stale,
         one.new, one.reopened, one.fixed, one.gone, _coverage(one),
@@ -82,7 +82,7 @@ def details_text(one: AuditDetails, options: Options) -> Iterator[str]:
 
 
 def findings_text(findings: Sequence[FindingRecord], options: Options) -> Iterator[str]:
-    """Findings by state, in the order in which they are given."""
+    """Findings by state, in the given order."""
     states = Counter(one.state for one in findings)
     for state, number in states.items():
         yield f"\n{count(number, 'finding')} {state}:\n"

@@ -16,19 +16,19 @@ _COLUMNS = (
 )  # fmt: skip
 _BARS = "▁▂▃▄▅▆▇█"
 _MOST = 40
-"""Audits that are drawn."""
+"""Maximum audits in a picture."""
 
 
 def trend_csv(one: Trend) -> str:
-    """One line for each group and audit; the third column is called what they are grouped by."""
+    """One line for each group and audit; the third column is named after the grouping."""
     heads = [one.by if name == "group" else name for name in _COLUMNS]
     rows = ([getattr(point, name) for name in _COLUMNS] for point in one.points)
     return lines([heads]) + lines(rows)
 
 
 def trend_text(one: Trend, options: Options) -> Iterator[str]:
-    """A line for each group: how many there are, how many of them the last audit did not look at,
-    what that is against the first audit, what came and went, and a picture."""
+    """One line for each group: number of findings, how many of them the last audit did not check,
+    the difference from the first audit, how many came and went, and a picture."""
     if not one.audits:
         yield "No audits\n"
         return
@@ -61,12 +61,12 @@ def _row(name: str, points: dict[str, TrendPoint], ids: list[str]) -> tuple[str 
 
 
 def _known(point: TrendPoint | None) -> int:
-    """All that are open, as far as is known."""
+    """All known open findings, including stale ones."""
     return 0 if point is None else point.open + point.stale
 
 
 def _picture(values: list[int]) -> str:
-    """One block for each of the last values, or of as many parts of them."""
+    """A block for each value; if there are too many values, for evenly spaced ones."""
     if len(values) > _MOST:
         values = [values[round(n * (len(values) - 1) / (_MOST - 1))] for n in range(_MOST)]
     most = max(values) or 1

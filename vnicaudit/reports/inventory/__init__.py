@@ -1,1 +1,1 @@
-"""Inventories of fleets: for people and for programs."""
+"""Inventories of fleets, as text and as JSON."""

@@ -1,4 +1,4 @@
-"""``vnicaudit.inventory/1``: one host a line, in the order of the inventory."""
+"""``vnicaudit.inventory/1``: one host per line, in the order of the inventory."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ INVENTORY_SCHEMA: Literal["vnicaudit.inventory/1"] = "vnicaudit.inventory/1"
 
 
 class InventoryRow(msgspec.Struct, frozen=True):
-    """One host. ``uri_source`` says how its URI came about; ``check`` is null where the host was
-    not tried."""
+    """One host. ``uri_source``: where its URI comes from. ``check``: null if no connection was
+    tried."""
 
     name: str
     uri: str
@@ -29,8 +29,8 @@ class InventoryRow(msgspec.Struct, frozen=True):
 
 
 class InventoryReport(msgspec.Struct, frozen=True, kw_only=True):
-    """``vnicaudit.inventory/1``: what an inventory resolves to. ``notes``: duplicates, patterns of
-    ``--limit`` that match nothing, and what could not be read."""
+    """``vnicaudit.inventory/1``: the hosts of an inventory. ``notes``: duplicates, patterns of
+    ``--limit`` that match nothing, and sources that could not be read."""
 
     schema: Literal["vnicaudit.inventory/1"] = INVENTORY_SCHEMA
     hosts: tuple[InventoryRow, ...]
@@ -38,7 +38,7 @@ class InventoryReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def to_json(rows: Sequence[InventoryRow], notes: Iterable[str]) -> str:
-    """The document."""
+    """The JSON document."""
     items = f"\n{encode_items(rows)}" if rows else ""
     return (
         f'{{"schema":"{INVENTORY_SCHEMA}",\n"hosts":[{items}],\n"notes":{encode(tuple(notes))}}}\n'

@@ -1,4 +1,4 @@
-"""An inventory for people: each host, how it is reached, and why."""
+"""An inventory for people: each host, its URI, and where it comes from."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from vnicaudit.reports.writer import Options
 
 
 def to_text(rows: Iterable[InventoryRow], options: Options) -> Iterator[str]:
-    """Each host as it comes, and the totals."""
+    """Each host as it arrives, then the totals."""
     paint = Paint(color=options.color)
     hosts = failed = 0
     sites: dict[str, None] = {}

@@ -1,1 +1,1 @@
-"""Metrics: families of gauges with bounded label sets, of one audit and of a fleet."""
+"""Metrics of an audit and of a fleet: families of gauges with bounded label sets."""

@@ -1,7 +1,7 @@
-"""Metrics of one audit, added up while it streams by.
+"""Metrics of one audit, added up while it runs.
 
-A rule that is selected and finds nothing has a sample of 0: a rule whose series went away with its
-last finding would read as a gap, and no alert would see it get well.
+A selected rule without findings has a sample of 0: if its series disappeared with its last finding,
+that would look like a gap, and an alert would never see it resolved.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from vnicaudit.model.report import Audited, RuleInfo, RunEnd, RunInfo
 from vnicaudit.reports.metrics.families import Family, Flavour, Labels, gauge, single, written
 
 MAX_SERIES = 5000
-"""Owners and rules are few; a hostile input must not make up ever new series."""
+"""Limit on series: owners and rules are few, but hostile input must not create ever new series."""
 OTHER = "other"
 _NAMES = ("rule", "severity", "owner")
 Key = tuple[str, Severity, str]
 
 
 class AuditMetrics:
-    """A report writer of one of the two formats."""
+    """A report writer for either text format of metrics."""
 
     def __init__(self, flavour: Flavour) -> None:
         self._flavour: Flavour = flavour
@@ -33,12 +33,12 @@ class AuditMetrics:
         self._crashed: Counter[str] = Counter()
 
     def start(self, run: RunInfo) -> str:
-        """Nothing is written before the end."""
+        """Nothing: all metrics are written at the end."""
         self._rules = run.rules()
         return ""
 
     def add(self, audited: Audited) -> str:
-        """Count the findings and crashes of one."""
+        """Count the findings and crashes of one subject."""
         if len(self._owners) < MAX_SERIES:
             self._owners[name_of(audited.owner)] += audited.nics
         for finding in audited.findings:
@@ -72,8 +72,8 @@ class AuditMetrics:
         yield single("baselined", "Findings known from the baseline.", summary.baselined)
 
     def _with_zeros(self) -> Iterator[tuple[Labels, int]]:
-        """A sample for each rule: of one that found nothing under its own severity, and the owner
-        whose NICs are most."""
+        """Samples including those of rules without findings, which use the rule's own severity and
+        the owner with most NICs."""
         silent = {rule.id for rule in self._rules} - {rule for rule, *_ in self._findings}
         most = max(self._owners, key=lambda name: self._owners[name], default="libvirt")
         counts = dict(self._findings)

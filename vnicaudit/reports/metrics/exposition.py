@@ -1,4 +1,4 @@
-"""Families in the format that a scraper asks for, by prometheus-client."""
+"""Metric families in the format requested by a scraper, written by prometheus-client."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def check_exposition() -> None:
-    """Raises MissingExtraError where prometheus-client is not installed."""
+    """Raises MissingExtraError if prometheus-client is not installed."""
     try:
         import prometheus_client  # noqa: F401
     except ImportError:
@@ -22,7 +22,7 @@ def check_exposition() -> None:
 
 
 def exposed(families: Iterable[Family], accept: str) -> tuple[str, bytes]:
-    """Media type and text, as the ``Accept`` header wants them. Raises MissingExtraError."""
+    """Media type and text according to the ``Accept`` header. Raises MissingExtraError."""
     check_exposition()
     from prometheus_client import CollectorRegistry
     from prometheus_client.exposition import choose_encoder
@@ -34,7 +34,7 @@ def exposed(families: Iterable[Family], accept: str) -> tuple[str, bytes]:
 
 
 class _Collector:
-    """Hands out families, once for each scrape."""
+    """Provides the families for one scrape."""
 
     def __init__(self, families: tuple[Family, ...]) -> None:
         self._families = families

@@ -1,11 +1,9 @@
 """Families of gauges, and how they are written.
 
-The two text formats are nearly one where there are gauges alone. OpenMetrics names the unit and
-ends with ``# EOF``; the text format of Prometheus, which is what node_exporter's textfile collector
-reads, knows neither. A family without a sample is left out of both: promtool warns of it, and
-nothing can be asked of it.
-
-Sources: OpenMetrics 1.0 (draft-richih-opsawg-openmetrics-00); Prometheus, "Exposition formats".
+For gauges, the two text formats are nearly the same. OpenMetrics names the unit and ends with ``#
+EOF``; the Prometheus text format, read by node_exporter's textfile collector, has neither. A family
+without samples is left out of both: promtool warns about it, and it cannot be queried. Sources:
+OpenMetrics 1.0 (draft-richih-opsawg-openmetrics-00); Prometheus, "Exposition formats".
 """
 
 from __future__ import annotations
@@ -22,7 +20,7 @@ Labels = tuple[tuple[str, str], ...]
 
 
 class Family(msgspec.Struct, frozen=True):
-    """One gauge with its samples, each of other labels. ``unit``: the end of the name."""
+    """One gauge with its samples, each with different labels. ``unit``: suffix of the name."""
 
     name: str
     help: str
@@ -31,17 +29,17 @@ class Family(msgspec.Struct, frozen=True):
 
 
 def gauge(name: str, help_: str, samples: Iterable[tuple[Labels, float]], unit: str = "") -> Family:
-    """A family of ``vnicaudit_…``."""
+    """A family with the prefix ``vnicaudit_``."""
     return Family(f"vnicaudit_{name}", help_, tuple(samples), unit)
 
 
 def single(name: str, help_: str, value: float, unit: str = "") -> Family:
-    """A family of one sample without labels."""
+    """A family with one sample without labels."""
     return gauge(name, help_, (((), value),), unit)
 
 
 def written(families: Iterable[Family], flavour: Flavour) -> Iterator[str]:
-    """The text, a piece for each family."""
+    """The text, one piece per family."""
     for family in families:
         if family.samples:
             yield _family(family, flavour)

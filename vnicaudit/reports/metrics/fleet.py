@@ -14,7 +14,7 @@ from vnicaudit.reports.metrics.families import Family, Labels, gauge, single
 MAX_SITES = 100
 MAX_OWNERS = 16
 MAX_RULES = 300
-"""Values of a label, at most: those that come up most often; the rest are counted as ``other``."""
+"""Maximum values of a label: the most frequent ones are kept; the rest are counted as ``other``."""
 
 _STATES = ("fresh", "partial", "stale", "failed")
 _CHANGES = ("new", "reopened", "fixed", "gone")
@@ -23,7 +23,7 @@ Samples = dict[Labels, float]
 
 
 def fleet_families(counts: FleetCounts) -> Iterator[Family]:
-    """The families of a fleet. Every total is the sum of what it is the total of."""
+    """The families of a fleet. Every total equals the sum of its parts."""
     counts = bounded(counts)
     yield gauge("fleet_findings", "Problems that are open, of hosts that were read.",
                 _findings(counts).items())  # fmt: skip
@@ -53,7 +53,7 @@ def fleet_families(counts: FleetCounts) -> Iterator[Family]:
 
 
 def bounded(counts: FleetCounts) -> FleetCounts:
-    """The counts with few values for each label; what is beyond is added up as ``other``."""
+    """The counts with few values for each label; further values are added up as ``other``."""
     sites = _most({one.site: one.hosts for one in counts.sites}, MAX_SITES)
     open_of = {"owner": Counter[str](), "rule": Counter[str]()}
     for one in counts.findings:
@@ -75,7 +75,7 @@ def bounded(counts: FleetCounts) -> FleetCounts:
 
 
 def _most(found: dict[str, int] | Counter[str], limit: int) -> frozenset[str]:
-    """The names that come up most often, as many as may be."""
+    """The most frequent names, up to ``limit``."""
     ordered = sorted(found, key=lambda name: (-found[name], name))
     return frozenset(ordered[:limit])
 
@@ -86,7 +86,7 @@ def _added_up(
     sites: frozenset[str],
     owners: frozenset[str],
 ) -> tuple[FindingCount, ...]:
-    """One count for each set of labels: series that come twice spoil a scrape."""
+    """One count for each set of labels: duplicate series break a scrape."""
     found: dict[tuple[str, str, str, str], FindingCount] = {}
     for one in findings:
         rule, site = _known(one.rule, rules), _known(one.site, sites)
@@ -118,7 +118,7 @@ def _known(name: str, names: frozenset[str]) -> str:
 
 
 def _findings(counts: FleetCounts) -> Samples:
-    """Open findings; of each rule that was asked and found nothing, 0 at each site."""
+    """Open findings, and 0 for each rule that ran without findings, at each site."""
     found: Samples = {_labels(one): one.open for one in counts.findings}
     there = {(one.rule, one.site) for one in counts.findings}
     for rule, severity in counts.rules:

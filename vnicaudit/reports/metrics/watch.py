@@ -8,12 +8,12 @@ from vnicaudit.bench.watching.state import SeriesState
 from vnicaudit.reports.metrics.families import Family, Labels, gauge
 
 MAX_SERIES = 100
-"""Of a path, the first ones of its profile."""
+"""Maximum series of a path: the first ones of its profile."""
 
 
 def watch_families(path: str, states: Sequence[SeriesState], now: float) -> Iterator[Family]:
-    """The families of a path of that name; ``now``: Unix time. Labels are that name, and workloads
-    and metrics of its profile: nothing that changes from run to run."""
+    """The families of the path with that name; ``now``: Unix time. Labels are that name and the
+    profile's workloads and metrics, which never change from run to run."""
     shown = [(_labels(path, one), one) for one in states[:MAX_SERIES]]
     yield gauge("watch_value", "Value of the last run that counts, in the unit of the metric.",
                 ((labels, one.last.value) for labels, one in shown))  # fmt: skip

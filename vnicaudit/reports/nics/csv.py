@@ -1,4 +1,4 @@
-"""One line per NIC, for spreadsheets. Columns are stable: new ones go last."""
+"""One line per NIC, for spreadsheets. Columns are stable: new ones are added at the end."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ COLUMNS = (
 
 
 def render(domains: Iterable[Domain]) -> Iterator[str]:
-    """The head, and a piece for each domain."""
+    """The column heads, and a piece for each domain."""
     yield lines([COLUMNS])
     for domain in domains:
         if domain.nics:

@@ -21,7 +21,7 @@ def facts(nic: NicRow) -> Iterator[tuple[str, str, str]]:
     """``(label, value, reason)`` of each fact, safe to show."""
     model = value(nic.model)
     if nic.model.declared is None and nic.model.state not in (NONE, UNKNOWN):
-        model = f"-{ARROW}{model}"  # a default worth seeing: it is often not what one thinks
+        model = f"-{ARROW}{model}"  # a default is worth showing, because it is often unexpected
     yield "model", model, safe(nic.model.reason)
     yield "vhost", value(nic.vhost), safe(nic.vhost.reason)
     yield "queues", value(nic.queues), safe(nic.queues.reason)
@@ -30,7 +30,7 @@ def facts(nic: NicRow) -> Iterator[tuple[str, str, str]]:
 
 
 def facts_text(nic: NicRow, width: int, first: str) -> str:
-    """A line or more for each fact: the label, what it is, and why."""
+    """One line or more for each fact: label, value and reason."""
     known = list(facts(nic))
     rows = columns(((Part(label), Part(value)) for label, value, _ in known), Paint(color=False))
     return "".join(
@@ -40,8 +40,8 @@ def facts_text(nic: NicRow, width: int, first: str) -> str:
 
 
 def value(resolved: Resolved[T]) -> str:
-    """``virtio``, ``1024→256`` when declared otherwise; ``unknown`` where it cannot be told and
-    ``-`` where there is no such thing."""
+    """``virtio``; ``1024→256`` if the effective value differs from the declared one; ``unknown``;
+    ``-``: the NIC has no such value."""
     effective = {UNKNOWN: "unknown", NONE: "-"}.get(resolved.state) or _word(resolved.effective)
     if resolved.declared is None or resolved.declared == resolved.effective:
         return effective
@@ -49,8 +49,8 @@ def value(resolved: Resolved[T]) -> str:
 
 
 def type_of(nic: NicRow) -> str:
-    """``bridge``; ``network→bridge`` once it is known what the network is connected to. In a
-    manifest, how KubeVirt wires it: ``masquerade``."""
+    """``bridge``; ``network→bridge`` if it is known how the network is connected. In a manifest,
+    how KubeVirt connects it: ``masquerade``."""
     if nic.wiring is not None:
         return safe(nic.wiring)
     actual = nic.actual_type or "unknown"
@@ -59,7 +59,7 @@ def type_of(nic: NicRow) -> str:
 
 def connection_of(nic: NicRow, *, server: bool = False) -> str:
     """``bridge br0``, ``network default→bridge``, ``masquerade pod``: how a NIC is connected, and
-    to what as far as that is known. ``server``: of a cloud, whose networks are Neutron's."""
+    to what if that is known. ``server``: it belongs to a cloud, so its networks are Neutron's."""
     if not nic.source:
         return type_of(nic)
     source = safe(nic.source)

@@ -1,4 +1,4 @@
-"""``vnicaudit.nics/1``: every NIC, one per line, as it is read."""
+"""``vnicaudit.nics/1``: one NIC per line, written as it is read."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from vnicaudit.reports.writer import Options
 
 
 def render(domains: Iterable[Domain], options: Options) -> Iterator[str]:
-    """The document in pieces, one per domain; no option changes what it says."""
+    """The document in pieces, one per domain. Options have no effect."""
     del options
     separator = Separator()
     yield f'{{"schema":"{NICS_SCHEMA}",\n"nics":['

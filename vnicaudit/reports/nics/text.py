@@ -1,4 +1,4 @@
-"""Every NIC for people: a table row each, or its facts one by one where a row does not fit."""
+"""NICs for people: one table row each, or a list of facts if a row does not fit."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ _COLUMNS = (
     ("NIC", 2), ("MAC", 7), ("connected to", 26), ("model", 43), ("vhost", 53), ("queues", 62),
     ("rx", 70), ("tx", 76),
 )  # fmt: skip
-"""Title and where it starts."""
+"""Column titles and start columns."""
 _TABLE_WIDTH = 79
 _CONNECTED = 2
 _BELOW = " " * 7
 _WIDE_STARTS = (2, 7, 26, 50, 61, 74, 82, 92)
-"""Room enough that ``network default→bridge`` and ``yes→unknown`` push nobody."""
+"""Start columns with enough room for ``network default→bridge`` and ``yes→unknown``."""
 _WIDE = 100
 _LONGEST = 60
-"""Columns for what a NIC is connected to, where there is room: the socket of a port of Neutron."""
+"""Maximum columns for the connection of a NIC: enough for the socket of a Neutron port."""
 
 
 def render(domains: Iterable[Domain], options: Options, *, places: bool = False) -> Iterator[str]:
-    """One piece per domain: a header line and its NICs, then the totals. ``verbose`` adds the
-    reasons, and domains without NICs; ``places``: the file or host of each domain."""
+    """One piece per domain (a header line and its NICs), then the totals. ``verbose`` adds the
+    reasons, and domains without NICs. ``places``: show the file or host of each domain."""
     table = options.width >= _TABLE_WIDTH and not options.verbose
     text = _NicsText(options, table=table, places=places)
     empty = True
@@ -62,12 +62,12 @@ class _NicsText:
         self._paint = Paint(color=options.color)
 
     def titles(self) -> str:
-        """The line above the table."""
+        """The line of titles above the table."""
         line = self._row(title for title, _ in _COLUMNS)
         return self._paint("quiet", line) + "\n"
 
     def domain(self, domain: Domain) -> str:
-        """The domain's line and its NICs'."""
+        """The lines of a domain and its NICs."""
         name = safe(domain.name)
         about = safe(", ".join(_about(domain, place=self._places)))
         self._counts.domains += 1
@@ -87,13 +87,13 @@ class _NicsText:
         return text if nic.starts else f"{text}    {self._paint('bad', 'does not start')}\n"
 
     def totals(self) -> str:
-        """How many NICs of which kind, and what the marks mean."""
+        """The number of NICs of each kind, and the meaning of the marks."""
         sentences = (self._counts.sentence(), self._counts.legend())
         return "\n" + "".join(wrap(one, self._width, "", "  ") for one in sentences if one)
 
     def _table_rows(self, nic: NicRow, known: list[tuple[str, str, str]], connected: str) -> str:
-        """The NIC on one line, or two where what it is connected to is long; empty where that is
-        not wanted or too wide."""
+        """The NIC on one line, or two if its connection is long; empty if tables are off or it is
+        too wide."""
         if not self._table:
             return ""
         room = self._starts[_CONNECTED + 1] - self._starts[_CONNECTED] - len(GAP)
@@ -120,7 +120,7 @@ class _NicsText:
 
 
 def _starts(width: int) -> tuple[int, ...]:
-    """Where columns begin: what a NIC is connected to gets the room there is."""
+    """Start columns for this width; the connection column gets the spare room."""
     if width < _WIDE:
         return tuple(start for _, start in _COLUMNS)
     connected = _WIDE_STARTS[_CONNECTED]

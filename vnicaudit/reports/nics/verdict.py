@@ -1,4 +1,4 @@
-"""The mark of a NIC: emulated, less than its definition or its host could give, or neither."""
+"""The mark of a NIC: emulated, below what its definition or host allows, or neither."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MEANINGS: dict[Verdict, str] = {
 
 def verdict_of(nic: NicRow) -> Verdict:
     """``slow``: emulated, or it does not start. ``less``: virtio without vhost, or with fewer
-    queues or smaller rings than declared. What is unknown counts for nothing."""
+    queues or smaller rings than declared. Unknown values are ignored."""
     if not nic.starts or kind_of(nic) == "emulated":
         return "slow"
     cut = any(
@@ -60,7 +60,7 @@ class NicCounts:
         self.verdicts[verdict_of(nic)] += 1
 
     def legend(self) -> str:
-        """The meanings of the marks that there are."""
+        """The meanings of the marks in use."""
         return "; ".join(text for mark, text in _MEANINGS.items() if self.verdicts[mark])
 
     def sentence(self) -> str:

@@ -1,1 +1,1 @@
-"""New findings in, bodies of messages out: one module per form, each of bounded size."""
+"""New findings in, message bodies of bounded size out; one module per form."""

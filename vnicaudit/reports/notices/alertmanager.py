@@ -1,7 +1,7 @@
-"""Alerts of Alertmanager's API v2: one for each rule, severity, site and owner, never per NIC.
+"""Alerts for Alertmanager's API v2: one for each rule, severity, site and owner, never one per NIC.
+They expire after :data:`HOURS`, because nothing tells Alertmanager that a finding was fixed; a
+repeated daily audit with new findings renews them.
 
-They end by themselves after :data:`HOURS`, since nothing tells Alertmanager that a finding was
-fixed: an audit that is repeated daily and finds something new renews them.
 Source: Alertmanager 0.25, ``api/v2/openapi.yaml`` (postableAlerts).
 """
 
@@ -18,7 +18,7 @@ from vnicaudit.reports.notices.wording import line, shortened
 
 HOURS = 25
 MOST = 200
-"""Alerts in a message."""
+"""Maximum alerts in a message."""
 Key = tuple[str, str, str, str, str]
 
 

@@ -19,7 +19,7 @@ _FORMS: dict[NoticeForm, Callable[[Sequence[NewFinding], str], Iterator[NoticeMe
 def messages_of(
     form: NoticeForm, findings: Sequence[NewFinding], audit: str
 ) -> Iterator[NoticeMessage]:
-    """The messages that tell of these findings; none where there are none."""
+    """The messages about these findings; none if there are no findings."""
     if not findings:
         return iter(())
     return _FORMS[form](worst_first(findings), audit)

@@ -16,8 +16,8 @@ MOST = 500
 
 
 class Notice(msgspec.Struct, frozen=True, kw_only=True):
-    """``vnicaudit.notice/1``: one message. ``audit``: the id of the audit; ``part``, of ``parts``:
-    from 1."""
+    """``vnicaudit.notice/1``: one message. ``audit``: id of the audit. ``part``: number of this
+    message, from 1 to ``parts``."""
 
     schema: Literal["vnicaudit.notice/1"] = NOTICE_SCHEMA
     audit: str

@@ -1,4 +1,4 @@
-"""An event of Matrix: ``m.room.message``, as a notice, which other programs do not answer.
+"""A Matrix event: ``m.room.message``, as a notice, which bots do not answer.
 
 Source: Matrix Client-Server API 1.11, "m.room.message", "m.mentions" (empty: nobody is pinged).
 """

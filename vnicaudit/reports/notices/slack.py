@@ -1,8 +1,8 @@
-"""Slack's incoming webhooks, which Mattermost and Rocket.Chat take as well: one message.
+"""A message for Slack's incoming webhooks, which Mattermost and Rocket.Chat accept too.
 
-Source: Slack, "Formatting text for app surfaces": ``&``, ``<`` and ``>`` are escaped, so that
-nothing in a name mentions a channel or becomes a link; Mattermost pings whoever stands behind an
-``@``, so something that is not seen stands there.
+Source: Slack, "Formatting text for app surfaces": ``&``, ``<`` and ``>`` are escaped, so that no
+name mentions a channel or becomes a link. Mattermost notifies whoever is named after an ``@``, so
+an invisible character is inserted after it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The words of a message that people read."""
+"""The words of messages for people."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from vnicaudit.model.notices import NewFinding
 from vnicaudit.reports.safe import message, safe
 
 SHOWN = 20
-"""Findings that are named one by one in a message for people; the rest are counted."""
+"""Findings listed in a message for people; the rest are only counted."""
 _NAME = 100
 _TEXT = 300
 
@@ -47,13 +47,13 @@ def line(one: NewFinding) -> str:
 
 
 def lines(findings: Sequence[NewFinding]) -> Iterator[str]:
-    """The findings that are named, and how many more there are."""
+    """A line for each listed finding, and the number of the others."""
     yield from map(line, islice(findings, SHOWN))
     if len(findings) > SHOWN:
         yield f"… and {len(findings) - SHOWN:,} more: see the report"
 
 
 def shortened(text: str, most: int) -> str:
-    """A text without anything that commands a terminal or a reader, of bounded length."""
+    """A text of bounded length, without terminal or chat commands."""
     shown = safe(text)
     return shown if len(shown) <= most else f"{shown[: most - 1]}…"

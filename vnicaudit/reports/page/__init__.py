@@ -1,6 +1,6 @@
-"""The page: an audit or a fleet as one HTML file that needs nothing but itself.
+"""The page: an audit or a fleet as one self-contained HTML file.
 
-Who has something to show makes a :class:`~vnicaudit.reports.page.data.PageData` and hands it to
+To show something, make a :class:`~vnicaudit.reports.page.data.PageData` and pass it to
 :func:`~vnicaudit.reports.page.render.render_page`; the report format ``html`` does so from the
-stream of an audit. Script, style and shell are in ``templates/page/``.
+stream of an audit. Script, style and frame are in ``templates/page/``.
 """

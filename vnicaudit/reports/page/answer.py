@@ -1,5 +1,5 @@
-"""The answer, added up while subjects go by: how many NICs, how many of them slow, which problems,
-and which changes would clear most of them."""
+"""The answer, added up while subjects pass: how many NICs, how many of them slow, which problems,
+and which changes would fix most of them."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from vnicaudit.reports.page.paths import path_of
 from vnicaudit.reports.page.tables import MAC, NAME, UUID, SubjectMarks, change_words
 
 _CHANGES = 5000
-"""Different changes that are told apart; what would be one more is not counted as a change."""
+"""Maximum different changes; beyond that, a new change is not counted."""
 _ANYONE = str.maketrans({NAME: "NAME", UUID: "UUID", MAC: "MAC"})
 
 
 class ChangeKey(NamedTuple):
-    """Findings that one kind of change clears, be they of several rules. Where no change can be
-    proposed ``change`` and ``safe`` are empty, and ``rule`` tells them apart; ``safe``: ``safe`` or
-    ``unsafe``."""
+    """Key of findings that the same kind of change fixes, possibly of several rules. ``safe``:
+    ``safe`` or ``unsafe``. If no change can be proposed, ``change`` and ``safe`` are empty, and
+    findings are grouped by ``rule``."""
 
     rule: str
     owner: str
@@ -30,7 +30,7 @@ class ChangeKey(NamedTuple):
 
 
 class Cure(NamedTuple):
-    """A change, its wording, and how many findings it clears."""
+    """A change, its wording, and the number of findings it fixes."""
 
     key: ChangeKey
     rules: tuple[str, ...]
@@ -40,7 +40,7 @@ class Cure(NamedTuple):
 
 
 class RuleCount(NamedTuple):
-    """A rule, and how many findings it has."""
+    """A rule, and its number of findings."""
 
     rule: str
     name: str
@@ -49,7 +49,7 @@ class RuleCount(NamedTuple):
 
 
 class FindingKind(NamedTuple):
-    """Findings that count for the same. ``name``: of the rule."""
+    """Findings that are counted together. ``name``: of the rule."""
 
     rule: str
     name: str
@@ -59,30 +59,30 @@ class FindingKind(NamedTuple):
 
 
 class AnswerCounts:
-    """Counters whose size depends on rules and changes, not on how much was audited."""
+    """Counters whose size depends on rules and changes, not on the number of subjects."""
 
     def __init__(self) -> None:
         self.nics = self.guests = 0
         self.paths: Counter[str] = Counter()
         self._kinds: Counter[FindingKind] = Counter()
         self._kind_of: dict[tuple[object, ...], FindingKind] = {}
-        """By what findings of a kind have in common as they come: bounded, and refilled."""
+        """Cache: common properties of findings -> their kind. Limited in size, and refilled."""
         self._fixes: dict[ChangeKey, str] = {}
         """The words of the first finding of each change."""
 
     @property
     def findings(self) -> int:
-        """All of them."""
+        """Number of all findings."""
         return self._kinds.total()
 
     @property
     def hints(self) -> int:
-        """Findings of low confidence."""
+        """Number of findings of low confidence."""
         return sum(number for kind, number in self._kinds.items() if kind.confidence == "low")
 
     @property
     def severities(self) -> Counter[Severity]:
-        """How many findings there are of each."""
+        """Number of findings by severity."""
         counts: Counter[Severity] = Counter()
         for kind, number in self._kinds.items():
             counts[kind.severity] += number
@@ -101,7 +101,7 @@ class AnswerCounts:
             kinds[kind or self._new_kind(key, one, subject)] += 1
 
     def problems(self) -> list[RuleCount]:
-        """Rules with findings, the worst first, then those with most."""
+        """Rules with findings, sorted by severity, then by number."""
         counts: Counter[tuple[str, str]] = Counter()
         worst: dict[str, Severity] = {}
         for kind, number in self._kinds.items():
@@ -113,8 +113,8 @@ class AnswerCounts:
         )
 
     def cures(self, most: int) -> list[Cure]:
-        """The changes that clear most problems. Those for hints alone, or for nothing of at least
-        medium severity, only where there are no others."""
+        """The changes that fix most problems. Changes that fix only findings of low confidence, or
+        nothing of at least medium severity, are included only if there are no others."""
         cures: dict[ChangeKey, Cure] = {}
         sure = set()
         for kind, number in self._kinds.items():
@@ -140,7 +140,7 @@ class AnswerCounts:
         return kind
 
     def _change(self, finding: Finding, subject: PageSubject) -> ChangeKey | None:
-        """The change that clears a finding; None where there are too many to tell them apart."""
+        """The change that fixes a finding; None if there are too many changes to count."""
         change = finding.change
         safety = "" if change is None else "safe" if change.safe else "unsafe"
         words = change_words(change)
@@ -155,7 +155,7 @@ class AnswerCounts:
 
 
 def _with_kind(one: Cure, kind: FindingKind, number: int) -> Cure:
-    """A change that clears that many findings of one more kind."""
+    """A change that also fixes that number of findings of another kind."""
     rules = one.rules if kind.name in one.rules else (*one.rules, kind.name)
     worst = _worse(one.severity, kind.severity)
     return one._replace(rules=rules, severity=worst, number=one.number + number)

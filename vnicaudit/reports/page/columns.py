@@ -1,5 +1,5 @@
-"""Columns of the page's tables: texts by number, numbers, addresses. The script reads them by the
-description that each gives of itself (``templates/page/columns.js``)."""
+"""Columns of the page's tables: numbered texts, numbers, addresses. Each describes itself for the
+script that reads it (``templates/page/columns.js``)."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from vnicaudit.reports.page.spool import Bytes, ChunkFile, Numbers
 from vnicaudit.reports.safe import safe
 
 _DISTINCT = 8192
-"""Different texts of a column that are remembered; one that comes after them and is forgotten gets
-another number each time, and the script puts those together."""
+"""Maximum different texts remembered per column. Later texts get a new number at each occurrence,
+and the script merges those."""
 _COMBINATIONS = 4096
-"""Combinations of texts that are remembered."""
+"""Maximum combinations of texts remembered."""
 _LARGEST = 0xFFFFFFFF
 _MAC = "[0-9a-f]{2}(?::[0-9a-f]{2}){5}"
 _UUID = "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
@@ -24,31 +24,32 @@ _UUID = "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 
 class ColumnInfo(msgspec.Struct, frozen=True):
     """How the script is to read a column. ``width``: bytes of a number (``dict``, ``number``) or of
-    a value (``mac``, ``uuid``); ``bytes``: of its numbers or values, ``texts``: of its texts."""
+    a value (``mac``, ``uuid``). ``bytes``: total of its numbers or values. ``texts``: bytes of its
+    texts."""
 
     kind: Literal["dict", "text", "number", "mac", "uuid"]
     width: int = 0
     bytes: int = 0
     texts: int = 0
     again: bool = False
-    """A text may stand in it twice."""
+    """True if a text may occur in it twice."""
 
 
 class Column(Protocol):
     """A column that grows row by row."""
 
     def settle(self) -> None:
-        """Move to the file what grew in memory: called now and then."""
+        """Move rows from memory to the file; called now and then."""
 
     def info(self) -> ColumnInfo:
-        """The description of the column for the script. No rows are added afterwards."""
+        """The description of the column for the script. No rows may be added afterwards."""
 
     def pieces(self) -> Iterator[bytes]:
         """The bytes of the column: numbers or values first, then texts."""
 
 
 class TextLines:
-    """Texts, one to a line: safe to show, so that none has a line break."""
+    """Texts, one per line; they are safe to show, so none contains a line break."""
 
     def __init__(self, file: ChunkFile) -> None:
         self._bytes = Bytes(file)
@@ -56,7 +57,7 @@ class TextLines:
 
     @property
     def size(self) -> int:
-        """Bytes of all, with the line breaks between them."""
+        """Total bytes, including the line breaks between texts."""
         return self._bytes.size
 
     def append(self, text: str) -> None:
@@ -76,8 +77,8 @@ class TextLines:
 
 
 class Dictionary:
-    """A column of texts of which many are equal: each has a number. ``raw``: texts are safe to show
-    as they are handed in."""
+    """A column of texts with many duplicates, stored as numbers. ``raw``: texts are already safe to
+    show."""
 
     def __init__(self, file: ChunkFile, *, raw: bool = False) -> None:
         self._numbers = Numbers(file)
@@ -91,7 +92,7 @@ class Dictionary:
         """Add the text of the next row."""
 
     def number(self, text: str) -> int:
-        """The number of a text, for rows that are added by ``extend_numbers``."""
+        """The number of a text, for rows added with ``extend_numbers``."""
         number = self.known.get(text)
         return self._new(text) if number is None else number
 
@@ -130,8 +131,8 @@ class Dictionary:
 
 
 class Combinations:
-    """Rows of several dictionaries whose texts come in few combinations: a row is one tuple of
-    numbers, which many rows share, until the columns are asked for."""
+    """Rows of several dictionary columns whose texts occur in few combinations: until the columns
+    are needed, a row is a tuple of numbers shared by many rows."""
 
     def __init__(self, *columns: Dictionary) -> None:
         self._columns = columns
@@ -140,7 +141,7 @@ class Combinations:
         self._known: dict[object, tuple[int, ...]] = {}
 
     def append(self, key: object) -> bool:
-        """Add a row of a combination that is known by its key; False: it is not."""
+        """Add a row of a known combination; False: the key is not known."""
         numbers = self._known.get(key)
         if numbers is None:
             return False
@@ -148,7 +149,7 @@ class Combinations:
         return True
 
     def append_new(self, key: object, texts: Iterable[str]) -> None:
-        """Add the first row of a combination: a text for each column."""
+        """Add the first row of a combination, with a text for each column."""
         if len(self._known) >= _COMBINATIONS:
             self._known.clear()
         pairs = zip(self._columns, texts, strict=True)
@@ -156,14 +157,14 @@ class Combinations:
         self._add(numbers)
 
     def settle(self) -> None:
-        """Hand the rows on to the columns."""
+        """Move the rows to the columns."""
         for column, numbers in zip(self._columns, zip(*self._rows, strict=True), strict=False):
             column.extend_numbers(numbers)
         self._rows.clear()
 
 
 class Names:
-    """A column of texts of which most differ."""
+    """A column of texts with few duplicates."""
 
     def __init__(self, file: ChunkFile) -> None:
         self._texts = TextLines(file)
@@ -217,8 +218,8 @@ class NumberColumn:
 
 
 class Addresses:
-    """A column of MAC addresses or UUIDs in bytes, zeros for none; ``odd`` has what is written
-    otherwise, as text, and is empty for all others."""
+    """A column of MAC addresses or UUIDs as bytes; zeros: no address. ``odd``: a column with
+    addresses in any other notation, as text, empty for all other rows."""
 
     def __init__(self, file: ChunkFile, kind: Literal["mac", "uuid"]) -> None:
         self._kind = kind
@@ -235,7 +236,7 @@ class Addresses:
 
     @property
     def odd(self) -> Dictionary:
-        """The column of those that are written otherwise."""
+        """The column of addresses in other notations."""
         self.settle()
         return self._odd
 
@@ -247,7 +248,7 @@ class Addresses:
         data = b""
         if self._are_all(lines):
             data = bytes.fromhex(lines.replace(self._separator, ""))
-        if len(data) == self._width * len(self._rows):  # a row may be of several lines
+        if len(data) == self._width * len(self._rows):  # a row may contain several lines
             self._bytes.append(data)
             self._odd.extend_numbers([self._odd.number("")] * len(self._rows))
         else:

@@ -1,4 +1,4 @@
-"""The part of the page that says what was not looked at, and why."""
+"""The part of the page on what was not checked, and why."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _NOTES = 400
 
 
 def sample_of(about: PageAbout) -> str:
-    """``Only a part was audited: 5% of hosts``; empty where everything was to be looked at."""
+    """``Only a part was audited: 5% of hosts``; empty if everything was to be audited."""
     coverage = about.coverage
     if coverage is None or coverage.is_whole:
         return ""
@@ -27,7 +27,7 @@ def sample_of(about: PageAbout) -> str:
 
 
 def coverage_parts(about: PageAbout, end: PageEnd) -> Iterator[str]:
-    """HTML of it, in pieces."""
+    """The section as HTML, in pieces."""
     yield '<section>\n<h1 class="plain">What was not checked, and why</h1>\n'
     sample = sample_of(about)
     yield f'<p class="notice">{text(sample)}</p>\n' if sample else ""
@@ -54,8 +54,8 @@ def _rules(title: str, rules: Sequence[str]) -> Iterator[str]:
 
 
 def unread_hosts(end: PageEnd) -> Iterator[PageNote]:
-    """Hosts that could not be read and whose last state is shown. Those that were not to be read
-    this time are counted in a note of the audit."""
+    """Hosts that could not be read, so that their last state is shown. Hosts excluded from this
+    audit are counted in a note of the audit."""
     for host in end.hosts:
         if host.stale_since and host.was_tried:
             message = f"{host.error or 'not read'}; shown as read on {moment(host.stale_since)}"
@@ -76,7 +76,7 @@ def _notes(title: str, notes: list[PageNote]) -> Iterator[str]:
 
 
 def moment(stamp: str) -> str:
-    """``26 Nov 2026 11:20 UTC``; what is no time stamp as it is."""
+    """``26 Nov 2026 11:20 UTC``; anything that is not a time stamp is unchanged."""
     try:
         read = datetime.fromisoformat(stamp.replace("Z", "+00:00")).astimezone(timezone.utc)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Input of the page: independent of where it comes from, an audit's stream or a history."""
+"""Input of the page, independent of its origin: the stream of an audit, or a history."""
 
 from __future__ import annotations
 
@@ -22,30 +22,30 @@ from vnicaudit.model.report import NicRow, Tool
 
 
 class PageAbout(msgspec.Struct, frozen=True, kw_only=True):
-    """Facts that are known before anything is read. ``live``: the page is served, and what it
-    shows may have changed when it is loaded again."""
+    """Facts known before anything is read. ``live``: the page is served, and reloading it may show
+    newer results."""
 
     title: str
     tool: Tool
     started: str
     """UTC, RFC 3339."""
     coverage: Coverage | None = None
-    """None: everything that was named was to be looked at."""
+    """None: all named targets were to be audited."""
     host_word: str = "host"
-    """What the view of hosts calls one of them."""
+    """Word for an entry in the view of hosts."""
     live: bool = False
 
 
 class PageSubject(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing that was audited (a domain, a host, an image, a file…), with its NICs and its open
-    findings. Empty strings: not known, or there is no such thing."""
+    """An audited subject (a domain, a host, an image, a file…), with its NICs and open findings.
+    Empty strings: not known, or not applicable."""
 
     name: str
     scope: str
     target: str
     """As the user named it."""
     host: str
-    """What it is grouped by in the view of hosts: a host, or the target."""
+    """Group in the view of hosts: a host, or the target."""
     uuid: str | None = None
     site: str = ""
     owner: str = ""
@@ -54,20 +54,20 @@ class PageSubject(msgspec.Struct, frozen=True, kw_only=True):
     flavor: str = ""
     project: str = ""
     nics: int = 0
-    """Those that ``rows`` lacks too."""
+    """Number of NICs, including those missing in ``rows``."""
     rows: tuple[NicRow, ...] = ()
     findings: tuple[Finding, ...] = ()
     history: Mapping[str, FindingHistory] = {}
-    """By the fingerprint of the finding."""
+    """Fingerprint of a finding -> its history."""
     measured: Mapping[int, str] = {}
     """Index of a NIC -> a sentence on what a benchmark measured on it."""
     read_at: str = ""
-    """UTC, RFC 3339, where it is not of this audit: a host that could not be read keeps its last
-    state."""
+    """UTC, RFC 3339, if the state is not from this audit: a host that could not be read keeps its
+    last state."""
 
 
 class PageHost(msgspec.Struct, frozen=True, kw_only=True):
-    """How reading one host or target went. ``stale_since``: when it was read last, where it was not
+    """Result of reading one host or target. ``stale_since``: when it was last read, if it was not
     read this time and its last state is shown."""
 
     name: str
@@ -78,11 +78,12 @@ class PageHost(msgspec.Struct, frozen=True, kw_only=True):
     nics: int = 0
     stale_since: str = ""
     was_tried: bool = True
-    """False: it was not to be read this time."""
+    """False: this audit did not include it."""
 
 
 class PageNote(msgspec.Struct, frozen=True):
-    """Something that was not judged, not read, or is worth knowing: where, and why."""
+    """A note on something that was not judged, not read, or is worth knowing: its place and the
+    reason."""
 
     kind: Literal["not read", "not judged", "crashed", "note"]
     place: str
@@ -90,7 +91,7 @@ class PageNote(msgspec.Struct, frozen=True):
 
 
 class PageRule(msgspec.Struct, frozen=True):
-    """A rule in words."""
+    """A rule's name and summary."""
 
     id: str
     name: str
@@ -98,27 +99,27 @@ class PageRule(msgspec.Struct, frozen=True):
 
 
 class PageEnd(msgspec.Struct, frozen=True, kw_only=True):
-    """Facts that are known when everything was read."""
+    """Facts known when everything has been read."""
 
     finished: str
     hosts: tuple[PageHost, ...] = ()
     notes: tuple[PageNote, ...] = ()
     rules: tuple[PageRule, ...] = ()
     changes: PageChanges | None = None
-    """None: there is no audit before."""
+    """Differences from the previous audit; None: there is none."""
     trend: tuple[AuditSummary, ...] = ()
-    """The audits that are remembered, oldest first, this one included."""
+    """The stored audits, oldest first, including this one."""
     ranking: Ranking | None = None
-    """The changes to make first; None: nobody ranked them."""
+    """The changes to make first; None: no ranking was made."""
     rules_asked: tuple[str, ...] = ()
     rules_left_out: tuple[str, ...] = ()
-    """Ids: rules of this program that were not asked."""
+    """Ids of shipped rules that did not run."""
     accepted: str = ""
     """A sentence on findings that are suppressed or known from a baseline."""
 
 
 class PageData(msgspec.Struct, frozen=True, kw_only=True):
-    """All that a page shows. ``subjects`` is gone through once; they may be made on the way."""
+    """Everything shown on a page. ``subjects`` is iterated once and may be a generator."""
 
     about: PageAbout
     subjects: Iterable[PageSubject]

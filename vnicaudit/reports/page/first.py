@@ -1,4 +1,4 @@
-"""The ranking on the page: what to do first, each with its line of explanation."""
+"""The ranking on the page: what to do first, with a line of explanation for each change."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from vnicaudit.reports.table.html import text
 
 
 def first_parts(ranking: Ranking | None) -> Iterator[str]:
-    """The first changes; nothing where nobody ranked any."""
+    """The first changes; nothing if there is no ranking."""
     if ranking is None or not ranking.changes:
         return
     yield '<section id="first">\n<h2>What to fix first</h2>\n<ol class="ranks">\n'
@@ -36,7 +36,7 @@ def _change(one: RankedChange) -> Iterator[str]:
 
 
 def _link(one: RankedChange) -> str:
-    """The findings that the change clears, in its place where there is one."""
+    """A link to the findings that the change fixes, with its place if there is only one."""
     chosen = {"owner": one.owner}
     title = change_title(one)
     if one.field is None:

@@ -1,4 +1,4 @@
-"""The stream of an audit -> what the page takes."""
+"""Converts the stream of an audit into input of the page."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from vnicaudit.reports.wording import (
 
 _NOWHERE = Placed()
 _CRASHES = 200
-"""Crashed rules that are named; more are counted."""
+"""Maximum crashed rules listed; the others are counted."""
 
 
 class AuditNotes:
@@ -45,7 +45,7 @@ class AuditNotes:
         self._crashes = 0
 
     def add(self, audited: Audited) -> None:
-        """Note what was not judged of one subject."""
+        """Note the parts of a subject that were not judged."""
         self._tally.add(audited)
         for crashed in audited.crashed:
             self._crashes += 1
@@ -53,7 +53,7 @@ class AuditNotes:
                 self._crashed.append(_crash(audited, crashed))
 
     def end_of(self, end: RunEnd, rules: Iterable[RuleInfo]) -> PageEnd:
-        """The end of an audit, as the page takes it."""
+        """The end of an audit as input of the page."""
         met = {rule for _severity, rule, _name in self._tally.findings}
         return PageEnd(
             finished=end.finished,
@@ -75,7 +75,7 @@ class AuditNotes:
 
 
 def subject_of(audited: Audited) -> PageSubject:
-    """A judgement as the page takes it."""
+    """The results for a subject as input of the page."""
     placed = audited.placed or _NOWHERE
     return PageSubject(
         name=audited.subject,
@@ -95,7 +95,7 @@ def subject_of(audited: Audited) -> PageSubject:
 
 
 def accepted_of(audited: Audited) -> Iterator[PageSettled]:
-    """The findings on a subject that are suppressed, or in the baseline."""
+    """The findings on a subject that are suppressed or in the baseline."""
     for one in audited.suppressed:
         yield _accepted(audited, one.finding, "suppressed", one.reason)
     for finding in audited.baselined:
@@ -103,7 +103,7 @@ def accepted_of(audited: Audited) -> Iterator[PageSettled]:
 
 
 def with_memory(subject: PageSubject, memory: PageMemory) -> PageSubject:
-    """The subject with its host's name and site, and the past of its findings."""
+    """The subject with its host's name and site, and the history of its findings."""
     name, site = memory.hosts.get(subject.target, (subject.host, subject.site))
     if memory is NO_MEMORY:
         return subject
@@ -115,7 +115,7 @@ def with_memory(subject: PageSubject, memory: PageMemory) -> PageSubject:
 
 
 def end_with_memory(end: PageEnd, memory: PageMemory) -> PageEnd:
-    """The end of an audit with what is remembered of its fleet."""
+    """The end of an audit, with the known state of its fleet."""
     hosts = []
     for one in end.hosts:
         name, site = memory.hosts.get(one.name, (one.name, one.site))
@@ -150,7 +150,7 @@ def _accepted(
 
 
 def host_notes(target: TargetResult) -> Iterator[PageNote]:
-    """Notes on the parts of a target that were not read or not judged, then other notes on it."""
+    """Notes on the parts of a target that were not read or not judged, then its other notes."""
     for error in unread_of(target):
         yield PageNote("not read", error.place, error.message)
     for part in not_judged_of(target):

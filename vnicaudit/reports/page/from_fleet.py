@@ -1,4 +1,4 @@
-"""Readings of hosts -> what the page takes: for an audit of a fleet, and for a history of them."""
+"""Converts readings of hosts into input of the page: for an audit of a fleet, and for a history."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from vnicaudit.reports.page.from_audit import host_notes, subject_of
 
 
 def about_fleet(audit: FleetAudit) -> PageAbout:
-    """The head of a page on a fleet's audit, known before any host is read."""
+    """The head of the page for an audit of a fleet, known before any host is read."""
     hosts = f"{len(audit.hosts):,} host{'' if len(audit.hosts) == 1 else 's'}"
     tool = Tool("vnicaudit", audit.version)
     return PageAbout(
@@ -22,15 +22,15 @@ def about_fleet(audit: FleetAudit) -> PageAbout:
 
 
 def subjects_of(reading: HostReading) -> Iterator[PageSubject]:
-    """All that was judged of one host, grouped by the host's name in the inventory."""
+    """All results of one host, grouped by the host's name in the inventory."""
     host = reading.host
     for audited in reading.audited:
         yield msgspec.structs.replace(subject_of(audited), host=host.name, site=host.site)
 
 
 def host_of(reading: HostReading, stale_since: str = "") -> PageHost:
-    """How reading one host went. ``stale_since``: when it was read last, where this time nothing of
-    it was and its last state is shown."""
+    """Result of reading one host. ``stale_since``: when it was last read, if nothing of it was read
+    this time and its last state is shown."""
     return PageHost(
         name=reading.host.name,
         status=reading.status,
@@ -43,5 +43,5 @@ def host_of(reading: HostReading, stale_since: str = "") -> PageHost:
 
 
 def notes_of(reading: HostReading) -> Iterator[PageNote]:
-    """Notes on the parts of a host that were not read or not judged, then other notes on it."""
+    """Notes on the parts of a host that were not read or not judged, then its other notes."""
     return host_notes(reading.result)

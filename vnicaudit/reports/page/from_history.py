@@ -1,8 +1,9 @@
-"""A history's state of a host, and its reading where that is kept -> one reading, for the page and
-the ranking alike.
+"""Combines the state of a host in a history with its stored reading, if there is one, into one
+reading for the page and the ranking.
 
-A kept reading has all that an audit knew: reasons, fixes. What it lacks (another audit read that
-part of the host, or it is not kept any more) is made of what the history has of it.
+A stored reading has everything known to an audit, including reasons and fixes. Missing parts
+(another audit read that part of the host, or the reading is no longer stored) are reconstructed
+from the history.
 """
 
 from __future__ import annotations
@@ -62,8 +63,8 @@ _WORDINGS = Wordings(WORDINGS)
 
 
 def kept_reading(kept: HostReading, host: FleetHost, marks: Collection[str]) -> HostReading | None:
-    """A kept reading with the findings that are open by the history, whose fingerprints are
-    ``marks``; None where it lacks any of them, or was not whole."""
+    """A stored reading with only the findings that are open in the history, whose fingerprints are
+    ``marks``; None if it lacks any of them, or was incomplete."""
     audited = tuple(_open_part(one, marks) for one in kept.audited)
     read = {finding.fingerprint for one in audited for finding in one.findings}
     if kept.status != "ok" or len(read) < len(marks):
@@ -77,8 +78,8 @@ def merged_reading(
     kept: HostReading | None,
     nics: Sequence[NicRow],
 ) -> HostReading:
-    """All that is open on a host: what is in its kept reading, and what only the history knows.
-    ``nics``: those that the history knows."""
+    """Everything open on a host: from its stored reading, and what only the history knows.
+    ``nics``: the NICs known to the history."""
     wanted = {one.fingerprint: one for one in findings}
     read = [_open_part(one, wanted) for one in (() if kept is None else kept.audited)]
     seen = {finding.fingerprint for one in read for finding in one.findings}
@@ -97,7 +98,7 @@ def merged_reading(
 
 
 def history_of(marks: Mapping[str, FindingMark]) -> dict[str, FindingHistory]:
-    """The past of each finding, by its fingerprint."""
+    """The history of each finding, by its fingerprint."""
     past = {mark: _past(mark) for mark in set(marks.values())}
     return {fingerprint: past[mark] for fingerprint, mark in marks.items()}
 
@@ -107,7 +108,7 @@ def _past(mark: FindingMark) -> FindingHistory:
 
 
 def changes_of(summary: FleetSummary) -> PageChanges | None:
-    """Differences to the audit before; None: there is none."""
+    """Differences from the previous audit; None: there is none."""
     if len(summary.audits) < 2:
         return None
     newest = summary.newest
@@ -124,7 +125,8 @@ def changes_of(summary: FleetSummary) -> PageChanges | None:
 
 
 def page_host(host: FleetHost, reading: HostReading) -> PageHost:
-    """How reading a host went, and when it was read last, where the newest audit did not."""
+    """Result of reading a host, with the time of its last reading if the newest audit did not read
+    it."""
     stale = "" if host.is_fresh or host.read_at is None else host.read_at
     error = host.error if host.status != "ok" else ""
     if not host.is_fresh and not host.is_tried:
@@ -143,7 +145,8 @@ def page_host(host: FleetHost, reading: HostReading) -> PageHost:
 
 
 def coverage_notes(summary: FleetSummary, untried: int) -> Iterator[PageNote]:
-    """The parts of the fleet that the newest audit was not to look at. ``untried``: hosts."""
+    """Notes on the parts of the fleet not included in the newest audit. ``untried``: number of
+    hosts."""
     newest = summary.newest
     shares = ((newest.host_share, "hosts"), (newest.nic_share, "NICs"))
     parts = [f"a sample of {percent(share)} of the {name}" for share, name in shares if share < 1]
@@ -157,7 +160,7 @@ def coverage_notes(summary: FleetSummary, untried: int) -> Iterator[PageNote]:
 
 
 def measured_of(results: Iterable[NicMeasurement]) -> dict[tuple[str, str], str]:
-    """Guest and MAC address -> a sentence on what was measured there; the newest two results."""
+    """Guest and MAC address -> a sentence on the newest two measurements there."""
     found: dict[tuple[str, str], list[str]] = {}
     for one in results:
         some = found.setdefault((one.domain, one.mac.lower()), [])
@@ -169,7 +172,7 @@ def measured_of(results: Iterable[NicMeasurement]) -> dict[tuple[str, str], str]
 def measured_on(
     audited: Audited, measured: Mapping[tuple[str, str], str]
 ) -> dict[int, str]:  # fmt: skip
-    """Index of a NIC of a guest -> what was measured on it."""
+    """Index of a guest's NIC -> the sentence on measurements of it."""
     return {
         row.index: measured[audited.subject, row.mac.lower()]
         for row in (audited.rows if measured else ())
@@ -189,7 +192,7 @@ def _measured(one: NicMeasurement) -> str:
 
 
 def _open_part(audited: Audited, wanted: Collection[str]) -> Audited:
-    """A judgement with the findings that are open by the history."""
+    """The results with only the findings that are open in the history."""
     findings = tuple([one for one in audited.findings if one.fingerprint in wanted])
     is_whole = len(findings) == len(audited.findings)
     return audited if is_whole else replace(audited, findings=findings)
@@ -210,7 +213,7 @@ def _finding_key(one: KnownFinding) -> Subject:
 def _completed(
     read: Iterable[Audited], missing: Iterable[KnownFinding], host: FleetHost
 ) -> Iterator[Audited]:
-    """Judgements, with the findings that the history has beside theirs."""
+    """The results, completed with findings that only the history has."""
     more: dict[Subject, list[KnownFinding]] = {}
     for one in missing:
         more.setdefault(_finding_key(one), []).append(one)
@@ -226,7 +229,7 @@ def _subjects(
     nics: Iterable[NicRow],
     findings: Iterable[KnownFinding],
 ) -> Iterator[Audited]:
-    """Guests, files and the host itself, as far as they are in no reading."""
+    """Guests, files and the host itself, if no reading contains them."""
     done = set(map(_audited_key, read))
     rows: dict[Subject, list[NicRow]] = {}
     about: dict[Subject, list[KnownFinding]] = {}
@@ -306,7 +309,7 @@ def _keeper(name: str) -> Keeper:
 
 
 def settled_of(one: KnownFinding) -> PageSettled:
-    """A finding that ended, or is accepted, as the page lists it."""
+    """A closed or accepted finding as listed on the page."""
     return PageSettled(
         state=_SETTLED.get(one.state, "gone"),
         severity=one.severity,

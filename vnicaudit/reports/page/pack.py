@@ -1,4 +1,4 @@
-"""Tables in their order -> the text of the page's data: description and columns, compressed."""
+"""Converts tables into the text of the page's data: description and columns, compressed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import msgspec
 from vnicaudit.reports.page.columns import Column, ColumnInfo
 
 LEVEL = 6
-"""Of gzip: 9 takes twice the time for half a percent."""
+"""Compression level of gzip: 9 takes twice the time for half a percent."""
 _GZIP = 31
 _LINE = 3 << 14
 
@@ -23,7 +23,7 @@ class TableInfo(msgspec.Struct, frozen=True):
 
 
 def packed(tables: Mapping[str, Mapping[str, Column]], facts: object) -> Iterator[str]:
-    """The data as base64 in pieces; ``facts``: a record that the script reads as JSON."""
+    """The data as base64, in pieces. ``facts``: a record that the script reads as JSON."""
     return _base64(_compressed(_sections(tables, facts)))
 
 
@@ -48,7 +48,8 @@ def _compressed(pieces: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def _base64(pieces: Iterable[bytes]) -> Iterator[str]:
-    """Lines: a parser of HTML has nothing to hold at once that grows with the fleet."""
+    """Lines of base64, so that an HTML parser never has to hold a piece that grows with the
+    fleet."""
     waiting = bytearray()
     for piece in pieces:
         waiting += piece

@@ -1,4 +1,4 @@
-"""How packets of a NIC travel, by what is in effect: the answer to "is it slow?"."""
+"""How packets of a NIC travel, from its effective values: the answer to "is it slow?"."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ _STYLES = ("page/page.css", "page/table.css")
 
 
 class HostFact(msgspec.Struct, frozen=True):
-    """A host, as the script is told of it."""
+    """Facts about a host for the script."""
 
     name: str
     site: str
@@ -35,42 +35,43 @@ class HostFact(msgspec.Struct, frozen=True):
 
 
 class RuleFact(msgspec.Struct, frozen=True):
-    """A rule, as the script is told of it."""
+    """Facts about a rule for the script."""
 
     name: str
     summary: str
 
 
 class PageFacts(msgspec.Struct, frozen=True):
-    """Facts for the script beside the tables. All text is safe to show."""
+    """Facts for the script in addition to the tables. All text is safe to show."""
 
     started: str
     host_word: str
     sample: str
-    """Empty: everything was to be looked at."""
+    """Empty: everything was to be audited."""
     hosts: tuple[HostFact, ...]
     rules: dict[str, RuleFact]
 
 
 class HtmlPage:
-    """A page that grows: subjects first, then :meth:`finish`. Memory does not grow with them."""
+    """A page that grows: subjects first, then :meth:`finish`. Memory does not grow with
+    subjects."""
 
     def __init__(self) -> None:
         self._tables = PageTables()
         self._answer = AnswerCounts()
 
     def add(self, subject: PageSubject) -> None:
-        """Take one thing that was audited. Raises OSError when the temporary directory is full."""
+        """Add an audited subject. Raises OSError if the temporary directory is full."""
         self._tables.add(subject)
         self._answer.add(subject)
 
     def add_settled(self, one: PageSettled) -> None:
-        """Take a finding that is not open: fixed, gone, or accepted."""
+        """Add a finding that is not open: fixed, gone, or accepted."""
         self._tables.add_settled(one)
 
     def finish(self, about: PageAbout, end: PageEnd) -> Iterator[str]:
-        """The whole page, in pieces; called once. The answer comes before the data, so that it is
-        shown while the rest is read."""
+        """The whole page, in pieces; called once. The answer comes before the data, so that a
+        browser shows it while loading the rest."""
         script = page_script()
         yield head(safe(about.title), stylesheet(*_STYLES), script)
         parts = body_parts(about, end, self._answer, self._tables.settled.count)
@@ -81,7 +82,7 @@ class HtmlPage:
 
 
 def render_page(data: PageData) -> Iterator[str]:
-    """The page of what is handed in, whoever keeps it: an audit, a fleet's history."""
+    """The page of this data, from an audit or from a fleet's history."""
     page = HtmlPage()
     for subject in data.subjects:
         page.add(subject)
@@ -92,7 +93,7 @@ def render_page(data: PageData) -> Iterator[str]:
 
 @cache
 def page_script() -> str:
-    """The script, one function around all its files."""
+    """The script: one function around all its files."""
     parts = "\n".join(template(f"page/{name}") for name in _SCRIPTS)
     return f'(() => {{\n"use strict";\n{parts}}})();'
 

@@ -1,4 +1,4 @@
-"""Bytes of many columns that wait for their place in the page, in one temporary file."""
+"""Bytes of many columns, waiting in one temporary file for their place in the page."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from collections.abc import Iterator
 
 _IN_MEMORY = 1 << 20
 _TEXT = 1 << 14
-"""Characters of a column of text that are kept in memory."""
+"""Characters of a text column kept in memory."""
 
 
 class ChunkFile:
-    """Pieces of bytes, written in any order and read by their places. Above 1 MiB it is an unnamed
-    temporary file. Raises OSError when the temporary directory is full."""
+    """Pieces of bytes, written in any order and read by position. Above 1 MiB it is an unnamed
+    temporary file. Raises OSError if the temporary directory is full."""
 
     def __init__(self) -> None:
         self._file = tempfile.SpooledTemporaryFile(_IN_MEMORY)  # noqa: SIM115 (outlives this)
@@ -23,7 +23,7 @@ class ChunkFile:
         self._end = 0
 
     def append(self, data: bytes) -> tuple[int, int]:
-        """Keep a piece; its place and its size."""
+        """Store a piece; returns its position and size."""
         place = self._end
         self._file.seek(place)
         self._file.write(data)
@@ -31,14 +31,14 @@ class ChunkFile:
         return place, len(data)
 
     def read(self, place: int, size: int) -> bytes:
-        """A piece that was kept."""
+        """Read a stored piece."""
         self._file.seek(place)
         return self._file.read(size)
 
 
 class Numbers:
-    """A column of numbers below 2^32, in as few bytes each as the largest needs. They stay in
-    memory until :meth:`settle`. ``append`` and ``extend`` are the array's own, for speed."""
+    """A column of numbers below 2^32, each in as few bytes as the largest needs. They stay in
+    memory until :meth:`settle`. ``append`` and ``extend`` are those of the array, for speed."""
 
     def __init__(self, file: ChunkFile) -> None:
         self._file = file
@@ -62,7 +62,7 @@ class Numbers:
             yield _narrowed(self._file.read(place, size), width)
 
     def settle(self) -> None:
-        """Move to the file what is in memory."""
+        """Move numbers from memory to the file."""
         if not self._piece:
             return
         self.count += len(self._piece)
@@ -103,7 +103,7 @@ class Bytes:
 
 
 def _narrowed(data: bytes, width: int) -> bytes:
-    """Little-endian numbers of four bytes in fewer."""
+    """Convert little-endian numbers of four bytes to fewer bytes."""
     if width == 4:
         return data
     if width == 1:

@@ -1,4 +1,4 @@
-"""The part of the page that needs no script: the answer, and what was not looked at."""
+"""The part of the page that works without a script: the answer, and what was not checked."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from vnicaudit.reports.wording import WORST_FIRST
 CURES = 5
 _PROBLEMS = 12
 _STYLE = {"does not start": "broken"}
-"""Classes of paths that are not called as they are."""
+"""CSS classes of paths whose name is not their class."""
 _SLOW = (
     "Slow: the model is emulated, or virtio runs without vhost, so that QEMU copies every packet. "
     "Unknown: the definition does not tell; a running guest does (vnicaudit audit qemu:///system)."
@@ -95,7 +95,7 @@ def _looked_at(about: PageAbout, end: PageEnd, answer: AnswerCounts) -> str:
 
 
 def _paths(answer: AnswerCounts) -> Iterator[str]:
-    """A bar and its legend. Widths are attributes: style in markup is not allowed."""
+    """A bar and its legend. Widths are attributes, because inline styles are not allowed."""
     counts = {name: answer.paths[name] for name in PATHS}
     counts["unknown"] += answer.nics - sum(counts.values())
     shown = [(name, number) for name, number in counts.items() if number]
@@ -116,8 +116,8 @@ def _paths(answer: AnswerCounts) -> Iterator[str]:
 
 
 def _changes(changes: PageChanges, *, live: bool) -> Iterator[str]:
-    """Counts, each with a link to what is in the page: findings that nobody looked at are in the
-    page of a history alone."""
+    """Counts, each with a link to its list on the page. Only the page of a history lists findings
+    that were not checked."""
     yield f'<p class="changes"><span class="quiet">Since {text(moment(changes.since))}:</span>'
     parts = (
         (changes.new, "new", "#findings?state=new"),

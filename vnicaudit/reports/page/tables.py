@@ -1,5 +1,5 @@
-"""Subjects, NICs and findings as columns. A NIC names its subject by number, a finding its subject
-and which of the subject's NICs it is about."""
+"""Subjects, NICs and findings as columns. A NIC refers to its subject by number, a finding to its
+subject and to one of the subject's NICs."""
 
 from __future__ import annotations
 
@@ -24,16 +24,17 @@ from vnicaudit.reports.page.spool import ChunkFile
 from vnicaudit.reports.safe import safe
 
 NAME, UUID, MAC = "\x01", "\x02", "\x03"
-"""What stands in a message or a fix for the name of its subject, its UUID and the MAC address of
-its NIC, so that equal sentences are one. Text that is safe to show has none of them."""
+"""Marks in a message or fix that stand for its subject's name and UUID and its NIC's MAC address,
+so that sentences become equal and are stored once. They cannot occur in text that is safe to
+show."""
 _WAITING = 4096
-"""Rows of which numbers are kept in memory."""
+"""Rows whose numbers are kept in memory."""
 _FACTS = ("model", "vhost", "queues", "rx", "tx")
 _NO_HISTORY = FindingHistory()
 
 
 class PageTables:
-    """Columns that grow with what is added. Memory does not."""
+    """Growing columns. Memory does not grow with them."""
 
     def __init__(self) -> None:
         self._file = ChunkFile()
@@ -53,7 +54,7 @@ class PageTables:
         }
 
     def add(self, subject: PageSubject) -> None:
-        """Take a subject with its NICs and findings."""
+        """Add a subject with its NICs and findings."""
         number = self._count
         measured = subject.measured
         self.subjects.add(subject)
@@ -75,7 +76,7 @@ class PageTables:
             self.findings.add(finding, number, place, marks, past)
 
     def add_settled(self, one: PageSettled) -> None:
-        """Take a finding that is not open."""
+        """Add a finding that is not open."""
         self.settled.add(one)
         self._grown(1)
 
@@ -107,7 +108,7 @@ class SubjectColumns:
         self._kinds = Combinations(words["image"], words["flavor"], words["project"], self.guest)
 
     def add(self, subject: PageSubject) -> None:
-        """Take one."""
+        """Add a subject."""
         self.name.append(subject.name)
         self.uuid.append(subject.uuid)
         self.words["server"].append(subject.server)
@@ -124,7 +125,7 @@ class SubjectColumns:
             self._kinds.append_new(kind, (*kind[:3], _guest(first) if first else ""))
 
     def columns(self) -> dict[str, Column]:
-        """By name."""
+        """Name -> column."""
         self._places.settle()
         self._kinds.settle()
         return {
@@ -150,7 +151,7 @@ class NicColumns:
         self._kinds = Combinations(*self.facts.values(), words["connection"], words["path"])
 
     def add(self, nic: NicRow, subject: int, measured: str) -> None:
-        """Take a NIC of that subject."""
+        """Add a NIC of that subject."""
         self.subject.append(subject)
         self.index.append(nic.index)
         self.mac.append(nic.mac)
@@ -167,7 +168,7 @@ class NicColumns:
         self.line.append(nic.location.line or 0)
 
     def columns(self) -> dict[str, Column]:
-        """By name."""
+        """Name -> column."""
         self._kinds.settle()
         return {
             "subject": self.subject, "index": self.index, "mac": self.mac,
@@ -176,7 +177,7 @@ class NicColumns:
 
 
 class FindingColumns:
-    """Findings, in the order of their subjects. ``nic``: which of the subject's, from 1 on; 0:
+    """Findings, in the order of their subjects. ``nic``: number of the subject's NIC, from 1; 0:
     none."""
 
     _WORDS = ("rule", "severity", "confidence", "change", "safe", "state", "since", "file", "other")
@@ -194,7 +195,7 @@ class FindingColumns:
     def add(
         self, one: Finding, number: int, nic: int, marks: SubjectMarks, past: FindingHistory
     ) -> None:
-        """Take a finding on the subject of that number."""
+        """Add a finding on the subject with that number."""
         place = one.location
         self.subject.append(number)
         self.nic.append(nic)
@@ -209,7 +210,7 @@ class FindingColumns:
             self._kinds.append_new(kind, _finding_words(one, past))
 
     def columns(self) -> dict[str, Column]:
-        """By name."""
+        """Name -> column."""
         self._kinds.settle()
         return {
             "subject": self.subject, "nic": self.nic, "line": self.line, "message": self.message,
@@ -226,7 +227,8 @@ def _finding_words(one: Finding, past: FindingHistory) -> tuple[str, ...]:
 
 
 class SettledColumns:
-    """Findings that are not open. Each names itself what it is about: that may be there no more."""
+    """Findings that are not open. Each contains its subject by name, because the subject may no
+    longer exist."""
 
     _WORDS = (
         "state", "severity", "rule", "title", "name", "host", "site", "owner", "mac", "message",
@@ -238,7 +240,7 @@ class SettledColumns:
         self.count = 0
 
     def add(self, one: PageSettled) -> None:
-        """Take one."""
+        """Add a finding."""
         self.count += 1
         values = (
             one.state, one.severity, one.rule, one.name, one.subject, one.host, one.site, one.owner,
@@ -248,12 +250,12 @@ class SettledColumns:
             column.append(value)
 
     def columns(self) -> dict[str, Column]:
-        """By name."""
+        """Name -> column."""
         return dict(self._words)
 
 
 class SubjectMarks:
-    """Puts marks in sentences on one subject, in the place of its names and addresses."""
+    """Replaces names and addresses of one subject in sentences by marks."""
 
     def __init__(self, subject: PageSubject) -> None:
         self._uuid = _visible_name(subject.uuid)
@@ -261,8 +263,8 @@ class SubjectMarks:
         self._mac: tuple[str | None, str] = (None, "")
 
     def sentence(self, text: str, mac: str | None, known: Container[str] = ()) -> str:
-        """A message or fix, safe to show. ``mac``: of the NIC it is about; ``known``: texts that
-        are safe."""
+        """A message or fix, safe to show. ``mac``: of the NIC it is about. ``known``: texts already
+        known to be safe."""
         if not text:
             return ""
         if text not in known:
@@ -280,12 +282,13 @@ class SubjectMarks:
 
 
 def _visible_name(name: str | None) -> str:
-    """A name as it stands in a sentence; empty where it is too short to be told from a word."""
+    """A name as it occurs in sentences; empty if it is too short to be distinguished from a
+    word."""
     return safe(name) if name and len(name) > 2 else ""
 
 
 def change_words(change: Change | None) -> str:
-    """``model → virtio``; empty for a finding that proposes no change."""
+    """``model → virtio``; empty if no change is proposed."""
     if change is None:
         return ""
     return f"{change.field} {ARROW} {'not set' if change.new is None else change.new}"
@@ -299,8 +302,8 @@ def _kind(nic: NicRow) -> tuple[str, ...]:
 
 
 def _fact(fact: Resolved[str] | Resolved[bool] | Resolved[int], *, always: bool = False) -> str:
-    """Shown, declared, in effect, and why, with tabs between. ``always``: a value that nobody
-    declared is shown as such: a default is often not what one thinks."""
+    """Shown, declared and effective value and the reason, separated by tabs. ``always``: mark a
+    default value too, because it is often unexpected."""
     declared = "" if fact.declared is None else _word(fact.declared)
     effective = {UNKNOWN: "unknown", NONE: "-"}.get(fact.state) or _word(fact.effective)
     shown = effective

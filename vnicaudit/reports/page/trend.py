@@ -1,4 +1,4 @@
-"""The last audits as a small chart: open problems, those not checked apart."""
+"""The last audits as a small chart of open problems; those not checked are drawn separately."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ _HEIGHT = 100
 _BAR = 10
 _GAP = 2
 _LEAST = 30
-"""Bars that there is room for, so that a few are not as wide as the page."""
+"""Minimum room in bars, so that a few bars are not stretched over the page."""
 
 
 def trend_parts(audits: Sequence[AuditSummary]) -> Iterator[str]:
-    """A bar for each audit, oldest first, and the same as a table; nothing for fewer than two."""
+    """A bar for each audit, oldest first, and the same as a table; nothing if there are fewer than
+    two."""
     audits = audits[-_MOST:]
     if len(audits) < 2:
         return
@@ -41,7 +42,8 @@ def _known(one: AuditSummary) -> int:
 
 
 def _chart(audits: Sequence[AuditSummary], label: str) -> Iterator[str]:
-    """Widths and heights are attributes: style in markup is not allowed."""
+    """Chart of the audits. Widths and heights are attributes, because inline styles are not
+    allowed."""
     most = max(1, *map(_known, audits))
     width = max(len(audits), _LEAST) * _BAR
     yield f'<svg class="chart" viewBox="0 0 {width} {_HEIGHT}" preserveAspectRatio="none" '

@@ -1,1 +1,1 @@
-"""A plan, for people to review and as ``vnicaudit.plan/1``, which is written and read back."""
+"""A plan as text for review, and as ``vnicaudit.plan/1``, both written and read."""

@@ -1,8 +1,8 @@
-"""A large plan for review: steps that make the same change once, exceptions first.
+"""A large plan for review: steps with the same change are shown once, exceptions first.
 
-Equal are steps of which everything is that decides about them: state, changes, reasons, modes,
-losses, and the lines of the definition that change. Where a NIC sits, what it is called and what
-stands around it in the definition differs from guest to guest, and is shown of the first one.
+Steps are equal if everything that decides about them is equal: state, changes, reasons, modes,
+losses, and the lines of the definition that change. The position and name of a NIC and the
+surrounding lines differ from guest to guest, and are shown for the first one.
 """
 
 from __future__ import annotations
@@ -10,8 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from vnicaudit.base.wording import count
+from vnicaudit.model.last_readings import PlanHistory
 from vnicaudit.model.plan import FileUnit, Step, StepWords
 from vnicaudit.reports.paint import Paint
+from vnicaudit.reports.plan.history import history_line
 from vnicaudit.reports.plan.of_any import of_any, without_heads
 from vnicaudit.reports.plan.overview import guest_key, guest_names
 from vnicaudit.reports.plan.step_text import StepText, state_of
@@ -23,13 +25,13 @@ _NAMES = 3
 _MANY_NAMES = 20
 _OWNER = "for the owner to do"
 _ORDER = ("blocked", "unsafe", _OWNER, "safe")
-"""States as they are reviewed: what is an exception comes first."""
+"""Order of states for review: exceptions first."""
 
 
-def steps_by_change(steps: Iterable[Step], options: Options) -> Iterator[str]:
-    """Each change once, with the first step that makes it as an example, how many there are and on
-    which guests. By state, exceptions first; within a state the rarest change first, which is the
-    one that nobody expects."""
+def steps_by_change(steps: Iterable[Step], options: Options, history: PlanHistory) -> Iterator[str]:
+    """Each change once: its first step as an example, the number of steps, and their guests. Sorted
+    by state, exceptions first; within a state the rarest change first, because it is the least
+    expected."""
     paint, text = Paint(color=options.color), StepText(options)
     for state, groups in _by_state(steps):
         number = sum(map(len, groups))
@@ -38,6 +40,7 @@ def steps_by_change(steps: Iterable[Step], options: Options) -> Iterator[str]:
         for group in groups:
             yield from text.lines(group[0])
             yield wrap(safe(_extent(group, options)), options.width, "    ", "      ")
+            yield from history_line(group, history, options)
             yield "\n"
 
 
@@ -52,7 +55,7 @@ def _by_state(steps: Iterable[Step]) -> Iterator[tuple[str, list[list[Step]]]]:
 
 
 def names_shown(options: Options) -> int:
-    """How many steps are named of those that are shown once."""
+    """Number of steps named for a change."""
     return _MANY_NAMES if options.verbose else _NAMES
 
 
@@ -73,7 +76,7 @@ def _extent(group: Sequence[Step], options: Options) -> str:
 
 
 def _change_of(step: Step) -> tuple[object, ...]:
-    """Everything that decides about a step, without what is this guest's own."""
+    """Everything that decides about a step, without what is specific to its guest."""
     words = step.general or StepWords(step.blocked, step.procedure, step.notes)
     unit, guest = step.unit, step.guest
     return (

@@ -1,4 +1,4 @@
-"""``vnicaudit.plan/1``: the file that is reviewed, edited, and applied."""
+"""``vnicaudit.plan/1``: the file to review, edit and apply."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ _Keys = dict[str, msgspec.Raw]
 
 
 def to_json(plan: Plan) -> bytes:
-    """The file: ``schema`` first, then the fields in the order of the records, indented, so that
-    it can be read, edited and compared line by line. A byte of a path that is not UTF-8 has no
-    form in JSON and is written as a visible escape."""
+    """The file: ``schema`` first, then the fields in the order of the records, indented, so that it
+    can be read, edited and compared line by line. Bytes of a path that are not UTF-8 cannot be
+    written in JSON and become visible escapes."""
     ordered = {"schema": PLAN_SCHEMA, **msgspec.to_builtins(written_plan(plan))}
     return f"{msgspec.json.format(encode(ordered), indent=2)}\n".encode()
 
 
 def from_json(data: bytes, name: str) -> Plan:
-    """The plan in a file's content; ``name`` is for messages. Reading one byte more than
-    ``MAX_BYTES`` of the file is enough.
+    """The plan in a file's content; ``name`` is used in messages.
 
-    Raises UsageError, with the place in the file, for whatever is not a plan of this version: a
-    field that there is none of, two steps of one id, a file that is cut off.
+    It is enough to read ``MAX_BYTES`` plus one byte of the file. Raises UsageError, with the place
+    in the file, for anything that is not a plan of this version: an unknown field, two steps with
+    the same id, a file that is cut off.
     """
     if len(data) > MAX_BYTES:
         raise UsageError(f"{name}: larger than {MAX_BYTES >> 20} MiB: not a plan")
@@ -90,8 +90,8 @@ class _InnerNotPlanned(msgspec.Struct):
 
 
 class _Inner(msgspec.Struct):
-    """The records of a plan that reports have as well. A report may get new fields, so these
-    records pass over unknown ones; in a plan they are looked for."""
+    """The records of a plan that are used in reports too. Reports may get new fields, so these
+    records ignore unknown ones; in a plan, unknown fields are checked separately."""
 
     steps: tuple[_InnerStep, ...]
     not_planned: tuple[_InnerNotPlanned, ...] = msgspec.field(default=(), name="left")
@@ -109,7 +109,7 @@ def _unknown(plan: _Inner) -> Iterator[str]:
 def _foreign(given: Mapping[str, object], record: type[msgspec.Struct], path: str) -> Iterator[str]:
     for key in given:
         if key not in record.__struct_fields__:
-            # in the words that msgspec has for the other records
+            # in the words that msgspec uses for the other records
             yield f"{path}: Object contains unknown field `{key}`"
 
 

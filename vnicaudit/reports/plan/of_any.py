@@ -1,4 +1,4 @@
-"""Text about one guest, made to be that of any guest."""
+"""Makes text about one guest independent of the guest."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from vnicaudit.model.plan import Step
 from vnicaudit.model.refs import mac_of
 
 _LONG = 8
-"""Characters of an id: a shorter one may be part of another word."""
+"""Minimum length of an id: a shorter one may be part of another word."""
 
 
 def without_heads(diff: str) -> str:
@@ -16,7 +16,8 @@ def without_heads(diff: str) -> str:
 
 
 def of_any(text: str, step: Step) -> str:
-    """Part of a definition or of a guest's configuration, with a word for what is this one's."""
+    """Part of a definition or guest configuration, with the guest's UUID and MAC address replaced
+    by words."""
     for value, word in ((step.about.id, "UUID"), (mac_of(step.about), "MAC")):
         if value and len(value) >= _LONG:
             text = text.replace(value, word)

@@ -1,4 +1,4 @@
-"""A plan at a glance: a row for each NIC, or for each change where there are many."""
+"""A plan at a glance: one row for each NIC, or for each change if there are many."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from vnicaudit.reports.wrap import fold, wrap
 from vnicaudit.reports.writer import Options
 
 _EACH = 20
-"""Steps that have a row each; of more, equal changes share one."""
+"""Up to this number, each step has a row; beyond it, equal changes share one."""
 _ROWS = 16
 _REASONS = 3
 _BY_HAND = "by hand"
 _ORDER = ("blocked", "unsafe", _BY_HAND, "safe")
 """Exceptions first."""
 _SAYS_NOTHING = frozenset({"unknown", "-"})
-"""Cells of which a whole column says nothing: it is left out."""
+"""A column with only these values is left out."""
 _SAYINGS = (*_ORDER[:-1], "loses", "name", "snippet", "note")
 """Kinds of sentences below the table, in this order."""
 _WORDS = {"name": "interface name unknown"}
@@ -49,7 +49,7 @@ class _Row(NamedTuple):
 
 
 def overview(plan: Plan, options: Options) -> Iterator[str]:
-    """The table, and why steps are unsafe, blocked, or for somebody else to do."""
+    """The table, followed by reasons why steps are unsafe, blocked, or left to somebody else."""
     if not plan.steps:
         return
     paint = Paint(color=options.color)
@@ -68,7 +68,7 @@ def overview(plan: Plan, options: Options) -> Iterator[str]:
 
 
 def names_of(names: Sequence[str], width: int) -> str:
-    """As many names as fit that many columns, one at least, and how many more there are."""
+    """As many names as fit into that many columns, but at least one, and the number of others."""
     unique = list(dict.fromkeys(names))
     for shown in range(min(len(unique), width // 3 + 1), 0, -1):
         more = len(unique) - shown
@@ -79,7 +79,7 @@ def names_of(names: Sequence[str], width: int) -> str:
 
 
 def _by_change(steps: Sequence[Step], width: int, paint: Paint) -> Iterator[str]:
-    """Equal changes in one row, with some of the names below; what there are too many of is
+    """Equal changes in one row, with some of the names below; changes beyond the limit are
     counted."""
     kinds: dict[tuple[str, ...], list[tuple[Step, str]]] = {}
     for step, name in zip(steps, guest_names(steps), strict=True):
@@ -100,7 +100,7 @@ def _by_change(steps: Sequence[Step], width: int, paint: Paint) -> Iterator[str]
 
 
 def _table(rows: list[tuple[_Row, str]], width: int, paint: Paint) -> Iterator[str]:
-    """Rows in columns; where those are too wide, each row wrapped by itself."""
+    """Rows in columns; if these are too wide, each row is wrapped by itself."""
     said = [at for at in range(len(_TITLES)) if {row[at] for row, _names in rows} - _SAYS_NOTHING]
     lines = [TableLine(tuple((Part(_TITLES[at], style="quiet"),) for at in said))]
     for row, names in rows:
@@ -131,13 +131,13 @@ def _row(step: Step, name: str) -> _Row:
 
 
 def guest_key(step: Step) -> tuple[str, ...]:
-    """Key that tells a guest from others; two files may each have one of that name."""
+    """Key that identifies a guest: two files may contain guests with the same name."""
     file, place = _file_and_place(step)
     return step.target, file, place, step.about.id or "", step.about.name or ""
 
 
 def _file_and_place(step: Step) -> tuple[str, str]:
-    """The file of a definition, and where in it that begins; empty: it is in none."""
+    """The file of a definition, and where in the file it starts; empty: it is not in a file."""
     unit = step.unit
     if not isinstance(unit, FileUnit):
         return "", ""
@@ -150,16 +150,20 @@ def _kind(step: Step) -> str:
 
 
 def guest_names(steps: Iterable[Step]) -> list[str]:
-    """The name of each step's guest; with its file, target or id where others are called so. Files
-    are called without the folder that all of them are in."""
+    """The name of each step's guest, with its file, target or id if the name is not unique. Common
+    parent folders of files are left out."""
     steps = tuple(steps)
-    paths = [step.unit.path for step in steps if isinstance(step.unit, FileUnit)]
-    shared = os.path.commonprefix(paths).rfind("/") + 1  # noqa: RUF071 - cut at a slash
+    shared = shared_folder(step.unit.path for step in steps if isinstance(step.unit, FileUnit))
     return told_apart(_name_and_place(step, shared) for step in steps)
 
 
+def shared_folder(paths: Iterable[str]) -> int:
+    """Characters with which all of these paths begin, up to the last slash in them."""
+    return os.path.commonprefix(list(paths)).rfind("/") + 1  # noqa: RUF071 - cut at a slash
+
+
 def _name_and_place(step: Step, shared: int) -> tuple[str, ...]:
-    """``shared``: so many characters begin the paths of all files."""
+    """``shared``: number of characters that all file paths have in common."""
     name = step.about.name or step.about.id or NAMELESS
     kind = _kind(step)
     shown = name if kind == "guest" else f"{kind} {name}"
@@ -212,8 +216,8 @@ def _effect(step: Step) -> str:
 
 
 def _reasons(steps: Sequence[Step], width: int) -> Iterator[str]:
-    """Why steps are unsafe or blocked, what is by hand, what else to know: the most frequent
-    sentences of each kind, and how many steps have others."""
+    """Reasons why steps are unsafe or blocked, work by hand, and notes: the most frequent sentences
+    of each kind, and the number of steps with others."""
     found: dict[str, Counter[str]] = {kind: Counter() for kind in _SAYINGS}
     for step in steps:
         for kind, sentence in _sentences(step):
@@ -230,7 +234,7 @@ def _reasons(steps: Sequence[Step], width: int) -> Iterator[str]:
 
 
 def _sentences(step: Step) -> Iterator[tuple[str, str]]:
-    """Sentences on a step for below the table, each with its kind."""
+    """Sentences about a step for below the table, each with its kind."""
     risk, words = _risk(step), step.general
     if risk == _BY_HAND:
         yield risk, f"{name_of(step.owner)} owns the definition; --diff shows what to do there"

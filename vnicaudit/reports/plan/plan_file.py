@@ -1,8 +1,8 @@
-"""The records of ``vnicaudit.plan/1`` as they stand in the file, and how they are read and written.
+"""The records of ``vnicaudit.plan/1`` as stored in the file, and how they are read and written.
 
-In the file a step is flat, whatever it changes; in memory what it changes is a record of its kind
-(:data:`vnicaudit.model.plan.Unit`). A plan is edited by hand, so a field that there is none of is
-an error, not passed over.
+In the file a step is flat, whatever it changes; in memory, the changed object is a record of its
+kind (:data:`vnicaudit.model.plan.Unit`). A plan is edited by hand, so an unknown field is an error,
+not ignored.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ from vnicaudit.reports.report_file import FileNicRef, converted, flat
 
 
 class CloudPart(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The object of an OpenStack cloud that a step changes, and what bears on when it may be.
+    """The object of an OpenStack cloud changed by a step, and facts that decide when it may be
+    changed.
 
-    ``properties`` are what is to be set, by the names that Nova and Glance have for them; None is
-    what is to be removed. ``old`` are the same as they were when the step was made; None is what
-    was not set.
+    ``properties``: values to set, by their names in Nova and Glance; None: remove it. ``old``: the
+    values when the step was made; None: not set.
     """
 
     object: Literal["server", "image", "flavor"]
@@ -56,25 +56,24 @@ class CloudPart(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     host: str | None = None
     zone: str = ""
     groups: tuple[str, ...] = ()
-    """Ids of the server groups it is a member of: one member at a time."""
+    """Ids of the server groups it belongs to: their members are changed one at a time."""
     macs: tuple[str, ...] = ()
-    """Of a server: the MAC addresses of the NICs that the change is about."""
+    """For a server: MAC addresses of the NICs that the change is about."""
     new_name: str = ""
-    """Of a flavor: what the new one is called that is made like it. The old one stays."""
+    """For a flavor: name of the new flavor to create from it. The old one stays."""
     project_name: str = ""
-    """What ``project`` is called; empty: not known."""
+    """Name of ``project``; empty: not known."""
     image: str = ""
-    """Of a server: the id of the image it was made of; empty: not told, or it boots from a
-    volume."""
+    """For a server: id of its image; empty: not shown by the cloud, or it boots from a volume."""
     image_name: str = ""
-    """What that is called; empty: not known."""
+    """Name of the image; empty: not known."""
     flavor: str = ""
-    """Of a server: what its flavor is called."""
+    """For a server: name of its flavor."""
 
 
 class ObjectPart(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The unit that a platform changes by a driver of its own: ``kind`` is the name of the kind of
-    its units, ``id`` what its driver knows it by."""
+    """The unit that a platform changes with its own driver. ``kind``: name of the kind of unit.
+    ``id``: identifier used by the driver."""
 
     kind: str
     id: str
@@ -85,9 +84,10 @@ class FileStep(
 ):
     """One change to one NIC.
 
-    ``target`` is what was named to find it; ``file`` is set for a definition in a file. ``digest``
-    is that of the definition the step was made from (:func:`vnicaudit.remedy.digests.digest`):
-    the step is refused where that is another by then.
+    ``target``: the target in which it was found. ``file``: set for a definition in a file.
+    ``digest``: digest of the definition from which the step was made
+    (:func:`vnicaudit.remedy.digests.digest`); the step is refused if the definition has changed
+    since.
     """
 
     id: str
@@ -103,39 +103,39 @@ class FileStep(
     readiness: str
     safe: bool
     reason: str
-    """Why it is safe or unsafe."""
+    """Why the step is safe or unsafe."""
     running: bool
-    """The guest runs: the step needs a restart or a hot swap to take effect."""
+    """True if the guest is running: the step needs a restart or a hot swap to take effect."""
     modes: tuple[ModeOption, ...]
     digest: str
     diff: str
     guest: GuestView = GuestView()
     losses: tuple[Loss, ...] = ()
     blocked: tuple[str, ...] = ()
-    """Why it cannot be applied as it is; empty: it can be."""
+    """Reasons why it cannot be applied; empty: it can be."""
     procedure: tuple[str, ...] = ()
-    """What to do where the owner keeps the definition: commands and sentences, in order."""
+    """What to do if the owner keeps the definition: commands and sentences, in order."""
     notes: tuple[str, ...] = ()
-    """What else to know: a managed save, a host that could not be looked at."""
+    """Notes: a managed save, a host that could not be checked."""
     file: str | None = None
     place: str | None = None
     """XPath of the NIC in the file."""
     line: int | None = None
-    """Line of the file on which the definition begins."""
+    """Line of the file on which the definition starts."""
     cloud: CloudPart | None = None
-    """Of ``openstack`` alone."""
+    """For ``openstack`` only."""
     object: ObjectPart | msgspec.UnsetType = msgspec.UNSET
-    """Of platforms that are not this program's own."""
+    """For platforms that are not built in."""
     blocked_codes: tuple[BlockedCode | Literal[""], ...] = ()
-    """``blocked`` for machines, one for each; another number: the plan is older than codes, or an
-    edit."""
+    """Codes for ``blocked``, one for each. If the number differs, the plan is from an older
+    version, or was edited."""
     risk: str = ""
-    """What of ``reason`` stands behind no change: what else may do harm."""
+    """The part of ``reason`` that belongs to no change: what else may do harm."""
 
 
 class FileNotPlanned(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A NIC with findings that is not planned, and why; of a cloud a server, an image or a flavor,
-    named by ``nic.domain`` and ``nic.uuid``."""
+    """A NIC with findings for which nothing is planned, and why. In a cloud: a server, an image or
+    a flavor, named by ``nic.domain`` and ``nic.uuid``."""
 
     nic: FileNicRef
     target: str
@@ -143,17 +143,21 @@ class FileNotPlanned(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     reason: str
     object: Literal["nic", "server", "image", "flavor"] = "nic"
     project: str = ""
-    """The id of the project it belongs to, of a cloud alone."""
+    """For clouds: id of the project it belongs to."""
     project_name: str = ""
-    """What that is called; empty: not known."""
+    """Name of that project; empty: not known."""
     code: NotPlannedCode | Literal[""] = ""
-    """``reason`` for machines; empty: the plan is older than codes."""
+    """Code for ``reason``; empty: the plan is from an older version."""
     cause: str = ""
-    """``reason`` without what there is to say of an option; empty: the plan is older than this."""
+    """``reason`` without the advice about an option; empty: the plan is from an older version."""
+    file: str | None = None
+    """The file of the NIC's definition; None: it is not in a file."""
+    line: int | None = None
+    """Line of the file on which the definition begins."""
 
 
 class FilePlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The reviewable file, ``vnicaudit.plan/1``."""
+    """The file to review, ``vnicaudit.plan/1``."""
 
     tool: str
     version: str
@@ -163,9 +167,9 @@ class FilePlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     steps: tuple[FileStep, ...]
     not_planned: tuple[FileNotPlanned, ...] = msgspec.field(default=(), name="left")
     errors: tuple[str, ...] = ()
-    """What could not be read."""
+    """Targets and files that could not be read."""
     notes: tuple[str, ...] = ()
-    """What else to know of the targets: what this user of a cloud may not see."""
+    """Notes on the targets, such as objects of a cloud that this user may not see."""
     schema: Literal["vnicaudit.plan/1"] = PLAN_SCHEMA
 
 
@@ -191,8 +195,8 @@ _TWO_PARTS = (
 
 
 def read_plan(plan: FilePlan, name: str) -> Plan:
-    """The plan that a file holds; ``name`` is for messages. Raises UsageError for a step that an
-    edit made one of two kinds."""
+    """The plan in a file; ``name`` is used in messages. Raises UsageError for a step that was
+    edited into two kinds at once."""
     for step in plan.steps:
         if step.cloud is not None and step.file is not None:
             raise UsageError(f"{name}: {_TWO_KINDS.format(step.id)}")
@@ -207,7 +211,7 @@ def read_plan(plan: FilePlan, name: str) -> Plan:
 
 
 def written_plan(plan: Plan) -> FilePlan:
-    """A plan as its file has it."""
+    """A plan in the form of its file."""
     return converted(
         plan,
         FilePlan,
@@ -217,7 +221,8 @@ def written_plan(plan: Plan) -> FilePlan:
 
 
 def _step(step: FileStep) -> Step:
-    whole = step.cloud if step.nic.index is None else None  # else it is on a port of a server
+    # otherwise it is about a port of a server
+    whole = step.cloud if step.nic.index is None else None
     found = converted(
         step,
         UnitStep,
@@ -231,8 +236,9 @@ def _step(step: FileStep) -> Step:
 
 
 def _risk_of_old(step: Step) -> str:
-    """A plan that is older than ``risk`` has it behind the reasons of changes, in one string with
-    them; empty where that begins otherwise, because somebody edited it."""
+    """``risk`` for a plan from a version without it: there ``reason`` is one string with the
+    reasons of the changes first. Empty if ``reason`` starts differently because somebody edited
+    it."""
     begins = f"{step.reason_of_changes}; "
     return step.reason.removeprefix(begins) if step.reason.startswith(begins) else ""
 
@@ -243,14 +249,15 @@ def _not_planned(left: FileNotPlanned) -> NotPlanned:
 
 
 def _cause_of_old(left: FileNotPlanned) -> str:
-    """A plan that is older than ``cause`` has what there is to say of an option behind it, in one
-    string with it."""
+    """``cause`` for a plan from a version without it: there ``reason`` is one string with the
+    advice about an option at the end."""
     option = OPTIONS.get(left.code)
     return left.reason.removesuffix(f" ({option})") if option else left.reason
 
 
 def _blocked(step: FileStep) -> Iterator[Blocked]:
-    """With codes where there is one for each: what an edit took away took no code with it."""
+    """Reasons with their codes, if there is one code for each: removing a reason by hand does not
+    remove its code."""
     if len(step.blocked_codes) != len(step.blocked):
         return (Blocked("", text) for text in step.blocked)
     return map(Blocked, step.blocked_codes, step.blocked)
@@ -289,7 +296,7 @@ def _written_step(step: Step) -> FileStep:
 
 
 def _parts(unit: Unit) -> dict[str, object]:
-    """Fields of the file that say what is changed; none for a domain."""
+    """Fields of the file that identify the changed object; none for a domain."""
     if isinstance(unit, FileUnit):
         return {"file": unit.path, "place": unit.place, "line": unit.line}
     if isinstance(unit, DomainUnit):

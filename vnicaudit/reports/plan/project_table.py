@@ -1,5 +1,5 @@
-"""Table of planned changes to all projects' servers, one line for each: for spreadsheets, and for
-mail merges. Columns are stable: new ones go last."""
+"""Table of planned changes to the servers of all projects, one line per server: for spreadsheets
+and mail merges. Columns are stable: new ones are added at the end."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ COLUMNS = (
     "cloud", "project", "server", "id", "host", "zone", "running", "macs", "rules", "changes",
     "state", "what_happens", "why", "project_name",
 )  # fmt: skip
-"""``state``: safe, unsafe, blocked or left; ``why``: what stands in the way, or speaks for it."""
+"""``state``: safe, unsafe, blocked or left. ``why``: what blocks the change, or the reason for
+it."""
 
 
 def projects_table(plan: Plan) -> str:
-    """The whole table, with a head."""
+    """The whole table, with column heads."""
     return lines([COLUMNS, *_rows(plan)])
 
 

@@ -1,4 +1,4 @@
-"""Planned changes to one project's servers, as Markdown for those whose servers they are."""
+"""Planned changes to the servers of one project, as Markdown for its members."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from vnicaudit.reports.safe import markdown, markdown_code, safe
 from vnicaudit.reports.wording import name_and_id
 
 MARK = "<!-- vnicaudit: servers of a project -->"
-"""The first line, by which such a file is known again."""
+"""First line of such a file, by which it is recognised."""
 _INTRO = (
     "A network interface that the hypervisor emulates is slow and costs the server's CPU time. "
     "These servers have one, or something else that keeps their network below what it could be. "
@@ -26,7 +26,7 @@ _READY = (
 
 
 def project_text(plan: Plan, project: Project) -> str:
-    """The text for the people of one project, as Markdown."""
+    """The text for the members of one project, as Markdown."""
     return "".join(_parts(plan, project))
 
 

@@ -1,6 +1,6 @@
-"""A plan of clouds by project: what is planned for whose servers, and what will happen to them.
+"""A plan for clouds by project: what is planned for its servers, and what will happen to them.
 
-Nothing is sent to anybody: who operates the cloud hands it on.
+Nothing is sent to anybody; that is up to the cloud's operator.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _BY_HAND = "An operator does it by hand; the server is shut down for it"
 
 
 class Project(NamedTuple):
-    """One project of one cloud: steps on its servers, and those that are left as they are."""
+    """One project of one cloud: steps on its servers, and servers left as they are."""
 
     target: str
     id: str
@@ -33,8 +33,8 @@ class Project(NamedTuple):
 
 
 def projects(plan: Plan) -> Iterator[Project]:
-    """Every project that has a server in the plan, by cloud and id. Images and flavors are the
-    operator's to speak of."""
+    """Every project with a server in the plan, by cloud and id. Images and flavors are left out:
+    they are the operator's."""
     found: dict[tuple[str, str], tuple[list[Step], list[NotPlanned]]] = {}
     for step in plan.steps:
         if isinstance(step.unit, ServerUnit):
@@ -63,8 +63,8 @@ def what_happens(step: Step) -> str:
 
 
 def what_changes(step: Step) -> list[str]:
-    """``hw_vif_model: rtl8139 → virtio``, one for each property; of a NIC that gets another
-    backend, of that."""
+    """``hw_vif_model: rtl8139 → virtio`` for each property; for a NIC that gets another backend,
+    the changes to the NIC."""
     unit = step.unit
     if not isinstance(unit, CloudUnit) or not unit.properties:
         return [

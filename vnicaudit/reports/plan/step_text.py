@@ -1,4 +1,4 @@
-"""One step of a plan as text: what changes on which NIC, how, and what the guest will see of it."""
+"""One step of a plan as text: the change, the NIC, how it is made, and its effect on the guest."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ _DIFF_STYLES = {"-": "removed", "+": "added", "@": "hunk"}
 
 
 def state_of(step: Step) -> str:
-    """``blocked``, else ``safe`` or ``unsafe``. A loss that nobody accepted blocks."""
+    """``blocked``, else ``safe`` or ``unsafe``. A loss that was not accepted blocks a step."""
     if step.blocked or any(not loss.accepted for loss in step.losses):
         return "blocked"
     return _safety(step.safe)
 
 
 def about_label(step: Step) -> str:
-    """Which NICs it is about; of an image or a flavor, of what kind it is."""
+    """The NICs of the step; for an image or a flavor, its kind."""
     unit = step.unit
     if not isinstance(unit, CloudUnit) or nic_index(step.about) is not None:
         return nic_label(step.about)
@@ -52,7 +52,7 @@ def about_label(step: Step) -> str:
 
 
 class StepText:
-    """Renders steps for one terminal. What is to be copied (the diff, commands, snippets) is not
+    """Renders steps for a terminal. Text to be copied (the diff, commands, snippets) is not
     wrapped."""
 
     def __init__(self, options: Options) -> None:
@@ -94,12 +94,12 @@ class StepText:
         return fold(pieces, self._width, _HEAD, _BODY, "  ")
 
     def _labelled(self, label: str, text: str, style: str = "quiet") -> str:
-        """``label: text``, wrapped; nothing where there is nothing to say but the label."""
+        """``label: text``, wrapped; only the label if there is no text."""
         lead = Piece(safe(label), self._paint(style, safe(label)))
         return with_lead(lead, safe(f": {text}") if text else "", self._width, _BODY, _HANG)
 
     def _safety(self, step: Step) -> Iterator[str]:
-        """Why the step is safe or unsafe, without what stands behind each change already."""
+        """Why the step is safe or unsafe, without reasons already shown after each change."""
         held = step.safe and state_of(step) == "blocked" and not step.procedure
         told = _reasons_differ(step.changes)
         reason = _further_reason(step) if told else step.reason
@@ -163,18 +163,17 @@ class StepText:
 
 
 def _at_next_start(options: list[ModeOption]) -> str:
-    """Mode and reason for a guest that is off: every mode comes to the same there."""
+    """Mode and reason for a guest that is off, for which all modes are the same."""
     return f"{options[0].mode} ({options[0].reason})" if options else "none"
 
 
 def _reasons_differ(changes: tuple[Change, ...]) -> bool:
-    """True where the changes of a step differ in their reasons, so that one reason cannot stand for
-    all."""
+    """True if the changes of a step have different reasons, so that one reason is not enough."""
     return len({(change.safe, change.reason) for change in changes}) > 1
 
 
 def _change_words(change: Change, *, explained: bool) -> str:
-    """``queues 1 → 4``. An unsafe change is always called so; ``explained``: a safe one too."""
+    """``queues 1 → 4``. An unsafe change is always marked; ``explained``: a safe one too."""
     old = "not set" if change.old is None else change.old
     new = "removed" if change.new is None else change.new
     text = f"{change.field} {old} → {new}"
@@ -185,8 +184,8 @@ def _change_words(change: Change, *, explained: bool) -> str:
 
 
 def _further_reason(step: Step) -> str:
-    """The step's reason without those of its changes; a reason that does not begin with them (a
-    plan may be edited) is returned whole."""
+    """The step's reason without those of its changes. If it does not start with them (a plan may be
+    edited), the whole reason."""
     return "" if step.reason == step.reason_of_changes else step.risk or step.reason
 
 
@@ -217,7 +216,7 @@ def _naming_words(naming: Naming) -> str:
 
 
 def _split(text: str) -> list[str]:
-    """Lines without their ends; only LF is one."""
+    """Lines without their line breaks; only LF ends a line."""
     return text.removesuffix("\n").split("\n") if text else []
 
 

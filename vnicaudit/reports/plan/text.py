@@ -1,4 +1,4 @@
-"""A plan for people: by target and domain, then what was left out, and what it adds up to."""
+"""A plan for people: by target and domain, then what was left out, and the totals."""
 
 from __future__ import annotations
 
@@ -6,13 +6,15 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from vnicaudit.base.wording import count, told_apart
+from vnicaudit.model.last_readings import NO_HISTORY, PlanHistory
 from vnicaudit.model.names import NAMELESS
 from vnicaudit.model.owner import name_of
 from vnicaudit.model.plan import CloudUnit, FileUnit, NotPlanned, ObjectUnit, Plan, ServerUnit, Step
 from vnicaudit.model.refs import CloudRef, NicRef
 from vnicaudit.reports.paint import Paint
 from vnicaudit.reports.plan.grouped import grouped_steps
-from vnicaudit.reports.plan.overview import names_of, overview
+from vnicaudit.reports.plan.history import coverage_line, unread_lines
+from vnicaudit.reports.plan.overview import names_of, overview, shared_folder
 from vnicaudit.reports.plan.step_text import StepText, state_of
 from vnicaudit.reports.safe import safe
 from vnicaudit.reports.wording import name_and_id, nic_label
@@ -26,28 +28,32 @@ _STATES = ("safe", "unsafe", "blocked", "for the owner to do")
 _Key = tuple[str, "str | None", str, "str | None", "str | None"]
 
 
-def render(plan: Plan, options: Options) -> Iterator[str]:
-    """The plan in pieces that end with a line break. ``verbose`` adds what to put into the guest,
-    the reasons of safe changes, digests, and each NIC that was left out; ``quiet`` leaves the
-    notes on the targets and the last line away. ``view`` short: a table in place of the steps."""
+def render(plan: Plan, options: Options, history: PlanHistory = NO_HISTORY) -> Iterator[str]:
+    """The plan in pieces that end with a line break. ``verbose`` adds what to prepare in the guest,
+    the reasons of safe changes, digests, and each NIC left out; ``quiet`` leaves out notes on the
+    targets and the last lines. ``view`` short: a table instead of the steps. ``history``: facts
+    about steps that are grouped, and about hosts that could not be read."""
     text = _PlanText(plan, options)
     if options.view == "short":
         yield from overview(plan, options)
     elif options.group_by:
-        yield from grouped_steps(plan.steps, options)
+        yield from grouped_steps(plan.steps, options, history)
     else:
         yield from text.steps()
     yield from text.not_planned()
     if not options.quiet:
         yield from text.notes()
     yield from text.errors()
+    yield from unread_lines(history, options)
     if not options.quiet:
         yield text.closing()
+        yield from coverage_line(history, options)
 
 
 def summary(plan: Plan) -> str:
-    """``12 steps on 9 domains: 8 safe, 2 unsafe, 2 blocked; 3 NICs left out``, of a cloud ``on 1
-    image and 9 servers``. Each step is counted once; one that is for the owner to do is that."""
+    """``12 steps on 9 domains: 8 safe, 2 unsafe, 2 blocked; 3 NICs left out``; for a cloud, ``on 1
+    image and 9 servers``. Each step is counted once; steps that its owner must make are counted as
+    such."""
     unread = plan.unread_targets
     if unread and unread == len(plan.targets) and not (plan.steps or plan.not_planned):
         targets = count(unread, "target")
@@ -75,7 +81,7 @@ def _objects(steps: Iterable[Step]) -> str:
 
 
 def _kind(step: Step) -> str:
-    """``domain``, ``image``…; of a platform that is not this program's own, as the file says."""
+    """``domain``, ``image``…; for a platform that is not built in, the kind in the file."""
     unit = step.unit
     return safe(unit.kind) if isinstance(unit, CloudUnit | ObjectUnit) else "domain"
 
@@ -99,7 +105,7 @@ class _PlanText:
         self._step = StepText(options)
 
     def steps(self) -> Iterator[str]:
-        """Every step, below its domain and target."""
+        """Every step, under its domain and target."""
         for target, domains in _grouped(self._plan.steps).items():
             yield self._paint("name", safe(target)) + "\n"
             for steps in domains.values():
@@ -109,7 +115,7 @@ class _PlanText:
                 yield "\n"
 
     def not_planned(self) -> Iterator[str]:
-        """How many were left out for each reason, the most frequent first."""
+        """The number left out for each reason, the most frequent first."""
         if not self._plan.not_planned:
             return
         yield self._title("Left out", "" if self._verbose else "--verbose names each")
@@ -131,8 +137,8 @@ class _PlanText:
         if self._verbose:
             yield from map(self._one_not_planned, group)
         else:
-            named = ((_name(one.about), one.target, one.about.id or "") for one in group)
-            yield f"    {names_of(list(map(safe, told_apart(named))), self._width - 4)}\n"
+            names = map(safe, _names_told_apart(group))
+            yield f"    {names_of(list(names), self._width - 4)}\n"
 
     def notes(self) -> Iterator[str]:
         """Notes on the targets."""
@@ -142,8 +148,8 @@ class _PlanText:
             yield "\n"
 
     def errors(self) -> Iterator[str]:
-        """Errors of files and targets that could not be read; without ``--verbose`` the first ones
-        only."""
+        """Errors of files and targets that could not be read; without ``--verbose`` only the first
+        ones."""
         errors = self._plan.errors
         if not errors:
             return
@@ -171,9 +177,20 @@ class _PlanText:
         return fold(pieces, self._width, "  ", "    ", "  ")
 
     def _one_not_planned(self, one: NotPlanned) -> str:
-        words = [_name(one.about), nic_label(one.about), ", ".join(one.rules), one.target]
+        place = f"{one.file or one.target}:{one.line}" if one.line else one.file or one.target
+        words = [_name(one.about), nic_label(one.about), ", ".join(one.rules), place]
         pieces = [Piece(word, word) for word in map(safe, words) if word]
         return fold(pieces, self._width, "    ", "      ", "  ")
+
+
+def _names_told_apart(group: list[NotPlanned]) -> list[str]:
+    """The name of each, with its file, target, id or line where others are called so."""
+    shared = shared_folder(one.file for one in group if one.file)
+    return told_apart(
+        (_name(one.about), (one.file or "")[shared:], one.target, one.about.id or "",
+         f"line {one.line}" if one.line else "")
+        for one in group
+    )  # fmt: skip
 
 
 def _grouped(steps: Iterable[Step]) -> dict[str, dict[_Key, list[Step]]]:
@@ -185,7 +202,7 @@ def _grouped(steps: Iterable[Step]) -> dict[str, dict[_Key, list[Step]]]:
 
 
 def _key(step: Step) -> _Key:
-    """Key that tells a domain from others: two of one name may be in one file."""
+    """Key that identifies a domain: two in one file may have the same name."""
     file, place = None, ""
     if isinstance(step.unit, FileUnit):
         file, place = step.unit.path, step.unit.definition
@@ -197,7 +214,7 @@ def _name(about: NicRef | CloudRef) -> str:
 
 
 def _about(steps: list[Step], *, verbose: bool) -> Iterator[str]:
-    """Parts of the header line after the domain's name, of all its steps."""
+    """Parts of the header line after the domain's name, from all its steps."""
     for step in steps:
         yield name_of(step.owner)
         unit = step.unit

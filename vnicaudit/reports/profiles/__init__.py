@@ -1,1 +1,1 @@
-"""Profiles of measurements: for people, or as ``vnicaudit.profiles/1``."""
+"""Profiles of measurements, as text or as ``vnicaudit.profiles/1``."""

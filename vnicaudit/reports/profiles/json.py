@@ -14,21 +14,21 @@ PROFILES_SCHEMA: Literal["vnicaudit.profiles/1"] = "vnicaudit.profiles/1"
 
 
 class ProfileEntry(Profile, frozen=True, kw_only=True):
-    """One profile, and how long it takes."""
+    """A profile with its estimated duration."""
 
     seconds: tuple[float, ...]
-    """For two arms, as estimated: until each of the looks."""
+    """Estimated seconds for two arms, up to each of the looks."""
 
 
 class ProfilesReport(msgspec.Struct, frozen=True, kw_only=True):
-    """``vnicaudit.profiles/1``: what can be measured."""
+    """``vnicaudit.profiles/1``: the available profiles."""
 
     schema: Literal["vnicaudit.profiles/1"] = PROFILES_SCHEMA
     profiles: tuple[ProfileEntry, ...]
 
 
 def to_json(profiles: Sequence[Profile]) -> str:
-    """The document, in the order given."""
+    """The document, in the given order."""
     items = encode_items([_entry(profile) for profile in profiles])
     return f'{{"schema":"{PROFILES_SCHEMA}",\n"profiles":[\n{items}]}}\n'
 

@@ -1,4 +1,4 @@
-"""Profiles for people: two lines each, or one of them with all its workloads."""
+"""Profiles for people: two lines each, or one profile with all its workloads."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from vnicaudit.reports.wrap import width_of, wrap
 from vnicaudit.reports.writer import Options
 
 _LABEL = 11
-"""Columns of the words that facts begin with."""
+"""Width of the labels in front of facts."""
 
 
 def render(profiles: Sequence[Profile], options: Options) -> Iterator[str]:
-    """One piece per profile: its name and title, then how much it is and how long it takes."""
+    """One piece per profile: its name and title, then its size and duration."""
     names = ((Part(profile.name, style="name"),) for profile in profiles)
     rows = columns(names, Paint(color=options.color))
     for profile, row in zip(profiles, rows, strict=True):
@@ -32,8 +32,8 @@ def render(profiles: Sequence[Profile], options: Options) -> Iterator[str]:
 
 
 def render_one(profile: Profile, options: Options) -> Iterator[str]:
-    """One profile in pieces: what it is for, how it is judged, its workloads. ``quiet`` leaves
-    away what it is for."""
+    """One profile in pieces: its purpose, how it is judged, its workloads. ``quiet`` leaves out the
+    purpose."""
     name, paint = safe(profile.name), Paint(color=options.color)
     title = wrap(safe(profile.title), options.width, f"{name}  ", "  ")
     yield paint("name", name) + title[len(name) :]
@@ -48,7 +48,7 @@ def render_one(profile: Profile, options: Options) -> Iterator[str]:
 
 
 def takes(profile: Profile) -> str:
-    """``two arms take 28 min``; with several looks, the least and the most."""
+    """``two arms take 28 min``; with several looks, the minimum and maximum."""
     seconds = [estimate(profile, 2, look) for look in profile.looks]
     span = " to ".join(dict.fromkeys(lasting(value) for value in (seconds[0], seconds[-1])))
     each = f" for each number of vCPUs ({_and(profile.vcpus)})" if profile.vcpus else ""
@@ -90,7 +90,7 @@ def _judging_words(profile: Profile) -> str:
 
 
 def _workloads(workloads: Sequence[Workload], options: Options, paint: Paint) -> Iterator[str]:
-    """A line for each; ``verbose`` says it in words, too."""
+    """One line for each workload; ``verbose`` also describes it in words."""
     cells = [
         (Part(each.id, style="name"), Part(f"{sample_seconds(each):>6.4g} s")) for each in workloads
     ]

@@ -1,1 +1,1 @@
-"""Changes ranked by what they cost: as text, and as JSON."""
+"""Changes ranked by benefit, as text and as JSON."""

@@ -1,4 +1,4 @@
-"""A ranking for a terminal: of each change its rank, the change and its place, why, and the fix."""
+"""A ranking for a terminal: for each change its rank, place, reasons and fix."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from vnicaudit.reports.wrap import Piece, with_lead, wrap
 from vnicaudit.reports.writer import Options
 
 _RULES = 3
-"""Rules that are named; of more only how many."""
+"""Maximum rules to name; beyond that, only their number."""
 
 
 def ranking_text(ranking: Ranking, options: Options) -> Iterator[str]:
-    """The ranks, and a summary behind them."""
+    """The ranked changes, followed by a summary."""
     width = len(str(len(ranking.changes)))
     paint = Paint(color=options.color)
     for one in ranking.changes:
@@ -40,7 +40,7 @@ def _change(one: RankedChange, width: int, options: Options, paint: Paint) -> It
 
 
 def change_title(one: RankedChange) -> str:
-    """``model → virtio``; the name of the rule where no change can be proposed."""
+    """``model → virtio``; the name of the rule if no change can be proposed."""
     if one.field is None:
         return one.names[0]
     return f"{one.field} {ARROW} {'not set' if one.value is None else one.value}"

@@ -1,5 +1,6 @@
-"""Pseudonyms in place of all that identifies a site: records in, records of the same shape out.
+"""Replaces everything that identifies a site by pseudonyms: records in, records of the same shape
+out.
 
 The same key gives the same pseudonyms, so that two reports of one site can be compared; without the
-key nobody can tell what they stand for (docs/how-to/redact.md).
+key, nobody can tell what they stand for (docs/how-to/redact.md).
 """

@@ -1,6 +1,6 @@
-"""The kind of thing that each field of a record identifies. The text of a field that is not listed
-is free text, which :mod:`vnicaudit.reports.redaction.texts` redacts: a new field is not let
-through."""
+"""The kind of identifier in each field of a record. A field that is not listed is treated as free
+text and redacted by :mod:`vnicaudit.reports.redaction.texts`, so a new field cannot leak
+anything."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ from vnicaudit.reports.redaction.pseudonyms import Prefix
 Kind = Prefix | Literal[
     "keep", "uuid", "mac", "path", "pattern", "pointer", "target", "mark", "subject"
 ]  # fmt: skip
-"""A prefix: a name of that kind. ``keep``: identifies nothing; ``mark``: a digest; ``pattern``: of
-names of hosts and groups; ``subject``: as the scope of the record says."""
+"""A prefix: a name of that kind. ``keep``: identifies nothing. ``mark``: a digest. ``pattern``:
+matches names of hosts and groups. ``subject``: depends on the scope of the record."""
 
 NAMES: frozenset[Kind] = frozenset(
     {
@@ -52,13 +52,13 @@ NAMES: frozenset[Kind] = frozenset(
         "uuid", "path", "target", "subject",
     }
 )  # fmt: skip
-"""Kinds that free text may have as well."""
+"""Kinds that may occur in free text too."""
 
 SUBJECTS: Mapping[AuditedScope, Kind] = {
     "domain": "vm", "host": "host", "config": "path", "image": "image", "flavor": "flavor",
     "preference": "preference", "site": "host", "mac": "vm",
 }  # fmt: skip
-"""Scope of a judgement -> what its subject and uuid name."""
+"""Scope of a result -> kind of its subject and uuid."""
 
 _NAMED: Mapping[str, Kind] = {"name": "vm", "uuid": "uuid"}
 _PLACE: Mapping[str, Kind] = {"target": "target", "file": "path", "xpath": "pointer"}

@@ -1,8 +1,8 @@
 """Pseudonyms of single values: names, UUIDs, MAC and IP addresses, paths, targets.
 
-Each is the beginning of a keyed BLAKE2b (RFC 7693: with a key it is a MAC, as HMAC is) of the
-value in one spelling. The kind of a name is in front of its pseudonym and not in what is digested:
-a guest ``mail-01`` and its file ``mail-01.xml`` are seen to belong together.
+Each is the beginning of a keyed BLAKE2b (RFC 7693: with a key it is a MAC, like HMAC) of the
+normalised value. The kind of a name is a prefix of its pseudonym and is not hashed, so that a guest
+``mail-01`` and its file ``mail-01.xml`` can be seen to belong together.
 """
 
 from __future__ import annotations
@@ -15,18 +15,20 @@ from typing import Literal
 from uuid import UUID
 
 from vnicaudit.base.identifiers import ANY_UUID, bare_uuid
+from vnicaudit.model.names import STANDARD_INPUT
 
 Prefix = Literal[
     "vm", "host", "site", "group", "project", "image", "flavor", "preference", "cloud", "user",
     "dev", "id", "dir", "file", "name", "text",
 ]  # fmt: skip
-"""Kinds of names, as they stand before a pseudonym."""
+"""Kinds of names, used as prefixes of pseudonyms."""
 
 KEY_BYTES = 64
-"""Longest key of BLAKE2b."""
+"""Maximum key length of BLAKE2b."""
 _DIGITS = 10
-"""Hexadecimal digits of a pseudonym: 40 bits, so that among 100,000 names two get one pseudonym in
-one site of two hundred. ``dev-`` and these are 14 characters: a name that Linux takes."""
+"""Hexadecimal digits of a pseudonym. These are 40 bits: with 100,000 names, one site in two hundred
+has two names with the same pseudonym. With ``dev-`` these are 14 characters, which is valid as a
+Linux interface name."""
 _PERSON = b"vnicaudit-redact"
 _REMEMBERED = 65_536
 _MAC = re.compile(r"[0-9a-f]{1,2}([:-])(?:[0-9a-f]{1,2}\1){4}[0-9a-f]{1,2}", re.ASCII | re.I)
@@ -36,13 +38,13 @@ _EVERY_HOST = ("all", "ungrouped")
 _NOT_IDENTIFYING = frozenset({"0.0.0.0", "127.0.0.1", "::", "::1"})  # noqa: S104
 _DOCUMENTATION = int(ipaddress.IPv6Address("2001:db8::"))
 _RESERVED = 240 << 24
-"""240.0.0.0/4, which nobody has: a pseudonym is never the address of a machine."""
+"""240.0.0.0/4 is not used by anybody, so a pseudonym is never the address of a machine."""
 
 _COMMON = frozenset(
     {
-        "", ".", "..", "-", "etc", "usr", "var", "lib", "run", "proc", "sys", "dev", "opt", "srv",
-        "home", "root", "tmp", "log", "share", "libvirt", "qemu", "nova", "nova.conf", "ch",
-        "system", "session", "default", "cmdline", "fd", "clouds.yaml", "vnicaudit.toml",
+        "", ".", "..", "-", STANDARD_INPUT, "etc", "usr", "var", "lib", "run", "proc", "sys", "dev",
+        "opt", "srv", "home", "root", "tmp", "log", "share", "libvirt", "qemu", "nova", "nova.conf",
+        "ch", "system", "session", "default", "cmdline", "fd", "clouds.yaml", "vnicaudit.toml",
     }
 )  # fmt: skip
 """Parts of paths that are the same on every machine."""
@@ -55,7 +57,7 @@ _SUFFIXES = frozenset(
 
 
 class Pseudonyms:
-    """Pseudonyms by one key. Equal values have equal ones."""
+    """Pseudonyms by one key. Equal values have equal pseudonyms."""
 
     def __init__(self, key: bytes) -> None:
         self._key = key if len(key) <= KEY_BYTES else blake2b(key).digest()
@@ -66,19 +68,19 @@ class Pseudonyms:
         return f"{prefix}-{self._digest(text).hex()[:_DIGITS]}" if text else ""
 
     def mark(self, text: str) -> str:
-        """A digest in place of a digest, as long as that is."""
+        """A digest that replaces a digest of the same length."""
         return self._digest(f"mark\0{text}").hex()[: len(text)] if text else ""
 
     def identity(self, text: str) -> str:
-        """A UUID for a UUID, with its hyphens or without; a name for any other id."""
+        """A UUID for a UUID, with or without hyphens; a name for any other id."""
         if ANY_UUID.fullmatch(text) is None:
             return self.name("id", text)
         made = str(UUID(bytes=self._digest(bare_uuid(text)), version=4))
         return made if "-" in text else made.replace("-", "")
 
     def mac(self, text: str) -> str:
-        """A locally administered MAC address, of one station or of a group as ``text`` is; what is
-        no address is a name."""
+        """A locally administered MAC address, unicast or multicast like ``text``; a name if
+        ``text`` is not a MAC address."""
         found = _MAC.fullmatch(text)
         if found is None:
             return self.name("id", text)
@@ -88,8 +90,8 @@ class Pseudonyms:
         return made.hex(found[1])
 
     def address(self, text: str) -> str | None:
-        """An IPv4 address in 240.0.0.0/4, an IPv6 one in 2001:db8::/32; None for what is no
-        address. Those of every machine (127.0.0.1, ::1, 0.0.0.0) stay."""
+        """An IPv4 address in 240.0.0.0/4, or an IPv6 address in 2001:db8::/32; None if ``text`` is
+        not an address. Addresses that every machine has (127.0.0.1, ::1, 0.0.0.0) are unchanged."""
         try:
             address = ipaddress.ip_address(text)
         except ValueError:
@@ -103,17 +105,17 @@ class Pseudonyms:
 
     def path(self, text: str) -> str:
         """A path with a pseudonym for each part that is not the same on every machine; suffixes
-        that tell a kind of file stay."""
+        that show the kind of file are kept."""
         *folders, last = text.split("/")
         parts = [part if part in _COMMON else self.name("dir", part) for part in folders]
         return "/".join([*parts, self._file(last)])
 
     def pointer(self, text: str, public: frozenset[str]) -> str:
-        """An xpath or JSON pointer with a pseudonym for each part that is not one of ``public``."""
+        """An xpath or JSON pointer with a pseudonym for each part that is not in ``public``."""
         return "/".join(self._step(part, public) for part in text.split("/"))
 
     def target(self, text: str) -> str:
-        """A target as it was named: a path, a URI of libvirt, ``openstack:CLOUD``, ``-``."""
+        """A target as named by the user: a path, a libvirt URI, ``openstack:CLOUD``, ``-``."""
         if text.startswith("openstack:"):
             return f"openstack:{self.name('cloud', text.removeprefix('openstack:'))}"
         scheme, found, rest = text.partition("://")
@@ -125,8 +127,8 @@ class Pseudonyms:
         return f"{scheme}://{shown}{self._query(query)}"
 
     def pattern(self, text: str) -> str:
-        """A pattern of names of hosts and groups: all that may be part of a name is replaced;
-        ``all`` and ``ungrouped``, numbers, and what joins them stay."""
+        """A pattern of host and group names: everything that may be part of a name is replaced;
+        ``all``, ``ungrouped``, numbers and operators are kept."""
         return _PART.sub(lambda part: self._part(part[0]), text)
 
     def _part(self, text: str) -> str:
@@ -134,7 +136,7 @@ class Pseudonyms:
         return text if kept else self.name("name", text)
 
     def host(self, text: str) -> str:
-        """A host by name or address; ``localhost`` stays."""
+        """A host by name or address; ``localhost`` is unchanged."""
         bare = text.strip("[]")
         made = self.address(bare)
         if made is None:

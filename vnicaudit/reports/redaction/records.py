@@ -1,4 +1,5 @@
-"""Records in, records of the same shape out, with pseudonyms for all that identifies a site."""
+"""Records in, records of the same shape out, with pseudonyms for everything that identifies a
+site."""
 
 from __future__ import annotations
 
@@ -24,8 +25,8 @@ R = TypeVar("R", bound=msgspec.Struct)
 
 
 class Redactor:
-    """Redacts the records of one report. It learns the names in them, so that a text of one record
-    is redacted although it names another, which came before."""
+    """Redacts the records of one report. It learns the names in each record, so that a later text
+    that mentions them is redacted too."""
 
     def __init__(self, key: bytes) -> None:
         self._key = key
@@ -45,7 +46,7 @@ class Redactor:
         }
 
     def record(self, record: R) -> R:
-        """The record, redacted, with all that is in it. Any record of the model will do."""
+        """The redacted record, including all nested records. Accepts any record of the model."""
         self.learn(record)
         return self._struct(record)
 
@@ -54,18 +55,19 @@ class Redactor:
         return replace(self.record(reading), nics_seen=())
 
     def pattern(self, text: str) -> str:
-        """A pattern of hosts and groups (``--limit``)."""
+        """Redact a pattern of hosts and groups (``--limit``)."""
         return self._pseudonyms.pattern(text)
 
     def knowing(self, records: Iterable[msgspec.Struct]) -> Redactor:
-        """One that recognises the names in these records too, for texts that are about them."""
+        """A new redactor with the same key that knows the names in these records, for texts about
+        them."""
         made = Redactor(self._key)
         for one in records:
             made.learn(one)
         return made
 
     def text(self, text: str) -> str:
-        """A message, by the names that came up so far."""
+        """A message, redacted with the names learned so far."""
         return self._texts.redacted(text)
 
     def run(self, run: RunInfo) -> RunInfo:
@@ -75,7 +77,7 @@ class Redactor:
         return replace(run, rules=lambda: tuple(map(self._rule, run.rules())), request=asked)
 
     def learn(self, value: object) -> None:
-        """Recognise the names that a record has, and those in it, in texts from now on."""
+        """Learn the names in a record and its nested records, to recognise them in texts."""
         if isinstance(value, msgspec.Struct):
             for field, kind in _plan(type(value)):
                 inner: object = getattr(value, field)
@@ -131,7 +133,7 @@ class Redactor:
         return self._pseudonyms.name(_PREFIXES.get(kind or "", "name"), text)
 
     def _names(self, names: FixNames) -> FixNames:
-        """The names that fixes are worded with once more, where equal findings are put together."""
+        """The names with which fixes are worded again when equal findings are grouped."""
         made = self._pseudonyms
         return names._replace(
             target=made.target(names.target) if names.target else "",
@@ -149,7 +151,7 @@ class Redactor:
 
 
 def _without_values(request: ReportRequest) -> ReportRequest:
-    """The request without values that a user chose; that there are some is told."""
+    """The request without values chosen by the user; it still shows that there were some."""
     return replace(
         request,
         owners=request.owners and ("*",),
@@ -167,7 +169,7 @@ def _kind_of(kind: Kind | None, record: msgspec.Struct) -> Kind | None:
 
 @cache
 def _plan(record: type[msgspec.Struct]) -> tuple[tuple[str, Kind | None], ...]:
-    """The fields that can hold a text, each with its kind; None: free text."""
+    """The fields that can hold text, each with its kind; None: free text."""
     hints = typing.get_type_hints(record)
     kinds = _kinds(record)
     return tuple(
@@ -186,7 +188,7 @@ def _kinds(record: type[msgspec.Struct]) -> dict[str, Kind]:
 
 
 def _may_hold_text(hint: object) -> bool:
-    """False for numbers and for words that the program itself chooses from."""
+    """False for numbers and for words from a fixed set."""
     origin = typing.get_origin(hint)
     if origin in (typing.Union, types.UnionType):
         return any(map(_may_hold_text, typing.get_args(hint)))

@@ -1,9 +1,9 @@
-"""Free text (messages, fixes, errors, notes) without what identifies a site.
+"""Removes from free text (messages, fixes, errors, notes) everything that identifies a site.
 
-A text is taken apart into words. A name that a record of the run had is replaced wherever it
-stands, be it an ordinary word; of all other words those stay that this program's own sentences have
-(:mod:`vnicaudit.reports.redaction.words`), numbers and versions, and the rest is replaced: names of
-bridges, networks and options of a site come up in messages and in no field.
+A text is split into words. Names in the run's records are replaced everywhere, even if they are
+ordinary words. Of the other words, only numbers, versions and words of vnicaudit's own sentences
+are kept (:mod:`vnicaudit.reports.redaction.words`); the rest is replaced, because names of a site's
+bridges, networks and options occur in messages without being in any field.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ _MACHINE = re.compile(
 _LINE = re.compile(r"(?P<place>.*?)(?P<line>(?::\d+){1,2})")
 _RELEASE = re.compile(r"\d+(?:\.\d+){1,2}(?:~?rc\d+)?", re.ASCII)
 _RULE_OR_DATE = re.compile(r"(?:VNIC|SUPP)\d{0,3}|\d{4}-\d\d-\d\d", re.ASCII)
-"""What a suppression is about, and until when."""
+"""The rule of a suppression, and its last day."""
 _ANY_DIGITS = re.compile(r"\d+", re.ASCII)
 _REMEMBERED = 20_000
 MAX_NAMES = 1_000_000
-"""Names of a run that are recognised in texts, at most (some 200 bytes each)."""
+"""Maximum names of a run that are recognised in texts (about 200 bytes each)."""
 
 
 class TextRedactor:
-    """Redacts texts; learns the names of a run as its records come by."""
+    """Redacts texts, and learns the names of a run as its records pass."""
 
     def __init__(self, pseudonyms: Pseudonyms) -> None:
         self._pseudonyms = pseudonyms
@@ -42,8 +42,8 @@ class TextRedactor:
         self._done: dict[str, tuple[frozenset[str], str]] = {}
 
     def learn(self, name: str, pseudonym: str) -> None:
-        """Recognise ``name`` in every text from now on. Names of digits alone, or of one
-        character, are not: every number would be taken for them."""
+        """Recognise ``name`` in every text from now on. Names of digits only, or of one character,
+        are not learned: every such number would be replaced."""
         if len(name) < 2 or name in self._known or _ANY_DIGITS.fullmatch(name):
             return
         first = _WORD.search(name)
@@ -68,7 +68,7 @@ class TextRedactor:
         return made
 
     def _with_names(self, text: str) -> str:
-        """Each place where a known name stands by itself becomes its pseudonym."""
+        """Replace known names by their pseudonyms wherever they are whole words."""
         made: list[str] = []
         after = 0
         for word in _WORD.finditer(text):
@@ -101,7 +101,7 @@ class TextRedactor:
         return f"{before}{self._replaced(core)}{after}"
 
     def _replaced(self, word: str) -> str:
-        """A word without the punctuation around it."""
+        """Replace a word without its surrounding punctuation."""
         made = self._pseudonyms
         if word.casefold() in self._public or _RULE_OR_DATE.fullmatch(word):
             return word
@@ -117,7 +117,7 @@ class TextRedactor:
         return self._place(word)
 
     def _place(self, word: str) -> str:
-        """A target, a path (with its line), a host with its port, or a name of no known kind."""
+        """A target, a path (with its line), a host with its port, or a name of unknown kind."""
         made = self._pseudonyms
         if "://" in word or word.startswith("openstack:"):
             return made.target(word)
@@ -135,8 +135,8 @@ def _core(word: str) -> str:
 
 
 def _ends(text: str, place: int) -> bool:
-    """True where a name that ends there ends with its word."""
+    """True if a name that ends there is not continued by more characters of the word."""
     rest = text[place : place + 2]
-    if rest[:1] == ".":  # of a sentence, or of a longer name
+    if rest[:1] == ".":  # end of a sentence, or part of a longer name
         return not rest[1:].isalnum()
     return not (rest[:1].isalnum() or rest[:1] in ("_", "-", "@"))

@@ -1,8 +1,7 @@
-"""Words that may stay in a redacted text: those that this program's own sentences are made of.
+"""Words that are kept in a redacted text: those of vnicaudit's own sentences.
 
 ``public_words.txt`` beside this file is generated (scripts/generate_public_words.py) from the texts
-of rules, of what is known, and of what reads and judges; every other word of a message may be
-somebody's name for something.
+of rules, knowledge, and the modules that read and judge. Any other word of a message may be a name.
 """
 
 from __future__ import annotations

@@ -1,2 +1,2 @@
-"""History of runs: changes applied, when and with which outcome, as text or as
+"""History of runs: changes applied, their times and outcomes, as text or as
 ``vnicaudit.runs/1``."""

@@ -1,4 +1,4 @@
-"""``vnicaudit.dry-run/1``: what a run would do, unit by unit."""
+"""``vnicaudit.dry-run/1``: predicted outcome of a run, unit by unit."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ RunKind = Literal["apply", "rollback"]
 
 
 class DryRunReport(msgspec.Struct, frozen=True, kw_only=True):
-    """``vnicaudit.dry-run/1``: what would become of each domain (or file, or server, image or
+    """``vnicaudit.dry-run/1``: what would happen to each domain (or file, or server, image or
     flavor of a cloud). ``not_applied``: steps of the plan that would not be tried, and why."""
 
     schema: Literal["vnicaudit.dry-run/1"] = DRY_RUN_SCHEMA
@@ -29,7 +29,7 @@ class DryRunReport(msgspec.Struct, frozen=True, kw_only=True):
 def to_json(
     kind: RunKind, mode: Mode, units: Sequence[Foreseen], not_applied: Sequence[Foreseen] = ()
 ) -> bytes:
-    """The document: a unit per line, in the order in which they would be done."""
+    """The document: one unit per line, in the order of the run."""
     return (
         f'{{"schema":"{DRY_RUN_SCHEMA}",\n"kind":"{kind}",\n"mode":"{mode}",\n'
         f'"units":[{_lines(units)}],\n"not_applied":[{_lines(not_applied)}]}}\n'

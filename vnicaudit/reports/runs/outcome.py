@@ -1,5 +1,5 @@
-"""How a run went, for people, when it has ended: a line for each guest; what several have in common
-is said once."""
+"""The result of a finished run, for people: one line for each guest. What several guests have in
+common is printed once."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from vnicaudit.reports.writer import Options
 
 
 def render_outcome(run: RunRecord, options: Options) -> Iterator[str]:
-    """Each guest with what became of it, what went wrong, and the totals. ``verbose`` adds every
-    check; without it those alone that are not well. ``quiet`` leaves the totals away."""
+    """Each guest with its outcome and errors, then the totals. ``verbose`` adds every check,
+    otherwise only those that failed; ``quiet`` leaves out the totals."""
     paint = Paint(color=options.color)
     messages = Counter(unit.message for unit in run.steps if unit.message)
     common = {message: number for message, number in messages.items() if number > 1}

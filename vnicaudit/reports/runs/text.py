@@ -1,4 +1,4 @@
-"""Runs for people: a line each, or one of them domain by domain."""
+"""Runs for people: one line each, or one run domain by domain."""
 
 from __future__ import annotations
 
@@ -25,20 +25,21 @@ _STYLES = {
     "gone": "quiet", "not-reached": "quiet", "undone": "quiet",
 }  # fmt: skip
 _WORDS = {"file": "domain"}
-"""What a kind of unit is counted as: a file holds a domain, unless it is called after its path."""
+"""The word with which a kind of unit is counted: a file contains a domain, unless it is named by
+its path."""
 _NAMED = ("image", "flavor")
-"""Kinds that a name does not tell by itself."""
+"""Kinds that must be named, because the name alone does not show the kind."""
 OUTCOME = 11
-"""Columns of the longest one."""
+"""Width of the longest outcome."""
 _VERDICT = 7
-"""Columns of the longest one of a check."""
+"""Width of the longest verdict of a check."""
 _DIGITS = 12
-"""Of a digest, in the list; the run's own page has all of it."""
+"""Digits of a digest in the list; the page of a run shows all of it."""
 
 
 def render(runs: Sequence[RunRecord], options: Options) -> Iterator[str]:
-    """One piece per run, in the order given: id, outcome, what it was, when it began, what became
-    of the domains, which plan."""
+    """One piece per run, in the given order: id, outcome, kind, start time, outcomes of the
+    domains, plan."""
     for run, pieces in zip(
         runs, columns(map(_cells, runs), Paint(color=options.color)), strict=True
     ):
@@ -50,7 +51,7 @@ def render(runs: Sequence[RunRecord], options: Options) -> Iterator[str]:
 
 def render_one(run: RunRecord, options: Options) -> Iterator[str]:
     """One run in pieces: its own facts, then each domain with its checks, then the totals.
-    ``quiet`` leaves the totals away."""
+    ``quiet`` leaves out the totals."""
     paint = Paint(color=options.color)
     yield from _facts(run, options, paint)
     for target, units in _by_target(run.steps).items():
@@ -64,21 +65,20 @@ def render_one(run: RunRecord, options: Options) -> Iterator[str]:
 
 
 def word_of(unit: UnitRun, kind: str) -> str:
-    """Outcome of a unit, in a word: *undone* where a rollback applied it, or a later run undid
-    it."""
+    """Outcome of a unit, in a word; *undone* if a rollback applied it, or a later run undid it."""
     undone = unit.outcome == "applied" and (kind == "rollback" or unit.undone_by is not None)
     return "undone" if undone else unit.outcome
 
 
 def outcome_of(run: RunRecord) -> str:
-    """Outcome of a run: *undone* where later runs undid all of it."""
+    """Outcome of a run; *undone* if later runs undid all of it."""
     changed = [unit for unit in run.steps if unit.outcome == "applied"]
     undone = bool(changed) and all(unit.undone_by is not None for unit in changed)
     return "undone" if undone and run.outcome == "done" else run.outcome
 
 
 def alike(units: Iterable[UnitRun]) -> frozenset[tuple[str, str]]:
-    """Target and name of those that share both: their ids tell them apart."""
+    """Target and name of units that share both and need their ids to be distinguished."""
     names = Counter((unit.target, unit.name) for unit in units)
     return frozenset(name for name, number in names.items() if number > 1)
 
@@ -86,8 +86,8 @@ def alike(units: Iterable[UnitRun]) -> frozenset[tuple[str, str]]:
 def unit_words(
     unit: UnitRun, *, verbose: bool, shared: Collection[tuple[str, str]] = ()
 ) -> list[str]:
-    """Name of a unit, its NICs, how long it was down; ``verbose``: its UUID and steps too.
-    ``shared``: the names that several have, which come with the UUID as well."""
+    """Name of a unit, its NICs, and its downtime; ``verbose``: also its UUID and steps. ``shared``:
+    names used by several units, which are shown with their UUID."""
     name = f"{unit.kind} {unit.name}" if unit.kind in _NAMED else unit.name
     words = [name, ", ".join(filter(None, unit.macs))]
     if unit.downtime is not None:
@@ -114,14 +114,15 @@ def counts(units: Iterable[UnitRun], kind: str = "apply") -> str:
 
 
 def check_text(check: Check, width: int, paint: Paint) -> str:
-    """One check after a change: its verdict, and what it was about."""
+    """One check after a change: its verdict, name and details."""
     about = f"{check.name}: {check.detail}" if check.detail else check.name
     verdict = padded_cell(Part(check.verdict, style=style_of(check.verdict)), _VERDICT, paint)
     return with_lead(verdict, f"  {safe(about)}", width, "    ", " " * (_VERDICT + 6))
 
 
 def local_time(moment: str, *, zone: bool = False) -> str:
-    """A moment in local time; as it is where it is none. ``zone``: with the time zone's name."""
+    """A time in local time; unchanged if it is not a time stamp. ``zone``: add the name of the time
+    zone."""
     try:
         then = datetime.fromisoformat(moment.replace("Z", "+00:00")).astimezone()
     except (ValueError, OverflowError, OSError):
@@ -130,7 +131,7 @@ def local_time(moment: str, *, zone: bool = False) -> str:
 
 
 def _waiting(run: RunRecord) -> str:
-    """``, 2 waiting for a power cycle``: as it was when the run ended."""
+    """``, 2 waiting for a power cycle``, at the end of the run."""
     number = sum(unit.waiting and unit.undone_by is None for unit in run.steps)
     return f", {number:,} waiting for a power cycle" if number else ""
 
@@ -143,7 +144,7 @@ def _cells(run: RunRecord) -> tuple[Part, ...]:
 
 
 def _beside_or_below(pieces: list[Piece], text: str, width: int) -> str:
-    """A table's row and what does not fit its columns, in one line where there is room."""
+    """A table row and its remaining text, on one line if there is room."""
     if sum(width_of(piece.plain) + 2 for piece in pieces) + width_of(text) <= width:
         pieces, text = [*pieces, Piece(text, text)], ""
     head = fold(pieces, width, "", "  ", "  ")
@@ -151,12 +152,12 @@ def _beside_or_below(pieces: list[Piece], text: str, width: int) -> str:
 
 
 def style_of(word: str) -> str:
-    """How the word of an outcome or a verdict is coloured."""
+    """Colour style of the word for an outcome or verdict."""
     return _STYLES.get(word, "")
 
 
 def _origin(run: RunRecord) -> str:
-    """Which plan, or which run it undoes; a digest is cut to its first digits."""
+    """The plan, with a shortened digest, or the run that was undone."""
     if run.kind == "rollback":
         return f"undoes {run.plan}"
     kind, colon, digits = run.plan.rpartition(":")

@@ -1,4 +1,4 @@
-"""A run that was looked at later, for people: in effect, waiting, or not as planned."""
+"""A run that was verified later, for people: in effect, waiting, or not as planned."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from vnicaudit.reports.wrap import wrap
 from vnicaudit.reports.writer import Options
 
 _STATE = 10
-"""Columns of the longest one."""
+"""Width of the longest state."""
 _STYLES = {
     "in-effect": "good", "waiting": "medium", "unknown": "medium", "differs": "bad",
     "gone": "quiet", "moved": "medium", "taken-back": "quiet",
@@ -25,7 +25,7 @@ _STYLES = {
 
 
 class CheckedUnit(Protocol):
-    """One domain, file, server, image or flavor."""
+    """One domain, file, server, image or flavor that was verified."""
 
     @property
     def name(self) -> str:
@@ -38,7 +38,7 @@ class CheckedUnit(Protocol):
 
     @property
     def detail(self) -> str:
-        """Why."""
+        """Reason of the state."""
 
     @property
     def checks(self) -> Iterable[Check]:
@@ -46,7 +46,7 @@ class CheckedUnit(Protocol):
 
 
 def render(units: Sequence[CheckedUnit], options: Options) -> Iterator[str]:
-    """A line for each, why, its checks, and the totals (not where it is to be quiet)."""
+    """One line for each unit, the reason, its checks, and the totals (unless quiet)."""
     paint = Paint(color=options.color)
     for unit in units:
         state = padded_cell(Part(unit.state, style=_STYLES[unit.state]), _STATE, paint)

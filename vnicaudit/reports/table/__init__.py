@@ -1,5 +1,5 @@
-"""Tables: one model, and a writer each for terminals, Markdown, HTML and CSV.
+"""Tables: one model, and writers for terminals, Markdown, HTML and CSV.
 
-What a table says is built from :mod:`vnicaudit.reports.table.model` by the report that knows it;
-its text is as found, and each writer makes it harmless in its own way.
+A report builds its tables with :mod:`vnicaudit.reports.table.model`, from text as it was read; each
+writer makes text safe in its own way.
 """

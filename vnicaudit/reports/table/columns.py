@@ -1,5 +1,5 @@
-"""Columns of rows that end in running text, which stands beside them where there is room, and else
-below; and of rows that are written before the next one is known."""
+"""Columns for rows that end in running text, which is placed beside the row if there is room, else
+below it; and for rows that are written before the next one is known."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from vnicaudit.reports.table.text import GAP, piece_of
 from vnicaudit.reports.wrap import Piece, width_of, with_lead
 
 _NARROW = 28
-"""Columns that a text needs beside its row; with less it goes below."""
+"""Columns that text needs beside its row; with less room it goes below."""
 _NOTHING = Piece("", "")
 
 
@@ -23,8 +23,8 @@ def columns(
     least: Sequence[int] = (),
     numbers: Collection[int] = (),
 ) -> list[list[Piece]]:
-    """The cells of all rows, each as wide as its column, which is at least as wide as ``least``
-    says. ``numbers``: the columns that are aligned right."""
+    """The cells of all rows, padded to the width of their column, which is at least ``least``.
+    ``numbers``: right-aligned columns."""
     cells = [[piece_of(part, paint) for part in row] for row in rows]
     longest = [max(width_of(cell.plain) for cell in column) for column in zip(*cells, strict=True)]
     widths = [max(pair) for pair in zip_longest(longest, least, fillvalue=0)]
@@ -35,16 +35,16 @@ def columns(
 
 
 def padded_cell(part: Part, width: int, paint: Paint) -> Piece:
-    """One cell of a column whose width is known beforehand."""
+    """One cell of a column whose width is known in advance."""
     return _filled(piece_of(part, paint), width)
 
 
 def row_with_text(
     cells: Iterable[Piece], text: str, width: int, first: str, rest: str, lead: Piece = _NOTHING
 ) -> str:
-    """``first``, a row, and a text that is aligned under itself; the text below the row, indented
-    by ``rest``, where too little room is left. ``lead``: what the text begins with in colour. Ends
-    with a line break."""
+    """``first``, a row, and a text aligned in its own column; if there is too little room, the text
+    goes below the row, indented by ``rest``. ``lead``: coloured beginning of the text. Ends with a
+    line break."""
     plain, row = (
         first + "".join(f"{word}{GAP}" for word in words)
         for words in zip(*cells, strict=True)
@@ -58,8 +58,8 @@ def row_with_text(
 
 
 def at_stops(cells: Iterable[str], stops: Iterable[int]) -> str:
-    """Cells that begin where they are to, behind a gap each. One that is too long pushes its
-    neighbours, and they catch up."""
+    """Cells at given start columns, with a gap before each. A cell that is too long pushes its
+    neighbours until they fit again."""
     line, used = "", 0
     for cell, start in zip(cells, stops, strict=True):
         gap = max(start - used, len(GAP))

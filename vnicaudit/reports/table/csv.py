@@ -10,9 +10,9 @@ from vnicaudit.reports.safe import csv_cell
 
 
 def lines(rows: Iterable[Iterable[str | int | float | None]]) -> str:
-    """Rows as lines that end with a line feed. Text is made harmless; None is an empty cell."""
+    """Rows as lines that end with a line feed. Text is made safe; None becomes an empty cell."""
     text = io.StringIO()
-    # all in quotes: where a semicolon separates, a cell would end at one
+    # quote all: some spreadsheets also split cells at semicolons
     writer = csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_ALL)
     writer.writerows(map(_cell, row) for row in rows)
     return text.getvalue()

@@ -10,13 +10,14 @@ from vnicaudit.reports.table.model import Cell, Group, Part, Row, Table
 
 
 def text(value: str) -> str:
-    """Text of a target as HTML: no markup, nothing that hides or reorders."""
+    """Text from a target as HTML, without markup and without characters that hide or reorder
+    text."""
     return escape(safe(value))
 
 
 def table_text(table: Table) -> Iterator[str]:
-    """The table in pieces, in a region of its own that scrolls. A group is a body of the table; a
-    table of groups is marked as one whose rows may become lists (class ``stack``)."""
+    """The table in pieces, in a scrolling region of its own. Each group is a table body; a table
+    with groups has the class ``stack``, which lets its rows become lists."""
     yield _begin(table)
     yield "" if table.grouped_by else "<tbody>\n"
     for number, row in enumerate(table.rows):
@@ -52,7 +53,7 @@ def _group(group: Group, columns: int) -> str:
 
 
 def _row(row: Row, table: Table) -> str:
-    """Each cell says what its column is, for pages so narrow that a row is a list."""
+    """A row. Each cell names its column, for pages so narrow that a row becomes a list."""
     head, *cells = map(_cell, row.cells)
     kind = _left_aligned(words=table.words)
     data = "".join(
@@ -63,7 +64,7 @@ def _row(row: Row, table: Table) -> str:
 
 
 def _cell(cell: Cell) -> str:
-    """Values large, what is beside or below them small."""
+    """A cell: values large, and the text beside or below them small."""
     if isinstance(cell, str):
         return text(cell)
     return "".join(_part(part) for part in cell if part.text)

@@ -9,9 +9,9 @@ from vnicaudit.reports.table.model import Cell, Part, Table, parts_of
 
 
 def table_text(table: Table, *, tight: bool = False) -> Iterator[str]:
-    """The caption, if there is one, and the table, with an empty line behind each. What rows are
-    grouped by is the first column, which is empty but in the first row of a group. ``tight``: no
-    blanks in the rule and in an empty last cell."""
+    """The caption, if there is one, and the table, each followed by an empty line. Groups become
+    the first column, filled only in the first row of each group. ``tight``: no blanks in the rule
+    and in an empty last cell."""
     if table.caption:
         yield f"{markdown(table.caption)}\n\n"
     heads = [table.grouped_by, *table.heads] if table.grouped_by else table.heads

@@ -1,18 +1,18 @@
-"""Columns, rows and cells, whatever they are written as."""
+"""Columns, rows and cells, independent of the output format."""
 
 from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
 Role = Literal["value", "aside", "note"]
-"""What a part is in its cell: what it is about; what belongs beside that (an interval); or a line
-of its own below."""
+"""Role of a part in its cell: the value itself, an addition beside it (an interval), or a line of
+its own below."""
 
 
 class Part(NamedTuple):
-    """Some text in a cell. ``style``: a style of :mod:`vnicaudit.reports.paint`, empty: none.
-    ``strong``: it stands out wherever there is no colour. ``code``: a name or a place, to be copied
-    as it is."""
+    """Text in a cell. ``style``: a style of :mod:`vnicaudit.reports.paint`; empty: none.
+    ``strong``: emphasised in formats without colour. ``code``: a name or a place that may be
+    copied."""
 
     text: str
     role: Role = "value"
@@ -22,7 +22,7 @@ class Part(NamedTuple):
 
 
 Cell = str | tuple[Part, ...]
-"""A text, or its parts."""
+"""A text, or several parts."""
 
 
 class Group(NamedTuple):
@@ -33,15 +33,15 @@ class Group(NamedTuple):
 
 
 class Row(NamedTuple):
-    """The first cell is the row's head. ``group``: the one that begins with this row."""
+    """The first cell is the row's head. ``group``: the group that starts with this row."""
 
     cells: tuple[Cell, ...]
     group: Group | None = None
 
 
 class Table(NamedTuple):
-    """``heads``: one for each column. ``grouped_by``: what a group is, empty where there are none.
-    ``words``: cells hold words, no numbers."""
+    """``heads``: one for each column. ``grouped_by``: heading of the groups; empty: no groups.
+    ``words``: cells contain words, not numbers."""
 
     caption: str
     heads: tuple[str, ...]
@@ -51,10 +51,10 @@ class Table(NamedTuple):
 
 
 def parts_of(cell: Cell) -> tuple[Part, ...]:
-    """The parts of a cell, those without text included."""
+    """The parts of a cell, including those without text."""
     return (Part(cell),) if isinstance(cell, str) else cell
 
 
 def cell_text(cell: Cell) -> str:
-    """The parts of a cell in one line, with blanks between."""
+    """The parts of a cell on one line, separated by blanks."""
     return " ".join(part.text for part in parts_of(cell) if part.text)

@@ -1,5 +1,5 @@
-"""A table for a terminal: the parts of a cell side by side where the terminal is wide enough, else
-below one another, else nothing (the caller says it in sentences)."""
+"""A table for a terminal: the parts of a cell side by side if the terminal is wide enough, else one
+below the other, else nothing (the caller writes sentences instead)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _Cells = tuple[tuple[Piece, ...], ...]
 
 
 class TableLine(NamedTuple):
-    """``cells``, or ``text`` that stands in place of them as it is."""
+    """``cells``, or ``text`` that is written unchanged instead."""
 
     cells: tuple[Cell, ...] = ()
     text: str = ""
@@ -32,8 +32,8 @@ class _Laid(NamedTuple):
 
 
 class Grid:
-    """Columns that all lines share. The first is aligned left, so are the last ``left``; numbers
-    are aligned right."""
+    """Columns shared by all lines. The first and the last ``left`` columns are aligned left;
+    numbers are aligned right."""
 
     def __init__(
         self, lines: Iterable[TableLine], width: int, paint: Paint, *, indent: int, left: int = 0
@@ -49,7 +49,7 @@ class Grid:
         self.fits = self._wide() <= width
 
     def text(self) -> Iterator[str]:
-        """Each line, or its parts below one another, with line breaks."""
+        """Each line, or its parts below each other, with line breaks."""
         for line in self._lines:
             yield line.text or "".join(map(self._row, zip_longest(*line.cells)))
 
@@ -73,7 +73,7 @@ class Grid:
 
 
 def piece_of(part: Part, paint: Paint) -> Piece:
-    """A part as it is measured and written."""
+    """A part with its plain and its coloured text."""
     text = safe(part.text)
     return Piece(text, paint(part.style, text))
 
@@ -84,7 +84,7 @@ def _painted(line: TableLine, paint: Paint) -> _Laid:
 
 
 def _beside(line: _Laid) -> _Laid:
-    """The parts of each cell made one."""
+    """The line with the parts of each cell joined."""
     return _Laid(tuple((_joined_pieces(cell),) if cell else () for cell in line.cells), line.text)
 
 

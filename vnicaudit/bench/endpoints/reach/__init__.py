@@ -1,1 +1,1 @@
-"""How an end is reached: the contract of a transport, processes, and what runs on a host."""
+"""Reach an end: the contract of a transport, processes, and commands on a host."""

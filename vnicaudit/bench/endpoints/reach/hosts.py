@@ -1,8 +1,8 @@
-"""Transports that pytest-testinfra has: it knows their programs, and how to quote for each.
+"""Transports that pytest-testinfra provides: it knows their programs, and how to quote for each.
 
-What it does not have is added here: a limit on time and on what is read, and no shell on this
-machine (its ``run_local`` starts one, in which kubectl's ``--context="%s"`` would be read twice).
-Its backends are made anew for each command, for they hold nothing; so threads do not meet in one.
+Added here: limits on time and on output, and running commands on this machine without a shell (its
+``run_local`` starts one, in which kubectl's ``--context="%s"`` would be interpreted twice). Its
+backends are created for each command, as they hold no state; so threads never share one.
 """
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ if TYPE_CHECKING:
 _CONTAINER = r"(\w[\w.-]*@)?\w[\w.-]*"
 _POD = r"\w[\w.-]*"
 _PLAIN = re.compile(r"[A-Za-z0-9_./~:@+=,][A-Za-z0-9_./~:@+=,-]*")
-"""What is passed on of a URL: nothing that a shell or testinfra's templates would change, and
-nothing that begins like an option."""
+"""Text that may be passed on from a URL: nothing that a shell or testinfra's templates would
+change, and nothing that begins like an option."""
 
 
 class TestinfraHost:
-    """A host as testinfra reaches it, where its name is of that pattern. Raises UsageError where it
-    is not, MissingExtraError without testinfra."""
+    """A host as testinfra reaches it, if its name matches the pattern. Raises UsageError if it does
+    not, MissingExtraError without testinfra."""
 
     def __init__(self, where: EndpointUrl, form: str, pattern: str) -> None:
         if re.fullmatch(pattern, where.name, re.ASCII) is None:
             raise UsageError(f"{where.url}: not an endpoint; expected {form}")
         self._spec = f"{where.scheme}://{where.name}"
         self.arguments = _arguments(where)
-        """Those of testinfra's backend."""
+        """The arguments of testinfra's backend."""
         _needed(where)
 
     def run(self, argv: Sequence[str], seconds: float) -> TransportOutput:
@@ -50,12 +50,12 @@ class TestinfraHost:
         backend = self._backend(seconds)
         try:
             result = backend.run(shlex.join(argv))
-        except RuntimeError as error:  # of its ssh backend, where ssh itself fails
+        except RuntimeError as error:  # testinfra's ssh backend does so if ssh itself fails
             result = error.args[0]
         return TransportOutput(result.exit_status, result.stdout_bytes, result.stderr_bytes)
 
     def close(self) -> None:
-        """There is nothing to leave."""
+        """Do nothing: there is no connection to close."""
 
     def _backend(self, seconds: float) -> BaseBackend:
         from testinfra.backend import get_backend
@@ -67,7 +67,7 @@ class TestinfraHost:
             return backend.result(answer.code, b"", answer.stdout, answer.stderr)
 
         backend.run_local = run_local
-        backend.encode = _encode  # its own asks the host for its encoding
+        backend.encode = _encode  # testinfra's own asks the host for its encoding
         return backend
 
 
@@ -81,7 +81,7 @@ class Containers:
         self._pattern = pattern
 
     def connect(self, where: EndpointUrl, _reach: TransportConnections) -> Transport:
-        """Programs in that container."""
+        """A transport that runs programs in that container."""
         return TestinfraHost(where, self.FORM, self._pattern)
 
 

@@ -1,6 +1,5 @@
-"""Programs of this machine by which endpoints are reached: ``ssh``, ``docker``, ``ip netns``; and
-the transport that is such a program with the command behind it, word for word.
-"""
+"""Programs of this machine by which endpoints are reached (``ssh``, ``docker``, ``ip netns``), and
+the transport that puts such a program, word for word, before a command."""
 
 from __future__ import annotations
 
@@ -17,19 +16,19 @@ from vnicaudit.bench.endpoints.reach.transport import EndpointUrl, TransportOutp
 from vnicaudit.errors import EndpointError
 
 ANSWER_MAX = 8 * 2**20
-"""Bytes: many times what the supervisor answers at once."""
+"""Maximum size of an answer in bytes: many times what the supervisor answers at once."""
 _POLL_SECONDS = 0.05
 _SOON_SECONDS = 0.001
 _GRACE_SECONDS = 0.5
 
 
 def run_here(argv: Sequence[str], seconds: float, most: int = ANSWER_MAX) -> TransportOutput:
-    """Run a program to its end, with nothing to read and no terminal: ssh and sudo cannot ask, and
-    Ctrl-C does not reach it. Raises EndpointError where it is not there, says more than ``most``
+    """Run a program to its end, with empty input and no terminal: ssh and sudo cannot ask, and
+    Ctrl-C does not reach it. Raises EndpointError if it is missing, prints more than ``most``
     bytes, or has not ended in time.
 
-    What it says goes to files: a pipe would stay open for as long as something that it left in the
-    background holds it.
+    The output goes to files: a pipe would stay open as long as any process that the program left in
+    the background.
     """
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         process = _started(argv, out, err)
@@ -63,8 +62,8 @@ def _started(argv: Sequence[str], out: IO[bytes], err: IO[bytes]) -> subprocess.
 def _end_of(
     process: subprocess.Popen[bytes], seconds: float, streams: Sequence[IO[bytes]], most: int
 ) -> int | None:
-    """The exit code; None: it was ended because its time was over. It is looked for often in the
-    beginning: most are short."""
+    """The exit code; None: it was stopped because its time was over. At first its end is checked
+    for often: most programs are short."""
     began = time.monotonic()
     while process.poll() is None:
         elapsed = time.monotonic() - began
@@ -72,29 +71,30 @@ def _end_of(
             _kill(process)
             return None
         if any(_size(stream) > most for stream in streams):
-            _kill(process)  # no moment of grace: it fills the disk
+            _kill(process)  # without grace: it fills the disk
             raise _too_much(most)
         time.sleep(min(_POLL_SECONDS, _SOON_SECONDS + elapsed / 20))
     return process.returncode
 
 
 def _let_end(process: subprocess.Popen[bytes]) -> None:
-    """A moment to end what it does: a supervisor knows a session that is being made then."""
+    """Give the program a moment to end by itself: the supervisor then still learns of a session
+    that is being started."""
     with suppress(subprocess.TimeoutExpired):
         process.wait(_GRACE_SECONDS)
     _kill(process)
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
-    with suppress(ProcessLookupError, PermissionError):  # sudo's children are not ours to end
+    with suppress(ProcessLookupError, PermissionError):  # sudo's children are root's
         os.killpg(process.pid, signal.SIGKILL)
     with suppress(subprocess.TimeoutExpired):
         process.wait(_GRACE_SECONDS)
 
 
 def _output(stream: IO[bytes], most: int) -> bytes:
-    """Return all that was printed. Raises EndpointError where it is too much: a program that ended
-    before it was looked at may have printed that."""
+    """All of the output. Raises EndpointError if it is too long: a program may have printed that
+    much before it was checked."""
     if _size(stream) > most:
         raise _too_much(most)
     stream.seek(0)
@@ -110,7 +110,7 @@ def _size(stream: IO[bytes]) -> int:
 
 
 class Prefixed:
-    """Runs commands behind some words."""
+    """Runs commands with some words before them."""
 
     def __init__(self, words: Sequence[str] = ()) -> None:
         self._words = tuple(words)
@@ -120,7 +120,7 @@ class Prefixed:
         return run_here((*self._words, *argv), seconds)
 
     def close(self) -> None:
-        """There is nothing to leave."""
+        """Do nothing: there is no connection to close."""
 
 
 def sudo(where: EndpointUrl) -> tuple[str, ...]:

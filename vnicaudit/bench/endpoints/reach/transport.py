@@ -1,8 +1,8 @@
-"""A transport: carries a command to the place where it runs, and its answer back.
+"""A transport: carries a command to the place where it runs, and the output back.
 
-A file in ``transports/`` is one; its name is the scheme of its URLs. Those into containers are a
-table (``hosts.py``). Commands are short: the supervisor (``session.py``) starts long-running ones,
-and is polled for them.
+A file in ``transports/`` is a transport, and its name the scheme of its URLs. Transports into
+containers are in a table (``hosts.py``). Commands are short: the supervisor (``session.py``) starts
+long-running ones, and is polled for them.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from vnicaudit.remedy.hypervisor import ConnectHypervisor
 
 
 class TransportOutput(NamedTuple):
-    """Exit code and output of a command. ``code`` is as much the transport's as the command's."""
+    """Exit code and output of a command. ``code`` may come from the transport or from the
+    command."""
 
     code: int
     stdout: bytes
@@ -24,28 +25,28 @@ class TransportOutput(NamedTuple):
 
 
 class Transport(Protocol):
-    """Reaches one place. Both may be called from several threads at once."""
+    """Access to one place. Both methods may be called from several threads at once."""
 
     def run(self, argv: Sequence[str], seconds: float) -> TransportOutput:
-        """Run a command to its end there, with nothing to read; ``argv`` arrives word for word.
-        Raises EndpointError where there is no answer in time."""
+        """Run a command there to its end, with empty input; ``argv`` arrives word for word. Raises
+        EndpointError if there is no answer in time."""
 
     def close(self) -> None:
-        """Leave. May be called twice; raises nothing."""
+        """Disconnect. May be called twice; never raises."""
 
 
 @runtime_checkable
 class Interfaces(Protocol):
-    """A place that can list its network interfaces without a program of its own."""
+    """A place that can list its network interfaces without running a program."""
 
     def interfaces(self) -> list[GuestInterface] | None:
-        """Return all interfaces; None: it cannot list them. Raises EndpointError where there is no
+        """Return all interfaces; None: it cannot list them. Raises EndpointError if there is no
         answer."""
 
 
 class EndpointUrl(NamedTuple):
-    """An endpoint's URL, taken apart. ``name`` is what stands before the options, with user and
-    port; ``options`` are those of the transport."""
+    """The parts of an endpoint's URL. ``name`` is the part before the options, with user and port;
+    ``options`` are those of the transport."""
 
     url: str
     scheme: str
@@ -53,8 +54,7 @@ class EndpointUrl(NamedTuple):
     options: Mapping[str, str]
 
     def flag(self, option: str) -> bool:
-        """True where an option is ``true``. Raises UsageError where it is neither true nor
-        false."""
+        """True if an option is ``true``. Raises UsageError if it is neither true nor false."""
         value = self.options.get(option, "false").lower()
         if value not in ("true", "false"):
             raise UsageError(f"{self.url}: {option}= must be true or false, not {value!r}")
@@ -62,7 +62,7 @@ class EndpointUrl(NamedTuple):
 
 
 class TransportConnections(NamedTuple):
-    """The connections that a transport may go through. ``hypervisor``: to a host of guests."""
+    """The connections that a transport may use. ``hypervisor``: connects to a host of guests."""
 
     hypervisor: ConnectHypervisor
 
@@ -72,12 +72,12 @@ class TransportModule(Protocol):
 
     @property
     def FORM(self) -> str:
-        """How its URLs look, for messages."""
+        """The form of its URLs, for messages."""
 
     @property
     def OPTIONS(self) -> tuple[str, ...]:
-        """Names that may stand behind the question mark."""
+        """Names that may follow the question mark."""
 
     def connect(self, where: EndpointUrl, reach: TransportConnections, /) -> Transport:
-        """Raises UsageError where ``where`` cannot be meant so, EndpointError where it cannot be
-        reached."""
+        """Connect to the place. Raises UsageError if ``where`` is invalid, EndpointError if the
+        place cannot be reached."""

@@ -1,8 +1,8 @@
-"""A guest of libvirt, through the QEMU guest agent in it: no network, no ssh.
+"""A guest of libvirt, through the QEMU guest agent in it: without network or ssh.
 
 ``guest-exec`` and ``guest-exec-status`` are described in qga/qapi-schema.json of QEMU. A program
-counts as ended when its output is closed as well (qmp_guest_exec_status in qga/commands.c); what it
-said is told once.
+counts as ended only when its output is closed too (qmp_guest_exec_status in qga/commands.c); its
+output can be read only once.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _ALLOW = (
 
 
 def connect(where: EndpointUrl, reach: TransportConnections) -> Transport:
-    """Programs in that guest, as its agent's user, root."""
+    """A transport that runs programs in that guest, as its agent's user, root."""
     if not where.name:
         raise UsageError(f"{where.url}: the domain is missing; expected {FORM}")
     uri = where.options.get("connect", _URI)
@@ -68,7 +68,7 @@ def connect(where: EndpointUrl, reach: TransportConnections) -> Transport:
 
 
 def _machine(host: Hypervisor, where: EndpointUrl) -> Machine:
-    """The domain. Raises EndpointError where it is not there, or off, or has no agent."""
+    """The domain. Raises EndpointError if it does not exist, is off, or has no agent."""
     try:
         machine = host.find(where.name)
         if not machine.state().active:
@@ -82,7 +82,7 @@ def _machine(host: Hypervisor, where: EndpointUrl) -> Machine:
 
 
 class GuestTransport:
-    """One guest."""
+    """The transport into one guest."""
 
     def __init__(self, host: Hypervisor, machine: Machine) -> None:
         self._host = host
@@ -105,5 +105,5 @@ class GuestTransport:
             raise EndpointError(str(error)) from None
 
     def close(self) -> None:
-        """Leave libvirt."""
+        """Disconnect from libvirt."""
         self._host.close()

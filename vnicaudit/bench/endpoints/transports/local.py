@@ -1,4 +1,4 @@
-"""This machine."""
+"""The transport to this machine."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ OPTIONS = ("sudo",)
 
 
 def connect(where: EndpointUrl, _reach: TransportConnections) -> Transport:
-    """Programs of this machine."""
+    """A transport that runs programs on this machine."""
     if where.name:
         raise UsageError(f"{where.url}: expected {FORM}, without a name")
     return Prefixed(sudo(where))

@@ -1,4 +1,4 @@
-"""A network namespace of this machine, by the name that ``ip netns`` knows."""
+"""The transport into a network namespace of this machine, by its name in ``ip netns``."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:@-]{0,254}")
 
 
 def connect(where: EndpointUrl, _reach: TransportConnections) -> Transport:
-    """Programs of this machine, in that namespace."""
+    """A transport that runs programs of this machine in that namespace."""
     if _NAME.fullmatch(where.name) is None:
         raise UsageError(f"{where.url}: not the name of a network namespace; expected {FORM}")
     return Prefixed((*sudo(where), "ip", "netns", "exec", where.name))

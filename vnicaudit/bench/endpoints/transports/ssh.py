@@ -1,4 +1,4 @@
-"""A host over ssh: keys, agent and configuration are those of the user's ssh."""
+"""The transport to a host over ssh: keys, agent and configuration are those of the user's ssh."""
 
 from __future__ import annotations
 
@@ -22,21 +22,22 @@ FORM = "ssh://[USER@]HOST[:PORT]"
 OPTIONS = ("ssh_config", "ssh_identity_file", "sudo", "sudo_user")
 _NAME = r"(\w[\w.+-]*@)?(\w[\w.-]*|\[[0-9A-Fa-f:.]+\])(:\d{1,5})?"
 _ALONE = "-o BatchMode=yes -o ServerAliveInterval=5 -o ServerAliveCountMax=3"
-"""It asks for nothing, and notices within 15 s that the other side is gone."""
+"""ssh asks for nothing, and notices within 15 s that the other side is gone."""
 _SHARED = "-o ControlMaster=auto -o ControlPersist=60 -o ControlPath="
 _PATH_MAX = 90
-"""Of 108 for a socket (unix(7)): ssh makes it under a longer name first (mux.c)."""
+"""Maximum length of the path, of 108 for a socket (unix(7)): ssh first creates it under a longer
+name (mux.c)."""
 _CLOSE_SECONDS = 5
 
 
 def connect(where: EndpointUrl, _reach: TransportConnections) -> Transport:
-    """Programs of that host, as that user."""
+    """A transport that runs programs on that host, as that user."""
     return SshConnection(TestinfraHost(where, FORM, _NAME))
 
 
 class SshConnection:
     """One connection for all commands: ssh keeps it open between them, and for a minute after the
-    last one, should this process be killed."""
+    last one if this process is killed."""
 
     def __init__(self, host: TestinfraHost) -> None:
         self._host = host
@@ -57,6 +58,6 @@ class SshConnection:
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def _sharing(self) -> str:
-        if len(self._socket) > _PATH_MAX or "%" in self._socket:  # % means something to ssh
+        if len(self._socket) > _PATH_MAX or "%" in self._socket:  # ssh expands %
             return "-o ControlMaster=no"
         return _SHARED + shlex.quote(self._socket)

@@ -1,4 +1,4 @@
-"""One run of all generators of a dnsperf workload, and what it was."""
+"""One run of all generators of a dnsperf workload, and its results."""
 
 from __future__ import annotations
 
@@ -18,16 +18,17 @@ from vnicaudit.errors import MeasureError, SilenceError
 from vnicaudit.model.measurement import Ran, Workload
 
 _HELD_BACK = 0.8
-"""Share of the places that has to be taken, on average, for answers to have held dnsperf back."""
+"""Share of the places that must be taken, on average, for waiting for answers to be what limited
+dnsperf."""
 _WRONG = 0.01
-"""Share of answers that are errors at which the server does not serve this."""
+"""Share of error answers from which the server counts as not serving these names."""
 _MESSAGES = ("-O", "suppress=timeouts,congestion,sendfailed,unexpected")
-"""One line for each query lost would be work for the generator, and fill its output."""
+"""A line for each lost query would be work for the generator, and fill its output."""
 _HISTOGRAM = ("-O", "latency-histogram")
 _MARGIN = 10.0
-"""Seconds beyond those that are measured: to start, and to wait for the last answers. dnsperf does
-not always end by itself: 2.10 was seen waiting for ever for answers that came late (its changelog
-says that 2.11 no longer counts queries below zero), 2.14 on TCP connections that were refused."""
+"""Seconds beyond the measured ones: to start, and to wait for the last answers. dnsperf does not
+always end by itself: 2.10 was seen waiting for ever for answers that came late (its changelog says
+that 2.11 no longer counts queries below zero), 2.14 on TCP connections that were refused."""
 
 
 QueryCount = Literal["sent", "completed", "lost_queries", "useful", "unexpected"]
@@ -39,30 +40,30 @@ class DnsperfBatch(NamedTuple):
 
     statistics: tuple[Statistics, ...]
     seconds: float
-    """For which queries were sent."""
+    """Time during which queries were sent."""
     places: int
-    """Of all generators."""
+    """Places of all generators together."""
     busiest: float | None
 
     def total(self, name: QueryCount) -> int:
-        """Sum up a counter of all generators."""
+        """The sum of a counter over all generators."""
         return sum(int(getattr(one, name)) for one in self.statistics)
 
     @property
     def share_taken(self) -> float:
-        """Share of the places that was taken, on average."""
+        """Share of the places that were taken, on average."""
         answered = sum(one.completed * one.mean / 1e6 for one in self.statistics)
         lost = self.total("lost_queries") * min(options.TIMEOUT, self.seconds)
         return (answered + lost) / self.seconds / self.places
 
     @property
     def held_back(self) -> bool:
-        """True where waiting for answers kept the generators from sending more."""
+        """True if waiting for answers kept the generators from sending more."""
         return self.share_taken >= _HELD_BACK
 
 
 class DnsperfJob:
-    """One measurement: what it runs, and what is kept of it."""
+    """One measurement: its parameters, and the outputs it keeps."""
 
     def __init__(self, workload: Workload, ends: Ends) -> None:
         self.workload, self.ends = workload, ends
@@ -76,9 +77,9 @@ class DnsperfJob:
         self._has = said.stdout + said.stderr
 
     def run(self, load: options.Load, *, observed: bool) -> DnsperfBatch:
-        """Run all generators; with ``observed``, see how busy they are and, where this dnsperf can,
-        how long each answer took. What got stuck is run once more. Raises MeasureError where one
-        of them did not measure."""
+        """Run all generators; with ``observed``, record how busy they are and, if this dnsperf can,
+        how long each answer took. A stuck run is repeated once. Raises MeasureError if a generator
+        did not measure."""
         try:
             return self._run(load, observed=observed)
         except StuckError:
@@ -87,7 +88,7 @@ class DnsperfJob:
     def _run(self, load: options.Load, *, observed: bool) -> DnsperfBatch:
         count = self.workload.generators
         argv = options.command(self._query_run, load, self._extra(observed=observed))
-        # whole seconds are what every sleep(1) takes
+        # every sleep(1) accepts whole seconds
         after = max(int(load.seconds) - 1, 0) if observed else 0
         script = concurrent_command(argv, count=count, output=self._output, observe_after=after)
         found = self._generators(
@@ -115,8 +116,8 @@ class DnsperfJob:
 
 
 def _statistics_of(ran: Ran, *, connected: bool) -> Statistics:
-    """Statistics that one generator measured. Its exit code is 0 whatever happened, unless it never
-    began; then MeasureError is raised."""
+    """Statistics that one generator measured. Raises MeasureError if it did not start; otherwise
+    its exit code is always 0."""
     if ran.code != 0:
         said = one_line(ran.stderr.strip() or ran.stdout)
         raise MeasureError(f"dnsperf ended with exit code {ran.code}: {said}")
@@ -124,7 +125,7 @@ def _statistics_of(ran: Ran, *, connected: bool) -> Statistics:
 
 
 def must_answer(batch: DnsperfBatch, job: DnsperfJob) -> None:
-    """Raises MeasureError where the server does not answer, or answers with errors."""
+    """Raises MeasureError if the server does not answer, or answers with errors."""
     where = f"{job.ends.address} port {job.options.port} ({job.options.transport})"
     completed = batch.total("completed")
     if not completed:

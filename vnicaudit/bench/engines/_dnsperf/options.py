@@ -1,4 +1,4 @@
-"""The options of a dnsperf workload, checked, and the command line it becomes."""
+"""The options of a dnsperf workload, checked, and the resulting command line."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ _ASKED = re.compile(r"[A-Za-z0-9._*/-]{1,255} [A-Z0-9]{1,16}")
 _SOCKETS = 256
 """MAX_SOCKETS of dnsperf, for each thread (src/dnsperf.c)."""
 _PLACES = 100
-"""Queries that dnsperf has outstanding at most, unless told (-q)."""
+"""Default of dnsperf for the most outstanding queries (-q)."""
 _LATENCY = 0.001
-"""Seconds that an answer is thought to take where it was not measured yet."""
+"""Latency in seconds assumed for an answer before any was measured."""
 
 
 class DnsperfOptions(NamedTuple):
-    """The options, read. ``lines``: what is asked, unless ``queries`` names a file at the peer."""
+    """The options, parsed. ``lines``: the queries, unless ``queries`` names a file at the peer."""
 
     lines: tuple[str, ...]
     queries: str
@@ -37,7 +37,7 @@ class DnsperfOptions(NamedTuple):
 
 
 def options_of(workload: Workload) -> DnsperfOptions:
-    """Raises UsageError, with the option's name, where one is not as it has to be."""
+    """The options of a workload. Raises UsageError with the name of an invalid one."""
     options = workload.options
     for name in options:
         if name not in OPTIONS:
@@ -81,7 +81,7 @@ def _whole_number(workload: Workload, name: str, default: int, most: int) -> int
 
 
 def check_shape(workload: Workload, read: DnsperfOptions) -> None:
-    """Raises UsageError where generators, connections, rate or direction do not fit."""
+    """Raises UsageError if generators, connections, rate or direction do not fit."""
     if workload.direction != "both":
         raise _wrong(workload, "direction must be both: queries go one way and answers the other")
     if workload.size is not None:
@@ -114,13 +114,14 @@ def _wrong(workload: Workload, what: str) -> UsageError:
 def places(
     read: DnsperfOptions, generators: int, rate: float | None, latency: float = _LATENCY
 ) -> int:
-    """How many queries a generator may have outstanding.
+    """The number of queries that a generator may have outstanding.
 
-    dnsperf's own 100, and beside them what may be lost at ``rate`` (0.5 %, each for as long as the
-    timeout) and twice what is under way at a ``latency`` in seconds. No more: behind schedule,
-    dnsperf sends as fast as it can until all places are taken, and a burst of more than a socket
-    buffer holds (about 200 queries, net.core.rmem_default) is lost on a server that is idle
-    otherwise. Seen with 2.10 and 2.14: at 1000 places, 744 were lost at any rate above 50,000.
+    It is dnsperf's own 100, plus the queries that may be lost at ``rate`` (0.5 %, each for as long
+    as the timeout) and twice those in transit at a ``latency`` in seconds. No more: when it is
+    behind schedule, dnsperf sends as fast as it can until all places are taken, and a burst of more
+    than a socket buffer holds (about 200 queries, net.core.rmem_default) is lost even on an
+    otherwise idle server. Seen with 2.10 and 2.14: at 1000 places, 744 were lost at any rate above
+    50,000.
     """
     if read.outstanding is not None:
         return read.outstanding
@@ -130,7 +131,8 @@ def places(
 
 
 class Load(NamedTuple):
-    """One run. ``rate``: of each generator; None: as fast as it goes. ``places``: of each."""
+    """The load of one run. ``rate``: for each generator; None: as fast as possible. ``places``: for
+    each generator."""
 
     seconds: float
     rate: int | None
@@ -147,13 +149,13 @@ class QueryRun(NamedTuple):
 
 
 def query_run(workload: Workload, read: DnsperfOptions, ends: Ends) -> QueryRun:
-    """Puts the query file at the peer, where it is not there already."""
+    """The parameters of a run; stores the query file at the peer, unless it is there already."""
     each = workload.connections // workload.generators
     return QueryRun(ends.address, read.queries or _put_queries(read, ends), read, each)
 
 
 def command(query_run: QueryRun, load: Load, extra: tuple[str, ...]) -> tuple[str, ...]:
-    """dnsperf's command line; ``extra``: what not every version has."""
+    """dnsperf's command line; ``extra``: options that not every version has."""
     read = query_run.options
     return (
         *("dnsperf", "-s", query_run.address, "-p", str(read.port), "-m", read.transport),

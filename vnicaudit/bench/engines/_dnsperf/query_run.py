@@ -1,7 +1,7 @@
-"""dnsperf processes that run at the same time, and what each of them printed.
+"""dnsperf processes that run at the same time, and the output of each.
 
-They are started by one command at the peer, so that nothing but a fork is between them: over SSH,
-commands of their own would begin a good part of a second apart, which is all of a short trial.
+One command at the peer starts all of them, so that only a fork separates their starts: over SSH,
+separate commands would start a good part of a second apart, which is all of a short trial.
 """
 
 from __future__ import annotations
@@ -40,24 +40,25 @@ for id in $ids; do
 done
 printf '\\n== end\\n'
 """
-"""Arguments: a path for their output, how many, when to look at their threads (whole seconds, as
-every ``sleep`` takes; 0: not at all), and the command. A command's output is kept apart and cut
-at the front: its last part is what counts."""
+"""Arguments: a path for their output, their number, when to observe their threads (whole seconds,
+as every ``sleep`` accepts; 0: never), and the command. Each command's output is kept separately and
+cut at the front, as its last part is the result."""
 
 _FEWEST = 5
-"""Sections: what comes before the first, threads, one generator's two, the end."""
+"""Minimum number of sections: the text before the first, threads, two for a generator, the end."""
 _ENDED = re.compile(r"ended (\d{1,3})\n(.*)\Z", re.DOTALL)
 _NUMBER = re.compile(r"[0-9]{1,20}")
 _TICKS = 100
-"""USER_HZ of every architecture that vnicaudit is for (include/asm-generic/param.h)."""
+"""USER_HZ of every architecture that vnicaudit supports (include/asm-generic/param.h)."""
 
 
 class StuckError(SilenceError):
-    """A generator did not end and had to be ended: it waits for answers."""
+    """A generator did not end and had to be stopped: it waits for answers."""
 
 
 class Generators(NamedTuple):
-    """``busiest``: per cent of one CPU that the busiest thread used; None: it was not seen."""
+    """The generators of a run. ``busiest``: per cent of one CPU that the busiest thread used; None:
+    not observed."""
 
     runs: tuple[Ran, ...]
     busiest: float | None
@@ -66,15 +67,15 @@ class Generators(NamedTuple):
 def concurrent_command(
     argv: Sequence[str], *, count: int, output: str, observe_after: int
 ) -> tuple[str, ...]:
-    """A command that runs another ``count`` times at once. What they print is kept at ``output``
-    meanwhile, a path there; ``observe_after``: seconds after which to see how busy their threads
-    are."""
+    """A command that runs another one ``count`` times at once. Their output is kept at ``output``,
+    a path there, until all have ended; ``observe_after``: seconds after which to record how busy
+    their threads are."""
     return ("sh", "-c", _SCRIPT, "dnsperf", output, str(count), str(observe_after), *argv)
 
 
 def generators(ran: Ran, argv: Sequence[str], observe_after: int) -> Generators:
-    """The runs that the command of :func:`concurrent_command` tells. Raises MeasureError where
-    they are not all there, and StuckError where that is because time was over."""
+    """The runs in the output of :func:`concurrent_command`. Raises MeasureError if some are
+    missing, StuckError if that is because time was over."""
     if ran.code is None:
         raise StuckError(f"dnsperf did not end by itself{_error_output(ran)}")
     sections = ran.stdout.split("\n== ")
@@ -108,7 +109,7 @@ def busiest(stats: str, seconds: int) -> float | None:
 
 
 def _ticks(line: str) -> int:
-    # the name in parentheses may hold anything, so fields are counted behind it
+    # the name in parentheses may contain anything, so fields are counted after it
     fields = line.rpartition(") ")[2].split()
     numbers = fields[11:13]
     return sum(int(number) for number in numbers if _NUMBER.fullmatch(number))

@@ -1,8 +1,8 @@
 """Output of dnsperf after a measurement: the ``Statistics:`` block.
 
 Formats are those of ``print_statistics`` in src/dnsperf.c: 2.10 has *Reconnections*, 2.11 adds the
-latency histogram, 2.14 says *Connection attempts*, and what comes after it *Unexpected IDs*. Under
-*Connection Statistics* the queries' histogram is printed once more; it is passed over.
+latency histogram, 2.14 says *Connection attempts*, followed by *Unexpected IDs*. Under *Connection
+Statistics* the queries' histogram is printed once more; that copy is skipped.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _BUCKET = re.compile(rf"  ({_SECONDS}) - ({_SECONDS}):  ({_COUNT})\n")
 
 
 class Bucket(NamedTuple):
-    """Answers that took as long. Microseconds, both ends included."""
+    """Number of answers with a latency in this range. Microseconds, both ends included."""
 
     low: int
     high: int
@@ -59,33 +59,33 @@ class Bucket(NamedTuple):
 
 
 class Statistics(NamedTuple):
-    """One generator's run. Latencies are microseconds, of queries that were answered."""
+    """One generator's run. Latencies are in microseconds, of answered queries."""
 
     sent: int
     completed: int
     lost_queries: int
     codes: dict[str, int]
     seconds: float
-    """From the start to the end of sending, or to the last answer where that was later."""
+    """From the start to the end of sending, or to the last answer if that was later."""
     rate: float
     mean: float
     least: float
     most: float
     histogram: tuple[Bucket, ...]
-    """Empty where it was not asked for, or this build of dnsperf has none."""
+    """Empty if it was not requested, or this build of dnsperf has none."""
     attempts: int | None
-    """Connections, or those made anew (before 2.14); None: no connections."""
+    """Connection attempts, or reconnections (before 2.14); None: no connections."""
     unexpected: int
 
     @property
     def useful(self) -> int:
-        """Answers that are answers: NOERROR and NXDOMAIN."""
+        """Number of useful answers: NOERROR and NXDOMAIN."""
         return sum(self.codes.get(code, 0) for code in _USEFUL)
 
 
 def statistics(text: str, *, connected: bool) -> Statistics:
-    """The block at the end of what dnsperf printed; ``connected``: it ran over TCP. Raises
-    MeasureError unless it is whole and the run went on to its end."""
+    """The block at the end of dnsperf's output; ``connected``: it ran over TCP. Raises MeasureError
+    unless it is complete and the run reached its end."""
     found = _BLOCK.search(text)
     if found is None:
         raise MeasureError(f"dnsperf printed no statistics{_last_line(text)}")
@@ -115,7 +115,7 @@ def _statistics(found: re.Match[str]) -> Statistics:
 
 
 def _latency_groups() -> tuple[int, int, int]:
-    """The three groups of the first latency line come right after ``rate``."""
+    """The three groups of the first latency line follow directly after ``rate``."""
     first = _BLOCK.groupindex["rate"] + 1
     return first, first + 1, first + 2
 
@@ -147,9 +147,9 @@ def _last_line(text: str) -> str:
 
 
 def percentile(runs: Sequence[Statistics], share: float) -> float | None:
-    """The latency that ``share`` (0.99) of all answers did not exceed, of all generators together:
-    the upper end of its bucket, which is about 3 % wide, or the largest of all where that is less.
-    None: a generator has no histogram, or there are too few answers to tell."""
+    """The latency that ``share`` (0.99) of all answers, of all generators together, did not exceed:
+    the upper end of its bucket, which is about 3 % wide, or the largest of all if that is less.
+    None: a generator has no histogram, or there are too few answers."""
     if not all(run.histogram for run in runs):
         return None
     answers = sorted((b.high, b.answers) for run in runs for b in run.histogram)

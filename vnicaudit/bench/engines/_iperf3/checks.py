@@ -13,11 +13,11 @@ from vnicaudit.model.measurement import Workload
 _TCP_SIZES = (1, 1024 * 1024)
 """MAX_BLOCKSIZE of iperf3's src/iperf.h."""
 _UDP_SIZES = (16, 65507)
-"""MIN_UDP_BLOCKSIZE and MAX_UDP_BLOCKSIZE: iperf3's own header, and what IPv4 carries."""
+"""MIN_UDP_BLOCKSIZE and MAX_UDP_BLOCKSIZE: iperf3's own header, and the most that IPv4 carries."""
 _LONGEST = 86400
 """MAX_TIME, seconds."""
 _LOWEST = 1
-"""Of a stream: 0 would be as fast as possible."""
+"""Lowest rate of a stream: 0 would mean as fast as possible."""
 _HIGHEST = 1e15
 
 _NUMBER = r"[1-9][0-9]{0,9}"
@@ -32,17 +32,17 @@ _OPTIONS: dict[str, str] = {
     "ipv6": "yes|no",
     "port": r"[1-9][0-9]{0,4}",
 }
-"""Option -> what it may be."""
+"""Option -> its allowed values."""
 _TCP_ONLY = ("congestion", "mss", "zerocopy")
 _LARGEST_PORT = 65535
 _LARGEST_WINDOW = 512 * 1024 * 1024
 """MAX_TCP_BUFFER, bytes."""
 _MSS = (88, 32767)
-"""Linux refuses less (TCP_MIN_MSS), iperf3 more (MAX_MSS)."""
+"""Linux refuses smaller ones (TCP_MIN_MSS), iperf3 larger ones (MAX_MSS)."""
 
 
 def check(workload: Workload, patterns: Mapping[str, object]) -> None:
-    """Raises UsageError where a workload cannot be run as written."""
+    """Raises UsageError if a workload cannot be run as written."""
     require_none(workload, _problems(workload, patterns))
 
 

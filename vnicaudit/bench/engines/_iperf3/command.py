@@ -1,6 +1,6 @@
 """Workload in, command lines out.
 
-``-b`` is per stream; UDP without it is 1 Mbit/s. ``-O`` is never used (flows.py says why).
+``-b`` is per stream; UDP without it is 1 Mbit/s. ``-O`` is never used (flows.py gives the reason).
 """
 
 from __future__ import annotations
@@ -17,26 +17,26 @@ from vnicaudit.model.measurement import Workload
 PER_PROCESS = 125
 """Streams of one client; iperf3 refuses more than 128 (MAX_STREAMS, src/iperf.h)."""
 UDP_PAYLOAD = 18
-"""Bytes: the payload of a 64-byte frame, Ethernet's shortest (14 + 20 + 8 + 18 + 4 FCS)."""
+"""Payload in bytes of a 64-byte frame, Ethernet's shortest (14 + 20 + 8 + 18 + 4 FCS)."""
 
 _UDP_BUFFER = 4 * 1024 * 1024
-"""Bytes. With the kernel's default, what is lost is lost in the receiver's socket
-(esnet/iperf#234, #509)."""
+"""Bytes. With the kernel's default, packets are lost in the receiver's socket (esnet/iperf#234,
+#509)."""
 _SLACK = 2
-"""Seconds that several clients run longer, since they do not begin at once: before 3.20 it is known
-to the second only when each began."""
+"""Seconds that several clients run longer, since they do not start at once: before 3.20 the start
+of each is known only to the second."""
 _CONNECT_MS = 3000
 _IDLE = 30
-"""Seconds after which a server that nobody came to ends."""
+"""Seconds after which a server without a client ends."""
 _IDLE_SINCE = Iperf3Version(3, 11)
-"""The first whose --one-off server does end then (esnet/iperf#1187)."""
+"""The first version whose --one-off server ends in that case (esnet/iperf#1187)."""
 _BIND_SINCE = Iperf3Version(3, 11)
-"""The first whose --bind-dev holds for TCP streams too (esnet/iperf#1153)."""
+"""The first version whose --bind-dev applies to TCP streams too (esnet/iperf#1153)."""
 
 
 class Iperf3Load(NamedTuple):
-    """All that is run at once. ``streams``: of each client; ``rate``: bit/s of all of them, 0: as
-    fast as possible; ``seconds``: without the ``warmup``."""
+    """The load of all clients together. ``streams``: of each client; ``rate``: bit/s of all of
+    them, 0: as fast as possible; ``seconds``: without the ``warmup``."""
 
     workload: Workload
     target: Iperf3Install
@@ -48,23 +48,23 @@ class Iperf3Load(NamedTuple):
 
     @property
     def duration(self) -> int:
-        """Seconds that a client is asked to run."""
+        """Duration in seconds that a client is given."""
         return self.warmup + self.seconds + (_SLACK if len(self.streams) > 1 else 0)
 
     @property
     def ways(self) -> tuple[Way, ...]:
-        """Directions that are loaded, as seen from the target."""
+        """Loaded directions, as seen from the target."""
         direction = self.workload.direction
         return ("tx", "rx") if direction == "both" else (direction,)
 
     @property
     def udp(self) -> bool:
-        """True for a load of UDP."""
+        """True for a UDP load."""
         return self.workload.pattern != "tcp"
 
 
 def plan(workload: Workload, target: Iperf3Install, peer: Iperf3Install) -> Iperf3Load:
-    """How a workload is run between two places. Raises EndpointError where they cannot."""
+    """The load of a workload between two places. Raises EndpointError if they cannot run it."""
     if "bind_dev" in workload.options and target.version < _BIND_SINCE:
         raise EndpointError(
             f"bind_dev needs iperf3 {_BIND_SINCE} on the target, which has {target.version}"
@@ -81,25 +81,27 @@ def plan(workload: Workload, target: Iperf3Install, peer: Iperf3Install) -> Iper
 
 
 def split(connections: int, generators: int) -> tuple[int, ...]:
-    """Streams of each client: as even as can be, at most 125."""
+    """Streams of each client: as even as possible, at most 125."""
     clients = max(generators, ceil(connections / PER_PROCESS))
     return tuple(connections // clients + (n < connections % clients) for n in range(clients))
 
 
 def listens_at(plan: Iperf3Load, address: str) -> tuple[str, ...]:
     """Addresses that a server may be bound to, the best first; ``""`` stands for all addresses.
-    iperf3 serves whoever comes first, so it listens where it is reached and nowhere else. All
-    addresses are the fallback where the target lacks that address (it is translated on the way),
-    unless ``bind`` says no; and the only choice for a zone, which means something at the peer
-    only, or for a name, which may be another address there."""
+
+    iperf3 serves whoever comes first, so it listens only where it is reached. All addresses are the
+    fallback if the target lacks that address (it is translated on the way), unless ``bind`` forbids
+    it; and the only choice for an address with a zone, which has a meaning at the peer only, or for
+    a name, which may resolve to another address there.
+    """
     if plan.workload.options.get("bind") == "yes":
         return (address,)
     return (address, "") if is_literal(address) else ("",)
 
 
 def server(plan: Iperf3Load, port: int, address: str) -> tuple[str, ...]:
-    """A server that ends after its one client. ``address``: what it is bound to; empty: nothing,
-    and then its socket for UDP is one for all addresses, and answers from the one that the routes
+    """A server that ends after its one client. ``address``: the address that it is bound to; empty:
+    all, and then it has one UDP socket for all addresses, and answers from the one that the routes
     prefer (iperf_udp_accept)."""
     argv = ["iperf3", "-s", "-p", str(port), "--one-off", "-J", "-i", "1"]
     if plan.target.version >= _IDLE_SINCE:
@@ -112,7 +114,7 @@ def server(plan: Iperf3Load, port: int, address: str) -> tuple[str, ...]:
 
 
 def client(plan: Iperf3Load, streams: int, address: str, port: int) -> tuple[str, ...]:
-    """A client; what the target sends is asked for with -R."""
+    """A client; -R makes the target send."""
     argv = ["iperf3", "-c", address, "-p", str(port), "-J", "-i", "1"]
     argv += ["-t", str(plan.duration), "-P", str(streams), "--connect-timeout", str(_CONNECT_MS)]
     argv += {"rx": [], "tx": ["-R"], "both": ["--bidir"]}[plan.workload.direction]
@@ -120,7 +122,7 @@ def client(plan: Iperf3Load, streams: int, address: str, port: int) -> tuple[str
 
 
 def size(workload: Workload) -> int | None:
-    """Bytes of a message; None: iperf3's own (128 KiB, or what the path takes for UDP)."""
+    """Bytes of a message; None: iperf3's own choice (128 KiB; for UDP, what fits the path)."""
     if workload.size is None and workload.pattern == "udp-pps":
         return UDP_PAYLOAD
     return workload.size
@@ -132,14 +134,14 @@ def payload(plan: Iperf3Load) -> int:
 
 
 def buffer(plan: Iperf3Load) -> str | None:
-    """The socket buffer that is asked for at both ends; None: the system's own."""
+    """The socket buffer requested at both ends; None: the system's own."""
     if not plan.udp or "window" in plan.workload.options:
         return plan.workload.options.get("window")
     return str(min(_UDP_BUFFER, plan.target.buffer, plan.peer.buffer))
 
 
 def _payload_rate(workload: Workload) -> float | None:
-    """The rate in bit/s of payload, which is what ``-b`` counts."""
+    """The rate of the payload in bit/s, which is the unit of ``-b``."""
     if workload.rate is None or workload.pattern != "udp-pps":
         return workload.rate
     return 8 * (size(workload) or UDP_PAYLOAD) * workload.rate

@@ -17,19 +17,19 @@ from vnicaudit.bench.engines._iperf3.report import Stream, middle
 Details = dict[str, str | float | int | bool | None]
 
 _THREADS_SINCE = Iperf3Version(3, 16)
-"""The first with a thread for each stream."""
+"""The first version with a thread for each stream."""
 _BUSY = 95.0
-"""Per cent of the CPUs that its threads can use: the process can do no more."""
+"""Per cent of the CPUs that its threads can use from which the process is fully busy."""
 _OFFERED = 0.98
-"""A sender that sent a smaller share of what was asked for could not send more."""
+"""A sender that sent a smaller share of the requested load could not send more."""
 _STALL = 0.1
 """An interval with a smaller share of the median's rate is a stall."""
 _LONG = 0.5
-"""Seconds. Shorter ones are what the window's edges left over."""
+"""Seconds. Shorter intervals are left over at the window's edges."""
 
 
 def details(plan: Iperf3Load, found: Iperf3Outcome) -> Details:
-    """Details of all pairs together; what only the first says, of that."""
+    """Details of all pairs together; settings are those of the first pair."""
     return {
         **of_setup(plan, found.pairs[0]),
         "peer_cpu": sum(_peer_cpu(pair) for pair in found.pairs),
@@ -45,9 +45,9 @@ def details(plan: Iperf3Load, found: Iperf3Outcome) -> Details:
 
 
 def limited(plan: Iperf3Load, found: Iperf3Outcome) -> bool:
-    """True where the sender was the bottleneck: its threads were busy all the time, or it sent less
-    UDP than it was told. A target that is busy with a single stream is what is measured: no version
-    of iperf3 has more threads for that."""
+    """True if the sender was the bottleneck: its threads were busy all the time, or it sent less
+    UDP than requested. A target that is busy with a single stream is the subject of the
+    measurement: no version of iperf3 uses more threads for that."""
     if plan.udp and plan.rate is not None:
         least = _OFFERED * plan.rate
         return any(8 * _sent_per_second(found, way, "bytes") < least for way in plan.ways)
@@ -55,13 +55,13 @@ def limited(plan: Iperf3Load, found: Iperf3Outcome) -> bool:
 
 
 def sent_packets(found: Iperf3Outcome, way: Way) -> float:
-    """Packets per second that were sent one way, the whole run."""
+    """Packets per second sent in one direction, over the whole run."""
     return _sent_per_second(found, way, "packets")
 
 
 def generator_cpu(plan: Iperf3Load, found: Iperf3Outcome) -> float | None:
-    """Per cent of one CPU of the busiest thread on the peer; None where it has several and the
-    report does not tell them apart."""
+    """Per cent of one CPU of the busiest thread on the peer; None if it has several and the report
+    does not distinguish them."""
     if _threads(plan.peer.version, max(plan.streams)) > 1:
         return None
     return max(_peer_cpu(pair) for pair in found.pairs)
@@ -83,7 +83,7 @@ def _threads(version: Iperf3Version, streams: int) -> int:
 
 
 def _sent_per_second(found: Iperf3Outcome, way: Way, what: Literal["bytes", "packets"]) -> float:
-    """Per second of the whole run."""
+    """A sent amount per second, over the whole run."""
     count = attrgetter(what)
     total: float = sum(
         sum(map(count, flow.sent)) / (flow.sent[-1].end - flow.sent[0].start)
@@ -101,20 +101,20 @@ def _target_cpu(pair: Pair) -> float:
 
 
 def _stalls(part: WindowTotals) -> int:
-    """Intervals in which hardly anything came, of any pair."""
+    """Number of intervals of any pair with hardly any traffic."""
     return sum(
         rate < _STALL * median(rates) for rates in map(_rates, part.slices) for rate in rates
     )
 
 
 def _rates(slices: Sequence[Slice]) -> list[float]:
-    """Rates of the intervals that are whole, or nearly, in bytes/s."""
+    """Rates of the complete, or nearly complete, intervals, in bytes/s."""
     long = [(piece.bytes, piece.end - piece.start) for piece in slices]
     return [carried / seconds for carried, seconds in long if seconds > _LONG]
 
 
 def of_setup(plan: Iperf3Load, pair: Pair) -> Details:
-    """Versions, and how it was run."""
+    """Versions, and parameters of the run."""
     client, server = pair.client.start, pair.server.start
     return {
         "version": client.version,
@@ -165,7 +165,7 @@ def _sending(found: Iperf3Outcome) -> Iterator[Stream]:
 
 
 def _streams(pair: Pair, begin: float, *, sender: bool) -> Iterator[Stream]:
-    """Streams of both ends that send (or receive), in intervals after the warm-up."""
+    """Sending (or receiving) streams at both ends, in intervals after the warm-up."""
     for report in pair:
         for interval in report.intervals:
             if middle(interval) >= begin:
@@ -173,6 +173,6 @@ def _streams(pair: Pair, begin: float, *, sender: bool) -> Iterator[Stream]:
 
 
 def _sum(numbers: Iterable[float | None]) -> float | None:
-    """None where there are none: not every system counts retransmits."""
+    """The sum; None if there are no numbers: not every system counts retransmits."""
     known = [number for number in numbers if number is not None]
     return sum(known) if known else None

@@ -1,9 +1,9 @@
-"""Traffic by direction and time: from the reports of both ends to numbers of a window.
+"""Traffic by direction and time: from the reports of both ends to the numbers of a window.
 
-The receiver counts. Its intervals are cut to the window that was asked for: at the beginning (the
-warm-up: ``-O`` is not used, its statistics of UDP were wrong before 3.14, esnet/iperf#1489) and at
-the end, where 3.9 goes on listening for 40 ms. What they add up to over the whole run has to be
-what the client was told at the end, or the report is not believed.
+The receiver's counts are used. Its intervals are cut to the requested window: at the beginning (the
+warm-up: ``-O`` is not used, as its statistics of UDP were wrong before 3.14, esnet/iperf#1489) and
+at the end, where 3.9 goes on listening for 40 ms. Over the whole run they have to add up to the
+totals that the client was sent at the end, or the report is rejected.
 """
 
 from __future__ import annotations
@@ -17,18 +17,19 @@ from vnicaudit.errors import MeasureError
 Way = Literal["tx", "rx"]
 
 SHORTEST = 0.95
-"""Share of the time asked for that has to be there."""
+"""Share of the requested time that must be covered."""
 _BYTES_AGREE = 0.02
-"""Share by which two counts of the same bytes may differ. They are the same to the byte before
-there were threads (3.16); since then, what comes between the last tick and the end is in one."""
+"""Share by which two counts of the same bytes may differ. They were equal to the byte before there
+were threads (3.16); since then, only one of them includes the bytes between the last tick and the
+end."""
 _PACKETS_AGREE = 0.001
-"""Share of all packets by which two counts of the lost may differ."""
+"""Share of all packets by which two counts of lost packets may differ."""
 _IN_FLIGHT = 0.25
-"""Seconds. What was sent so shortly before the end may be on its way, or in a buffer."""
+"""Seconds. Data sent so shortly before the end may be in transit, or in a buffer."""
 
 
 class Slice(NamedTuple):
-    """All streams of one way in one interval. ``packets``: by their numbers, with the
+    """All streams of one direction in one interval. ``packets``: by sequence numbers, including the
     ``lost_packets``."""
 
     start: float
@@ -39,15 +40,15 @@ class Slice(NamedTuple):
 
 
 class Flow(NamedTuple):
-    """One way of one pair of client and server, the whole run."""
+    """One direction of one pair of client and server, over the whole run."""
 
     sent: tuple[Slice, ...]
     received: tuple[Slice, ...]
 
 
 class WindowTotals(NamedTuple):
-    """Traffic received in the window, of all pairs. ``offered``, ``lost_packets``: packets.
-    ``slices``: those that counted, of each pair."""
+    """Traffic received in the window, over all pairs. ``offered``, ``lost_packets``: packets.
+    ``slices``: the intervals used, of each pair."""
 
     seconds: float
     bytes: float
@@ -58,7 +59,7 @@ class WindowTotals(NamedTuple):
 
     @property
     def loss(self) -> float:
-        """Per cent of the packets that were offered."""
+        """Lost packets in per cent of the offered ones."""
         return 100 * self.lost_packets / self.offered if self.offered else 0.0
 
     @property
@@ -75,8 +76,8 @@ class Pair(NamedTuple):
 
 
 class Iperf3Outcome(NamedTuple):
-    """The reports of all pairs, and what went each way that was loaded: the whole run, and what
-    came through in the window, which begins at ``begins`` on the clock of each pair."""
+    """The reports of all pairs, and the traffic in each loaded direction: over the whole run, and
+    received in the window, which begins at ``begins`` on the clock of each pair."""
 
     pairs: tuple[Pair, ...]
     flows: dict[Way, tuple[Flow, ...]]
@@ -85,7 +86,7 @@ class Iperf3Outcome(NamedTuple):
 
 
 def flow(pair: Pair, way: Way) -> Flow:
-    """One way of a pair. Raises MeasureError where its reports contradict each other."""
+    """One direction of a pair. Raises MeasureError if its reports contradict each other."""
     if pair.client.start.cookie != pair.server.start.cookie:
         raise MeasureError("the iperf3 server's report is from another test than the client's")
     sender, receiver = (pair.client, pair.server) if way == "rx" else (pair.server, pair.client)
@@ -95,8 +96,8 @@ def flow(pair: Pair, way: Way) -> Flow:
 
 
 def window(slices: Sequence[Slice], begin: float, seconds: float) -> tuple[Slice, ...]:
-    """The part of each that is in the window: ticks are not exact, and on a busy machine come late.
-    Raises MeasureError where they do not fill it."""
+    """The part of each interval within the window: ticks are not exact, and late on a busy machine.
+    Raises MeasureError if the intervals do not fill it."""
     parts = [_between(piece, begin, begin + seconds) for piece in slices]
     kept = tuple(part for part in parts if part.end > part.start)
     length = sum(part.end - part.start for part in kept)
@@ -112,7 +113,7 @@ def _between(piece: Slice, begin: float, end: float) -> Slice:
 
 
 def begins(pairs: Sequence[Pair], warmup: float) -> tuple[float, ...]:
-    """Where the common window begins on the clock of each pair: ``warmup`` after the last client
+    """The start of the common window on the clock of each pair: ``warmup`` after the last client
     connected."""
     began = [pair.client.start.timestamp.seconds for pair in pairs]
     return tuple(warmup + max(began) - own for own in began)
@@ -157,9 +158,9 @@ def _slice(interval: ReportInterval, wanted: int, *, sender: bool, udp: bool) ->
 
 
 def _missing(flow: Flow) -> float:
-    """Packets at the end that nobody counts as lost, since none with a higher number came: iperf3
-    knows losses by gaps, so a path that died in the middle has none, and one that was dead from the
-    beginning has 0 % (esnet/iperf#1984)."""
+    """Packets at the end that do not count as lost, since none with a higher number arrived: iperf3
+    detects losses by gaps, so a path that died in the middle shows none, and one that was dead from
+    the beginning shows 0 % (esnet/iperf#1984)."""
     sent = sum(s.packets for s in flow.sent)
     missing = sent - sum(s.packets for s in flow.received)
     seconds = flow.sent[-1].end - flow.sent[0].start
@@ -167,7 +168,8 @@ def _missing(flow: Flow) -> float:
 
 
 def _check(found: Flow, client: Iperf3Report, way: Way) -> None:
-    """The receiver's intervals add up to what the client was told, packets to bytes."""
+    """The receiver's intervals must add up to the totals that the client was sent, and packets to
+    bytes."""
     start = client.start.test_start
     told = _told_bytes(client, way)
     if told is not None:
@@ -186,7 +188,7 @@ def _agree(what: str, one: float, other: float) -> None:
 
 
 def _bytes_and_packets(slices: Sequence[Slice], size: int) -> tuple[float, float]:
-    """Bytes, as counted, and as the packets have that came."""
+    """Bytes as counted, and bytes calculated from the received packets."""
     return sum(s.bytes for s in slices), size * sum(s.packets - s.lost_packets for s in slices)
 
 
@@ -198,7 +200,7 @@ def _check_lost(found: Flow, client: Iperf3Report, way: Way) -> None:
 
 
 def _told_bytes(client: Iperf3Report, way: Way) -> float | None:
-    """Bytes that the receiver said it had; None for UDP before 3.11, where nobody asks it."""
+    """Bytes in the receiver's total; None for UDP before 3.11, where nobody asks it for that."""
     end = client.end
     views = [s.receiver for s in end.streams if s.receiver and s.receiver.sender is (way == "rx")]
     if views:
@@ -209,7 +211,7 @@ def _told_bytes(client: Iperf3Report, way: Way) -> float | None:
 
 
 def _told_lost(client: Iperf3Report, way: Way) -> float:
-    """Packets lost, as the receiver said."""
+    """Lost packets in the receiver's total."""
     totals = [s.udp for s in client.end.streams if s.udp and s.udp.sender is (way == "rx")]
     if not totals or any(total.lost_packets is None for total in totals):
         raise MeasureError("iperf3's report lacks what was lost")

@@ -19,29 +19,29 @@ from vnicaudit.model.measurement import Ran
 
 _ATTEMPTS = 3
 _LISTEN = 10.0
-"""Seconds that servers have until they listen."""
+"""Seconds within which servers must listen."""
 _PAUSE = 0.05
-"""Seconds between two looks whether they do."""
+"""Seconds between two checks that they listen."""
 _MARGIN = 30.0
-"""Seconds that a client may need to connect and to say what it measured. iperf3 has no limit of its
-own: it waits for ever for an end that says nothing."""
+"""Seconds that a client may need to connect and to print its results. iperf3 has no limit of its
+own: it waits for ever for a silent other end."""
 _LAST_WORDS = 10.0
 """Seconds that a server may need after its client has ended."""
 _LOWEST_PORT, _HIGHEST_PORT = 20000, 32000
-"""Below those that Linux gives out itself (ip_local_port_range)."""
+"""Below the range that Linux itself assigns (ip_local_port_range)."""
 
 
 class PairRuns(NamedTuple):
-    """How both ends of a pair ended."""
+    """The outputs of both ends of a pair."""
 
     client: Ran
     server: Ran
 
 
 def run(plan: Iperf3Load, ends: Ends) -> tuple[PairRuns, ...]:
-    """Run all pairs and return their output. Where a port is taken, or a client does not get so far
-    as to begin, all is tried again on other ports. Raises MeasureError where no server listens,
-    EndpointError where an end is lost."""
+    """Run all pairs and return their output. If a port is taken, or a client does not get as far as
+    starting, everything is tried again on other ports. Raises MeasureError if no server listens,
+    EndpointError if an end is lost."""
     said: tuple[PairRuns, ...] = ()
     for first in _ports(plan, ends.seed):
         ports = range(first, first + len(plan.streams))
@@ -67,7 +67,7 @@ def _first_that_listens(plan: Iperf3Load, ends: Ends, ports: Sequence[int]) -> t
     said: tuple[PairRuns, ...] = ()
     for address in command.listens_at(plan, ends.address):
         said = _attempt(plan, ends, ports, address)
-        if any(pair.client.command for pair in said):  # a client was run: servers listened
+        if any(pair.client.command for pair in said):  # a client ran, so servers listened
             break
     return said
 
@@ -93,7 +93,7 @@ def _attempt(
 
 
 def _await_servers(servers: Sequence[StartedProgram], ports: Sequence[int], ends: Ends) -> bool:
-    """Wait until all listen; False where one ended instead. Where it cannot be seen who listens,
+    """Wait until all listen; False if one ended instead. If the listening ports cannot be read, the
     clients have to find out."""
     deadline = time.monotonic() + _LISTEN
     while time.monotonic() < deadline:
@@ -109,7 +109,8 @@ def _await_servers(servers: Sequence[StartedProgram], ports: Sequence[int], ends
 def _await_ends(
     clients: Sequence[StartedProgram], servers: Sequence[StartedProgram], bound: float
 ) -> tuple[PairRuns, ...]:
-    """A server is waited for only where its client came to an end that both know of."""
+    """Wait for the ends. A server is waited for only if its client ended in a way that both know
+    of."""
     ended = [client.wait(bound) for client in clients]
     return tuple(
         PairRuns(ran, server.wait(_LAST_WORDS) if _well(ran) else server.stop())

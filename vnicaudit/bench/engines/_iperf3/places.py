@@ -1,4 +1,4 @@
-"""Facts of an end that are needed before iperf3 runs there."""
+"""Facts about an end that are needed before iperf3 runs there."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ IPERF3 = RequiredTool(
 
 _SOCKET_BUFFERS = ("/proc/sys/net/core/rmem_max", "/proc/sys/net/core/wmem_max")
 _UNSET_BUFFER = 212992
-"""Bytes. Linux's own limit (net/core/sock.c, SK_RMEM_MAX), where it cannot be read: in a network
-namespace of an older kernel."""
+"""Bytes. Linux's own limit (net/core/sock.c, SK_RMEM_MAX), used if it cannot be read, as in a
+network namespace of an older kernel."""
 _PORTS = ("/proc/net/tcp", "/proc/net/tcp6")
 _LISTEN = "0A"
 """TCP_LISTEN of the kernel's include/net/tcp_states.h."""
 
 
 class Iperf3Version(NamedTuple):
-    """As numbers: 3.9 is older than 3.12."""
+    """A version as numbers: 3.9 is older than 3.12."""
 
     major: int
     minor: int
@@ -34,12 +34,12 @@ class Iperf3Version(NamedTuple):
 
 
 OLDEST = Iperf3Version(3, 7)
-"""The first with --bidir, and with ``sender`` in its JSON."""
+"""The first version with --bidir, and with ``sender`` in its JSON."""
 
 
 class Iperf3Install(NamedTuple):
-    """``buffer``: the largest socket buffer that iperf3 may ask for with -w. The kernel doubles
-    what it grants, and iperf3 fails where it gets less than it asked for."""
+    """``buffer``: the largest socket buffer that iperf3 may request with -w. The kernel doubles
+    what it grants, and iperf3 fails if it gets less than it requested."""
 
     version: Iperf3Version
     buffer: int
@@ -49,7 +49,7 @@ _known: WeakKeyDictionary[Endpoint, Iperf3Install] = WeakKeyDictionary()
 
 
 def place(endpoint: Endpoint) -> Iperf3Install:
-    """The installation of iperf3 at an endpoint; asked once. Raises EndpointError where iperf3 is
+    """The installation of iperf3 at an endpoint, asked for once. Raises EndpointError if iperf3 is
     missing or too old."""
     found = _known.get(endpoint)
     if found is None:
@@ -58,19 +58,19 @@ def place(endpoint: Endpoint) -> Iperf3Install:
 
 
 def version_of(text: str) -> Iperf3Version | None:
-    """From what ``iperf3 --version`` prints: ``iperf 3.12 (cJSON 1.7.15)``."""
+    """The version in the output of ``iperf3 --version``: ``iperf 3.12 (cJSON 1.7.15)``."""
     found = re.match(r"iperf (\d{1,4})\.(\d{1,4})", text)
     return Iperf3Version(int(found[1]), int(found[2])) if found else None
 
 
 def listening(endpoint: Endpoint) -> frozenset[int] | None:
-    """TCP ports that somebody listens on there; None where that cannot be read."""
+    """TCP ports in use by listening sockets there; None if that cannot be read."""
     return ports_of(endpoint.run(("cat", *_PORTS)).stdout)
 
 
 def ports_of(text: str) -> frozenset[int] | None:
-    """From /proc/net/tcp: ``sl local_address rem_address st …``, addresses ending ``:PORT`` in hex
-    (Documentation/networking/proc_net_tcp.rst)."""
+    """The listening ports in /proc/net/tcp: ``sl local_address rem_address st …``, addresses ending
+    ``:PORT`` in hex (Documentation/networking/proc_net_tcp.rst)."""
     if not re.match(r"\s*sl\s+local_address", text):
         return None
     found = re.findall(

@@ -1,8 +1,8 @@
 """Output of iperf3 with ``-J``, at either end: text in, records out.
 
-Only what is there in every version from 3.9 is required. Sums per interval are not read: 3.9 writes
-both directions of ``--bidir`` under the same key (esnet/iperf#952), and UDP's ``end.sum`` is what
-was sent. Streams say which way they go (``sender``), in every version. All numbers are read as
+Only fields that every version from 3.9 has are required. Sums per interval are not read: 3.9 writes
+both directions of ``--bidir`` under the same key (esnet/iperf#952), and UDP's ``end.sum`` is the
+sent data. Streams tell their direction (``sender``) in every version. All numbers are read as
 floating point: cJSON writes large ones as ``1.5e+15``.
 """
 
@@ -20,15 +20,16 @@ from vnicaudit.model.decoding import json_as
 _LARGEST_TEXT = 256 * 1024 * 1024
 """Characters. 125 streams print 40 kB per second."""
 _FASTEST = 1e15
-"""bit/s. More is no network."""
+"""Maximum rate in bit/s; no network is faster."""
 _LARGEST = 1e18
-"""Of anything that is counted; what is no number is no less."""
+"""Maximum of any counter; text that is not a number is rejected too."""
 _SHORTEST = 1e-3
-"""Seconds that a rate can be worked out of; the last interval may be shorter."""
+"""Shortest interval in seconds for which a rate is calculated; the last interval may be shorter."""
 _SECOND = "exiting"
-"""What a server of 3.9 writes under the same key, after the error."""
+"""The value that a server of 3.9 writes under the same key, after the error."""
 _GAP = 0.1
-"""Seconds between one interval's end and the next one's start. It is 0 but for rounding."""
+"""Maximum seconds between the end of one interval and the start of the next. The gap is 0 except
+for rounding."""
 
 
 class Stream(msgspec.Struct, frozen=True):
@@ -54,7 +55,7 @@ class ReportInterval(msgspec.Struct, frozen=True):
 
 
 _BEFORE = ReportInterval(())
-"""What comes before the first."""
+"""Stands for the interval before the first."""
 
 
 class TestStart(msgspec.Struct, frozen=True):
@@ -67,19 +68,19 @@ class TestStart(msgspec.Struct, frozen=True):
 
 
 class Timestamp(msgspec.Struct, frozen=True):
-    """When the client connected; milliseconds from 3.20."""
+    """Time at which the client connected; with milliseconds from 3.20."""
 
     timesecs: float
     timemillisecs: float | None = None
 
     @property
     def seconds(self) -> float:
-        """As exact as it is known."""
+        """The time in seconds, as exact as it is known."""
         return self.timesecs if self.timemillisecs is None else self.timemillisecs / 1000
 
 
 class Start(msgspec.Struct, frozen=True):
-    """``start`` of a test that began."""
+    """``start`` of a test that got as far as starting."""
 
     version: str
     cookie: str
@@ -91,7 +92,7 @@ class Start(msgspec.Struct, frozen=True):
 
 
 class Total(msgspec.Struct, frozen=True):
-    """A whole run. ``sender``: the end that prints this sends."""
+    """Totals of a whole run. ``sender``: the end that prints this sends."""
 
     bytes: float
     sender: bool
@@ -99,7 +100,8 @@ class Total(msgspec.Struct, frozen=True):
 
 
 class EndStream(msgspec.Struct, frozen=True):
-    """A stream's whole run: TCP has two views of it, UDP one (of what was sent)."""
+    """Totals of a stream over the whole run: TCP has two views of them, UDP one (of the sent
+    data)."""
 
     sender: Total | None = None
     receiver: Total | None = None
@@ -113,13 +115,13 @@ class Cpu(msgspec.Struct, frozen=True):
 
 
 class Sum(msgspec.Struct, frozen=True):
-    """Totals of all streams one way."""
+    """Totals of all streams in one direction."""
 
     bytes: float
 
 
 class TestEnd(msgspec.Struct, frozen=True):
-    """``end`` of a test that came to its end."""
+    """``end`` of a test that reached its end."""
 
     streams: tuple[EndStream, ...]
     cpu_utilization_percent: Cpu
@@ -129,7 +131,7 @@ class TestEnd(msgspec.Struct, frozen=True):
 
 
 class Iperf3Report(msgspec.Struct, frozen=True):
-    """All that one end printed."""
+    """The whole output of one end."""
 
     start: Start
     intervals: tuple[ReportInterval, ...]
@@ -141,8 +143,8 @@ class _Failed(msgspec.Struct, frozen=True):
 
 
 def parse(text: str) -> Iperf3Report:
-    """Parse the output of one end. Raises MeasureError where it failed or is not whole; the exit
-    status of iperf3 says neither (before 3.14 it is 0 where the connection was refused,
+    """Parse the output of one end. Raises MeasureError if it failed or is incomplete; the exit
+    status of iperf3 shows neither (before 3.14 it is 0 if the connection was refused,
     esnet/iperf#1405)."""
     if len(text) > _LARGEST_TEXT:
         raise MeasureError(f"iperf3 printed more than {_LARGEST_TEXT >> 20} MB")
@@ -157,7 +159,7 @@ def parse(text: str) -> Iperf3Report:
 
 
 def failure(text: str) -> str | None:
-    """The error it prints itself; None where there is none, or no whole document."""
+    """The error that iperf3 prints; None if there is none, or no complete document."""
     try:
         error = json_as(text, _Failed).error
     except (msgspec.MsgspecError, RecursionError):
@@ -168,12 +170,12 @@ def failure(text: str) -> str | None:
 
 
 def began(text: str) -> bool:
-    """True where both ends agreed to begin, whatever came of it."""
+    """True if both ends agreed to start, whatever happened then."""
     return '"test_start"' in text
 
 
 def _check(report: Iperf3Report) -> None:
-    """Raises MeasureError where the numbers cannot be."""
+    """Raises MeasureError for impossible numbers."""
     if not report.intervals:
         raise MeasureError("iperf3's report has no intervals")
     stamp = report.start.timestamp
@@ -187,7 +189,7 @@ def _check(report: Iperf3Report) -> None:
 
 
 def _check_gap(earlier: ReportInterval, later: ReportInterval) -> None:
-    """One stream after the other: with hundreds of threads, they are some 100 ms apart."""
+    """Compares each stream with itself: with hundreds of threads, streams are some 100 ms apart."""
     count = len(later.streams)
     if not count or len(earlier.streams) not in (0, count):
         raise MeasureError("iperf3's report has an interval without all streams")
@@ -212,15 +214,15 @@ def _check_stream(stream: Stream) -> None:
 
 
 def first(interval: ReportInterval) -> float:
-    """When it starts, in seconds since the test did."""
+    """Start of the interval, in seconds since the test started."""
     return fmean(stream.start for stream in interval.streams)
 
 
 def last(interval: ReportInterval) -> float:
-    """When it ends."""
+    """End of the interval."""
     return fmean(stream.end for stream in interval.streams)
 
 
 def middle(interval: ReportInterval) -> float:
-    """Half-way between."""
+    """Middle of the interval."""
     return (first(interval) + last(interval)) / 2

@@ -1,7 +1,7 @@
 """The outputs of both ends -> the measured values, for one run or a search.
 
-The packet rate that UDP bears is a search (vnicaudit/bench/search.py) whose trials are short runs
-of iperf3, each with a server of its own.
+The highest packet rate of UDP is found by a search (vnicaudit/bench/search.py) whose trials are
+short runs of iperf3, each with a server of its own.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from vnicaudit.model.measurement import Ran
 
 
 def measurement_of(plan: Iperf3Load, said: Sequence[PairRuns]) -> Measured:
-    """One run at one load: numbers, or an error."""
+    """The result of one run at one load: numbers, or an error."""
     raw = tuple(ran for own in said for ran in own)
     try:
         result = outcome(plan, said)
@@ -52,7 +52,8 @@ def measurement_of(plan: Iperf3Load, said: Sequence[PairRuns]) -> Measured:
 
 
 def outcome(plan: Iperf3Load, said: Sequence[PairRuns]) -> Iperf3Outcome:
-    """Raises MeasureError where anything that is needed is missing or contradicts itself."""
+    """The outcome of a run. Raises MeasureError if a needed number is missing or contradicts
+    another."""
     pairs = tuple(_pair(own) for own in said)
     begins = flows.begins(pairs, plan.warmup)
     loaded = {way: tuple(flows.flow(pair, way) for pair in pairs) for way in plan.ways}
@@ -74,7 +75,7 @@ def _values(plan: Iperf3Load, result: Iperf3Outcome) -> dict[str, float]:
 
 
 def _pair(said: PairRuns) -> Pair:
-    """The reports of a pair. Raises MeasureError with the words of the end that knows best: a
+    """The reports of a pair. Raises MeasureError with the message of the end that knows most: a
     client of 3.9 does not say why it was refused."""
     client, server = said
     if client.command and client.code is None:
@@ -92,7 +93,7 @@ def _pair(said: PairRuns) -> Pair:
 
 
 _NOT_CONNECTED = re.compile("unable to connect|unable to send control message: Bad file descriptor")
-"""The second is what 3.9 says where it was refused."""
+"""The second alternative is 3.9's message for a refused connection."""
 
 
 def _failed(ran: Ran) -> bool:
@@ -100,7 +101,7 @@ def _failed(ran: Ran) -> bool:
 
 
 def _failure_reason(ran: Ran) -> str:
-    """Reason that a failed run gave, in one line; its exit status where it gave none."""
+    """Reason of a failed run, on one line; its exit status if it gave none."""
     first = one_line(ran.stderr).removeprefix("iperf3: error - ")
     return (
         one_line(failure(ran.stdout) or "") or first or f"exit status {ran.code}, no error output"
@@ -111,12 +112,12 @@ _FLOOD_SECONDS = 1.0
 
 
 Search = Callable[[Callable[[float, float], LoadTrial], float], Searched]
-"""Looks for a rate by trials, from one on."""
+"""Searches for a rate by trials, beginning with a given one."""
 
 
 def measure_packet_rate(plan: Iperf3Load, ends: Ends, search: Search = search) -> Measured:
-    """The highest rate at which hardly any packet is lost, looked for from what comes through of a
-    second at full speed. No seconds and no bytes: CPU time of a search belongs to many rates."""
+    """The highest rate at which hardly any packet is lost, searched from the rate received during a
+    second at full speed. Without seconds and bytes: CPU time of a search belongs to many rates."""
     trials = _Trials(plan, ends)
     try:
         flood = trials(0.0, _FLOOD_SECONDS)

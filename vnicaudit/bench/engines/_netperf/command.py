@@ -1,4 +1,4 @@
-"""A workload, checked, becomes command lines.
+"""Workload, checked -> command lines.
 
 ``-f k``: thousands of bits, as two decimals of a million are too few for slow paths. It turns
 THROUGHPUT of request tests into bits as well, so their rate is TRANSACTION_RATE.
@@ -15,15 +15,15 @@ from vnicaudit.model.measurement import Direction, Workload
 
 
 class NetperfTest(NamedTuple):
-    """One of netperf's tests. ``says``: what it calls the direction, seen from the client, which is
-    the peer. ``size``: the option that sets the sender's message."""
+    """One of netperf's tests. ``says``: its name for the direction, as seen from the client, which
+    is the peer. ``size``: the option that sets the sender's message size."""
 
     direction: Direction
     says: str
     protocol: str
     size: str
     received: str
-    """Selectors of what the receiver counted begin with this."""
+    """Prefix of the selectors for the receiver's counts."""
 
 
 TESTS = {
@@ -43,12 +43,12 @@ SELECTORS = (
     "MEAN_LATENCY", "P50_LATENCY", "P90_LATENCY", "P99_LATENCY", "MAX_LATENCY",
     "TRANSPORT_MSS", "LOCAL_TRANSPORT_RETRANS", "REMOTE_TRANSPORT_RETRANS", "ELAPSED_TIME",
 )  # fmt: skip
-"""What is asked for, of every test (doc/omni_output_list.txt)."""
+"""The selectors requested from every test (doc/omni_output_list.txt)."""
 
 
 def servers(address: str, token: str, port: int) -> tuple[tuple[str, ...], ...]:
-    """netserver in the foreground: at the address if it has it, else at all. It serves who knows
-    the token; ``-N``: no file of debugging output in /tmp."""
+    """netserver in the foreground: bound to the address if the target has it, else to all
+    addresses. It serves only clients that know the token; ``-N``: no debug log in /tmp."""
     argv = ("netserver", "-D", "-N", "-p", str(port), "-Z", token)
     return ((*argv, "-L", address), argv) if is_literal(address) else (argv,)
 
@@ -56,7 +56,7 @@ def servers(address: str, token: str, port: int) -> tuple[tuple[str, ...], ...]:
 def client(
     workload: Workload, address: str, token: str, port: int, seconds: int
 ) -> tuple[str, ...]:
-    """A test. ``-j``: with latencies."""
+    """The command line of a test. ``-j``: with latencies."""
     argv = ["netperf", "-j", "-P", "0", "-f", "k", "-H", address, "-p", str(port), "-Z", token]
     argv += ["-t", workload.pattern, "-l", str(seconds), "--", *_options(workload)]
     return (*argv, "-k", ",".join(SELECTORS))
@@ -69,7 +69,7 @@ def sizes(workload: Workload) -> tuple[int, int]:
 
 
 def burst(workload: Workload) -> int:
-    """Requests on their way beside the one that there always is."""
+    """Requests in transit in addition to the first."""
     return int(workload.options.get("burst", "0"))
 
 
@@ -82,7 +82,7 @@ def _options(workload: Workload) -> list[str]:
         argv += [test.size, str(workload.size)]
     if burst(workload):
         argv += ["-b", str(burst(workload))]
-    # else requests would wait for one another's acknowledgement
+    # otherwise requests would wait for each other's acknowledgement
     if test.protocol == "TCP" and (burst(workload) or workload.options.get("nodelay") == "1"):
         argv.append("-D")
     if data_port := workload.options.get("data_port"):
@@ -101,17 +101,17 @@ _OPTIONS = {
     "port": (1, 65535),
     "data_port": (1, 65535),
 }
-"""Option -> the numbers it may be."""
+"""Option -> its allowed numbers."""
 _OF_REQUESTS = ("request", "response", "burst")
 
 
 def check(workload: Workload) -> None:
-    """Raises UsageError where a workload cannot be run as written."""
+    """Raises UsageError if a workload cannot be run as written."""
     require_none(workload, problems(workload))
 
 
 def problems(workload: Workload) -> Iterator[str]:
-    """Why it cannot be run as written."""
+    """Why the workload cannot be run as written."""
     test = TESTS.get(workload.pattern)
     if test is None:
         yield f"netperf has no pattern {workload.pattern!r}; it has {', '.join(TESTS)}"

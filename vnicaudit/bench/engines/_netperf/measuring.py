@@ -1,4 +1,4 @@
-"""Run netperf against netserver: a test after its warm-up; its result in the metrics' units."""
+"""Run netperf against netserver: the warm-up, then the test; its result in the metrics' units."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from vnicaudit.errors import MeasureError
 from vnicaudit.model.measurement import Ran, Workload
 
 _PACKAGES = {"apt": "netperf"}
-"""Debian's is in non-free before 13 (trixie)."""
+"""Debian's package is in non-free before 13 (trixie)."""
 NEEDS = Needs(
     target=(RequiredTool("netserver", _PACKAGES),), peer=(RequiredTool("netperf", _PACKAGES),)
 )
 _SLACK = 30.0
-"""Seconds beside those of a run, after which it is given up."""
+"""Seconds in addition to those of a run, after which it times out."""
 _MOST_RECEIVED = 1.001
 
 _Details = dict[str, str | float | int | bool | None]
 
 
 def measure(workload: Workload, ends: Ends) -> Measured:
-    """One run, after one of its warm-up."""
+    """One run, after a warm-up run."""
     command.check(workload)
     raw: list[Ran] = []
     try:
@@ -73,14 +73,14 @@ def _stream(workload: Workload, output: NetperfOutput, raw: tuple[Ran, ...]) -> 
 
 
 def _loss(sent: float, received: float) -> float:
-    """Per cent of the bytes. What arrives is at most what was sent, but for rounding."""
+    """Lost bytes in per cent. Except for rounding, no more arrives than was sent."""
     if sent <= 0 or received > sent * _MOST_RECEIVED:
         raise MeasureError("netperf received more than it sent")
     return max(100 * (1 - received / sent), 0.0)
 
 
 def _run(workload: Workload, ends: Ends, raw: list[Ran]) -> None:
-    """Run it; the last of ``raw`` is the test that counts."""
+    """Run the test; the last entry of ``raw`` is the output that counts."""
     token = secrets.token_hex(16)
     runs = [ceil(workload.warmup)] * (workload.warmup > 0) + [int(workload.seconds)]
     server, port = start_server(
@@ -107,7 +107,7 @@ def _request_details(output: NetperfOutput) -> _Details:
 def _stream_details(output: NetperfOutput) -> _Details:
     return {
         "sent_bytes": max(output.number("LOCAL_BYTES_SENT"), output.number("REMOTE_BYTES_SENT")),
-        # netperf knows that of the sender, and -1 or 0 of the other end
+        # netperf knows this value for the sender, and prints -1 or 0 for the other end
         "message_bytes": output.measured("LOCAL_SEND_SIZE") or output.measured("REMOTE_SEND_SIZE"),
     } | _common_details(output)
 

@@ -1,4 +1,4 @@
-"""Output of netperf with ``-k``: one KEY=VALUE to a line."""
+"""Output of netperf with ``-k``: one KEY=VALUE per line."""
 
 from __future__ import annotations
 
@@ -16,30 +16,30 @@ _UNITS = "10^3bits/s"
 _AGREE = 0.05
 """Share by which a rate and its bytes may differ: netperf rounds the time to 10 ms."""
 _ANSWERED = 0.9
-"""Share of the time that requests have to take up altogether."""
+"""Minimum share of the time that the requests must take in total."""
 
 
 class NetperfOutput:
-    """The selectors' values. Asking for one raises MeasureError where it is no number."""
+    """The selectors' values. Reading one raises MeasureError if it is not a number."""
 
     def __init__(self, text: str) -> None:
         self.texts = _texts(text)
 
     def number(self, name: str) -> float:
-        """A value."""
+        """The value of that name."""
         text = self.texts[name]
         if _NUMBER.fullmatch(text) is None:
             raise MeasureError(f"netperf's {name} is {text[:40]!r}")
         return float(text)
 
     def measured(self, name: str) -> float | None:
-        """A value that netperf writes as -1 where it does not have it."""
+        """The value of that name; None if netperf does not have it, and writes -1."""
         return None if _UNKNOWN.fullmatch(self.texts[name]) else self.number(name)
 
 
 def parse_output(text: str, workload: Workload) -> NetperfOutput:
-    """Parse the output of a test. Raises MeasureError where it is not all there, is of another
-    test, or contradicts itself."""
+    """Parse the output of a test. Raises MeasureError if it is incomplete, is of another test, or
+    contradicts itself."""
     output = NetperfOutput(text)
     test = TESTS[workload.pattern]
     said = (output.texts["PROTOCOL"], output.texts["DIRECTION"], output.texts["THROUGHPUT_UNITS"])
@@ -85,7 +85,8 @@ def _check_stream(output: NetperfOutput, received: str) -> None:
 
 
 def _check_requests(output: NetperfOutput, workload: Workload) -> None:
-    """A lost datagram stops UDP_RR for good, and the rate it prints is over the whole time."""
+    """Raises MeasureError if UDP_RR stalled: a lost datagram stops it for good, and the printed
+    rate is over the whole time."""
     if output.number("BURST_SIZE") != burst(workload):
         raise MeasureError("netperf was built without --enable-burst")
     rate = output.number("TRANSACTION_RATE")

@@ -1,8 +1,8 @@
-"""Workload in, settings of pktgen out; and the scripts that set it and run it.
+"""Workload in, settings of pktgen out; and the scripts that configure and run it.
 
-Documentation/networking/pktgen.rst. ``pkt_size`` is without the four bytes of the check sequence.
-There is no duration: it runs until whoever wrote ``start`` gets a signal, so that it ends with the
-script, however that ends. The thread of CPU n sends on queue n.
+Documentation/networking/pktgen.rst. ``pkt_size`` excludes the four bytes of the check sequence.
+pktgen has no duration: it runs until the process that wrote ``start`` gets a signal, so it ends
+with the script, however that ends. The thread of CPU n sends on queue n.
 """
 
 from __future__ import annotations
@@ -17,47 +17,47 @@ from vnicaudit.model.measurement import Workload
 
 CHECK_SEQUENCE = 4
 HEADERS = 14 + 20 + 8
-"""Bytes of Ethernet, IPv4 and UDP in a frame."""
+"""Bytes of the Ethernet, IPv4 and UDP headers in a frame."""
 _SMALLEST, _LARGEST = 64, 9018
 _DISCARD = 9
-"""Port of UDP that nobody answers on (RFC 863)."""
+"""UDP port on which nobody answers (RFC 863)."""
 _MOST_THREADS = 64
 _LONGEST = 3600
 
 IMIX = ((64, 7), (594, 4), (1518, 1))
-"""Bytes of a frame, and how many of them: smallest packets, and IP packets of 576 and 1500 bytes,
-7 to 4 to 1, which is what imix_weights was made for (N. Richardson, "pktgen: Parse internet mix
-(imix) input", Linux 5.15: ``imix_weights 40,7 576,4 1500,1``; an IP packet of 40 bytes fills no
-more than the smallest frame)."""
+"""Bytes of a frame, and their number: smallest packets, and IP packets of 576 and 1500 bytes, 7 to
+4 to 1, the mix for which imix_weights was made (N. Richardson, "pktgen: Parse internet mix (imix)
+input", Linux 5.15: ``imix_weights 40,7 576,4 1500,1``; an IP packet of 40 bytes does not exceed the
+smallest frame)."""
 
 
 class Frames(NamedTuple):
-    """Sizes of frames in bytes, and how many of each there are."""
+    """Sizes of frames in bytes, and the number of each."""
 
     sizes: tuple[tuple[int, int], ...]
 
     @property
     def largest(self) -> int:
-        """Bytes of an IP packet."""
+        """Bytes of the largest IP packet."""
         return max(size for size, _ in self.sizes) - 14 - CHECK_SEQUENCE
 
     @property
     def payload(self) -> float:
-        """Bytes that UDP carries in a frame, on average."""
+        """Average bytes of UDP payload in a frame."""
         count = sum(weight for _, weight in self.sizes)
         carried = sum((size - HEADERS - CHECK_SEQUENCE) * weight for size, weight in self.sizes)
         return carried / count
 
 
 def frames_of(workload: Workload) -> Frames:
-    """The frames that are sent."""
+    """The frames of a workload."""
     if workload.pattern == "imix":
         return Frames(IMIX)
     return Frames(((workload.size or _SMALLEST, 1),))
 
 
 def settings(workload: Workload, wire: Wire) -> tuple[str, ...]:
-    """Lines for the file of a device, in their order."""
+    """Lines for the file of a device, in order."""
     frames = frames_of(workload)
     if frames.largest > wire.mtu:
         raise MeasureError(
@@ -94,7 +94,8 @@ while [ "$n" -lt "$threads" ]; do
     n=$((n + 1))
 done
 """
-"""``$1``: NIC, ``$2``: threads; then settings. Prints what the kernel made of them."""
+"""``$1``: NIC, ``$2``: threads; then settings. Prints the settings as the kernel understood
+them."""
 
 CLEAR = r"""
 for thread in /proc/net/pktgen/kpktgend_*; do echo rem_device_all >"$thread"; done
@@ -131,7 +132,7 @@ clear
 
 
 def check(workload: Workload, patterns: tuple[str, ...]) -> None:
-    """Raises UsageError where a workload cannot be run as written."""
+    """Raises UsageError if a workload cannot be run as written."""
     require_none(workload, _problems(workload, patterns))
 
 

@@ -1,4 +1,4 @@
-"""Files of pktgen's devices: what it is set to, and what it did (show_if of net/core/pktgen.c)."""
+"""Files of pktgen's devices: their settings and results (show_if of net/core/pktgen.c)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _BEGINNING = "Params: "
 
 
 class SentFrames(NamedTuple):
-    """Packets that left, packets that the NIC did not take, and seconds."""
+    """Packets that were sent, packets that the NIC did not accept, and seconds."""
 
     sent: int
     errors: int
@@ -30,8 +30,8 @@ class SentFrames(NamedTuple):
 
 
 def require_destination(text: str, wire: Wire, threads: int) -> None:
-    """Raises MeasureError where a device, before its start, would send to anybody but the receiving
-    end: another address or MAC, a range of addresses, or addresses by chance (a flag)."""
+    """Raises MeasureError if a device, before its start, would send to anybody but the receiving
+    end: another address or MAC, a range of addresses, or random addresses (a flag)."""
     addresses, macs = _DESTINATION.findall(text), _MACS.findall(text)
     flags = [word for line in _FLAGS.findall(text) for word in line.split()]
     meant = addresses == [(wire.address,) * 2] * threads and macs == [wire.mac] * threads
@@ -43,8 +43,8 @@ def require_destination(text: str, wire: Wire, threads: int) -> None:
 
 
 def sent_frames(text: str, threads: int) -> SentFrames:
-    """Packets of the devices of so many threads. Raises MeasureError where that is not whole, or
-    nothing was sent."""
+    """Packets sent by the devices of that many threads. Raises MeasureError if the text is
+    incomplete, or nothing was sent."""
     devices = [_of_device(part) for part in text.split(_BEGINNING)[1:]]
     if len(devices) != threads:
         raise MeasureError(f"pktgen's result is for {len(devices)} threads, not {threads}")

@@ -1,8 +1,8 @@
 """The destination of packets, determined before anything is sent, so that nobody else gets them.
 
-pktgen writes frames of its own, past routes, neighbours and firewalls. So its destination is an
+pktgen writes complete frames, bypassing routes, neighbours and firewalls. So its destination is an
 address of the receiving end, on a link of the sender without a router in between, at the MAC of the
-very NIC that holds this address.
+very NIC that has this address.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ ping -c 1 -W 2 "$1" >/dev/null 2>&1
 part neighbour; ip -4 -o neigh show to "$1" dev "$device" 2>/dev/null
 part mtu; cat "/sys/class/net/$device/mtu" 2>/dev/null
 """
-"""``$1``: the receiver's address. The echo request is for the neighbour to be known."""
+"""``$1``: the receiver's address. The echo request makes the neighbour known."""
 _RECEIVER = r"""
 device=$(ip -4 -o addr show to "$1" | sed 's/^[0-9]*: *\([^ ]*\) .*/\1/' | sort -u)
 part nic; printf '%s\n' "$device"
@@ -52,7 +52,7 @@ _BUSY = re.compile(r"(?:Running|Stopped): *\S")
 
 class Wire(NamedTuple):
     """``device``, ``source``: the sender's NIC and address. ``address``, ``mac``, ``nic``: the
-    receiver's. ``mtu``: of the sender's NIC, bytes."""
+    receiver's. ``mtu``: of the sender's NIC, in bytes."""
 
     sender: Endpoint
     receiver: Endpoint
@@ -65,13 +65,13 @@ class Wire(NamedTuple):
 
 
 def sender_of(ends: Ends, direction: Direction) -> Endpoint:
-    """The end that sends, seen from the target."""
+    """The end that sends; the direction is seen from the target."""
     return ends.target if direction == "tx" else ends.peer
 
 
 def wire(ends: Ends, direction: Direction) -> Wire:
-    """The way of the packets. Raises MeasureError where it is not certain that nobody but the
-    receiving end gets them."""
+    """The sender and destination of the packets. Raises MeasureError unless it is certain that only
+    the receiving end gets them."""
     address = _ipv4(ends.address)
     if direction == "tx":
         sender, receiver = ends.target, ends.peer
@@ -97,8 +97,8 @@ def wire(ends: Ends, direction: Direction) -> Wire:
 
 
 def require_ready(sender: Endpoint, threads: int) -> None:
-    """Raises EndpointError where pktgen cannot be used at that end with so many threads, or
-    somebody else uses it."""
+    """Raises EndpointError if pktgen cannot be used at that end with that many threads, or somebody
+    else uses it."""
     found = ask(sender, _READY)
     if _one_line(found, "user") != "0":
         raise EndpointError(f"{sender.url}: pktgen needs root")
@@ -119,7 +119,7 @@ def require_ready(sender: Endpoint, threads: int) -> None:
 
 
 def received_packets(wire: Wire) -> int:
-    """Packets that the receiving NIC has counted so far. Raises MeasureError where it has no such
+    """Packets that the receiving NIC has counted so far. Raises MeasureError if it has no such
     counter."""
     text = _one_line(ask(wire.receiver, _COUNT, wire.nic), "count")
     if _NUMBER.fullmatch(text) is None:
@@ -135,7 +135,7 @@ def _ipv4(address: str) -> str:
 
 
 def _route(sections: Sequence[Section], address: str) -> dict[str, str]:
-    """Of ``ip -o route get``: without a router (via), and not local."""
+    """The route in the output of ``ip -o route get``: one without a router (via), and not local."""
     said = _one_line(sections, "route")
     found, source = _ROUTE.match(said), _SOURCE.search(said)
     if found is None or source is None or found["to"] != address:

@@ -1,1 +1,1 @@
-"""The programs of any engine: checks of their options, servers that listen."""
+"""Parts for engines of any kind: checks of their options, servers that listen."""

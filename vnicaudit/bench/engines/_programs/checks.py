@@ -1,4 +1,4 @@
-"""Checks of a workload that several engines make before anything is started."""
+"""Checks of a workload that several engines share, made before anything is started."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from vnicaudit.model.measurement import Workload
 
 
 def require_none(workload: Workload, problems: Iterable[str]) -> None:
-    """Raises UsageError with the first problem of a workload, where it has one."""
+    """Raises UsageError with the first problem of a workload, if there is one."""
     for problem in problems:
         raise UsageError(f"{workload.id}: {problem}")
 
@@ -21,8 +21,8 @@ def number_problems(
     known: Mapping[str, tuple[int, int]],
     others: Sequence[str] = (),
 ) -> Iterator[str]:
-    """Options that the engine does not know, or that are no number in its range. ``known``: option
-    -> the least and the largest number; ``others``: those that are no numbers."""
+    """Problems with options: unknown to the engine, or not a number in range. ``known``: option ->
+    the least and the largest number; ``others``: options that are not numbers."""
     for name, value in workload.options.items():
         if name in others:
             continue

@@ -1,6 +1,5 @@
-"""Servers of programs that take a port: bound to the address that they are reached by where that
-can be, started on a port that is free, and waited for.
-"""
+"""Servers that listen on a port: bound to the address that they are reached by, where possible,
+started on a free port, and waited for."""
 
 from __future__ import annotations
 
@@ -25,7 +24,7 @@ def is_literal(address: str) -> bool:
 
 
 _PORTS = range(20000, 30000)
-"""Below those that Linux gives to connections (net.ipv4.ip_local_port_range)."""
+"""Below the range that Linux assigns to connections (net.ipv4.ip_local_port_range)."""
 _PORTS_TRIED = 3
 _LONGEST_WAIT = 30
 """Tenths of a second."""
@@ -39,11 +38,12 @@ while [ "$n" -lt "$2" ]; do
 done
 exit 1
 """
-"""Arguments: what a line of /proc/net/tcp has when somebody listens, and how often to look."""
+"""Arguments: the text that a line of /proc/net/tcp has when the port is open, and how often to
+check."""
 
 
 def ports(seed: int, wanted: str) -> tuple[int, ...]:
-    """Ports to try: the one that is wanted, or some by chance."""
+    """Ports to try: the wanted one, or some random ones."""
     if wanted:
         return (int(wanted),)
     return tuple(random.Random(seed).sample(_PORTS, _PORTS_TRIED))  # noqa: S311  (no secret)
@@ -56,8 +56,8 @@ def start_server(
     *,
     seconds: float,
 ) -> tuple[StartedProgram, int]:
-    """A server that listens, and its port. ``commands``: of a port, those that may start it, the
-    best one first. Raises MeasureError where none of them does on any port."""
+    """A server that listens, and its port. ``commands``: port -> commands that may start it, the
+    best one first. Raises MeasureError if none of them works on any port."""
     last: Ran | None = None
     for port, argv in ((each, argv) for each in tried for argv in commands(each)):
         if listens(endpoint, port, tries=1):
@@ -78,13 +78,13 @@ _NO_WAY = re.compile(
 
 
 def client_error(said: str) -> MeasureError:
-    """The error of a client that says this: SilenceError where it did not reach its server."""
+    """The error for a client with this message: SilenceError if it did not reach its server."""
     return SilenceError(said) if _NO_WAY.search(said) else MeasureError(said)
 
 
 def require_success(ran: Ran) -> None:
-    """Raises MeasureError where a client failed, SilenceError where it did not reach its server or
-    did not end by itself."""
+    """Raises MeasureError if a client failed, SilenceError if it did not reach its server or did
+    not end by itself."""
     program = ran.command[0].rpartition("/")[2]
     if ran.code is None:
         raise SilenceError(f"{program} did not end in time")
@@ -94,8 +94,8 @@ def require_success(ran: Ran) -> None:
 
 
 def listens(endpoint: Endpoint, port: int, *, tries: int) -> bool:
-    """True where somebody listens on a TCP port of the endpoint
-    (Documentation/networking/proc_net_tcp.rst; 0A is TCP_LISTEN)."""
+    """True if a TCP port of the endpoint is open (Documentation/networking/proc_net_tcp.rst; 0A is
+    TCP_LISTEN)."""
     line = f":{port:04X} [0-9A-F]*:[0-9A-F]* 0A "
     return endpoint.run(("sh", "-c", _WAIT, "wait", line, str(tries))).code == 0
 

@@ -1,4 +1,5 @@
-"""The generator in C at an end: its source is put there, and compiled by what compiler there is."""
+"""The generator in C at an end: its source is stored there, and compiled by any available
+compiler."""
 
 from __future__ import annotations
 
@@ -21,18 +22,18 @@ COMPILER = RequiredTool(
 )
 _COMPILERS = (COMPILER.program, "gcc", "clang")
 _SECONDS = 120.0
-"""In which an emulated guest has compiled it."""
+"""Time in which even an emulated guest has compiled it."""
 _NOT_FOUND = 127
 _USAGE = 2
-"""Of the program without a role."""
+"""Exit code of the program without a role."""
 
 _built: WeakKeyDictionary[Endpoint, str | MeasureError] = WeakKeyDictionary()
-"""Path of the program, or why there is none: each end is asked once in a session."""
+"""Path of the program, or why there is none: asked for once at each end in a session."""
 
 
 def built_program(endpoint: Endpoint) -> str:
-    """The path of the program at an endpoint, in the session's folder. Raises MeasureError, which
-    says why, where it cannot be built."""
+    """The path of the program at an endpoint, in the session's folder. Raises MeasureError with the
+    reason if it cannot be built."""
     if endpoint not in _built:
         try:
             _built[endpoint] = _build(endpoint)
@@ -67,8 +68,8 @@ def _build(endpoint: Endpoint) -> str:
 
 
 def _first_error(text: str) -> str:
-    """The line of a compiler's output that says what is wrong: the first one that calls itself an
-    error, else the last."""
+    """The line of a compiler's output with the problem: the first one labelled as an error, else
+    the last."""
     lines = [line for line in text.splitlines() if line.strip()]
     errors = [line for line in lines if "error" in line]
     return (errors or lines[-1:] or [""])[0]

@@ -1,7 +1,7 @@
 """Requests of one connection, made by netperf: its TCP_RR is the same work as ``rr1c``, its TCP_CRR
 as ``crr``.
 
-It has no percentiles that one could judge by, and does not say how busy it was.
+Its percentiles are too coarse to judge by, and it does not report how busy it was.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from vnicaudit.model.measurement import Workload
 
 _METRICS = ("transaction_rate", "connection_rate", "latency_mean", "latency_max", "goodput")
 _COSTS = ("_cpu_per_gbit", "_cpu_per_transaction")
-"""Ends of the metrics that the runner works out for every engine."""
+"""Suffixes of the metrics that the runner calculates for every engine."""
 
 
 def problems(workload: Workload, pattern: Pattern) -> Iterator[str]:
-    """Why netperf cannot run it."""
+    """Why netperf cannot run the workload."""
     if not pattern.has_requests or workload.connections != 1 or workload.rate is not None:
         yield "netperf sends requests on one connection only, as fast as it can"
         return
@@ -34,7 +34,7 @@ def problems(workload: Workload, pattern: Pattern) -> Iterator[str]:
 
 
 def measure(workload: Workload, pattern: Pattern, ends: Ends) -> Measured:
-    """One run."""
+    """Run once."""
     found = measuring.measure(_workload(workload, pattern), ends)
     if found.error or found.bytes is None or not found.seconds:
         return found
@@ -47,7 +47,7 @@ def measure(workload: Workload, pattern: Pattern, ends: Ends) -> Measured:
 
 
 def _workload(workload: Workload, pattern: Pattern) -> Workload:
-    """The workload in netperf's words."""
+    """The workload in netperf's terms."""
     options = {"request": str(pattern.size), "response": str(pattern.answer), "nodelay": "1"}
     if port := workload.options.get("port"):
         options["port"] = port

@@ -1,11 +1,11 @@
-"""Chooses the program that makes the requests of a workload: once, before the first run, for both
+"""Choose the program that makes the requests of a workload: once, before the first run, for both
 ends of every arm. The choice is recorded in the workload's options.
 
-With one connection a request takes tens of microseconds, of which the program in Python has a good
-part to itself. So there it is the one in C, where it can be compiled at both ends; else netperf,
-where it is installed and has the metrics that decide; else the one in Python, and that is told.
-Fixed rates and many connections are for the one in Python, unless an option says otherwise. New
-connections (``crr``) are made by the one in C, however many threads make them, or by netperf.
+With one connection a request takes tens of microseconds, a good part of which would be the Python
+program's own. So the C program is chosen there if it can be compiled at both ends; else netperf, if
+it is installed and has the metrics that decide; else the Python program, and the user is told.
+Fixed rates and many connections are run by the Python program, unless an option says otherwise. New
+connections (``crr``) are made by the C program, with any number of threads, or by netperf.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ GENERATORS = ("c", "netperf", "python")
 
 
 def generator_of(workload: Workload) -> str:
-    """The program that a workload is run by, once it is settled."""
+    """The program that runs a workload, once that is settled."""
     return workload.options.get(OPTION, "python")
 
 
 def problems(workload: Workload, pattern: Pattern) -> Iterator[str]:
-    """Why the program that a workload asks for cannot run it."""
+    """Why the program that a workload requests cannot run it."""
     asked = generator_of(workload)
     if asked not in GENERATORS:
         yield f"{OPTION}: {asked!r} is unknown; use {', '.join(GENERATORS)}"
@@ -56,20 +56,20 @@ def _problems_of_c(workload: Workload, pattern: Pattern) -> Iterator[str]:
 
 
 def needs_of(workload: Workload) -> Needs:
-    """The needs of a workload's program at both ends."""
+    """The tools that a workload's program needs at both ends."""
     tools: dict[str, RequiredTool] = {"c": COMPILER, "python": PYTHON}
     if generator_of(workload) == "netperf":
         return measuring.NEEDS
     if OPTION not in workload.options and is_of_connections(workload):
-        return Needs()  # of a compiler or netperf: what there is, ``settled`` finds out
+        return Needs()  # ``settled`` finds out if there is a compiler or netperf
     tool = tools[generator_of(workload)]
     return Needs(target=(tool,), peer=(tool,))
 
 
 def settled(workload: Workload, pattern: Pattern, ends: Sequence[Ends]) -> SettledWorkload:
-    """The workload with the program that it is run by on all these ends. That of Python goes
-    without saying: so it was before there was a choice. Raises EndpointError where new connections
-    are to be made and there is nothing to make them."""
+    """The workload with the program that runs it on all these ends. The Python program is not
+    recorded, as in results from before there was a choice. Raises EndpointError if no available
+    program can make new connections."""
     if OPTION in workload.options or not _has_choice(workload, pattern):
         return SettledWorkload(workload)
     places = tuple({id(end): end for each in ends for end in (each.target, each.peer)}.values())
@@ -95,7 +95,7 @@ def settled(workload: Workload, pattern: Pattern, ends: Sequence[Ends]) -> Settl
 
 
 def is_of_connections(workload: Workload) -> bool:
-    """True where each request has a connection of its own."""
+    """True if each request has a connection of its own."""
     pattern = pattern_of(workload.pattern)
     return pattern is not None and pattern.mode == "crr"
 
@@ -111,7 +111,8 @@ def _with_generator(workload: Workload, generator: str) -> Workload:
 
 
 def _why_not_c(places: Sequence[Endpoint]) -> str:
-    """Empty: it is compiled, and runs, at all of them. Raises EndpointError where one is lost."""
+    """Why the C program cannot be used; empty: it is compiled, and runs, at all places. Raises
+    EndpointError if one is lost."""
     try:
         for place in places:
             built_program(place)
@@ -121,7 +122,8 @@ def _why_not_c(places: Sequence[Endpoint]) -> str:
 
 
 def _why_not_netperf(workload: Workload, pattern: Pattern, ends: Sequence[Ends]) -> str:
-    """Empty: it is installed everywhere, and does it. Raises EndpointError where an end is lost."""
+    """Why netperf cannot be used; empty: it is installed everywhere, and suits. Raises
+    EndpointError if an end is lost."""
     for problem in by_netperf.problems(workload, pattern):
         return problem
     needs = measuring.NEEDS

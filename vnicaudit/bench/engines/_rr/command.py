@@ -1,4 +1,4 @@
-"""A workload, checked, becomes one run of both roles of the generator against each other."""
+"""Workload, checked -> one run of both roles of the generator against each other."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from vnicaudit.model.measurement import Ran, Workload
 
 CONNECTIONS = 500
 WORKERS = 64
-"""What the program takes (generator/program/task.py)."""
+"""The most that the program accepts (generator/program/task.py)."""
 _LONGEST = 86400
 _MOST_MESSAGES = 1e6
 """1/s: more than any generator sends."""
 _OPTIONS = {"workers": (1, WORKERS), "port": (1, 65535)}
-"""Option -> the numbers it may be."""
+"""Option -> its allowed numbers."""
 
 
 def checked_workload(workload: Workload) -> Pattern:
-    """The pattern of the workload. Raises UsageError where it cannot be run as written."""
+    """The pattern of the workload. Raises UsageError if it cannot be run as written."""
     return checked_pattern(workload, "rr", _problems)
 
 
 def messages(workload: Workload, pattern: Pattern) -> float:
-    """Messages a second that are offered; 0: as many as go."""
+    """Messages offered per second; 0: as many as possible."""
     if workload.rate is None:
         return 0.0
     return workload.rate if pattern.has_requests else workload.rate / 8 / pattern.size
@@ -85,11 +85,12 @@ def _of_rate(workload: Workload, pattern: Pattern) -> Iterator[str]:
 
 
 _SLACK = 40.0
-"""Seconds beside those of the run, to connect and to report, after which both ends give up."""
+"""Seconds in addition to those of the run, to connect and to report, after which both ends time
+out."""
 _PORT_SECONDS = 20.0
 _END_SECONDS = 5.0
 _SOON_SECONDS = 1.0
-"""In which a server that lost its client has said so; one that nobody came to waits on."""
+"""Time in which a server that lost its client has reported that; one without a client waits on."""
 
 
 class RrRuns(NamedTuple):
@@ -100,8 +101,8 @@ class RrRuns(NamedTuple):
 
 
 def run_pair(workload: Workload, pattern: Pattern, ends: Ends) -> RrRuns:
-    """A server at the target and a client at the peer, to their end; no server is left. Raises
-    EndpointError, and MeasureError where the program in C cannot be built."""
+    """Run a server at the target and a client at the peer to their end; no server is left. Raises
+    EndpointError, and MeasureError if the C program cannot be built."""
     language: Language = "c" if choosing.generator_of(workload) == "c" else "python"
     target, peer = place(ends.target, language), place(ends.peer, language)
     token = secrets.token_hex(16)
@@ -144,7 +145,7 @@ def _client(
     port: int,
     life: float,
 ) -> tuple[str, ...]:
-    """Numbers are written so that nothing of them is lost."""
+    """Numbers are written without loss of precision."""
     words = [*_sealed_key_options(here, token), "--deadline", f"{life:g}"]
     words += ["--connect", address, "--port", str(port)]
     words += ["--mode", pattern.mode, "--size", str(pattern.size), "--answer", str(pattern.answer)]
@@ -154,12 +155,12 @@ def _client(
 
 
 def _sealed_key_options(here: GeneratorInstall, token: str) -> tuple[str, ...]:
-    """The token, as whoever sees command lines may see it."""
+    """The token, sealed for everybody who can see command lines."""
     return "--key", here.key_file, "--sealed", sealed_token(here.key, token)
 
 
 def _workers(workload: Workload) -> int:
-    """0: as many as there are CPUs, at most one for each connection."""
+    """Number of workers; 0: one per CPU, at most one per connection."""
     if "workers" in workload.options:
         return int(workload.options["workers"])
     return workload.generators if workload.generators > 1 else 0

@@ -1,7 +1,7 @@
 """A stream of iperf3 that fills the path while requests are made: their latency under load.
 
-The stream begins before the requests and is ended after them. It has to carry something all the
-time, or the run is an error: it would show the latency of an idle path.
+The stream starts before the requests and is stopped after them. It has to carry data all the time,
+or the run is an error: it would show the latency of an idle path.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ OPTION = "fill"
 DIRECTIONS = ("rx", "tx")
 NEEDS = Needs(target=(IPERF3,), peer=(IPERF3,))
 _SLACK = 120.0
-"""Seconds that the stream would go on after the requests, if it were not ended."""
+"""Seconds that the stream would continue after the requests if it were not stopped."""
 
 
 class _Sum(msgspec.Struct):
@@ -45,23 +45,23 @@ _decoder = json_decoder(_Output)
 
 
 class Fill:
-    """The stream, while it goes on."""
+    """The stream while it runs."""
 
     def __init__(self, client: StartedProgram) -> None:
         self._client = client
         self.ran: Ran | None = None
-        """How its client ended, after :meth:`end`."""
+        """The output of its client, after :meth:`end`."""
 
     def end(self) -> float:
-        """End it: bit/s that it carried. Raises MeasureError where it had ended by itself, or
-        carried nothing."""
+        """Stop the stream; returns the bit/s that it carried. Raises MeasureError if it had ended
+        by itself, or carried nothing."""
         early = not self._client.running()
         self.ran = self._client.stop()
         return filled_rate(self.ran, early=early)
 
 
 def problems(workload: Workload, pattern: Pattern) -> Iterator[str]:
-    """Why the path cannot be filled as a workload says."""
+    """Why the path cannot be filled as a workload requests."""
     if OPTION not in workload.options:
         return
     if workload.options[OPTION] not in DIRECTIONS:
@@ -72,8 +72,8 @@ def problems(workload: Workload, pattern: Pattern) -> Iterator[str]:
 
 @contextmanager
 def filled_path(workload: Workload, ends: Ends) -> Iterator[Fill]:
-    """The path with a stream on it, seen from the target. Raises MeasureError where its server
-    does not start; nothing of it is left."""
+    """Fill the path with a stream; its direction is seen from the target. Raises MeasureError if
+    its server does not start; nothing of it is left running."""
     life = workload.warmup + workload.seconds + _SLACK
     server, port = start_server(
         ends.target,
@@ -94,14 +94,14 @@ def filled_path(workload: Workload, ends: Ends) -> Iterator[Fill]:
 
 
 def _servers(address: str, port: int) -> tuple[tuple[str, ...], ...]:
-    """At the address if the target has it, else at all."""
+    """Commands for a server: bound to the address if the target has it, else to all addresses."""
     argv = ("iperf3", "-s", "--one-off", "-p", str(port))
     return ((*argv, "-B", address), argv) if is_literal(address) else (argv,)
 
 
 def filled_rate(ran: Ran, *, early: bool) -> float:
-    """bit/s that the client's output tells, second by second. Raises MeasureError where it ended
-    too ``early`` or says nothing that can be read, SilenceError where nothing was carried."""
+    """bit/s in the client's output, second by second. Raises MeasureError if it ended too ``early``
+    or printed nothing readable, SilenceError if nothing was carried."""
     try:
         output = _decoder.decode(ran.stdout)
     except (msgspec.DecodeError, RecursionError) as error:

@@ -1,14 +1,15 @@
-"""IBM's names for requests and streams, which it runs by uperf and we by our own generator.
+"""IBM's names for requests and streams, which IBM runs by uperf and this program by its own
+generator.
 
-``rr1c-200x1000``: a request of 200 bytes and an answer of 1000 over a connection that stays; ``k``
-is 1024. ``crr-200x1000``: the same, each request over a connection of its own (ours; netperf calls
-it TCP_CRR). ``str-readx30k``, ``str-writex30k``: a stream in messages of 30 KiB (IBM, KVM network
-performance, "Workload tests description").
+``rr1c-200x1000``: a request of 200 bytes and an answer of 1000 over a persistent connection; ``k``
+is 1024. ``crr-200x1000``: the same, each request over a connection of its own (our name; netperf
+calls it TCP_CRR). ``str-readx30k``, ``str-writex30k``: a stream in messages of 30 KiB (IBM, KVM
+network performance, "Workload tests description").
 
-**Which way a stream goes.** "read" and "write" are what the *client* (uperf's master) does, as in
-uperf's profiles. The client is the peer, the server is the target: ``str-read`` is sent by the
-target (tx), ``str-write`` is received by it (rx). IBM's page says it the other way round (for it,
-    "streaming reads" go from the client to the server), and has its client in the guest.
+**The direction of a stream.** "read" and "write" are seen from the *client* (uperf's master), as in
+uperf's profiles. The client is the peer, the server is the target: the target sends ``str-read``
+(tx), and receives ``str-write`` (rx). IBM's page says it the other way round (there, "streaming
+reads" go from the client to the server), and has its client in the guest.
 """
 
 from __future__ import annotations
@@ -35,8 +36,8 @@ NAMED = (*IBM, "crr-1x1")
 
 
 class Pattern(NamedTuple):
-    """``size``: bytes of a request, or of a stream's message; ``answer``: 0 in a stream. ``crr``: a
-    connection for each request."""
+    """``size``: bytes of a request, or of a stream's message; ``answer``: bytes of an answer, 0 in
+    a stream. ``crr``: a connection for each request."""
 
     mode: Mode
     size: int
@@ -44,17 +45,17 @@ class Pattern(NamedTuple):
 
     @property
     def direction(self) -> Direction:
-        """Which way the load goes."""
+        """The direction of the load."""
         return _DIRECTIONS[self.mode]
 
     @property
     def has_requests(self) -> bool:
-        """True where requests are answered; False for a stream."""
+        """True if requests are answered; False for a stream."""
         return self.mode in ("rr", "crr")
 
 
 def pattern_of(name: str) -> Pattern | None:
-    """The pattern of that name; None where there is none."""
+    """The pattern of that name; None if there is none."""
     if found := _REQUESTS.fullmatch(name):
         mode: Mode = "rr" if found[1] == "rr1c" else "crr"
         pattern = Pattern(mode, _bytes(found[2]), _bytes(found[3]))
@@ -66,8 +67,8 @@ def pattern_of(name: str) -> Pattern | None:
 
 
 class Patterns(Mapping[str, tuple[str, ...]]):
-    """Pattern -> metrics: of requests, of connections, of streams. Those of IBM are listed, and one
-    of connections; any other size is known too."""
+    """Pattern -> metrics: of requests, of connections, of streams. IBM's patterns are listed, and
+    one of connections; patterns of any other size are accepted too."""
 
     def __init__(self, rr: tuple[str, ...], crr: tuple[str, ...], stream: tuple[str, ...]) -> None:
         self._metrics: dict[Mode, tuple[str, ...]] = {

@@ -1,4 +1,4 @@
-"""Where the generator runs: the program that was put at an end, and what runs it there."""
+"""The place where the generator runs: the program stored at an end, and its interpreter."""
 
 from __future__ import annotations
 
@@ -17,17 +17,18 @@ PYTHON = RequiredTool(
 )
 
 _PYTHONS = ("python3", "/usr/libexec/platform-python")
-"""RHEL 8 has the second even where no Python was installed."""
+"""RHEL 8 has the second one even if no Python was installed."""
 _PROBE = "import sys; print(sys.version_info >= (3, 6))"
 
 
 Language = Literal["python", "c"]
-"""Which of the two programs: they have the same command line and output."""
+"""The two programs, which have the same command line and output."""
 
 
 class GeneratorInstall(NamedTuple):
-    """``program``: what a command line of it begins with; ``path``: of the generator; ``key``: of
-    that end, which is in a file there that only its user can read, and on no command line."""
+    """``program``: the beginning of its command lines; ``path``: path of the generator; ``key``:
+    the key of that end, stored in a file there that only its user can read, and never on a command
+    line."""
 
     program: tuple[str, ...]
     path: str
@@ -35,7 +36,7 @@ class GeneratorInstall(NamedTuple):
 
     @property
     def key_file(self) -> str:
-        """Where the generator finds the key."""
+        """The file from which the generator reads the key."""
         return _key_file(self.path)
 
     def argv(self, role: str, *words: str) -> tuple[str, ...]:
@@ -47,8 +48,8 @@ _known: WeakKeyDictionary[Endpoint, dict[Language, GeneratorInstall]] = WeakKeyD
 
 
 def place(endpoint: Endpoint, language: Language = "python") -> GeneratorInstall:
-    """The generator at an endpoint; put there once. Raises EndpointError where no Python runs that
-    is new enough, or no key can be kept, MeasureError where the one in C cannot be built."""
+    """The generator at an endpoint, stored there once. Raises EndpointError if there is no Python
+    that is new enough, or no key can be stored, MeasureError if the C program cannot be built."""
     here = _known.setdefault(endpoint, {})
     if language not in here:
         put = _in_c if language == "c" else _in_python
@@ -63,7 +64,7 @@ def _in_c(endpoint: Endpoint) -> tuple[tuple[str, ...], str]:
 
 
 def _in_python(endpoint: Endpoint) -> tuple[tuple[str, ...], str]:
-    """Isolated: no environment or folder changes what is run."""
+    """Isolated mode: neither environment nor current folder changes the program that runs."""
     python, path = _python(endpoint), endpoint.put_file(NAME, packed_generator())
     return (python, "-I", path), path
 

@@ -17,10 +17,10 @@ Share = Annotated[float, msgspec.Meta(ge=0, le=1e9)]
 
 
 class WorkerReport(msgspec.Struct, frozen=True):
-    """One worker process or thread. ``cpu``: share of the time that it had a CPU, ``kernel``: of
-    it, that the kernel worked for it, ``wait``: that it waited for one; ``sum``, ``max``: of
-    latencies, nanoseconds; ``waiting``: requests without an answer when the time was over,
-    ``oldest``: seconds that the oldest of them had waited."""
+    """One worker process or thread. ``cpu``: share of the time that it had a CPU; ``kernel``: the
+    part of that in the kernel; ``wait``: share of the time that it waited for a CPU; ``sum``,
+    ``max``: of latencies, in nanoseconds; ``waiting``: requests without an answer when the time was
+    over, ``oldest``: seconds that the oldest of them had waited."""
 
     bytes: Count
     transactions: Count
@@ -41,7 +41,8 @@ class WorkerReport(msgspec.Struct, frozen=True):
 
     @property
     def own(self) -> float:
-        """Of ``busy``, without the kernel's work: that is what any program asks of the path."""
+        """The part of ``busy`` outside the kernel: the kernel's work is needed for any program on
+        this path."""
         return max(self.busy - self.kernel, 0.0)
 
 
@@ -64,8 +65,8 @@ _decoder = json_decoder(_ReportLine)
 
 
 def report_of(text: str, pattern: Pattern) -> RrReport:
-    """Parse the output of a client. Raises MeasureError for what is not the whole of a result, or
-    the error in it."""
+    """Parse the output of a client. Raises MeasureError for an incomplete result, or with the error
+    in it."""
     line = _decoded_line(text)
     if line.error:
         raise client_error(line.error)
@@ -77,7 +78,7 @@ def report_of(text: str, pattern: Pattern) -> RrReport:
 
 
 def error_of(text: str) -> str:
-    """The error that a role printed; empty where there is none."""
+    """The error that a role printed; empty if there is none."""
     try:
         return _decoded_line(text).error
     except MeasureError:
@@ -101,8 +102,8 @@ def _latencies(counts: list[tuple[int, int]]) -> Histogram:
 
 
 def _check(report: RrReport, pattern: Pattern) -> None:
-    """Check that the counts agree. Raises MeasureError where they contradict each other,
-    SilenceError where nothing came through."""
+    """Check that the counts agree. Raises MeasureError if they contradict each other, SilenceError
+    if nothing got through."""
     answered = sum(side.transactions for side in report.client)
     if report.latencies.total != answered:
         raise MeasureError("the generator counted more or fewer latencies than answers")
@@ -116,6 +117,7 @@ def _check(report: RrReport, pattern: Pattern) -> None:
 
 
 def received(report: RrReport, pattern: Pattern) -> int:
-    """Payload bytes: of a stream, what its receiver counted; else of requests and answers."""
+    """Payload bytes: for a stream, those that its receiver counted; else those of requests and
+    answers."""
     sides = report.server if pattern.mode == "write" else report.client
     return sum(side.bytes for side in sides)

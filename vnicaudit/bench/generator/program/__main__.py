@@ -6,9 +6,9 @@
     client --key F --sealed T --deadline S --connect A --port P --mode rr --size 200
            --answer 1000 --connections 50 --seconds 10 [--warmup 2] [--rate R] [--workers W]
 
-``key`` makes the file of a key and prints it; ``--sealed`` is the token as only who has the key
-reads it. ``port`` waits for the server's file and prints the port in it. The others print their
-result when all is over: one line of JSON, with what went wrong in its ``error``.
+``key`` creates a key file and prints the key; ``--sealed`` is the token in a form that only a
+holder of the key can read. ``port`` waits for the server's file and prints the port in it. The
+others print their result at the end: one line of JSON, with any failure in its ``error``.
 """
 
 import argparse
@@ -25,7 +25,7 @@ from .task import PATIENCE, SIGNALS, Failure, clock
 
 
 def options_of(argv: "list[str]") -> argparse.Namespace:
-    """The command line, read."""
+    """The parsed command line."""
     parser = argparse.ArgumentParser(prog="vnicaudit-rr")
     parser.add_argument("role", choices=("key", "server", "port", "client"))
     parser.add_argument("file", nargs="?", default="")
@@ -42,7 +42,7 @@ def options_of(argv: "list[str]") -> argparse.Namespace:
 
 
 def port_of(path: str) -> str:
-    """Wait for the server's file; what it says, 0 for a server that could not listen."""
+    """Wait for the server's file; returns the port in it, 0 for a server that could not listen."""
     deadline = clock() + 2 * PATIENCE
     while not os.path.exists(path):
         if clock() > deadline:
@@ -53,7 +53,8 @@ def port_of(path: str) -> str:
 
 
 def give_up(number: int, frame: object) -> None:  # noqa: ARG001
-    """A signal; SIGALRM is the deadline. What is begun is ended before a second one is heard."""
+    """Handle a signal; SIGALRM is the deadline. Further signals are ignored until everything has
+    been stopped."""
     for each in SIGNALS:
         signal.signal(each, signal.SIG_IGN)
     raise Failure("it took too long" if number == signal.SIGALRM else "it was ended")
@@ -72,7 +73,7 @@ def result_of(options: argparse.Namespace) -> "dict[str, object]":
 
 
 def main(argv: "list[str]") -> int:
-    """Run one role. 0: it was done; 1: it was not, and the line printed says why."""
+    """Run one role. 0: success; 1: failure, and the printed line says why."""
     options = options_of(argv)
     if options.role in ("key", "port"):
         tell = port_of if options.role == "port" else make_key

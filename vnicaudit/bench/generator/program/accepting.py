@@ -13,7 +13,7 @@ WAITING = 64
 
 
 class AcceptSocket:
-    """The listening socket: lets in who knows the token."""
+    """The listening socket: admits clients that know the token."""
 
     def __init__(self, address: str, port: int, token: bytes) -> None:
         self.listener = listening_socket(address, port)
@@ -30,7 +30,7 @@ class AcceptSocket:
         deadline: float,
         control: "socket.socket | None" = None,
     ) -> "list[socket.socket]":
-        """``count`` connections of a kind. Failure when ``control`` ends meanwhile."""
+        """``count`` connections of a kind. Raises Failure if ``control`` ends meanwhile."""
         guests: list[socket.socket] = []
         if control:
             self.selector.register(control, selectors.EVENT_READ)
@@ -48,7 +48,7 @@ class AcceptSocket:
         return guests
 
     def accept(self) -> None:
-        """Somebody connects."""
+        """Accept a new connection."""
         try:
             sock = self.listener.accept()[0]
         except OSError:
@@ -62,7 +62,8 @@ class AcceptSocket:
         self.strangers[sock] = (clock(), b"")
 
     def read_token(self, sock: Any, kind: bytes) -> "list[socket.socket]":
-        """Read on in what a stranger shows; the connection, when it is right."""
+        """Continue to read the token of an unknown client; returns the connection when the token is
+        right."""
         since, had = self.strangers[sock]
         try:
             got = sock.recv(TOKEN + 1 - len(had))
@@ -82,7 +83,7 @@ class AcceptSocket:
         return []
 
     def drop_silent(self) -> None:
-        """Close on those that have been silent for long."""
+        """Close connections that have been silent for long."""
         for sock, (since, _) in list(self.strangers.items()):
             if clock() - since > PATIENCE:
                 self.selector.unregister(sock)
@@ -91,7 +92,7 @@ class AcceptSocket:
                 sock.close()
 
     def close(self) -> None:
-        """Nothing listens after this."""
+        """Stop listening."""
         for sock in list(self.strangers):
             sock.close()
         self.strangers = {}
@@ -100,9 +101,9 @@ class AcceptSocket:
 
 
 def listening_socket(address: str, port: int) -> socket.socket:
-    """A listening socket: at ``address`` where that is one of this machine's, else at all of its
-    addresses (the target may be reached by a translated one). A name counts for nothing: here it
-    may stand for another address than at the client (Debian's 127.0.1.1)."""
+    """A listening socket: bound to ``address`` if that is one of this machine's, else to all of its
+    addresses (the target may be reached by a translated one). A name is ignored: here it may
+    resolve to another address than at the client (Debian's 127.0.1.1)."""
     try:
         return bound_socket(address, port)
     except OSError as error:
@@ -115,7 +116,7 @@ def listening_socket(address: str, port: int) -> socket.socket:
 
 
 def bound_socket(address: str, port: int) -> socket.socket:
-    """A socket that listens at an address."""
+    """A socket that listens on an address."""
     family, kind, protocol, _, place = socket.getaddrinfo(
         address or "::", port, type=socket.SOCK_STREAM, flags=socket.AI_NUMERICHOST
     )[0]

@@ -1,4 +1,4 @@
-"""The client's end: requests the runs, and prints the results."""
+"""The client's end: orders the runs, and prints the results."""
 
 import argparse
 import json
@@ -10,7 +10,7 @@ from .workers import Workers
 
 
 def measure(options: argparse.Namespace) -> Report:
-    """Run a task against a server: what was counted at both ends."""
+    """Run a task against a server; returns the counts of both ends."""
     task = Task(**{name: getattr(options, name) for name in Task._fields}).checked()
     control = connection_to(options, CONTROL)
     control.sendall(json.dumps(dict(task._asdict())).encode() + b"\n")
@@ -22,7 +22,7 @@ def measure(options: argparse.Namespace) -> Report:
         control.sendall(b"start\n")
         processes.start(socks, control)
         workers, line = processes.reports(control)
-        # the load goes on until the server's window is over as well
+        # the load continues until the server's window is over too
         there = json.loads(line_of(control, line, PATIENCE).decode())
     finally:
         processes.end()
@@ -33,7 +33,7 @@ def measure(options: argparse.Namespace) -> Report:
 
 
 def connection_to(options: argparse.Namespace, kind: bytes) -> socket.socket:
-    """A connection to the server that has shown its token."""
+    """A connection to the server, with its token sent."""
     try:
         sock = socket.create_connection((options.connect, options.port), PATIENCE)
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -44,13 +44,14 @@ def connection_to(options: argparse.Namespace, kind: bytes) -> socket.socket:
 
 
 def expect(control: socket.socket, word: bytes) -> None:
-    """The server's next word is this one."""
+    """Require that the server's next word is this one."""
     if line_of(control, b"", 2 * PATIENCE) != word:
         raise Failure("the server speaks another language")
 
 
 def merged_counts(workers: "list[Report]") -> "list[list[int]]":
-    """Take the latencies out of the reports: one histogram of all, value and count."""
+    """Take the latencies out of the reports; returns one histogram of all, as pairs of value and
+    count."""
     counts: dict[int, int] = {}
     for worker in workers:
         for bucket, count in worker.pop("counts", ()):

@@ -1,4 +1,4 @@
-"""Requests and answers: a connection has one request on its way, or none."""
+"""Requests and answers: a connection has at most one request in progress."""
 
 import math
 import socket
@@ -11,8 +11,8 @@ from .worker import OpenConnection, Report, Worker
 class Requester(Worker):
     """The client's end.
 
-    With a rate, a request's time runs from when it was to be sent, whether or not a connection
-    was free then: what waits is not left out of the latencies (no coordinated omission).
+    With a rate, the time of a request starts when it was due, whether or not a connection was free
+    then: waiting is included in the latencies (no coordinated omission).
     """
 
     def __init__(
@@ -24,11 +24,11 @@ class Requester(Worker):
         self.counts: dict[int, int] = {}
 
     def opened(self, link: OpenConnection) -> None:
-        """The first request."""
+        """Send the first request."""
         self.following(link, self.clock())
 
     def following(self, link: OpenConnection, now: float) -> None:
-        """The next request, or a link that waits for it."""
+        """Send the next request, or keep the free link until one is due."""
         if self.interval and self.due > now:
             self.free.append(link)
         else:
@@ -43,7 +43,7 @@ class Requester(Worker):
         self.push(link)
 
     def readable(self, link: OpenConnection) -> bool:
-        """More of an answer."""
+        """Read more of an answer."""
         got = link.sock.recv_into(self.buffer, min(link.left or 1, len(self.buffer)))
         if got > link.left:
             raise Failure("an answer to no request: the other end is not this program")
@@ -56,7 +56,8 @@ class Requester(Worker):
         return got > 0
 
     def count(self, latency: int) -> None:
-        """Nanoseconds, to three digits: the lower edge of HdrHistogram's bucket."""
+        """Count a latency in nanoseconds, to three digits: the lower edge of HdrHistogram's
+        bucket."""
         shift = max(latency.bit_length() - 11, 0)
         bucket = latency >> shift << shift
         self.counts[bucket] = self.counts.get(bucket, 0) + 1
@@ -65,11 +66,12 @@ class Requester(Worker):
         self.longest = max(self.longest, latency)
 
     def stalled(self) -> bool:
-        """Silence is an error while an answer is awaited."""
+        """True while an answer is awaited: silence is an error then."""
         return len(self.free) < len(self.links)
 
     def report(self) -> Report:
-        """With latencies, and what had no answer yet: how many, and the age of the oldest."""
+        """The report with latencies, and the requests without an answer yet: their number, and the
+        age of the oldest."""
         since = [link.since for link in self.links.values() if link.left]
         due = 0
         if self.interval and self.due < self.end:
@@ -96,11 +98,11 @@ class Responder(Worker):
         self.message = memoryview(bytes(task.answer))
 
     def opened(self, link: OpenConnection) -> None:
-        """The first request is awaited."""
+        """Wait for the first request."""
         link.left = self.task.size
 
     def readable(self, link: OpenConnection) -> bool:
-        """More of a request; the answer, when that is all."""
+        """Read more of a request; send the answer when it is complete."""
         got = link.sock.recv_into(self.buffer, min(link.left or 1, len(self.buffer)))
         if got > link.left:
             raise Failure("a request before the last one had its answer")
@@ -112,7 +114,7 @@ class Responder(Worker):
         return got > 0
 
     def push(self, link: OpenConnection) -> None:
-        """Send more of an answer; the next request is awaited, when that is all."""
+        """Send more of an answer; wait for the next request when it is complete."""
         super().push(link)
         if not link.unsent:
             link.left = self.task.size
@@ -123,5 +125,5 @@ class Responder(Worker):
         return super().report()
 
     def stalled(self) -> bool:
-        """Never: the client sees to it."""
+        """False: the client checks for silence."""
         return False

@@ -1,8 +1,8 @@
 """Tokens on a command line, which everybody on the machine can read.
 
-Each end has a key of its own, in a file that only its user can read; who makes the command lines
-was told it. What stands there is a number used once, and the token hidden by what the key makes of
-that number (HMAC-SHA-256): without the key it says nothing.
+Each end has a key of its own, in a file that only its user can read; the program that makes the
+command lines knows it. A command line has a number used once, and the token masked with the key's
+HMAC-SHA-256 of that number: without the key it reveals nothing.
 """
 
 import hashlib
@@ -18,7 +18,7 @@ KEY = 32
 
 
 def make_key(path: str) -> str:
-    """Keep a new key at a path where nothing is yet; the line that tells it."""
+    """Store a new key at a path where no file exists yet; returns the line that reports it."""
     key = os.urandom(KEY)
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -30,7 +30,7 @@ def make_key(path: str) -> str:
 
 
 def token_in(path: str, text: str) -> str:
-    """The token that is sealed in a text, by the key at a path."""
+    """The token sealed in a text, by the key stored at a path."""
     try:
         data = bytes.fromhex(text)
         with open(path, "rb") as file:
@@ -43,12 +43,12 @@ def token_in(path: str, text: str) -> str:
 
 
 def sealed_token(key: bytes, token: str) -> str:
-    """A token as it may stand on a command line; each time another text."""
+    """A token in a form for a command line; a different text each time."""
     salt = os.urandom(SALT)
     return (salt + masked(key, salt, bytes.fromhex(token))).hex()
 
 
 def masked(key: bytes, salt: bytes, data: bytes) -> bytes:
-    """A token's bytes, hidden or shown again."""
+    """The bytes of a token, masked or unmasked."""
     pad = hmac.new(key, salt, hashlib.sha256).digest()
     return bytes(one ^ pad[at] for at, one in enumerate(data))

@@ -1,4 +1,4 @@
-"""The server's end: serves one client, once, and is gone."""
+"""The server's end: serves one client, and ends."""
 
 import argparse
 import json
@@ -11,7 +11,7 @@ from .workers import Workers
 
 
 def serve(options: argparse.Namespace) -> Report:
-    """Counts of the workers, and how many strangers were refused."""
+    """Counts of the workers, and how many unknown clients were refused."""
     deadline = clock() + options.deadline
     try:
         listening = AcceptSocket(options.listen, options.port, options.token.encode())
@@ -28,7 +28,7 @@ def serve(options: argparse.Namespace) -> Report:
 
 
 def served_client(listening: AcceptSocket, deadline: float) -> Report:
-    """Wait for the client and do what it asks for. Nothing listens any more while it is done."""
+    """Wait for the client and run its task. The port is closed while the task runs."""
     control = listening.admit(CONTROL, 1, deadline)[0]
     control.settimeout(PATIENCE)
     task = Task(**json.loads(line_of(control, b"", PATIENCE).decode())).checked()
@@ -43,14 +43,14 @@ def served_client(listening: AcceptSocket, deadline: float) -> Report:
         processes.start(socks, control)
         report = {"workers": processes.reports(control)[0], "refused": listening.refused}
         control.sendall(json.dumps(report).encode() + b"\n")
-        ready_of([control], clock() + 2 * PATIENCE)  # the client ends it
+        ready_of([control], clock() + 2 * PATIENCE)  # the client closes it
         return report
     finally:
         processes.end()
 
 
 def tell_port(path: str, port: int) -> None:
-    """Write the port, so that whoever sees the file sees all of it. 0: there is none."""
+    """Write the port to a file, which appears only when it is complete. 0: there is no port."""
     with open(path + ".new", "w") as file:
         file.write(f"{port}\n")
     os.rename(path + ".new", path)

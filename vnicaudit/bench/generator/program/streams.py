@@ -1,18 +1,18 @@
-"""A stream in one direction. What counts is what the receiver got."""
+"""A stream in one direction. Only bytes that the receiver got count."""
 
 import select
 
 from .worker import OpenConnection, Worker
 
 TURNS = 8
-"""Reads or writes on one stream before it is another one's turn."""
+"""Reads or writes on one stream before the next one's turn."""
 
 
 class Receiver(Worker):
-    """The end that reads, and counts what came."""
+    """The end that reads, and counts the received bytes."""
 
     def readable(self, link: OpenConnection) -> bool:
-        """Read on."""
+        """Read more."""
         for _ in range(TURNS):
             got = link.sock.recv_into(self.buffer)
             self.bytes += got if self.begin <= self.clock() < self.end else 0
@@ -21,7 +21,7 @@ class Receiver(Worker):
         return True
 
     def wait(self) -> "list[tuple[int, int]]":
-        """Next events of the poller; nothing is ever due here."""
+        """Next events of the poller; a receiver has nothing that falls due."""
         return self.poller.poll(min(0.1, max(self.next_mark() - self.clock(), 0.001)))
 
 
@@ -29,15 +29,15 @@ class Sender(Worker):
     """The end that writes, message after message."""
 
     def opened(self, link: OpenConnection) -> None:
-        """The first message."""
+        """Send the first message."""
         self.fill(link)
 
     def writable(self, link: OpenConnection) -> None:
-        """The next ones."""
+        """Send the next messages."""
         self.fill(link)
 
     def go(self, link: OpenConnection, since: float) -> None:  # noqa: ARG002
-        """The next one is due."""
+        """Send the next message, which is due."""
         self.fill(link)
 
     def fill(self, link: OpenConnection) -> None:
@@ -55,7 +55,7 @@ class Sender(Worker):
                 return
 
     def push(self, link: OpenConnection) -> None:
-        """Send what the socket takes; more of it is always wanted."""
+        """Send as much as the socket accepts, and keep waiting for it to accept more."""
         before = link.unsent
         try:  # noqa: SIM105  (faster than contextlib.suppress)
             link.unsent -= link.sock.send(self.message[len(self.message) - before :])

@@ -1,4 +1,4 @@
-"""Agreement of both ends: the task, its numbers, and the lines of the control connection."""
+"""The agreement of both ends: the task, its limits, and the lines of the control connection."""
 
 import os
 import select
@@ -8,35 +8,36 @@ import time
 from typing import Any, Callable, NamedTuple  # noqa: UP035  (Python 3.6)
 
 TOKEN = 32
-"""Characters of the token that begins every connection; one more says what it is for."""
+"""Characters of the token at the start of every connection; one more gives the connection's
+kind."""
 CONTROL, DATA = b"C", b"D"
 LARGEST = 16 << 20
 """Bytes of a message."""
 CONNECTIONS = 500
 WORKERS = 64
 PATIENCE = 5.0
-"""Seconds for a step of the handshake, and without any progress until a run is given up."""
+"""Timeout in seconds of a step of the handshake, and of a run without any progress."""
 
 LONGEST = 16 << 20
 """Bytes of a line."""
 SLICE = 0.5
-"""Seconds of one wait. A signal that comes between two of Python's instructions, just before the
-wait, does not end it: its handler runs when the wait is over."""
+"""Maximum seconds of one wait. A signal that arrives between two of Python's instructions, just
+before the wait, does not end it: its handler runs when the wait is over."""
 
 SIGNALS = (signal.SIGTERM, signal.SIGALRM, signal.SIGINT, signal.SIGHUP)
-"""Those that end it; SIGALRM is its deadline."""
+"""Signals that end the program; SIGALRM is its deadline."""
 
 clock = time.monotonic
 """CLOCK_MONOTONIC: the same in all processes of a machine."""
 
 
 class Failure(Exception):
-    """The run cannot be finished; nothing that was counted is worth anything."""
+    """The run cannot be completed; none of its counts can be used."""
 
 
 class Task(NamedTuple):
     """Parameters of a run. ``read``: the client reads what the server sends; ``write``: the other
-    way."""
+    direction."""
 
     mode: str
     size: int
@@ -49,7 +50,7 @@ class Task(NamedTuple):
     """Messages a second over all connections; 0: as fast as they go."""
 
     def checked(self) -> "Task":
-        """Itself. Failure where nobody should ask for it."""
+        """The task itself. Raises Failure for values that no user should request."""
         answers = 1 if self.mode == "rr" else 0
         if self.mode not in ("rr", "read", "write"):
             raise Failure("no such mode")
@@ -69,7 +70,7 @@ class Task(NamedTuple):
 def ready_of(
     sources: "list[Any]", deadline: float, clock: "Callable[[], float]" = clock
 ) -> "list[Any]":
-    """Those that can be read; Failure when it is too late."""
+    """The sources that can be read; raises Failure when the deadline has passed."""
     while True:
         left = deadline - clock()
         ready = select.select(sources, [], [], min(max(left, 0.0), SLICE))[0]
@@ -80,7 +81,7 @@ def ready_of(
 
 
 def received_of(control: socket.socket, had: int) -> bytes:
-    """More of a line from the other end."""
+    """Read more of a line from the other end."""
     try:
         more = control.recv(1 << 16)
     except OSError:
@@ -93,7 +94,8 @@ def received_of(control: socket.socket, had: int) -> bytes:
 
 
 def line_of(control: socket.socket, had: bytes, seconds: float) -> bytes:
-    """The next line from the other end, without its end. The two take turns: only one is sent."""
+    """The next line from the other end, without its line end. The ends take turns: only one line is
+    sent at a time."""
     deadline = clock() + seconds
     while not had.endswith(b"\n"):
         ready_of([control], deadline)

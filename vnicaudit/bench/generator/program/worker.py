@@ -11,18 +11,18 @@ from typing import Any, Callable, Dict, NamedTuple  # noqa: UP035  (Python 3.6)
 from .task import PATIENCE, Failure, Task, clock
 
 CHUNK = 256 << 10
-"""Bytes that are read at once, at most."""
+"""Maximum number of bytes read at once."""
 LATE = 0.001
-"""Seconds; a message that goes out later than that, though a connection was free, is late."""
+"""Seconds; a message that is sent later than that although a connection was free is late."""
 SPIN = 0.0002
-"""Seconds before a message is due in which the clock is watched: sleeping is not that exact."""
+"""Seconds before a message is due from which the clock is polled: sleeping is not exact enough."""
 
 Report = Dict[str, Any]  # noqa: UP006  (Python 3.6)
 
 
 class Mark(NamedTuple):
-    """An end of the window, and the CPU time that was had, that was had in the kernel, and that
-    was waited for until then, seconds."""
+    """The start or end of the window, with the CPU time until then: total, in the kernel, and the
+    time spent waiting for a CPU, in seconds."""
 
     at: float
     ran: float
@@ -31,7 +31,7 @@ class Mark(NamedTuple):
 
 
 class OpenConnection:
-    """One connection: what is missing of the message that comes, and of the one that goes."""
+    """One connection: the missing parts of the incoming and of the outgoing message."""
 
     __slots__ = ("fd", "left", "since", "sock", "unsent", "watched")
 
@@ -44,10 +44,10 @@ class OpenConnection:
 
 
 class Worker:
-    """The links of one process, driven until they end, or the process is.
+    """The links of one process, driven until they end, or the process does.
 
-    What is counted lies in [begin, end) of this machine's clock; the load goes on around it.
-    ``strict``: a link that ends is a failure (the client's side), else it is counted.
+    The counted messages lie in [begin, end) of this machine's clock; the load runs longer on both
+    sides. ``strict``: a link that ends is a failure (the client's side), else it is counted.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class Worker:
         self.marks: list[Mark] = []
 
     def run(self, pipe: int) -> None:
-        """Until every link has ended; the report goes to ``pipe`` when the window is over."""
+        """Run until every link has ended; the report goes to ``pipe`` when the window is over."""
         for link in list(self.links.values()):
             self.watch(link, select.EPOLLIN)
             self.attempt(link, self.opened)
@@ -90,7 +90,7 @@ class Worker:
             raise Failure("the connections ended before their time")
 
     def wait(self) -> "list[tuple[int, int]]":
-        """Next events of the poller; at most a tenth of a second is slept."""
+        """Next events of the poller; sleeps at most a tenth of a second."""
         now = self.clock()
         if self.interval:
             self.launch(now)
@@ -99,7 +99,7 @@ class Worker:
             return self.poller.poll(pause)
         pause = min(pause, self.due - now - SPIN)
         if pause > 0:
-            # epoll's own timeout is whole milliseconds
+            # epoll's own timeout has whole milliseconds
             select.select([self.poller], [], [], pause)
             return self.poller.poll(0)
         events = self.poller.poll(0)
@@ -108,7 +108,7 @@ class Worker:
         return events
 
     def launch(self, now: float) -> None:
-        """Send what is due, on links that are free."""
+        """Send all due messages on free links."""
         while self.free and self.due <= now:
             self.late += now - self.due > LATE and self.begin <= now < self.end
             self.progress = now
@@ -117,7 +117,7 @@ class Worker:
     def attempt(
         self, link: OpenConnection, step: "Callable[..., object]", *arguments: object
     ) -> None:
-        """Do a step on a link that may be broken, or not ready after all."""
+        """Run a step on a link that may be broken, or not ready after all."""
         try:
             step(link, *arguments)
         except BlockingIOError:
@@ -126,14 +126,14 @@ class Worker:
             self.link_ended(link)
 
     def serve(self, link: OpenConnection, event: int) -> None:
-        """Do what a link is ready for."""
+        """Run the step that a link is ready for."""
         if event & select.EPOLLOUT:
             self.writable(link)
         if event & ~select.EPOLLOUT and not self.readable(link):
             self.link_ended(link)
 
     def link_ended(self, link: OpenConnection) -> None:
-        """The other end closed a link, or it broke."""
+        """Handle a link that the other end closed, or that broke."""
         if self.strict:
             raise Failure("a connection was lost")
         if self.links.pop(link.fd, None):
@@ -141,14 +141,14 @@ class Worker:
             link.sock.close()
 
     def watch(self, link: OpenConnection, events: int) -> None:
-        """Ask for these events of a link."""
+        """Wait for these events of a link."""
         if link.watched != events:
             change = self.poller.modify if link.watched else self.poller.register
             change(link.fd, events)
             link.watched = events
 
     def push(self, link: OpenConnection) -> None:
-        """Send what the socket takes of the message."""
+        """Send as much of the message as the socket accepts."""
         try:  # noqa: SIM105  (faster than contextlib.suppress)
             link.unsent -= link.sock.send(self.message[len(self.message) - link.unsent :])
         except BlockingIOError:
@@ -156,24 +156,25 @@ class Worker:
         self.watch(link, select.EPOLLIN | (select.EPOLLOUT if link.unsent else 0))
 
     def take(self) -> None:
-        """One more message goes out: when the next one is due."""
+        """Count one more message as sent, and set when the next one is due."""
         self.taken += 1
         self.due = self.start + self.taken * self.interval
 
     def next_mark(self) -> float:
-        """When the window begins, ends; or never, after that."""
+        """The time of the next mark: the window's begin, then its end; infinite after that."""
         return (self.begin, self.end, float("inf"))[len(self.marks)]
 
     def mark(self, now: float, pipe: int) -> None:
-        """Note the CPU time when the window begins, and when it ends; then report."""
+        """Record the CPU time when the window begins, and when it ends; then report."""
         ran = time.process_time() - self.idle
         self.marks.append(Mark(now, ran, os.times().system, seconds_waited()))
         if len(self.marks) == 2:
             deliver(pipe, self.report())
 
     def report(self) -> Report:
-        """Counts of the worker. ``cpu``: share of the time that this process ran on a CPU,
-        ``kernel``: of it, in the kernel, ``wait``: that it could have run, and had none."""
+        """Counts of the worker. ``cpu``: share of the time that this process ran on a CPU;
+        ``kernel``: the part of that in the kernel; ``wait``: share that it was ready to run and had
+        no CPU."""
         first, last = self.marks
         seconds = last.at - first.at
         return {
@@ -187,27 +188,27 @@ class Worker:
         }
 
     def opened(self, link: OpenConnection) -> None:
-        """Begin with a link."""
+        """Start using a link."""
 
     def go(self, link: OpenConnection, since: float) -> None:
         """Send a message that was due at ``since``."""
 
     def readable(self, link: OpenConnection) -> bool:
-        """Take what came; False: that was the end."""
+        """Read from the link; False: it has ended."""
         return link.sock.recv_into(self.buffer) > 0
 
     def writable(self, link: OpenConnection) -> None:
-        """The socket takes more of the message."""
+        """Send more of the message."""
         self.push(link)
 
     def stalled(self) -> bool:
-        """True where silence is an error."""
+        """True if silence is an error."""
         return len(self.marks) < 2
 
 
 def seconds_waited() -> float:
     """Seconds that this process was ready to run and did not (Documentation/scheduler/
-    sched-stats.rst, /proc/PID/schedstat); 0 where the kernel does not count them."""
+    sched-stats.rst, /proc/PID/schedstat); 0 if the kernel does not count them."""
     try:
         with open("/proc/self/schedstat") as file:
             return int(file.read().split()[1]) / 1e9
@@ -216,7 +217,7 @@ def seconds_waited() -> float:
 
 
 def deliver(pipe: int, report: Report) -> None:
-    """Write a report's line, all of it."""
+    """Write all of a report's line."""
     left = memoryview(json.dumps(report).encode() + b"\n")
     while left:
         left = left[os.write(pipe, left) :]

@@ -29,9 +29,9 @@ class Workers:
         self.pipes: list[int] = []
 
     def start(self, socks: "list[socket.socket]", control: socket.socket) -> None:
-        """One process for every share of the connections. Here, these are closed."""
+        """Start one process for each share of the connections. In this process, they are closed."""
         start = clock()
-        # a signal must not come between a process and the note of it
+        # a signal must not come between starting a process and recording it
         signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
         try:
             for number in range(self.task.processes()):
@@ -52,7 +52,7 @@ class Workers:
     def work(
         self, own: "list[socket.socket]", foreign: "list[socket.socket]", start: float, pipe: int
     ) -> None:
-        """The life of a worker process; it does not come back."""
+        """The life of a worker process; does not return."""
         try:
             for number in SIGNALS:
                 signal.signal(number, signal.SIG_DFL)
@@ -86,7 +86,7 @@ class Workers:
         return [json.loads(text.decode()) for text in said.values()], line
 
     def end(self) -> None:
-        """No worker is left after this."""
+        """End all workers."""
         for pid in self.pids:
             os.kill(pid, signal.SIGKILL)
             os.waitpid(pid, 0)
@@ -94,11 +94,11 @@ class Workers:
 
 
 def complete(text: bytes) -> bool:
-    """True for a whole line."""
+    """True for a complete line."""
     return text.endswith(b"\n")
 
 
 def refuse_errors(text: bytes) -> None:
-    """Failure where a worker has failed."""
+    """Raises Failure if a worker has failed."""
     if complete(text) and text.startswith(b'{"error"'):
         raise Failure(json.loads(text.decode())["error"])

@@ -1,2 +1,2 @@
-"""Where hosts are read: by this process (``threads``), or by the workers of a Dask cluster
-(``dask``). Which host comes next, tries and pauses are the same for all."""
+"""Engines that read hosts: this process (``threads``), or the workers of a Dask cluster (``dask``).
+The order of hosts, retries and pauses are the same for all."""

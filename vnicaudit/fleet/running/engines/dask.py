@@ -1,8 +1,8 @@
-"""Hosts are read by the workers of a Dask cluster. The site of a host is the resource that its
-worker must have: where it is read from decides on what can be reached.
+"""Hosts are read by the workers of a Dask cluster.
 
-Dask runs a task again whose worker died, so a host may be read twice; the answer that comes is
-taken once. Nothing stays in Dask's memory.
+A worker must have the site of a host as a resource, because not every host can be reached from
+everywhere. Dask repeats a task whose worker died, so a host may be read twice; only one result is
+used. Nothing stays in Dask's memory.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ if TYPE_CHECKING:
     from vnicaudit.audit.reading.targets import Met
 
 _GRACE = 60.0
-"""Seconds that a host may take beyond its deadline, in the cluster."""
+"""Seconds that a host may take beyond its deadline in the cluster."""
 _RESUBMITS = 10
-"""Times that a host is handed in anew in one try, as the scheduler was lost."""
+"""Maximum times a host is resubmitted within one try after the scheduler was lost."""
 
 _SAME_VERSION = f"install vnicaudit=={__version__} with the extras dask and libvirt there"
 
 
 class Dask:
-    """``task``: what workers run, a function of a module that they can import; ``deadline``:
+    """``task``: the function run by workers, from a module that they can import. ``deadline``:
     seconds for one try of one host."""
 
     def __init__(
@@ -58,8 +58,8 @@ class Dask:
         self._deadline = deadline
 
     def check_workers(self, version: Callable[[], bytes]) -> None:
-        """Raises UsageError where a worker has another version of this program, or none, or where
-        there is no worker. ``version``: a function of a module that they can import, too."""
+        """Raises UsageError if a worker has another version of vnicaudit, or none, or if there is
+        no worker. ``version``: a function from a module that they can import."""
         told = self._cluster.run_everywhere(version)
         place = f"--scheduler {self._cluster.address}"
         if not told:
@@ -71,7 +71,7 @@ class Dask:
             raise UsageError(f"{place}: {listed}{more}: {_SAME_VERSION}, and restart them")
 
     def attempt(self, host: InventoryHost) -> list[Met]:
-        """One try of a host, by whichever worker of its site takes it."""
+        """One try of a host, by any worker of its site."""
         order = encoded(HostOrder(host, self._plain, self._deadline))
         try:
             for _again in range(_RESUBMITS):
@@ -122,11 +122,11 @@ class Dask:
         return met
 
     def slots(self, site: str) -> int:
-        """As many as its workers have room for."""
+        """Number of hosts of a site that its workers can read at once."""
         return self._cluster.slots(site)
 
     def close(self) -> None:
-        """Give up what workers are at, and leave the cluster."""
+        """Abandon running tasks, and disconnect from the cluster."""
         self._cluster.close()
 
 
@@ -135,7 +135,8 @@ def _lost_read(host: InventoryHost, text: str, failure: FailureKind) -> LostRead
 
 
 def _task_failure(error: BaseException) -> tuple[str, FailureKind]:
-    """A task that failed outside of this program: its workers died of it, or cannot import it."""
+    """Message and kind of failure for a task that failed outside vnicaudit: its workers died, or
+    cannot import it."""
     name = type(error).__name__
     if name == "KilledWorker":
         return (
@@ -147,7 +148,7 @@ def _task_failure(error: BaseException) -> tuple[str, FailureKind]:
 
 
 def _misfit(answer: bytes | BaseException) -> str:
-    """Why a worker cannot take part; empty: it can."""
+    """Why a worker cannot be used; empty: it can."""
     if isinstance(answer, BaseException):
         return f"not a vnicaudit worker ({type(answer).__name__})"
     try:

@@ -1,7 +1,7 @@
-"""A Dask cluster that somebody else runs: its connection, and which workers it has.
+"""The connection to an existing Dask cluster, and its workers.
 
-A scheduler that dies takes along all that it was given. The connection is made anew for as long as
-is reasonable; whoever waits for something is told to hand it in again.
+A scheduler that dies loses all its tasks. The connection is re-established for a limited time, and
+callers waiting for a result are told to resubmit.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ if TYPE_CHECKING:
     from distributed import Client, Future, Security
 
 LOOK_SECONDS = 2.0
-"""Between two looks at the workers."""
+"""Seconds between two checks of the workers."""
 PATIENCE = 120.0
-"""Seconds for which the scheduler, or all workers of a site, may be away."""
+"""Seconds for which the scheduler, or all workers of a site, may be missing."""
 _AWAY = 5 * LOOK_SECONDS
-"""After so many seconds without an answer the scheduler was away."""
+"""After this many seconds without an answer, the scheduler is considered lost."""
 _CONNECT_SECONDS = 30.0
 _CALL_SECONDS = 20.0
 _LOGGERS = ("distributed", "distributed.client", "distributed.core", "asyncio")
 
 
 class TlsFiles(msgspec.Struct, frozen=True):
-    """Files with the authority of a cluster, and this program's own certificate and key (None:
-    Dask's own configuration names them, or nothing does)."""
+    """Files with the CA certificate of a cluster, and our certificate and key (None: from Dask's
+    own configuration, or none)."""
 
     ca: str | None = None
     certificate: str | None = None
@@ -44,11 +44,11 @@ class TlsFiles(msgspec.Struct, frozen=True):
 
 
 class ResubmitError(Exception):
-    """The scheduler has forgotten what it was given: it is to be given it again."""
+    """The scheduler has lost the task: submit it again."""
 
 
 class NoWorkerError(Exception):
-    """No worker has the site's resource, and none had it for a while."""
+    """No worker has had the site's resource for a while."""
 
 
 class _ClusterWorker(msgspec.Struct, frozen=True):
@@ -56,7 +56,7 @@ class _ClusterWorker(msgspec.Struct, frozen=True):
     resources: dict[str, float] = {}
 
     def slots(self, site: str) -> int:
-        """How many hosts of a site it reads at once; of no site: of any."""
+        """Number of hosts of a site that it reads at once; empty: of any site."""
         if not site:
             return self.nthreads
         return min(self.nthreads, int(self.resources.get(site, 0)))
@@ -67,8 +67,8 @@ class _WorkerIdentity(msgspec.Struct, frozen=True):
 
 
 class Cluster:
-    """The cluster of a scheduler. Raises MissingExtraError, and UsageError where nobody answers at
-    the address."""
+    """The cluster of a scheduler. Raises MissingExtraError; UsageError if nothing answers at the
+    address."""
 
     def __init__(self, address: str, tls: TlsFiles, patience: float = PATIENCE) -> None:
         self.address = address
@@ -87,12 +87,12 @@ class Cluster:
         self.look()
 
     def _connected(self) -> Client:
-        """Raises OSError where nobody answers, ValueError for an address that makes no sense."""
+        """Connect. Raises OSError if nothing answers, ValueError for an invalid address."""
         try:
             from distributed import Client
         except ImportError:
             raise MissingExtraError("--engine dask", "dask") from None
-        for name in _LOGGERS:  # what it says there is said here, once
+        for name in _LOGGERS:  # we report once what these would log
             logging.getLogger(name).setLevel(logging.CRITICAL + 1)
         return Client(
             self.address,
@@ -116,8 +116,8 @@ class Cluster:
         )
 
     def look(self) -> None:
-        """Ask which workers there are, unless that was done just now. Raises TargetError where the
-        scheduler has been away for too long."""
+        """Check which workers there are, unless that was done just now. Raises TargetError if the
+        scheduler has been missing for too long."""
         with self._lock:
             now = time.monotonic()
             if now - self._looked < LOOK_SECONDS:
@@ -131,7 +131,7 @@ class Cluster:
             self._note(workers)
 
     def _note(self, workers: list[_ClusterWorker]) -> None:
-        if self._looked - self._answered > _AWAY:  # its workers are to find it again
+        if self._looked - self._answered > _AWAY:  # after that, give its workers time to reconnect
             self._seen = {}
             self._began = self._looked
         self._answered = self._looked
@@ -141,7 +141,7 @@ class Cluster:
         self._seen.update((site, self._looked) for site, number in slots.items() if number)
 
     def _workers(self) -> list[_ClusterWorker] | None:
-        """None: the scheduler does not answer."""
+        """The workers; None: the scheduler does not answer."""
         from distributed import TimeoutError as LateError
 
         if self._closed:
@@ -154,7 +154,7 @@ class Cluster:
             told = self._client.sync(
                 self._client.scheduler.identity, callback_timeout=_CALL_SECONDS
             )
-        except (OSError, LateError, RuntimeError):  # RuntimeError: closed at this very moment
+        except (OSError, LateError, RuntimeError):  # RuntimeError: closed at this moment
             return None
         return list(converted(told, _WorkerIdentity).workers.values())
 
@@ -165,13 +165,13 @@ class Cluster:
         )
 
     def slots(self, site: str) -> int:
-        """How many hosts of a site its workers can read at once, as of the last look; 1 where none
-        can: somebody has to find out."""
+        """Number of hosts of a site that its workers can read at once, as of the last check. At
+        least 1, so that a missing worker is noticed."""
         return max(1, self._slots[site])
 
     def check_site(self, site: str) -> None:
-        """Raises NoWorkerError where no worker has had the site's resource for a while, or none has
-        had it ever. Raises TargetError as :meth:`look` does."""
+        """Raises NoWorkerError if no worker has had the site's resource for a while, or ever.
+        Raises TargetError as :meth:`look` does."""
         self.look()
         with self._lock:
             since = self._seen.get(site, self._began)
@@ -179,8 +179,8 @@ class Cluster:
                 raise NoWorkerError
 
     def run_everywhere(self, function: Callable[[], bytes]) -> dict[str, bytes | BaseException]:
-        """The value that a function returns, or the error that it raises, on each worker there is
-        now. Raises UsageError where one does not answer."""
+        """The value returned, or error raised, by a function on each current worker. Raises
+        UsageError if a worker does not answer."""
         client = self._client
         call = DaemonCall("workers", lambda: client.run(function, on_error="return"))
         try:
@@ -191,7 +191,7 @@ class Cluster:
             ) from None
 
     def submit(self, function: Callable[[bytes], bytes], data: bytes, site: str) -> Future[bytes]:
-        """Hand in a task. Raises ResubmitError where that is impossible now."""
+        """Submit a task. Raises ResubmitError if that is impossible at the moment."""
         try:
             return self._client.submit(
                 function, data, pure=False, resources={site: 1.0} if site else None
@@ -200,7 +200,7 @@ class Cluster:
             raise ResubmitError from None
 
     def result(self, future: Future[bytes], site: str, seconds: float) -> bytes | BaseException:
-        """The value of a task, or the error that it ended with. Raises TimeUpError after so many
+        """The value of a task, or the error that it ended with. Raises TimeUpError after that many
         seconds, ResubmitError, NoWorkerError and TargetError."""
         from distributed import CancelledError
         from distributed import TimeoutError as LateError
@@ -218,22 +218,21 @@ class Cluster:
         raise TimeUpError
 
     def close(self) -> None:
-        """Give up what was handed in, and leave."""
+        """Abandon submitted tasks, and disconnect."""
         self._closed = True
         with suppress(OSError, RuntimeError, TimeUpError):
             DaemonCall("close", lambda: self._client.close(_CALL_SECONDS)).result(_CALL_SECONDS)
 
 
 def _waits(seconds: float) -> Iterator[float]:
-    """How long to wait, again and again, until so many seconds have passed."""
+    """Seconds of repeated waits that add up to ``seconds``."""
     end = time.monotonic() + seconds
     while (left := end - time.monotonic()) > 0:
         yield min(left, LOOK_SECONDS)
 
 
 def _reason(error: Exception) -> str:
-    """The error, and what it came of: where a certificate is refused, Dask says that it took too
-    long."""
+    """The error and its cause: for a refused certificate, Dask itself only reports a timeout."""
     last: BaseException = error
     while last.__cause__ is not None:
         last = last.__cause__

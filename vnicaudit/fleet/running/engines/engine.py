@@ -1,4 +1,4 @@
-"""The contract of an engine: one attempt to read one host, wherever that runs."""
+"""The interface of an engine: one attempt to read one host, wherever that runs."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from vnicaudit.model.fleet import InventoryHost
 from vnicaudit.model.report import ReadError
 
 M = TypeVar("M")
-"""What a host is read as: what runs there (``Met``), or its definitions."""
+"""Items read from a host: what runs there (``Met``), or its definitions."""
 
 
 class ReadingEngine(Protocol[M]):
     """Reads hosts; called by several threads at once."""
 
     def attempt(self, host: InventoryHost) -> list[M | ReadError]:
-        """Everything that one attempt reads before the host's deadline, and a LostRead where it
-        failed. Raises TargetError where no further host can be read."""
+        """Everything that one attempt reads before the host's deadline, with a LostRead if it
+        failed. Raises TargetError if no further host can be read."""
 
     def slots(self, site: str) -> int:
         """The number of hosts of a site that it can read at once now; 0: no limit."""

@@ -17,14 +17,14 @@ from vnicaudit.model.report import LostRead, ReadError
 
 M = TypeVar("M")
 ReadHost = Callable[[str, LiveOptions], Iterator[M]]
-"""What is read at a target. Raises TargetError where it cannot be read at all."""
+"""Reads a target. Raises TargetError if it cannot be read at all."""
 
 
 def one_try(
     read: ReadHost[M], host: InventoryHost, plain: LiveOptions, deadline: float
 ) -> list[M | ReadError]:
-    """All that one try brings before the host's deadline, in seconds, and the failure where that
-    passed. ``plain``: the options of hosts that have none of their own."""
+    """Everything that one try reads before the host's deadline (in seconds), with the failure if
+    that passed. ``plain``: options of hosts that have none of their own."""
     items: list[M | ReadError] = []
     ended = threading.Event()
 

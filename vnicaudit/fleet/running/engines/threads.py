@@ -1,4 +1,4 @@
-"""Hosts are read by this process: its threads wait for libvirt, which lets go of the lock."""
+"""Hosts are read by threads of this process: they wait for libvirt, which releases the GIL."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ class Threads(Generic[M]):
         return one_try(self._read, host, self._plain, self._deadline)
 
     def slots(self, site: str) -> int:
-        """As many as there are threads."""
+        """0: no limit besides the number of threads."""
         del site
         return 0
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Nothing to release."""

@@ -1,5 +1,5 @@
 """Messages between a controller and its workers: MessagePack with the versions of both, never
-objects of this program. A record is read by the version alone that wrote it."""
+pickled objects. A record is read only by the version that wrote it."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _FORMAT = 1
-"""Of the envelope, which every version can read."""
+"""Version of the envelope, which every release can read."""
 _ENCODER = msgspec.msgpack.Encoder()
 
 
 class OtherVersionError(RefusedError):
-    """A message of another version of this program, which is the message of the error."""
+    """A message from another version of vnicaudit; the text of the error is that version."""
 
 
 class _Envelope(msgspec.Struct, frozen=True, array_like=True):
@@ -39,7 +39,7 @@ class _Envelope(msgspec.Struct, frozen=True, array_like=True):
 
 
 class HostOrder(msgspec.Struct, frozen=True):
-    """A host that a worker is to read. ``plain``: the options of hosts that have none of their own;
+    """A host for a worker to read. ``plain``: options of hosts that have none of their own.
     ``deadline``: in seconds."""
 
     host: InventoryHost
@@ -48,7 +48,8 @@ class HostOrder(msgspec.Struct, frozen=True):
 
 
 class _Item(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One of these. ``on``: which of the answer's ``configs`` is that of a live domain's host."""
+    """One item; only one field is set, plus ``on``: index in the answer's ``configs`` of a live
+    domain's host."""
 
     host: Host | None = None
     domain: Domain | None = None
@@ -59,8 +60,8 @@ class _Item(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class HostAnswer(msgspec.Struct, frozen=True):
-    """The items that a worker read of a host. ``refused``: why it read nothing, where that is no
-    fault of the host."""
+    """The items that a worker read from a host. ``refused``: why it read nothing for reasons other
+    than the host."""
 
     worker: str
     refused: str = ""
@@ -68,7 +69,7 @@ class HostAnswer(msgspec.Struct, frozen=True):
     configs: tuple[HostConfig, ...] = ()
 
     def met(self) -> list[Met]:
-        """The items, as a reader yields them."""
+        """The items as yielded by a reader."""
         return [self._decoded(item) for item in self.items]
 
     def _decoded(self, item: _Item) -> Met:
@@ -84,7 +85,7 @@ class HostAnswer(msgspec.Struct, frozen=True):
 
 
 def answer_of(worker: str, items: Iterable[Met]) -> HostAnswer:
-    """The answer that has these items. What nothing is judged by is left out."""
+    """The answer with these items. Items that are not judged are left out."""
     places: dict[HostConfig, int] = {}
     told = tuple(one for item in items if (one := _item(item, places)) is not None)
     return HostAnswer(worker, items=told, configs=tuple(places))
@@ -105,20 +106,19 @@ def _item(item: Met, places: dict[HostConfig, int]) -> _Item | None:
 
 
 def encoded(record: msgspec.Struct | None) -> bytes:
-    """The bytes of a record; None: of the version alone."""
+    """The bytes of a record; None: only the version."""
     body = msgspec.Raw(_ENCODER.encode(record))
     return _ENCODER.encode(_Envelope(_FORMAT, __version__, body))
 
 
 def decoded(data: bytes, kind: type[T]) -> T:
-    """The record of such bytes. Raises OtherVersionError, and ValueError for what is none."""
+    """The record in such bytes. Raises OtherVersionError, and ValueError for invalid bytes."""
     check_version(data)
     return msgpack_decoder(kind).decode(msgpack_decoder(_Envelope).decode(data).body)
 
 
 def check_version(data: bytes) -> None:
-    """Raises OtherVersionError where another version wrote it, ValueError where it is nothing of
-    ours."""
+    """Raises OtherVersionError if another version wrote it, ValueError if it is not our message."""
     envelope = msgpack_decoder(_Envelope).decode(data)
     if (envelope.format, envelope.version) != (_FORMAT, __version__):
         raise OtherVersionError(envelope.version)

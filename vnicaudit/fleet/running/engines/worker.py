@@ -1,4 +1,4 @@
-"""A worker's part of an audit of a fleet: one host is read, and what was read is sent back."""
+"""The worker's part in auditing a fleet: read one host, and send the result back."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 
 def read_for_controller(order: bytes, read: ReadHost[Met]) -> bytes:
-    """Read the host of an order with what reads hosts here; the answer. One to a controller of
-    another version can still be told to be that."""
+    """Read the host of an order with this worker's reader; returns the answer. A controller of
+    another version gets an answer from which it can see that."""
     worker = socket.gethostname()
     try:
         asked = decoded(order, HostOrder)

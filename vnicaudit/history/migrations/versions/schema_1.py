@@ -10,7 +10,7 @@ down_revision = None
 
 
 def upgrade() -> None:
-    """Make the tables."""
+    """Create the tables."""
     op.create_table(
         "audit",
         sa.Column(

@@ -1,4 +1,4 @@
-"""Schema 3: which channel was told of which finding."""
+"""Schema 3: claims of notifications."""
 
 from __future__ import annotations
 

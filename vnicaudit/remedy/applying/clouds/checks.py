@@ -1,7 +1,7 @@
 """Checks of a server, made with Nova, Neutron and, where it can be reached, the hypervisor.
 
-What was there before must be there again. What cannot be looked at is *unknown*, with what would
-show it.
+Everything that was present before the change must be present again. A check that cannot be made is
+*unknown*, and says what would show its result.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _NO_PACKETS = (
     "is too old to report them"
 )
 _RUNNING = (None, 0, 1)
-"""``power_state``: not told, not known, running (nova/compute/power_state.py)."""
+"""``power_state``: not reported, unknown, running (nova/compute/power_state.py)."""
 
 
 def server_before(cloud: Cloud, server_id: str) -> ServerBefore:
@@ -42,8 +42,8 @@ def server_before(cloud: Cloud, server_id: str) -> ServerBefore:
 
 
 def verify_server(work: CloudWork) -> tuple[Check, ...]:
-    """Every check, when all is well or the guest's time is up; of a server that is to be off, what
-    is kept alone."""
+    """The results of every check, once all pass or the guest's time is up; for a server that is to
+    stay off, only the stored properties are checked."""
     checks = ServerChecks(work.place, work.transaction, work.limits.guest_deadline)
     return (
         verify(work, checks.results, POLL)
@@ -65,7 +65,8 @@ class ServerChecks:
         self._stored_checks: tuple[Check, ...] = ()
 
     def current(self) -> tuple[Check, ...]:
-        """Every check, as it is now; of a server that does not run, what is kept alone."""
+        """The results of every check now; for a server that does not run, only of the stored
+        properties."""
         state = self._state()
         return self.results().checks if phase(state) == "on" else tuple(self._stored(state))
 
@@ -75,7 +76,8 @@ class ServerChecks:
         return tuple(self._stored(self._state()))
 
     def results(self) -> CheckResults:
-        """Every check, as it is now. What will not come back by itself is over."""
+        """The results of every check now. The checks are over if the server will not recover by
+        itself."""
         state = self._state()
         if phase(state) not in ("on", "busy"):
             detail = f"the server is {state.status}: it did not stay up"
@@ -150,7 +152,7 @@ def _ports(cloud: Cloud, transaction: CloudTransaction) -> Iterator[Check]:
 
 
 def _traffic(cloud: Cloud, transaction: CloudTransaction) -> Iterator[Check]:
-    """Packets of the guest, as Nova counts them since it was started."""
+    """The check of the packets that Nova has counted from the guest since it was started."""
     before = transaction.server_before.sent
     try:
         sent = cloud.packets_sent(transaction.id)

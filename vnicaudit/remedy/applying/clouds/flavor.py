@@ -1,7 +1,7 @@
-"""One flavor on its way: a copy of it is made with other extra specs, and deleted on the way back.
+"""Change one flavor: make a copy of it with other extra specs; the rollback deletes the copy.
 
-Servers have their flavor embedded since they were made (``instance_extra.flavor``), so changing the
-flavor itself would not reach them; they get the copy by a resize.
+Servers have their flavor embedded from the time they were created (``instance_extra.flavor``), so
+changing the flavor itself would not reach them; they get the copy by a resize.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from vnicaudit.remedy.unit_refusal import UnitRefusedError
 from vnicaudit.text.cloud_names import client
 
 _SPACE = uuid.UUID("0d7f3c0e-5b0f-5d4a-9a55-7d1f5c7f1b0a")
-"""Of the ids of flavors that are made here."""
+"""UUID namespace of the ids of flavors that are made here."""
 
 
 def prepare(
@@ -38,7 +38,8 @@ def prepare(
     place: CloudPlace,
     leftovers: Leftovers,
 ) -> CloudTransaction | None:
-    """The copy. Its id is made of what it is a copy of: the same is found again, not made twice."""
+    """The transaction that makes the copy. The copy's id is derived from the flavor and its
+    properties, so that an existing copy is found and not made twice."""
     del leftovers
     transaction = replace(transaction, copy_name=step.unit.new_name)
     if not transaction.copy_name:
@@ -71,7 +72,7 @@ def prepare(
 def prepare_undo(
     transaction: CloudTransaction, place: CloudPlace, leftovers: Leftovers, *, over_edits: bool
 ) -> CloudTransaction | None:
-    """A copy that servers have cannot go."""
+    """The transaction that deletes the copy. A copy that servers use cannot be deleted."""
     del leftovers, over_edits
     there = place.cloud.flavor(transaction.copy) is not None
     if transaction.removes != there:
@@ -91,7 +92,7 @@ def verify(place: CloudPlace, transaction: CloudTransaction) -> ObjectState:
 
 
 def forward(work: CloudWork) -> Result:
-    """Make the copy; on a way back, delete it."""
+    """Make the copy; in a rollback, delete it."""
     transaction = work.transaction
     try:
         _bring(work, there=not transaction.removes)
@@ -111,7 +112,7 @@ def forward(work: CloudWork) -> Result:
 
 
 def undo(work: CloudWork, reason: str, outcome: Outcome) -> Result:
-    """Back to where it was."""
+    """Undo the change: delete the copy, or make it again."""
 
     def back() -> None:
         _bring(work, there=work.transaction.removes)
@@ -120,7 +121,7 @@ def undo(work: CloudWork, reason: str, outcome: Outcome) -> Result:
 
 
 def _check_unused(cloud: Cloud, transaction: CloudTransaction) -> None:
-    """Raises RefusedError where servers have the copy: it cannot go then."""
+    """Raises RefusedError if servers use the copy: it cannot be deleted then."""
     if count := cloud.flavor_servers(transaction.copy):
         raise UnitRefusedError(
             f"{count} server{'s use' if count > 1 else ' uses'} the flavor "

@@ -1,4 +1,4 @@
-"""One image on its way: its properties set, and the old ones put back. No guest is touched."""
+"""Set properties of one image, and restore the old ones. No guest is touched."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from vnicaudit.remedy.applying.journal.result import Result
 from vnicaudit.remedy.unit_refusal import UnitRefusedError
 
 _OF_IMAGES = re.compile(r"(hw_[a-z0-9_]{1,90}|os_distro|os_type|os_version)")
-"""Properties of images that are set here; ``os_hidden``, for one, is another thing."""
+"""Properties of images that are set here; others, such as ``os_hidden``, have another purpose."""
 _LATER = "new servers created from it will have it; existing servers keep what Nova stored for them"
 
 
@@ -85,7 +85,7 @@ def forward(work: CloudWork) -> Result:
 
 
 def undo(work: CloudWork, reason: str, outcome: Outcome) -> Result:
-    """Back to where it was."""
+    """Restore the properties from before the change."""
 
     def back() -> None:
         _set_properties(work, work.transaction.goal, work.transaction.before)
@@ -94,7 +94,8 @@ def undo(work: CloudWork, reason: str, outcome: Outcome) -> Result:
 
 
 def _checked(transaction: CloudTransaction, place: CloudPlace) -> CloudTransaction | None:
-    """The transaction; None: it is so already. Raises RefusedError, ActionError."""
+    """The transaction; None if the image has the properties already. Raises RefusedError,
+    ActionError."""
     for name in transaction.goal:
         if _OF_IMAGES.fullmatch(name) is None:
             raise UnitRefusedError(f"{name[:60]!r} is not a NIC property: it is not set", "plan")
@@ -110,7 +111,8 @@ def _checked(transaction: CloudTransaction, place: CloudPlace) -> CloudTransacti
 
 
 def _set_properties(work: CloudWork, before: Properties, goal: Properties) -> None:
-    """Raises ForeignError where it is neither, ActionError where Glance does not take it."""
+    """Raises ForeignError if the properties are neither as before nor as planned, ActionError if
+    Glance does not accept them."""
     now = _now(work, goal)
     if not _differs(now, goal):
         return
@@ -129,5 +131,5 @@ def _now(work: CloudWork, names: Properties) -> Properties:
 
 
 def _differs(now: Properties, wanted: Properties) -> str:
-    """To the letter: an image can have a property removed."""
+    """Compared literally: a property of an image can be removed."""
     return ", ".join(name for name in wanted if now.get(name) != wanted[name])

@@ -12,7 +12,7 @@ from vnicaudit.remedy.applying.journal.journal_line import Entry, begin_of
 from vnicaudit.remedy.applying.journal.past_run import PastRun
 
 Past = Callable[[], Iterable[PastRun]]
-"""All runs that are remembered, newest first."""
+"""All recorded runs, newest first."""
 
 
 class Leftovers(NamedTuple):
@@ -24,7 +24,8 @@ class Leftovers(NamedTuple):
 
 
 class EarlierRuns:
-    """Looks through earlier runs once, for all units of that kind."""
+    """The conditions in which earlier runs left units of one kind; the runs are read once for all
+    units."""
 
     def __init__(self, kind: str, past: Past) -> None:
         self._kind = kind
@@ -36,7 +37,8 @@ class EarlierRuns:
 
     @cached_property
     def off(self) -> frozenset[str]:
-        """Ids of those that the last run on them stopped, and left off though they ran before."""
+        """Ids of the servers that the last run on them stopped and left off, although they ran
+        before."""
         off: dict[str, bool] = {}
         for id, entries in self._units():
             if begin_of(entries) is not None:
@@ -45,8 +47,8 @@ class EarlierRuns:
 
     @cached_property
     def in_doubt(self) -> frozenset[str]:
-        """Ids of those of which the last run that set a property of them does not know whether all
-        of it is set."""
+        """Ids of the servers for which the last run that set a property does not know whether all
+        of it was set."""
         known: dict[str, bool] = {}
         for id, entries in self._units():
             doubts = doubtful(entries)

@@ -1,4 +1,4 @@
-"""Compute nodes whose libvirt can be reached: what runs there is looked at, nothing is changed."""
+"""Compute nodes whose libvirt can be reached: domains are read there, nothing is changed."""
 
 from __future__ import annotations
 
@@ -12,20 +12,22 @@ from vnicaudit.model.cloud_state import ServerState
 from vnicaudit.remedy.hypervisor import ConnectHypervisor, Hypervisor, Machine
 
 HOST = "{host}"
-"""What stands for the node's name in the template of an address; a cloud of one node has none."""
+"""Placeholder for the node's name in the URI template; the template of a cloud with one node has
+none."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9.:_-]{0,253}")
 
 
 class NodeDomain(NamedTuple):
-    """A server's domain, and the host it is on."""
+    """The domain of a server, and its host."""
 
     host: Hypervisor
     machine: Machine
 
 
 class Nodes:
-    """Connected when they are needed, until ``stack`` is left. ``template``: how to reach one
-    (``qemu+ssh://{host}/system``); empty: none can be. Any thread may use it."""
+    """Compute nodes, connected to when they are needed, until ``stack`` is left. ``template``: the
+    URI of a node's libvirt (``qemu+ssh://{host}/system``); empty: none can be reached. Any thread
+    may use it."""
 
     def __init__(
         self, template: str, deadline: float, stack: ExitStack, connect: ConnectHypervisor
@@ -39,8 +41,8 @@ class Nodes:
         self._unreachable: dict[str, str] = {}
 
     def of(self, state: ServerState) -> NodeDomain:
-        """The domain of a server. Raises ActionError with why it cannot be looked at, SilentError
-        where its host stopped answering."""
+        """The domain of a server. Raises ActionError with the reason if it cannot be read,
+        SilentError if its host stopped answering."""
         if not self._template:
             raise ActionError("its domain cannot be reached from here: add --libvirt-of-host")
         if state.host is None:
@@ -51,7 +53,7 @@ class Nodes:
         return NodeDomain(host, host.machine(state.id))
 
     def _host(self, name: str) -> Hypervisor:
-        """Each is dialled once, whether it is reached or not."""
+        """The node of that name. Each is tried once only, whether it can be reached or not."""
         with self._lock:
             if name in self._unreachable:
                 raise ActionError(self._unreachable[name])

@@ -1,8 +1,9 @@
-"""``nova-manage image_property``: what Nova keeps for a server, shown and set.
+"""``nova-manage image_property``: show and set the properties that Nova stores for a server.
 
 Source: ``ImagePropertyCommands`` and ``main`` in nova/cmd/manage.py (Nova 34.0.0; 25.3.0 to 30.0.0
 end with the same codes, and 29.0.2 was seen to). The documentation has 4 and 5 of ``set`` the other
 way round (nova/doc/source/cli/nova-manage.rst).
+
 There is no command that unsets a property.
 """
 
@@ -32,36 +33,38 @@ _ANY = {
     255: "it crashed, or the connection to where it runs was lost",
 }
 _REFUSALS = frozenset({2, 3, 4, 5, 6, 126, 127})
-"""Nothing was written. With any other code (255 from ssh, 137 of what was killed, 1 from kubectl)
-it may have been, and where the connection alone was lost, nova-manage may still be at work."""
+"""Exit codes after which nothing was written. With any other code (255 from ssh, 137 of a killed
+process, 1 from kubectl) something may have been, and if only the connection was lost, nova-manage
+may still be working."""
 _UNEXPECTED = "Unexpected error"
-"""What it says before it ends with 1: before, between or behind its two writes."""
+"""The message of nova-manage before it ends with 1: before, between or after its two writes."""
 _NOT_SET = 3
 _USAGE = 2
-"""What argparse ends with, as well."""
+"""The exit code of argparse, too."""
 _WITHOUT = "this nova-manage has no image_property command: it is older than Nova 25 (Yoga)"
 _SHOWN_MAX = 300
 _VALUE_MAX = 255
-"""Of what Nova keeps: ``instance_system_metadata.value`` in nova/db/main/models.py."""
+"""Maximum length of a value that Nova stores: ``instance_system_metadata.value`` in
+nova/db/main/models.py."""
 _VERSION = re.compile(r"^(\d{1,3})\.\d", re.MULTILINE)
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,99}")
 _VALUE = re.compile(r"[A-Za-z0-9_.:,-]{1,100}")
 
 
 class NotSetError(ActionError):
-    """nova-manage came to its end, and did not set it."""
+    """nova-manage ended and did not set the properties."""
 
 
 class HalfSetError(ActionError):
-    """nova-manage came to its end, and may have set it, or half of it."""
+    """nova-manage ended, and may have set all of the properties or part of them."""
 
 
 def _nothing() -> None:
-    """Nobody wants to know when it begins."""
+    """Default of ``begins``: nothing needs to be recorded."""
 
 
 class Manage:
-    """The nova-manage of one run. Any thread may use it; ``jobs`` run at a time."""
+    """The nova-manage of one run. Any thread may use it; at most ``jobs`` calls run at a time."""
 
     def __init__(self, run: NovaManage | None, jobs: int = MANAGE_JOBS) -> None:
         self._run = run
@@ -70,11 +73,11 @@ class Manage:
         self._release: int | None = None
         self._asked = False
         self.proven = False
-        """It was seen to know a server."""
+        """True once nova-manage has shown that it knows a server of this cloud."""
 
     def release(self) -> int | None:
-        """The major version of this nova-manage, asked for once; None: it does not say. Raises
-        ActionError where it cannot be run."""
+        """The major version of this nova-manage, asked for once; None if it does not say. Raises
+        ActionError if it cannot be run."""
         with self._lock:
             if not self._asked:
                 output = self._call(("version",))
@@ -100,10 +103,11 @@ class Manage:
         properties: Mapping[str, str | None],
         begins: Callable[[], None] = _nothing,
     ) -> None:
-        """Set these of a server that is stopped, all in one. ``begins`` is called when it is this
-        one's turn, just before it is started, and not started where that raises: from then on it
-        may come late, and not while it waits for others. Raises NotSetError where Nova did not
-        take them, HalfSetError where that is not known, ActionError where its end was not seen."""
+        """Set these properties of a stopped server in one call. ``begins`` is called when it is
+        this call's turn, just before nova-manage starts; if it raises, nova-manage is not started.
+        From then on the change may take effect late, but never while the call waits for others.
+        Raises NotSetError if Nova did not accept the properties, HalfSetError if that is unknown,
+        ActionError if the result of the call is unknown."""
         words = [
             word for name, value in properties.items() for word in ("--property", f"{name}={value}")
         ]
@@ -128,8 +132,8 @@ def _kind(output: CommandOutput) -> type[ActionError]:
 
 
 def check_words(server_id: str, properties: Mapping[str, str | None]) -> None:
-    """Raises RefusedError for what nova-manage would take for something else: it splits at each
-    equals sign, and a word with a leading hyphen is an option."""
+    """Raises RefusedError for words that nova-manage would misread: it splits at each equals sign,
+    and a word with a leading hyphen is an option."""
     if UUID.fullmatch(server_id) is None:
         raise UnitRefusedError(f"{server_id[:60]!r} is not a server id", "plan")
     for name, value in properties.items():
@@ -144,7 +148,7 @@ def check_words(server_id: str, properties: Mapping[str, str | None]) -> None:
 
 
 def _value(output: CommandOutput) -> str | None:
-    """The last line: what a wrapper around the command says comes before."""
+    """The last line of the output: a wrapper around the command may print lines before it."""
     lines = output.text.strip().splitlines()
     return lines[-1].strip()[:_VALUE_MAX] if lines else None
 

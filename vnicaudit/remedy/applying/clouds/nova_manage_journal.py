@@ -1,10 +1,10 @@
 """The result of every ``nova-manage image_property set``, as the journal of a server records it.
 
-It saves the instance and then its request specification (``_update_image_properties`` in
-nova/cmd/manage.py, Nova 34.0.0), and the second can be read nowhere: that both are saved is known
-where it ended with 0 alone. A line ``setting`` is followed by ``set`` (it ended with 0), ``not
-set`` (it saved nothing), ``half set`` (it ended, and may have saved one of the two), or by none of
-them: its end was not seen, and it may still be at work.
+nova-manage saves the instance and then its request specification (``_update_image_properties`` in
+nova/cmd/manage.py, Nova 34.0.0), and the second cannot be read anywhere: both are known to be saved
+only if it ended with 0. A line ``setting`` is followed by ``set`` (it ended with 0), ``not set``
+(it saved nothing), ``half set`` (it ended, and may have saved one of the two), or by none of them:
+its result is unknown, and it may still be working.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from vnicaudit.remedy.applying.journal.journal_line import Entry
 
 
 class UnseenSet(NamedTuple):
-    """A set whose end was not seen."""
+    """A set whose result is unknown."""
 
     line: Entry
     properties: Properties
@@ -47,7 +47,7 @@ def doubtful(entries: Iterable[Entry]) -> tuple[Properties, ...] | None:
 
 
 def unseen(entries: Iterable[Entry]) -> tuple[UnseenSet, ...]:
-    """The sets whose end was not seen, in order."""
+    """The sets whose result is unknown, in order."""
     found: list[UnseenSet] = []
     ended = True
     for entry in entries:

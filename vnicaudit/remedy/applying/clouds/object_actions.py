@@ -21,13 +21,13 @@ EDITED = (
 )
 
 ENDS_THE_RUN = (SilentError, JournalError)
-"""Nothing more can be done then: the cloud does not answer, or it could not be noted."""
+"""Errors that end the run: the cloud does not answer, or an action could not be recorded."""
 
 ObjectState = tuple[Literal["in-effect", "waiting", "differs"], str, tuple[Check, ...]]
 
 
 class PrepareUndo(Protocol):
-    """Makes a transaction of one that was turned round: what undoes it; None: it is undone
+    """Makes the transaction that undoes another one, from the inverse of that; None: it is undone
     already."""
 
     def __call__(
@@ -38,13 +38,14 @@ class PrepareUndo(Protocol):
         *,
         over_edits: bool,
     ) -> CloudTransaction | None:
-        """``over_edits``: also where somebody changed it since."""
+        """``over_edits``: undo it even if somebody changed the object since."""
 
 
 class ObjectActions(msgspec.Struct, Generic[CloudUnitT], frozen=True):
-    """How objects of one kind are changed. Each raises ActionError where something cannot be told
-    or done, RefusedError with why it is not begun. ``prepare`` completes the transaction of a step
-    (None: all of it is so already), ``verify`` says how it is now, and why."""
+    """The actions on objects of one kind. Each raises ActionError if something cannot be determined
+    or done, RefusedError with the reason if the change is not started. ``prepare`` completes the
+    transaction of a step (None: the object has all of it already), ``verify`` tells the present
+    state, and why."""
 
     prepare: Callable[
         [CloudTransaction, UnitStep[CloudUnitT], CloudPlace, Leftovers], CloudTransaction | None
@@ -56,8 +57,9 @@ class ObjectActions(msgspec.Struct, Generic[CloudUnitT], frozen=True):
 
 
 def undo_one(back: Callable[[], None], reason: str, outcome: Outcome, as_before: str) -> Result:
-    """How bringing an image or a flavor back ends: no guest is concerned, so ``back`` does all of
-    it. ``as_before`` says what is as it was then. Raises what ends the run."""
+    """The result of undoing the change of an image or a flavor. No guest is concerned, so ``back``
+    does all the work. ``as_before``: the words for what is as before then. Raises errors that end
+    the run."""
     try:
         back()
     except ENDS_THE_RUN:

@@ -1,8 +1,8 @@
-"""Stop a server and start it. Nova does both behind its answer, so what it does is followed.
+"""Stop a server and start it. Nova answers before it has done either, so its progress is followed.
 
 Sources, Nova 34.0.0: ``stop``, ``start`` and ``_hard_reboot`` in nova/compute/api.py (allowed
 states; ``task_state`` is saved before the answer); ``stop_instance``, ``start_instance`` and
-``reverts_task_state`` in nova/compute/manager.py (where it fails, the state is as before).
+``reverts_task_state`` in nova/compute/manager.py (if it fails, the state is as before).
 """
 
 from __future__ import annotations
@@ -17,16 +17,18 @@ from vnicaudit.remedy.applying.journal.events import Started, Starting, Stopped,
 from vnicaudit.remedy.applying.journal.journal_file import seconds_since
 
 _LANDS_SECONDS = 10.0
-"""In which a request that was cut off has come to Nova, or never does."""
+"""Seconds within which a request that was cut off has reached Nova, or never will."""
 _TRIES = 2
-"""How often Nova may take a start on and fail: what it could not start twice it cannot start."""
+"""How often Nova may accept a start and fail: a server that it could not start twice, it cannot
+start."""
 _LOCKED = "is locked"
 """``InstanceIsLocked`` in nova/exception.py."""
 _RAN = "ACTIVE"
 
 
 class StoppedError(ActionError):
-    """A server that ran when this began is off, and it was not this that stopped it."""
+    """A server that ran when the transaction started is off, and the transaction did not stop
+    it."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -43,14 +45,14 @@ def is_touched(work: CloudWork) -> bool:
 
 
 def check_ours(work: CloudWork, state: ServerState) -> None:
-    """Raises StoppedError where somebody else stopped it since this began."""
+    """Raises StoppedError if somebody else stopped the server since the transaction started."""
     off = phase(state) in ("off", "shelved")
     if off and work.transaction.active and not is_touched(work):
         raise StoppedError
 
 
 def settle(work: CloudWork) -> ServerState:
-    """Wait for what an earlier life of the program, or somebody else, asked of the server."""
+    """Wait for requests to the server from an interrupted run or from somebody else to finish."""
     asked = work.notes.latest(Stopping, Stopped, Starting, Started)
     if asked is not None and isinstance(asked.event, (Stopping, Starting)):
         wanted: Phase = "off" if isinstance(asked.event, Stopping) else "on"
@@ -60,10 +62,10 @@ def settle(work: CloudWork) -> ServerState:
 
 
 def stop(work: CloudWork) -> None:
-    """Have it shut down: its guest is asked, and after Nova's own time (``shutdown_timeout``, 60 s
-    unless nova.conf or the image says otherwise) it is powered off. Raises GuestError where it is
-    not off then, and for one that was off when this began: somebody started it since; StoppedError
-    where somebody else stopped it."""
+    """Shut the server down: its guest is asked, and after Nova's own time (``shutdown_timeout``, 60
+    s unless nova.conf or the image says otherwise) it is powered off. Raises GuestError if it is
+    not off then, or if it was off when the transaction started and somebody started it since;
+    StoppedError if somebody else stopped it."""
     state = follow(work, "off", still=0.0)
     check_ours(work, state)
     if phase(state) in ("off", "shelved"):
@@ -80,8 +82,8 @@ def stop(work: CloudWork) -> None:
 
 
 def run(work: CloudWork) -> None:
-    """Have it run: by a start, else by a hard reboot, which Nova also takes from ERROR. Raises
-    GuestError with what Nova says, where it is not to be had."""
+    """Get the server running: by a start, else by a hard reboot, which Nova accepts from ERROR too.
+    Raises GuestError with Nova's message if it cannot be started."""
     end = work.clock.monotonic() + work.limits.guest_deadline
     taken, ways, why = 0, 0, ""
     state = _ready(work)
@@ -106,7 +108,7 @@ def run(work: CloudWork) -> None:
 
 
 def _ready(work: CloudWork) -> ServerState:
-    """The server's state when Nova is not at work on it."""
+    """The server's state once Nova has finished working on it."""
     state = current_server(work)
     return follow(work, "on") if phase(state) == "busy" else state
 
@@ -118,8 +120,8 @@ def _note_started(work: CloudWork) -> None:
 
 
 def _request(work: CloudWork, ask: Callable[[str], None]) -> str:
-    """Ask for something; what Nova says where it does not take it. Whether it does it all the same
-    (somebody was faster, an answer was lost) is seen by looking."""
+    """Send a request; returns Nova's message if it refuses. The server may change all the same
+    (somebody was faster, or an answer was lost): the caller checks its state."""
     try:
         ask(work.transaction.id)
     except ActionError as error:

@@ -4,9 +4,9 @@ Sources, Nova 34.0.0: ``check_instance_lock`` and ``check_instance_host`` in nov
 admin passes a lock; a node that is down keeps the server in its ``task_state`` for ever);
 ``_update_image_properties`` in nova/cmd/manage.py (allowed states); ``unshelve_instance`` in
 nova/conductor/manager.py and ``_unshelve_instance`` in nova/compute/manager.py (an offloaded server
-is made anew of its snapshot, with the properties of that, where there is one: not of a server that
-boots from a volume). The snapshot is made when it is shelved; nova-compute offloads it later
-(``shelved_offload_time``).
+is rebuilt from its snapshot, with the snapshot's properties, if there is one: there is none for a
+server that boots from a volume). The snapshot is made when the server is shelved; nova-compute
+offloads it later (``shelved_offload_time``).
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _STARTED = (
 def check_release(cloud: Cloud, manage: Manage) -> str:
     """A caution about this release of Nova, to be shown when the change is done; empty: none.
     Raises RefusedError for a release that cannot change the properties it stores for a server,
-    ActionError where nova-manage cannot be run."""
+    ActionError if nova-manage cannot be run."""
     newest = cloud.release[1]
     if newest is not None and newest < IMAGE_PROPERTY:
         raise UnitRefusedError(_old(newest), "nova-release")
@@ -55,8 +55,8 @@ def check_release(cloud: Cloud, manage: Manage) -> str:
 def check_server(
     state: ServerState, transaction: CloudTransaction, *, was_interrupted: bool
 ) -> None:
-    """Raises RefusedError with everything that speaks against it. ``was_interrupted``: an earlier
-    run left it off, maybe in ERROR, and it is to be started."""
+    """Raises RefusedError with all objections. ``was_interrupted``: an earlier run left the server
+    off, maybe in ERROR, and it is to be started."""
     reasons = tuple(_against(state, transaction, was_interrupted=was_interrupted))
     if reasons:
         codes = dict.fromkeys(code for code, _ in reasons)
@@ -66,10 +66,10 @@ def check_server(
 def check_power(
     state: ServerState, transaction: CloudTransaction, *, ran: bool | None, so: bool
 ) -> None:
-    """Raises RefusedError where a server that ran when the plan was made is off now, or the other
-    way round: a restart is what was reviewed, or none. ``ran`` None: that is of no concern; ``so``:
-    what is kept is as planned, so that one that runs needs nothing. That it is on another host by
-    then is no reason: what is kept went there with it."""
+    """Raises RefusedError if a server that ran when the plan was made is off now, or the other way
+    round, as the plan was reviewed for a restart, or for none. ``ran`` None: not checked. ``so``:
+    the stored properties are as planned already, so a running server needs nothing. A move to
+    another host since then is no objection: the stored properties went with the server."""
     now = phase(state)
     if ran and now in ("off", "shelved"):
         raise UnitRefusedError(

@@ -1,4 +1,4 @@
-"""A step of a plan -> a transaction, after a look at what is there now. Nothing is changed here."""
+"""A step of a plan -> a transaction, after checking the present state. Nothing is changed here."""
 
 from __future__ import annotations
 
@@ -21,8 +21,9 @@ def prepare(
     leftovers: Leftovers,
     actions: ObjectActions[CloudUnitT],
 ) -> CloudTransaction | None:
-    """The transaction of the one step on a unit; None: all of it is so already. Raises RefusedError
-    with why it is not begun, ActionError where it cannot be told."""
+    """The transaction of the one step on a unit; None: the unit has all of it already. Raises
+    RefusedError with the reason if the change is not started, ActionError if the state cannot be
+    determined."""
     if len(steps) > 1:
         raise UnitRefusedError(
             "the plan must have exactly one step for it, with the properties to set", "plan"
@@ -39,7 +40,7 @@ def prepare(
 
 
 def _check_step(step: UnitStep[UnitInCloud]) -> None:
-    """Raises RefusedError where a step would do something else than was reviewed."""
+    """Raises RefusedError if a step would do something other than what was reviewed."""
     part, name = step.unit, step.about.name or step.about.id or ""
     if set(part.old) != set(part.properties) or not part.properties:
         raise UnitRefusedError(

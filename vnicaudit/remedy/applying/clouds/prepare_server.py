@@ -1,4 +1,5 @@
-"""One server as it is now -> a transaction, or why it is not begun. Nothing is changed here."""
+"""The present state of one server -> a transaction, or the reason why none is started. Nothing is
+changed here."""
 
 from __future__ import annotations
 
@@ -33,9 +34,9 @@ from vnicaudit.remedy.unit_refusal import UnitRefusedError
 
 _FIELDS = {MODEL: "model", PACKED: "packed"}
 _OFF_IS = {MULTIQUEUE: "false", PACKED: "false"}
-"""What comes to the same as a property that is not set, which nova-manage cannot make of it:
+"""Values that mean the same as an unset property, as nova-manage cannot unset one:
 ``get_vif_multiqueue_constraint`` and ``get_packed_virtqueue_constraint`` in nova/virt/hardware.py
-(Nova 34.0.0). A flavor that says otherwise would stand in the way of the change as well."""
+(Nova 34.0.0). A flavor that says otherwise would block the change as well."""
 
 
 class ServerRequest(NamedTuple):
@@ -45,12 +46,12 @@ class ServerRequest(NamedTuple):
     transaction: CloudTransaction
     macs: tuple[str, ...] = ()
     was_interrupted: bool = False
-    """An earlier run of this stopped the server, and left it off."""
+    """An earlier run of this transaction stopped the server and left it off."""
     over_edits: bool = False
     drift_code: RefusalCode = "drift"
     drifted: str = DRIFT
     ran: bool | None = None
-    """Whether it ran when the plan was made; None: that is of no concern, as on a way back."""
+    """True if it ran when the plan was made; None: not checked, as in a rollback."""
 
 
 def prepare(
@@ -108,15 +109,15 @@ def prepare_server(request: ServerRequest, place: CloudPlace) -> CloudTransactio
 
 
 def _check_runs(request: ServerRequest, state: ServerState, place: CloudPlace) -> None:
-    """Raises RefusedError where Nova keeps the model, and the NIC that runs has another one, as far
-    as its host can be looked at. Seen with Nova 29.0.2: a resize writes the XML from the request
-    specification, which a change by nova-manage did not reach (Launchpad bug 2078999)."""
+    """Raises RefusedError if Nova stores the wanted model already but the running NIC has another
+    one, as far as its host can be checked. Seen with Nova 29.0.2: a resize writes the XML from the
+    request specification, which a change by nova-manage did not reach (Launchpad bug 2078999)."""
     goal = request.transaction.goal.get(MODEL)
     if goal is None or phase(state) != "on":
         return
     try:
         nics = _concerned(place.nodes.of(state), request, place.adapters)
-    except ActionError:  # as where it cannot be looked at
+    except ActionError:  # treated as unknown, as if its host could not be checked
         return
     for nic in nics:
         if not stored_properties.means_the_same(MODEL, nic.declared.model, goal):
@@ -129,10 +130,10 @@ def _check_runs(request: ServerRequest, state: ServerState, place: CloudPlace) -
 
 
 def _shared_volumes(request: ServerRequest, place: CloudPlace) -> tuple[str, ...]:
-    """Volumes that other servers have too, of a server that is to be stopped and started. Raises
-    RefusedError where one cannot be looked at: who else has it is not known, and Nova may not
+    """Volumes that other servers have attached too, of a server that is to be stopped and started.
+    Raises RefusedError if a volume cannot be checked: its other users are unknown, and Nova may not
     be able to start the server with it (``refresh_connection_info`` in nova/virt/block_device.py,
-    Nova 34.0.0, asks Cinder for each). One that was left off is started all the same."""
+    Nova 34.0.0, asks Cinder for each). A server that was left off is started all the same."""
     try:
         return place.cloud.shared_volumes(request.transaction.id)
     except (SilentError, GoneError):
@@ -144,7 +145,7 @@ def _shared_volumes(request: ServerRequest, place: CloudPlace) -> tuple[str, ...
 
 
 def _now(state: ServerState, place: CloudPlace, transaction: CloudTransaction) -> Properties:
-    """The values that Nova stores now for the properties to be changed. Raises ActionError where
+    """The values that Nova stores now for the properties to be changed. Raises ActionError if
     nova-manage fails or contradicts the API, as on the controller of another cloud: the server
     would be stopped for nothing."""
     now = stored_properties.current(state, place.manage, transaction.goal)
@@ -173,7 +174,7 @@ def _before(
         wanted = _nic_changes(node, request, place.adapters)
         macs = tuple(one.mac for one in wanted)
         domain = guest_before(node.machine, macs, "restart", place.adapters, active=True)
-    except ActionError:  # it can be done without, and is said when it is verified
+    except ActionError:  # not needed to go on; verify reports it
         return shown, ()
     return replace(shown, domain=domain), wanted
 
@@ -190,7 +191,7 @@ def _nic_changes(
 
 
 def _concerned(node: NodeDomain, request: ServerRequest, adapters: Adapters) -> tuple[Nic, ...]:
-    """The NICs of the domain that runs that get the model that is kept, and are asked for."""
+    """The requested NICs of the running domain that get the stored model."""
     domain = adapters.texts.reading.definition_of(node.machine.live(), node.host.uri)
     return tuple(
         nic

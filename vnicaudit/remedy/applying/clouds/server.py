@@ -1,8 +1,9 @@
-"""One server on its way: stop, set, start, look. Or back.
+"""Change one server: stop it, set the properties, start it, check; or undo the change.
 
-Every step looks first at what is, and does what is missing, so that an earlier life of the program
-is carried on. Above all else a server that ran when this began runs when it ends: it is started
-even where its properties cannot be put back. What somebody else stopped before this did is theirs.
+Every step first checks the present state and does only what is missing, so that an interrupted run
+can be resumed. Above all, a server that ran when the transaction started runs when it ends: it is
+started even if its properties cannot be restored. A server that somebody else stopped before this
+run did is left to them.
 """
 
 from __future__ import annotations
@@ -25,12 +26,12 @@ from vnicaudit.remedy.applying.journal.result import Result
 from vnicaudit.remedy.applying.verifying import failed
 
 _ENDS_IT = (*ENDS_THE_RUN, GoneError)
-"""What ends the work on one server at once: nothing can be undone then."""
+"""Errors that end the work on one server at once: nothing can be undone after them."""
 _AGAIN = "to try again, repeat the command or use vnicaudit rollback on this run"
 
 
 def forward(work: CloudWork) -> Result:
-    """Bring it to its goal, or back to where it was."""
+    """Change the server as planned, or undo the change if that fails."""
     try:
         began = work.clock.monotonic()
         measured = work.notes.last(Stopping) is None
@@ -54,14 +55,15 @@ def forward(work: CloudWork) -> Result:
 
 
 def begin_undo(work: CloudWork, reason: str, outcome: Outcome) -> Result:
-    """Begin to bring it back, because of ``reason``; ``outcome`` is what becomes of the unit."""
+    """Start undoing the change, because of ``reason``; ``outcome`` is the unit's outcome
+    afterwards."""
     work.notes.write(Undoing(reason, outcome))
     work.tell(f"undoing: {reason}")
     return undo(work, reason, outcome)
 
 
 def undo(work: CloudWork, reason: str, outcome: Outcome) -> Result:
-    """Back to where it was. What cannot be undone is said, with what to do."""
+    """Undo the change. Reports what cannot be undone, with what to do about it."""
     left, changed = [], False
     try:
         changed = _put_back(work)
@@ -91,7 +93,7 @@ def _change(work: CloudWork) -> None:
     if stored_properties.is_missing(
         work, stored_properties.read_stored(work), work.transaction.goal
     ):
-        if not work.place.manage.proven:  # an earlier life looked; nobody is stopped for nothing
+        if not work.place.manage.proven:  # an interrupted run has checked; none is stopped in vain
             work.place.manage.show(work.transaction.id, next(iter(work.transaction.goal)))
         power.stop(work)
         stored_properties.store(work, work.transaction.goal)
@@ -116,14 +118,14 @@ def _put_back(work: CloudWork) -> bool:
 
 
 def _running_again(work: CloudWork) -> list[str]:
-    """Have it run, if it did and this stopped it; what went wrong with that."""
+    """Get the server running if it ran before and this run stopped it. Returns what went wrong."""
     if not power.is_touched(work):
         return []
     try:
         power.run(work)
     except _ENDS_IT:
         raise
-    except GuestError as error:  # which says what to do
+    except GuestError as error:  # its message says what to do
         return [str(error)]
     except VnicauditError as error:
         return [str(error), *filter(None, [may_be_off(work.notes.entries())])]
@@ -143,7 +145,7 @@ def _late(work: CloudWork) -> list[str]:
 
 
 def _restored(work: CloudWork, reason: str) -> Result:
-    """Somebody else has set what is kept: only the server's running is given back."""
+    """Somebody else has set the stored properties: the server is only started again."""
     left = _running_again(work)
     return Result("failed", "; ".join([reason, *(left or _was_away(work))]), undone=not left)
 
@@ -177,7 +179,8 @@ def _effect_time(work: CloudWork) -> str:
 
 
 def verify(place: CloudPlace, transaction: CloudTransaction) -> ObjectState:
-    """``(state, detail, checks)`` of a server now. Raises ActionError where it cannot be told."""
+    """``(state, detail, checks)`` of a server now. Raises ActionError if they cannot be
+    determined."""
     checks = ServerChecks(place, transaction).current()
     if bad := failed(checks):
         return "differs", bad, checks

@@ -12,10 +12,9 @@ from vnicaudit.remedy.applying.clouds.work import CloudPlace, CloudWork
 
 POLL = 1.0
 STILL = 5.0
-"""Seconds after which a server that was asked to do something, and shows no sign of it, is taken
-not to do it. Nova notes what it was asked before it answers (``task_state`` in
-nova/compute/api.py), but a request that was cut off may come late, and a copy of its database may
-lag."""
+"""Seconds after which a server that shows no sign of a requested action is taken not to do it. Nova
+records a request before it answers (``task_state`` in nova/compute/api.py), but a request that was
+cut off may arrive late, and a replica of its database may lag."""
 
 Phase = Literal["on", "off", "shelved", "error", "busy", "other"]
 _PHASES: dict[str, Phase] = {
@@ -24,7 +23,7 @@ _PHASES: dict[str, Phase] = {
 }  # fmt: skip
 
 _DELETED = ("SOFT_DELETED", "DELETED")
-"""Of ``status``: nova/api/openstack/common.py (Nova 34.0.0)."""
+"""Values of ``status``: nova/api/openstack/common.py (Nova 34.0.0)."""
 
 
 def phase(state: ServerState) -> Phase:
@@ -46,14 +45,15 @@ def not_deleted(state: ServerState, target: str) -> ServerState:
 
 
 def current_server(work: CloudWork) -> ServerState:
-    """The server as it is now, asked for as long as its guest may be away. Raises as
+    """The present state of the server, asked for as long as its guest may be down. Raises as
     :func:`read_server` does."""
     return read_server(work.place, work.transaction, work.limits.guest_deadline)
 
 
 def read_server(place: CloudPlace, transaction: CloudTransaction, patience: float) -> ServerState:
-    """The server as it is now. A cloud that does not answer is asked again for so many seconds: it
-    may be restarted. Raises SilentError then, GoneError where it was deleted."""
+    """The present state of the server. A cloud that does not answer, maybe because it is being
+    restarted, is asked again for ``patience`` seconds. Raises SilentError after that, GoneError if
+    the server was deleted."""
     clock = place.adapters.clock
     end = clock.monotonic() + patience
     while True:
@@ -66,8 +66,8 @@ def read_server(place: CloudPlace, transaction: CloudTransaction, patience: floa
 
 
 def follow(work: CloudWork, wanted: Phase, *, still: float = STILL) -> ServerState:
-    """The server when it has come to what was wanted, when Nova has stopped working on it without,
-    or when the guest's time is up."""
+    """The server once it has reached the wanted phase, once Nova has stopped working on it without
+    reaching it, or when the guest's time is up."""
     end = work.clock.monotonic() + work.limits.guest_deadline
     since: float | None = None
     while True:

@@ -1,8 +1,8 @@
-"""The image properties that Nova keeps for a server: read, compared, set.
+"""The image properties that Nova stores for a server: read, compare and set them.
 
-They are read from the API where it says them (microversion 2.98), else by ``nova-manage``; both are
-``system_metadata`` of the instance (``_get_image`` in nova/api/openstack/compute/views/servers.py,
-``show`` in nova/cmd/manage.py; Nova 34.0.0).
+They are read from the API where it reports them (microversion 2.98), else by ``nova-manage``; both
+are ``system_metadata`` of the instance (``_get_image`` in
+nova/api/openstack/compute/views/servers.py, ``show`` in nova/cmd/manage.py; Nova 34.0.0).
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from vnicaudit.remedy.applying.journal.journal_file import seconds_since
 from vnicaudit.remedy.applying.verifying import wait_until
 
 _LANDS_SECONDS = 20.0
-"""How long a guest that is off waits for a nova-manage whose end was not seen: it has set what it
-was to set in four, on a controller that is not busy. The rest of ``Limits.manage_seconds`` is
-waited out when the guest runs again."""
+"""How long a guest that is off waits for a nova-manage with unknown result: on an idle controller
+it has set the properties within four seconds. The rest of ``Limits.manage_seconds`` is waited for
+after the guest is running again."""
 _WATCH_SECONDS = 15.0
 _TRIES = 2
-"""How often a set may end in doubt."""
+"""How often a set may end with an unknown result."""
 
 
 class ForeignError(ActionError):
@@ -39,8 +39,7 @@ class ForeignError(ActionError):
 
 
 def means_the_same(name: str, one: str | None, other: str | None) -> bool:
-    """True where two values of the property ``name`` mean the same to Nova. An unset flag is
-    off."""
+    """True if two values of the property ``name`` mean the same to Nova. An unset flag is off."""
     if name in FLAVOR_WORDS:
         return as_flag(one or "") == as_flag(other or "")
     if name == MODEL and one is not None and other is not None:
@@ -59,7 +58,7 @@ def differing(now: Mapping[str, str | None], wanted: Mapping[str, str | None]) -
 
 def current(state: ServerState, manage: Manage, names: Iterable[str]) -> Properties:
     """The stored values of these properties; an empty value counts as not set, as in nova-manage.
-    Raises ActionError where they cannot be read."""
+    Raises ActionError if they cannot be read."""
     if state.stored_properties is not None:
         return {name: state.stored_properties.get(name) or None for name in names}
     return {name: manage.show(state.id, name) for name in names}
@@ -72,8 +71,8 @@ def read_stored(work: CloudWork) -> Properties:
 
 
 def is_ours(work: CloudWork, now: Properties) -> bool:
-    """True where each property has its value from before the transaction, its goal, or the value
-    that a rollback gives it."""
+    """True if each property has its value from before the transaction, its goal, or the value that
+    a rollback gives it."""
     transaction = work.transaction
     known = (transaction.before, transaction.goal, transaction.back)
     return all(
@@ -83,7 +82,7 @@ def is_ours(work: CloudWork, now: Properties) -> bool:
 
 
 def is_missing(work: CloudWork, now: Properties, wanted: Properties) -> bool:
-    """True where the properties have to be set: they differ from ``wanted``, or may be half set. If
+    """True if the properties have to be set: they differ from ``wanted``, or may be half set. If
     this transaction has set nothing yet, the doubt may come from an earlier run."""
     if differing(now, wanted):
         return True
@@ -94,8 +93,9 @@ def is_missing(work: CloudWork, now: Properties, wanted: Properties) -> bool:
 
 
 def store(work: CloudWork, wanted: Properties) -> None:
-    """Have Nova keep these, of a server that is off; nothing where it does. Raises ForeignError,
-    ActionError where nova-manage did not end with 0: what is read then is half of what is kept."""
+    """Have Nova store these properties of a server that is off; does nothing if they are stored
+    already. Raises ForeignError, and ActionError if nova-manage did not end with 0: of its two
+    writes, only the first can be read."""
     now = read_stored(work)
     if not is_missing(work, now, wanted):
         return
@@ -108,8 +108,9 @@ def store(work: CloudWork, wanted: Properties) -> None:
 
 
 def settle(work: CloudWork) -> None:
-    """Wait for a nova-manage whose end was not seen: it may still be at work on the controller, and
-    set the property when everything was put back. Raises ActionError where it cannot be told."""
+    """Wait for a nova-manage with unknown result: it may still be running on the controller, and
+    set the property after everything was restored. Raises ActionError if that cannot be
+    determined."""
     found = unseen(work.notes.entries())
     if not found:
         return
@@ -120,8 +121,8 @@ def settle(work: CloudWork) -> None:
 
 def came_late(work: CloudWork) -> str:
     """The restored properties that a nova-manage with unknown result has changed after all, as
-    text; empty where there are none and no further change is possible. Raises ActionError where
-    that cannot be determined."""
+    text; empty if there are none and no further change is possible. Raises ActionError if that
+    cannot be determined."""
     back = work.transaction.back
     found = [one for one in unseen(work.notes.entries()) if differing(one.properties, back)]
     if not found:
@@ -134,7 +135,8 @@ def came_late(work: CloudWork) -> str:
 
 
 def _set_with_retry(work: CloudWork, wanted: Properties, tries: int) -> None:
-    """Set it; once more where it is in doubt, for to set it twice is to set it."""
+    """Set the properties, and once more if the result is unknown: setting them twice does no
+    harm."""
 
     def begins() -> None:
         work.notes.write(Setting(wanted))

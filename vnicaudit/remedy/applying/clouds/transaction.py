@@ -1,4 +1,5 @@
-"""One server, image or flavor on its way: all that is to be remembered of it before it begins."""
+"""The transaction of one server, image or flavor: everything recorded about it before its
+change."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ from vnicaudit.text.cloud_names import client
 
 class ServerBefore(msgspec.Struct, frozen=True):
     """The state of a running server before its change. ``ports``: ids of its ACTIVE ports;
-    ``sent``: MAC -> True where Nova counted packets from it; ``domain``: the state reported by its
+    ``sent``: MAC -> True if Nova counted packets from it; ``domain``: the state reported by its
     hypervisor and its guest's agent, where they could be asked."""
 
     ports: tuple[str, ...] = ()
@@ -24,10 +25,11 @@ class ServerBefore(msgspec.Struct, frozen=True):
 
 
 class CloudTransaction(Transaction, frozen=True, kw_only=True):
-    """``before`` are the properties as they were when it began, ``goal`` as they are to be,
-    ``back`` as the way back makes them: not always ``before``, for what Nova keeps cannot be unset.
-    ``nic_changes``: what is to be of its NICs in the domain's definition, where that can be looked
-    at. ``shared``: volumes that other servers have attached too."""
+    """The change of one object. ``before``: the properties before it; ``goal``: the properties
+    after it; ``back``: the properties after a rollback, not always the same as ``before``, as a
+    property that Nova stores cannot be unset. ``nic_changes``: the expected changes of its NICs in
+    the domain's definition, where that can be read. ``shared``: volumes that other servers have
+    attached too."""
 
     object: CloudObject
     id: str
@@ -35,20 +37,21 @@ class CloudTransaction(Transaction, frozen=True, kw_only=True):
     goal: Properties
     back: Properties
     state: str = ""
-    """Of a server: what its status was."""
+    """Of a server: its status before the change."""
     server_before: ServerBefore = msgspec.field(default=ServerBefore(), name="shown")
     again: bool = False
-    """Of a server: an earlier run may have set what it shows by half, so it is set once more."""
+    """Of a server: an earlier run may have half set the properties that it shows, so they are set
+    once more."""
     copy: str = ""
     """Of a flavor: the id of the copy that is made."""
     copy_name: str = ""
     removes: bool = False
-    """Of a flavor: the copy is to go; a way back."""
+    """Of a flavor: the copy is to be deleted, in a rollback."""
     caution: str = ""
-    """What to know of it afterwards."""
+    """A caution to show after the change."""
 
     def inverse(self) -> CloudTransaction:
-        """The way back."""
+        """The transaction that undoes this one."""
         return replace(
             self,
             before=self.goal,

@@ -13,8 +13,8 @@ from vnicaudit.remedy.cloud import Cloud
 
 
 class CloudPlace(NamedTuple):
-    """Where a unit of a cloud is. ``thorough``: nova-manage is asked about each server before it is
-    stopped, not once."""
+    """The connection to a cloud, for the work on its units. ``thorough``: nova-manage is asked
+    about each server before it is stopped, not only once."""
 
     cloud: Cloud
     manage: Manage

@@ -1,8 +1,10 @@
-"""Definitions on their way, forward and back: of a domain on a live host, or in a file.
+"""Change definitions, and undo the changes: of a domain on a live host, or in a file.
 
-``prepare.py`` looks once more and makes a transaction (``definition_transactions.py``) of the steps
-on one domain; ``preflight.py`` refuses. ``forward.py`` takes the domain (``place.py``: where it is)
-from one definition to the other, ``undo.py`` back where that fails: ``defining.py``, ``power.py``,
-``hotswap.py``, ``checks.py``, and ``guarded_trial.py``, which leaves no guest in the middle.
-``rollback.py`` turns what a run did around, from the text that it kept (``originals.py``).
-``files.py`` does it all for a definition in a file."""
+``prepare.py`` checks the present state once more and makes a transaction
+(``definition_transactions.py``) of the steps on one domain; ``preflight.py`` refuses.
+``forward.py`` changes the domain (its connection is in ``place.py``) from one definition to the
+other, and ``undo.py`` changes it back if that fails, by ``defining.py``, ``power.py``,
+``hotswap.py``, ``checks.py``, and ``guarded_trial.py``, which makes sure that no guest is left half
+changed. ``rollback.py`` undoes an earlier run with the text that it saved (``originals.py``).
+``files.py`` does all of that for a definition in a file.
+"""

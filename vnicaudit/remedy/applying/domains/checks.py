@@ -1,7 +1,8 @@
-"""Checks of a domain: of what runs, never of what is written.
+"""Checks of a running domain; its definition alone proves nothing.
 
-What was there before must be there again: an agent that answered, addresses, packets. What cannot
-be looked at from here is *unknown*, with what would show it.
+Everything that was present before the change must be present again: an agent that answered,
+addresses, packets. A check that cannot be made from here is *unknown*, and says what would show its
+result.
 """
 
 from __future__ import annotations
@@ -30,8 +31,8 @@ from vnicaudit.remedy.hypervisor import (
 
 _TAP = ("network", "bridge", "ethernet", "direct")
 _NETDEV = {**dict.fromkeys(_TAP, "tap"), "vdpa": "vhost-vdpa", "vhostuser": "vhost-user"}
-"""Actual type -> QEMU's word for what such a NIC is on (qemuBuildHostNetProps in libvirt's
-qemu_command.c)."""
+"""Actual interface type -> QEMU's word for the netdev of such a NIC (qemuBuildHostNetProps in
+libvirt's qemu_command.c)."""
 
 
 def read_guest(
@@ -57,7 +58,7 @@ def read_guest(
 
 
 def verify_domain(work: DomainWork) -> tuple[Check, ...]:
-    """Every check, when all is well or the guest's time is up."""
+    """The results of every check, once all pass or the guest's time is up."""
     transaction = work.transaction
     if not transaction.active:
         return ()
@@ -71,7 +72,7 @@ def verify_domain(work: DomainWork) -> tuple[Check, ...]:
 
 
 class DomainChecks:
-    """The checks of a domain that is to run with NICs as ``wanted``. ``hot``: the NICs were
+    """The checks of a domain that is to run with the NICs ``wanted``. ``hot``: the NICs were
     exchanged while it ran."""
 
     def __init__(
@@ -83,7 +84,7 @@ class DomainChecks:
         self._hot = hot
 
     def results(self) -> CheckResults:
-        """Every check, as it is now; one that is off will not come back by itself."""
+        """The results of every check now; the checks are over for a domain that is off."""
         checks = tuple(self._checks())
         off = any((check.name, check.verdict) == ("runs", "failed") for check in checks)
         return CheckResults(checks, over=off)
@@ -124,7 +125,7 @@ class DomainChecks:
 
     def _host_knows(self, mac: str) -> Iterator[Check]:
         """A check of the MAC's DHCP lease or ARP entry on the host, for a guest without agent. Both
-        outlive a guest, so they are never proof that it is back."""
+        outlive a guest, so they never prove that it is back."""
         if mac not in self._before.known:
             return
         said = _known_to_host(self._place.machine, mac, self._place.adapters.machine)
@@ -183,7 +184,7 @@ def _process(
     if process is None:
         yield Check("qemu", "unknown", "QEMU's process is not visible from here")
         return
-    if not hot:  # the command line names what QEMU was started with, whatever came later
+    if not hot:  # the command line shows only what QEMU was started with
         yield _on_command_line(wanted.mac, nic.declared, process)
     if _may_have_vhost(nic) and domain.declared.type == "kvm":
         queues = sum(one.declared.queues or 1 for one in domain.nics if _may_have_vhost(one))
@@ -204,13 +205,14 @@ def _on_command_line(mac: str, declared: NicConfig, process: RunningProcess) -> 
 
 
 def _may_have_vhost(nic: Nic) -> bool:
-    """True where vhost-net may carry the NIC's packets, provided the domain uses KVM."""
+    """True if vhost-net may carry the NIC's packets, provided the domain uses KVM."""
     given = nic.declared
     return given.model in VIRTIO and given.actual_type in _TAP and given.driver_name != "qemu"
 
 
 def _vhost(wanted: NicChanges, process: RunningProcess, queues: int) -> Check:
-    """``queues``: of all NICs of the domain that may have it. QEMU opens it once for each."""
+    """``queues``: the queues of all NICs of the domain that may use vhost-net. QEMU opens it once
+    for each."""
     found = process.vhost_files
     if found is None:
         return Check("vhost", "unknown", "QEMU's open descriptors are not visible")
@@ -229,7 +231,7 @@ def _running(nics: tuple[RunningNic, ...], mac: str) -> RunningNic | None:
 
 def _known_to_host(machine: Machine, mac: str, this: ThisMachine) -> str:
     """The addresses of a MAC in the host's DHCP leases, else in its ARP table, else in this
-    machine's, in words; empty: none."""
+    machine's, as text; empty: none."""
     for source, words in (("lease", "a DHCP lease"), ("arp", "an ARP entry")):
         found = machine.addresses(source).get(mac)
         if found:

@@ -1,4 +1,4 @@
-"""Make a definition the persistent one, and see what libvirt made of it."""
+"""Make a definition the persistent one, and check what libvirt made of it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from vnicaudit.remedy.digests import digest
 
 
 class EditedError(ActionError):
-    """Somebody else has changed the definition meanwhile: it is not touched."""
+    """Somebody else has changed the definition meanwhile, so it is not touched."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -21,11 +21,9 @@ class EditedError(ActionError):
 
 
 def define(work: DomainWork) -> None:
-    """The goal, where the definition is what it was before; nothing where it is the goal already.
-
-    Raises EditedError where it is neither, ActionError where libvirt does not take it, or takes it
-    and does not do as it says, KeptError where what was kept of it cannot be trusted.
-    """
+    """Define the goal if the definition is as it was before; do nothing if it is the goal already.
+    Raises EditedError if it is neither, ActionError if libvirt refuses the goal, or accepts it and
+    stores something else, KeptError if the saved text cannot be trusted."""
     now = work.place.machine.definition(secrets=True)
     before, goal = kept_definition(work, "before"), kept_definition(work, "goal")
     as_before = work.place.texts.likeness.equal_but_controllers(now, before)
@@ -36,7 +34,7 @@ def define(work: DomainWork) -> None:
     elif not as_before and not is_ours(work.transaction, before, goal, now, work):
         raise EditedError
     if before not in (goal, now):
-        _note(work, now, goal)  # first: what libvirt made of it is to be known as this run's own
+        _note(work, now, goal)  # first, so that it is recognised as this run's own
     _check(work, before, goal, now)
 
 
@@ -47,9 +45,9 @@ def _note(work: DomainWork, now: bytes, goal: bytes) -> None:
 
 
 def undefine(work: DomainWork) -> bool:
-    """Make the definition what it was before; whether there was anything to do. Raises EditedError
-    where it is neither that nor what this run made of it, ActionError where it did not come out
-    as it was, KeptError where what was kept of it cannot be trusted."""
+    """Restore the definition from before; returns False if that was not necessary. Raises
+    EditedError if the definition is neither that nor what this run made of it, ActionError if it
+    could not be restored exactly, KeptError if the saved text cannot be trusted."""
     now = work.place.machine.definition(secrets=True)
     before, goal = kept_definition(work, "before"), kept_definition(work, "goal")
     if work.place.texts.likeness.equal_but_controllers(now, before):
@@ -73,7 +71,7 @@ def made_otherwise(work: DomainWork) -> str:
             kept_definition(work, "goal"), kept_definition(work, "settled")
         )
     except KeptError:
-        return ""  # what was done is done, and was looked at
+        return ""  # this message is all that is lost: the definition is restored and checked
     return f"libvirt {words}: every device is as it was, at its address" if words else ""
 
 
@@ -99,8 +97,8 @@ def is_ours(
 
 
 def _is_settled(now: bytes, settled: Defined, work: DomainWork) -> bool:
-    """True where ``now`` is the definition that libvirt made of the goal. The kept copy matters
-    only where libvirt has read it again since and returned it in another order."""
+    """True if ``now`` is the definition that libvirt made of the goal. The saved text matters only
+    if libvirt has reread it since and returned it in a different order."""
     if settled.settled == digest(now):
         return True
     with suppress(KeptError):

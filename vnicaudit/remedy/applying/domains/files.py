@@ -1,4 +1,4 @@
-"""One definition in a file on its way, forward or back."""
+"""Change one definition in a file, or undo the change."""
 
 from __future__ import annotations
 
@@ -13,23 +13,24 @@ from vnicaudit.remedy.unit_refusal import UnitRefusedError
 _LATER = "changed on disk; libvirt uses it after virsh define"
 
 FileWork = UnitWork[None, FileTransaction]
-"""A file is on this machine: there is nothing to reach it by."""
+"""The work on a file needs no connection: the file is on this machine."""
 
 
 FileUnitStep = UnitStep[FileUnit]
 
 
 def name_of(steps: tuple[FileUnitStep, ...]) -> str:
-    """How a file is called that some steps are on: after its domain, but not where several are
-    changed in it, which are put back together: whoever names one of them means no other."""
+    """The name of the unit that these steps change: the domain's, or the file's path if several
+    domains in it are changed. Those are rolled back together, so a domain's name would promise too
+    little."""
     about, path = steps[0].about, steps[0].unit.path
     several = len({(one.about.name, one.about.id, one.unit.definition) for one in steps}) > 1
     return path if several else about.name or path
 
 
 def replaced(work: FileWork, *, back: bool) -> Result:
-    """Give the file its new content, or its old one ``back``. Raises RefusedError where somebody
-    else changed it."""
+    """Write the new content to the file, or with ``back`` the old one. Raises RefusedError if
+    somebody else changed it."""
     transaction = work.transaction
     before = work.texts.get("before", transaction.before, transaction.by_hand())
     goal = work.texts.get("goal", transaction.goal, transaction.by_hand())

@@ -1,7 +1,7 @@
-"""One domain on its way.
+"""Change one domain.
 
-Every step looks first at what is, and does what is missing: so the same code goes on where an
-earlier life of the program was ended. What is done is undone where it does not lead to the goal.
+Every step first checks the present state and does only what is missing, so the same code resumes an
+interrupted run. If the goal is not reached, the change is undone.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from vnicaudit.remedy.applying.verifying import failed
 
 
 def forward(work: DomainWork) -> Result:
-    """Bring one domain to its goal, or back to where it was. Raises SilentError where the host
-    stopped answering, JournalError where it cannot be noted: the unit is unfinished then, and can
-    be carried on."""
+    """Change one domain as planned, or undo the change if that fails. Raises SilentError if the
+    host stopped answering, JournalError if an action could not be recorded: the unit is unfinished
+    then, and can be resumed."""
     checks: tuple[Check, ...] = ()
     worse = ""
     if reason := _not_measured(work):
         return Result("refused", reason, codes=("measuring",))
     try:
         if work.transaction.active and work.transaction.mode == "hotswap":
-            hotswap.capture(work)  # before anything is changed: it may be refused
+            hotswap.capture(work)  # before any change, as it may be refused
         defining.define(work)
         measured = work.notes.latest(Stopping, Detaching) is None
         interrupted = work.clock.monotonic()
@@ -63,12 +63,13 @@ def _waits(work: DomainWork) -> bool:
         return False
     try:
         return not power.runs_as_wanted(work)
-    except VnicauditError:  # what was done is done
+    except VnicauditError:  # the change itself is done
         return True
 
 
 def _not_measured(work: DomainWork) -> str:
-    """Measure the guest before anything is changed; why that cannot be done."""
+    """Measure the guest before anything is changed. Returns why that is not possible; empty: it was
+    measured, or no measurement is due."""
     begun = work.notes.latest(Defining, Stopping, Detaching) is not None
     if work.place.trial is None or begun:
         return ""

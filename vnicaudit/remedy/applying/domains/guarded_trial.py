@@ -1,7 +1,7 @@
-"""A trial that leaves no guest in the middle.
+"""A trial whose errors leave no guest half changed.
 
-It reads what a guest and its tools print, which may be anything. What it is known to raise takes
-the change back; so does whatever else it raises, a mistake of our own included.
+A trial reads the output of a guest and its tools, which may be anything. Its known errors undo the
+change; so does any other exception, including one from a mistake in this program.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ _LONGEST = 200
 
 
 class GuardedTrial:
-    """A Trial that raises nothing but errors of this program. ``tell``: is told what cannot be
-    raised any more."""
+    """A Trial that raises only errors of this program. ``tell`` is told of failures that can no
+    longer be raised."""
 
     def __init__(self, trial: Trial, tell: Callable[[str], None]) -> None:
         self._trial = trial
         self._tell = tell
 
     def before(self) -> None:
-        """Measure the guest as it is."""
+        """Measure the guest before its change."""
         try:
             self._trial.before()
         except VnicauditError:
@@ -42,7 +42,7 @@ class GuardedTrial:
             raise MeasureError(_message(error)) from error
 
     def note_outcome(self, outcome: Outcome, *, undone: bool) -> None:
-        """Tell what became of the guest. It became that, whatever is raised now."""
+        """Tell the trial the guest's outcome. The outcome stands, whatever the trial raises now."""
         try:
             self._trial.note_outcome(outcome, undone=undone)
         except Exception as error:

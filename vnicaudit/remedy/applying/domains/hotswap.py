@@ -1,8 +1,8 @@
-"""Exchange a NIC under a running guest.
+"""Exchange a NIC of a running guest.
 
-Two NICs with one MAC cannot be told apart later, so the old one goes first, by its full running
-definition (libvirt finds it by its address); the new one comes with the same MAC; then the guest
-is given back, through its agent, what it had set on the old one.
+Two NICs with one MAC cannot be told apart later, so the old one is detached first, by its full
+running definition (libvirt finds it by its address); the new one is attached with the same MAC;
+then the settings that the guest had made on the old NIC are restored through its agent.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ _BIND_SECONDS = 30.0
 
 
 class NotTakenError(GuestError):
-    """The guest is worse off with the new NIC than it was."""
+    """The guest is worse off with the new NIC than it was before."""
 
 
 def capture(work: DomainWork) -> None:
-    """Note what the guest has set on each NIC, where that is not known from an earlier life.
-    Raises GuestError for what could not be put back: the NIC is a member of a bond, say."""
+    """Record the settings of the guest on each NIC, unless an interrupted run recorded them. Raises
+    GuestError for settings that could not be restored, for example membership in a bond."""
     if work.transaction.before == work.transaction.goal and work.notes.last(Captured) is None:
         kept = work.texts.keep("running", work.place.machine.live())
         work.notes.write(KeptRunning(kept))
@@ -62,8 +62,8 @@ def not_put_back(work: DomainWork) -> list[str]:
 
 
 def swap(work: DomainWork, *, kind: KeptKind) -> None:
-    """Have the guest run with the NICs of the definition of that ``kind`` (``settled``,
-    ``before``). What runs so already is left alone, but for what the guest had set on it."""
+    """Give the running guest the NICs of the definition of that ``kind`` (``settled``, ``before``).
+    A NIC that is as wanted stays; only its missing settings are restored."""
     for one in work.transaction.nic_changes:
         _settle(work, one)
         if _running(work, one) == "other":
@@ -72,7 +72,7 @@ def swap(work: DomainWork, *, kind: KeptKind) -> None:
 
 
 def repair(work: DomainWork, *, kind: KeptKind) -> None:
-    """Give the guest the NICs of that definition that were taken from it; exchange none."""
+    """Give the guest those NICs of that definition that were detached; exchange none."""
     for one in work.transaction.nic_changes:
         _settle(work, one)
         _complete(work, one, kind)
@@ -90,8 +90,8 @@ def _complete(work: DomainWork, one: NicChanges, kind: KeptKind) -> None:
 
 
 def _settle(work: DomainWork, one: NicChanges) -> None:
-    """Wait for a NIC that looks as it should, and that the guest was asked to give up: by a
-    program that was ended meanwhile. It may do so any moment."""
+    """Wait for a NIC that an interrupted run asked the guest to release: it looks as wanted, but
+    may be released at any moment."""
     asked = work.notes.latest_of(one.mac, Detaching, Detached, Stayed)
     if asked is None or not isinstance(asked.event, Detaching):
         return
@@ -101,7 +101,7 @@ def _settle(work: DomainWork, one: NicChanges) -> None:
 
 
 def _running(work: DomainWork, one: NicChanges) -> NicPresence:
-    """Which device with that MAC the guest has now."""
+    """The NIC with that MAC in the running guest: the wanted one, another one, or none."""
     live = work.place.texts.reading.definition_of(
         work.place.machine.live(), work.transaction.target
     )
@@ -122,7 +122,7 @@ def _detach(work: DomainWork, one: NicChanges) -> None:
     except ActionError as error:
         if asked is None or not isinstance(asked.event, Detaching):
             raise
-        refused = error  # it may be that it is on its way already
+        refused = error  # an earlier request may still be taking effect
     if not wait_until(work.clock, lambda: _running(work, one) == "none", _UNPLUG_SECONDS, _SOON):
         work.notes.write(Stayed(one.mac))
         raise refused or GuestError(
@@ -153,7 +153,7 @@ def _attach(work: DomainWork, one: NicChanges, kind: KeptKind) -> None:
 
 
 def _await_bound(work: DomainWork, one: NicChanges) -> None:
-    """Raises NotTakenError where the guest does not take the device."""
+    """Raises NotTakenError if the guest does not use the device."""
     seconds = min(work.limits.guest_deadline, _BIND_SECONDS)
 
     def has_interface() -> bool:
@@ -167,7 +167,8 @@ def _await_bound(work: DomainWork, one: NicChanges) -> None:
 
 
 def _restore(work: DomainWork, one: NicChanges, *, anew: bool) -> None:
-    """``anew``: the guest has just got it, so that nothing is on it: no time is lost by looking."""
+    """Restore the captured settings on the NIC. ``anew``: it was just attached, so nothing is set
+    on it, and no time is spent on checking."""
     network = _captured(work, one.mac)
     if network is None:
         return

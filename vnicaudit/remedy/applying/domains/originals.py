@@ -1,4 +1,4 @@
-"""The original text of a unit, which a run kept before it changed the unit."""
+"""The original text of a unit, saved before a run changed the unit."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ TextTransaction = TypeVar("TextTransaction", DomainTransaction, FileTransaction)
 
 
 def original_of(run: PastRun, transaction: DomainTransaction | FileTransaction) -> bytes:
-    """The text as it was when the run began. Raises KeptError where what was kept is not that any
-    more."""
+    """The text as it was when the run started. Raises KeptError if the saved text is missing or
+    damaged."""
     return KeptTexts(run.folder, transaction.key).get(
         "before", transaction.before, transaction.by_hand()
     )
@@ -35,7 +35,8 @@ def original_of(run: PastRun, transaction: DomainTransaction | FileTransaction) 
 def kept_original(
     run: PastRun, unit: UnitRequest, kind: type[TextTransaction]
 ) -> tuple[TextTransaction | None, bytes]:
-    """The original that was kept, whatever else is known; and the transaction, where that is."""
+    """The transaction, where it is known, and the saved original text, which may be all that is
+    left."""
     begin, texts = run.begin(unit.key), KeptTexts(run.folder, unit.key)
     if begin is None:
         return None, texts.get("before", None)
@@ -46,18 +47,18 @@ def kept_original(
 def reversed_transaction(
     transaction: TextTransaction, wanted: tuple[NicChanges, ...], before: bytes, goal: bytes
 ) -> TextTransaction:
-    """The way back of these NICs."""
+    """The transaction that undoes the changes of these NICs."""
     back = tuple(one.inverse() for one in reversed(wanted))
     return replace(transaction, nic_changes=back, before=digest(before), goal=digest(goal))
 
 
 def is_made_by(found: PastRun, key: str, current: bytes, likeness: Likeness) -> bool:
-    """True where ``current`` is the definition that the run made of the domain's."""
+    """True if ``current`` is the definition that the run made for this domain."""
     lines = (entry.event for entry in found.of(key))
     made = [event.settled for event in lines if isinstance(event, Defined)]
     if not made or digest(current) in made:
         return bool(made)
-    with suppress(KeptError):  # libvirt may hand out what was kept in another order by now
+    with suppress(KeptError):  # libvirt may return the saved text in a different order
         settled = KeptTexts(found.folder, key).get("settled", made[-1])
         return likeness.equal_but_controllers(current, settled)
     return False

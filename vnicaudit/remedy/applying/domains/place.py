@@ -1,4 +1,4 @@
-"""Where a domain is, and what works on it there."""
+"""The connection to a domain, and the services used on it."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from vnicaudit.remedy.trial import Trial
 
 
 class DomainPlace(NamedTuple):
-    """A domain, its host, and what platforms do for it. ``trial``: measures whether the change
-    helps; None: nobody asked for that, or the guest is left alone."""
+    """A domain, its host, and the platform services for it. ``trial`` measures whether the change
+    helps; None: no measurement was requested, or the guest is not interrupted."""
 
     host: Hypervisor
     machine: Machine
@@ -31,12 +31,12 @@ class DomainPlace(NamedTuple):
 
     @property
     def agent(self) -> GuestAgent:
-        """The guest, as its agent shows it."""
+        """The agent of the guest."""
         return GuestAgent(self.machine, self.adapters.clock)
 
     @property
     def settings(self) -> GuestSettings:
-        """The settings of the guest on its interfaces."""
+        """Access to the guest's settings on its interfaces."""
         return self.adapters.settings(self.machine, self.adapters.clock)
 
 
@@ -44,12 +44,12 @@ DomainWork = UnitWork[DomainPlace, DomainTransaction]
 
 
 def kept_definition(work: DomainWork, kind: KeptKind) -> bytes:
-    """A definition that was kept. Raises KeptError where it is not what it was."""
+    """The saved definition of that kind. Raises KeptError if it is missing or damaged."""
     return work.texts.get(kind, _digest(work, kind), work.transaction.by_hand())
 
 
 def _digest(work: DomainWork, kind: KeptKind) -> str | None:
-    """The digest that the journal records of a kept definition of that kind; None where it records
+    """The digest that the journal records of the saved definition of that kind; None if it records
     none, as in journals of older versions."""
     if kind in ("before", "goal"):
         return work.transaction.before if kind == "before" else work.transaction.goal

@@ -1,4 +1,4 @@
-"""Shut a guest down and start it: orderly, and by force only where that was allowed."""
+"""Shut a guest down in an orderly way, by force only if that was allowed, and start it."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ def runs_as_wanted(work: DomainWork) -> bool:
 
 
 def stop(work: DomainWork) -> None:
-    """Have the guest shut down: by its agent, then by its power button, then by force where that
-    is allowed. Raises GuestError where it still runs."""
+    """Shut the guest down: by its agent, then by its power button, then by force if that is
+    allowed. Raises GuestError if it still runs."""
     patience = work.limits.guest_deadline
     end = work.clock.monotonic() + patience
     ways = ("agent", "power button") if work.place.agent.answers() else ("power button",)
@@ -36,7 +36,7 @@ def stop(work: DomainWork) -> None:
             return
     asked = len(refused) < len(ways)
     if asked and refused and _off(work, end - work.clock.monotonic()):
-        return  # the time of the way that was refused is left
+        return  # the time of the refused way remains
     if work.limits.force_off:
         work.notes.write(Stopping("force"))
         work.tell("powering off")
@@ -54,8 +54,8 @@ def stop(work: DomainWork) -> None:
 
 
 def settle(work: DomainWork) -> None:
-    """Wait for a guest that was asked to shut down, and was not waited for: by a program that was
-    ended meanwhile. It may be on its way."""
+    """Wait for a guest that an interrupted run asked to shut down: it may still be shutting
+    down."""
     asked = work.notes.latest(Stopping, StayedOn, Started)
     if asked is not None and isinstance(asked.event, Stopping):
         _off(work, work.limits.guest_deadline - seconds_since(asked))
@@ -76,8 +76,8 @@ def start(work: DomainWork) -> None:
 
 
 def restart(work: DomainWork) -> None:
-    """Have the guest run with the definition it has now. Nothing for a guest that was off when
-    this began, or that runs so already."""
+    """Restart the guest with its present definition; does nothing if the guest was off when the
+    transaction started, or already runs as wanted."""
     if not work.transaction.active or runs_as_wanted(work):
         return
     if work.place.machine.state().active:
@@ -86,8 +86,8 @@ def restart(work: DomainWork) -> None:
 
 
 def _refusal(work: DomainWork, *, agent: bool) -> str:
-    """Why the guest could not be asked; empty: it was, or is on its way down already: its agent
-    may be gone before it has answered."""
+    """Ask the guest to shut down. Returns why it could not be asked; empty: it was asked, or is
+    shutting down already, and its agent may have gone before it could answer."""
     try:
         work.place.machine.shut_down(agent=agent)
     except SilentError:

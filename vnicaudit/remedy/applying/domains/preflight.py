@@ -16,7 +16,7 @@ Reason = tuple[RefusalCode, str]
 
 
 def check_state(state: MachineState, mode: Mode) -> None:
-    """Raises RefusedError with everything that speaks against it."""
+    """Raises RefusedError with all objections."""
     reasons = tuple(_against(state, mode))
     if reasons:
         codes = dict.fromkeys(code for code, _ in reasons)
@@ -24,7 +24,7 @@ def check_state(state: MachineState, mode: Mode) -> None:
 
 
 def check_owner(domain: Domain) -> None:
-    """Raises RefusedError for a definition that somebody else writes anew."""
+    """Raises RefusedError for a definition that its owner regenerates."""
     owner = rewritten_by(domain.declared.owner)
     if owner:
         raise UnitRefusedError(
@@ -33,7 +33,7 @@ def check_owner(domain: Domain) -> None:
 
 
 def check_mode(steps: Iterable[Step], mode: Mode) -> None:
-    """Raises RefusedError for a guest that runs by now, and could not take it this way."""
+    """Raises RefusedError for a guest that is running now and could not be changed this way."""
     for step in steps:
         server = any((one.field, one.new) == ("source_mode", "server") for one in step.changes)
         if mode == "hotswap" and step.to != "virtio":
@@ -48,8 +48,8 @@ def check_mode(steps: Iterable[Step], mode: Mode) -> None:
 
 
 def check_restart(action: str) -> None:
-    """Raises RefusedError for a guest that libvirt would not leave off. ``action``: what happens
-    when the guest powers itself off."""
+    """Raises RefusedError for a guest that libvirt would start again after a shutdown. ``action``:
+    the action taken when the guest powers itself off."""
     if action != "destroy":
         raise UnitRefusedError(
             f"its definition has <on_poweroff>{action[:20]}</on_poweroff>: QEMU does not exit "

@@ -1,4 +1,4 @@
-"""Steps of a plan -> a transaction, after a look at what is there now. Nothing is changed here."""
+"""Steps of a plan -> a transaction, after checking the present state. Nothing is changed here."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ from vnicaudit.remedy.replacing import read_file
 from vnicaudit.remedy.unit_refusal import UnitRefusedError
 
 Earlier = Callable[[bytes], "bytes | None"]
-"""A definition (passwords included) -> what it was before an earlier run of the same plan made it
-so; None where none did."""
+"""A definition (passwords included) -> the definition that an earlier run of the same plan changed
+into it; None if no run did."""
 
 
 def prepare(
@@ -48,11 +48,11 @@ def prepare(
     adapters: Adapters, *, local: bool,
 ) -> Prepared:  # fmt: skip
     """The transaction of the steps on one domain. ``local``: its host is this machine, whose vDPA
-    devices can be looked at. Raises RefusedError with why it is not begun."""
+    devices can be inspected. Raises RefusedError with the reason if the change is not started."""
     texts, state = adapters.texts, machine.state()
     check_state(state, mode)
     before = machine.definition(secrets=True)
-    as_planned = digest(before) == steps[0].digest  # then there is no password in it
+    as_planned = digest(before) == steps[0].digest  # if so, it has no passwords
     shown = before if as_planned else machine.definition(secrets=False)
     domain = texts.reading.definition_of(shown, steps[0].target)
     check_owner(domain)
@@ -87,7 +87,8 @@ def prepare(
 
 
 def prepare_file(steps: tuple[FileUnitStep, ...], key: str, texts: Texts) -> Prepared:
-    """The transaction of the steps in one file. Raises RefusedError with why it is not begun."""
+    """The transaction of the steps in one file. Raises RefusedError with the reason if the change
+    is not started."""
     first = steps[0]
     path = first.unit.path
     before = read_file(path, MAX_BYTES)
@@ -117,7 +118,8 @@ def prepare_file(steps: tuple[FileUnitStep, ...], key: str, texts: Texts) -> Pre
 
 @contextmanager
 def _of_the_plan() -> Iterator[None]:
-    """A change that cannot be written where the plan was reviewed is one that an edit made."""
+    """In a text that is as reviewed, a change that cannot be written comes from an edited plan:
+    says so."""
     try:
         yield
     except RefusedError as error:
@@ -139,7 +141,7 @@ def _text_after(texts: Texts, data: bytes, steps: Iterable[FileUnitStep]) -> byt
 
 
 def _text_of_all(texts: Texts, data: bytes, steps: tuple[FileUnitStep, ...]) -> bytes:
-    """The text with all steps made: at once, unless two of them are on one NIC."""
+    """The text with the changes of all steps: made together, unless two steps are on one NIC."""
     wanted = [(step.unit.place or "", step.changes) for step in steps]
     if len(dict(wanted)) < len(wanted):
         return _text_after(texts, data, steps)
@@ -155,7 +157,7 @@ def _is_so(texts: Texts, data: bytes, steps: Iterable[FileUnitStep]) -> bool:
                 if texts.changed_at(data, step.unit.place or "", (change,)) != data:
                     return False
             except RefusedError:
-                if change.new is not None:  # what is gone already cannot be taken out
+                if change.new is not None:  # it is removed already
                     return False
     return True
 
@@ -192,8 +194,8 @@ def _changes_made_already(domain: Domain, steps: tuple[Step, ...]) -> tuple[NicC
 def _reviewed(
     texts: Texts, shown: bytes, steps: tuple[Step, ...], wanted: tuple[NicChanges, ...]
 ) -> bytes:
-    """The text with all steps made, each of which does what its diff says. Raises RefusedError
-    where one would do something else."""
+    """The text with the changes of all steps, each of which must match its diff. Raises
+    RefusedError if one does not."""
     for step, one in zip(steps, wanted, strict=True):
         with _of_the_plan():
             after = texts.rewritten(shown, one.number, one.changes)
@@ -210,7 +212,7 @@ def _check_backends(
     wanted: tuple[NicChanges, ...],
     devices: tuple[VdpaDevice, ...] | None,
 ) -> None:
-    """Raises RefusedError where a NIC could not go to another backend than a tap."""
+    """Raises RefusedError if a NIC cannot be moved to a backend other than a tap."""
     for step, one in zip(steps, wanted, strict=True):
         if step.to == "virtio":
             continue

@@ -1,4 +1,4 @@
-"""Changes that restore a domain to its state before a run, or to the original that was kept."""
+"""Changes that restore a domain to its state before a run, or to its saved original."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ ReachMachine = Callable[[], Machine]
 
 
 class DomainRollback:
-    """The way back of what one run did to domains."""
+    """The rollback of the changes that one run made to domains."""
 
     def __init__(self, adapters: Adapters, request: UndoRequest) -> None:
         self._adapters = adapters
@@ -76,7 +76,7 @@ class DomainRollback:
         return Prepared(made, current, goal)
 
     def restore(self, unit: UnitRequest, reach: ReachMachine) -> Prepared:
-        """The definition that was kept."""
+        """The change that restores the whole saved definition."""
         transaction, original = kept_original(self._request.run, unit, DomainTransaction)
         reading, machine = self._texts.reading, reach()
         domain = reading.definition_of(original, unit.target)

@@ -1,7 +1,7 @@
-"""The way back of one domain that did not come to its goal.
+"""Undo the change of one domain that did not reach its goal.
 
-As on the way forward, every step looks first at what is: so an undoing that was ended in the middle
-goes on by being done again.
+As when changing it, every step first checks the present state, so an interrupted undo is resumed by
+starting it again.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ from vnicaudit.remedy.applying.journal.result import Result
 from vnicaudit.remedy.applying.verifying import failed
 
 CANNOT_BE_UNDONE = (SilentError, JournalError, GoneError)
-"""Nothing can be undone then: nobody answers, it could not be noted, or the domain is not there
-any more."""
+"""Errors after which nothing can be undone: the host does not answer, an action could not be
+recorded, or the domain no longer exists."""
 _STILL = (
     "the change of this run is still in it (to undo only that, roll back this run with "
     "--over-edits)"
@@ -41,15 +41,16 @@ _AGAIN = "to try again, roll back this run with --mode restart"
 
 
 def begin_undo(work: DomainWork, reason: str, outcome: Outcome) -> Result:
-    """Begin to bring it back, because of ``reason``; ``outcome`` is what becomes of the unit."""
+    """Start undoing the change, because of ``reason``; ``outcome`` is the unit's outcome
+    afterwards."""
     work.notes.write(Undoing(reason, outcome))
     work.tell(f"undoing: {reason}")
     return undo(work, reason, outcome)
 
 
 def undo(work: DomainWork, reason: str, outcome: Outcome) -> Result:
-    """Back to where it was. What cannot be undone is said, with what to do; what this run took
-    away from the guest is given back all the same."""
+    """Undo the change. Reports what cannot be undone, with what to do about it; the guest's power
+    and NICs are restored even then."""
     changed, left = False, []
     try:
         changed = defining.undefine(work)
@@ -70,16 +71,17 @@ def undo(work: DomainWork, reason: str, outcome: Outcome) -> Result:
 
 
 def give_back(work: DomainWork, reason: str) -> Result:
-    """Somebody else has the definition now: only what this run took away from the guest is given
-    back. What this run had changed by then is still in it, and can be taken back by itself."""
+    """Somebody else changed the definition: only restore the guest's power, and the NICs that this
+    run detached. Changes of this run that are still in the definition can be rolled back
+    separately."""
     left = _restored(work, exchange=False)
     ours = [_STILL] if _is_in_it(work) else []
     return Result("failed", "; ".join([reason, *ours, *left]), undone=not (ours or left))
 
 
 def leave_nobody_off(work: DomainWork) -> None:
-    """The journal cannot be written any more (a full disk): what this run took from the guest, its
-    power or its NIC, is given back without a note. The rest waits until it can be noted."""
+    """The journal cannot be written any more (the disk is full): restore the guest's power and its
+    NICs without recording it. Everything else waits until it can be recorded."""
     if work.notes.latest(Stopping, Detaching) is None:
         return
     undoing = work.notes.last(Undoing) is not None
@@ -99,7 +101,7 @@ def leave_nobody_off(work: DomainWork) -> None:
 
 
 def definition_kind(transaction: DomainTransaction, *, undoing: bool) -> KeptKind:
-    """Which definition the guest's NICs are taken from."""
+    """The definition from which the guest's NICs are taken."""
     if transaction.before == transaction.goal:
         return "running" if undoing else "before"
     return "before" if undoing else "settled"
@@ -116,8 +118,8 @@ def _is_in_it(work: DomainWork) -> bool:
 
 
 def _restored(work: DomainWork, *, exchange: bool) -> list[str]:
-    """Have the guest run as before; what went wrong with it. ``exchange``: a NIC that is another
-    by now is exchanged as well."""
+    """Get the guest running as before. Returns what went wrong. ``exchange``: also exchange NICs
+    that differ from before."""
     try:
         _run_as_before(work, exchange=exchange)
     except CANNOT_BE_UNDONE:
@@ -143,13 +145,13 @@ def _run_as_before(work: DomainWork, *, exchange: bool) -> None:
 
 
 def _still_wrong(work: DomainWork) -> str:
-    """Details of the failed checks of a guest that was started, or given its NIC again, by the
-    rollback; empty where none failed."""
+    """Details of the failed checks of a guest that the rollback started, or whose NIC it restored;
+    empty if none failed."""
     transaction = work.transaction
     if work.notes.latest(Starting, Attaching) is None:
         return ""
     if transaction.mode == "restart" and transaction.before == transaction.goal:
-        return ""  # there is no definition that says what was before
+        return ""  # no definition shows the state before
     return failed(verify_domain(_back(work)))
 
 

@@ -1,4 +1,4 @@
-"""Servers, images and flavors of clouds."""
+"""The driver for servers, images and flavors of clouds."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ from vnicaudit.remedy.unit_refusal import UnitRefusedError
 
 
 class Clouds:
-    """The clouds that one command reaches, and what there is beside their APIs."""
+    """The clouds that one command reaches, and the access to them beside their APIs."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
@@ -58,7 +58,7 @@ class Clouds:
         self._nodes = Nodes(reach.libvirt, session.deadline, session.stack, connect)
 
     def open(self, target: str) -> None:
-        """Connect to one, and keep other runs away from it."""
+        """Connect to a cloud, and keep other runs away from it."""
         if target in self._open:
             return
         name = target.partition(":")[2]
@@ -68,7 +68,7 @@ class Clouds:
         self._open[target] = cloud
 
     def place(self, target: str) -> CloudPlace:
-        """Where units of that cloud are."""
+        """The connection to the cloud of that name."""
         cloud, thorough = self._open[target], self._session.holds
         return CloudPlace(cloud, self._manage, self._nodes, self._adapters, thorough=thorough)
 
@@ -82,7 +82,7 @@ class CloudDriver(Generic[CloudUnitT]):
         self._earlier: EarlierRuns | None = None
 
     def check(self, unit: UnitRequest) -> None:
-        """A cloud is reached by its name in the user's own clouds.yaml."""
+        """Does nothing: a cloud is reached by its name in the user's own clouds.yaml."""
 
     def open(self, unit: UnitRequest) -> None:
         """Connect to its cloud."""
@@ -114,8 +114,8 @@ class CloudDriver(Generic[CloudUnitT]):
         )
 
     def prepare_restore(self, unit: UnitRequest, request: UndoRequest) -> Prepared:
-        """The change that undoes the run, as :meth:`prepare_undo` makes it: of a cloud object only
-        properties are kept."""
+        """The change that undoes the run, as :meth:`prepare_undo` makes it: a run saves only
+        properties of a cloud object."""
         return self.prepare_undo(unit, request)
 
     def can_restore(self, unit: UnitRequest, run: PastRun) -> bool:
@@ -123,12 +123,12 @@ class CloudDriver(Generic[CloudUnitT]):
         return run.has_begun(unit.key)
 
     def forward(self, work: BegunUnit) -> Result:
-        """Set what is to be set, and look."""
+        """Set the properties and check the result."""
         with _hinting(work):
             return self._actions.forward(self._at_work(work))
 
     def undo(self, work: BegunUnit, undoing: Undoing) -> Result:
-        """Set what it had before."""
+        """Restore the properties from before the run."""
         with _hinting(work):
             return self._actions.undo(self._at_work(work), undoing.reason, undoing.outcome)
 
@@ -142,7 +142,7 @@ class CloudDriver(Generic[CloudUnitT]):
         return UnitState(unit.name, *self._actions.verify(place, transaction))
 
     def explain(self, unit: UnitRequest, error: GoneError, *, begun: bool, dry_run: bool) -> Result:
-        """Nova knows that it was deleted."""
+        """The result ``gone``: Nova reports that the unit was deleted."""
         del unit, begun
         return Result("gone", str(error) if dry_run else f"{error}: there is nothing left to do")
 
@@ -163,7 +163,7 @@ def _prepared(transaction: CloudTransaction | None) -> Prepared:
 
 @contextmanager
 def _hinting(work: BegunUnit) -> Iterator[None]:
-    """Where the work ends at once, say which server may be off for it."""
+    """If the work ends at once, add which server may be off because of it."""
     try:
         yield
     except SilentError as error:
@@ -173,14 +173,13 @@ def _hinting(work: BegunUnit) -> Iterator[None]:
 
 
 def _with_hint(work: BegunUnit, error: Exception) -> str:
-    """The error's message; with the unit's name and how to start it by hand, where it may be
-    off."""
+    """The error's message; if the server may be off, with its name and how to start it by hand."""
     hint = may_be_off(work.notes.entries())
     return f"{error}; {work.unit.name}: {hint}" if hint else str(error)
 
 
 def _source(unit_type: type[CloudUnitT], actions: ObjectActions[CloudUnitT]) -> Kind[CloudUnitT]:
-    """A kind of objects that servers are made of later."""
+    """A kind of objects from which servers are created later."""
 
     def unit(key: str, steps: tuple[UnitStep[CloudUnitT], ...]) -> UnitRequest:
         return unit_of(key, steps, unit_type.kind, _name(steps[0]), macs=())
@@ -202,7 +201,7 @@ def _server(key: str, steps: tuple[UnitStep[ServerUnit], ...]) -> UnitRequest:
 
 
 def _key(step: UnitStep[UnitInCloud]) -> str:
-    """Ids of flavors may be anything."""
+    """A digest, as ids of flavors may contain anything."""
     which = f"{step.target}\n{step.about.id}".encode()
     return f"{step.unit.kind}-{short_digest(which, 24)}"
 

@@ -1,4 +1,4 @@
-"""Domains of live hosts: defined anew, restarted or hot-swapped, and looked at."""
+"""The driver for domains of live hosts: redefine, restart or hot-swap, then check."""
 
 from __future__ import annotations
 
@@ -58,7 +58,8 @@ _MIDDLE = "; this happened in the middle of the change: its old definition is sa
 
 
 def _key(step: UnitStep[DomainUnit]) -> str:
-    """Two hosts may have a domain of one UUID: after a migration that left its definition."""
+    """The UUID with the target: after a migration that left its definition behind, two hosts may
+    have a domain of one UUID."""
     return f"{step.about.id}-{short_digest(step.target.encode(), 8)}"
 
 
@@ -75,11 +76,11 @@ class DomainDriver:
         self._hosts: dict[str, Hypervisor] = {}
 
     def check(self, unit: UnitRequest) -> None:
-        """Raises RefusedError for a URI that may start a program, and that nobody named."""
+        """Raises RefusedError for a URI that may start a program, unless the user named it."""
         check_uri(unit.target, self._session.reach.trusted)
 
     def open(self, unit: UnitRequest) -> None:
-        """Connect to its host, and keep others away from it, on this machine and elsewhere."""
+        """Connect to its host, and keep other runs away from it, on this machine and elsewhere."""
         if unit.target in self._hosts:
             return
         host = self._adapters.connect(unit.target, deadline=self._session.deadline)
@@ -113,15 +114,15 @@ class DomainDriver:
         return DomainRollback(self._adapters, request).prepare(unit, lambda: self._machine(unit))
 
     def prepare_restore(self, unit: UnitRequest, request: UndoRequest) -> Prepared:
-        """The definition that was kept, as a whole."""
+        """The change that restores the whole saved definition."""
         return DomainRollback(self._adapters, request).restore(unit, lambda: self._machine(unit))
 
     def can_restore(self, unit: UnitRequest, run: PastRun) -> bool:
-        """True where the run kept the domain's original definition."""
+        """True if the run saved the domain's original definition."""
         return KeptTexts(run.folder, unit.key).has("before")
 
     def forward(self, work: BegunUnit) -> Result:
-        """Define it, have that take effect, and look at what runs."""
+        """Redefine the domain, have that take effect, and check the running guest."""
         at_work = self._at_work(work)
         try:
             return changing.forward(at_work)
@@ -151,9 +152,8 @@ class DomainDriver:
         return seen._replace(detail="; ".join(filter(None, (seen.detail, *told))))
 
     def explain(self, unit: UnitRequest, error: GoneError, *, begun: bool, dry_run: bool) -> Result:
-        """``gone``; or, of one that is on another host of the run by now, ``refused`` where nothing
-        was begun, and else ``failed``: which definition it has there is for its owner to look
-        at."""
+        """``gone``; for a domain that is now on another host of the run, ``refused`` if its change
+        was not started, else ``failed``: its owner has to check which definition it has there."""
         del error, dry_run
         place = self._elsewhere(unit)
         if place is None:
@@ -179,7 +179,8 @@ class DomainDriver:
         return replace(made, place=place._replace(trial=trial))
 
     def _elsewhere(self, unit: UnitRequest) -> str | None:
-        """The URI of another host of this run that has the domain; None where none is known to."""
+        """The URI of another host of this run that has the domain; None if no such host is
+        known."""
         for target, host in tuple(self._hosts.items()):
             if target == unit.target or host.key == self._hosts[unit.target].key:
                 continue
@@ -209,7 +210,8 @@ class DomainDriver:
 
 
 def _trial(work: DomainWork) -> Trial | None:
-    """There is nothing to measure where the guest is left alone."""
+    """The trial of a guest; None if the guest is not interrupted, as there is nothing to
+    measure."""
     transaction = work.transaction
     if work.trials is None or not transaction.active or transaction.mode == "next-boot":
         return None

@@ -1,4 +1,4 @@
-"""Definitions in files: replaced as a whole."""
+"""The driver for definitions in files, which are replaced as a whole."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from vnicaudit.remedy.replacing import read_file
 from vnicaudit.remedy.unit_refusal import UnitRefusedError
 
 _MOST = 64 << 20
-"""Bytes of a file of definitions."""
+"""Maximum size of a file of definitions, in bytes."""
 
 
 def _key(step: FileUnitStep) -> str:
@@ -55,7 +55,7 @@ class FileDriver:
         self._texts = session.adapters.texts
 
     def check(self, unit: UnitRequest) -> None:
-        """Nothing is dialled for a file."""
+        """Does nothing: a file needs no connection."""
 
     def open(self, unit: UnitRequest) -> None:
         """Keep other runs away from files."""
@@ -97,7 +97,7 @@ class FileDriver:
         )
 
     def prepare_restore(self, unit: UnitRequest, request: UndoRequest) -> Prepared:
-        """The text that was kept."""
+        """The change that restores the saved text."""
         _, original = kept_original(request.run, unit, FileTransaction)
         current = _current(unit, request, _MOST)
         if current == original:
@@ -109,7 +109,7 @@ class FileDriver:
         return Prepared(transaction, current, original)
 
     def can_restore(self, unit: UnitRequest, run: PastRun) -> bool:
-        """True where the run kept the original file."""
+        """True if the run saved the original file."""
         return KeptTexts(run.folder, unit.key).has("before")
 
     def forward(self, work: BegunUnit) -> Result:
@@ -120,7 +120,7 @@ class FileDriver:
             return Result("failed", f"the file was not changed: {error}")
 
     def undo(self, work: BegunUnit, undoing: Undoing) -> Result:
-        """Put the old content back."""
+        """Restore the file's content from before the run."""
         try:
             result = replaced(work.at(None, FileTransaction), back=True)
         except RefusedError as error:
@@ -137,14 +137,14 @@ class FileDriver:
         return UnitState(unit.name, "differs", "the file is not as the run left it")
 
     def explain(self, unit: UnitRequest, error: GoneError, *, begun: bool, dry_run: bool) -> Result:
-        """``gone``, begun or not: there is nothing that could be put right or back."""
+        """``gone``, whether its change was started or not: there is nothing to finish or undo."""
         del unit, begun
         return Result("gone", str(error) if dry_run else f"{error}: there is nothing left to do")
 
 
 def _current(unit: UnitRequest, request: UndoRequest, size: int) -> bytes:
-    """At most so many bytes of the file as it is now. Raises RefusedError where it cannot be read;
-    one that is gone is not made anew: nothing says whose it was, and who may read it."""
+    """The present content of the file, at most ``size`` bytes. Raises RefusedError if it cannot be
+    read. A file that is gone is not created again: its owner and permissions would be unknown."""
     path = unit.file or ""
     if not os.path.lexists(path) and os.path.isdir(os.path.dirname(path) or "."):
         kept = KeptTexts(request.run.folder, unit.key).path("before")
@@ -163,6 +163,6 @@ FILE = Kind(
     _unit,
     FileDriver,
     is_text=True,
-    bench=True,  # there is nothing of it to be measured, and nothing in the way
+    bench=True,  # accepted: a file has no running guest to measure
 )
 """Definitions in files of this machine."""

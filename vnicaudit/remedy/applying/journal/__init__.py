@@ -1,8 +1,9 @@
-"""The memory of a run: enough to carry it on, or to take it back, after any crash.
+"""The record of a run: enough to resume it, or to roll it back, after any crash.
 
-``state.py`` is the folder that runs are kept in, and its locks. ``run_request.py`` is what was
-asked for, ``events.py`` each kind of line, ``journal_line.py`` the form of a line, which shows
-damage, ``journal_file.py`` the journal, ``notes.py`` what it says of one unit. A unit begins with a
-``transaction.py``, of which all drivers read the ``unit_head.py``, and ends with a ``result.py``.
-``kept_texts.py`` keeps what it was, ``past_run.py`` reads it all again, and ``salvage.py`` says
-what is known where that is damaged."""
+``state.py`` is the folder of all runs, with its locks. ``run_request.py`` is the request of a run,
+``events.py`` the kinds of lines in the journal, ``journal_line.py`` the form of a line, which
+reveals damage, ``journal_file.py`` the journal, ``notes.py`` its lines about one unit. A unit's
+lines begin with a ``transaction.py``, of which all drivers read the ``unit_head.py``, and end with
+a ``result.py``. ``kept_texts.py`` saves the texts of a unit, ``past_run.py`` reads everything
+again, and ``salvage.py`` recovers what it can from damaged records.
+"""

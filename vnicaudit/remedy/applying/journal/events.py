@@ -1,7 +1,7 @@
 """The events in the journal of a run: one record for each kind of line.
 
-They are what a later life of the program goes by, so that none is guessed: a line of another kind,
-or with other data, is damaged. The names (tags) and fields are those of the journal's lines.
+A resumed run relies on them, so nothing is guessed: a line of an unknown kind, or with other data,
+is damaged. The names (tags) and fields are those of the journal's lines.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class BaseEvent(msgspec.Struct, frozen=True, tag_field="event"):
 
 
 class OfNic(BaseEvent, frozen=True):
-    """Something that is done to one NIC."""
+    """Base of events about one NIC."""
 
     mac: str
 
@@ -30,14 +30,14 @@ class OfNic(BaseEvent, frozen=True):
 
 
 class Run(BaseEvent, frozen=True, tag="run", rename={"request": "sheet"}):
-    """The first line: what was asked for (a RunRequest), as in ``run.json``."""
+    """The first line: the request of the run (a RunRequest), as in ``run.json``."""
 
     request: msgspec.Raw
 
 
 class Begin(BaseEvent, frozen=True, tag="begin", rename={"transaction": "task"}):
-    """A unit is begun. ``transaction``: all that its driver has to remember of it; ``of``: which
-    unit it is, None in lines of before that say it in their transaction."""
+    """Work on a unit starts. ``transaction``: everything that its driver has to record; ``of``: the
+    unit's identity, None in lines of older versions, which have it in the transaction."""
 
     transaction: msgspec.Raw
     of: UnitIdentity | None = None
@@ -52,18 +52,18 @@ class Undoing(BaseEvent, frozen=True, tag="undoing"):
 
 
 class Done(BaseEvent, frozen=True, tag="done"):
-    """The unit is finished. ``checks``: name, verdict and detail of each."""
+    """The unit is finished. ``checks``: name, verdict and detail of each check."""
 
     outcome: Outcome
     message: str = ""
     checks: tuple[tuple[str, Verdict, str], ...] = ()
     downtime: float | None = None
     undone: bool = True
-    """Of one that failed: all of it was undone."""
+    """For a failed unit: everything was undone."""
     waits: bool = True
-    """False: what runs is known to be as wanted."""
+    """False: the running guest is known to be as wanted."""
     codes: tuple[str, ...] = ()
-    """Of one that was refused: why, for machines."""
+    """For a refused unit: the reasons, for programs."""
 
     @property
     def check_records(self) -> tuple[Check, ...]:
@@ -72,8 +72,8 @@ class Done(BaseEvent, frozen=True, tag="done"):
 
 
 class End(BaseEvent, frozen=True, tag="end", omit_defaults=True):
-    """The run is over; ``stopped``: why it was not gone on with; ``taken_back``: all that it had
-    begun was undone (lines of before do not have it)."""
+    """The run is over. ``stopped``: why it was not continued; ``taken_back``: everything it had
+    started was undone (absent in lines of older versions)."""
 
     stopped: str = ""
     taken_back: bool = False
@@ -83,30 +83,31 @@ class End(BaseEvent, frozen=True, tag="end", omit_defaults=True):
 
 
 class Defining(BaseEvent, frozen=True, tag="defining"):
-    """The goal is made the persistent definition."""
+    """The goal is about to be made the persistent definition."""
 
 
 class Defined(BaseEvent, frozen=True, tag="defined"):
-    """``settled``: digest of what the hypervisor made of it, which is kept."""
+    """The goal was defined. ``settled``: digest of the definition that the hypervisor made of it,
+    which is saved."""
 
     settled: str
 
 
 class KeptRunning(BaseEvent, frozen=True, tag="kept"):
-    """``running``: digest of the definition that ran, which is kept."""
+    """The running definition was saved. ``running``: its digest."""
 
     running: str
 
 
 class Replacing(BaseEvent, frozen=True, tag="replacing"):
-    """A file gets its new content."""
+    """The new content is about to be written to a file."""
 
 
 # -- a guest's power
 
 
 class Stopping(BaseEvent, frozen=True, tag="stopping", omit_defaults=True):
-    """The guest is asked to stop: ``by`` its agent, its power button or force."""
+    """The guest is asked to stop, ``by`` its agent, its power button or force."""
 
     by: str = ""
 
@@ -120,7 +121,7 @@ class StayedOn(BaseEvent, frozen=True, tag="stayed on"):
 
 
 class Starting(BaseEvent, frozen=True, tag="starting", omit_defaults=True):
-    """The guest is asked to start: ``by`` a start, or a hard reboot."""
+    """The guest is asked to start, ``by`` a start or a hard reboot."""
 
     by: str = ""
 
@@ -157,7 +158,7 @@ class Attaching(OfNic, frozen=True, tag="attaching"):
 
 
 class Attached(OfNic, frozen=True, tag="attached"):
-    """The guest has the NIC."""
+    """The guest has accepted the NIC."""
 
 
 class Restoring(OfNic, frozen=True, tag="restoring"):
@@ -213,14 +214,14 @@ Event = (
     | Captured | Detaching | Detached | Stayed | Attaching | Attached | Restoring | Restored
     | Setting | Set | NotSet | HalfSet | Settled | Copying | Removing
 )  # fmt: skip
-"""Any line."""
+"""Any event."""
 
 ANNOUNCE_NOTHING = (Begin, Defined, Done)
-"""Whatever is changed is announced by a line of its own. Without these a later life of the program
-looks at the unit again, and comes to the same."""
+"""Events that announce no change, as every change has a line of its own that announces it. If one
+of these is lost, a resumed run checks the unit again and reaches the same result."""
 
 SINCE_CHECKSUMS = (Run, KeptRunning, HalfSet, Settled)
-"""Those that no version wrote without one."""
+"""Events that are always written with a checksum: they did not exist before checksums did."""
 
 
 def name_of(event: BaseEvent) -> str:

@@ -1,10 +1,10 @@
 """The journal of a run: what it is about to do and what it has done, one line each. A line that
-announces a change is on disk before the change is made, and so are all lines above it; one that
-announces none (``events.py``: ANNOUNCE_NOTHING) comes there with the next that does.
+announces a change is on disk before the change is made, and so are all lines above it; a line that
+announces none (``events.py``: ANNOUNCE_NOTHING) is written to disk with the next that does.
 
-A line that the program was ended in the middle of has no end, and counts as not written: what it
-would have announced has not been begun. Each line proves itself (``journal_line.py``): what was
-damaged on the disk is named and passed over, and the rest is believed.
+A line without an end was cut off when the program ended, and counts as not written: the change it
+would have announced was not started. Each line can be verified (``journal_line.py``): damaged lines
+are reported and skipped, and the others are trusted.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ class JournalText(NamedTuple):
     entries: tuple[Entry, ...]
     damage: tuple[str, ...] = ()
     gone: str = ""
-    """Why nothing can be read; empty: something was."""
+    """Why nothing can be read; empty: something was read."""
 
 
 class Journal:
-    """The journal of one run, to be added to. Threads may share it."""
+    """The journal of one run, open for appending. Threads may share it."""
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / NAME
@@ -54,9 +54,9 @@ class Journal:
             sync_folder(folder)
 
     def write(self, event: Event, unit: str = "") -> Entry:
-        """Add a line, and return it; it is on disk then, unless it announces nothing. Raises
-        JournalError where it cannot be: then no other can be either, for behind half a line it
-        would be lost."""
+        """Append a line, and return it; it is on disk then, unless it announces nothing. Raises
+        JournalError if it cannot be written. After that no line can be written, as it would be lost
+        behind half a line."""
         entry = Entry(timestamp(), event, unit)
         with self._writing():
             self._add(encoded(entry, self._number + 1))
@@ -68,7 +68,7 @@ class Journal:
         return entry
 
     def sync(self) -> None:
-        """Have all lines on disk. Raises JournalError as :meth:`write` does."""
+        """Write all lines to disk. Raises JournalError as :meth:`write` does."""
         with self._writing():
             self._sync()
 
@@ -86,17 +86,18 @@ class Journal:
 
     @property
     def added(self) -> tuple[Entry, ...]:
-        """The lines that were added, in order."""
+        """The lines that were appended, in order."""
         with self._lock:
             return tuple(self._added)
 
     def close(self) -> None:
-        """Nothing more will be written: who goes on in another thread is stopped by that."""
+        """Close the journal: a thread that is still working gets a JournalError at its next
+        line."""
         with self._lock:
             if not self._over:
                 self._over = "the run was ended"
             try:
-                with suppress(OSError):  # it is as if the program had ended before that line
+                with suppress(OSError):  # as if the program had ended before that line
                     self._sync()
             finally:
                 os.close(self._descriptor)
@@ -113,13 +114,13 @@ class Journal:
 
 
 def entries(folder: Path) -> tuple[Entry, ...]:
-    """All lines of a run's journal that are whole and as they were written, in order."""
+    """All lines of a run's journal that are whole and undamaged, in order."""
     return read_journal(folder).entries
 
 
 def read_journal(folder: Path) -> JournalText:
-    """A run's journal, as far as it is to be believed. Half a line at its end is no damage: the
-    program was ended while it wrote it."""
+    """A run's journal, as far as it can be trusted. Half a line at its end is not damage: the
+    program ended while it wrote the line."""
     path = folder / NAME
     try:
         data = path.read_bytes()
@@ -149,21 +150,21 @@ def read_journal(folder: Path) -> JournalText:
 
 
 def seconds_since(entry: Entry, now: str | None = None) -> float:
-    """How long ago a line was written; ``now``: a timestamp, None: by the clock."""
+    """Seconds since a line was written. ``now``: a timestamp, None: by the clock."""
     return _seconds(entry.at, now or timestamp())
 
 
 def seconds_between(first: Entry, second: Entry) -> float:
-    """How long after a line another one was written."""
+    """Seconds between the writing of two lines."""
     return _seconds(first.at, second.at)
 
 
 def _seconds(first: str, second: str) -> float:
-    return max(0.0, (moment(second) - moment(first)).total_seconds())  # clocks are set back
+    return max(0.0, (moment(second) - moment(first)).total_seconds())  # a clock may be set back
 
 
 def _number(descriptor: int) -> int:
-    """The number of the last line: lines that were lost are counted where a later one tells."""
+    """The number of the last line. A later line's number also counts the lines lost before it."""
     number = 0
     with open(os.dup(descriptor), "rb") as stream:
         stream.seek(0)

@@ -2,8 +2,8 @@
 
 ``{"sum":"…","length":57,"line":3,"at":…,"event":…,"unit":…,"data":{…}}``. ``length`` is that of the
 object without these three, ``sum`` the first 16 digits of the SHA-256 of ``length``, ``line`` and
-that object. Journals of runs before version 2 have lines without them, which are read as well: what
-is wrong in such a line shows only where it cannot be understood.
+that object. Lines in journals of runs before version 2 lack these three and are read as well:
+damage to such a line shows only if the line cannot be understood.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _NOT_WHOLE = "its checksum does not match"
 
 
 class Entry(msgspec.Struct, frozen=True):
-    """One line. ``unit`` is the domain (or file) it is about; empty: the run itself."""
+    """One line. ``unit`` is the key of the unit it is about; empty: the run itself."""
 
     at: str
     event: Event
@@ -37,8 +37,8 @@ class Entry(msgspec.Struct, frozen=True):
 
 
 class JournalLine(NamedTuple):
-    """A line that was read: its number, None where it has none (an old one); ``wrong``: why it is
-    not to be believed, empty where it is."""
+    """A line that was read: its number, None if it has none (an old one). ``wrong``: why it cannot
+    be trusted; empty if it can."""
 
     entry: Entry | None
     number: int | None = None
@@ -46,7 +46,7 @@ class JournalLine(NamedTuple):
 
 
 class _Written(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """A line as it is written: what it says of its event stands beside the name of that."""
+    """A line in its written form: the data of the event beside its name."""
 
     at: str
     event: str
@@ -55,7 +55,7 @@ class _Written(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_f
 
 
 def encoded(entry: Entry, number: int) -> bytes:
-    """The line, with its end."""
+    """The line, including its end."""
     name = name_of(entry.event)
     tag = b'{"event":' + msgspec.json.encode(name)
     said = msgspec.json.encode(entry.event)[len(tag) :].removeprefix(b",")
@@ -66,7 +66,7 @@ def encoded(entry: Entry, number: int) -> bytes:
 
 
 def decoded(line: bytes) -> JournalLine:
-    """A line without its end. Raises nothing, whatever it holds."""
+    """Decode a line, given without its end. Never raises, whatever the line holds."""
     found = _LINE.fullmatch(line)
     if found is None and not line.startswith(_OLD):
         return JournalLine(None, wrong="not a line of a journal")
@@ -76,17 +76,17 @@ def decoded(line: bytes) -> JournalLine:
             return JournalLine(None, wrong=_NOT_WHOLE)
         body, number = b"{" + found[4], int(found[3])
     try:
-        body.decode()  # what is kept as it was written is looked into later
+        body.decode()  # an intact event is decoded later
         entry = _entry(json_as(body, _Written))
         _check(entry, old=number is None)
-    except (ValueError, RecursionError):  # msgspec's errors and UnicodeDecodeError are such
+    except (ValueError, RecursionError):  # msgspec's errors and UnicodeDecodeError are ValueErrors
         return JournalLine(None, wrong="not a line of a journal")
     return JournalLine(entry, number)
 
 
 def damage_of(line: bytes) -> str:
-    """Why a line is not to be believed; empty: it is as it was written. Its content is looked into
-    only where it has no checksum."""
+    """Why a line cannot be trusted; empty: it is as it was written. Its content is checked only if
+    it has no checksum."""
     found = _LINE.fullmatch(line)
     if found is None:
         return decoded(line).wrong
@@ -105,14 +105,14 @@ def _entry(line: _Written) -> Entry:
 
 
 def begin_of(entries: Iterable[Entry]) -> Begin | None:
-    """The line that began a unit; None: it was not begun."""
+    """The line that started a unit; None: the unit was not started."""
     return next((one.event for one in entries if isinstance(one.event, Begin)), None)
 
 
 def _check(entry: Entry, *, old: bool) -> None:
-    """Raises ValueError for what the rest could not go by."""
+    """Raises ValueError for data that cannot be relied on."""
     if moment(entry.at).tzinfo is None:
-        raise ValueError(entry.at)  # nobody knows how long ago that was
+        raise ValueError(entry.at)  # the age of the line would be unknown
     if old and isinstance(entry.event, SINCE_CHECKSUMS):
         raise ValueError(name_of(entry.event))
     if isinstance(entry.event, Begin):

@@ -1,4 +1,4 @@
-"""The texts that are kept of a unit in its run's folder, and what it was begun with."""
+"""The texts of a unit that a run saves in its folder, and the unit's transaction."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from vnicaudit.remedy.applying.journal.journal_line import (
 from vnicaudit.remedy.digests import digest
 
 KeptKind = Literal["before", "goal", "settled", "running"]
-"""A definition of a unit: the one there was, the one that is to be, what libvirt made of that, and
-what ran, where the persistent one does not say what to go back to."""
+"""Definitions of a unit: before the change, its goal, the definition that libvirt made of the goal
+(``settled``), and the running one, saved where the persistent one does not say what to restore."""
 
 
 class KeptTexts:
-    """The definitions a unit may have, kept in the run's folder."""
+    """The saved definitions of a unit, in the run's folder."""
 
     def __init__(self, folder: Path, key: str) -> None:
         self._names = f"{folder}/definitions/{key}."
@@ -38,28 +38,29 @@ class KeptTexts:
         self._known: dict[KeptKind, tuple[str, bytes]] = {}
 
     def keep(self, kind: KeptKind, data: bytes) -> str:
-        """Keep one; its digest. On disk when this returns."""
+        """Save a definition and return its digest. It is on disk when this returns."""
         write_private(self._path(kind), data)
         return digest(data)
 
     def keep_both(self, before: bytes, goal: bytes) -> None:
-        """Keep the one that there is, and the one that is to be. On disk when this returns."""
+        """Save the definitions before the change and of the goal. They are on disk when this
+        returns."""
         write_several_private(((self._path("before"), before), (self._path("goal"), goal)))
         self._known = {"before": (digest(before), before), "goal": (digest(goal), goal)}
 
     def keep_settled(self, data: bytes, goal: bytes) -> str:
-        """Keep what the hypervisor made of the goal; its digest. Where that is the goal as it was
-        kept, it is on disk already, and gets another name."""
+        """Save the definition that the hypervisor made of the goal, and return its digest. If both
+        are equal, the saved goal, which is on disk already, gets a second name."""
         if data == goal:
-            with suppress(OSError):  # it has that name already, or its file system has no links
+            with suppress(OSError):  # the name exists, or the file system has no links
                 os.link(self._path("goal"), self._path("settled"))
                 return digest(data)
         return self.keep("settled", data)
 
     def get(self, kind: KeptKind, wanted: str | None, by_hand: str = "") -> bytes:
-        """One that was kept; ``wanted`` is its digest, as the journal says it (None: it does
-        not). Raises KeptError where there is none, or another; ``by_hand`` is what else can be
-        done then."""
+        """A saved definition. ``wanted`` is its digest in the journal (None: it records none).
+        Raises KeptError if the file is missing or differs; ``by_hand`` is added to the message, as
+        what else can be done then."""
         known = self._known.get(kind)
         if known is not None and known[0] == wanted:
             return known[1]
@@ -68,7 +69,7 @@ class KeptTexts:
             data = _read(path)
         except OSError as error:
             if kind == "settled" and wanted is not None:
-                with suppress(KeptError):  # the power may have taken the goal's other name
+                with suppress(KeptError):  # a power failure may have lost the second name
                     return self.get("goal", wanted)
             raise KeptError(
                 f"{path}, saved by the run, cannot be read ({error.strerror}): {_mend(by_hand)}"
@@ -81,18 +82,18 @@ class KeptTexts:
         return data
 
     def has(self, kind: KeptKind) -> bool:
-        """True where a text of that kind was kept."""
+        """True if a text of that kind was saved."""
         return os.path.isfile(self._path(kind))
 
     def keep_transaction(self, begin: Begin) -> None:
-        """Keep what is about to be done beside the definitions, in the form of the journal's line:
-        what is known of it then does not hang on the journal alone. It is the second of the two,
-        so that nothing waits for it to be on disk."""
+        """Save the transaction beside the definitions, in the form of the journal's line, so that
+        the journal is not its only record. It is the second copy, so this does not wait for the
+        disk."""
         entry = Entry(timestamp(), begin, self._key)
         write_private_quickly(self._transaction_path, encoded(entry, 1))
 
     def begin(self) -> JournalLine | None:
-        """The line that was kept by :meth:`keep_transaction`; None where there is none."""
+        """The line that :meth:`keep_transaction` saved; None if there is none."""
         try:
             line = self._transaction()
         except OSError as error:
@@ -100,7 +101,7 @@ class KeptTexts:
         return decoded(line) if line else None
 
     def damage(self) -> str:
-        """Why that line is not to be believed; empty: it is whole, or there is none."""
+        """Why that line cannot be trusted; empty: it is whole, or there is none."""
         try:
             line = self._transaction()
         except OSError as error:
@@ -108,8 +109,8 @@ class KeptTexts:
         return damage_of(line) if line else ""
 
     def _transaction(self) -> bytes:
-        """The line; empty where there is none, or it has no end: the power failed before it was on
-        disk."""
+        """The saved line; empty if there is none, or if it has no end because the power failed
+        before it was on disk."""
         try:
             line = _read(self._transaction_path)
         except FileNotFoundError:
@@ -121,7 +122,7 @@ class KeptTexts:
         return f"{self._names}task.json"
 
     def path(self, kind: KeptKind) -> Path:
-        """Where one is kept."""
+        """The path of a saved definition."""
         return Path(self._path(kind))
 
     def _path(self, kind: KeptKind) -> str:

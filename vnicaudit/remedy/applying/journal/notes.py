@@ -1,4 +1,4 @@
-"""The journal entries of one unit, and the writing of new ones."""
+"""The journal's lines about one unit: read them, and write new ones."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ E = TypeVar("E", bound=BaseEvent)
 
 
 class Notes:
-    """The journal of one unit: what was written in an earlier life too. ``journal`` None: of who
-    only looks, and does nothing that would have to be noted."""
+    """The journal of one unit, including the lines of an interrupted run. ``journal`` is None for
+    code that only reads and changes nothing."""
 
     def __init__(self, journal: Journal | None, key: str, past: Iterable[Entry] = ()) -> None:
         self._journal = journal
@@ -27,23 +27,24 @@ class Notes:
         self._past = list(past)
 
     def write(self, event: Event) -> None:
-        """Say what is about to be done, or what was seen to be done; on disk when it returns."""
+        """Record an action that is about to start, or its observed result; on disk when this
+        returns."""
         if self._journal is None:
             raise AssertionError(event)
         self._past.append(self._journal.write(event, self._key))
 
     def last(self, kind: type[E]) -> E | None:
-        """The last event of that kind; None where there is none."""
+        """The last event of that kind; None if there is none."""
         found = [one.event for one in self._past if isinstance(one.event, kind)]
         return found[-1] if found else None
 
     def latest(self, *kinds: type[BaseEvent]) -> Entry | None:
-        """The last line of one of these kinds; None where there is none."""
+        """The last line of one of these kinds; None if there is none."""
         found = (one for one in reversed(self._past) if isinstance(one.event, kinds))
         return next(found, None)
 
     def latest_of(self, mac: str, *kinds: type[OfNic]) -> Entry | None:
-        """The last line of one of these kinds about that NIC; None where there is none."""
+        """The last line of one of these kinds about that NIC; None if there is none."""
         for entry in reversed(self._past):
             if isinstance(entry.event, kinds) and entry.event.mac == mac:
                 return entry
@@ -59,16 +60,17 @@ class Notes:
 
 
 class UnwrittenNotes(Notes):
-    """Notes that are remembered, and not written: of what cannot wait until they can be."""
+    """Notes kept in memory and not written: for actions that cannot wait until the journal can be
+    written."""
 
     def __init__(self, notes: Notes, key: str) -> None:
         super().__init__(None, key, notes.entries())
 
     def write(self, event: Event) -> None:
-        """Remember it."""
+        """Remember the event."""
         self._past.append(Entry(timestamp(), event, self._key))
 
 
 def begun_with(transaction: Transaction, unit: UnitRequest) -> Begin:
-    """The line that begins a unit with that transaction."""
+    """The line that starts a unit with that transaction."""
     return Begin(msgspec.Raw(msgspec.json.encode(transaction)), unit.identity)

@@ -1,4 +1,4 @@
-"""A run of the past: what it was asked to do, and all that its journal says."""
+"""A past run: its request, and everything its journal records."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from vnicaudit.text.own_commands import command
 T = TypeVar("T")
 
 _OLD_TAKEN_BACK = End("taken back")
-"""The last line of such a run in journals of before :attr:`End.taken_back`."""
+"""The last line of an undone run in journals older than :attr:`End.taken_back`."""
 _LOST = "the journal lost the record of this change, but the original is saved; restore it with: "
 
 
 class PastRun(NamedTuple):
-    """A run and all that its journal says. ``has_ended``: it came to its end, good or bad."""
+    """A run and everything its journal records. ``has_ended``: it came to its end, good or bad."""
 
     folder: Path
     request: RunRequest
@@ -37,14 +37,14 @@ class PastRun(NamedTuple):
     has_ended: bool
     by_unit: Mapping[str, tuple[Entry, ...]]
     damage: tuple[str, ...] = ()
-    """What of the run's folder is damaged: a sentence each, with the file's name."""
+    """Damage in the run's folder: one sentence for each place, with the file's name."""
     without_lines: frozenset[str] = frozenset()
-    """Units of which the journal has lost the lines, and something is kept
+    """Units whose lines are missing from the journal although something was saved
     (``salvage.py``)."""
 
     @property
     def taken_back(self) -> bool:
-        """True where the run was interrupted, and what it had begun was undone."""
+        """True if the run was interrupted, and everything it had started was undone."""
         ends = [entry.event for entry in self.entries if isinstance(entry.event, End)]
         return any(end.taken_back or end == _OLD_TAKEN_BACK for end in ends)
 
@@ -53,32 +53,32 @@ class PastRun(NamedTuple):
         return self.by_unit.get(key, ())
 
     def begin(self, key: str) -> Begin | None:
-        """The line that began a unit; None: it was not begun."""
+        """The line that started a unit; None: the unit was not started."""
         return begin_of(self.of(key))
 
     def transaction(self, key: str, kind: type[T]) -> T:
-        """All that the driver of a unit noted when it began. Raises RefusedError where it was not
-        begun, KeptError where that is damaged."""
+        """The transaction that the unit's driver recorded when it started. Raises RefusedError if
+        the unit was not started, KeptError if the record is damaged."""
         begin = self.begin(key)
         if begin is None:
             raise UnitRefusedError("it was not started", "not-begun")
         return transaction_of(begin, kind)
 
     def done_event(self, key: str) -> Done | None:
-        """How a unit ended; None where it has not."""
+        """The result of a unit; None if it is not finished."""
         found = [one.event for one in self.of(key) if isinstance(one.event, Done)]
         return found[-1] if found else None
 
     def has_begun(self, key: str) -> bool:
-        """True where the run began to change the unit."""
+        """True if the run started to change the unit."""
         return any(isinstance(one.event, Begin) for one in self.of(key))
 
     def is_open(self, key: str) -> bool:
-        """True where the run began the unit and left it unfinished."""
+        """True if the run started the unit and left it unfinished."""
         return self.has_begun(key) and self.done_event(key) is None
 
     def is_lost(self, key: str) -> bool:
-        """True where the unit may be changed, and only the kept original is known of it."""
+        """True if the unit may be changed, and only its saved original is left."""
         return key in self.without_lines
 
     def gone_on(self, lines: Sequence[Entry]) -> PastRun:
@@ -93,7 +93,7 @@ class PastRun(NamedTuple):
         )  # fmt: skip
 
     def rollback_command(self, options: str = "") -> str:
-        """The command that takes it back."""
+        """The command that rolls the run back."""
         words = f"rollback {self.request.id} {options}".rstrip()
         return command(words, self.folder.parent.parent)
 
@@ -104,13 +104,13 @@ class PastRun(NamedTuple):
 
     @property
     def is_unfinished(self) -> bool:
-        """True where the run has not ended, or a unit lost the line that says it is finished."""
+        """True if the run has not ended, or a unit lost the line that says it is finished."""
         return not self.has_ended or any(self.is_open(unit.key) for unit in self.request.units)
 
 
 def read_run(folder: Path) -> PastRun | None:
-    """One run; None where it was ended before anything could be noted of it. Raises UsageError for
-    one of which nothing can be told."""
+    """One run; None if it ended before anything could be recorded. Raises UsageError for a run of
+    which nothing can be read."""
     text = read_journal(folder)
     request, damage = salvage_request(folder, text.entries)
     if request is None:
@@ -119,12 +119,12 @@ def read_run(folder: Path) -> PastRun | None:
 
 
 def reread(found: PastRun) -> PastRun:
-    """The run as it is now."""
+    """The run, read again."""
     return _past_run(found.folder, found.request, read_journal(found.folder))
 
 
 def begin_run(state: StateFolder, request: RunRequest) -> PastRun:
-    """A new run: its folder, with its request in it."""
+    """Create a new run: its folder, with its request in it."""
     folder = state.new()
     request = replace(request, id=folder.name)
     write_request(folder, request)
@@ -161,9 +161,8 @@ def _past_run(
 
 
 def all_past(state: StateFolder, *, since: str = "", unfinished: bool = False) -> Iterator[PastRun]:
-    """Every run of which something can be told, newest first: :func:`damaged` names the others.
-    ``since``: only those behind the run of that id; ``unfinished``: only those that did not come to
-    their end."""
+    """Every run that can be read, newest first: :func:`damaged` names the others. ``since``: only
+    runs later than the run of that id; ``unfinished``: only runs that did not end."""
     for run_id in reversed(state.ids()):
         if run_id <= since:
             return
@@ -178,8 +177,8 @@ def all_past(state: StateFolder, *, since: str = "", unfinished: bool = False) -
 
 
 def read_past(state: StateFolder, run_id: str) -> PastRun | None:
-    """A run of the folder, as :func:`read_run` reads it; one that came to its end, and has lost
-    nothing, is remembered there: whoever looks for others need not read it again."""
+    """A run of the folder, as :func:`read_run` reads it. A run that ended and has lost nothing is
+    remembered in the folder object, so that a search for unfinished runs need not read it again."""
     found = read_run(state.run(run_id))
     if found is not None and not found.is_unfinished and not found.without_lines:
         state.ended.add(run_id)
@@ -187,7 +186,7 @@ def read_past(state: StateFolder, run_id: str) -> PastRun | None:
 
 
 def damaged(state: StateFolder) -> Iterator[str]:
-    """The damage in the folders of all runs, a sentence for each place that names the file."""
+    """The damage in the folders of all runs: one sentence for each place, with the file's name."""
     for run_id in reversed(state.ids()):
         try:
             found = read_past(state, run_id)
@@ -198,5 +197,5 @@ def damaged(state: StateFolder) -> Iterator[str]:
 
 
 def unfinished(state: StateFolder) -> Iterator[PastRun]:
-    """The runs that did not come to their end, newest first."""
+    """The runs that did not end, newest first."""
     return all_past(state, unfinished=True)

@@ -1,4 +1,4 @@
-"""How a unit ended."""
+"""The result of a unit."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from vnicaudit.remedy.applying.journal.events import Done
 
 
 class Result(NamedTuple):
-    """How a unit ended."""
+    """The result of a unit."""
 
     outcome: Outcome
     message: str = ""
     checks: tuple[Check, ...] = ()
     downtime: float | None = None
     undone: bool = True
-    """Of one that failed: all of it was undone."""
+    """For a failed unit: everything was undone."""
     waits: bool = False
-    """It is in effect when the guest, which runs otherwise, is powered off and on."""
+    """The change takes effect when the running guest is powered off and on."""
     codes: tuple[str, ...] = ()
-    """Of one that was refused: why, for machines."""
+    """For a refused unit: the reasons, for programs."""
 
 
 def done_with(result: Result) -> Done:
-    """The line that ends a unit."""
+    """The line that finishes a unit."""
     checks = tuple((one.name, one.verdict, one.detail) for one in result.checks)
     return Done(
         result.outcome,

@@ -1,4 +1,4 @@
-"""The request of a run, written down before the run begins."""
+"""The request of a run, saved before the run starts."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from vnicaudit.remedy.replacing import read_file
 
 NAME = "run.json"
 FIRST = "vnicaudit.run/1"
-"""Of runs that did not keep each transaction in a file of its own, before it was begun."""
+"""Schema of runs that did not save each transaction in a file of its own before starting it."""
 SCHEMA = "vnicaudit.run/3"
-"""From 3 on each unit says of which kind it is."""
+"""From version 3 on, each unit names its kind."""
 
 
 class RunLimits(msgspec.Struct, frozen=True):
-    """``guest_deadline``: seconds a guest may take to shut down, and to come back.
-    ``force_off``: one that does not shut down is powered off. ``manage_seconds``: how long a
-    nova-manage may take, and may still be at work where its end was not seen."""
+    """``guest_deadline``: seconds a guest may take to shut down, and to come back. ``force_off``:
+    power off a guest that does not shut down. ``manage_seconds``: how long a nova-manage call may
+    take, and how long one with unknown result may still be working."""
 
     guest_deadline: float = 300.0
     force_off: bool = False
@@ -35,7 +35,8 @@ class RunLimits(msgspec.Struct, frozen=True):
 
 
 class UnitIdentity(msgspec.Struct, frozen=True):
-    """``kind`` is the name of its ``Kind``; ``uuid`` or ``file`` tell which of its kind it is."""
+    """``kind`` is the name of its ``Kind``; ``uuid`` or ``file`` identify the unit within its
+    kind."""
 
     kind: str
     key: str
@@ -45,8 +46,8 @@ class UnitIdentity(msgspec.Struct, frozen=True):
 
 
 class UnitRequest(msgspec.Struct, frozen=True, rename={"exclusive": "apart"}):
-    """One unit of a run (a domain, a file, a server …), in the order in which they are to be done.
-    ``uuid`` or ``file`` tell which of its kind it is."""
+    """One unit of a run (a domain, a file, a server …), in the order in which they are to be
+    changed. ``uuid`` or ``file`` identify it within its kind."""
 
     key: str
     name: str
@@ -58,7 +59,8 @@ class UnitRequest(msgspec.Struct, frozen=True, rename={"exclusive": "apart"}):
     kind: str = ""
     """The name of its :class:`Kind`."""
     exclusive: tuple[str, ...] = ()
-    """What it shares with others, of which one is worked on at a time: server groups."""
+    """Server groups and the like that it shares with other units, of which one is changed at a
+    time."""
 
     @property
     def identity(self) -> UnitIdentity:
@@ -67,18 +69,18 @@ class UnitRequest(msgspec.Struct, frozen=True, rename={"exclusive": "apart"}):
 
     @property
     def place(self) -> str:
-        """The file, or else the target, that it is in."""
+        """The file that it is in, or else its target."""
         return self.file or self.target
 
     @property
     def is_unique(self) -> bool:
-        """True where the unit is identified however it is reached: by its UUID, or by its file on
-        this machine."""
+        """True if the unit is identified however it is reached: by its UUID, or by its file on this
+        machine."""
         return self.file is not None or UUID.fullmatch(self.uuid or "") is not None
 
     def file_holds(self, content: bytes) -> bool:
-        """Tell whether the unit is a file with exactly this content. Raises RefusedError where the
-        file cannot be read."""
+        """True if the unit is a file with exactly this content. Raises RefusedError if the file
+        cannot be read."""
         return self.file is not None and content == read_file(self.file, len(content) + 1)
 
 
@@ -94,7 +96,7 @@ class RunRequest(msgspec.Struct, frozen=True):
     limits: RunLimits = RunLimits()
     schema: str = SCHEMA
     host_by_host: bool = False
-    """Of a fleet: each host is opened, and locked, only while something is done there."""
+    """For a fleet: each host is opened, and locked, only while there is work on it."""
     without_host_lock: bool = False
 
     @property
@@ -104,7 +106,7 @@ class RunRequest(msgspec.Struct, frozen=True):
 
 
 def write_request(folder: Path, request: RunRequest) -> None:
-    """Keep it in the run's folder."""
+    """Save the request in the run's folder."""
     write_private(folder / NAME, msgspec.json.format(msgspec.json.encode(request), indent=1))
 
 
@@ -124,7 +126,7 @@ class _OldRequest(msgspec.Struct):
 
 
 def decode_request(data: bytes | msgspec.Raw) -> RunRequest:
-    """A request of any version. Raises ValidationError for what is none."""
+    """A request of any version. Raises ValidationError for data that is not a request."""
     request = json_as(data, RunRequest)
     if all(unit.kind for unit in request.units):
         return request
@@ -135,7 +137,7 @@ def decode_request(data: bytes | msgspec.Raw) -> RunRequest:
 
 def read_request(folder: Path) -> RunRequest | None:
     """The run's request; None for a run that ended before the request was written. Raises
-    UsageError for a file that is unreadable or no request."""
+    UsageError for a file that is unreadable or not a request."""
     path = folder / NAME
     try:
         return decode_request(path.read_bytes())
@@ -157,8 +159,8 @@ def unit_of(
     file: str | None = None,
     exclusive: tuple[str, ...] = (),
 ) -> UnitRequest:
-    """The unit of a kind that all these steps are on; known by its UUID, or by its file where it
-    is in one. ``macs``: of its NICs, where its steps are not on a NIC each."""
+    """The unit of a kind that all these steps are on, identified by its UUID, or by its file if it
+    is in one. ``macs``: its NICs, if the steps are not on one NIC each."""
     first = steps[0]
     if macs is None:
         macs = tuple(mac_of(step.about) or "" for step in steps)

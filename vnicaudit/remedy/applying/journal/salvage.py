@@ -1,8 +1,8 @@
-"""Salvage of a run whose journal or request is damaged, from whatever else was kept.
+"""Salvage of a run whose journal or request is damaged, from everything else that was saved.
 
-Beside each original stands the transaction that it was kept for (``KEY.task.json``), written before
-anything is done; ``run.json`` says what was asked for. So a unit whose lines are gone is looked at
-again, and not taken for one that was never begun.
+Beside each saved original is its transaction (``KEY.task.json``), written before any change;
+``run.json`` has the run's request. So a unit whose lines are lost is checked again, and not
+mistaken for one that was never started.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ _MAY_BE_CHANGED = ("applied", "failed")
 
 
 class Salvaged(NamedTuple):
-    """The lines of a unit, with those that what is kept stands for; ``is_lost``: something is kept,
-    and nothing says what was done with it."""
+    """The lines of a unit, with lines reconstructed from the saved files. ``is_lost``: something
+    was saved, but nothing tells what was done to the unit."""
 
     entries: tuple[Entry, ...]
     is_lost: bool = False
@@ -51,8 +51,8 @@ class Salvaged(NamedTuple):
         *,
         has_beginning: bool,
     ) -> Salvaged:
-        """A unit of a run. ``has_beginning``: the journal's first line is there, which is written
-        before anything is kept."""
+        """Salvage one unit of a run. ``has_beginning``: the journal still has its first line, which
+        is written before anything is saved."""
         key = unit.key
         kept = KeptTexts(folder, key)
         lines = [entry for entry in entries if _is_about(entry, unit)]
@@ -74,17 +74,17 @@ class Salvaged(NamedTuple):
 
 
 def _is_about(entry: Entry, unit: UnitRequest) -> bool:
-    """True unless the line begins another unit, which a damaged line of an older version may seem
-    to do: it has no checksum."""
+    """True unless the line starts another unit, as a damaged line of an older version may seem to
+    do: it has no checksum."""
     if not isinstance(entry.event, Begin):
         return True
     return head_of(entry.event).identity == unit.identity
 
 
 def _is_lost(kept: KeptTexts, lines: Sequence[Entry], damage: str, *, whole: bool) -> bool:
-    """True where the unit may have been changed without the journal saying how. Before version 2 no
-    transaction was kept: an original alone may belong to a run that ended before it did anything,
-    or to one whose journal is gone, as it may be where the journal has lost its beginning (not
+    """True if the unit may have been changed without the journal recording it. Before version 2 no
+    transaction was saved: an original alone may belong to a run that ended before it did anything,
+    or to one whose journal is gone, which is possible if the journal has lost its beginning (not
     ``whole``)."""
     outcomes = [one.event.outcome for one in lines if isinstance(one.event, Done)]
     if outcomes:
@@ -95,34 +95,34 @@ def _is_lost(kept: KeptTexts, lines: Sequence[Entry], damage: str, *, whole: boo
 
 
 def _is_replaced(kept: KeptTexts, unit: UnitRequest) -> bool:
-    """True where a file has its planned content. False for a domain: the definition that libvirt
-    made of it is kept instead."""
+    """True if a file has its planned content. False for a domain: the definition that libvirt made
+    of the goal is saved instead."""
     try:
         before, goal = kept.get("before", None), kept.get("goal", None)
         return before != goal and unit.file_holds(goal)
-    except RefusedError:  # KeptError, too
+    except RefusedError:  # including KeptError
         return False
 
 
 def _settled(kept: KeptTexts, begin: Entry) -> Entry:
-    """A replacement for the missing line on the definition that libvirt made, from its kept text.
-    Raises KeptError where that cannot be read."""
+    """A replacement for the lost line about the definition that libvirt made, from the saved text.
+    Raises KeptError if that cannot be read."""
     settled = digest(kept.get("settled", None))
     return Entry(begin.at, Defined(settled), begin.unit)
 
 
 def _done_last(entry: Entry) -> int:
-    """A definition that is known from its file was made before the unit ended."""
+    """Sort key: the unit ended after everything else, including lines reconstructed from files."""
     return int(isinstance(entry.event, Done))
 
 
 def salvage_request(
     folder: Path, lines: Sequence[Entry]
 ) -> tuple[RunRequest | None, tuple[str, ...]]:
-    """``(request, damage)`` of a run: the request from its journal, else its file, else its
-    transactions, and a sentence on damage to its file. The request is None where the run ended
-    before anything was written. Raises UsageError where the file is damaged and nothing else tells
-    the request."""
+    """``(request, damage)`` of a run: the request from its journal, else from its file, else from
+    its transactions, and a sentence on damage to its file. The request is None if the run ended
+    before anything was written. Raises UsageError if the file is damaged and nothing else has the
+    request."""
     noted = _recorded_request(lines)
     damage: tuple[str, ...] = ()
     try:

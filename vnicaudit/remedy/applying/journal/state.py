@@ -1,8 +1,9 @@
-"""Where runs are remembered, and who may work on a host.
+"""The state folder: the records of all runs, and the locks on hosts.
 
-``STATE/runs/ID/``: ``run.json`` (what was asked for), ``plan.json``, ``journal.jsonl`` and
-``definitions/``: what each domain's definition was, and what it was to be. Definitions hold
-passwords: folders are 0700 and files 0600. ``STATE/locks/``: one file per host that is worked on.
+``STATE/runs/ID/``: ``run.json`` (the request), ``plan.json``, ``journal.jsonl`` and
+``definitions/`` (each domain's definition before the change, and its goal). Definitions hold
+passwords: folders are 0700 and files 0600. ``STATE/locks/``: one file per host that is being worked
+on.
 """
 
 from __future__ import annotations
@@ -39,19 +40,19 @@ _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EIO)
 
 
 class HeldError(RefusedError):
-    """Another run is at work on that host."""
+    """Another run is working on that host."""
 
 
 class StateFolder:
-    """The folder of all runs. Made when the first run begins."""
+    """The folder of all runs, created when the first run starts."""
 
     def __init__(self, path: str) -> None:
         self.path = Path(path)
         self.ended: set[str] = set()
-        """Ids of runs that came to their end, and have lost nothing, as far as they were read."""
+        """Ids of runs that ended and had lost nothing, as far as they were read."""
 
     def command(self, words: str) -> str:
-        """A command on what is kept here, to be copied."""
+        """A command on this state folder, to be copied by the user."""
         return command(words, self.path)
 
     def ids(self) -> list[str]:
@@ -66,7 +67,7 @@ class StateFolder:
         return sorted(name for name in names if TIME_ID.fullmatch(name))
 
     def run(self, run_id: str) -> Path:
-        """The folder of a run. Raises UsageError where there is none."""
+        """The folder of a run. Raises UsageError if there is none."""
         if run_id not in self.ids():
             raise UsageError(
                 f"there is no run {run_id[:60]!r} in {self.path}; "
@@ -78,16 +79,16 @@ class StateFolder:
         return folder
 
     def _check_own(self) -> None:
-        """Raises UsageError where somebody else decides what is remembered here."""
-        if self.path.parent.is_dir():  # else it is said when it cannot be made
+        """Raises UsageError if another user could change what is recorded here."""
+        if self.path.parent.is_dir():  # otherwise creating it reports the error
             check_own(self.path.parent, link=True)
         check_own(self.path, link=True)
         for name in ("runs", "locks", "bench"):
             check_own(self.path / name)
 
     def new(self) -> Path:
-        """An empty folder for a new run. Its id is the time, to the 65,536th part of a second, or
-        follows the last one where the clock was set back: ids are in the order of the runs."""
+        """An empty folder for a new run. Its id is the time, in units of 1/65,536 s, or the next
+        after the last id if the clock was set back: ids are in the order of the runs."""
         self._check_own()
         with self._kept_here():
             make_private(self.path / "runs")
@@ -95,7 +96,7 @@ class StateFolder:
                 folder = self.path / "runs" / _id_behind(self.ids())
                 try:
                     folder.mkdir(mode=0o700)
-                except FileExistsError:  # another run, on another host, in the same moment
+                except FileExistsError:  # another run, on another host, started at the same moment
                     continue
                 sync_folder(folder.parent)
                 make_private(folder / "definitions")
@@ -103,8 +104,8 @@ class StateFolder:
 
     @contextmanager
     def lock(self, key: str, name: str) -> Iterator[None]:
-        """Keep other runs away from a host. Raises RefusedError where one is at work there. The
-        kernel lets go of the lock when this process ends, however it ends."""
+        """Keep other runs away from a host. Raises HeldError if one is working there. The kernel
+        releases the lock when this process ends, however it ends."""
         folder = self.path / "locks"
         path = folder / f"{_SAFE.sub('_', key)[:100]}.lock"
         self._check_own()
@@ -115,8 +116,8 @@ class StateFolder:
             yield
 
     def host_lock(self) -> HostLock:
-        """The lock that runs of this folder put on a host, for those on other machines. Its owner
-        is this folder on this machine: a copy of the folder elsewhere is somebody else."""
+        """The lock that runs of this folder put on a host, for runs on other machines to see. Its
+        owner is this folder on this machine: a copy of the folder elsewhere is another owner."""
         path = self.path / "locks" / _OWNER
         with self._kept_here():
             make_private(path.parent)
@@ -148,7 +149,8 @@ class StateFolder:
 
 
 def _write_token(path: Path) -> None:
-    """Whole, and once: of two processes that come first, one writes it."""
+    """Write the file as a whole, and only once: if two processes come first, one of them writes
+    it."""
     own = path.with_name(f"{path.name}.{os.getpid()}")
     try:
         write_private(own, secrets.token_hex(16).encode())
@@ -159,7 +161,7 @@ def _write_token(path: Path) -> None:
 
 
 def _user() -> str:
-    """Name of this user; the number of one who has none."""
+    """Name of this user, or the numeric id if there is no name."""
     try:
         return pwd.getpwuid(os.geteuid()).pw_name
     except KeyError:
@@ -167,12 +169,12 @@ def _user() -> str:
 
 
 def _id_behind(ids: Sequence[str]) -> str:
-    """An id that is later than all of these: which run undid which is told by their order."""
+    """An id later than all of these: the order of ids tells which run undid which."""
     made = time_id(datetime.now(timezone.utc))
     if not ids or made > ids[-1]:
         return made
     day, clock, part = ids[-1].split("-")
     if part != "ffff":
         return f"{day}-{clock}-{int(part, 16) + 1:04x}"
-    whole = int(day + clock) + 1  # digits in order, no time of a day any more
+    whole = int(day + clock) + 1  # digits in order, no longer a time of day
     return f"{whole:014d}"[:8] + "-" + f"{whole:014d}"[8:] + "-0000"

@@ -1,4 +1,4 @@
-"""The transaction of a unit: all that is to be remembered of the unit before its change begins."""
+"""The transaction of a unit: everything recorded about the unit before its change starts."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class NicChanges(msgspec.Struct, frozen=True):
     changes: tuple[Change, ...]
 
     def inverse(self) -> NicChanges:
-        """The way back."""
+        """The changes that undo these."""
         back = tuple(
             replace(change, old=change.new, new=change.old) for change in reversed(self.changes)
         )
@@ -27,10 +27,10 @@ class NicChanges(msgspec.Struct, frozen=True):
 
 
 class Transaction(msgspec.Struct, frozen=True):
-    """The fields that the transactions of all kinds of units have in common; the record of each
-    driver adds its own. ``active``: the guest ran when the unit was begun, and is to run when it
-    ends; ``shared``: resources of the unit, of whose users only one is worked on at a time;
-    ``start``: the command that starts the guest by hand, where a run may leave it off."""
+    """The fields that the transactions of all kinds of units share; the record of each driver adds
+    its own. ``active``: the guest ran when the unit was started, and is to run when it ends;
+    ``shared``: resources of the unit whose users are changed one at a time; ``start``: the command
+    that starts the guest by hand, if a run may leave it off."""
 
     key: str
     name: str
@@ -44,5 +44,5 @@ class Transaction(msgspec.Struct, frozen=True):
 
     @property
     def macs(self) -> tuple[str, ...]:
-        """MACs of the NICs it is about."""
+        """MACs of the NICs that it changes."""
         return tuple(one.mac for one in self.nic_changes)

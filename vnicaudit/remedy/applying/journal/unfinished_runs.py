@@ -1,4 +1,4 @@
-"""The runs of a state folder that did not come to their end."""
+"""The runs of a state folder that did not end."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from vnicaudit.remedy.applying.journal.state import StateFolder
 
 
 class UnfinishedRuns:
-    """The unfinished runs, as they are at the time of each question; one that has come to its end,
-    and has lost nothing, is read once."""
+    """The unfinished runs at the time of each question. A run that has ended and has lost nothing
+    is read only once."""
 
     def __init__(self, state: StateFolder) -> None:
         self._state = state
 
     def beside(self, run: str) -> Iterator[PastRun]:
-        """Those of which something can be told, but for the run of that id. Raises UsageError."""
+        """The unfinished runs that can be read, except the run of that id. Raises UsageError."""
         for run_id in self._other_ids(run):
             found = None
             with suppress(UsageError):
@@ -27,9 +27,9 @@ class UnfinishedRuns:
                 yield found
 
     def half_done(self, *, but: str) -> dict[str, set[str]]:
-        """The targets on which a run, but for that of that id, began a change and left it
-        unfinished, or may have, each with all targets of such runs. Raises UsageError also where a
-        run cannot be read: nobody can tell what it left."""
+        """The targets on which a run, other than ``but``, left a change half done, or may have;
+        each with all targets of such runs. Also raises UsageError if a run cannot be read: nobody
+        can tell what it left half done."""
         found: dict[str, set[str]] = {}
         for run in filter(None, map(self._read, self._other_ids(but))):
             for unit in run.request.units:
@@ -41,8 +41,8 @@ class UnfinishedRuns:
         return [run_id for run_id in self._state.ids() if run_id not in {run, *self._state.ended}]
 
     def _read(self, run_id: str) -> PastRun | None:
-        """A run; None where it ended before anything was noted of it, or is removed meanwhile.
-        Raises UsageError where it cannot be read."""
+        """A run; None if it ended before anything was recorded, or was removed meanwhile. Raises
+        UsageError if it cannot be read."""
         try:
             return read_past(self._state, run_id)
         except UsageError:

@@ -1,8 +1,9 @@
-"""The head of a line that begins a unit: which unit it is, and the part of its transaction that all
-drivers have in common.
+"""The head of a line that starts a unit: the unit's identity, and the part of its transaction that
+all drivers share.
 
-Which unit it is, the line says itself, of whatever kind. Lines of before that say it in their
-transaction alone: the names of kinds here are guesses for such lines, and for no others."""
+The line itself has the identity, for every kind of unit. Lines of older versions have it only in
+their transaction: the names of kinds here are guesses for such lines, and for no others.
+"""
 
 from __future__ import annotations
 
@@ -23,15 +24,15 @@ T = TypeVar("T")
 
 
 class Head(NamedTuple):
-    """``identity``: that of the unit's :class:`UnitRequest` is the same."""
+    """``identity`` equals that of the unit's :class:`UnitRequest`."""
 
     identity: UnitIdentity
     transaction: Transaction
 
 
 class _Old(Transaction, frozen=True, kw_only=True):
-    """As transactions tell their unit themselves: of clouds the kind is ``object``, and ``id`` is
-    what ``uuid`` is of others."""
+    """The identity as transactions of older versions have it: for clouds the kind is ``object``,
+    and ``id`` is what ``uuid`` is for others."""
 
     kind: str = ""
     uuid: str | None = None
@@ -41,8 +42,8 @@ class _Old(Transaction, frozen=True, kw_only=True):
 
 
 def head_of(begin: Begin) -> Head:
-    """The unit's identity and the common part of its transaction, from the line that began it.
-    Raises ValidationError where the line has other data."""
+    """The unit's identity and the common part of its transaction, from the line that started it.
+    Raises ValidationError if the line has other data."""
     if begin.of is not None:
         return Head(begin.of, json_as(begin.transaction, Transaction))
     return _guessed(json_as(begin.transaction, _Old))
@@ -61,7 +62,8 @@ def _guessed(old: _Old) -> Head:
 
 
 def transaction_of(begin: Begin, kind: type[T]) -> T:
-    """All that the driver of a unit noted when it began. Raises KeptError where it is not that."""
+    """The transaction that the driver of a unit recorded when it started. Raises KeptError if the
+    line has other data."""
     try:
         return json_as(begin.transaction, kind)
     except msgspec.MsgspecError as error:

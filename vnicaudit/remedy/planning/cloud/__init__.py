@@ -1,1 +1,2 @@
-"""Servers, images and flavors of an OpenStack cloud -> steps, and what is left and why."""
+"""Servers, images and flavors of an OpenStack cloud -> steps, and what is not planned, with the
+reason."""

@@ -1,11 +1,11 @@
-"""Facts on servers from compute nodes: nova.conf there, and the definitions that Nova made, where
-its API says nothing of what it keeps.
+"""Facts about servers from compute nodes: their nova.conf, and the definitions that Nova made,
+where its API does not show the properties it stores.
 
-Nova makes a definition of what it keeps (``get_vif_model`` in nova/virt/libvirt/vif.py, 34.0.0) at
-each start, and since 25.0 it keeps the model it chose by itself as well. So the model that the
-definition has is the one that is kept, unless somebody set another while the server ran, which Nova
-refuses; or, where it is libvirt's default, none is kept: the server was made while
-``use_virtio_for_bridges`` was off. Whoever applies the plan asks nova-manage first.
+Nova makes a definition from the stored properties (``get_vif_model`` in nova/virt/libvirt/vif.py,
+34.0.0) at each start, and since 25.0 it also stores a model that it chose itself. So the model in
+the definition is the stored one, unless somebody changed the property while the server ran, which
+Nova refuses. If it is libvirt's default, none may be stored: the server was created while
+``use_virtio_for_bridges`` was off. When the plan is applied, nova-manage is asked first.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from vnicaudit.model.site import SiteNode
 
 
 class ComputeNodes:
-    """Domains that Nova made, and its configurations, as the other targets of a plan have them."""
+    """Domains that Nova made, and Nova configurations, as read from the other targets of a plan."""
 
     def __init__(self, work: AuditWork) -> None:
         self._work = work
         self._models: dict[str, dict[str | None, str | None]] = {}
         self.nodes: list[SiteNode] = []
-        """Of which a nova.conf was read."""
+        """Nodes of which a nova.conf was read."""
 
     def add_description(self, item: Description) -> bool:
-        """Keep a configuration of Nova. True if it is one."""
+        """Remember a configuration of Nova. True if it is one."""
         node = self._work.node(item, joins=True)
         if node is None:
             return False
@@ -41,7 +41,7 @@ class ComputeNodes:
         return True
 
     def add_domain(self, domain: Domain) -> None:
-        """A domain as it runs, or is defined."""
+        """Remember the models of a domain, running or defined."""
         if (uuid := domain.nova_uuid) is not None:
             self._models[bare_uuid(uuid)] = {
                 nic.mac: nic.declared.model
@@ -50,10 +50,10 @@ class ComputeNodes:
             }
 
     def joined(self, server: Server) -> Server:
-        """The server with the model that its definition has; as it is where Nova says what it
-        keeps, and where there is no definition, or one with several models. What its image says
-        may have been changed for the server by nova-manage, and no model there is no model that is
-        kept."""
+        """The server with the model that its definition has. Unchanged if Nova's API shows the
+        stored properties, and if there is no definition, or one with several models. The
+        definition's model counts even if the image says otherwise, as nova-manage may have changed
+        it for this server; a NIC without a model counts for nothing."""
         config = server.config
         found = self._models.get(bare_uuid(server.uuid), {})
         models = {model for model in found.values() if model is not None}

@@ -1,7 +1,8 @@
-"""A flavor whose extra spec contradicts the images it is booted with -> a new flavor without it.
+"""A flavor with an extra spec that contradicts the images it is booted with -> a new flavor without
+it.
 
-A flavor is not changed in place: servers have a copy of it from the day they were made or resized,
-and whoever made the flavor may rely on it. A server gets another one by a resize.
+A flavor is not changed in place: servers have a copy of it from the day they were created or
+resized, and its creator may rely on it. A server gets another one by a resize.
 """
 
 from __future__ import annotations
@@ -35,10 +36,10 @@ _NEW = "New servers get it by name: tell those who create them."
 
 
 class PlannedFlavor(PlanSubject[FlavorUnit]):
-    """One flavor. What findings propose of it is for whoever made it.
+    """One flavor. Changes that findings propose for it are left to its creator.
 
-    ``taken``: the names of all flavors of its cloud, and of those that are planned; its own new
-    name is added. ``operator``: whether this user may make one.
+    ``taken``: the names of all flavors of its cloud, existing and planned; the name of its own new
+    flavor is added. ``operator``: true if this user may create one.
     """
 
     def __init__(
@@ -56,7 +57,7 @@ class PlannedFlavor(PlanSubject[FlavorUnit]):
         return judged_description(self._flavor, self.target, self._judges)
 
     def requested_changes(self) -> ProposedChanges:
-        """Extra specs that are to go, where a server of it would not start."""
+        """The removal of extra specs with which a server of this flavor would not start."""
         found = self._judged_flavor.findings
         rules = tuple(dict.fromkeys(one.rule for one in found if one.severity == "error"))
         if not rules:
@@ -68,7 +69,7 @@ class PlannedFlavor(PlanSubject[FlavorUnit]):
         return ProposedChanges(tuple(changes), rules)
 
     def held_back(self, proposed: ProposedChanges) -> Iterator[tuple[Reason, str]]:
-        """All that is proposed: the flavor itself stays as it is."""
+        """Every proposed change: the flavor itself stays as it is."""
         del proposed
         for finding in self._judged_flavor.findings:
             if finding.change is not None:
@@ -88,7 +89,7 @@ class PlannedFlavor(PlanSubject[FlavorUnit]):
 
 
 def _contradicting(flavor: Flavor) -> Iterator[str]:
-    """The extra specs of which an image it is booted with says the opposite."""
+    """The extra specs that contradict an image with which the flavor is booted."""
     for name, spec in FLAVOR_WORDS.items():
         said = flavor.certain_value(spec)
         if said is None or (name == MULTIQUEUE and (flavor.vcpus or 0) < MULTIQUEUE_VCPUS):
@@ -99,7 +100,7 @@ def _contradicting(flavor: Flavor) -> Iterator[str]:
 
 
 def _free(name: str, taken: set[str]) -> str:
-    """``m1.large-vnic``, or with a number where there is one called so."""
+    """``m1.large-vnic``, with a number added if that name is taken."""
     found, number = f"{name}-vnic", 2
     while found in taken:
         found, number = f"{name}-vnic{number}", number + 1

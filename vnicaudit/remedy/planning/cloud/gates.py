@@ -1,8 +1,7 @@
-"""Obstacles to changing a server, how a change of it can take effect, and what else
-to know before.
+"""Obstacles to changing a server, the ways in which a change can take effect, and notes on it.
 
 Sources: Nova 34.0.0, ``cmd/manage.py`` (a property is set on servers whose vm_state is stopped,
-shelved or shelved_offloaded), ``api/openstack/common.py`` (which status comes of which state),
+shelved or shelved_offloaded), ``api/openstack/common.py`` (status by vm_state),
 ``conductor/manager.py`` and ``compute/manager.py`` (unshelve), ``compute/api.py``
 (``check_instance_lock`` lets an administrator pass); release notes of 25.0 (``nova-manage
 image_property``).
@@ -26,7 +25,7 @@ from vnicaudit.model.server import CloudServer, NovaVersions, ServerConfig
 from vnicaudit.text.cloud_names import client
 
 _LONGEST = 100
-"""Characters of what somebody said; who wants all of it asks Nova."""
+"""Maximum number of characters quoted from text that a user entered; Nova has the whole text."""
 
 _OLD = (
     "this is Nova {newest} or older, which cannot change what it keeps for a server (nova-manage "
@@ -74,7 +73,7 @@ _UNSEEN_VOLUME = (
 _ON = frozenset({
     "ACTIVE", "REBOOT", "HARD_REBOOT", "PASSWORD", "MIGRATING", "PAUSED", "RESCUE", "VERIFY_RESIZE",
 })  # fmt: skip
-"""In which a guest runs, or would if it were not paused."""
+"""Statuses in which a guest runs, or would if it were not paused."""
 
 _INFERRED = (
     "what Nova keeps for it is inferred from its image, which has not changed since the server "
@@ -100,7 +99,7 @@ _FLAVOR = (
 
 
 def blocks(server: Server) -> Iterator[Blocked]:
-    """Why the server is not changed as it is now; each says what to do."""
+    """The reasons why the server cannot be changed in its present state; each says what to do."""
     config, ref = server.config, server.cloud
     if config.nova is not None and _too_old(config.nova):
         yield Blocked("nova-too-old", _OLD.format(newest=config.nova.newest))
@@ -115,7 +114,7 @@ def blocks(server: Server) -> Iterator[Blocked]:
 
 
 def properties_unknown(server: Server) -> str:
-    """How to learn what Nova keeps for the server; empty where it is known."""
+    """How to learn the properties that Nova stores for the server; empty if they are known."""
     config = server.config
     if config.properties_source != "unseen" or config.stored_properties:
         return ""
@@ -133,8 +132,8 @@ def _state(config: ServerConfig, ref: CloudServer) -> str:
     way = way_on(status, ref.id, ref.target)
     if status in ("ACTIVE", "SHUTOFF"):
         return ""
-    if status in ("SHELVED", "SHELVED_OFFLOADED"):  # Nova offloads the one when it comes to it
-        # without an image it comes back with what Nova keeps for it
+    if status in ("SHELVED", "SHELVED_OFFLOADED"):  # Nova offloads a shelved server later
+        # without an image it starts with the properties Nova stores
         known = config.image_state == "volume"
         return "" if known else _SNAPSHOT.format(way=way)
     words = _STATES.get(status, _OTHER)
@@ -142,7 +141,7 @@ def _state(config: ServerConfig, ref: CloudServer) -> str:
 
 
 def modes(server: Server) -> tuple[ModeOption, ...]:
-    """How a change of the server can take effect."""
+    """The ways in which a change of the server can take effect."""
     status = server.config.status
     never = ModeOption("hotswap", possible=False, reason=_NEVER, code="definition-only")
     if status.startswith("SHELVED") or status == "SHUTOFF":
@@ -188,19 +187,19 @@ def notes(server: Server, properties: Mapping[str, str]) -> Iterator[str]:
 
 
 def _is_the_images(server: ServerConfig) -> bool:
-    """True where the stored model of the server is the one that its image gives, or the image is
+    """True if the stored model of the server is the one that its image gives, or the image is
     unknown (see :class:`~.ComputeNodes`)."""
     return server.image is None or server.vif_model == server.image.vif_model
 
 
 def may_operate(ref: CloudServer) -> bool:
-    """True if this user is an operator of the cloud: Nova tells nobody else what a server is
-    called on its compute node."""
+    """True if this user is an operator of the cloud: Nova shows nobody else the name of a server on
+    its compute node."""
     return ref.instance_name is not None or ref.host is not None
 
 
 def any_server(server: Server) -> Server:
-    """The server as one of several of which the same is said: ``UUID`` stands for its id."""
+    """The server with ``UUID`` as its id, for words that are the same for many servers."""
     return replace(server, uuid="UUID", cloud=replace(server.cloud, id="UUID"))
 
 
@@ -209,5 +208,5 @@ def _too_old(nova: NovaVersions) -> bool:
 
 
 def nova_range(nova: NovaVersions | None) -> tuple[int | None, int | None]:
-    """The oldest and the newest release that it may be; None: not known."""
+    """The oldest and the newest release of Nova that the cloud may run; None: unknown."""
     return (None, None) if nova is None else (nova.oldest, nova.newest)

@@ -1,4 +1,4 @@
-"""A guest's view of its NICs when Nova writes them anew."""
+"""A guest's view of its NICs after Nova rewrites its definition."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ _CONVENTIONAL = frozenset({"rtl8139", "ne2k_pci", "pcnet", "e1000"})
 
 
 def guest_view(domain: Domain, before: Nic, after: Nic, count: int) -> GuestView:
-    """PCI ids, drivers and what happens to names; ``before`` and ``after`` are one of ``count``
-    NICs that change alike. Nothing where its model stays."""
+    """PCI ids, drivers and the interface name; ``before`` and ``after`` are one of ``count`` NICs
+    that change alike. Empty if its model stays."""
     if model_of(before) == model_of(after):
         return GuestView()
     system = system_of(domain)
@@ -49,8 +49,8 @@ def guest_view(domain: Domain, before: Nic, after: Nic, count: int) -> GuestView
 
 
 def risk(domain: Domain, before: Nic, after: Nic) -> str:
-    """Why the guest's configuration will not be for the interface any more; empty where nothing
-    says so. As of a guest of libvirt whose names nobody asked for."""
+    """Why the guest's configuration will no longer apply to the interface; empty if nothing
+    indicates that. Judged like a libvirt guest whose agent was not asked for interface names."""
     lost = name_lost(domain, before, after, {})
     linux = system_of(domain).family in (LINUX, None)
     return _KERNEL if lost and linux else lost

@@ -1,7 +1,7 @@
 """An image of a cloud as a subject of a plan.
 
-What is set on an image is for servers that are made of it from then on (Nova keeps the properties
-of a server since it was made).
+A property of an image applies to servers created from it from then on: Nova stores the properties
+of a server when it is created.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _MADE = (
 
 
 class PlannedImage(PlanSubject[ImageUnit]):
-    """One image. ``projects``: the only ones whose images may be changed; None: any."""
+    """One image. ``projects``: the projects whose images may be changed; None: any."""
 
     def __init__(
         self,
@@ -59,7 +59,8 @@ class PlannedImage(PlanSubject[ImageUnit]):
         return judged_description(self._image, self.target, self._judges)
 
     def findings_with(self, changes: Sequence[Change]) -> Iterable[Finding]:
-        """The findings on the image as it is: no property of an image brings up another."""
+        """The findings on the image as it is: changing one property causes no finding on
+        another."""
         del changes
         return self._judged_image.findings
 
@@ -68,7 +69,7 @@ class PlannedImage(PlanSubject[ImageUnit]):
         return None if self._reason_to_hold(finding) else finding.change
 
     def held_back(self, proposed: ProposedChanges) -> Iterator[tuple[Reason, str]]:
-        """Changes that may do harm, or that would take a property away."""
+        """Changes that may do harm, or that would remove a property."""
         del proposed
         for finding in self._judged_image.findings:
             if reason := self._reason_to_hold(finding):
@@ -88,8 +89,8 @@ class PlannedImage(PlanSubject[ImageUnit]):
         return unit_step(self, proposed, unit, words, readiness=readiness, safe=safe, reason=reason)
 
     def _reason_to_hold(self, finding: Finding) -> Reason | None:
-        """Why a change is not planned: a property is not taken away, since what was meant by it
-        would be gone. None: it is, or there is none."""
+        """Why a finding's change is not planned: a property is never removed, since its purpose
+        would be lost. None: it is planned, or there is none."""
         change = finding.change
         if change is None:
             return None
@@ -99,7 +100,7 @@ class PlannedImage(PlanSubject[ImageUnit]):
 
 
 def judged_description(item: Object, target: str, judges: Judges) -> JudgedItem[Object]:
-    """An image or flavor. Raises RefusedError where a rule crashes."""
+    """A judged image or flavor. Raises RefusedError if a rule crashes."""
     return JudgedItem(item, judges, lambda work, one: work.description(one, target))
 
 
@@ -121,8 +122,8 @@ def _notes(image: Image) -> Iterator[str]:
 
 
 def _readiness(image: Image, *, safe: bool) -> Readiness:
-    """The readiness of the image's guest to drive virtio: where a rule calls virtio safe for it, it
-    is ready."""
+    """The readiness of the image's guest for virtio: it is ready if a rule says that virtio is safe
+    for it."""
     if image.windows:
         return "needs-driver"
     return "ready" if safe else "unknown"

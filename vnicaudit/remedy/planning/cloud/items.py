@@ -31,8 +31,8 @@ _REBUILD = (
 
 
 class CloudPlanner:
-    """Plans one cloud: is shown all that is in it, servers before images and flavors, and keeps
-    only what it makes of them. ``plan`` has it then."""
+    """Plans one cloud. It is shown everything in the cloud, servers before images and flavors, and
+    keeps only what it plans from them; ``plan`` returns that."""
 
     def __init__(self, judges: Judges, options: PlanOptions, target: str) -> None:
         self.target = target
@@ -46,10 +46,10 @@ class CloudPlanner:
         self._names: dict[str, str] = {}
         self._operator: bool | None = None
         self._emulated: dict[str, Image] = {}
-        """Id of a planned server -> its image, where that names an emulated model."""
+        """Id of a planned server -> its image, if that names an emulated model."""
 
     def add(self, item: CloudRecord) -> None:
-        """One server, image or flavor."""
+        """Add one server, image or flavor."""
         match item:
             case Server():
                 self._add_server(item)
@@ -63,7 +63,7 @@ class CloudPlanner:
 
     def foresee(self, item: Image | Flavor) -> bool:
         """Reserve the name of a flavor of this cloud, wherever it is planned. True if this user may
-        change the item, as far as the servers that were added tell."""
+        change the item, as far as the servers added so far show."""
         match item:
             case Flavor():
                 self._known.add(item.name)
@@ -72,16 +72,16 @@ class CloudPlanner:
                 return self._own is None or item.owner in self._own
 
     def changed_images(self) -> Iterator[str]:
-        """Ids of the images that are changed by the plan."""
+        """Ids of the images that the plan changes."""
         for _servers, planned in self._images:
             for one in planned:
                 if not isinstance(one, NotPlanned) and not one.blocked:
                     yield one.about.id or ""
 
     def plan(self, is_changed: Callable[[str], bool] | None = None) -> Iterator[PlannedInCloud]:
-        """All steps, and all that is not planned, in the order in which it is done. ``is_changed``:
-        whether an image (by its id) is changed by the plan, here or under another name of the
-        cloud; None: there is no other."""
+        """All steps, and everything that is not planned, in the order of execution. ``is_changed``
+        tells if the plan changes an image (given by id), here or under another name of the cloud;
+        None: only images planned here count."""
         changed = is_changed or frozenset(self.changed_images()).__contains__
         return map(self._with_project_name, self._planned(changed))
 
@@ -92,7 +92,7 @@ class CloudPlanner:
         yield from self._planned_servers(is_changed)
 
     def _planned_flavors(self) -> Iterator[PlannedInCloud]:
-        """A new name is none of theirs, nor one that another has in this cloud."""
+        """A new name must differ from these names and from all others in this cloud."""
         taken = {*self._known, *(flavor.name for flavor in self._flavors)}
         operator = self._operator is not False
         for one in self._flavors:
@@ -101,7 +101,8 @@ class CloudPlanner:
                 yield from plan_subject(subject)
 
     def _planned_servers(self, is_changed: Callable[[str], bool]) -> Iterator[PlannedInCloud]:
-        """Servers; those that get another model than their image has, and keeps, are told so."""
+        """The planned servers; those that get a model which differs from their unchanged image's
+        get a note on that."""
         for one in self._servers:
             if isinstance(one, NotPlanned) or not one.unit.properties.get(MODEL):
                 yield one
@@ -148,10 +149,10 @@ class CloudPlanner:
 
     @property
     def _plans_sources(self) -> bool:
-        """True where images and flavors are planned: what is asked for is not about NICs."""
+        """True if images and flavors are planned: the request is for virtio, and names no NICs."""
         return self._options.to == "virtio" and not self._options.macs
 
     @property
     def _own(self) -> frozenset[str] | None:
-        """The projects whose images this user may change; None: any, or it is not known."""
+        """The projects whose images this user may change; None: any, or unknown."""
         return frozenset(self._projects) if self._operator is False else None

@@ -1,4 +1,4 @@
-"""NICs of servers that are to be on another backend: steps that an operator carries out by hand."""
+"""NICs of servers to be moved to another backend: steps that an operator carries out by hand."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ class PlannedPort(PlanSubject[ServerUnit]):
         self._to = options.to
 
     def requested_changes(self) -> ProposedChanges:
-        """How an operator gets there: what it changes, the steps, what keeps from it and what else
-        to know. Nothing where it is so already."""
+        """The change for an operator to make: the procedure, its obstacles and notes. Empty if the
+        NIC is on that backend already."""
         if self._to != "vdpa":
             procedure = (self._wordings.backend_procedure("nova", "vhostuser"),)
             return ProposedChanges(blocked=(_BY_HAND,), procedure=procedure)
@@ -69,7 +69,7 @@ class PlannedPort(PlanSubject[ServerUnit]):
             yield Reason("already", _SO), ""
 
     def step(self, proposed: ProposedChanges) -> UnitStep[ServerUnit]:
-        """The way there, which is gone by hand."""
+        """The step that an operator carries out by hand."""
         server = self._server
         words = StepWords(proposed.blocked, proposed.procedure, proposed.notes)
         macs = () if self._nic.mac is None else (self._nic.mac,)
@@ -83,7 +83,7 @@ class PlannedPort(PlanSubject[ServerUnit]):
         )
 
     def _any_procedure(self, proposed: ProposedChanges) -> tuple[str, ...]:
-        """The procedure as it is for any port."""
+        """The procedure, worded for any port."""
         if self._to != "vdpa":
             return proposed.procedure
         nic = replace(self._nic, mac=self._nic.mac and "MAC")

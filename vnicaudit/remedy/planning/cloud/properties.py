@@ -1,4 +1,4 @@
-"""A server as it would be with other properties, and what keeps it from being started then.
+"""A server as it would be with other properties, and the reasons why it might not start then.
 
 Source: Nova 34.0.0, ``virt/hardware.py`` (``get_vif_multiqueue_constraint``,
 ``get_packed_virtqueue_constraint``).
@@ -29,13 +29,13 @@ _CLASH = (
 _NOT_VIRTIO = f"{PACKED}=true on a NIC that is not virtio: libvirt refuses to start the server"
 
 _NO_MODEL = frozenset({"hostdev", "vdpa"})
-"""Types of NICs for which Nova writes none of this."""
+"""Types of NICs for which Nova writes none of these properties."""
 
 Values = Mapping[str, "str | None"]
 
 
 def has_value(server: ServerConfig, name: str, value: str) -> bool:
-    """True if Nova keeps that value already, in whatever spelling."""
+    """True if Nova stores that value already, in whatever spelling."""
     if name == MODEL:
         return server.vif_model == value
     return server.flag(name) == as_flag(value)
@@ -67,8 +67,8 @@ def _with_properties(nic: Nic, properties: Mapping[str, str], vcpus: int | None)
 
 
 def does_not_start(after: Server) -> Iterator[str]:
-    """Why Nova or libvirt would refuse to start the server as it would be: one that was stopped
-    for a change and does not start again is worse than any NIC."""
+    """Why Nova or libvirt would refuse to start the server with its new properties: a server that
+    was stopped for a change and does not start again is worse than any NIC."""
     for name, said in clashes(after):
         spec, value = FLAVOR_WORDS[name], after.config.property(name)
         yield _CLASH.format(spec=spec, said=said, name=name, value=value)
@@ -78,15 +78,15 @@ def does_not_start(after: Server) -> Iterator[str]:
 
 
 def clashes(server: Server) -> Iterator[tuple[str, str]]:
-    """Flags of which the flavor says the opposite of what Nova keeps, and what the flavor says."""
+    """Flags for which the flavor contradicts the stored property, with the flavor's value."""
     for name in FLAVOR_WORDS:
         if server.config.clash(name, server.declared.vcpus):
             yield name, str(server.config.flavor_flag(name)).lower()
 
 
 def diff(title: str, old: Values, new: Values) -> str:
-    """Changed properties, a line for each and each side; empty where there are none. ``title``:
-    what it is called, or else its id."""
+    """Changed properties, one line for each old and new value; empty if there are none. ``title``:
+    the object's name, or else its id."""
     lines = []
     for name in sorted(new):
         if old.get(name) == new[name]:
@@ -99,5 +99,5 @@ def diff(title: str, old: Values, new: Values) -> str:
 
 
 def _one_line(text: str) -> str:
-    """Nothing in a value can look like another line."""
+    """The text on one line, so that no part of a value can look like another line."""
     return text if text.isprintable() else ascii(text)[1:-1]

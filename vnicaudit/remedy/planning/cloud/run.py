@@ -23,8 +23,8 @@ from vnicaudit.remedy.planning.target_planner import PlanContext, PlanParts
 
 
 class CloudTargets:
-    """Plans clouds, when all other targets were: nova.conf of the compute nodes and the definitions
-    that are there tell more of the servers."""
+    """Plans clouds, after all other targets: nova.conf files of the compute nodes and the
+    definitions there add facts about the servers."""
 
     def __init__(self, context: PlanContext) -> None:
         self._platforms = context.judges.work.platforms
@@ -47,7 +47,7 @@ class CloudTargets:
         return kind is not None and kind.cloud is not None
 
     def plan(self, targets: tuple[Target, ...], parts: PlanParts) -> None:
-        """Servers, images and flavors, when all clouds were read."""
+        """Plan servers, images and flavors, after all clouds have been read."""
         read = {target.name for target in targets if self._read_cloud(target, parts)}
         parts.add_unread_targets(targets, read)
         for name, found in self._planned():
@@ -57,18 +57,18 @@ class CloudTargets:
             raise UsageError("; ".join(ambiguous))
 
     def missing(self) -> list[str]:
-        """Servers that were asked for and are not there, a sentence each."""
+        """Servers that were named and do not exist, one sentence each."""
         return self._chosen.missing()
 
     def covers(self, found: Planned) -> bool:
-        """True for a domain that is a server of one of these clouds: what is done about it is done
-        there, or was not asked for."""
+        """True for a domain that is a server of one of these clouds: it is planned there, or was
+        not requested."""
         uuid = found.about.id
         return self._seen.has_server(bare_uuid(uuid or "")) or self._chosen.is_left_out(uuid)
 
     def _read_cloud(self, target: Target, parts: PlanParts) -> bool:
-        """Read all that is in one cloud, and add to ``parts`` what could not be read and what else
-        is to be said. True if anything could be read."""
+        """Read everything in one cloud, and add to ``parts`` what could not be read, and notes.
+        True if anything could be read."""
         context = self._context
         cloud = self._platforms.cloud(target, self._live)
         planner = CloudPlanner(context.judges, context.options, target.name)
@@ -102,7 +102,8 @@ class CloudTargets:
             planner.add(self._joined(server))
 
     def _read_source(self, item: Image | Flavor, planner: CloudPlanner) -> None:
-        """An image or flavor waits until all clouds were read; the servers of its own were."""
+        """An image or flavor waits until all clouds have been read; the servers of its own cloud
+        have been."""
         self._context.requested.add(item.name, item.id)
         self._seen.take(item, planner.target, may_change=planner.foresee(item))
 
@@ -138,9 +139,9 @@ class CloudTargets:
 
     @cached_property
     def _all_wait(self) -> bool:
-        """True where another cloud may turn out to have a host of the same name as a nova.conf."""
+        """True if another cloud, not read yet, may have a host of the same name as a nova.conf."""
         return self._several and bool(self._compute_nodes.nodes)
 
     def _joined(self, server: Server) -> Server:
-        """A server with what else is known of it."""
+        """A server with the facts known from its compute node."""
         return self._compute_nodes.joined(with_node(server, self._nodes))

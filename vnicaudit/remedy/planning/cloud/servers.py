@@ -42,14 +42,14 @@ from vnicaudit.remedy.planning.subject import (
 )
 
 NO_MODEL = facts.SERVER_MODEL.tell
-"""What would show a NIC's model."""
+"""The words for what would show a NIC's model."""
 _NO_MODEL = f"its NIC model is unknown: that needs {NO_MODEL}"
 _STARTABLE = "its flavor requires it; Nova cannot start it as it is (FlavorImageConflict)"
 _KEEPS = "the guest is known to support virtio; MAC addresses stay the same"
 
 
 class PlannedServer(PlanSubject[ServerUnit]):
-    """One server. What Nova keeps for it is changed, and with it all its NICs."""
+    """One server. Its stored properties are changed, and with them all its NICs."""
 
     def __init__(self, server: Server, target: str, judges: Judges, options: PlanOptions) -> None:
         self._server = server
@@ -68,28 +68,30 @@ class PlannedServer(PlanSubject[ServerUnit]):
         return worst_first(self._judged_server.findings_after(self._with_changes(changes)))
 
     def planned_change(self, finding: Finding) -> Change | None:
-        """A change that comes to a property, where findings decide and it is not so already."""
+        """The finding's change, if it sets a property to a new value and is not left to the policy
+        or held back as unsafe."""
         change = finding.change
         if change is None or not self._may(change) or _new_property(finding, self._server) is None:
             return None
-        # rules say why it is safe for the definition of one NIC, which keeps its address
+        # a rule's reason is about one NIC's definition, whose address stays
         model = change.safe and change.field == "model"
         return replace(change, reason=_KEEPS) if model else change
 
     def key(self, change: Change) -> str:
-        """The property."""
+        """The property that the change sets."""
         return PROPERTY_OF.get(change.field, change.field)
 
     def completed(self, proposed: ProposedChanges) -> ProposedChanges:
-        """The proposed changes with those that let the server start again, where it is to be
-        stopped, and with the policy's."""
+        """The proposed changes with those that are needed for the server to start again, if it is
+        stopped for them, and with the policy's."""
         proposed = self._with_new(proposed, self._startable(proposed))
         tuning = server_tuning(self._options.policy, self._with_changes(proposed.changes))
         return self._with_new(proposed, tuning.changes, POLICY)._replace(notes=tuning.notes)
 
     def held_back(self, proposed: ProposedChanges) -> Iterator[tuple[Reason, str]]:
-        """Changes that are proposed and not planned: because it may hurt the guest, or because Nova
-        has no property for it; and NICs that are no virtio, where nothing is planned."""
+        """Changes that are proposed and not planned, because they may hurt the guest or because
+        Nova has no property for them; and NICs that are not virtio and for which nothing is
+        planned."""
         if any(
             needs_model(rule, self._judged_server.catalogue) for rule in self._judged_server.skipped
         ):
@@ -139,8 +141,8 @@ class PlannedServer(PlanSubject[ServerUnit]):
         return proposed.and_((one for one in more if one.field not in done), *rules)
 
     def _startable(self, proposed: ProposedChanges) -> Iterator[Change]:
-        """Changes of flags that clash with the flavor to what the flavor says, where a finding asks
-        for them or the server is to be stopped anyway."""
+        """Changes of flags that contradict the flavor to the flavor's value, if a finding asks for
+        them or the server is stopped anyway."""
         flags, config = dict(clashes(self._server)), self._server.config
         if proposed.changes or self._judged_server.resolved_rules(
             with_properties(self._server, flags)
@@ -161,7 +163,7 @@ class PlannedServer(PlanSubject[ServerUnit]):
         return unsafe(change)
 
     def _without_change(self, finding: Finding, proposed: ProposedChanges) -> Reason | None:
-        """Why a finding that proposes no change is left; None where it is in the step."""
+        """Why a finding that proposes no change is left; None if the step resolves it."""
         if comes_unasked(finding.rule, self._judged_server.catalogue):
             resolved = self._judged_server.resolved_rules(self._with_changes(proposed.changes))
             text = f"{finding.message}. {finding.fix}"
@@ -170,7 +172,8 @@ class PlannedServer(PlanSubject[ServerUnit]):
         return Reason("no-proposal", guests.no_change(self._server)) if stays else None
 
     def _against(self, after: Server) -> Iterator[Blocked]:
-        """Why it is not carried out: as the server would be, and for who asks."""
+        """The reasons not to apply the step: because of the server's new settings, and of this
+        user's rights."""
         refused = tuple(Blocked("does-not-start", one) for one in does_not_start(after))
         yield from refused or self._judged_server.new_errors(after)
         if not gates.may_operate(self._server.cloud):
@@ -179,12 +182,12 @@ class PlannedServer(PlanSubject[ServerUnit]):
 
 @lru_cache(maxsize=256)
 def _shared(words: StepWords) -> StepWords:
-    """The first that is equal: thousands of servers have the same."""
+    """An equal earlier record, to save memory: thousands of servers have the same words."""
     return words
 
 
 def _state_blocks(server: Server) -> Iterator[Blocked]:
-    """Why it is not carried out as the server is."""
+    """The reasons not to apply the step in the present state of the server."""
     yield from gates.blocks(server)
     if against := gates.properties_unknown(server):
         yield Blocked("not-known", against)
@@ -199,24 +202,25 @@ def _procedure(server: Server, properties: dict[str, str]) -> tuple[str, ...]:
 
 
 def judged_server(server: Server, target: str, judges: Judges) -> JudgedItem[Server]:
-    """A server, judged without a host: what its compute node is, the server itself says. Raises
-    RefusedError where a rule crashes."""
+    """A judged server, without a host: the server record has the facts about its compute node.
+    Raises RefusedError if a rule crashes."""
     return JudgedItem(server, judges, lambda work, one: work.domain(one, HostConfig(), target))
 
 
 def needs_model(rule: str, catalogue: Catalogue) -> bool:
-    """True if a rule that was skipped on a server lacked a NIC's model: what else such
-    a rule needs is known of every server."""
+    """True if a rule was skipped on a server because a NIC's model is unknown: other facts that
+    such a rule needs are known for every server."""
     return rule != EVERY_RULE and facts.SERVER_MODEL in catalogue.main_judge(rule).needs
 
 
 def comes_unasked(rule: str, catalogue: Catalogue) -> bool:
-    """True if what a rule finds comes about by itself, whatever is planned."""
+    """True if the problem that a rule finds resolves itself, whatever is planned."""
     return rule in catalogue.ids and catalogue.rule(rule).unasked
 
 
 def _new_property(finding: Finding, server: Server) -> tuple[str, str] | None:
-    """The property that a finding proposes, where findings decide and it is not so already."""
+    """The property that a finding's change sets, if findings decide it and the server does not have
+    that value yet."""
     if finding.change is None or not is_decided(finding):
         return None
     found = property_of(finding.change)
@@ -224,8 +228,8 @@ def _new_property(finding: Finding, server: Server) -> tuple[str, str] | None:
 
 
 def _is_emulated(finding: Finding, server: Server) -> bool:
-    """True where the NIC that a finding is about is emulated; for a finding on the whole server,
-    where any of its NICs is."""
+    """True if the NIC of the finding is emulated; for a finding on the whole server, if any of its
+    NICs is."""
     index = nic_index(finding.about)
     about = (nic for nic in server.nics if index in (None, nic.index))
     return any(nic.declared.model not in (None, *VIRTIO) for nic in about)

@@ -1,8 +1,8 @@
 """The policy for queues and rings where Nova writes the NICs.
 
-Nova has one switch, and gives one queue pair per vCPU where it is on, up to ``[libvirt]
-max_queues`` of the compute node (``virt/libvirt/vif.py``, ``get_max_tap_queues``). Ring sizes are
-options of the compute node alone (nova/conf/libvirt.py).
+Nova has one switch: if it is on, a NIC gets one queue pair per vCPU, up to ``[libvirt] max_queues``
+of the compute node (``virt/libvirt/vif.py``, ``get_max_tap_queues``). Ring sizes are options of the
+compute node only (nova/conf/libvirt.py).
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _TX = "tx_queue_size is for vhost-user only: Nova never writes it for a tap"
 
 
 class ServerTuning(NamedTuple):
-    """Changes that the policy makes of a server whose NICs are virtio, and notes on those it
+    """The changes that the policy makes to a server whose NICs are virtio, and notes on those it
     cannot make."""
 
     changes: tuple[Change, ...] = ()
@@ -46,7 +46,7 @@ class ServerTuning(NamedTuple):
 
 
 def server_tuning(policy: PolicyTable, server: Server) -> ServerTuning:
-    """``server``: as it is once everything else is changed."""
+    """The policy's changes for ``server``, which has all other changes already."""
     if not any(nic.declared.model == "virtio" for nic in server.nics):
         return ServerTuning()
     changes, notes = _multiqueue(policy, server)
@@ -104,7 +104,7 @@ def _rings(policy: PolicyTable, server: Server) -> Iterator[str]:
 
 
 def _of_node(server: Server, option: str) -> str:
-    """An option of nova.conf of its compute node; empty where that was not read."""
+    """An option of nova.conf of its compute node; empty if that was not read."""
     node = server.config.node
     return (node.value(option) or "") if node is not None else ""
 

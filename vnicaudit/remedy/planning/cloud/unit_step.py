@@ -1,4 +1,4 @@
-"""A step on a server, an image or a flavor, and what of it is changed."""
+"""A step on a server, an image or a flavor, and the unit that it changes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _AT_ONCE = "it affects new servers at once, whatever the mode"
 ANY_MODE = tuple(
     ModeOption(mode, possible=True, reason=_AT_ONCE, code="new-servers") for mode in MODES
 )
-"""Of what servers are made of."""
+"""The modes of a step on an image or flavor: any."""
 
 Changed = tuple[tuple[Nic, Nic], ...]
 """NICs before and after."""
@@ -54,13 +54,14 @@ def unit_step(
 
 
 def changed_nics(before: Server, after: Server) -> Changed:
-    """The NICs that a change is about."""
+    """The NICs that a change affects."""
     pairs = zip(before.nics, after.nics, strict=True)
     return tuple(pair for pair in pairs if pair[0].declared != pair[1].declared)
 
 
 def changed_server(server: Server, changed: Changed, properties: Mapping[str, str]) -> ServerUnit:
-    """The server with the properties to be set; in ``old`` None is what Nova did not keep."""
+    """The unit of a server with the properties to be set; a value None in ``old`` was not stored by
+    Nova."""
     config = server.config
     return replace(
         server_unit(server),
@@ -71,7 +72,7 @@ def changed_server(server: Server, changed: Changed, properties: Mapping[str, st
 
 
 def server_unit(server: Server) -> ServerUnit:
-    """Whose it is, where, and what it was made of; nothing that is changed."""
+    """The unit of a server: its project, place, image and flavor, with no properties to be set."""
     ref, image, flavor = server.cloud, server.config.image, server.config.flavor
     return ServerUnit(
         properties={},

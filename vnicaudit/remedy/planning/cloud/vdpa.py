@@ -1,15 +1,15 @@
-"""How a server's port comes to be on vDPA: each prerequisite, as far as the cloud tells, and
-the way, which an operator goes port by port.
+"""Move a server's port to vDPA: each prerequisite, as far as the cloud shows it, and the procedure,
+which an operator carries out port by port.
 
 Sources: Nova 34.0.0, ``doc/source/admin/vdpa.rst`` (ports since 23.0; moves, attach, detach,
-suspend and resume since 26.0), ``compute/api.py`` (``reject_vdpa_instances``: of a server with
-such a port these are refused until every nova-compute is of 26.0), ``objects/service.py``
-(which release may serve an API), ``network/neutron.py`` ``deallocate_port_for_instance`` (Nova
-deletes what it made), ``network/os_vif_util.py`` (the bridge of the hybrid firewall is passed
-by), ``virt/libvirt/vif.py`` ``get_base_config`` (no model, no queues; no bandwidth limit of a
+suspend and resume since 26.0), ``compute/api.py`` (``reject_vdpa_instances``: these are refused for
+a server with such a port until every nova-compute is of 26.0), ``objects/service.py`` (the oldest
+nova-compute that an API works with), ``network/neutron.py`` ``deallocate_port_for_instance`` (Nova
+deletes the ports it created), ``network/os_vif_util.py`` (the bridge of the hybrid firewall is
+bypassed), ``virt/libvirt/vif.py`` ``get_base_config`` (no model, no queues; no bandwidth limit of a
 flavor), ``virt/libvirt/config.py`` (no MTU), ``virt/libvirt/driver.py`` (live migration),
 ``conf/scheduler.py`` (``enabled_filters``); Neutron 29.0.0, ``mech_openvswitch.py``,
-``mech_ovs_conf.py`` and ``common/ovn/constants.py`` (who takes vnic_type vdpa),
+``mech_ovs_conf.py`` and ``common/ovn/constants.py`` (drivers that accept vnic_type vdpa),
 ``conf/policies/port.py``.
 """
 
@@ -27,17 +27,17 @@ from vnicaudit.remedy.planning.cloud.vdpa_node import binding_of, node_prerequis
 from vnicaudit.text.cloud_names import client
 
 _PORTS = 23
-"""The first Nova that makes servers with vDPA ports."""
+"""The first Nova that creates servers with vDPA ports."""
 _PLUGGED = 26
-"""The first Nova that attaches a vDPA port to a server that exists."""
+"""The first Nova that attaches a vDPA port to an existing server."""
 _ALL_PLUG = 28
-"""The first Nova whose API works with no nova-compute before that: 2023.2, whose oldest is that of
-the SLURP release 2023.1 (27.0)."""
+"""The first Nova whose API accepts no nova-compute older than that: 2023.2, which accepts
+nova-compute down to the SLURP release 2023.1 (27.0)."""
 _BANDWIDTH = "quota:vif_"
 
 
 def prerequisites(server: Server, nic: Nic) -> Iterator[Prerequisite]:
-    """Everything that has to be so, in the order in which to look."""
+    """All prerequisites, in the order in which to check them."""
     binding = binding_of(server, nic)
     yield _port(binding, word(nic.source or "PORT"), client(server.cloud.target))
     yield _switch(binding)
@@ -77,7 +77,7 @@ def _switch(binding: PortBinding) -> Prerequisite:
 
 
 def _other_switch(binding: PortBinding) -> str:
-    """Why what the port is connected to has no vDPA; empty where it may."""
+    """Why the port's switch has no vDPA; empty if it may have."""
     if binding.vif_type == "binding_failed":
         return "a bound port: Neutron could not bind it; correct that first"
     if binding.datapath == "netdev" or binding.vif_type == "vhostuser":
@@ -132,7 +132,7 @@ def _guest(server: Server, nic: Nic) -> Prerequisite:
 
 
 def vdpa_losses(server: Server) -> Iterator[str]:
-    """Functions that a vDPA port does not have, a sentence each."""
+    """Functions that a vDPA port lacks, one sentence each."""
     config = server.config
     yield (
         "Nova writes neither queues nor ring sizes for a vDPA port: it has one queue pair and "
@@ -163,11 +163,11 @@ def _model(config: ServerConfig) -> Iterator[str]:
 
 
 def vdpa_procedure(server: Server, nic: Nic) -> Iterator[str]:
-    """Make another port with the address of this one and put it in its place; one at a time."""
+    """Create another port with the address of this one and exchange the two; one port at a time."""
     ref = server.cloud
     id, port = word(ref.id), word(nic.source or "PORT")
     openstack = client(ref.target)
-    new = word(f"{ref.name.lstrip('-')}-vdpa-{nic.index}")  # no option
+    new = word(f"{ref.name.lstrip('-')}-vdpa-{nic.index}")  # not read as an option
     mac = f" --mac-address {word(nic.mac)}" if nic.mac else ""
     kept = ("network_id", "fixed_ips", "security_group_ids", "qos_policy_id", "tags")
     columns = " ".join(f"-c {name}" for name in kept)

@@ -1,8 +1,9 @@
-"""Devices of a compute node for a server's port on vDPA: ``[pci] device_spec`` of its
-nova.conf, held against what the port's network is made of.
+"""Devices of a compute node for a server's port on vDPA: ``[pci] device_spec`` of its nova.conf,
+compared with the port's network.
 
 Sources: :mod:`vnicaudit.knowledge.pci_offers`; Nova 34.0.0, ``network/neutron.py``
-``_get_physnet_tunneled_info`` (several segments, and none with a physical network: Nova gives up).
+``_get_physnet_tunneled_info`` (with several segments, none of which has a physical network, Nova
+gives up).
 """
 
 from __future__ import annotations
@@ -17,16 +18,17 @@ from vnicaudit.model.server import NodeFacts, ProviderNetwork, ServerConfig
 
 
 class Prerequisite(NamedTuple):
-    """One thing that has to be so. ``text`` of one that is ``unknown`` says what would show it."""
+    """One prerequisite. If it is ``unknown``, its ``text`` says what would show it."""
 
     verdict: Literal["ok", "missing", "unknown"]
     text: str
 
 
 _SHOWN = 3
-"""Networks that are named."""
+"""Maximum number of networks named in a message."""
 _LONGEST = 64
-"""Characters of a name that somebody gave; no physical network has a longer one."""
+"""Maximum number of characters shown of a name that a user entered; no physical network has a
+longer one."""
 _SPEC = "[pci] device_spec"
 
 
@@ -57,8 +59,8 @@ def device_listed(config: ServerConfig, network: ProviderNetwork | None, host: s
 def device_free(
     network: ProviderNetwork | None, port: str | None, host: str, openstack: str
 ) -> Prerequisite:
-    """The prerequisite that a device is left, which only the node tells. ``openstack``: the client,
-    for its cloud."""
+    """The prerequisite that a device is free, which only the node shows. ``openstack``: the
+    client's command for this cloud."""
     there = f"whether a vDPA device is free on {host}, made on a virtual function of a card"
     if network is not None:
         on = (
@@ -108,7 +110,7 @@ def _behind_another(what: str, offer: PciOffer) -> Prerequisite:
 
 
 def _network_unknown(reached: list[PciOffer], file: str) -> Prerequisite:
-    """The prerequisite ``unknown`` for a port whose physical network cannot be told."""
+    """The prerequisite ``unknown`` for a port whose physical network is not known."""
     if all(one.network is None for one in reached):
         return Prerequisite(
             "unknown",
@@ -123,7 +125,8 @@ def _network_unknown(reached: list[PciOffer], file: str) -> Prerequisite:
 
 
 def _for_network(found: list[PciOffer], network: ProviderNetwork) -> Prerequisite:
-    """Nova asks for the physical network of the port's network, and for none where it has none."""
+    """The prerequisite for a port with this network: Nova asks for a device on its physical
+    network, or for one without a physical network if it has none."""
     kind = f" ({network.kind})" if network.kind else ""
     name = network.physical or "networks without a physical one"
     matching = [one for one in found if one.is_for(network.physical)]
@@ -146,7 +149,7 @@ def _for_network(found: list[PciOffer], network: ProviderNetwork) -> Prerequisit
 
 
 def _networks_text(found: Iterable[PciOffer]) -> str:
-    """Each network, and where it stands first."""
+    """Each network, with the place of its first entry."""
     places: dict[str | None, str] = {}
     for one in found:
         places.setdefault(one.network, one.place)

@@ -1,9 +1,9 @@
-"""Prerequisites on the compute node for a server's port on vDPA, as far as the cloud, and nova.conf
-of that node, tell.
+"""Prerequisites on the compute node for a server's port on vDPA, as far as the cloud and the
+nova.conf of that node show them.
 
 Sources: Nova 34.0.0, ``doc/source/admin/vdpa.rst`` (KVM; QEMU alone is untested; kernel 5.7,
-libvirt 6.9, QEMU 5.1; the parent is a virtual function listed in ``[pci] device_spec``; Nova makes
-no vDPA devices; hardware-offloaded Open vSwitch); what libvirt lets QEMU lock:
+libvirt 6.9, QEMU 5.1; the parent is a virtual function listed in ``[pci] device_spec``; Nova
+creates no vDPA devices; hardware-offloaded Open vSwitch); the memory that libvirt lets QEMU lock:
 :func:`vnicaudit.model.host.needed_memlock_kib`.
 """
 
@@ -20,13 +20,14 @@ from vnicaudit.text.cloud_names import client
 
 _LIBVIRT, _QEMU = Version(6, 9), Version(5, 1)
 _LOCKS, _LOCKS_EACH = Version(7, 2), Version(8, 7)
-"""The first libvirt that counts vDPA devices in what QEMU may lock, and that counts each."""
+"""The first libvirt that counts vDPA devices in the memory that QEMU may lock, and the first that
+counts each of them."""
 _LONGEST = 40
-"""Characters of a name that somebody gave."""
+"""Maximum number of characters shown of a name that a user entered."""
 
 
 def binding_of(server: Server, nic: Nic) -> PortBinding:
-    """How Neutron binds a NIC's port, as far as it says."""
+    """The binding of a NIC's port, as far as Neutron shows it."""
     bindings = server.config.bindings
     return bindings[nic.index] if nic.index < len(bindings) else PortBinding()
 
@@ -37,7 +38,7 @@ def is_vdpa(server: Server, nic: Nic) -> bool:
 
 
 def node_prerequisites(server: Server, nic: Nic) -> Iterator[Prerequisite]:
-    """Everything that has to be so on the node, in the order in which to look."""
+    """All prerequisites on the node, in the order in which to check them."""
     config, host = server.config, server.cloud.host or "its compute node"
     yield Prerequisite(
         "unknown",
@@ -77,7 +78,8 @@ def _accelerator(node: NodeFacts | None, host: str) -> Prerequisite:
 
 
 def _memory(server: Server, host: str) -> Prerequisite:
-    """Neither huge pages nor shared memory is needed; QEMU locks what there is."""
+    """The prerequisite on memory. Neither huge pages nor shared memory is needed; QEMU locks all of
+    the guest's memory."""
     several = any(is_vdpa(server, nic) for nic in server.nics)
     least, found = _LOCKS_EACH if several else _LOCKS, server.libvirt_version
     if found is not None and found < least:

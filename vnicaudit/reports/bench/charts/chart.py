@@ -1,4 +1,4 @@
-"""A chart before it is drawn: what it is called, what it says, and how to draw it."""
+"""A chart before it is drawn: its name, its description, and the function that draws it."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 WIDTH = 8.0
-"""Inches, of every chart."""
+"""Width of every chart in inches."""
 
 _LONGEST = 40
 
 
 class Chart(NamedTuple):
-    """``name``: of its file. ``title``: its two lines. ``about``: the same in words, for who cannot
-    see it. ``height`` in inches."""
+    """``name``: of its file. ``title``: its two lines. ``about``: description in words for people
+    who cannot see it. ``height``: in inches."""
 
     name: str
     title: tuple[str, str]
@@ -30,11 +30,11 @@ class Chart(NamedTuple):
 
 
 def chart_title(what: str, result: BenchResult, n: str) -> tuple[str, str]:
-    """The two lines above a chart: its subject; the design and the number of runs."""
+    """The two lines above a chart: its subject, and the design with the number of runs."""
     return label(what[:1].upper() + what[1:], 100), f"{DESIGNS[result.run.design].name}, {n}"
 
 
 def label(text: str, longest: int = _LONGEST) -> str:
-    """Text for an axis or a legend: harmless, and not longer than there is room for."""
+    """Text for an axis or a legend, made safe and shortened to the available room."""
     text = safe(text)
     return text if len(text) <= longest else f"{text[: longest - 1]}…"

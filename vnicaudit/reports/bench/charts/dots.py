@@ -1,4 +1,4 @@
-"""Medians with their intervals, arm beside arm; every run that counts is a faint dot."""
+"""Medians with their intervals, one arm beside the other. Each run that counts is a faint dot."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _MOST = 60
-"""Workloads in one chart; what is beyond is in the tables."""
+"""Maximum workloads in one chart; the others are only in the tables."""
 _STEP = 0.26
 """Inches per arm of a workload."""
 
 
 def charts(result: BenchResult) -> Iterator[Chart]:
-    """One per metric that decides; where nothing does, one per metric."""
+    """One chart for each deciding metric; if nothing is decided, one for each metric."""
     table = list(rows(result))
     values = values_that_count(result)
     deciding = [row for row in table if row.primary] or table
@@ -82,14 +82,14 @@ def _draw(table: Sequence[MetricRow], arms: Sequence[str], values: Values, axes:
 
 
 def _offset(at: int, arms: int) -> float:
-    """Arms of a workload below one another, within 0.6 of its line."""
+    """Vertical offset of an arm, so that all arms of a workload are within 0.6 of its line."""
     return 0.0 if arms == 1 else 0.6 * (at / (arms - 1) - 0.5)
 
 
 def _arm(
     axes: Axes, place: float, at: int, summary: ArmSummary | None, runs: Sequence[float]
 ) -> list[float]:
-    """Draw one arm of one workload; what its scale has to hold."""
+    """Draw one arm of one workload; returns the values that the axis must include."""
     if summary is None:
         return []
     form, ends = arm_style(at), [summary.median, *runs]

@@ -1,4 +1,4 @@
-"""Charts -> SVG text, or files. The only module that makes figures of matplotlib."""
+"""Charts -> SVG text, or files. Only this module creates figures of matplotlib."""
 
 from __future__ import annotations
 
@@ -26,20 +26,21 @@ KINDS: tuple[Kind, ...] = ("svg", "png")
 _METADATA: dict[Kind, dict[str, None]] = {
     "svg": {"Date": None, "Creator": None}, "png": {"Software": None},
 }  # fmt: skip
-"""No time and no version in a file: the same measurement gives the same file."""
+"""No date and no version in a file, so that the same measurement gives the same file."""
 _DPI = 144
 
 
 def charts(result: BenchResult) -> list[Chart]:
-    """All that there are of this measurement, drawn by nobody yet."""
+    """All charts of this measurement, not yet drawn."""
     return [*dots.charts(result), *sweep.charts(result), *latencies.charts(result)]
 
 
 def draw(result: BenchResult, where: str | Path, kind: Kind = "svg") -> list[Path]:
-    """Write the charts; the files. ``where`` is a folder, which gets one per chart, or a file
-    (``.svg``, ``.png``), which gets all of them, one below the other.
+    """Write the charts; returns the files.
 
-    Raises MissingExtraError without matplotlib, UsageError where nothing can be drawn or written.
+    ``where`` is a folder for one file per chart, or a file (``.svg``, ``.png``) for all charts, one
+    below the other. Raises MissingExtraError without matplotlib, UsageError if nothing can be drawn
+    or written.
     """
     found = charts(result)
     if not found:
@@ -73,7 +74,7 @@ def _replace(path: Path, data: bytes) -> None:
 
 
 def _with_file_names(found: Sequence[Chart]) -> Iterator[tuple[str, Chart]]:
-    """With names that any file system takes, each once."""
+    """The charts with file names that are unique and valid on any file system."""
     taken: set[str] = set()
     for chart in found:
         bare = name = re.sub(r"[^A-Za-z0-9_-]+", "-", chart.name).strip("-")[:80]
@@ -106,8 +107,8 @@ def _figure(found: Sequence[Chart]) -> Figure:
 
 @contextmanager
 def _matplotlib() -> Iterator[None]:
-    """With our settings and none of the user's. What it warns of are fonts that lack a character of
-    somebody's name."""
+    """matplotlib with our settings and none of the user's. Its warnings are suppressed: they are
+    about fonts that lack a character of some name."""
     try:
         import matplotlib
     except ImportError:

@@ -1,4 +1,4 @@
-"""A chart as a piece of an HTML page: what it shows is said in words, and its ids are its own."""
+"""A chart as part of an HTML page, described in words and with ids of its own."""
 
 from __future__ import annotations
 
@@ -14,17 +14,18 @@ from vnicaudit.reports.safe import safe
 _SVG = "{http://www.w3.org/2000/svg}"
 _HREF = "{http://www.w3.org/1999/xlink}href"
 _PAGE = {"#000000": "currentColor", "#ffffff": "none", "#e0e0e0": "var(--rule)"}
-"""Colours of a chart on white paper -> those of the page it is in."""
+"""Colours of a chart on white paper -> colours of the page that contains it."""
 _COLOR = re.compile("|".join(_PAGE))
 _FONT = re.compile(
     r"(?:(?P<style>italic|oblique) )?(?:(?P<weight>bold|\d{3}) )?(?P<size>[\d.]+px) (?P<family>.+)"
 )
-"""``font`` as matplotlib before 3.9 writes it."""
+"""``font`` as written by matplotlib before 3.9."""
 _URL = re.compile(r"url\(#([^()]+)\)")
 
 
 def inline(chart: Chart, number: int) -> str:
-    """An ``<svg>`` element as wide as its place. ``number`` tells it from others of the page."""
+    """An ``<svg>`` element as wide as its container. ``number``: unique number of the chart on the
+    page."""
     root = etree.fromstring(svg(chart).encode(), _parser())
     for part in (*root.iter(f"{_SVG}metadata"), *root.iter(f"{_SVG}style")):
         parent = part.getparent()
@@ -44,7 +45,7 @@ def _parser() -> etree.XMLParser:
 
 
 def _rename(root: etree._Element, prefix: str) -> None:
-    """Ids that something refers to get a prefix, the others go."""
+    """Add a prefix to ids that are referred to, and remove the others."""
     wanted = set(_URL.findall(etree.tostring(root, encoding="unicode")))
     wanted |= {href[1:] for part in root.iter() if (href := part.get(_HREF))}
     for part in root.iter():
@@ -59,8 +60,8 @@ def _rename(root: etree._Element, prefix: str) -> None:
 
 
 def _themed(root: etree._Element) -> None:
-    """Ink, paper and grid are the page's, which is dark where the system is. Styles become
-    attributes, since the page's policy applies no style that stands in its markup."""
+    """Use the page's ink, paper and grid colours, which are dark in dark mode. Styles become
+    attributes, since the page's content policy does not apply inline styles."""
     for part in root.iter():
         if style := part.attrib.pop("style", None):
             for name, value in _properties(_COLOR.sub(lambda found: _PAGE[found[0]], style)):
@@ -68,7 +69,8 @@ def _themed(root: etree._Element) -> None:
 
 
 def _properties(style: str) -> Iterator[tuple[str, str]]:
-    """Names and values of a ``style``; ``font``, which is no attribute, in its parts."""
+    """Names and values of a ``style``. ``font``, which is not an attribute, is split into its
+    parts."""
     for declaration in style.split(";"):
         name, _, value = (piece.strip() for piece in declaration.partition(":"))
         if name == "font" and (parts := _FONT.fullmatch(value)):
@@ -78,7 +80,7 @@ def _properties(style: str) -> Iterator[tuple[str, str]]:
 
 
 def _describe(root: etree._Element, chart: Chart, name: str) -> None:
-    """A title and a description, which are read to who does not see the chart."""
+    """Add a title and a description for screen readers."""
     root.set("role", "img")
     root.set("aria-labelledby", f"{name}-title {name}-about")
     root.insert(0, _text_element("title", f"{name}-title", ": ".join(chart.title)))

@@ -19,13 +19,13 @@ _SAID = (50.0, 90.0, 99.0, 99.9, 99.99, 99.999)
 _STEPS = 12
 """Points per decade of a curve."""
 _NS = 1000.0
-"""Histograms count nanoseconds; latencies are shown from microseconds."""
+"""Histograms count nanoseconds; latencies are shown in microseconds or more."""
 
 _Runs = dict[str, list[Histogram]]
 
 
 def charts(result: BenchResult) -> Iterator[Chart]:
-    """One per workload whose runs kept all latencies."""
+    """One chart for each workload whose runs stored all latencies."""
     for workload in result.workloads:
         runs = _runs(result, workload)
         if any(runs.values()):
@@ -33,7 +33,7 @@ def charts(result: BenchResult) -> Iterator[Chart]:
 
 
 def _runs(result: BenchResult, workload: Workload) -> _Runs:
-    """Arm -> the histograms of its runs that count and have any request in them."""
+    """Arm -> histograms of its runs that count and have at least one request."""
     found: _Runs = {arm: [] for arm in result.arms}
     for sample in result.samples:
         if sample.workload == workload.id and sample.valid and sample.histogram is not None:
@@ -97,12 +97,13 @@ def _draw(runs: _Runs, axes: Axes) -> None:
 
 
 def _rarity(percentile: float) -> float:
-    """One request in so many is slower; 100 for the 99th percentile."""
+    """Rarity of slower requests: 100 for the 99th percentile, since one request in 100 is
+    slower."""
     return 100 / (100 - percentile)
 
 
 def _points(histogram: Histogram) -> tuple[list[float], list[float]]:
-    """The curve as far as there are requests for it."""
+    """The curve, as far as there are enough requests for it."""
     rarities, rarity = [1.0], 1.0
     while (rarity := rarity * 10 ** (1 / _STEPS)) <= histogram.total:
         rarities.append(rarity)

@@ -1,6 +1,6 @@
-"""Colours, shapes and scales. Arms differ in colour, shape and line, so that no two are told apart
-by colour alone; the colours are those of M. Okabe and K. Ito, "Color Universal Design" (2008),
-which people with any colour vision can tell apart."""
+"""Colours, shapes and scales. Arms differ in colour, shape and line style, so that no two differ in
+colour alone. The colours are those of M. Okabe and K. Ito, "Color Universal Design" (2008), which
+people with any colour vision can tell apart."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _LINES = ("--", "-", "-.", ":")
 
 _TICKS = 5
 _DECADES = 10.0
-"""Largest value / smallest value from which on a scale is logarithmic."""
+"""Ratio of largest to smallest value above which a scale is logarithmic."""
 
 
 def settle() -> None:
-    """Settings of matplotlib, until its context ends: the same input gives the same file, and ``$``
-    in a name is a dollar."""
+    """Set up matplotlib, until its context ends, so that the same input gives the same file, and
+    ``$`` in a name is printed as a dollar."""
     from matplotlib import rc
 
     rc("svg", hashsalt="vnicaudit", fonttype="none")
@@ -37,7 +37,7 @@ def settle() -> None:
 
 
 class ArmStyle(NamedTuple):
-    """How the points and lines of one arm are drawn, in matplotlib's words."""
+    """How the points and lines of one arm are drawn, in matplotlib's terms."""
 
     color: str
     marker: str
@@ -45,14 +45,14 @@ class ArmStyle(NamedTuple):
 
 
 def arm_style(place: int) -> ArmStyle:
-    """The style of the arm in that place of a measurement's arms."""
+    """The style of the arm at that position among a measurement's arms."""
     return ArmStyle(
         _COLORS[place % len(_COLORS)], _MARKERS[place % len(_MARKERS)], _LINES[place % len(_LINES)]
     )
 
 
 def scale(axes: Axes, which: Which, values: Iterable[float], metric: str, unit: str) -> None:
-    """Ticks as people write the quantity; logarithmic where values are far apart, else from 0, so
+    """Set readable ticks. The scale is logarithmic if values are far apart, else it starts at 0, so
     that a small difference looks small."""
     from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 

@@ -1,4 +1,4 @@
-"""Curves over the size of a message, or over the number of connections."""
+"""Curves over the message size, or over the number of connections."""
 
 from __future__ import annotations
 
@@ -23,12 +23,13 @@ _Along = Literal["size", "connections"]
 _SharedSettings = tuple[str, str, str, str, int, "float | None", "int | None"]
 
 _FEWEST = 3
-"""Points that make a curve."""
+"""Minimum points for a curve."""
 _AXES: dict[_Along, str] = {"size": "bytes of a message", "connections": "connections"}
 
 
 def charts(result: BenchResult) -> Iterator[Chart]:
-    """One for each set of workloads that differ in nothing but the one or the other."""
+    """One chart for each set of workloads that differ only in message size, or only in
+    connections."""
     table = [row for row in rows(result) if row.primary]
     numbers = count(1)
     for along in _AXES:
@@ -46,7 +47,7 @@ def _place(row: MetricRow, along: _Along) -> int | None:
 
 
 def _shared_settings(workload: Workload, along: _Along) -> _SharedSettings:
-    """Settings that all points of one curve share."""
+    """Settings shared by all points of one curve."""
     other = workload.connections if along == "size" else workload.size
     kind = workload.engine, workload.pattern, workload.direction, workload.state
     return *kind, workload.generators, workload.rate, other
@@ -94,7 +95,7 @@ def _draw(points: Sequence[MetricRow], along: _Along, arms: Sequence[str], axes:
 def _curve(
     axes: Axes, points: Sequence[MetricRow], along: _Along, arm: str, at: int
 ) -> list[float]:
-    """Draw one arm; what the scale has to hold."""
+    """Draw one arm; returns the values that the axis must include."""
     form = arm_style(at)
     known = [(_place(row, along) or 0, row.arms.get(arm)) for row in points]
     drawn = [(x, summary) for x, summary in known if summary is not None]

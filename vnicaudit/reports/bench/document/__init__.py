@@ -1,1 +1,1 @@
-"""``vnicaudit.bench/1``: written as a stream, read without holding what tools said."""
+"""``vnicaudit.bench/1``: written as a stream, and read without holding the raw output of tools."""

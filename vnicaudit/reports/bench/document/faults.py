@@ -1,4 +1,4 @@
-"""Errors in a file that should be a measurement, in one line with the place."""
+"""Errors in a file that should be a measurement: one line each, with the place."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _VERSIONED = re.compile(r"vnicaudit\.bench/\w+")
 
 
 def other_schema(schema: str) -> str:
-    """The file says what it is, and it is something else."""
+    """Message for a file of another schema, or another version of this one."""
     if _VERSIONED.fullmatch(schema):
         return (
             f"a measurement of another version, {schema}; this vnicaudit reads {BENCH_SCHEMA}: "
@@ -23,8 +23,8 @@ def other_schema(schema: str) -> str:
 
 
 def strangers(result: BenchResult) -> Iterator[str]:
-    """Samples and results of a workload or an arm that the file does not have: they would be in no
-    table."""
+    """Samples and results of a workload or an arm that the file does not declare: no table would
+    show them."""
     known = {workload.id for workload in result.workloads}
     arms = set(result.arms)
     for number, sample in enumerate(result.samples):
@@ -37,8 +37,8 @@ def strangers(result: BenchResult) -> Iterator[str]:
 
 
 def impossible(result: BenchResult) -> Iterator[str]:
-    """Samples that no measurement has: the same run twice, which would count twice as evidence,
-    and less than nothing."""
+    """Samples that cannot exist: the same run twice, which would count twice as evidence, and
+    negative values."""
     seen: set[tuple[str, str, int]] = set()
     for number, sample in enumerate(result.samples):
         run = (sample.arm, sample.workload, sample.order)

@@ -1,4 +1,4 @@
-"""``vnicaudit.bench/1`` -> the record. What tools said is passed over unless it is asked for: it is
+"""Reads ``vnicaudit.bench/1``. The raw output of the tools is skipped unless requested: it is
 nearly all of a file, and no verdict needs it."""
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ T = TypeVar("T")
 
 
 def from_file(path: Path, *, raw: bool = False) -> BenchResult:
-    """The measurement in a file. Raises UsageError where it cannot be read or is none."""
+    """The measurement in a file. Raises UsageError if it cannot be read or is not a measurement."""
     with as_usage_error(path), open_regular(path) as stream:
         return from_json(_content(stream), str(path), raw=raw)
 
 
 def samples_in(path: Path) -> Iterator[Sample]:
-    """The samples of a file that :func:`from_file` has read, with what the tools said: one at a
-    time, for together they may be more than memory holds. Raises UsageError."""
+    """Samples of a file already read by :func:`from_file`, with the raw output of the tools, one at
+    a time: together they may not fit into memory. Raises UsageError."""
     name = str(path)
     with as_usage_error(path), open_regular(path) as stream:
         data = _content(stream)
@@ -52,11 +52,11 @@ def samples_in(path: Path) -> Iterator[Sample]:
 
 
 def from_json(data: bytes | mmap.mmap, name: str, *, raw: bool = False) -> BenchResult:
-    """The measurement in a file's content; ``name`` is for messages. Reading one byte more than
-    ``MAX_BYTES`` of the file is enough. With ``raw`` samples have what the tools said.
+    """The measurement in a file's content; ``name`` is used in messages.
 
-    Raises UsageError, with the place in the file, for whatever is not a measurement of this
-    version. Fields that this version does not know are passed over.
+    It is enough to read ``MAX_BYTES`` plus one byte of the file. With ``raw``, samples include the
+    output of the tools. Raises UsageError, with the place in the file, for anything that is not a
+    measurement of this version. Unknown fields are ignored.
     """
     if len(data) > MAX_BYTES:
         raise UsageError(f"{name}: larger than {MAX_BYTES >> 20} MiB: {WHAT}")
@@ -68,10 +68,10 @@ def from_json(data: bytes | mmap.mmap, name: str, *, raw: bool = False) -> Bench
 
 
 def _content(stream: BinaryIO) -> bytes | mmap.mmap:
-    """Contents of a file: mapped into memory where that can be, and else read."""
+    """Contents of a file: mapped into memory if possible, else read."""
     try:
         return mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
-    except (OSError, ValueError):  # a pipe, or empty
+    except (OSError, ValueError):  # a pipe, or an empty file
         data = bytearray()
         while len(data) <= MAX_BYTES and (block := stream.read(_BLOCK)):
             data += block
@@ -107,7 +107,7 @@ def _result(data: bytes | mmap.mmap, name: str, *, raw: bool) -> BenchResult:
     if schema != BENCH_SCHEMA:
         raise UsageError(f"{name}: {other_schema(schema)}")
     samples = keys.pop("samples", msgspec.Raw(b"[]"))
-    # without its samples a measurement is small: it may be held twice
+    # without its samples a measurement is small, so holding it twice is fine
     head = _decoded(msgspec.Raw(msgspec.json.encode(keys)), BenchResult, name, "")
     result = replace(head, samples=tuple(_samples(samples, name, raw=raw)))
     for fault in chain(strangers(result), impossible(result)):
@@ -116,7 +116,7 @@ def _result(data: bytes | mmap.mmap, name: str, *, raw: bool) -> BenchResult:
 
 
 def _samples(given: msgspec.Raw, name: str, *, raw: bool) -> Iterator[Sample]:
-    """Each is decoded from its place in the file's content, which is not copied."""
+    """Decode each sample from its place in the file's content, without copying the content."""
     for number, item in enumerate(_decoded(given, list[msgspec.Raw], name, "samples")):
         sample = _decoded(item, Sample, name, f"samples[{number}]")
         yield sample if raw else replace(sample, raw=())

@@ -1,4 +1,4 @@
-"""``vnicaudit.bench/1`` as a stream: one sample per line, each written and let go."""
+"""Writes ``vnicaudit.bench/1`` as a stream, one sample per line, without keeping samples."""
 
 from __future__ import annotations
 
@@ -19,10 +19,11 @@ T = TypeVar("T", Effect, ArmSummary)
 
 
 def pieces(head: BenchResult, samples: Iterable[Sample]) -> Iterator[str]:
-    """The file, keys in the order of the record. ``samples`` stand in for those of ``head``: taken
-    one at a time, so they may come from a file and be more than memory holds.
+    """The file, with keys in the order of the record.
 
-    A number that is not finite has no form in JSON; it was not measured, and is left out.
+    ``samples`` replace those of ``head`` and are taken one at a time, so they may come from a file
+    and not fit into memory. Numbers that are not finite cannot be written in JSON; they were not
+    measured, and are left out.
     """
     yield f'{{"schema":"{head.schema}"'
     for name in _HEAD:
@@ -54,6 +55,6 @@ def _finite_comparison(comparison: Comparison) -> Comparison:
 
 
 def _whole(record: T | None) -> T | None:
-    """The record, if every number in it is finite."""
+    """The record, or None if a number in it is not finite."""
     numbers = [] if record is None else [n for n in astuple(record) if isinstance(n, float)]
     return record if all(map(math.isfinite, numbers)) else None

@@ -1,1 +1,1 @@
-"""Formats of a measurement: a file in this folder is one, found by being here."""
+"""Formats of a measurement: each module in this folder is one."""

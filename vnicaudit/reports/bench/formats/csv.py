@@ -1,5 +1,5 @@
-"""One line per run and metric, for spreadsheets, R and pandas. Runs that do not count are there and
-say why. Columns are stable: new ones go last."""
+"""One line per run and metric, for spreadsheets, R and pandas. Runs that do not count are included
+with the reason. Columns are stable: new ones are added at the end."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _Cell = str | int | float | None
 
 
 def render(result: BenchResult, options: Options) -> Iterator[str]:
-    """A header, then the lines of one run at a time; no option changes what it says."""
+    """A header, then the lines of one run at a time. Options have no effect."""
     del options
     workloads = {workload.id: workload for workload in result.workloads}
     yield lines([COLUMNS])
@@ -42,7 +42,7 @@ def _run_columns(run: BenchRun, workload: Workload, sample: Sample) -> tuple[_Ce
 
 
 def _measured(sample: Sample) -> Iterator[tuple[_Cell, ...]]:
-    """A line per metric, or one without any where nothing was measured."""
+    """One line per metric, or one line without a metric if nothing was measured."""
     end = str(sample.valid).lower(), sample.reason
     for metric, value in sample.values.items():
         known = METRICS.get(metric)

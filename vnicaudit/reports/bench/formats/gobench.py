@@ -1,13 +1,13 @@
-"""The Go benchmark format, so that benchstat can be asked for a second opinion.
+"""The Go benchmark format, for a second opinion from benchstat.
 
 Format: golang.org/design/14313-benchmark-format and golang.org/x/perf/benchfmt (reader.go,
-units.go). A line per run; ``Unit … better=…`` says which way is better. Both arms are in one file,
-told apart by the file configuration ``arm:``; ``benchstat -col arm FILE`` compares them. With one
-arm chosen, ``arm:`` is left out, since ``benchstat before.txt after.txt`` compares only what is
-configured alike. Nothing else that differs from measurement to measurement is configuration: it is
-in comments. A line holds one value of each metric, as comparisons take them: of a run, or, where
-runs between two changes are one value (boots, flips), of these. Runs that do not count are left
-out.
+units.go). One line per run; ``Unit … better=…`` says which direction is better. Both arms are in
+one file, distinguished by the file configuration ``arm:``; ``benchstat -col arm FILE`` compares
+them. If a single arm is selected, ``arm:`` is left out, since ``benchstat before.txt after.txt``
+compares only results with the same configuration. Everything else that differs between measurements
+is therefore in comments. A line has one value of each metric, as used in comparisons: the value of
+a run, or, if all runs between two changes form one value (boots, flips), that value. Runs that do
+not count are left out.
 """
 
 from __future__ import annotations
@@ -28,9 +28,8 @@ SUMMARY = "Go benchmark format: benchstat -col arm FILE"
 
 
 class _Unit(NamedTuple):
-    """Unit of a metric; two metrics of one run must not share one. benchstat turns ``ns`` into
-    seconds (golang.org/x/perf/benchunit/tidy.go), so what we have in microseconds is given in
-    ns."""
+    """Unit of a metric, different for each metric of a run. benchstat converts ``ns`` to seconds
+    (golang.org/x/perf/benchunit/tidy.go), so our microseconds are written as ns."""
 
     name: str
     factor: float = 1.0
@@ -58,7 +57,7 @@ _UNITS = {
 
 
 def render(result: BenchResult, options: Options, arm: str | None = None) -> Iterator[str]:
-    """The file; ``arm``: of this one only. Raises UsageError where there is no such arm."""
+    """The file. ``arm``: write only this arm. Raises UsageError if there is no such arm."""
     del options
     if arm is not None and arm not in result.arms:
         raise UsageError(f"no arm {arm!r}; there are {', '.join(result.arms)}")
@@ -100,5 +99,5 @@ def _better(metric: str) -> Better:
 
 
 def _field(text: str) -> str:
-    """One field of a line: no space in it, and not empty."""
+    """The text as one field of a line: without spaces, and not empty."""
     return "_".join(safe(text).split()) or "_"

@@ -1,8 +1,8 @@
 """One HTML page: the verdict, tables, charts, and how it was measured.
 
-It needs nothing but itself: no script, no font, no address. It is dark where the system is, and a
-row of its main table becomes a list where the page is narrow. Colours and policy are those of all
-pages (:mod:`vnicaudit.reports.html_document`), its style is in ``templates/bench/``; charts need
+It is self-contained: no script, no font, no external address. It follows the system's dark mode,
+and on a narrow page each row of its main table becomes a list. Colours and policy are shared by all
+pages (:mod:`vnicaudit.reports.html_document`); its style is in ``templates/bench/``; charts need
 matplotlib (``vnicaudit[charts]``).
 """
 
@@ -44,7 +44,7 @@ _CAPTION = (
 
 
 def render(result: BenchResult, options: Options) -> Iterator[str]:
-    """The page; no option changes what it says. Raises MissingExtraError without matplotlib."""
+    """The page. Options have no effect. Raises MissingExtraError without matplotlib."""
     del options
     title = safe(f"vnicaudit bench: {result.run.profile}, {result.run.id}")
     yield f"{head(title, stylesheet('bench/report.css'))}<body>\n"
@@ -73,7 +73,7 @@ def _body(result: BenchResult) -> Iterator[str]:
 
 
 def _verdict(block: VerdictBlock, heading: str) -> Iterator[str]:
-    """The word with whom it is about, each value in a line, why, and what next."""
+    """The verdict and its subject, one line for each value, the reasons, and what to do next."""
     word = f'<span class="word {block.style}">{text(block.word)}</span>'
     yield f'<section class="verdict {block.style}">\n<{heading}>{word} '
     yield f"{text(block.subject)}</{heading}>\n"
@@ -120,15 +120,15 @@ def _tables(result: BenchResult, table: Sequence[MetricRow]) -> Iterator[str]:
 
 
 def _measured(result: BenchResult, table: Sequence[MetricRow]) -> Iterator[str]:
-    """HTML of the table of measured values; later arms also have effect and verdict, in one
-    cell."""
+    """HTML of the table of measured values. Arms after the first also have a cell with effect and
+    verdict."""
     compared = [arm for arm in result.arms if any(arm in row.compared for row in table)]
     heads = ["metric", *result.arms, *(f"{arm}: effect" for arm in compared)]
     yield from table_text(measured_table(table, heads, result.arms, compared, caption=_CAPTION))
 
 
 def _words(caption: str, heads: tuple[str, ...], lines: Iterable[tuple[str, ...]]) -> Iterator[str]:
-    """Words in columns."""
+    """A table of words."""
     yield from table_text(Table(caption, heads, tuple(map(model.Row, lines)), words=True))
 
 

@@ -1,4 +1,4 @@
-"""``vnicaudit.bench/1``: everything, for programs and for ``bench compare``; the schema is in
+"""``vnicaudit.bench/1``: everything, for programs and for ``bench compare``. The schema is in
 ``docs/schemas/``."""
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ SUMMARY = "vnicaudit.bench/1: everything, for programs"
 
 
 def render(result: BenchResult, options: Options) -> Iterator[str]:
-    """The document in pieces, one per sample; no option changes what it says."""
+    """The document in pieces, one per sample. Options have no effect."""
     del options
     yield from pieces(result, result.samples)
 
 
 def stream(head: BenchResult, samples: Iterable[Sample]) -> Iterator[str]:
-    """Pieces of the JSON document of ``head``, with samples that are not in memory: they are taken
-    one at a time, and those of ``head`` are ignored."""
+    """Pieces of the JSON document of ``head``. ``samples`` are used instead of those of ``head``,
+    and are taken one at a time, since they may not fit into memory."""
     yield from pieces(head, samples)

@@ -1,8 +1,9 @@
-"""JUnit XML, for build servers: a test per workload and metric.
+"""JUnit XML, for build servers: one test per workload and metric.
 
-What regressed, and a guard rail that is broken, failed. What could not be judged is skipped and
-says why. Metrics that nothing is decided on pass whatever they are. The decision is a test of its
-own: a catastrophe stops a measurement before anything is compared, and must not look like a pass.
+Regressions and broken guard rails are failures. Results that could not be judged are skipped, with
+the reason. Metrics that are not used for the decision always pass. The decision has its own test,
+because a catastrophe stops a measurement before anything is compared, and must not look like a
+pass.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ _ENDS: dict[str, Outcome] = {
     "regressed": "failure", "inconclusive": "skipped", "generator-limited": "skipped",
     "invalid": "skipped", "failed": "failure", "unknown": "skipped",
 }  # fmt: skip
-"""Verdicts that are no pass."""
+"""Verdicts that are not a pass."""
 
 
 _Suited = tuple[str, JUnitCase]
@@ -38,7 +39,7 @@ _Suited = tuple[str, JUnitCase]
 
 
 def render(result: BenchResult, options: Options) -> Iterator[str]:
-    """The document, a suite at a time; no option changes what it says."""
+    """The document, one suite at a time. Options have no effect."""
     del options
     suites: dict[str, list[JUnitCase]] = {}
     result = with_guest_names(result)

@@ -1,12 +1,12 @@
-"""Documents as k8s-netperf puts into its index, so that its dashboards and Orion can read them.
+"""Documents as k8s-netperf writes them to its index, readable by its dashboards and by Orion.
 
-A JSON array, a document per workload and arm. Keys are those of ``Doc`` in
-github.com/cloud-bulldozer/k8s-netperf, pkg/archive/archive.go; what was not measured is left out
-where k8s-netperf would write 0. ``throughput`` and ``latency`` are means there, so they are here;
-``confidence`` is that of the mean. Its *client* sends, so the target is the client where it sends
-and the server everywhere else. What k8s-netperf has no words for (the arm, the direction, the
-workload's id) is in ``vnicaudit``. Work that is neither a stream nor requests and answers of its
-own kind (DNS, packet rates) has no profile there, and no document here.
+A JSON array with one document per workload and arm. Keys are those of ``Doc`` in
+github.com/cloud-bulldozer/k8s-netperf, pkg/archive/archive.go. Values that were not measured are
+left out, where k8s-netperf would write 0. ``throughput`` and ``latency`` are means there, so they
+are means here; ``confidence`` is the interval of the mean. In k8s-netperf the *client* sends, so
+the target is the client if it sends, and the server otherwise. Facts without a key in k8s-netperf
+(the arm, the direction, the workload's id) are under ``vnicaudit``. Other kinds of work than
+streams and requests with answers (DNS, packet rates) have no profile there, and no document here.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ _P99 = "latency_p99"
 
 
 class _Rate(NamedTuple):
-    """A metric, the end of the profile's name, its unit there, and what it is divided by."""
+    """A metric, the end of the profile's name, its unit in k8s-netperf, and the divisor to get that
+    unit."""
 
     metric: str
     profile: str
@@ -45,7 +46,7 @@ _RATES = (
 
 
 def render(result: BenchResult, options: Options) -> Iterator[str]:
-    """The array, a document per line; no option changes what it says."""
+    """The array, one document per line. Options have no effect."""
     del options
     values = values_that_count(result)
     runs: dict[tuple[str, str], list[Sample]] = {}
@@ -118,13 +119,13 @@ def _place(path: Path | None, workload: Workload) -> dict[str, object]:
 
 
 def _path(result: BenchResult, arm: str) -> Path | None:
-    """The arm's own, or the only one."""
+    """The path of the arm, or the only path."""
     named = [path for path in result.paths if path.name == arm]
     return next(iter(named or result.paths), None)
 
 
 def _other_means(samples: Sequence[Sample]) -> dict[str, object]:
-    """Means of what was measured beside the rate."""
+    """Means of the other values measured with the rate."""
     found = [sample.details.get("retransmits") for sample in samples]
     retransmits = [float(number) for number in found if isinstance(number, (int, float))]
     return {
@@ -139,7 +140,7 @@ def _mean(values: Sequence[float]) -> float | None:
 
 
 def _confidence(values: Sequence[float]) -> list[float] | None:
-    """The 95 % interval of the mean by Student's t, as k8s-netperf works it out."""
+    """The 95 % interval of the mean by Student's t, calculated as in k8s-netperf."""
     if len(values) < 2:
         return None
     reach = t_quantile(0.975, len(values) - 1) * stdev(values) / math.sqrt(len(values))

@@ -31,7 +31,7 @@ SUMMARY = "tables for comments on merge requests"
 
 
 def render(result: BenchResult, options: Options) -> Iterator[str]:
-    """The comment in pieces; ``quiet`` leaves out how it was measured."""
+    """The comment in pieces. ``quiet`` leaves out how it was measured."""
     result = with_guest_names(result)
     table = list(rows(result))
     yield "## vnicaudit bench\n\n"
@@ -59,7 +59,7 @@ def tables(results: Sequence[BenchResult]) -> Iterator[str]:
 
 
 def _verdict(block: VerdictBlock) -> Iterator[str]:
-    """The word, who and what; a small table; why, and what next."""
+    """The verdict and its subject, a small table, the reasons, and what to do next."""
     about = ", ".join(filter(None, (block.subject, block.effort)))
     yield f"**{block.word}** {markdown(about)}\n\n"
     if block.lines:
@@ -117,7 +117,7 @@ def _folded(result: BenchResult, table: Sequence[MetricRow]) -> Iterator[str]:
 
 
 def verdict_table(block: VerdictBlock) -> Table:
-    """A row per line: each arm's median, and what changed where something is compared."""
+    """One row per line: the median of each arm, and the change if something is compared."""
     compared = any(line.outcome for line in block.lines)
     heads = ("Medians", *block.arms, *(("Change (95 %, plus is better)",) if compared else ()))
     return Table("", heads, tuple(Row(_cells(line, len(heads))) for line in block.lines))

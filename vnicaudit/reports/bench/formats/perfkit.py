@@ -1,9 +1,9 @@
-"""PerfKitBenchmarker's samples: newline-delimited JSON, a line per run and metric.
+"""PerfKitBenchmarker's samples: newline-delimited JSON, one line per run and metric.
 
 The keys are those of its ``Sample`` (``metric``, ``value``, ``unit``, ``metadata``, ``timestamp``:
-perfkitbenchmarker/sample.py) and those that its collector adds (``product_name``, ``test``,
-``run_uri``, ``sample_uri``: perfkitbenchmarker/publisher.py). Runs that do not count are left out:
-whoever reads the file would average them.
+perfkitbenchmarker/sample.py) and those added by its collector (``product_name``, ``test``,
+``run_uri``, ``sample_uri``: perfkitbenchmarker/publisher.py). Runs that do not count are left out,
+because a reader of the file would average them.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ SUMMARY = "PerfKitBenchmarker samples, newline-delimited JSON"
 
 
 def render(result: BenchResult, options: Options) -> Iterator[str]:
-    """The lines of one run at a time; no option changes what they say."""
+    """The lines of one run at a time. Options have no effect."""
     del options
     workloads = {workload.id: workload for workload in result.workloads}
     for sample in result.samples:
@@ -47,7 +47,7 @@ def _line(result: BenchResult, sample: Sample, metric: str, about: dict[str, obj
 
 
 def _metadata(result: BenchResult, workload: Workload, sample: Sample) -> dict[str, object]:
-    """Labels that tell one sample from others; a label whose value is ``None`` is left out."""
+    """Labels that distinguish samples. Labels without a value are left out."""
     found: dict[str, object] = {
         "workload": workload.id,
         "engine": workload.engine,
@@ -70,7 +70,7 @@ def _metadata(result: BenchResult, workload: Workload, sample: Sample) -> dict[s
 
 
 def _seconds(text: str) -> float | None:
-    """Unix time; None where it is not RFC 3339."""
+    """Unix time; None if the text is not in RFC 3339 format."""
     try:
         return moment(text).timestamp()
     except (ValueError, OverflowError):

@@ -1,4 +1,5 @@
-"""For people: the verdict; then how it was measured, a table, what does not count, and why."""
+"""Text for people: the verdict, then how it was measured, a table, runs that do not count, and
+why."""
 
 from __future__ import annotations
 
@@ -33,13 +34,13 @@ SUMMARY = "for people: a table, what does not count, the decision"
 
 _SHOWN = 20
 _VERDICT = 7
-"""Columns of the longest one of a guard rail."""
+"""Width of the longest verdict of a guard rail."""
 _LABEL = 8
 
 
 def render(result: BenchResult, options: Options) -> Iterator[str]:
-    """The report in pieces that end with a line break. ``quiet``: the verdict, the tables, what is
-    broken, and the decision; ``verbose``: each guard rail, and what was found at the endpoints."""
+    """The report in pieces that end with a line break. ``quiet``: only the verdict, the tables,
+    problems, and the decision. ``verbose``: also each guard rail, and facts about the endpoints."""
     text = _BenchText(with_guest_names(result), options)
     yield from text.verdict()
     if not options.quiet:
@@ -78,7 +79,7 @@ class _BenchText:
         yield from verdict_text(blocks, self._options)
 
     def head(self) -> Iterator[str]:
-        """Which measurement, and how it was made."""
+        """The id of the measurement, and how it was made."""
         run = self._result.run
         name = safe(run.id)
         about = Piece(f"profile {safe(run.profile)}", f"profile {safe(run.profile)}")
@@ -90,7 +91,7 @@ class _BenchText:
         yield "\n"
 
     def tables(self) -> Iterator[str]:
-        """The dimensions, if there are any, all rows, and where a value drops from path to path."""
+        """The dimensions, if there are any, all rows, and between which paths a value drops."""
         yield from _matrices(matrices([self._result]), self._options)
         yield from TableText(self._result, self._table, self._options).lines()
         if self._table:
@@ -113,7 +114,7 @@ class _BenchText:
         yield "\n"
 
     def guard_rails(self) -> Iterator[str]:
-        """How many there are, and those that do not hold or could not be looked at."""
+        """The number of guard rails, and those that are broken or could not be checked."""
         rails = self._result.guard_rails
         wanted = [rail for rail in rails if self._options.verbose or rail.verdict != "ok"]
         if not rails or (self._options.quiet and not wanted):
@@ -124,7 +125,7 @@ class _BenchText:
         yield "\n"
 
     def decision(self) -> Iterator[str]:
-        """The last lines: the verdict, what is to be done, why."""
+        """The last lines: the verdict, what to do, and why."""
         decision = self._result.decision
         if decision is None:
             return

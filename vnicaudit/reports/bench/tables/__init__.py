@@ -1,1 +1,1 @@
-"""Tables of a measurement: rows of values, where they drop, dimensions, layout."""
+"""Tables of a measurement: rows of values, drops, dimensions, layout."""

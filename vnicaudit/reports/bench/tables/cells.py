@@ -1,4 +1,4 @@
-"""The cells of a row: what was measured, how sure that is, and what it means."""
+"""The cells of a row: the measured value, its uncertainty, and its verdict."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ NOT_MEASURED = "-"
 
 
 def median_parts(row: MetricRow, arm: str) -> Parts:
-    """``248 Mb/s``, ``[241, 251]``: the median and its interval, or where it has none the smallest
-    and the largest value."""
+    """``248 Mb/s``, ``[241, 251]``: the median and its interval; without an interval, the smallest
+    and largest value."""
     summary = row.arms.get(arm)
     if summary is None:
         return (Part(NOT_MEASURED),)
@@ -26,7 +26,8 @@ def median_parts(row: MetricRow, arm: str) -> Parts:
 
 
 def sureness(row: MetricRow, arm: str, summary: ArmSummary, scale: Scale) -> str:
-    """``[241, 251]``, the 95 % interval of the median; ``(230 to 260)``, all values; or nothing."""
+    """``[241, 251]``: the 95 % interval of the median; or ``(230 to 260)``: the range of all
+    values; or nothing."""
     if summary.low is not None and summary.high is not None:
         return f"[{scale.number(summary.low)}, {scale.number(summary.high)}]"
     seen = row.spread.get(arm)
@@ -36,7 +37,7 @@ def sureness(row: MetricRow, arm: str, summary: ArmSummary, scale: Scale) -> str
 
 
 def has_interval(summary: ArmSummary | None) -> bool:
-    """True where the median of an arm has a confidence interval."""
+    """True if the median of an arm has a confidence interval."""
     return summary is not None and summary.low is not None and summary.high is not None
 
 
@@ -49,7 +50,7 @@ def line_rate(row: MetricRow, arm: str) -> str:
 
 
 def has_line_rate(row: MetricRow) -> bool:
-    """True where any arm has a share of the line rate."""
+    """True if any arm has a share of the line rate."""
     return any(one is not None and one.line_rate_percent is not None for one in row.arms.values())
 
 
@@ -61,19 +62,21 @@ def effect(comparison: Comparison | None) -> Parts:
 
 
 def effect_words(comparison: Comparison) -> str:
-    """``+3,050 %``: positive is better. What is a share itself (loss) changes by points."""
+    """``+3,050 %``; positive is better. A metric that is itself a share (loss) changes by
+    points."""
     if comparison.effect is None:
         return ""
     return f"{change(comparison.effect.percent)} {'points' if comparison.unit == '%' else '%'}"
 
 
 def interval_words(found: Effect) -> str:
-    """``[+2,980, +3,120]``: 95 %."""
+    """``[+2,980, +3,120]``: the 95 % interval."""
     return f"[{change(found.low95)}, {change(found.high95)}]"
 
 
 def verdict(comparison: Comparison | None) -> Parts:
-    """The word, in its colour; in parentheses where nothing was decided on it."""
+    """The verdict with its colour, in parentheses if the comparison did not count for the
+    decision."""
     if comparison is None:
         return ()
     word = verdict_words(comparison.verdict)
@@ -83,6 +86,6 @@ def verdict(comparison: Comparison | None) -> Parts:
 
 
 def notes(comparison: Comparison | None) -> Iterator[Part]:
-    """Remarks on a comparison that stand beside its verdict."""
+    """Remarks on a comparison that are shown next to its verdict."""
     for note in () if comparison is None else comparison.notes:
         yield Part(note, "note")

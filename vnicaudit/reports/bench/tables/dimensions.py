@@ -1,8 +1,8 @@
-"""Differences by vCPUs, server options and number of generators, as one table.
+"""Results by vCPUs, server options and number of generators, as one table.
 
-The layout is that of the case that started this project (A. Scicchitano, SWITCH, "Improving network
-performance within the cloud"): a row per NIC and number of vCPUs, a column per option of the
-server, in a cell one number for each number of generators.
+The layout is taken from the case that started this project (A. Scicchitano, SWITCH, "Improving
+network performance within the cloud"): one row per NIC and number of vCPUs, one column per server
+option, and in each cell one number for each number of generators.
 """
 
 from __future__ import annotations
@@ -22,25 +22,25 @@ from vnicaudit.reports.bench.words.quantity import Scale, quantity, scale_of, si
 from vnicaudit.reports.table.model import Row, Table
 
 VCPUS = "vcpus"
-"""The label of a run that says how many the target has."""
+"""Label of a run with the number of vCPUs of the target."""
 _PER_VCPU = "query_rate"
 _MEGABIT = 1e6
 _NICS = ("single", "flips", "boots", "shadow", "single-flip")
-"""Designs whose arms are NICs, or of which a single NIC was measured."""
+"""Designs whose arms are NICs, or in which a single NIC was measured."""
 PLAIN = "as found"
-"""The state of a server that no option was set on."""
+"""Name of the server state in which no option was set."""
 
 _Kind = tuple[str, str, str, "int | None", "float | None", "int | None"]
 
 
 def vcpus_of(result: BenchResult) -> int | None:
-    """Number of vCPUs of the target; None where it was not noted."""
+    """Number of vCPUs of the target; None if it was not recorded."""
     number = _number(result.run.labels.get(VCPUS, ""))
     return number if number > 0 else None
 
 
 class Matrix(NamedTuple):
-    """``rows``: (NIC or arm, vCPUs) -> (state, generators) -> median. ``per_vcpu``: these are
+    """``rows``: (NIC or arm, vCPUs) -> (state, generators) -> median. ``per_vcpu``: medians are
     divided by the number of vCPUs."""
 
     title: str
@@ -52,8 +52,8 @@ class Matrix(NamedTuple):
 
 
 def all_matrices(results: Sequence[BenchResult]) -> Iterator[Matrix]:
-    """One per kind of work, whatever it was measured in; DNS queries also per vCPU, where any
-    target has several."""
+    """One table per kind of work, with any number of states and generators. DNS queries also per
+    vCPU, if any target has several."""
     for matrix in _every(results):
         yield matrix
         shares = {
@@ -66,8 +66,8 @@ def all_matrices(results: Sequence[BenchResult]) -> Iterator[Matrix]:
 
 
 def matrices(results: Sequence[BenchResult]) -> Iterator[Matrix]:
-    """One per kind of work that was measured in more than one state of the server, with more than
-    one number of generators, or, over several results, with more than one number of vCPUs."""
+    """One table per kind of work that was measured with more than one server state, number of
+    generators or (over several results) number of vCPUs."""
     for matrix in _every(results):
         vcpus = {row[1] for row in matrix.rows}
         if max(len(matrix.states), len(matrix.generators), len(vcpus)) > 1:
@@ -97,7 +97,7 @@ def _every(results: Sequence[BenchResult]) -> Iterator[Matrix]:
 
 
 def matrix_table(matrix: Matrix) -> Table:
-    """A row per arm and number of vCPUs, a column per state of the server."""
+    """The table: one row per arm and number of vCPUs, one column per server state."""
     plain = PLAIN if len(matrix.states) > 1 or matrix.metric == _PER_VCPU else "median"
     heads = ("", *(state or plain for state in matrix.states))
     rows = (Row((_row_head(row), *_cells(matrix, row))) for row in matrix.rows)
@@ -111,8 +111,8 @@ class _Cell(NamedTuple):
 
 
 def _kinds(result: BenchResult) -> Iterator[tuple[_Kind, Workload]]:
-    """Kinds of workloads: settings that stay constant within a table, each with its workload.
-    Connections grow with generators in some profiles, so they tell kinds apart only where nothing
+    """Kinds of workloads (the settings that are constant within a table), each with its workload.
+    In some profiles connections grow with generators, so connections separate kinds only if nothing
     else does."""
     deciding = [workload for workload in result.workloads if workload.decides]
     alike = Counter((_bare(one), one.state, one.generators) for one in deciding)
@@ -126,7 +126,8 @@ def _bare(workload: Workload) -> tuple[str, str, str, int | None, float | None]:
 
 
 def _matrix(title: str, metric: str, cells: Sequence[_Cell], arms: Sequence[str]) -> Matrix:
-    """Values of several measurements of one NIC are one sample."""
+    """The matrix of these cells. Values of several measurements of one NIC are treated as one
+    sample."""
     values: dict[tuple[str, str], dict[tuple[str, int], list[float]]] = {}
     for cell in cells:
         if cell.values:
@@ -143,8 +144,8 @@ def _matrix(title: str, metric: str, cells: Sequence[_Cell], arms: Sequence[str]
 
 
 def row_names(results: Sequence[BenchResult]) -> dict[tuple[int, str], str]:
-    """(identity of a result, arm) -> what its row is called: the NIC, where arms are NICs and it is
-    known; with the guest's name before it where there are several. Else the arm."""
+    """(identity of a result, arm) -> name of its row: the NIC if arms are NICs and it is known,
+    preceded by the guest's name if there are several guests; else the arm."""
     guests = {guest_of(path) for result in results for path in result.paths if path.nic}
     found = {}
     for result in results:
@@ -158,7 +159,7 @@ def row_names(results: Sequence[BenchResult]) -> dict[tuple[int, str], str]:
 
 
 def _kind_words(kind: _Kind) -> str:
-    """``iperf3 tcp, the target sends, 64 KiB``; of requests the engine and the pattern."""
+    """``iperf3 tcp, the target sends, 64 KiB``; for requests, the engine and the pattern."""
     engine, pattern, direction, bytes_, rate, connections = kind
     parts = [f"{engine} {pattern}"]
     if direction != "both":
@@ -173,7 +174,7 @@ def _kind_words(kind: _Kind) -> str:
 
 
 def _place(row: tuple[str, str], arms: Sequence[str]) -> tuple[int, int, str]:
-    """Arms in their order, vCPUs in theirs."""
+    """Sort key: arms in their order, then vCPUs by number."""
     return arms.index(row[0]), _number(row[1]), row[1]
 
 
@@ -199,7 +200,7 @@ def _row_head(row: tuple[str, str]) -> str:
 
 
 def _cells(matrix: Matrix, row: tuple[str, str]) -> Iterator[str]:
-    """``45,800 / 48,800`` per state, one number for each number of generators."""
+    """``45,800 / 48,800``: for each state, one number for each number of generators."""
     found, scale = matrix.rows[row], _scale(matrix)
     for state in matrix.states:
         medians = (found.get((state, number)) for number in matrix.generators)
@@ -207,8 +208,7 @@ def _cells(matrix: Matrix, row: tuple[str, str]) -> Iterator[str]:
 
 
 def _scale(matrix: Matrix) -> Scale:
-    """One for all cells; counts per second are written out and bit rates are Mb/s, as in the
-    talk."""
+    """One scale for all cells: counts per second are written out, and bit rates are in Mb/s."""
     unit = METRICS[matrix.metric].unit if matrix.metric in METRICS else ""
     if unit in ("1/s", "bit/s"):
         return scale_of(_MEGABIT if unit == "bit/s" else 0, matrix.metric)

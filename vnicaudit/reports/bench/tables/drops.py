@@ -1,4 +1,4 @@
-"""Several paths side by side: between which two the value drops."""
+"""Several paths side by side: between which two of them a value drops."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from vnicaudit.reports.bench.tables.rows import MetricRow
 
 
 class Drop(NamedTuple):
-    """From ``upper`` to ``lower``, two neighbours in the order of the paths. ``change`` of the
-    median: per cent, or percentage points of what is a share."""
+    """The change from ``upper`` to ``lower``, two neighbours in the order of the paths. ``change``
+    of the median: in per cent, or in percentage points for a share."""
 
     row: MetricRow
     upper: str
@@ -23,7 +23,7 @@ class Drop(NamedTuple):
 
 
 def drops(table: Iterable[MetricRow], result: BenchResult) -> Iterator[Drop]:
-    """The largest step for the worse in each deciding row, where it is beyond the margin."""
+    """The largest step for the worse in each deciding row, if it exceeds the margin."""
     for row in table:
         steps = list(_steps(row, result.arms)) if row.primary and row.metric in METRICS else []
         if not steps:
@@ -38,7 +38,7 @@ def _better(row: MetricRow, change: float) -> float:
 
 
 def _steps(row: MetricRow, arms: tuple[str, ...]) -> Iterator[Drop]:
-    """Between neighbours that were measured."""
+    """Steps between neighbours that were measured."""
     share = is_share(METRICS[row.metric])
     found = ((arm, row.arms.get(arm)) for arm in arms)
     medians = [(arm, summary.median) for arm, summary in found if summary is not None]

@@ -1,4 +1,4 @@
-"""All that was measured as a table: workload by workload, a row per metric."""
+"""Table of all measured values: workload by workload, one row per metric."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ def measured_table(
     caption: str = "",
     apart: bool = False,
 ) -> Table:
-    """Table of the values of each of ``arms``, with effect and verdict of those ``compared``, in
-    columns of their own where they stand ``apart``."""
+    """Table of the values of each of ``arms``, with effect and verdict of those ``compared``;
+    ``apart``: in separate columns."""
     found = (
         model.Row(
             (
@@ -38,7 +38,7 @@ def measured_table(
 
 
 def _group(rows: Sequence[MetricRow], at: int) -> Group | None:
-    """The workload, where it is not that of the row before."""
+    """A heading for the workload, if it differs from that of the row before."""
     workload = rows[at].workload
     if at and rows[at - 1].workload.id == workload.id:
         return None

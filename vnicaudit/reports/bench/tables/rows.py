@@ -1,4 +1,4 @@
-"""A measurement as rows: one metric of one workload, with what each arm had of it."""
+"""A measurement as rows: one metric of one workload, with the values of each arm."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from vnicaudit.model.measurement import (
 )
 
 Values = dict[tuple[str, str, str], tuple[float, ...]]
-"""(workload, metric, arm) -> what counts, in the order of the runs; never empty."""
+"""(workload, metric, arm) -> values that count, in the order of the runs; never empty."""
 
 
 class MetricRow(msgspec.Struct, frozen=True):
-    """``arms``: arm -> its summary, None where it has no valid sample. ``compared``: arm -> its
+    """``arms``: arm -> its summary; None: it has no valid sample. ``compared``: arm -> its
     comparison with the first arm. ``spread``: arm -> smallest and largest value."""
 
     workload: Workload
@@ -38,7 +38,7 @@ class MetricRow(msgspec.Struct, frozen=True):
 
 
 def rows(result: BenchResult) -> Iterator[MetricRow]:
-    """Workloads in the order of the profile; of each, the metrics that decide first."""
+    """Workloads in the order of the profile; within each, the deciding metrics first."""
     values = values_that_count(result)
     compared: dict[tuple[str, str], list[Comparison]] = {}
     for comparison in result.results:
@@ -55,7 +55,7 @@ def rows(result: BenchResult) -> Iterator[MetricRow]:
 
 
 def sample_size(table: Iterable[MetricRow]) -> str:
-    """``n = 10``, or ``n = 7 to 10`` where rows and arms differ."""
+    """``n = 10``, or ``n = 7 to 10`` if rows or arms differ."""
     arms = [summary for row in table for summary in row.arms.values()]
     numbers = [0 if summary is None else summary.n for summary in arms]
     least, most = min(numbers, default=0), max(numbers, default=0)
@@ -63,7 +63,7 @@ def sample_size(table: Iterable[MetricRow]) -> str:
 
 
 def values_that_count(result: BenchResult) -> Values:
-    """The values that count, as comparisons take them: one for each run, or for each boot."""
+    """The values that count, as used in comparisons: one for each run, or for each boot."""
     by_workload: dict[str, list[Sample]] = {}
     for sample in result.samples:
         by_workload.setdefault(sample.workload, []).append(sample)
@@ -93,7 +93,7 @@ def _row(
     values: Mapping[str, tuple[float, ...]],
     allowed: Mapping[str, float | None],
 ) -> MetricRow:
-    """``values``: arm -> what counts; ``allowed``: arm -> what its line allows."""
+    """``values``: arm -> values that count. ``allowed``: arm -> maximum allowed by its link."""
     known = METRICS.get(metric)
     unit, better = (known.unit, known.better) if known is not None else ("", "higher")
     summaries = {arm: summary(found, allowed[arm]) for arm, found in values.items()}

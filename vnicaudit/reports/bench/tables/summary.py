@@ -1,4 +1,4 @@
-"""Sentences about a whole measurement that reports for people share; not escaped yet."""
+"""Sentences about a whole measurement, shared by reports for people; not escaped yet."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from vnicaudit.reports.bench.words.quantity import change, quantity
 
 
 def facts(result: BenchResult, table: Sequence[MetricRow]) -> Iterator[tuple[str, str]]:
-    """``(label, text)``: how it was measured."""
+    """How it was measured, as ``(label, text)``."""
     run = result.run
     design = DESIGNS[run.design]
     yield "design", f"{design.name}: {design.means}"
@@ -44,7 +44,7 @@ def _runs(result: BenchResult, table: Sequence[MetricRow]) -> Iterator[str]:
 
 
 def _margins(result: BenchResult, table: Sequence[MetricRow]) -> str:
-    """``goodput, queries 5 %; latency p99 10 %``: by how much it has to differ to count."""
+    """``goodput, queries 5 %; latency p99 10 %``: the margins beyond which a difference counts."""
     if len(result.arms) < 2:
         return ""
     found: dict[str, list[str]] = {}
@@ -101,7 +101,7 @@ def guard_total(rails: Sequence[GuardRail]) -> str:
 
 
 def discard_sentences(result: BenchResult) -> Iterator[str]:
-    """``2 runs of before: steal 3.1 % of the run``, the most frequent first."""
+    """``2 runs of before: steal 3.1 % of the run``, the most frequent reason first."""
     found = Counter(
         (sample.arm, sample.reason or "no reason is given")
         for sample in result.samples
@@ -112,7 +112,7 @@ def discard_sentences(result: BenchResult) -> Iterator[str]:
 
 
 def discarded_total(result: BenchResult) -> str:
-    """``3 of 43 runs do not count``; empty where all do."""
+    """``3 of 43 runs do not count``; empty if all count."""
     invalid = sum(not sample.valid for sample in result.samples)
     if not invalid:
         return ""

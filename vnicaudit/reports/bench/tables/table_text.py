@@ -22,7 +22,7 @@ _HANG = "      "
 
 
 def matrix_lines(matrix: Matrix, options: Options, paint: Paint) -> Iterator[str]:
-    """A title, and a line per row; sentences where that does not fit."""
+    """A title, and one line per row; sentences if the table does not fit."""
     table = matrix_table(matrix)
     text = wrap(safe(table.caption), options.width, "", "  ")
     yield "".join(paint("name", line) + "\n" for line in text.splitlines())
@@ -44,8 +44,8 @@ def matrix_lines(matrix: Matrix, options: Options, paint: Paint) -> Iterator[str
 
 
 class TableText:
-    """Workload by workload, a line per metric: each arm's median and interval; of two arms the
-    effect and the verdict beside them, of more the change of each against the first."""
+    """Workload by workload, one line per metric: the median and interval of each arm. With two
+    arms, followed by effect and verdict; with more, the change of each against the first."""
 
     def __init__(self, result: BenchResult, table: Sequence[MetricRow], options: Options) -> None:
         self._arms = result.arms
@@ -57,7 +57,7 @@ class TableText:
         self._drops = {(drop.row.workload.id, drop.row.metric, drop.lower) for drop in found}
 
     def lines(self) -> Iterator[str]:
-        """The table; where it does not fit the terminal, the same in sentences."""
+        """The table; sentences if it does not fit the terminal."""
         if not self._table:
             return
         left = 1 if self._pair else 0

@@ -1,1 +1,1 @@
-"""The verdict of a measurement as it is read in five seconds, whatever it is written as."""
+"""The verdict of a measurement, to be read in five seconds in every format."""

@@ -1,5 +1,5 @@
-"""The verdict for a tired operator, as values: the word, who and what, before and after, why, and
-what next. Text, Markdown and HTML write the same blocks."""
+"""The verdict for a tired operator, as values: the word, the subject, before and after, the
+reasons, and what to do next. Text, Markdown and HTML write the same blocks."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _DONE_WORDS = {
     "not-rolled-back": "NOT ROLLED BACK",
 }
 _OPEN: frozenset[Verdict] = frozenset({"inconclusive", "generator-limited", "invalid"})
-"""Verdicts that say more than what was done with the change."""
+"""Verdicts shown by their own word, even after the change was kept or rolled back."""
 _STYLES = {
     "KEPT": "good", "BETTER": "good", "ROLLED BACK": "bad", "WORSE": "bad", (
         "NOT ROLLED BACK"
@@ -43,11 +43,10 @@ _REASONS = 3
 
 
 class VerdictBlock(NamedTuple):
-    """``word``: the verdict in capitals, with its ``style``. ``subject``: the guest, and what was
-    changed. ``effort``: duration and runs, empty where they are told elsewhere. ``meaning``: what
-    the word stands for, and what was done. ``arms``: heads of the columns of ``lines``.
-    ``reasons``: reasons that no line shows. ``remarks``: what made it noisy. ``next``: what would
-    decide."""
+    """``word``: the verdict in capitals, with its ``style``. ``subject``: the guest, and the
+    change. ``effort``: duration and number of runs; empty if shown elsewhere. ``meaning``:
+    explanation of the word, and what was done. ``arms``: column heads of ``lines``. ``reasons``:
+    reasons that no line shows. ``remarks``: causes of noise. ``next``: how to decide it."""
 
     word: str
     style: str
@@ -62,7 +61,7 @@ class VerdictBlock(NamedTuple):
 
 
 def verdict_blocks(result: BenchResult, table: Sequence[MetricRow]) -> Iterator[VerdictBlock]:
-    """One for each arm that is compared with the first; one alone where nothing is compared."""
+    """One block for each arm compared with the first; a single block if nothing is compared."""
     others = [arm for arm in result.arms[1:] if any(arm in row.compared for row in table)]
     if not others:
         yield _measured(result, table)
@@ -112,8 +111,8 @@ def _compared(
 
 
 def _decision(result: BenchResult, table: Sequence[MetricRow], arm: str) -> Decision:
-    """The measurement's; of several arms, which have none, what comparisons with this one come
-    to."""
+    """The decision of the measurement. With several arms there is none: then the one that follows
+    from the comparisons with this arm."""
     if result.decision is not None and len(result.arms) == 2:
         return result.decision
     mine = [row.compared[arm] for row in table if arm in row.compared]
@@ -139,7 +138,7 @@ def _meaning(decision: Decision) -> str:
 
 
 def _other_reasons(decision: Decision, comparisons: Sequence[Comparison]) -> Iterator[str]:
-    """Reasons that are no comparison: those stand in the lines."""
+    """Reasons other than comparisons, which are shown in the lines."""
     if decision.verdict not in ("regressed", "invalid"):
         return
     shown = tuple(f"{workload_and_metric(each)}:" for each in comparisons)
@@ -148,8 +147,8 @@ def _other_reasons(decision: Decision, comparisons: Sequence[Comparison]) -> Ite
 
 
 def _vetoes(reasons: Sequence[str]) -> Iterator[str]:
-    """Reasons against the change besides comparisons. What a design leaves in the numbers is told
-    with the design."""
+    """Reasons against the change other than comparisons. Limitations of a design are shown with the
+    design, so they are left out."""
     yield from [each for each in reasons if not each.startswith(("single flip:", "shadow NIC:"))][
         :_REASONS
     ]

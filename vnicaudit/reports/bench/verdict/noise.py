@@ -1,4 +1,4 @@
-"""Causes of noise in a measurement, as far as the result shows it."""
+"""Causes of noise in a measurement, as far as the result shows them."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _WAITS: tuple[tuple[str, Callable[[Covariates], float | None]], ...] = (
     ("a CPU quota throttled one end", lambda one: one.throttled),
 )
 _NOTICED = 2.0
-"""Per cent of a run from which on a wait is told."""
+"""Waits of at least this many per cent of a run are reported."""
 _SAID_ELSEWHERE = ("more were invalid", "more did not count", "not measured")
 _EVERYWHERE = ("drift", "trend", "band", "level")
 _MOST_NOTES = 3
 
 
 def noise(result: BenchResult, table: Sequence[MetricRow], arms: Sequence[str]) -> Iterator[str]:
-    """One sentence for each thing that stirred the values, and one for the guard rails."""
+    """One sentence for each cause of noise, and one for the guard rails."""
     yield from _spread(result, table, arms)
     yield from _waits(result)
     yield from _notes(result, arms)
@@ -38,7 +38,7 @@ def noise(result: BenchResult, table: Sequence[MetricRow], arms: Sequence[str]) 
 
 
 def _spread(result: BenchResult, table: Sequence[MetricRow], arms: Sequence[str]) -> Iterator[str]:
-    """The widest spread of what decides, where it is more than the margin."""
+    """The widest spread among deciding values, if it exceeds the margin."""
     found = [
         (100 * summary.cv, row, arm)
         for row in table
@@ -62,7 +62,8 @@ def _waits(result: BenchResult) -> Iterator[str]:
 
 
 def _notes(result: BenchResult, arms: Sequence[str]) -> Iterator[str]:
-    """Notes of what decides on the runs of an arm, which begin with its name, and on drift."""
+    """Notes on deciding comparisons that concern the runs of an arm (they start with its name), or
+    drift."""
     begin = tuple(f"{arm}: " for arm in arms)
     notes = dict.fromkeys(
         f"{comparison.workload}: {note}"

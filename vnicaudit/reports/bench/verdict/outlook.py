@@ -1,7 +1,7 @@
-"""Ways to decide an open measurement, and how long that takes.
+"""How to decide an open measurement, and how long that takes.
 
-Each of several primary comparisons has to hold against their number, so that it is planned for its
-share of the error probability (Bonferroni's, which Holm's is never below).
+With several primary comparisons, each is planned for its share of the error probability
+(Bonferroni's, which is never above Holm's).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from vnicaudit.reports.bench.words.quantity import digits, duration
 
 
 class _Open(NamedTuple):
-    """A comparison that was not decided. ``margin`` and ``spread`` on its scale: logarithms, or
+    """A comparison that was not decided. ``margin`` and ``spread`` are on its scale: logarithms, or
     points of a share."""
 
     row: MetricRow
@@ -33,11 +33,11 @@ class _Open(NamedTuple):
     runs: int
     share: bool
     alone: bool
-    """It would be a difference if it were the only comparison."""
+    """True if it would be a difference as the only comparison."""
 
 
 def outlook(result: BenchResult, table: Sequence[MetricRow], arm: str) -> Iterator[str]:
-    """Sentences: what these runs cannot see, and how many would."""
+    """Sentences on what these runs cannot detect, and how many runs could."""
     found = list(_undecided(result, table, arm))
     if not found:
         return
@@ -75,13 +75,13 @@ def outlook(result: BenchResult, table: Sequence[MetricRow], arm: str) -> Iterat
 
 
 def _primaries(table: Sequence[MetricRow], arm: str) -> int:
-    """How many comparisons the verdict rests on."""
+    """Number of comparisons that the verdict depends on."""
     compared = (row.compared.get(arm) for row in table)
     return max(1, sum(one is not None and one.primary for one in compared))
 
 
 def _fewer(found: Sequence[_Open], many: int) -> Iterator[str]:
-    """A hint for metrics that differ on their own, but perhaps by chance among ``many``."""
+    """A hint for metrics that differ on their own, though perhaps by chance among ``many``."""
     if any(one.alone for one in found):
         yield (
             f"on its own that is a difference; among {many} primary comparisons it may be chance: "
@@ -109,7 +109,7 @@ def _undecided(result: BenchResult, table: Sequence[MetricRow], arm: str) -> Ite
 
 
 def _is_alone_a_difference(compared: Comparison) -> bool:
-    """A note of the comparison says what became of it."""
+    """True if a note of the comparison says so."""
     return may_be_chance(compared) in compared.notes
 
 
@@ -137,7 +137,8 @@ def _cost(result: BenchResult, needed: int) -> str:
 
 
 def _seconds_of_a_run(result: BenchResult) -> float | None:
-    """From the beginning of the first run to that of the last, with all that lay between them."""
+    """Mean seconds of a run, from the start of the first run to that of the last, with everything
+    in between."""
     if len(result.samples) < 2:
         return None
     ordered = sorted(one.started for one in result.samples)
@@ -147,6 +148,6 @@ def _seconds_of_a_run(result: BenchResult) -> float | None:
 
 
 def _rounded(seconds: float) -> float:
-    """To what "about" is good for."""
+    """Round to the precision of "about"."""
     step = 10 if seconds < 120 else 60
     return max(step, step * round(seconds / step))

@@ -1,4 +1,4 @@
-"""The lines of a verdict: each primary value before and after, and by how much it changed."""
+"""The lines of a verdict: each primary value before and after, and its change."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from vnicaudit.reports.bench.words.labels import STYLES, metric_words
 from vnicaudit.reports.bench.words.quantity import change, quantity, size
 
 _MOST = 6
-"""Lines that are read in five seconds; the others are in the table."""
+"""Lines that can be read in five seconds; the others are in the table."""
 _FACTOR = 2.0
-"""From this factor on, up or down, a change is said as a factor."""
+"""Changes by at least this factor, up or down, are written as a factor."""
 _PER_VCPU = "query_rate"
 
 _OUTCOMES = {
@@ -26,7 +26,7 @@ _OUTCOMES = {
     "generator-limited": "the generator was the limit", "invalid": "not measured",
 }  # fmt: skip
 _RANK = ("regressed", "invalid", "generator-limited", "inconclusive")
-"""What is shown first where not all fits."""
+"""Verdicts to show first if there is not enough room."""
 _TITLES = {
     ("iperf3", "tcp"): "TCP", ("iperf3", "udp"): "UDP", ("iperf3", "udp-pps"): "UDP packets",
     ("dnsperf", "max"): "DNS queries", ("dnsperf", "capacity"): "DNS without loss",
@@ -37,8 +37,8 @@ _DIRECTIONS = {"tx": " from the", "rx": " to the", "both": ""}
 
 
 class VerdictLine(NamedTuple):
-    """``values``: one for each arm. ``outcome``: in one or two words, with its style; empty where
-    nothing is compared. ``part``: it belongs to the line above."""
+    """``values``: one for each arm. ``outcome``: one or two words, with its style; empty if nothing
+    is compared. ``part``: it belongs to the line above."""
 
     name: str
     values: tuple[str, ...]
@@ -52,8 +52,8 @@ class VerdictLine(NamedTuple):
 def verdict_lines(
     result: BenchResult, table: Sequence[MetricRow], arm: str | None
 ) -> tuple[VerdictLine, ...]:
-    """Lines of what decides; ``arm``: the one that is compared with the first, None: all as they
-    are."""
+    """Lines of the deciding values. ``arm``: the arm compared with the first; None: all arms, not
+    compared."""
     arms = result.arms if arm is None else (result.arms[0], arm)
     deciding = [row for row in table if _decides(row, arm)]
     names = _names(deciding, "guest" if all(path.domain for path in result.paths) else "target")
@@ -86,7 +86,7 @@ def _lines(
     centres = [None if (one := row.arms.get(each)) is None else one.median for each in arms]
     effect = row.compared[arm].effect if arm in row.compared else None
     if effect is not None and effect.before is not None and len(arms) == 2:
-        centres = [effect.before, effect.after]  # so that one is the other times the change
+        centres = [effect.before, effect.after]  # so that one is the other multiplied by the change
     values = tuple(_value(row, centre) for centre in centres)
     if arm is None:
         spread = [cells.median_parts(row, each)[-1].text for each in arms]
@@ -107,7 +107,7 @@ def _value(row: MetricRow, value: float | None) -> str:
 
 
 def change_of(comparison: Comparison) -> str:
-    """``59x``, ``+3.2 %``: positive is better, and a factor where it is large."""
+    """``59x``, ``+3.2 %``; positive is better. Large changes are written as a factor."""
     effect = comparison.effect
     if effect is None:
         return cells.NOT_MEASURED
@@ -117,7 +117,7 @@ def change_of(comparison: Comparison) -> str:
 
 
 def interval_of(comparison: Comparison) -> str:
-    """``(55x to 63x)``, ``(-1.0 to +7.5 %)``: 95 %."""
+    """``(55x to 63x)``, ``(-1.0 to +7.5 %)``: the 95 % interval."""
     effect = comparison.effect
     if effect is None:
         return ""
@@ -131,13 +131,13 @@ def _unit(comparison: Comparison) -> str:
 
 
 def _rounded(value: float) -> str:
-    """``+3.2``, ``-27``: what is read at a glance."""
+    """``+3.2``, ``-27``: rounded to be read at a glance."""
     return f"{value:+,.0f}" if 10 <= abs(value) < 1e6 else change(value)
 
 
 def _factor_words(comparison: Comparison, effect: Effect) -> Callable[[float], str] | None:
-    """How an effect is said as a factor; None where it is said in per cent. A factor of what is
-    better lower would read as more of it."""
+    """Function that writes an effect as a factor; None: write it in per cent. Metrics for which
+    lower is better are never written as factors, because a factor reads as an increase."""
     if comparison.better != "higher" or comparison.unit == "%":
         return None
     factor = 1 + effect.percent / 100
@@ -154,7 +154,7 @@ def _times(percent: float) -> str:
 
 
 def _names(table: Sequence[MetricRow], end: str) -> list[str]:
-    """Short names, each with as much as tells it from the others; else the workload's id."""
+    """Short names, each with enough detail to be unique; else the id of the workload."""
     workloads = {row.workload.id: row.workload for row in table}
     titles = {key: _title(one, end) for key, one in workloads.items()}
     for more in (_state, _generators, _connections, _size, _rate):
@@ -172,7 +172,7 @@ def _names(table: Sequence[MetricRow], end: str) -> list[str]:
 
 
 def _told_apart(titles: dict[str, str], more: dict[str, str]) -> dict[str, str]:
-    """Titles that several have, with more said where that tells any of them apart."""
+    """Add details to titles shared by several workloads, if the details distinguish any of them."""
     said: dict[str, set[str]] = {}
     for key, title in titles.items():
         said.setdefault(title, set()).add(more[key])

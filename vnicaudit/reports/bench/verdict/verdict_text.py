@@ -19,8 +19,8 @@ _BETWEEN_WORDS = re.compile(r" (?!%)")
 
 
 def verdict_text(blocks: Sequence[VerdictBlock], options: Options) -> Iterator[str]:
-    """Each block: the word, who and what; then its lines, why, and what next. ``quiet`` leaves the
-    remarks out."""
+    """Each block: the verdict and its subject, its lines, the reasons, and what to do next.
+    ``quiet`` leaves out the remarks."""
     paint = Paint(color=options.color)
     for block in blocks:
         yield _head(block, options, paint)
@@ -43,7 +43,7 @@ def _head(block: VerdictBlock, options: Options, paint: Paint) -> str:
 
 
 def _wrapped(text: str, options: Options) -> str:
-    """A sentence; numbers keep their per cent."""
+    """Wrap a sentence, keeping numbers together with their per cent sign."""
     words = [Piece(word, word) for word in _BETWEEN_WORDS.split(safe(text))]
     return fold(words, options.width, "  ", "    ", " ")
 

@@ -1,1 +1,1 @@
-"""Words and numbers that the formats of a measurement share."""
+"""Words and numbers shared by the formats of a measurement."""

@@ -1,5 +1,5 @@
-"""Guests by their names, where a measurement has them by their UUIDs: `apply` reaches a guest by
-its UUID, which stays what it is, and nobody knows his guests by that."""
+"""Replaces UUIDs of guests by their names. `apply` reaches a guest by its UUID, which never
+changes, but people know their guests by name."""
 
 from __future__ import annotations
 
@@ -10,14 +10,13 @@ from msgspec.structs import replace
 from vnicaudit.model.measurement import BenchResult
 
 _HERE = "?connect=qemu:///system"
-"""What an endpoint's URL means without it, too."""
+"""Query that changes nothing about the meaning of an endpoint's URL."""
 
 _Rename = Callable[[str], str]
 
 
 def with_guest_names(result: BenchResult) -> BenchResult:
-    """The measurement; in all that is for people, each guest has its name in the place of its
-    UUID."""
+    """The measurement with the name of each guest instead of its UUID in all texts for people."""
     names = {
         path.domain: path.guest
         for path in result.paths

@@ -11,7 +11,7 @@ from vnicaudit.reports.bench.words.quantity import quantity, size
 
 
 class DesignWords(NamedTuple):
-    """``means``: how the runs were ordered, and what that leaves in the numbers."""
+    """``means``: how the runs were ordered, and what influence of that remains in the numbers."""
 
     name: str
     means: str
@@ -44,7 +44,8 @@ STYLES = {
     "inconclusive": "medium", "at-ceiling": "low", "generator-limited": "medium",
     "invalid": "bad", "ok": "good", "failed": "bad", "unknown": "medium",
 }  # fmt: skip
-"""Verdicts, those of guard rails too -> what colours them (:mod:`vnicaudit.reports.paint`)."""
+"""Verdicts, including those of guard rails -> their colour style
+(:mod:`vnicaudit.reports.paint`)."""
 
 MEANINGS = {
     "improved": "better, beyond chance",
@@ -56,16 +57,16 @@ MEANINGS = {
     "generator-limited": "the generator was the limit",
     "invalid": "too few valid runs",
 }
-"""``Verdict`` -> what it says, as the end of a sentence."""
+"""``Verdict`` -> its meaning, as the end of a sentence."""
 
 ACTIONS = {"keep": "keep the change", "roll-back": "roll the change back", "none": ""}
-"""What is to be done."""
+"""``Decision.action`` -> what to do."""
 DONE = {
     "kept": "the change was kept",
     "rolled-back": "the change was rolled back",
     "not-rolled-back": "the change should have been rolled back, but could not be",
 }
-"""What was done in fact."""
+"""``Decision.done`` -> what was done."""
 
 _METRICS = {
     "packet_rate": "packets", "query_rate": "queries", "transaction_rate": "requests",
@@ -82,12 +83,12 @@ _METRICS = {
 DIRECTIONS = {"tx": "the target sends", "rx": "the target receives", "both": "both ways"}
 
 _FILLS = {"rx": "towards", "tx": "from"}
-"""Option ``fill`` of rr -> which way, seen from the target."""
+"""Option ``fill`` of rr -> direction, seen from the target."""
 
 _GENERATORS = {
     "c": "generator in C", "python": "generator in Python", "netperf": "by netperf",
 }  # fmt: skip
-"""Which program made the requests of rr: figures of different ones are not the same."""
+"""The program that made the requests of rr. Figures of different programs are not comparable."""
 
 _BIT_RATES = ("tcp", "udp")
 """Patterns whose offered load is in bit/s."""
@@ -99,12 +100,12 @@ def verdict_words(verdict: str) -> str:
 
 
 def metric_words(metric: str) -> str:
-    """Short, for a table's row; a metric of another version is called what the file calls it."""
+    """A short name for a table's row; metrics of another version keep the name in the file."""
     return _METRICS.get(metric, metric)
 
 
 def metric_title(metric: str) -> str:
-    """The name of a metric in full, for headings."""
+    """The full name of a metric, for headings."""
     known = METRICS.get(metric)
     return metric if known is None else known.title
 
@@ -128,7 +129,7 @@ def describe(workload: Workload) -> str:
 
 
 def describe_measured(workload: Workload) -> str:
-    """``describe`` of a workload that was measured, with the program that made its requests."""
+    """``describe`` for a measured workload, with the program that made its requests."""
     usual = "python" if _is_one_by_one(workload) else ""
     generator = workload.options.get("generator", usual)
     words = _GENERATORS.get(generator, f"generator {generator}") if generator else ""
@@ -136,17 +137,18 @@ def describe_measured(workload: Workload) -> str:
 
 
 def _is_one_by_one(workload: Workload) -> bool:
-    """Requests of one connection: there the generator is a part of what is measured."""
+    """True for one request at a time on one connection: the generator is part of the result
+    then."""
     requests = workload.engine == "rr" and workload.pattern.startswith("rr1c-")
     return requests and workload.connections == 1 and workload.rate is None
 
 
 def decision_words(decision: Decision) -> str:
-    """``improved: keep the change``; once it is done, what was done."""
+    """``improved: keep the change``; after the fact, what was done."""
     return f"{verdict_words(decision.verdict)}{action_words(decision)}"
 
 
 def action_words(decision: Decision) -> str:
-    """``: keep the change``, to be put behind the verdict; empty where nothing is to be done."""
+    """``: keep the change``, to append to the verdict; empty if there is nothing to do."""
     action = ACTIONS[decision.action] if decision.done is None else DONE[decision.done]
     return f": {action}" if action else ""

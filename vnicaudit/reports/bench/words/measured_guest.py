@@ -1,4 +1,4 @@
-"""Who was measured, and what was changed."""
+"""Names of the measured guest and of the change."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ _CHANGES = ("flips", "boots", "shadow", "single-flip")
 
 
 def guest_of(path: Path) -> str:
-    """The name that an operator knows a path's target by."""
+    """The name by which an operator knows a path's target."""
     if path.guest:
         return path.guest
     scheme, _, rest = path.target.partition("://")
@@ -16,12 +16,12 @@ def guest_of(path: Path) -> str:
 
 
 def nic_of(result: BenchResult, arm: str) -> str | None:
-    """The NIC as it was in that arm; None where it is not known."""
+    """The NIC in that arm; None if it is not known."""
     return next((path.nic for path in result.paths if path.name == arm), None)
 
 
 def change_words(result: BenchResult, arm: str) -> str:
-    """``rtl8139 → virtio``; ``four against one`` where arms have names of their own."""
+    """``rtl8139 → virtio``; ``four against one`` if arms have names of their own."""
     first = result.arms[0]
     nics = nic_of(result, first), nic_of(result, arm)
     if result.run.design in _CHANGES and None not in nics and nics[0] != nics[1]:

@@ -1,5 +1,5 @@
-"""Numbers for people: ``7.81 Gb/s``, ``45.8k q/s``, ``310 µs``. Three digits say what a median is
-good for."""
+"""Numbers for people: ``7.81 Gb/s``, ``45.8k q/s``, ``310 µs``. Three digits are as precise as a
+median can be."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from vnicaudit.bench.metrics import METRICS
 _DIGITS = 3
 _MINUTE, _HOUR = 60, 3600
 _SMALLEST, _LARGEST = 1e-6, 1e9
-"""Beyond them numbers are written with an exponent."""
+"""Numbers outside these limits are written with an exponent."""
 _EACH = {
     "packet_rate": "pkt/s", "query_rate": "q/s", "transaction_rate": "req/s",
     "connection_rate": "conn/s",
@@ -29,17 +29,17 @@ class Scale(NamedTuple):
     unit: str
 
     def number(self, value: float) -> str:
-        """Without the unit: ``7.81``, ``1,140``."""
+        """The value without its unit: ``7.81``, ``1,140``."""
         return digits(value / self.factor)
 
     def text(self, value: float) -> str:
-        """Value with its unit: ``7.81 Gb/s``."""
+        """The value with its unit: ``7.81 Gb/s``."""
         return f"{self.number(value)}{self.unit}"
 
 
 def scale_of(value: float, metric: str, unit: str = "") -> Scale:
-    """The scale in which a value of this metric is easy to read. ``unit`` is that of metrics which
-    this version does not know."""
+    """The scale in which a value of this metric is easy to read. ``unit``: used for metrics unknown
+    to this version."""
     known = METRICS.get(metric)
     unit = known.unit if known is not None else unit
     if unit == "bit/s":
@@ -65,7 +65,7 @@ def percent(value: float) -> str:
 
 
 def change(value: float) -> str:
-    """A change in per cent, with its sign and without the per cent: ``+3.2``, ``-27``,
+    """A change in per cent, with its sign but without the per cent sign: ``+3.2``, ``-27``,
     ``+3,050``."""
     if not math.isfinite(value):
         return f"{value:+}"
@@ -75,20 +75,20 @@ def change(value: float) -> str:
 
 
 def digits(value: float) -> str:
-    """Three significant digits, thousands set apart: ``0.0520``, ``7.81``, ``50,300``."""
+    """Three significant digits, with thousands separators: ``0.0520``, ``7.81``, ``50,300``."""
     if not value or not math.isfinite(value):
         return f"{value:g}"
     places = _DIGITS - 1 - math.floor(math.log10(abs(value)))
     rounded = round(value, places)
     if math.floor(math.log10(abs(rounded))) > _DIGITS - 1 - places:
-        places -= 1  # 9.999 is 10.0
+        places -= 1  # 9.999 is rounded to 10.0
     if not _SMALLEST <= abs(rounded) < _LARGEST:
         return f"{rounded:.{_DIGITS - 1}e}"
     return f"{rounded:,.{max(places, 0)}f}"
 
 
 def size(count: int) -> str:
-    """Bytes of a message: ``64 KiB``, ``200 B``."""
+    """Size of a message: ``64 KiB``, ``200 B``."""
     for factor, unit in ((1 << 20, "MiB"), (1 << 10, "KiB")):
         if count >= factor and count % factor == 0:
             return f"{count // factor} {unit}"
@@ -96,7 +96,7 @@ def size(count: int) -> str:
 
 
 def _fitting(value: float, scales: tuple[tuple[float, str], ...]) -> Scale:
-    """The largest of which there is at least one, as it will be rounded."""
+    """The largest scale in which the rounded value is at least 1."""
     for factor, unit in scales:
         if abs(value) >= factor * 0.9995:
             return Scale(factor, unit)

@@ -1,0 +1,214 @@
+"""``fleet plan`` with the history at hand: how old findings are, what is new, what was measured,
+and what is open on hosts that cannot be read. Hosts are libvirt's test driver."""
+
+from __future__ import annotations
+
+import sqlite3
+import subprocess
+from contextlib import closing
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from tests.cli.inside import inside
+from tests.cli.test_imports import loaded
+from tests.fleet.daemons import write_host
+from tests.history.make_schema import FOLDER
+from tests.history.measured import measurement
+from vnicaudit.history.history import history_to_write
+from vnicaudit.history.place import history_place
+
+NOTE = "Note: the plan says nothing of earlier audits: "
+COVERED = "At their last audit, the hosts read now had {} open; the plan has a step for {} of them"
+
+
+class Fleet(NamedTuple):
+    """Three hosts of libvirt's test driver; half of the NICs of each are e1000."""
+
+    folder: Path
+
+    @property
+    def state(self) -> Path:
+        return self.folder / "state"
+
+    def file(self, number: int) -> Path:
+        return self.folder / f"h{number}.xml"
+
+    def audit(self, *words: str | Path) -> None:
+        """An audit that the history keeps."""
+        out = self.folder / "out"
+        given = ("-i", self.folder / "fleet.toml", "--state", self.state, "-q", "-o", out)
+        assert inside("fleet", "audit", *given, *words).returncode in (0, 1, 4)
+
+    def plan(self, *words: str | Path) -> subprocess.CompletedProcess[str]:
+        """A plan of all changes."""
+        given = ("-i", self.folder / "fleet.toml", "--include-unsafe", "--retries", "0")
+        state = () if "--state" in words else ("--state", self.state)
+        return inside("fleet", "plan", *given, *state, *words)
+
+
+@pytest.fixture
+def fleet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Fleet:
+    """Hosts that nobody audited yet."""
+    monkeypatch.delenv("VNICAUDIT_HISTORY", raising=False)
+    monkeypatch.chdir(tmp_path)
+    made = Fleet(tmp_path)
+    for number in (1, 2, 3):
+        write_host(made.file(number), number, 4)
+    hosts = (f'[[hosts]]\nname = "h{n}"\nuri = "test://{made.file(n)}"\n' for n in (1, 2, 3))
+    (tmp_path / "fleet.toml").write_text("".join(hosts))
+    return made
+
+
+def lines(text: str, word: str) -> list[str]:
+    """Those with a word in them, without what stands before and behind."""
+    return [line.strip() for line in text.splitlines() if word in line]
+
+
+def aged(fleet: Fleet, host: str, date: str) -> None:
+    """The findings of a host were first seen on that day."""
+    query = "UPDATE finding SET first_seen = strftime('%s', ?) * 1000 WHERE host = ?"
+    with closing(sqlite3.connect(fleet.state / "history.db")) as connection, connection:
+        (number,) = connection.execute("SELECT id FROM host WHERE name = ?", (host,)).fetchone()
+        connection.execute(query, (date, number))
+
+
+def test_an_entry_tells_since_when_it_is_open_and_what_is_new(fleet: Fleet) -> None:
+    fleet.audit()
+    for host, date in {"h1": "2026-02-06", "h2": "2026-01-07", "h3": "2026-03-05"}.items():
+        aged(fleet, host, date)
+    write_host(fleet.file(3), 3, 8)
+    result = fleet.plan()
+    assert (result.returncode, NOTE in result.stderr) == (0, False)
+    assert "8 steps like this, on 8 guests of 3 targets" in result.stdout
+    assert lines(result.stdout, "history:") == [
+        "history: oldest of 8 findings first seen 2026-01-07; 2 not in the last audit"
+    ]
+    assert result.stdout.count(COVERED.format("6 findings", "6")) == 1
+    by_host = fleet.plan("--group-by", "host")
+    assert lines(by_host.stdout, "history:") == [
+        "history: oldest of 4 findings first seen 2026-03-05; 2 not in the last audit",
+        "history: oldest of 2 findings first seen 2026-02-06",
+        "history: oldest of 2 findings first seen 2026-01-07",
+    ]
+
+
+def test_a_rule_that_the_last_audit_did_not_ask_is_not_called_new(fleet: Fleet) -> None:
+    fleet.audit("--select", "VNIC001")
+    result = fleet.plan()
+    assert lines(result.stdout, "history:") == []
+    assert "At their last audit" not in result.stdout  # nothing was open
+
+
+def test_hosts_that_cannot_be_read_are_told_with_what_is_open_there(fleet: Fleet) -> None:
+    fleet.audit("--limit", "h1,h2")
+    for number in (2, 3):
+        fleet.file(number).unlink()
+    result = fleet.plan("-o", "p.json")
+    assert result.returncode == 4
+    with closing(sqlite3.connect(fleet.state / "history.db")) as connection:
+        ((day,),) = connection.execute("SELECT date(max(read_at) / 1000, 'unixepoch') FROM reading")
+    assert (
+        f"2 hosts not read; 2 findings open there at their last audit\n"
+        f"  h2: last read {day}: 4 guests, 4 NICs, 2 findings open\n"
+        f"  h3: no audit has read it\n\n"
+    ) in result.stdout
+    assert COVERED.format("2 findings", "2") in result.stdout
+    quiet = fleet.plan("-q")
+    assert "2 hosts not read" in quiet.stdout
+    assert "At their last audit" not in quiet.stdout
+
+
+def test_a_measured_gain_stands_beside_the_same_change(fleet: Fleet) -> None:
+    fleet.audit()
+    with history_to_write(history_place(None, fleet.state)) as history:
+        history.add_measurements([measurement(f"m{n}", n) for n in (9, 200)])
+    found = " ".join(fleet.plan().stdout.split())
+    assert "measured: +104 % throughput of bulk (median of 2 measurements, +9 to +200 %)" in found
+
+
+def test_a_plan_file_is_the_same_with_a_history_and_without(fleet: Fleet) -> None:
+    def planned(name: str, *words: str | Path) -> list[str]:
+        assert fleet.plan("-o", name, *words).returncode == 0
+        text = Path(name).read_text().splitlines()
+        return [line for line in text if '"created"' not in line]
+
+    fleet.audit()
+    assert planned("with.json") == planned("without.json", "--state", fleet.folder / "none")
+    there = fleet.plan("-o", "-")
+    assert there.stdout.splitlines()[0] == "{"
+    assert "history" not in there.stdout
+
+
+def broken(path: Path) -> None:
+    path.write_text("no database" * 100)
+
+
+def older(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript((FOLDER / "1.sqlite.sql").read_text("utf-8"))
+
+
+def cut(path: Path) -> None:
+    """Its first page is whole."""
+    with history_to_write(history_place(str(path), "")):
+        pass
+    path.write_bytes(path.read_bytes()[:8192])
+
+
+def unread(path: Path) -> None:
+    """No audit in it."""
+    with history_to_write(history_place(str(path), "")):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("make", "words", "code"),
+    [
+        (None, "nothing is stored there yet", 2),
+        (broken, "not a database", 2),
+        (older, "it has schema 1", 2),
+        (Path.mkdir, "not a regular file", 2),
+        (cut, "malformed", 2),
+        (unread, "it has no audit of these hosts", 0),
+    ],
+)
+def test_a_history_that_is_of_no_use_is_told_and_in_the_way_only_if_it_was_named(
+    fleet: Fleet, make: object, words: str, code: int
+) -> None:
+    fleet.state.mkdir(mode=0o700)
+    path = fleet.state / "history.db"
+    if callable(make):
+        make(path)
+    before = path.read_bytes() if path.is_file() else b""
+    without = fleet.plan("-o", "p.json")
+    assert (without.returncode, Path("p.json").exists()) == (0, True)
+    (note,) = lines(without.stderr, NOTE)
+    assert words in note
+    assert NOTE not in fleet.plan("-q").stderr
+    named = fleet.plan("--history", path)
+    assert named.returncode == code
+    assert words in named.stderr
+    assert ("Error: " in named.stderr) == (code == 2)
+    assert (path.read_bytes() if path.is_file() else b"") == before
+
+
+def test_what_follows_names_the_same_inventory_state_and_history(fleet: Fleet) -> None:
+    fleet.audit("--history", "there.db")
+    inventory = fleet.folder / "fleet.toml"
+    result = fleet.plan("-o", "p.json", "--history", "there.db")
+    assert (
+        f"next: vnicaudit fleet apply p.json -i {inventory} --history there.db "
+        f"--state {fleet.state} --include-unsafe\n"
+    ) in result.stderr
+    words = ("--uri", f"test://{fleet.folder}/{{name}}", "--state", fleet.state)
+    result = inside("fleet", "plan", "-i", "h1.xml,", *words, "--include-unsafe", "-o", "q.json")
+    assert f"-i h1.xml, --uri 'test://{fleet.folder}/{{name}}' --state" in result.stderr
+
+
+def test_no_database_is_loaded_where_there_is_no_history(fleet: Fleet) -> None:
+    words = ("fleet", "plan", "-i", str(fleet.folder / "fleet.toml"), "--state", str(fleet.state))
+    modules = loaded(*words)
+    assert {"libvirt", "vnicaudit.history.history", "vnicaudit.reports.plan.text"} <= modules
+    assert not modules & {"sqlalchemy", "alembic", "sqlite3", "vnicaudit.fleet.ranking.estimates"}

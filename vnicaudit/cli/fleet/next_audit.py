@@ -1,0 +1,55 @@
+"""The command by which the history learns of a run: it takes nothing as fixed that no audit looked
+at."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from vnicaudit.cli.fleet.options import InventoryOptions, inventory_words
+from vnicaudit.cli.options.history import HistoryOptions, named_history
+from vnicaudit.cli.options.state import state_folder
+from vnicaudit.cli.output.stderr import tell
+from vnicaudit.errors import UsageError
+from vnicaudit.reports.safe import safe
+from vnicaudit.text.own_commands import command
+
+if TYPE_CHECKING:
+    from vnicaudit.model.fleet import InventoryHost
+    from vnicaudit.model.runs import RunRecord
+
+_FEW = 3
+"""Hosts that are named one by one."""
+_PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,200}")
+"""Names that mean themselves in a pattern of ``--limit``."""
+
+
+def tell_next_audit(
+    run: RunRecord,
+    hosts: Sequence[InventoryHost],
+    inventory: InventoryOptions,
+    history: HistoryOptions,
+) -> None:
+    """Say which audit updates the history, where there is one and the run changed something."""
+    changed = {unit.target for unit in run.steps if unit.outcome == "applied"}
+    if not (changed and _exists(history)):
+        return
+    names = [host.name for host in hosts if host.uri in changed]
+    limit = inventory.limit or ("" if len(names) == len(hosts) else _few(names))
+    words = f"fleet audit{inventory_words(inventory, limit)}{named_history()}"
+    following = command(words, state_folder(history.state))
+    tell(safe(f"The history has what was fixed as open until the next audit: {following}"))
+
+
+def _exists(history: HistoryOptions) -> bool:
+    try:
+        return history.place.exists
+    except UsageError:  # a fault in settings that an apply does not need
+        return False
+
+
+def _few(names: Sequence[str]) -> str:
+    """A pattern of these hosts; empty (all) for many, and for names with a meaning of their own."""
+    is_few = len(names) <= _FEW and all(map(_PLAIN.fullmatch, names))
+    return ",".join(names) if is_few else ""

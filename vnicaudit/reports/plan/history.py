@@ -1,0 +1,92 @@
+"""The part of a plan that comes from the history: how old findings are, measured gains, and what
+is open on hosts that could not be read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from vnicaudit.base.wording import count
+from vnicaudit.model.last_readings import PlanHistory, StepHistory, UnreadHost
+from vnicaudit.model.plan import Step
+from vnicaudit.reports.safe import safe
+from vnicaudit.reports.wrap import hidden, wrap
+from vnicaudit.reports.writer import Options
+
+_SHOWN_HOSTS = 20
+
+
+def history_line(steps: Iterable[Step], history: PlanHistory, options: Options) -> Iterator[str]:
+    """One line on steps that make the same change; nothing where nothing is known of them."""
+    facts = [history.steps[step.id] for step in steps if step.id in history.steps]
+    if words := "; ".join(_words(facts)):
+        yield wrap(f"history: {words}", options.width, "    ", "      ")
+
+
+def _words(facts: Sequence[StepHistory]) -> Iterator[str]:
+    findings, new = sum(one.findings for one in facts), sum(one.new for one in facts)
+    if oldest := min((one.first_seen for one in facts if one.first_seen), default=""):
+        several = f"oldest of {findings:,} findings " if findings > 1 else ""
+        yield f"{several}first seen {_day(oldest)}"
+    if new:
+        yield (
+            f"{new:,} of {count(findings, 'finding')} not in the last audit"
+            if not oldest
+            else (f"{new:,} not in the last audit")
+        )
+    if gain := next((one.gain for one in facts if one.gain is not None), None):
+        from vnicaudit.fleet.ranking.reasons import gain_words
+
+        yield gain_words(gain)
+
+
+def unread_lines(history: PlanHistory, options: Options) -> Iterator[str]:
+    """The hosts that could not be read, those with most findings first, and what their last audit
+    left open there."""
+    if not history.unread:
+        return
+    yield wrap(_unread_title(history.unread), options.width, "", "  ")
+    ordered = sorted(history.unread, key=_most_findings_first)
+    shown = ordered if options.verbose else ordered[:_SHOWN_HOSTS]
+    for one in shown:
+        yield wrap(f"{safe(one.name)}: {_last_words(one)}", options.width, "  ", "    ")
+    if len(shown) < len(ordered):
+        yield wrap(hidden(len(ordered) - len(shown)), options.width, "  ", "    ")
+    yield "\n"
+
+
+def _unread_title(unread: Sequence[UnreadHost]) -> str:
+    hosts, read = count(len(unread), "host"), [one.last for one in unread if one.last is not None]
+    if not read:
+        return f"{hosts} not read, now or by any audit"
+    findings = count(sum(last.findings for last in read), "finding")
+    whose = "its" if len(unread) == 1 else "their"
+    return f"{hosts} not read; {findings} open there at {whose} last audit"
+
+
+def coverage_line(history: PlanHistory, options: Options) -> Iterator[str]:
+    """How much of what was open on the hosts that were read the plan has a step for."""
+    if history.open_findings:
+        findings = count(history.open_findings, "finding")
+        planned = f"{history.planned:,}" if history.planned else "none"
+        text = (
+            f"At their last audit, the hosts read now had {findings} open; the plan has a step for "
+            f"{planned} of them"
+        )
+        yield wrap(text, options.width, "", "  ")
+
+
+def _most_findings_first(one: UnreadHost) -> tuple[int, str]:
+    return (0 if one.last is None else -one.last.findings), one.name
+
+
+def _last_words(one: UnreadHost) -> str:
+    last = one.last
+    if last is None:
+        return "no audit has read it"
+    size = f"{count(last.domains, 'guest')}, {count(last.nics, 'NIC')}"
+    return f"last read {_day(last.read_at)}: {size}, {count(last.findings, 'finding')} open"
+
+
+def _day(time: str) -> str:
+    """The date of a time in RFC 3339."""
+    return time[:10]
