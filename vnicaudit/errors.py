@@ -36,14 +36,15 @@ class UsageError(VnicauditError):
 
 
 def install_command(extra: str) -> str:
-    """The command that installs an extra."""
-    return f"pip install 'vnicaudit[{extra}]'"
+    """How to install an extra: from a checkout. An index of packages has no vnicaudit, or one of
+    somebody else."""
+    return f"pip install '.[{extra}]' in a checkout of vnicaudit"
 
 
 class MissingExtraError(UsageError):
     """An optional dependency is missing.
 
-    The message names the extra to install, for example ``pip install 'vnicaudit[libvirt]'``.
+    The message names the extra, and how to install it.
     """
 
     def __init__(self, what: str, extra: str) -> None:

@@ -81,5 +81,5 @@ def test_without_libvirt_python_the_extra_is_named(tmp_path: Path) -> None:
         env={"PYTHONPATH": str(tmp_path)}, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert result.returncode == 2
-    assert "pip install 'vnicaudit[libvirt]'" in result.stderr
+    assert "pip install '.[libvirt]'" in result.stderr
     assert "Traceback" not in result.stderr

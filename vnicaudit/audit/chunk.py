@@ -1,4 +1,4 @@
-"""Reads and processes one chunk of files."""
+"""The work on one chunk of files: each is read and processed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TOML from anywhere, as plain values."""
+"""Parse TOML into plain values."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ import sys
 from vnicaudit.errors import UsageError
 
 _MAX_DOTS = 200
+"""Maximum number of dots in a line: a key has only a few parts."""
 _SYNTAX_LINE = re.compile(r"\s?\(at line (\d+), column \d+\)|\s?\(at end of document\)")
 
 
 def toml_values(path: str, text: str) -> dict[str, object]:
-    """The values in the text of the file ``path``. Raises UsageError, with the line, where it is no
-    TOML."""
+    """The values in the text of the file ``path``. Raises UsageError, with the line, if it is not
+    valid TOML."""
     if sys.version_info >= (3, 11):
         import tomllib
     else:
@@ -23,7 +24,7 @@ def toml_values(path: str, text: str) -> dict[str, object]:
             raise UsageError(f"{path}:{number}: more than {_MAX_DOTS} dots in one line")
     try:
         return tomllib.loads(text)
-    except (ValueError, RecursionError) as error:  # not a TOMLDecodeError alone: int()'s as well
+    except (ValueError, RecursionError) as error:  # also from int()
         message = str(error)
         found = _SYNTAX_LINE.search(message)
         end = text.rstrip("\n").count("\n") + 1

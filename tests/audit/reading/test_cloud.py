@@ -186,7 +186,7 @@ class TestFailure:
     ) -> None:
         monkeypatch.delitem(sys.modules, "vnicaudit.platforms.openstack.binding", raising=False)
         monkeypatch.setitem(sys.modules, "openstack.config", None)
-        with pytest.raises(MissingExtraError, match=r"pip install 'vnicaudit\[openstack\]'"):
+        with pytest.raises(MissingExtraError, match=r"pip install '\.\[openstack\]'"):
             unique_targets([TARGET, "guest.xml"], every_platform().targets)
         assert cloud.asked == []
 

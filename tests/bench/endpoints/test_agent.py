@@ -108,7 +108,8 @@ def test_no_libvirt_installed_here() -> None:
     with pytest.raises(MissingExtraError) as error:
         open_endpoint("agent://web01", connect=missing)
     assert (
-        str(error.value) == "agent:// needs an optional package: pip install 'vnicaudit[libvirt]'"
+        str(error.value)
+        == "agent:// needs an optional package: pip install '.[libvirt]' in a checkout of vnicaudit"
     )
 
 

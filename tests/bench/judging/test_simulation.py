@@ -1,6 +1,5 @@
 """The page's tables of the simulation: what they say is what the program does, seen in a share of
-the same repetitions; and the bounds that every cell has to hold. Without ``--long`` every second
-cell of those without a change is looked at: each world and each design is in some."""
+the same repetitions; and the bounds that every cell has to hold."""
 
 from __future__ import annotations
 
@@ -11,7 +10,6 @@ import pytest
 
 from scripts import simulate_verdicts as simulation
 from scripts.simulate_verdicts import CASES, ONE_OF_NINE, WORLDS, Case, Cell, World
-from tests.shares import table
 
 SHARE = 150
 """Repetitions, of a thousand and more; a third of them where there are nine workloads."""
@@ -47,10 +45,8 @@ def cell(effect: float, world: World, case: Case) -> Cell:
     return Cell(*numbers)
 
 
-@pytest.mark.parametrize(
-    ("world", "case"),
-    table({world.name: world for world in WORLDS}, {case.name: case for case in CASES}, 2),
-)
+@pytest.mark.parametrize("world", WORLDS, ids=lambda world: world.name)
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_without_a_change_none_is_found(world: World, case: Case) -> None:
     """In every world, of every design, and as the page says."""
     said = cell(0.0, world, case)

@@ -124,7 +124,7 @@ class TestAudit:
         monkeypatch.setitem(sys.modules, "openstack.config", None)
         result = anywhere("audit", TARGET)
         assert result.returncode == 2
-        assert "pip install 'vnicaudit[openstack]'" in result.stderr
+        assert "pip install '.[openstack]'" in result.stderr
 
     @pytest.mark.parametrize("option", ["--fix", "--diff"])
     def test_nothing_is_fixed_in_a_cloud(self, option: str) -> None:

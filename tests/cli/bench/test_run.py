@@ -91,7 +91,7 @@ def test_one_path(ends: TwoEnds, tmp_path: Path) -> None:
 
 def test_two_paths_as_files_of_all_kinds(ends: TwoEnds, tmp_path: Path) -> None:
     if find_spec("matplotlib") is None:
-        not_run("tests/cli", "matplotlib is not installed (pip install 'vnicaudit[charts]')")
+        not_run("tests/cli", "matplotlib is not installed (pip install '.[charts]')")
     other = f"b=netns://{ends.target}?address=192.0.2.1,netns://{ends.peer}"
     done = vnicaudit(
         "bench", "run", f"a={ends.path}", other, "-p", ends.profile, "--only", "*.tx.*", "-q",

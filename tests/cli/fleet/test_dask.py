@@ -227,4 +227,4 @@ def test_without_dask_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.Mon
     hosts = inventory(tmp_path, ["test:///default"])
     out = inside(*words(tmp_path, hosts, "--engine", "dask", "--scheduler", "localhost:1"))
     assert out.returncode == 2
-    assert "pip install 'vnicaudit[dask]'" in out.stderr
+    assert "pip install '.[dask]'" in out.stderr

@@ -32,4 +32,4 @@ def test_the_missing_package_is_named(tmp_path: Path, words: tuple[str, ...]) ->
     command = [sys.executable, "-c", _PLAIN, *words, "--state", str(tmp_path / "state")]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stdout) == (2, "")
-    assert "pip install 'vnicaudit[history]'" in done.stderr
+    assert "pip install '.[history]'" in done.stderr

@@ -286,7 +286,7 @@ def test_a_file_that_others_may_write_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "channels.toml"
     path.write_text(FILE)
     path.chmod(0o666)
-    with pytest.raises(UsageError, match="nobody else may"):
+    with pytest.raises(UsageError, match="only you may change it"):
         load_channels(str(path))
 
 

@@ -117,9 +117,7 @@ except MissingExtraError as error:
     ended = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=True
     )
-    assert ended.stdout == (
-        "reading a live libvirt needs an optional package: pip install 'vnicaudit[libvirt]'\n"
-    )
+    assert ended.stdout.startswith("reading a live libvirt needs an optional package: pip ")
 
 
 def test_walking_away_early_is_fine() -> None:

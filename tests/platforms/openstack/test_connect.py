@@ -178,9 +178,7 @@ try:
 except MissingExtraError as error:
     print(error)
 """
-    assert python(code) == (
-        "reading an OpenStack cloud needs an optional package: pip install 'vnicaudit[openstack]'"
-    )
+    assert python(code).startswith("reading an OpenStack cloud needs an optional package: pip ")
 
 
 def test_images_as_code_are_read_without_it() -> None:

@@ -57,9 +57,9 @@ def compare(
     """Every metric of every workload, those that decide first; from valid samples only.
 
     A metric decides if its workload is primary and names it. The others are shown if both arms have
-    values of them, and are not part of the verdict, so their p is not adjusted for them. With
-    ``boots`` and ``flips``, runs between two changes are one value. ``paths`` give the limits of
-    the line. Raises UsageError if an arm is compared with itself.
+    values of them, and play no part in the verdict. With ``boots`` and ``flips``, runs between two
+    changes are one value. ``paths`` give the limits of the line. Raises UsageError if an arm is
+    compared with itself.
     """
     if before_arm == after_arm:
         raise UsageError(f"{before_arm} cannot be compared with itself")
@@ -75,7 +75,7 @@ def compare(
             both = sides.before.runs.values and sides.after.runs.values
             if metric.name in workload.decides or both:
                 one = comparison_of(workload, metric, sides, terms)
-                one = harm.shown(_unless_others_did(one, of_this, terms))
+                one = harm.noted_in(_unless_others_did(one, of_this, terms))
                 found.append(one if _has_values(of_this, metric) else _set_aside(one))
     found.sort(key=lambda each: not each.primary)
     return tuple(
@@ -95,7 +95,7 @@ class _Harm(NamedTuple):
         is_fallen = (one.workload, one.metric) in self.fallen
         return one.primary and (is_fallen or one.workload in self.silent)
 
-    def shown(self, one: Comparison) -> Comparison:
+    def noted_in(self, one: Comparison) -> Comparison:
         """The row, which says that harm if nothing else is certain."""
         if not self.ends(one):
             return one

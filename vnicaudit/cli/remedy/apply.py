@@ -154,7 +154,8 @@ def command(options: ApplyOptions, wiring: Wiring) -> int:
 
 
 class _Measuring(NamedTuple):
-    """How the guests are measured. ``address``: of the shadow beside each, with that design."""
+    """How guests are measured. ``address``: temporary address of the shadow NIC; only with that
+    design."""
 
     trial: TrialRequest
     design: TrialDesign
@@ -165,7 +166,7 @@ def _measuring(
     trial: TrialRequest, address: IPv4Interface | None, steps: list[Step], context: RunContext,
     options: ApplyOptions,
 ) -> _Measuring:  # fmt: skip
-    """The design that these steps are measured by; tells what that costs."""
+    """Choose how these steps are measured, and print the cost of that."""
     units = context.kinds.units(steps)
     design = design_of(options.trials, trial.profile, units)
     trial = planned_by_history(design, trial, options.mode, units)
@@ -177,7 +178,7 @@ def _applied(
     steps: list[Step], data: bytes, context: RunContext, measuring: _Measuring | None,
     options: ApplyOptions,
 ) -> RunResult:  # fmt: skip
-    """Carry the steps out, each guest measured before and after where that is wanted."""
+    """Apply the steps; each guest is measured before and after, if requested."""
     from vnicaudit.remedy.applying.apply import apply
 
     trials = None if measuring is None else trials_of(measuring.trial)
@@ -220,7 +221,7 @@ class WithSchedule(Protocol):
 
     @property
     def mode(self) -> Mode:
-        """How the changes would take effect."""
+        """The mode in which changes would take effect."""
 
     @property
     def schedule(self) -> ScheduleOptions:
@@ -228,7 +229,7 @@ class WithSchedule(Protocol):
 
     @property
     def format(self) -> Format:
-        """The format of what is printed."""
+        """The output format."""
 
     @property
     def output(self) -> OutputOptions:

@@ -138,7 +138,7 @@ def command(options: RollbackOptions, wiring: Wiring) -> int:
 
 
 def _dry_run(options: RollbackOptions, selection: RollbackSelection, context: RunContext) -> int:
-    """Print what would be undone; the exit code."""
+    """Print what would be undone; returns the exit code."""
     from vnicaudit.remedy.applying.rollback import dry_run_rollback
 
     if options.format == "text":

@@ -61,7 +61,9 @@ def load_channels(path: str) -> dict[str, Channel]:
         data = file.read(_MAX_BYTES + 1)
         reason = why_not_own(os.fstat(file.fileno()))
     if reason is not None:
-        raise UsageError(f"{path} {reason}: it says where findings are sent, so nobody else may")
+        raise UsageError(
+            f"{path} {reason}: it says where findings are sent, so only you may change it"
+        )
     if len(data) > _MAX_BYTES:
         raise UsageError(f"{path}: larger than {_MAX_BYTES >> 10} KiB")
     channels = _decoded(data, path).channels

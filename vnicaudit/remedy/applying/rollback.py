@@ -62,7 +62,7 @@ class RollbackSelection(msgspec.Struct, frozen=True):
     """Restore the saved originals as a whole, whatever was changed since."""
 
     def includes(self, unit: UnitRequest) -> bool:
-        """True where the unit, or one of its NICs, is selected."""
+        """True if the unit, or one of its NICs, is selected."""
         named = not self.domains or {unit.name, unit.uuid, unit.file} & set(self.domains)
         return bool(named) and (not self.macs or bool(set(self.macs) & set(unit.macs)))
 
@@ -126,30 +126,29 @@ def _read_begun(run_id: str, context: RunContext) -> PastRun:
 
 
 class _WayBack(NamedTuple):
-    """Some of a run that is over, and how it is taken back."""
+    """Units of a finished run, and the means to roll them back."""
 
-    found: PastRun
+    run: PastRun
     selection: RollbackSelection
     drivers: Drivers
     context: RunContext
     tell: Tell
 
     def restore(self, units: Sequence[UnitRequest]) -> RunResult:
-        """Put the originals of these units back. Raises UsageError where none was kept."""
-        kept = [one for one in units if self.drivers.of(one).can_restore(one, self.found)]
+        """Restore the originals of these units. Raises UsageError if none was saved."""
+        kept = [one for one in units if self.drivers.of(one).can_restore(one, self.run)]
         if not kept:
-            raise UsageError(f"there is no saved original in {self.found.folder / 'definitions'}")
+            raise UsageError(f"there is no saved original in {self.run.folder / 'definitions'}")
         went = self.undo(kept)
-        _note_restored(self.found, kept, went)
+        _note_restored(self.run, kept, went)
         return went
 
     def undo(self, units: Sequence[UnitRequest]) -> RunResult:
-        """Begin the run that takes these units back, or go on with one that did not come to its
-        end."""
+        """Start the run that rolls these units back, or continue one that was interrupted."""
         context = self.context
-        request = context.request("rollback", self.found.request.id, units)
+        request = context.request("rollback", self.run.folder.name, units)
         mine = _unfinished(context, request) or begin_run(context.state, request)
-        back = _preparer(self.found, self.selection, context)
+        back = _preparer(self.run, self.selection, context)
         if context.host_by_host:
             open_begun(mine, self.drivers, _MEANWHILE)
             back = HostByHost(back, OtherRuns(context.state, context.kinds, mine))
