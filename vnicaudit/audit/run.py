@@ -102,7 +102,8 @@ class AuditRun:
         if self._clouds is not None:
             yield from self._clouds.unmatched()
         yield from self._compared.comparisons()
-        self._tallies[targets[-1].name].notes += self._compared.notes()
+        for note in self._compared.notes():
+            self._tallies[targets[-1].name].notes.append(note)
         self.usage |= self._work.usage()
 
     def _expanded(self, names: Iterable[str]) -> list[Target]:

@@ -167,31 +167,46 @@ def _configurations(data: bytes) -> Iterator[tuple[int, str]]:
     """Texts with an option that only Nova has, in its section."""
     if not any(word in data for word in _WORDS):
         return
+    yield from _plain_configurations(data)
+    yield from _quoted_configurations(data)
+
+
+def _plain_configurations(data: bytes) -> Iterator[tuple[int, str]]:
+    end = 0
+    for match in _SECTION.finditer(data):
+        if match.start() >= end:
+            end, is_novas = _lines_of(data, match.start())
+            if is_novas:
+                yield match.start(), _NOVA
+
+
+def _lines_of(data: bytes, start: int) -> tuple[int, bool]:
+    """The end of the configuration that begins at ``start``, and True if it has an option that only
+    Nova has."""
     from vnicaudit.platforms.nova_conf.recognise import is_own
 
-    done = 0
-    for match in _SECTION.finditer(data):
-        if match.start() < done:
-            continue
-        done, own, section = match.start(), False, ""
-        while done < len(data) and _OPTIONS.match(data, done) is not None:
-            end = data.find(b"\n", done)
-            end = len(data) if end < 0 else end
-            line = data[done:end].strip().decode("utf-8", "replace")
-            if line.startswith("["):
-                section = line.strip("[]")
-            own = own or is_own(section, line)
-            done = end + 1
-        if own:
-            yield match.start(), _NOVA
-    done = 0
+    is_novas, section = False, ""
+    while start < len(data) and _OPTIONS.match(data, start) is not None:
+        end = data.find(b"\n", start)
+        end = len(data) if end < 0 else end
+        line = data[start:end].strip().decode("utf-8", "replace")
+        if line.startswith("["):
+            section = line.strip("[]")
+        is_novas = is_novas or is_own(section, line)
+        start = end + 1
+    return start, is_novas
+
+
+def _quoted_configurations(data: bytes) -> Iterator[tuple[int, str]]:
+    """Configurations in a string, with ``\\n`` between their lines."""
+    end = 0
     for match in _QUOTED_SECTION.finditer(data):
-        if match.start() < done:
+        if match.start() < end:
             continue
-        done = data.find(b'"', match.end(), match.start() + _LONGEST_QUOTED)
-        done = match.start() + _LONGEST_QUOTED if done < 0 else done
-        text = re.sub(rb"(?:\\r)?\\n", b"\n", data[match.start() : done])
-        if next((one for one in _configurations(text) if one), None) is not None:
+        end = data.find(b'"', match.end(), match.start() + _LONGEST_QUOTED)
+        end = match.start() + _LONGEST_QUOTED if end < 0 else end
+        text = re.sub(rb"(?:\\r)?\\n", b"\n", data[match.start() : end])
+        if any(True for _one in _configurations(text)):
             yield match.start(), _NOVA
 
 
