@@ -164,11 +164,11 @@ def test_a_file_that_is_no_plan_is_not_written_over(
     here: Path, capsys: Capture, content: str
 ) -> None:
     """A definition above all: ``plan a.xml -o a.xml``."""
-    path = here / "other.xml"
+    path = here / "other"
     path.write_text(content)
-    assert run(["plan", "a.xml", "-o", "other.xml"]) == 2
+    assert run(["plan", "a.xml", "-o", "other"]) == 2
     assert capsys.readouterr().err == (
-        "Error: other.xml exists and is not a plan: choose another name\n"
+        "Error: other exists and is not a plan: choose another name\n"
     )
     assert path.read_text() == content
 
@@ -251,11 +251,14 @@ def test_what_cannot_be_read_is_said_and_the_rest_is_planned(here: Path, capsys:
         (["a.xml", "--domain", "mail"], "no domain in the targets has the name 'mail' (--domain)"),
         (
             ["a.xml", "--nic", SECOND],
-            f"no NIC in the targets has the MAC address {SECOND} (--nic)",
+            (
+                f"no NIC in the targets has the MAC address {SECOND} (--nic); "
+                "did you mean '52:54:00:00:00:01'?"
+            ),
         ),
         (
             ["a.xml", "--select", "VNIC9"],
-            "no rule begins with 'VNIC9'; `vnicaudit rules` lists them",
+            "no rule begins with 'VNIC9'; did you mean 'VNIC009'?",
         ),
         (
             ["a.xml", "--ignore", "VNIC"],
@@ -332,7 +335,7 @@ def test_what_is_left_is_counted_by_reason_and_named_on_demand(here: Path, capsy
     assert "Left out (--verbose names each)\n  2 NICs: unsafe: the guest may have" in shown
     assert shown.endswith("Nothing to change; 2 NICs left out\n")
     run(["plan", "a.xml", "--verbose"])
-    assert f"    a  NIC 1 {SECOND}  VNIC002  a.xml\n" in capsys.readouterr().out
+    assert f"    a  NIC 1 {SECOND}  VNIC002  a.xml:1\n" in capsys.readouterr().out
 
 
 def test_an_owners_step_has_a_procedure_and_no_diff(here: Path, capsys: Capture) -> None:

@@ -177,10 +177,19 @@ class _PlanText:
         return fold(pieces, self._width, "  ", "    ", "  ")
 
     def _one_not_planned(self, one: NotPlanned) -> str:
-        place = f"{one.file or one.target}:{one.line}" if one.line else one.file or one.target
+        file = _file_as_named(one)
+        place = f"{file}:{one.line}" if one.line else file
         words = [_name(one.about), nic_label(one.about), ", ".join(one.rules), place]
         pieces = [Piece(word, word) for word in map(safe, words) if word]
         return fold(pieces, self._width, "    ", "      ", "  ")
+
+
+def _file_as_named(one: NotPlanned) -> str:
+    """The file, from where its target begins in it; the target, if it is in no file."""
+    if one.file is None:
+        return one.target
+    _before, found, below = f"{one.file}/".partition(f"/{one.target.rstrip('/')}/")
+    return f"{one.target.rstrip('/')}/{below}".rstrip("/") if found else one.file
 
 
 def _names_told_apart(group: list[NotPlanned]) -> list[str]:
