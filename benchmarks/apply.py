@@ -1,17 +1,17 @@
-"""A plan applied at the next boot against a loop that defines the same definitions.
+"""Applying a plan for the next boot, compared with a loop that defines the same domains.
 
     python -m benchmarks.apply [--domains 100] [--rounds 3]
 
-Defines DOMAINS shut-off domains with an e1000 each on a libvirtd of its own (needs root) and plans
-all of them; then in turn, in processes of their own:
+Defines DOMAINS shut-off domains with an e1000 each on its own libvirtd (needs root) and plans all
+of them. Then it measures in turn, each in a process of its own:
 
-* floor: the persistent definition with its passwords read, its model replaced, and defined with
+* floor: read each persistent definition with its passwords, replace the model, and define it with
   ``VIR_DOMAIN_DEFINE_VALIDATE``, one domain after the other;
-* apply: ``vnicaudit apply PLAN --yes`` of that plan, one domain after the other, start of Python,
-  journal, kept definitions and the look at what libvirt made of it included.
+* apply: ``vnicaudit apply PLAN --yes``, one domain after the other, including the start of Python,
+  journal, saved definitions and the check of what libvirt made of them.
 
-Prints wall seconds, and the CPU seconds of the program and of its libvirtd together: those other
-work hardly changes.
+Prints wall seconds, and CPU seconds of the program and its libvirtd together, which depend little
+on other work on the machine.
 """
 
 from __future__ import annotations
@@ -64,13 +64,13 @@ class Spent(NamedTuple):
 
     @property
     def cpu(self) -> float:
-        """Of both."""
+        """CPU seconds of program and daemon together."""
         return self.program + self.daemon
 
 
 @contextmanager
 def defined(uri: str, domains: int) -> Iterator[None]:
-    """Domains that are defined for as long as this lasts; their daemon goes with them."""
+    """Define domains inside this context; they disappear with their daemon."""
     connection = libvirt.open(uri)
     for number in range(domains):
         connection.defineXML(_DOMAIN.format(name=f"{_PREFIX}{number:04}"))
@@ -79,7 +79,7 @@ def defined(uri: str, domains: int) -> Iterator[None]:
 
 
 def redefine(uri: str, old: str, new: str) -> None:
-    """The least that changes them all."""
+    """Change the model of all domains with the minimum of libvirt calls."""
     connection = libvirt.open(uri)
     flags = libvirt.VIR_DOMAIN_XML_INACTIVE | libvirt.VIR_DOMAIN_XML_SECURE
     for domain in connection.listAllDomains():
@@ -89,7 +89,7 @@ def redefine(uri: str, old: str, new: str) -> None:
 
 
 def measured(daemon: PrivateDaemon, job: Callable[[], None]) -> Spent:
-    """What a job takes that runs in processes of its own."""
+    """Times of a job that runs in processes of its own."""
     wall, mine, its = time.perf_counter(), _children(), _daemon(daemon)
     job()
     return Spent(time.perf_counter() - wall, _children() - mine, _daemon(daemon) - its)
@@ -106,20 +106,20 @@ def _daemon(daemon: PrivateDaemon) -> float:
 
 
 def bare(uri: str, old: str, new: str) -> None:
-    """``redefine`` in a process of its own."""
+    """Run ``redefine`` in a process of its own."""
     words = ["-m", "benchmarks.apply", "--floor", uri, old, new]
     subprocess.run([sys.executable, *words], check=True)
 
 
 def command(*words: str | Path) -> None:
-    """The command, as an operator gives it."""
+    """Run vnicaudit like an operator."""
     result = vnicaudit(*words, timeout=3600)
     if result.returncode:
         raise SystemExit(result.stderr + result.stdout)
 
 
 def show(name: str, rounds: list[Spent], floor: list[Spent]) -> float:
-    """Print medians; the ratio of the CPU seconds."""
+    """Print medians and the ratio of CPU seconds; return the ratio."""
     wall, program, daemon = (statistics.median(values) for values in zip(*rounds, strict=True))
     pairs = list(zip(rounds, floor, strict=True))
     ratio = statistics.median(mine.cpu / least.cpu for mine, least in pairs)
@@ -132,7 +132,7 @@ def show(name: str, rounds: list[Spent], floor: list[Spent]) -> float:
 
 
 def main() -> None:
-    """Measure and print; exit code 1 when the bar is missed."""
+    """Measure and print; exit code 1 if the bar is missed."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--domains", type=int, default=100)
     parser.add_argument("--rounds", type=int, default=3)

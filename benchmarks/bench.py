@@ -1,18 +1,18 @@
-"""What a run of `bench` reports, against the bare tools, and what it costs beside its own seconds.
+"""Results of `bench` runs compared with the bare tools, and the overhead of a run in seconds.
 
     python -m benchmarks.bench [--pairs 15] [--seconds 2] [--rate 500mbit | --free] [WORK ...]
 
-Makes a network namespace (needs root) and loads the way into it and out of it: a whole run as
-`bench run` makes it, with all that is read beside it, and the tool alone with the same options, in
-pairs, in random order. WORK: ``rx`` and ``tx`` (a TCP stream each way), ``streams`` (four at once),
-``udp`` (a fifth more than the path carries), ``dns`` (dnsperf and nsd); all of them unless told.
+Creates a network namespace (needs root) and loads the path into and out of it with pairs in random
+order: a whole run as in `bench run`, with everything that is read during it, and the tool alone
+with the same options. WORK: ``rx`` and ``tx`` (a TCP stream each way), ``streams`` (four at once),
+``udp`` (a fifth more than the path carries), ``dns`` (dnsperf and nsd). Default: all of them.
 
-The path is held to ``--rate`` by tc (for ``dns`` to a 250th of it), where every packet that is lost
-to overhead shows; with ``--free`` nothing holds it and the CPUs are the limit. Requests of one
-connection are in `benchmarks.requests`.
+tc limits the path to ``--rate`` (for ``dns`` to a 250th of it), so that every packet lost to
+overhead shows. With ``--free`` there is no such limit, and the CPUs are the bottleneck. For
+requests on one connection see `benchmarks.requests`.
 
 Prints medians, the median of the ratios of pairs with its exact 95 % interval, and the seconds that
-a run takes beyond the tool alone. Bars: 0.97 to 1.03 (with ``--free`` at least 0.97), 1.5 s.
+a run takes longer than the tool alone. Bars: 0.97 to 1.03 (with ``--free`` at least 0.97), 1.5 s.
 """
 
 from __future__ import annotations
@@ -49,11 +49,11 @@ _SPACE, _HERE, _THERE = "vnab-bench", "vnabb0", "vnabb1"
 _ADDRESS = "10.213.77.2"
 _INSIDE = ("ip", "netns", "exec", _SPACE)
 _SHARE_OF_DNS = 250
-"""Of the rate of the path: so little that it is the path that limits dnsperf, not the CPUs."""
+"""Divisor of the path's rate for DNS: low enough that the path, not the CPUs, limits dnsperf."""
 _UDP_BEYOND = 1.2
 _FREE_UDP = 200e6
 _BUFFER = "425984"
-"""Twice net.core.rmem_max as Linux has it, which is what the engine asks for."""
+"""Twice Linux' default net.core.rmem_max, which is what the engine requests."""
 _NAME = "answer.rig.test"
 _ZONE = Path(tests.rig.__file__).parent / "files" / "rig.test.zone"
 _NSD = """\
@@ -75,11 +75,11 @@ zone:
     zonefile: "{zone}"
 """
 Pairs = list[tuple[float, float]]
-"""Of a run of ours, and of the tool alone."""
+"""Values of our run and of the tool alone."""
 
 
 class Compared(NamedTuple):
-    """``values``: what was reported, in the metric's unit; ``seconds``: of wall time."""
+    """``values``: as reported, in the metric's unit. ``seconds``: wall time."""
 
     values: Pairs
     seconds: Pairs
@@ -87,7 +87,7 @@ class Compared(NamedTuple):
 
 @contextmanager
 def namespace(rate: str | None, burst: str = "256k") -> Iterator[None]:
-    """A namespace and a way into it."""
+    """A network namespace and a path into it."""
     _ip("netns", "add", _SPACE)
     try:
         _ip("link", "add", _HERE, "type", "veth", "peer", "name", _THERE, "netns", _SPACE)
@@ -107,7 +107,7 @@ def namespace(rate: str | None, burst: str = "256k") -> Iterator[None]:
 
 @contextmanager
 def dns_server() -> Iterator[None]:
-    """nsd in the namespace, that answers."""
+    """nsd in the namespace, ready to answer."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "nsd.conf")
         file.write_text(_NSD.format(address=_ADDRESS, folder=folder, zone=_ZONE))
@@ -123,7 +123,7 @@ def dns_server() -> Iterator[None]:
 
 
 def iperf3_alone(*options: str) -> float:
-    """bit/s received, by iperf3 alone."""
+    """bit/s received, measured by iperf3 alone."""
     server = [*_INSIDE, "iperf3", "-s", "--one-off", "-p", "5999"]
     client = ["iperf3", "-c", _ADDRESS, "-p", "5999", "-J", *options]
     running = subprocess.Popen(server, stdout=subprocess.DEVNULL)
@@ -138,7 +138,7 @@ def iperf3_alone(*options: str) -> float:
 
 
 def dnsperf_alone(seconds: float) -> float:
-    """Queries answered in a second, by dnsperf alone."""
+    """Queries answered per second, measured by dnsperf alone."""
     with tempfile.NamedTemporaryFile("w") as queries:
         queries.write(f"{_NAME} A\n")
         queries.flush()
@@ -151,7 +151,7 @@ def dnsperf_alone(seconds: float) -> float:
 
 
 def ours(workload: Workload, opened: OpenedArm) -> float:
-    """The same as a sample of ``bench run``."""
+    """The same, measured as a sample of ``bench run``."""
     everything = ValidityLimits(steal=100, cpu_wait=100, throttled=100)
     sample = take_sample(workload, opened, DesignPlace(0, 0), everything, plugins=SHIPPED)
     if not sample.valid:
@@ -160,14 +160,14 @@ def ours(workload: Workload, opened: OpenedArm) -> float:
 
 
 class Work(NamedTuple):
-    """A workload, and how the tool alone does it."""
+    """A workload, and a function that runs it with the tool alone."""
 
     workload: Workload
     alone: Callable[[], float]
 
 
 def work_of(name: str, seconds: float, rate: float | None) -> Work:
-    """``rate``: bit/s of the path; None: nothing holds it."""
+    """The work of that name. ``rate``: bit/s of the path; None: not limited."""
     given = ("-t", f"{seconds:g}")
     if name == "dns":
         options = {"name": f"{_NAME} A"}
@@ -196,7 +196,7 @@ WORKS = ("rx", "tx", "streams", "udp", "dns")
 
 
 def measure(work: Work, pairs: int, draw: random.Random) -> Compared:
-    """Both ways of doing it, so many times, each pair in random order."""
+    """Measure both ways ``pairs`` times, each pair in random order."""
     found = Compared([], [])
     ENGINES.load(work.workload.engine).check(work.workload)
     with ExitStack() as stack:
@@ -205,7 +205,7 @@ def measure(work: Work, pairs: int, draw: random.Random) -> Compared:
         path = parse_path(f"netns://{_SPACE}?address={_ADDRESS}")._replace(name="path")
         opened = OpenedEndpoints(stack, adapters, say=_say).open(path, LineFacts())
         ways: list[Callable[[], float]] = [lambda: ours(work.workload, opened), work.alone]
-        for way in ways:  # warm
+        for way in ways:  # warm up
             way()
         for _ in range(pairs):
             value, took = [0.0, 0.0], [0.0, 0.0]
@@ -219,7 +219,7 @@ def measure(work: Work, pairs: int, draw: random.Random) -> Compared:
 
 
 def report(name: str, found: Compared, *, held: bool) -> bool:
-    """Print it; False where a bar is missed."""
+    """Print the result; return False if a bar is missed."""
     ratios = [mine / alone for mine, alone in found.values]
     ratio, (low, high) = statistics.median(ratios), _interval(ratios)
     beyond = statistics.median(mine - alone for mine, alone in found.seconds)
@@ -234,7 +234,7 @@ def report(name: str, found: Compared, *, held: bool) -> bool:
 
 
 def main() -> None:
-    """Measure and print; exit code 1 when a bar is missed."""
+    """Measure and print; exit code 1 if a bar is missed."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("work", nargs="*", metavar="WORK", help=", ".join(WORKS))
     parser.add_argument("--pairs", type=int, default=15)
@@ -256,7 +256,7 @@ def main() -> None:
 
 
 def one(name: str, given: argparse.Namespace, rate: float | None, draw: random.Random) -> bool:
-    """One work, over a path of its own; False where a bar is missed."""
+    """Measure one work over a path of its own; return False if a bar is missed."""
     dns = name == "dns"
     held = None if rate is None else f"{rate / (_SHARE_OF_DNS if dns else 1):.0f}bit"
     with namespace(held, "8k" if dns else "256k"):
@@ -265,7 +265,7 @@ def one(name: str, given: argparse.Namespace, rate: float | None, draw: random.R
 
 
 def _interval(ratios: list[float]) -> tuple[float, float]:
-    """Exact, of the median."""
+    """Exact 95 % interval of the median."""
     found = median_interval(ratios)
     return (found.low, found.high) if found else (min(ratios), max(ratios))
 
@@ -275,7 +275,7 @@ def _shown(value: float) -> str:
 
 
 def _say(text: str) -> None:
-    """That another measurement is waited for, above all."""
+    """Print a message, mainly that another measurement is being waited for."""
     print(text, file=sys.stderr, flush=True)
 
 

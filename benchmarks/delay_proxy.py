@@ -1,9 +1,9 @@
-"""A TCP proxy that delivers everything late: a network's round trip on one machine.
+"""A TCP proxy that delays everything, to simulate a network's round-trip time on one machine.
 
     python -m benchmarks.delay_proxy HOST:PORT [--listen PORT] [--delay-ms 10]
 
-Each way is delayed, so 10 ms make a round trip of 20 ms. Listens on 127.0.0.1 and prints
-``listening on PORT`` when it does (port 0: any that is free). Ends with its standard input.
+Each direction is delayed, so 10 ms give a round-trip time of 20 ms. Listens on 127.0.0.1 and prints
+``listening on PORT`` when ready (port 0: any free port). Ends when its standard input ends.
 """
 
 from __future__ import annotations
@@ -54,7 +54,8 @@ async def _serve(host: str, port: int, listen: int, delay: float) -> None:
 
 @contextmanager
 def running(target: str, *, delay_ms: float = 10) -> Iterator[tuple[int, subprocess.Popen[str]]]:
-    """A proxy to ``target`` (``HOST:PORT``) in a process of its own: its port, and the process."""
+    """A proxy to ``target`` (``HOST:PORT``) in a process of its own: yields its port and the
+    process."""
     command = [sys.executable, "-m", "benchmarks.delay_proxy", target, "--delay-ms", str(delay_ms)]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True

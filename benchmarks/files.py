@@ -1,17 +1,17 @@
-"""Offline audit against a bare parse of the same files.
+"""Offline audit compared with bare parsing of the same files.
 
     python -m benchmarks.files [--files 10000] [--rounds 3] [--jobs 2]
 
-Makes FILES domain definitions of about 5 KB with two NICs each (models, queues, rings, vCPUs,
-names, MACs and UUIDs vary), then measures in turn, each in processes of its own:
+Creates FILES domain definitions of about 5 KB with two NICs each (models, queues, rings, vCPUs,
+names, MACs and UUIDs vary), then measures in turn, each in separate processes:
 
-* floor: a loop of ``lxml.etree.parse`` over the files, in one process, and in JOBS at once, each
-  of which takes its part of the files;
+* floor: a loop of ``lxml.etree.parse`` over the files, in one process, and in JOBS processes that
+  share the files;
 * audit: ``vnicaudit audit DIR --format json --output /dev/null``, with one worker and with JOBS.
 
-Prints CPU time (user + system, child processes included), wall time, the peak resident memory of
-the audits, summed over their processes, and ratios of CPU time, like with like: two processes on
-two threads of one core take CPU time from each other, whatever they do.
+Prints CPU time (user + system, including child processes), wall time, the peak resident memory of
+the audits, summed over their processes, and ratios of CPU time for the same number of processes,
+because two processes on two threads of one core slow each other down, whatever they do.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ def definition(number: int, dice: random.Random) -> str:
 
 
 def measure(*commands: list[str]) -> Figures:
-    """Run commands side by side to their end, and measure them with all their children."""
+    """Run commands in parallel to their end, and measure them with all their children."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     start = time.perf_counter()
     processes = [subprocess.Popen(command, stdout=subprocess.DEVNULL) for command in commands]
@@ -138,7 +138,7 @@ def _tree(pid: int) -> list[int]:
 
 
 def _resident(pid: int) -> int:
-    """Resident KiB, pages shared with a parent counted by share (Pss)."""
+    """Resident KiB; pages shared with a parent are counted by share (Pss)."""
     try:
         text = Path(f"/proc/{pid}/smaps_rollup").read_text()
     except OSError:
@@ -147,13 +147,13 @@ def _resident(pid: int) -> int:
 
 
 def floor(folder: str, processes: int) -> Figures:
-    """A bare parse of the files, in so many processes at once."""
+    """A bare parse of the files, in that many processes at once."""
     parts = ([str(first), str(processes)] for first in range(processes))
     return measure(*([sys.executable, "-c", FLOOR, folder, *part] for part in parts))
 
 
 def audit(folder: str, jobs: int) -> Figures:
-    """Our audit of the files with so many workers."""
+    """Our audit of the files, with that many workers."""
     return measure([
         sys.executable, "-m", "vnicaudit", "audit", folder, "--format", "json",
         "--output", "/dev/null", "--jobs", str(jobs),
@@ -179,7 +179,7 @@ def ratios(folder: str, rounds: int, jobs: int) -> None:
 
 
 def main() -> None:
-    """Make the files, measure in turn, print the figures."""
+    """Create the files, measure in turn, and print the figures."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--files", type=int, default=10_000)
     parser.add_argument("--rounds", type=int, default=3)

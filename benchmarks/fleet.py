@@ -1,24 +1,24 @@
-"""An audit of a fleet against the least that it can take, and against what a user would write.
+"""An audit of a fleet compared with the arithmetic minimum, and with a user's shell loop.
 
     python -m benchmarks.fleet [--hosts 1000] [--domains 50] [--parallel 32] [--only PART]
 
 Hosts are simulated: each is a file of libvirt's test driver with DOMAINS domains of two NICs, which
-libvirt really parses and hands out, in this process. What the test driver lacks, the network, is
-injected: reading a host first waits as long as reading one of as many domains takes over TCP behind
-a proxy with that round trip (measured first, with a real libvirtd; ``--wait`` says it instead). So
-threads, queues, judging, spool and reports are those of the program; sockets are not.
+libvirt really parses and returns, in this process. The network, which the test driver lacks, is
+simulated by a wait before each host: the time for reading a host with as many domains over TCP and
+a proxy with that round-trip time (measured first, with a real libvirtd; or set by ``--wait``). So
+threads, queues, judging, spool and reports are real; sockets are not.
 
-* ``time``: ``vnicaudit fleet audit`` of all hosts at a round trip of 50 ms. The arithmetic minimum
-  for its concurrency is the larger of two: hosts x wait / parallel, and the CPU time of auditing
-  the hosts one by one, for one thread judges. Bars: wall 1.3 times that, CPU per domain 1.5 times
-  that of the audit of one host, peak memory 300 MB (of the whole process).
-* ``failing``: a fifth of the hosts fail in six ways; the others have to be complete, each failure
-  explained, and the exit code 4.
-* ``loop``: real hosts over TCP at a round trip of 20 ms, against a shell loop of ``virsh dumpxml``
-  (run for one host, and multiplied: it takes one after the other). Bar: 10 times faster.
+* ``time``: ``vnicaudit fleet audit`` of all hosts at a round-trip time of 50 ms. The arithmetic
+  minimum for its concurrency is the larger of hosts x wait / parallel, and the CPU time of auditing
+  the hosts one by one, since one thread judges them. Bars: wall time 1.3 times that, CPU time per
+  domain 1.5 times that of auditing one host, peak memory 300 MB (of the whole process).
+* ``failing``: a fifth of the hosts fail in six ways. The others must be complete, each failure must
+  be explained, and the exit code must be 4.
+* ``loop``: real hosts over TCP at a round-trip time of 20 ms, compared with a shell loop of ``virsh
+  dumpxml`` (run for one host and multiplied, as it is sequential). Bar: 10 times faster.
 
-Each part runs the program in a process of its own. On a machine with other work the wall times are
-not to be trusted, and the load is printed; CPU times and their ratios are.
+Each part runs in a process of its own. On a machine with other work, wall times are unreliable (the
+load is printed); CPU times and their ratios are reliable.
 """
 
 from __future__ import annotations
@@ -138,7 +138,7 @@ def failing(seconds: float, share: int) -> Reader:
 
 
 def with_reader(read: Reader) -> Wiring:
-    """The program with another way to read a libvirt host."""
+    """Run vnicaudit with another reader for libvirt hosts."""
     platforms = [
         one._replace(
             targets=tuple(
@@ -152,7 +152,7 @@ def with_reader(read: Reader) -> Wiring:
 
 
 def one_by_one(uris: list[str]) -> float:
-    """CPU seconds of auditing one host after the other, each by itself, without reports."""
+    """CPU seconds of auditing one host after the other, separately and without reports."""
     ids = rule_ids()
     from datetime import date
 
@@ -171,7 +171,7 @@ def one_by_one(uris: list[str]) -> float:
 
 
 def child(arguments: argparse.Namespace) -> None:
-    """Run the program once; prints what it took as JSON."""
+    """Run vnicaudit once, and print the measured figures as JSON."""
     read = failing(arguments.wait, 5) if arguments.child == "failing" else waiting(arguments.wait)
     words = [
         "fleet",
@@ -205,7 +205,7 @@ def child(arguments: argparse.Namespace) -> None:
 
 
 def in_child(part: str, folder: Path, given: argparse.Namespace, wait: float) -> dict[str, float]:
-    """What a part took in a process of its own."""
+    """Figures of a part run in a process of its own."""
     words = [
         sys.executable,
         "-m",
@@ -225,8 +225,8 @@ def in_child(part: str, folder: Path, given: argparse.Namespace, wait: float) ->
 
 
 def measured_wait(given: argparse.Namespace) -> float:
-    """Seconds to read one host of as many domains over TCP at the round trip, less what its CPU
-    takes."""
+    """Seconds to read one host with that many domains over TCP at the round-trip time, without CPU
+    time."""
     with ExitStack() as stack:
         daemon = stack.enter_context(hosts_daemon(1, given.domains))
         address = f"127.0.0.1:{daemon.tcp_port}"
@@ -241,7 +241,7 @@ def measured_wait(given: argparse.Namespace) -> float:
 
 
 def seconds_to_read(uri: str) -> float:
-    """Wall seconds to read all of a host."""
+    """Wall seconds to read everything of a host."""
     began = time.perf_counter()
     for _item in libvirt_read(uri, with_fields(LiveOptions(), calls=CALLS)):
         pass
@@ -249,7 +249,7 @@ def seconds_to_read(uri: str) -> float:
 
 
 def time_part(folder: Path, uris: list[str], given: argparse.Namespace, wait: float) -> bool:
-    """All hosts, against the least it can take."""
+    """All hosts, compared with the arithmetic minimum."""
     some = uris[:: max(1, len(uris) // 100)]
     alone = one_by_one(some) / len(some)
     took = in_child("time", folder, given, wait)
@@ -275,7 +275,7 @@ def time_part(folder: Path, uris: list[str], given: argparse.Namespace, wait: fl
 
 
 def failing_part(folder: Path, uris: list[str], given: argparse.Namespace, wait: float) -> bool:
-    """A fifth of the hosts fails."""
+    """A fifth of the hosts fail."""
     took = in_child("failing", folder, given, wait)
     report = json.loads((folder / "failing.json").read_bytes())
     statuses = [target["status"] for target in report["targets"]]
@@ -291,7 +291,7 @@ def failing_part(folder: Path, uris: list[str], given: argparse.Namespace, wait:
 
 
 def loop_part(folder: Path, given: argparse.Namespace) -> bool:
-    """Real hosts at 20 ms, against a shell loop."""
+    """Real hosts at a round-trip time of 20 ms, compared with a shell loop."""
     hosts = 20
     with hosts_daemon(hosts, given.domains) as daemon:
         address = f"127.0.0.1:{daemon.tcp_port}"
@@ -308,7 +308,7 @@ def loop_part(folder: Path, given: argparse.Namespace) -> bool:
 
 
 def seconds_of_audit(folder: Path, uris: list[str]) -> float:
-    """Wall seconds of the program, start and report included."""
+    """Wall seconds of vnicaudit, including start and report."""
     (folder / "far").write_text("\n".join(uris))
     words = [
         sys.executable,
@@ -334,7 +334,7 @@ def seconds_of_audit(folder: Path, uris: list[str]) -> float:
 
 
 def seconds_of_loop(daemon: HostsDaemon, port: int) -> float:
-    """Wall seconds of what a user would write, for one host."""
+    """Wall seconds of the shell loop a user would write, for one host."""
     virsh = 'virsh -r -c "$1"'
     script = f'for name in $({virsh} list --all --name); do {virsh} dumpxml "$name"; done'
     began = time.perf_counter()
@@ -345,7 +345,7 @@ def seconds_of_loop(daemon: HostsDaemon, port: int) -> float:
 
 
 def main() -> None:
-    """Run the parts; exits 1 where a bar is missed."""
+    """Run the parts; exit code 1 if a bar is missed."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--hosts", type=int, default=1000)
     parser.add_argument("--domains", type=int, default=50)

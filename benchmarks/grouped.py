@@ -1,9 +1,9 @@
-"""How much text an audit of many servers with one problem is, each by itself and put together.
+"""Size of the text report on many servers with the same problem, ungrouped and grouped.
 
     python -m benchmarks.grouped [SERVERS]
 
-Findings are made up (100,000 servers of 40 images, 12 flavors, 500 projects and 5,000 hosts);
-what is measured is the report: characters, lines, and the most memory that it held.
+Findings are generated (100,000 servers of 40 images, 12 flavors, 500 projects and 5,000 hosts).
+Prints the characters, lines and peak memory of each report.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def _audited(number: int) -> Audited:
 
 
 def main() -> None:
-    """Print a line for each way."""
+    """Print a line for each grouping."""
     servers = int(sys.argv[1]) if len(sys.argv) > 1 else 100_000
     end = RunEnd("", (TargetResult(_TARGET, "ok", domains=servers),), Summary(domains=servers))
     for by in ("", *GROUP_BY):

@@ -1,15 +1,15 @@
-"""How long a real guest does not answer: `apply --mode restart` and `--mode hotswap`, each against
-the same done by hand, with bare libvirt calls.
+"""Downtime of a real guest: `apply --mode restart` and `--mode hotswap`, each compared with the
+same change made with bare libvirt calls.
 
     python -m benchmarks.guests [--rounds 5]
 
-Boots a guest under emulation (needs root and the rig, tests/rig), asks its DNS server every 10 ms,
-and takes the longest time without an answer. By turns, on one guest:
+Boots a guest under emulation (needs root and the rig, tests/rig), queries its DNS server every
+10 ms, and takes the longest time without an answer. In turn, on one guest:
 
-* restart: the guest shuts down (by its agent) and is started, with an e1000 before and virtio
-  after; bare: the same calls, the definition left alone;
-* hotswap: rtl8139 or e1000 out, virtio with the same MAC in, address and route put back; bare: the
-  same calls and one ``ip`` for each through the agent.
+* restart: the guest is shut down (through its agent) and started, with an e1000 before and virtio
+  after; bare: the same calls without changing the definition;
+* hotswap: rtl8139 or e1000 is detached, virtio with the same MAC attached, and address and route
+  are restored; bare: the same calls, with one ``ip`` command for each through the agent.
 
 Prints medians, ranges and the median of the ratios. Bars: restart within 10 % of bare, hotswap at
 most 1.5 s.
@@ -40,7 +40,8 @@ _BAR_HOTSWAP = 1.5
 
 
 def gap(guest: Guest, work: Callable[[], None]) -> float:
-    """Seconds without an answer while ``work`` is done and until the guest answers again."""
+    """Longest time in seconds without an answer while ``work`` runs and until the guest answers
+    again."""
     guest.wait_for_dns()
     with guest.dns_probe() as probe:
         work()
@@ -49,14 +50,14 @@ def gap(guest: Guest, work: Callable[[], None]) -> float:
 
 
 def bare_restart(guest: Guest) -> None:
-    """Shut down by the agent, wait, start."""
+    """Shut down through the agent, wait, and start."""
     guest.domain.shutdownFlags(libvirt.VIR_DOMAIN_SHUTDOWN_GUEST_AGENT)
     guest.wait_until_off()
     guest.domain.create()
 
 
 def bare_hotswap(guest: Guest) -> None:
-    """Detach, attach virtio, put the address back, with what is needed and no more."""
+    """Detach, attach virtio, and restore the address, with only the necessary calls."""
     live = _interface(guest)
     address, gateway = guest.addresses(MAC)[0], _gateway(guest)
     new = f"""<interface type='bridge'><mac address='{MAC}'/>
@@ -76,7 +77,7 @@ def bare_hotswap(guest: Guest) -> None:
 
 
 def measure(rounds: int) -> dict[str, list[float]]:
-    """Gaps by name, the ways taking turns."""
+    """Longest times without an answer by name of the method; the methods take turns."""
     found: dict[str, list[float]] = {
         name: [] for name in ("restart", "bare restart", "hotswap", "bare hotswap")
     }
@@ -100,7 +101,7 @@ def measure(rounds: int) -> dict[str, list[float]]:
 
 
 def main() -> None:
-    """Measure and print; exit code 1 when a bar is missed."""
+    """Measure and print; exit code 1 if the bar is missed."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=5)
     found = measure(parser.parse_args().rounds)

@@ -1,20 +1,20 @@
-"""The history against bare bulk inserts, and a year of it.
+"""The history compared with bare bulk inserts, and over a year.
 
     python -m benchmarks.history [--hosts 1000] [--rounds 3] [--days 365] [--churn 0.01]
         [--postgresql]
 
-HOSTS hosts of 50 domains with two NICs, each of which has a finding. CPU seconds of this process
-and, with ``--postgresql``, of the server's processes:
+HOSTS hosts of 50 domains with two NICs, each with a finding. CPU seconds of this process and, with
+``--postgresql``, of the server's processes:
 
-* floor: the rows that the first audit writes into the tables of NICs and findings, as tuples that
-  are made already, into the same empty tables with the same indexes, in one transaction:
+* floor: insert the rows that the first audit writes into the tables of NICs and findings, from
+  prepared tuples, into the same empty tables with the same indexes, in one transaction:
   ``executemany``, or COPY;
-* store: the first audit, from readings that are in memory, into an empty history;
-* unchanged: the next day, nothing new;
-* a year: DAYS audits, between each of which and the next CHURN of the NICs change at random, then
-  ``drift`` and ``trend`` over all of it.
+* store: the first audit, from readings in memory, into an empty history;
+* unchanged: the audit of the next day, without changes;
+* a year: DAYS audits, with a random share CHURN of the NICs changed between audits, then ``drift``
+  and ``trend`` over the whole year.
 
-PostgreSQL is Debian's, in a private folder, with ``fsync=off``: its wall time says nothing.
+PostgreSQL is Debian's, in a private folder, with ``fsync=off``, so its wall time is meaningless.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ _TICKS = os.sysconf("SC_CLK_TCK")
 
 
 class Fleet:
-    """Hosts and their guests; a reading is made anew where something of its host changed."""
+    """Hosts and their guests. A reading is rebuilt only if something on its host changed."""
 
     def __init__(self, hosts: int) -> None:
         self.hosts = tuple(host(f"kvm{n:05}", f"site{n % 10}") for n in range(hosts))
@@ -73,7 +73,7 @@ class Fleet:
         self._judged: dict[TestDomain, Audited] = {}
 
     def change(self, share: float, seed: int) -> None:
-        """Change that share of all NICs: one with a finding loses it, one without gets one."""
+        """Change that share of all NICs: NICs with a finding lose it, others get one."""
         nics = len(self.hosts) * _PER_HOST
         for place in random.Random(seed).sample(range(nics), round(nics * share)):
             name = self.hosts[place // _PER_HOST].name
@@ -86,7 +86,7 @@ class Fleet:
             self._readings.pop(name, None)
 
     def readings(self, day: int) -> list[HostReading]:
-        """Of all hosts."""
+        """The readings of all hosts."""
         return [self._reading(one, day) for one in self.hosts]
 
     def _reading(self, one: InventoryHost, day: int) -> HostReading:
@@ -116,7 +116,7 @@ def _guest(number: int) -> TestDomain:
 
 
 class Machine:
-    """Where histories are made, and the CPU time that is spent on them."""
+    """A place for histories, and the CPU time spent on them."""
 
     def __init__(self, folder: Path, socket: Path | None) -> None:
         self._folder = folder
@@ -124,7 +124,7 @@ class Machine:
         self._count = 0
 
     def place(self) -> HistoryPlace:
-        """A new one."""
+        """A new place."""
         self._count += 1
         if self._socket is None:
             return history_place(str(self._folder / f"{self._count}.db"), "")
@@ -136,18 +136,19 @@ class Machine:
         return history_place(url(self._socket, name), "")
 
     def cpu(self) -> float:
-        """Seconds, of this process and of the server's, ended ones included."""
+        """CPU seconds of this process and of the server's, including ended ones."""
         used = time.process_time()
         if self._socket is not None:
             main = int((self._socket / "data" / "postmaster.pid").read_text().split()[0])
-            while any(map(_is_client, _children(main))):  # one that ends is counted when it has
+            # count an ending process when it has ended
+            while any(map(_is_client, _children(main))):
                 time.sleep(0.01)
             used = time.process_time() + _cpu_of(main, children=True)
             used += sum(_cpu_of(child, children=False) for child in _children(main))
         return used
 
     def spent(self, work: Callable[[], object]) -> float:
-        """CPU seconds that it takes."""
+        """CPU seconds spent on the work."""
         begin = self.cpu()
         work()
         return self.cpu() - begin
@@ -175,14 +176,14 @@ def _children(process: int) -> list[int]:
 
 @contextmanager
 def machine(*, postgresql: bool) -> Iterator[Machine]:
-    """Everything is gone afterwards."""
+    """A machine whose files and server are removed afterwards."""
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         yield Machine(folder, stack.enter_context(server()) if postgresql else None)
 
 
 class Figures(NamedTuple):
-    """Of one round: CPU seconds, and bytes after the first and the second audit."""
+    """Figures of one round: CPU seconds, and bytes after the first and the second audit."""
 
     floor: float
     first: float
@@ -192,7 +193,7 @@ class Figures(NamedTuple):
 
 
 def measure(made: Machine, fleet: Fleet) -> Figures:
-    """One round."""
+    """Measure one round."""
     first, second = fleet.readings(1), fleet.readings(2)
     place = made.place()
     with history_to_write(place) as history:
@@ -244,7 +245,7 @@ def print_rounds(made: Machine, fleet: Fleet, rounds: int) -> None:
 
 
 def print_year(made: Machine, fleet: Fleet, days: int, churn: float) -> None:
-    """Store a year with that share of change a day, and ask it."""
+    """Store a year with that share of change per day, and query it."""
     place = made.place()
     spent = 0.0
     with history_to_write(place) as history:
@@ -269,7 +270,7 @@ def print_year(made: Machine, fleet: Fleet, days: int, churn: float) -> None:
 
 
 def main() -> None:
-    """The command line."""
+    """Run the benchmark."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--hosts", type=int, default=1000)
     parser.add_argument("--rounds", type=int, default=3)
@@ -280,7 +281,8 @@ def main() -> None:
     fleet = Fleet(words.hosts)
     fleet.readings(1)
     gc.collect()
-    gc.freeze()  # what stands for the spool is not the history's to look through
+    # this data stands for the spool; keep it out of garbage collection during the measurement
+    gc.freeze()
     with machine(postgresql=words.postgresql) as made:
         if words.rounds:
             print_rounds(made, fleet, words.rounds)

@@ -1,4 +1,4 @@
-"""Reading a live libvirt against a bare loop over the same domains.
+"""Reading a live libvirt, compared with a bare loop over the same domains.
 
     python -m benchmarks.live [--domains 300] [--rounds 15] [--uri qemu:///system]
 
@@ -7,13 +7,13 @@ writes them; removed at the end), then measures in turn, in one process:
 
 * floor: open, ``listAllDomains``, ``XMLDesc`` in a loop, close;
 * read: vnicaudit's whole reading (state, networks, versions, records);
-* audit: that, and every rule judged on every NIC.
+* audit: the same, plus every rule on every NIC.
 
-On a machine with other work, ``chrt -r 10 python -m benchmarks.live`` keeps it out of the figures:
-a round trip over the local socket is mostly waiting to be scheduled.
+On a machine with other work, ``chrt -r 10 python -m benchmarks.live`` keeps that out of the
+figures: a round trip over the local socket is mostly waiting to be scheduled.
 
-Then once more through a proxy that makes a round trip of 20 ms. Without ``--uri`` it starts a
-libvirtd of its own (needs root); with it, the second part is left out.
+Then it repeats this through a proxy with a round-trip time of 20 ms. Without ``--uri`` it starts
+its own libvirtd (needs root); with it, the second part is left out.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ _BAR_REMOTE = 1.0
 
 @contextmanager
 def defined(uri: str, count: int) -> Iterator[None]:
-    """``count`` domains that are defined for as long as this lasts."""
+    """Define ``count`` domains inside this context."""
     connection = libvirt.open(uri)
     try:
         for number in range(count):
@@ -73,7 +73,7 @@ def defined(uri: str, count: int) -> Iterator[None]:
 
 
 def floor(uri: str) -> int:
-    """The least anybody can do to have every definition."""
+    """The minimum for reading every definition."""
     connection = libvirt.openReadOnly(uri)
     texts = [domain.XMLDesc() for domain in connection.listAllDomains()]
     connection.close()
@@ -81,12 +81,12 @@ def floor(uri: str) -> int:
 
 
 def read_all(uri: str) -> int:
-    """Everything vnicaudit reads."""
+    """Read everything that vnicaudit reads."""
     return sum(isinstance(item, Domain) for item in read(uri).domains)
 
 
 def audit_all(uri: str) -> int:
-    """Everything vnicaudit reads, and every rule."""
+    """Read everything, and run every rule."""
     live = read(uri)
     engine = DomainAuditor(rule_ids(), every_platform())
     done = 0
@@ -100,7 +100,7 @@ def audit_all(uri: str) -> int:
 def measure(
     uri: str, rounds: int, count: int, *jobs: Callable[[str], int]
 ) -> dict[str, list[tuple[float, float]]]:
-    """(wall, CPU) in seconds per round of each job, the jobs taking turns."""
+    """(wall, CPU) in seconds per round for each job; the jobs take turns."""
     taken: dict[str, list[tuple[float, float]]] = {job.__name__: [] for job in jobs}
     for _ in range(rounds):
         for job in jobs:
@@ -114,7 +114,8 @@ def measure(
 
 
 def show(taken: dict[str, list[tuple[float, float]]], base: str) -> dict[str, float]:
-    """Print medians and the ratio of walls to that of ``base``, round by round; return ratios."""
+    """Print medians and the ratio of wall time to that of ``base``, round by round; return the
+    ratios."""
     ratios = {}
     for name, spent in taken.items():
         pairs = zip(spent, taken[base], strict=True)
@@ -129,7 +130,7 @@ def show(taken: dict[str, list[tuple[float, float]]], base: str) -> dict[str, fl
 
 
 def main() -> None:
-    """Measure and print; exit code 1 when a bar is missed."""
+    """Measure and print; exit code 1 if the bar is missed."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--domains", type=int, default=300)
     parser.add_argument("--rounds", type=int, default=15)

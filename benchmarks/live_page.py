@@ -1,13 +1,13 @@
-"""The live page over a history: what the server takes to make it, and a browser to show it.
+"""The live page of a history: the cost of building it, and of showing it in a browser.
 
     python -m benchmarks.live_page [--hosts 1000] [--rounds 3] [--without-spool]
 
 A fleet of HOSTS hosts of 50 guests with two NICs, each with a finding; two audits in a SQLite
-history, 1 % of the NICs changed between them, and the readings of the newest kept (``--without-
-spool``: none, so that all is made of the history). A process of its own makes the page as ``fleet
-serve`` does, then is asked for it again. CPU time and peak memory of that process, and CPU time of
-all processes of the browser until the first rows; its memory is the sum of the private pages (USS)
-of its processes.
+history, with 1 % of the NICs changed between them, and the readings of the newest one in the spool
+(``--without-spool``: no readings, so that everything comes from the history). A separate process
+builds the page as ``fleet serve`` does, then serves it again. Prints CPU time and peak memory of
+that process, CPU time of all processes of the browser until the first rows, and the sum of their
+private pages (USS).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from vnicaudit.history.place import history_place
 
 
 def write_state(state: Path, hosts: int, *, spool: bool) -> None:
-    """The state folder."""
+    """Write the state directory."""
     fleet = Fleet(hosts)
     with history_to_write(history_place(None, state)) as history:
         for day in (1, 2):
@@ -49,7 +49,7 @@ def write_state(state: Path, hosts: int, *, spool: bool) -> None:
 
 
 def serve(state: Path, page: Path) -> None:
-    """Make the page twice, in a process of its own."""
+    """Build the page twice, in a process of its own."""
     route = page_route(history_place(None, state), state)
     imported = peak_memory()
     began = time.process_time()
@@ -68,13 +68,14 @@ def serve(state: Path, page: Path) -> None:
 
 
 def peak_memory() -> float:
-    """MB of this process, without what its parent had when it was forked (as ``ru_maxrss`` has)."""
+    """Peak memory of this process in MB, without memory inherited from its parent at fork (which
+    ``ru_maxrss`` includes)."""
     lines = Path("/proc/self/status").read_text().splitlines()
     return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM:")) / 1024
 
 
 def browse(page: Path, rounds: int) -> None:
-    """Open it that many times."""
+    """Open the page that many times."""
     with tempfile.TemporaryDirectory() as profile, sync_playwright() as playwright:
         context = playwright.chromium.launch_persistent_context(
             profile, executable_path=CHROMIUM, args=["--no-sandbox"], headless=True
@@ -84,7 +85,7 @@ def browse(page: Path, rounds: int) -> None:
         for number in range(rounds + 1):
             tab = context.new_page()
             cpu = load(tab, page, root)
-            if number:  # the first one warms the browser up
+            if number:  # the first one warms up the browser
                 print(
                     f"browser: {cpu:.2f} s of CPU time until the first rows, "
                     f"{memory_of(root) - empty:.0f} MB more"
@@ -94,7 +95,7 @@ def browse(page: Path, rounds: int) -> None:
 
 
 def memory_of(root: int) -> float:
-    """MB that the browser's processes have for themselves."""
+    """Private memory of the browser's processes in MB."""
     kilobytes = 0
     for process in processes_of(root):
         try:
@@ -106,7 +107,7 @@ def memory_of(root: int) -> float:
 
 
 def main() -> None:
-    """The command line."""
+    """Run the benchmark."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--hosts", type=int, default=1000)
     parser.add_argument("--rounds", type=int, default=3)

@@ -1,16 +1,16 @@
-"""Linting KubeVirt manifests against a bare load of the same files.
+"""Linting KubeVirt manifests, compared with bare loading of the same files.
 
     python -m benchmarks.manifests [--files 1000] [--rounds 3]
 
-Makes FILES manifests of about 1.8 KB (a VirtualMachine with two interfaces; models, vCPUs and
-references vary), three instance types and three preferences that they refer to, then measures in
-turn, each in a process of its own:
+Creates FILES manifests of about 1.8 KB (a VirtualMachine with two interfaces; models, vCPUs and
+references vary), and three instance types and three preferences that they refer to. Then it
+measures in turn, each in a process of its own:
 
-* floor: a loop of ``YAML(typ="safe").load`` of ruamel.yaml over the files, by its C parser where
-  that is installed, and one of ``YAML().load`` (its default, which keeps comments);
+* floor: a loop of ``YAML(typ="safe").load`` of ruamel.yaml over the files, with its C parser if
+  installed, and one of ``YAML().load`` (its default, which keeps comments);
 * lint: ``vnicaudit audit DIR --format json --output /dev/null``.
 
-Prints CPU time (user + system, child processes included) of all and the ratios.
+Prints CPU time (user + system, including child processes) of each, and the ratios.
 """
 
 from __future__ import annotations
@@ -136,7 +136,7 @@ def manifest(number: int, dice: random.Random) -> str:
 
 
 def main() -> None:
-    """Make the files, measure in turn, print the figures."""
+    """Create the files, measure in turn, and print the figures."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--files", type=int, default=1_000)
     parser.add_argument("--rounds", type=int, default=3)

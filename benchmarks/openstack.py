@@ -1,23 +1,22 @@
-"""Reading an OpenStack cloud against the bare list calls of the same cloud.
+"""Reading an OpenStack cloud, compared with the bare list calls of the same cloud.
 
     python -m benchmarks.openstack [--servers 1000] [--rounds 7] [--cloud NAME | --recorded]
 
-Brings up the cloud of ``tests/openstack`` (needs root), with SERVERS servers on a compute host that
-runs none of them, each with its port, then measures in turn, in one process inside of it:
+Starts the cloud of ``tests/openstack`` (needs root), with SERVERS servers on a compute host that
+does not really run them, each with a port. Then it measures in turn, in one process inside of it:
 
-* lists: ``servers/detail``, ``ports``, ``images`` and ``flavors/detail``, one after the other, as
-  many at once as the service gives, decoded as JSON; nothing else. Logged in before;
-* read: vnicaudit's whole reading (login, what else there is to read, joined records);
-* audit: that, and every rule judged on every NIC, server, image and flavor. Nova is made to say
-  that the host of the servers has QEMU, so that none of them is passed over; where one is, or
-  nothing is found, nothing is measured.
+* lists: ``servers/detail``, ``ports``, ``images`` and ``flavors/detail``, one after the other, with
+  the largest pages that the service gives, decoded as JSON; nothing else. Login comes before;
+* read: vnicaudit's whole reading (login, everything else to read, joined records);
+* audit: the same, plus every rule on every NIC, server, image and flavor. Nova is made to report
+  that the host of the servers has QEMU, so that none of them is skipped. If one is skipped, or
+  nothing is found, the benchmark fails.
 
-Then once each in a process of its own: requests that were sent, CPU time, and the most memory in
-use.
+Then, once each in a process of its own: number of requests, CPU time, and peak memory.
 
-With ``--cloud`` it measures a cloud of clouds.yaml as it is, from here. With ``--recorded`` it
-needs no root and no OpenStack: a server of HTTP on this machine answers as a real Nova 34 did, and
-what reading and audit cost is said in CPU time of a process of its own.
+With ``--cloud`` it measures a cloud of clouds.yaml as it is, from this machine. With ``--recorded``
+it needs neither root nor OpenStack: a local HTTP server answers like a real Nova 34, and reading
+and audit are measured as CPU time of a separate process.
 """
 
 from __future__ import annotations
@@ -69,13 +68,13 @@ _LISTS = (
 
 
 def lists(cloud: CloudLogin) -> int:
-    """The least anybody can do to have these lists."""
+    """The minimum for reading these lists."""
     servers, *_others = (_whole(cloud, *each) for each in _LISTS)
     return servers
 
 
 def _whole(cloud: CloudLogin, service: str, path: str, key: str, microversion: str | None) -> int:
-    """How many items all pages of a list have."""
+    """Number of items on all pages of a list."""
     base, count = cloud.endpoint(service).url, 0
     url: str | None = f"{base}{path}"
     while url is not None:
@@ -90,12 +89,12 @@ def _whole(cloud: CloudLogin, service: str, path: str, key: str, microversion: s
 
 
 def read_all(cloud: CloudLogin) -> int:
-    """Everything vnicaudit reads."""
+    """Read everything that vnicaudit reads."""
     return sum(isinstance(item, Domain) for item in read(cloud.name, deadline=_DEADLINE).items)
 
 
 def audit_all(cloud: CloudLogin) -> int:
-    """Everything vnicaudit reads, and every rule on all of it."""
+    """Read everything, and run every rule on it."""
     engine, host, done, found = DomainAuditor(rule_ids(), every_platform()), HostConfig(), 0, 0
     descriptions = DescriptionAuditor(rule_ids(), every_platform().wordings)
     for item in read(cloud.name, deadline=_DEADLINE).items:
@@ -119,7 +118,7 @@ JOBS: dict[str, Callable[[CloudLogin], int]] = {
 
 
 def measure(cloud: CloudLogin, rounds: int) -> dict[str, list[float]]:
-    """Seconds of each job, the jobs taking turns."""
+    """Seconds of each job; the jobs take turns."""
     taken: dict[str, list[float]] = {name: [] for name in JOBS}
     seen = set()
     for _ in range(rounds):
@@ -134,7 +133,7 @@ def measure(cloud: CloudLogin, rounds: int) -> dict[str, list[float]]:
 
 
 def show(taken: dict[str, list[float]]) -> float:
-    """Print medians and the ratio to the lists, round by round; return that of the audit."""
+    """Print medians and the ratio to the lists, round by round; return the ratio of the audit."""
     ratio = 0.0
     for name, spent in taken.items():
         pairs = zip(spent, taken["lists"], strict=True)
@@ -145,8 +144,8 @@ def show(taken: dict[str, list[float]]) -> float:
 
 
 def alone(cloud: CloudLogin, job: str) -> None:
-    """One job in this process: its CPU time, which other work on the machine hardly changes, and
-    the most memory it had."""
+    """Run one job in this process: print its CPU time, which depends little on other work on the
+    machine, and its peak memory."""
     before, began = _most_memory(), time.process_time()
     JOBS[job](cloud)
     spent = time.process_time() - began
@@ -155,22 +154,23 @@ def alone(cloud: CloudLogin, job: str) -> None:
 
 
 def _most_memory() -> float:
-    """MiB. Not ``ru_maxrss``, in which a process inherits what its parent had."""
+    """Peak memory in MiB, without memory inherited from the parent process (which ``ru_maxrss``
+    includes)."""
     status = Path("/proc/self/status").read_text("utf-8")
     (line,) = (line for line in status.splitlines() if line.startswith("VmHWM:"))
     return int(line.split()[1]) / 1024
 
 
 def calls(name: str) -> None:
-    """Print how many requests a reading takes."""
+    """Print the number of requests of a reading."""
     reading = read(name, deadline=_DEADLINE)
     servers = sum(isinstance(item, Domain) for item in reading.items)
     print(f"  {servers} servers, requests: {reading.calls}")
 
 
 def _varied(number: int) -> dict[str, Any]:
-    """What server ``number`` has of its own: image properties and flavor. No two of them are alike,
-    so that no verdict can be remembered from one to the next; three of eight have a virtio NIC."""
+    """Image properties and flavor of server ``number``. No two servers are alike, so that no
+    verdict can be reused; three of eight have a virtio NIC."""
     model, machine = _MODELS[number % 8], _MACHINES[number // 8 % 3]
     properties = {"os_distro": f"distro{number}", "hw_disk_bus": "virtio"}
     properties |= {} if model is None else {"hw_vif_model": model}
@@ -186,7 +186,7 @@ def _varied(number: int) -> dict[str, Any]:
 
 
 def _many_kinds(many: Intercept) -> Intercept:
-    """The answers of ``many``, with image properties and a flavor of each server's own."""
+    """The answers of ``many``, with different image properties and flavor for each server."""
     from tests.platforms.openstack.cloud import Asked, Reply, reply
 
     def intercept(asked: Asked) -> Reply | None:
@@ -204,7 +204,7 @@ def _many_kinds(many: Intercept) -> Intercept:
 
 
 def recorded(servers: int, rounds: int) -> None:
-    """Reading and audit of recorded answers, in turns."""
+    """Reading and audit of recorded answers, in turn."""
     from tests.platforms.openstack.cloud import PASSWORD, FakeCloud, serve
     from tests.platforms.openstack.conftest import CLOUD
     from tests.platforms.openstack.test_memory import Many
@@ -224,7 +224,7 @@ def recorded(servers: int, rounds: int) -> None:
 
 
 def inside(servers: int, arguments: list[str]) -> int:
-    """Run this program in the cloud of the tests; its exit code."""
+    """Run this program in the cloud of the tests; returns its exit code."""
     from tests.openstack.running import running_cloud
     from tests.openstack.scale import many_servers
 
@@ -235,7 +235,7 @@ def inside(servers: int, arguments: list[str]) -> int:
 
 
 def main() -> None:
-    """Measure and print; exit code 1 when the bar is missed."""
+    """Measure and print; exit code 1 if the bar is missed."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--servers", type=int, default=1000)
     parser.add_argument("--rounds", type=int, default=7)

@@ -1,12 +1,13 @@
-"""The page of a fleet: its size, what making it costs, what a browser does until it can be used,
-and how long filters take.
+"""The page of a fleet: its size, the cost of building it and of loading it in a browser, and the
+speed of its filters.
 
     python -m benchmarks.page [--rounds 5] [--hosts 1000]
 
-A host has 50 guests of two NICs, with some 1.2 findings each. The floor is a page of the same run
-that has the same columns as numbers and dictionaries and draws the first rows, and nothing else: no
-search, no order, no views, no style. Browser CPU time is that of all its processes, from the start
-of the load to the first rows. Needs Chromium (Debian: chromium) and playwright.
+A host has 50 guests with two NICs each, with about 1.2 findings each. The floor is a page made in
+the same run with the same columns as numbers and dictionaries, which draws the first rows and does
+nothing else: no search, sorting, views or style. CPU time of the browser is that of all its
+processes, from the start of loading to the first rows. Needs Chromium (Debian: chromium) and
+playwright.
 """
 
 from __future__ import annotations
@@ -92,7 +93,7 @@ def _write(hosts: int, page: Path, floor: Path) -> None:
 
 
 def _floor(subjects: Iterable[PageSubject]) -> str:
-    """The columns of guests, NICs and findings, each with a dictionary of its own."""
+    """The columns of guests, NICs and findings, each with its own dictionary."""
     columns: defaultdict[str, tuple[dict[str, int], array[int]]]
     columns = defaultdict(lambda: ({}, array("I")))
     for subject in subjects:
@@ -139,7 +140,7 @@ def _browse(page: Path, floor: Path, rounds: int) -> None:
         ratios, pages, floors = [], [], []
         for number in range(rounds + 1):
             least, cpu = (_loaded(context, one, root) for one in (floor, page))
-            if number:  # the first of each warms the browser up
+            if number:  # the first page of each kind warms up the browser
                 floors.append(least)
                 pages.append(cpu)
                 ratios.append(cpu / least)
@@ -166,7 +167,7 @@ def _loaded(context: BrowserContext, path: Path, root: int) -> float:
 
 
 def _filters(page: Page, path: Path) -> None:
-    """Print how long each filter takes, as the page itself measures it, after one to warm up."""
+    """Print how long each filter takes, as measured by the page itself, after one to warm up."""
     page.goto(path.as_uri() + "#findings", wait_until="commit")
     page.wait_for_selector("html[data-ready]", state="attached", timeout=120_000)
     for view in ("findings", "nics"):
@@ -200,12 +201,13 @@ def browser_process(profile: str) -> int:
 
 
 def cpu_of(root: int) -> float:
-    """CPU seconds of a process and all below it, ended children included."""
+    """CPU seconds of a process and all its descendants, including ended children."""
     return sum(processes_of(root).values()) / _TICK
 
 
 def processes_of(root: int) -> dict[int, int]:
-    """A process and all below it -> the ticks of CPU time of each, its ended children included."""
+    """A process and all its descendants -> CPU time of each in ticks, including its ended
+    children."""
     parents: dict[int, list[int]] = {}
     ticks: dict[int, int] = {}
     for entry in Path("/proc").iterdir():

@@ -1,12 +1,12 @@
-"""Planning a host of 1,000 emulated NICs: the command against bare reading of the definitions.
+"""Planning a host with 1,000 emulated NICs, compared with bare reading of the definitions.
 
     python -m benchmarks.plan [--nics 1000] [--rounds 5]
 
-Defines NICS/2 shut-off domains with an e1000 and an rtl8139 each (their system is named, so that
-all of them are ready) on a libvirtd of its own (needs root), then measures in turn:
+Defines NICS/2 shut-off domains with an e1000 and an rtl8139 each (their operating system is
+declared, so that all of them are ready) on its own libvirtd (needs root), then measures in turn:
 
 * floor: open, ``listAllDomains``, ``XMLDesc`` of the persistent definition, close;
-* plan: ``vnicaudit plan URI -o plan.json``, start of Python, diffs and report included.
+* plan: ``vnicaudit plan URI -o plan.json``, including the start of Python, diffs and report.
 
 Prints the ratio, and the seconds against the bar of 5 s.
 """
@@ -52,7 +52,7 @@ _DOMAIN = """\
 
 @contextmanager
 def defined(uri: str, domains: int) -> Iterator[None]:
-    """Domains that are defined for as long as this lasts; their daemon goes with them."""
+    """Define domains inside this context; they disappear with their daemon."""
     connection = libvirt.open(uri)
     for number in range(domains):
         name, machine = f"{_PREFIX}{number:04}", ("pc", "q35")[number % 2]
@@ -62,7 +62,7 @@ def defined(uri: str, domains: int) -> Iterator[None]:
 
 
 def floor(uri: str) -> int:
-    """The least anybody can do to have every persistent definition."""
+    """The minimum for reading every persistent definition."""
     connection = libvirt.openReadOnly(uri)
     flags = libvirt.VIR_DOMAIN_XML_INACTIVE
     texts = [domain.XMLDesc(flags) for domain in connection.listAllDomains()]
@@ -71,7 +71,7 @@ def floor(uri: str) -> int:
 
 
 def plan(uri: str, path: Path, nics: int) -> None:
-    """The command, as an operator gives it."""
+    """Run vnicaudit like an operator."""
     result = vnicaudit("plan", uri, "-o", path)
     if result.returncode:
         raise SystemExit(result.stderr)
@@ -81,7 +81,7 @@ def plan(uri: str, path: Path, nics: int) -> None:
 
 
 def main() -> None:
-    """Measure and print; exit code 1 when the bar is missed."""
+    """Measure and print; exit code 1 if the bar is missed."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--nics", type=int, default=1000)
     parser.add_argument("--rounds", type=int, default=5)

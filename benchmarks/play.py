@@ -1,16 +1,17 @@
-"""An audit of a fleet against what a user would write instead: an Ansible play that reads the same
-definitions, and a shell loop.
+"""An audit of a fleet, compared with an Ansible play and a shell loop that read the same
+definitions, as a user might write them.
 
     python -m benchmarks.play [--hosts 20] [--domains 50] [--played 1]
 
-HOSTS files of libvirt's test driver with DOMAINS domains of two NICs. The play lists the domains of
-each host and fetches the XML of each with ``community.libvirt.virt`` (on this machine, ``forks``:
-10); the loop runs ``virsh dumpxml`` for each name of ``virsh list``. Neither judges anything. The
-audit is ``vnicaudit fleet audit`` with all rules and a JSON report. CPU time of all processes,
-start included. The play reads PLAYED of the hosts, and its time is multiplied.
+Uses HOSTS files of libvirt's test driver with DOMAINS domains of two NICs. The play lists the
+domains of each host and fetches the XML of each with ``community.libvirt.virt`` (on this machine,
+``forks``: 10); the loop runs ``virsh dumpxml`` for each name of ``virsh list``. Neither judges
+anything. The audit is ``vnicaudit fleet audit`` with all rules and a JSON report. CPU time is that
+of all processes, including their start. The play reads only PLAYED of the hosts, and its time is
+multiplied.
 
-Needs virsh, ansible-core, lxml and libvirt-python beside this Python, and the collection
-community.libvirt in a folder that ``ANSIBLE_COLLECTIONS_PATH`` names (it is in the wheel of
+Needs virsh, ansible-core, lxml and libvirt-python in this Python's environment, and the collection
+community.libvirt in a folder named by ``ANSIBLE_COLLECTIONS_PATH`` (it is in the wheel of
 ``ansible``).
 """
 
@@ -78,7 +79,7 @@ def of_audit(folder: Path, uris: list[str]) -> float:
 
 
 def main() -> None:
-    """The command line."""
+    """Run the benchmark."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--hosts", type=int, default=20)
     parser.add_argument("--domains", type=int, default=50)

@@ -1,14 +1,14 @@
-"""Requests at one connection: our generators against netperf, over the same path.
+"""Requests on one connection: our generators compared with netperf, over the same path.
 
     python -m benchmarks.requests [--pairs 20] [--seconds 1] [--request 1 --response 1] [--rt]
 
-Makes a network namespace (needs root) and has requests answered over a veth pair into it:
-netperf's TCP_RR and the generator in C, and the one in Python, each once in a round, in random
-order. ``--rt``: all of them at real-time priority (``chrt -r 10``), so that other work on the
-machine does not come between. netperf is looked for on PATH, or in the folder of ``--netperf``.
+Creates a network namespace (needs root) and sends requests over a veth pair into it with netperf's
+TCP_RR, our generator in C and our generator in Python, each once per round, in random order.
+``--rt``: run all of them at real-time priority (``chrt -r 10``), so that other work on the machine
+does not interfere. netperf is searched for on PATH, or in the folder of ``--netperf``.
 
 Prints medians, and the median of the ratios of rounds with its exact 95 % interval. Bar: the
-generator in C makes 0.95 or more of netperf's requests.
+generator in C makes at least 0.95 of netperf's requests.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _GENERATORS = ("netperf", "c", "python")
 
 
 def run(generator: str, options: argparse.Namespace, opened: OpenedArm) -> Measured:
-    """One run, as ``bench run`` makes it."""
+    """One run, like that of ``bench run``."""
     workload = Workload(
         id=generator,
         engine="rr",
@@ -60,7 +60,7 @@ def measure(options: argparse.Namespace) -> dict[str, list[Measured]]:
     with ExitStack() as stack:
         path = parse_path(f"netns://{_SPACE}?address={_ADDRESS}")._replace(name="path")
         opened = OpenedEndpoints(stack, adapters).open(path, LineFacts())
-        for name in _GENERATORS:  # put there, compiled, warm
+        for name in _GENERATORS:  # installed, compiled, warmed up
             run(name, options, opened)
         for _ in range(options.pairs):
             for name in draw.sample(_GENERATORS, len(_GENERATORS)):
@@ -69,7 +69,7 @@ def measure(options: argparse.Namespace) -> dict[str, list[Measured]]:
 
 
 def main() -> None:
-    """Measure and print; exit code 1 when the bar is missed."""
+    """Measure and print; exit code 1 if the bar is missed."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--pairs", type=int, default=20)
     parser.add_argument("--seconds", type=float, default=1.0)
@@ -89,7 +89,7 @@ def main() -> None:
 
 
 def report(found: dict[str, list[Measured]]) -> int:
-    """Print it; 1 when the bar is missed."""
+    """Print the result; return 1 if the bar is missed."""
     print(f"load {os.getloadavg()[0]:.1f}")
     rates = {name: [one.values["transaction_rate"] for one in each] for name, each in found.items()}
     for name, each in found.items():

@@ -1,12 +1,12 @@
-"""How quickly the command starts.
+"""Start-up time of the command.
 
     python -m benchmarks.startup [--rounds 20]
 
 Measures in turn, each in a process of its own: ``python -c "import click"`` (the floor),
 ``vnicaudit --version``, and ``vnicaudit audit`` of one small file; then ``python -c "import click,
 oslo_config.iniparser"`` (Nova's own parser of nova.conf) and a lint of nova.conf. Prints medians of
-wall time and the ratios to the floor, run by run. The bars are those of a plain install: run it
-with that one's Python, and oslo.config beside it.
+wall time and the ratios to the floor, run by run. The bars apply to a plain install: run this with
+its Python, with oslo.config added.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def seconds(command: list[str]) -> float:
 
 
 def ratios(rounds: int, commands: dict[str, list[str]]) -> None:
-    """Run the commands in turn, and print each one's median and its ratio to the first."""
+    """Run the commands in turn, and print the median of each and its ratio to the first."""
     taken: dict[str, list[float]] = {name: [] for name in commands}
     for _ in range(rounds):
         for name, command in commands.items():

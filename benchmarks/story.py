@@ -1,17 +1,17 @@
-"""The story of the README on a real guest: rtl8139 becomes virtio, is measured, and is kept.
+"""The story of the README on a real guest: rtl8139 becomes virtio, is measured, and stays.
 
     python -m benchmarks.story [--rounds 3] [--seconds 3] [--profile FILE]
 
-Boots a guest under emulation with an rtl8139 (needs root and the rig, tests/rig), one for each
-round, with a state folder of its own so that no round learns from another, and gives the commands
-as an operator does:
+Boots a guest with an rtl8139 under emulation (needs root and the rig, tests/rig), one for each
+round, with its own state directory, so that no round learns from another. Then it runs the commands
+like an operator:
 
     vnicaudit plan qemu:///system --domain GUEST -o plan.json
     vnicaudit apply plan.json --mode hotswap --bench story.toml --yes
 
-Prints for each round what became of the change, how long ``apply`` took, and how long it said that
-it would take before it began: of as many turns as it made in the end. Bars: every round is kept, in
-under 15 minutes each, and the estimate is within a factor of 1.5.
+Prints for each round the outcome of the change, how long ``apply`` took, and its estimate at the
+start for the number of turns that it made in the end. Bars: in every round the change is kept, in
+less than 15 minutes, and the estimate is within a factor of 1.5.
 """
 
 from __future__ import annotations
@@ -39,15 +39,15 @@ _PROMISE = re.compile(r"(\d+) turns with \d+ hot swaps?, about ([^;\n]+)")
 _PART = re.compile(r"(\d+) (h|min|s)\b")
 _UNIT = {"h": 3600, "min": 60, "s": 1}
 _TURNS = "turns = [2, 3, 5, 8]\n"
-"""Under emulation runs of DNS differ by 30 % from one another: five turns of each are often too few
-to tell a gain of 15 % from a loss of 25 %."""
+"""Under emulation, DNS runs differ by 30 %: five turns each are often too few to distinguish a gain
+of 15 % from a loss of 25 %."""
 _MARGINS = "[margins]\nquery_rate = 25\n"
-"""DNS separates the two models by little (7,500 queries a second and 9,000)."""
+"""DNS differs little between the two models (7,500 and 9,000 queries per second)."""
 
 
 class Story(NamedTuple):
-    """``done``: ``kept``, or what became of the change. ``promised``: seconds that were told at the
-    start, of so many ``turns`` as were made."""
+    """``done``: ``kept``, or another outcome of the change. ``promised``: estimate in seconds at
+    the start, for the number of ``turns`` actually made."""
 
     done: str
     turns: int
@@ -58,23 +58,24 @@ class Story(NamedTuple):
 
     @property
     def factor(self) -> float:
-        """Of the time it took to the time that was promised."""
+        """Ratio of the actual to the estimated time."""
         return self.took / self.promised
 
     @property
     def holds(self) -> bool:
-        """True where all three bars are met."""
+        """True if all three bars are met."""
         near = 1 / _BAR_FACTOR <= self.factor <= _BAR_FACTOR
         return self.done == "kept" and self.took < _BAR_SECONDS and near
 
 
 def seconds_of(text: str) -> float:
-    """From ``7 min 12 s``."""
+    """Seconds in a text such as ``7 min 12 s``."""
     return float(sum(int(number) * _UNIT[unit] for number, unit in _PART.findall(text)))
 
 
 def promised(text: str, turns: int) -> float:
-    """Seconds that were told for so many turns: for the first look, for the last, or in between."""
+    """Estimated seconds for that number of turns: the estimate for the first look, for the last, or
+    interpolated."""
     told = [(int(number), seconds_of(words)) for number, words in _PROMISE.findall(text)]
     (few, least), (many, most) = told
     share = (turns - few) / (many - few) if many > few else 0.0
@@ -82,8 +83,8 @@ def promised(text: str, turns: int) -> float:
 
 
 def turns_of(state: Path, runs: int) -> tuple[int, str, str]:
-    """How many turns, of so many ``runs``, the only measurement in a state folder has; what was
-    done in the end; what is shown of it."""
+    """Number of turns (of ``runs`` runs each) in the only measurement of a state directory, what
+    was done in the end, and the text shown."""
     name = vnicaudit("bench", "show", "--state", state).stdout.split()[0]
     shown = vnicaudit("bench", "show", name, "--state", state, "--format", "json").stdout
     result = json.loads(shown)
@@ -110,7 +111,7 @@ def story(guests: GuestFactory, folder: Path, profile: str) -> Story:
 
 
 def tell(number: int, found: Story) -> None:
-    """One round, as it ended."""
+    """Print the result of a round."""
     print(
         f"round {number}: {found.done} after {found.turns} turns, {found.took / 60:.1f} min; "
         f"promised {found.promised / 60:.1f} min (factor {found.factor:.2f}), load {found.load:.1f}"
@@ -119,7 +120,7 @@ def tell(number: int, found: Story) -> None:
 
 
 def main() -> None:
-    """Measure and print; exit code 1 when a bar is missed."""
+    """Measure and print; exit code 1 if a bar is missed."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seconds", type=int, default=3, help="of a run")

@@ -1,7 +1,7 @@
 """Write docs/reference/cli.md from the commands and options of the command line.
 
 python docs/generate_cli.py            write the page
-python docs/generate_cli.py --check    exit 1 when the page differs
+python docs/generate_cli.py --check    exit 1 if the page differs
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from vnicaudit.cli.main import cli
 
 PAGE = Path(__file__).parent / "reference" / "cli.md"
 
-_WIDTH = 78  # of usage lines, whatever terminal this is made at
+_WIDTH = 78  # width of usage lines, independent of the terminal
 
 _HEAD = """\
 # Command line
@@ -88,7 +88,7 @@ ENVIRONMENT = {
     "COLUMNS": "width of text in columns; without it the terminal's, 100 where there is none",
     "VNICAUDIT_DEBUG": "set and not empty: an internal error shows its traceback",
 }
-"""Variables that belong to no option."""
+"""Environment variables that belong to no option."""
 
 
 def page() -> str:
@@ -121,7 +121,7 @@ def _rows(group: click.Group, context: click.Context, prefix: str) -> str:
 
 
 def _sections(group: click.Group, context: click.Context, prefix: str) -> Iterator[str]:
-    """One section for each command of a group; those of a group in it follow its own."""
+    """One section for each command of a group; sections of nested groups follow directly."""
     for name, command in members(group, context):
         inner = click.Context(command, parent=context, info_name=name)
         if isinstance(command, click.Group):
@@ -173,7 +173,7 @@ def _text(command: click.Command) -> str:
 
 
 def main(arguments: list[str]) -> int:
-    """The exit code: 0, or 1 when ``--check`` finds that the page differs."""
+    """Write or check the page; returns the exit code: 1 if ``--check`` finds a difference."""
     if arguments != ["--check"]:
         PAGE.write_text(page(), "utf-8")
         return 0

@@ -1,7 +1,7 @@
 """Write docs/reference/history-schema.md from the views of the history.
 
 python docs/generate_history.py            write the page
-python docs/generate_history.py --check    exit 1 when the page differs
+python docs/generate_history.py --check    exit 1 if the page differs
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ _HEAD = """\
 # Schema of the history
 
 This page is generated from the program. `vnicaudit history sql` prints the same as SQL, with a
-read-only URL of your history and the statements behind.
+read-only URL of your history and the statements that create it.
 
-Ask the **views**: their names and columns stay, new columns go last. The tables under them are
-those of schema {newest}, and may change with a version; `vnicaudit history upgrade` recreates the
-views. Times are `timestamptz` in PostgreSQL and text in RFC 3339 (UTC) in SQLite. How states are
-told is in [history](../explanation/history.md).
+Query the **views**: their names and columns are stable, and new columns are added at the end. The
+tables under them are those of schema {newest} and may change between versions; `vnicaudit history
+upgrade` recreates the views. Times are `timestamptz` in PostgreSQL and RFC 3339 text (UTC) in
+SQLite. [History](../explanation/history.md) explains how states are determined.
 
 {views}
 ## Tables
 
-| table | what is in it |
+| table | contents |
 |---|---|
 {tables}
 """
@@ -58,7 +58,7 @@ def _view(one: View) -> str:
 
 
 def main(arguments: list[str]) -> int:
-    """The exit code: 0, or 1 when ``--check`` finds that the page differs."""
+    """Write or check the page; returns the exit code: 1 if ``--check`` finds a difference."""
     new = page()
     if arguments != ["--check"]:
         PAGE.write_text(new, "utf-8")

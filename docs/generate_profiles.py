@@ -1,8 +1,8 @@
-"""Write docs/reference/profiles.md: the shipped profiles, the keys of a profile, and what engines
-and metrics there are.
+"""Write docs/reference/profiles.md: the shipped profiles, the keys of a profile, and all engines
+and metrics.
 
 python docs/generate_profiles.py            write the page
-python docs/generate_profiles.py --check    exit 1 when the page differs
+python docs/generate_profiles.py --check    exit 1 if the page differs
 """
 
 from __future__ import annotations
@@ -168,7 +168,7 @@ def _details(profile: Profile) -> str:
 
 
 def _example() -> str:
-    """What the program prints of the example."""
+    """Output of vnicaudit for the example."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "web.toml"
         path.write_text(_WEB, "utf-8")
@@ -205,7 +205,7 @@ def _metrics() -> Iterator[str]:
 
 
 def main(arguments: list[str]) -> int:
-    """The exit code: 0, or 1 when ``--check`` finds that the page differs."""
+    """Write or check the page; returns the exit code: 1 if ``--check`` finds a difference."""
     if arguments != ["--check"]:
         PAGE.write_text(page(), "utf-8")
         return 0

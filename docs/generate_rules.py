@@ -1,7 +1,7 @@
 """Write docs/rules/ from the docstrings of the rules, and their index in the package.
 
-python docs/generate_rules.py            write the pages, remove those of rules that are gone
-python docs/generate_rules.py --check    exit 1 when a page differs, naming it
+python docs/generate_rules.py            write the pages, and remove those of removed rules
+python docs/generate_rules.py --check    exit 1 if a page differs, naming it
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ SCOPES = {
     "mac": "each NIC beside those of the same run that have its MAC address",
 }
 FORMS = {"manifests": "KubeVirt manifests", "servers": "OpenStack servers"}
-"""What has few of the facts of a NIC or domain, and is judged by the rules that say so."""
+"""Inputs with few of the facts of a NIC or domain, judged only by rules that say so."""
 
 _MARK = re.compile(r"^(```\w+) .*$", re.MULTILINE)
-"""What stands on a fence line after the language is for the tests of the examples."""
+"""Words after the language on a fence line are for the tests of examples."""
 
 _CODE = re.compile(r"(```.*?```|``.*?``|`[^`]*`)", re.DOTALL)
-"""Code in a manual; outside of it ``<`` would begin an HTML tag."""
+"""Code in a manual; outside of code, ``<`` would start an HTML tag."""
 
 _INDEX = """\
 # Rules
@@ -80,7 +80,7 @@ def pages() -> dict[str, str]:
 
 
 def differing(folder: Path = FOLDER) -> list[str]:
-    """Names of pages that are missing, out of date or left over in ``folder``, ordered."""
+    """Names of pages that are missing, out of date or no longer needed in ``folder``, sorted."""
     wanted = pages()
     there = {path.name: path.read_text("utf-8") for path in folder.glob("*.md")}
     names = wanted.keys() | there.keys()
@@ -88,7 +88,7 @@ def differing(folder: Path = FOLDER) -> list[str]:
 
 
 def write(folder: Path = FOLDER) -> None:
-    """Make ``folder`` hold the pages and no other."""
+    """Make ``folder`` contain exactly the pages."""
     folder.mkdir(exist_ok=True)
     for name in differing(folder):
         (folder / name).unlink(missing_ok=True)
@@ -97,7 +97,7 @@ def write(folder: Path = FOLDER) -> None:
 
 
 def main(arguments: list[str]) -> int:
-    """The exit code: 0, or 1 when ``--check`` finds a difference."""
+    """Write or check the pages; returns the exit code: 1 if ``--check`` finds a difference."""
     if arguments != ["--check"]:
         write()
         INDEX.write_text(index_text(), "utf-8")
@@ -132,7 +132,7 @@ def _scope(rule: RuleInfo) -> str:
 
 
 def _plain(text: str) -> str:
-    """Markdown with every ``<`` that is not in code escaped."""
+    """Markdown with every ``<`` outside of code escaped."""
     parts = _CODE.split(text)
     parts[::2] = [part.replace("<", "\\<") for part in parts[::2]]
     return "".join(parts)

@@ -1,8 +1,7 @@
-"""Write the JSON Schemas of the files vnicaudit writes and of its settings, from the records behind
-them.
+"""Write the JSON Schemas of vnicaudit's files and settings, generated from their records.
 
 ``python docs/generate_schemas.py`` writes ``docs/schemas/``; with ``--check`` it writes nothing
-and exits 1 when a committed schema is not what the records say.
+and exits 1 if a committed schema is out of date.
 """
 
 from __future__ import annotations
@@ -90,7 +89,7 @@ def text_of(record: type[msgspec.Struct]) -> str:
 
 
 def _published(node: Any) -> Any:
-    """The schema with its records called as they were when it was published."""
+    """The schema with records under their published names."""
     if isinstance(node, list):
         return [_published(item) for item in node]
     if isinstance(node, dict):
@@ -163,8 +162,8 @@ def _for_toml(node: Any) -> Any:
 
 
 def _rules() -> dict[str, Any]:
-    """A word that means rules: an id or the beginning of ids, a name, or a group. Former
-    names are a pattern, which no editor offers."""
+    """A word that selects rules: an id or an id prefix, a name, or a group. Former names are
+    accepted by a pattern, so that editors do not offer them."""
     catalogue = shipped_catalogue()
     names = [catalogue.listed(rule).name for rule in catalogue.ids]
     groups = catalogue.groups()
@@ -232,7 +231,7 @@ def _in_any_case(text: str) -> str:
 
 
 def texts() -> dict[str, str]:
-    """Every schema: its file's name and content."""
+    """File name -> content of every schema."""
     return {
         **{name: text_of(record) for name, record in RECORDS.items()},
         SETTINGS: settings_text(shared=False),
@@ -242,7 +241,7 @@ def texts() -> dict[str, str]:
 
 
 def stale(folder: Path = FOLDER) -> list[str]:
-    """The names of files that are missing, left over or not what the records say."""
+    """Names of files that are missing, no longer needed or out of date."""
     found = {path.name: path.read_text(encoding="utf-8") for path in folder.glob("*.json")}
     wanted = texts()
     names = sorted(found.keys() | wanted.keys())
@@ -257,7 +256,7 @@ def write(folder: Path = FOLDER) -> None:
 
 
 def main(arguments: list[str]) -> int:
-    """The exit code: 1 when ``--check`` finds something stale."""
+    """Write or check the schemas; returns the exit code: 1 if ``--check`` finds a difference."""
     if arguments != ["--check"]:
         write()
         return 0

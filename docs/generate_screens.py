@@ -1,10 +1,10 @@
-"""Write docs/images/screens: pictures of what commands print of the demonstration.
+"""Write docs/images/screens: pictures of the output of commands on the demo.
 
 python docs/generate_screens.py            write the pictures
-python docs/generate_screens.py --check    exit 1 when one does not show what its command prints
+python docs/generate_screens.py --check    exit 1 if one does not show the output of its command
 
-A picture has its text in it, for those who cannot see it; that is what is checked, for how rich
-draws it may change with its version.
+A picture contains its text, for people who cannot see it. Only the text is checked, because the
+drawing may change with the version of rich.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from rich.text import Text
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "docs" / "images" / "screens"
 HOME = "/home/you/vnicaudit"
-"""What a picture shows as the folder of the reader. It is as long as that of a temporary folder, so
-that text is wrapped as if it were there."""
+"""Folder of the reader shown in a picture. As long as that of a temporary folder, so that text
+wraps in the same way."""
 WIDTH = 100
 
 
 class Screen(NamedTuple):
-    """A command, of which at most so many lines are shown, up to an empty one."""
+    """A command, and the maximum number of output lines to show (cut at an empty line)."""
 
     name: str
     command: str
@@ -49,7 +49,7 @@ SCREENS = (
 
 
 def printed(screen: Screen, folder: str) -> str:
-    """What a terminal would show of a command, with its escapes for colour."""
+    """Terminal output of a command, with its colour escapes."""
     (Path(folder) / "templates").symlink_to(ROOT / "templates")
     words = {name: text for name, text in os.environ.items() if not name.startswith("VNICAUDIT_")}
     done = subprocess.run(
@@ -65,7 +65,7 @@ def printed(screen: Screen, folder: str) -> str:
 
 
 def shown(screen: Screen) -> Text:
-    """The beginning of it, below the command."""
+    """The start of the output, below the command."""
     with tempfile.TemporaryDirectory(prefix="vnics_", dir="/tmp") as folder:
         if len(folder) != len(HOME):
             raise SystemExit(f"{folder} is not as long as {HOME}")
@@ -80,7 +80,7 @@ def shown(screen: Screen) -> Text:
 
 
 def picture(screen: Screen, text: Text) -> str:
-    """The picture, which names no font of elsewhere."""
+    """The picture; it refers to no external font."""
     console = Console(record=True, width=WIDTH, file=io.StringIO(), force_terminal=True)
     console.print(text, no_wrap=True, crop=False, overflow="ignore", highlight=False)
     return console.export_svg(
@@ -101,7 +101,8 @@ def _format(screen: Screen, plain: str) -> str:
 
 
 def main(arguments: list[str]) -> int:
-    """The exit code: 0, or 1 when ``--check`` finds a picture of other text."""
+    """Write or check the pictures; returns the exit code: 1 if ``--check`` finds other text in
+    one."""
     code = 0
     for screen in SCREENS:
         path, text = FOLDER / f"{screen.name}.svg", shown(screen)

@@ -1,8 +1,8 @@
-"""Write docs/share from the command line: what a wheel installs under share/, manual pages and
-completion scripts.
+"""Write docs/share from the command line: manual pages and completion scripts, which a wheel
+installs under share/.
 
 python -m docs.generate_share            write the files
-python -m docs.generate_share --check    exit 1 when one differs, is missing or is too many
+python -m docs.generate_share --check    exit 1 if one differs, is missing or is no longer needed
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ COMPLETION: dict[Shell, str] = {
     "zsh": "zsh/site-functions/_vnicaudit",
     "fish": "fish/vendor_completions.d/vnicaudit.fish",
 }
-"""Where each shell looks below ``share``."""
+"""Place below ``share`` where each shell looks."""
 
 _HEADINGS = {"Example": "EXAMPLES", "Examples": "EXAMPLES", "Exit codes": "EXIT STATUS"}
-"""First words of a paragraph behind the options of ``--help`` -> section of the page."""
+"""First words of a paragraph after the options of ``--help`` -> section of the manual page."""
 
 _WIDTH = 79
 
@@ -41,7 +41,7 @@ _ESCAPES = str.maketrans({"\\": "\\e", "-": "\\-", "'": "\\(aq", "`": "\\(ga", "
 
 
 def files() -> dict[str, str]:
-    """Path below ``share`` -> text, of all that is generated."""
+    """Path below ``share`` -> text, for all generated files."""
     found = {COMPLETION[shell]: script(shell, cli) for shell in get_args(Shell)}
     top = click.Context(cli, info_name="vnicaudit", **cli.context_settings)
     for command, context in _commands(cli, top):
@@ -60,7 +60,7 @@ def _commands(
 
 
 def _page(command: click.Command, context: click.Context) -> Iterator[str]:
-    """Lines of a manual page, in the language of man(7)."""
+    """Lines of a manual page, in the format of man(7)."""
     path = context.command_path
     summary, *text = _paragraphs(inspect.cleandoc(command.help or ""))
     sections = _epilog(command)
@@ -89,7 +89,7 @@ def _page(command: click.Command, context: click.Context) -> Iterator[str]:
 
 
 def _name(path: str) -> str:
-    """``vnicaudit fleet audit`` -> the name of its page, as it is typed behind ``man``."""
+    """``vnicaudit fleet audit`` -> the name of its page, as typed after ``man``."""
     return _plain(path.replace(" ", "-"))
 
 
@@ -98,7 +98,7 @@ def _paragraphs(text: str) -> list[str]:
 
 
 def _epilog(command: click.Command) -> dict[str, list[str]]:
-    """Section -> paragraphs of what stands behind the options; ``""``: of the description."""
+    """Section -> paragraphs after the options; ``""``: they belong to the description."""
     sections: dict[str, list[str]] = {"": []}
     for block in (command.epilog or "").replace("\b\n", "\b").split("\b"):
         for paragraph in _paragraphs(block):
@@ -124,7 +124,7 @@ def _options(command: click.Command, context: click.Context) -> Iterator[str]:
 
 
 def _option_names(names: str) -> str:
-    """``-o, --output FILE`` with what is typed as it stands in bold."""
+    """``-o, --output FILE``, with the literal parts in bold."""
     return re.sub(r"(?<![\w<\[|])(\\-[^\s,]+)", r"\\fB\1\\fR", _plain(names))
 
 
@@ -138,7 +138,7 @@ def _inner_commands(command: click.Command, context: click.Context) -> Iterator[
 
 
 def _related(command: click.Command, context: click.Context) -> list[str]:
-    """Pages to read next: of the groups that a command is in and of their other commands."""
+    """Related pages: the groups of a command and their other commands."""
     if context.parent is None:
         return [f"vnicaudit {name}" for name in cli.list_commands(context)]
     found, group = [context.parent.command_path], context.parent.command
@@ -164,7 +164,7 @@ def _verbatim(paragraphs: list[str]) -> Iterator[str]:
 
 
 def _inline(text: str) -> list[str]:
-    """Lines of running text; what stands in backticks is bold."""
+    """Lines of running text; text in backticks becomes bold."""
     return _wrapped(re.sub(r"\\\(ga(.*?)\\\(ga", r"\\fB\1\\fR", _plain(" ".join(text.split()))))
 
 
@@ -174,17 +174,17 @@ def _wrapped(text: str) -> list[str]:
 
 
 def _no_request(line: str) -> str:
-    """The line as text: a dot at its beginning would be a request."""
+    """The line as text: a dot at its start would make it a request."""
     return f"\\&{line}" if line[:1] == "." else line
 
 
 def _plain(text: str) -> str:
-    """Text with nothing in it that is a command of man(7)."""
+    """Text without commands of man(7)."""
     return text.translate(_ESCAPES)
 
 
 def main(arguments: list[str]) -> int:
-    """The exit code: 0, or 1 when ``--check`` finds that a file differs."""
+    """Write or check the files; returns the exit code: 1 if ``--check`` finds a difference."""
     wanted = files()
     there = {str(path.relative_to(FOLDER)) for path in FOLDER.rglob("*") if path.is_file()}
     differing = [

@@ -1,6 +1,6 @@
 #!/bin/sh
-# The demonstration: audits a sample host (libvirt's in-process test driver) and a sample nova.conf.
-# It makes a virtual environment in .venv-demo and installs the packages it names before.
+# The demo: audits a sample host (libvirt's in-process test driver) and a sample nova.conf.
+# It creates a virtual environment in .venv-demo, and installs packages after listing them.
 # A second run installs nothing.
 set -eu
 # shellcheck source=scripts/setup.sh
@@ -18,5 +18,5 @@ say "vnicaudit nics $host"
 say "vnicaudit audit $host templates/demo/nova.conf"
 code=0
 "$vnicaudit" audit "$host" templates/demo/nova.conf || code=$?
-say "exit code $code: $([ "$code" = 1 ] && echo 'findings, as there should be' || echo 'unexpected')"
+say "exit code $code: $([ "$code" = 1 ] && echo 'findings, as expected' || echo 'unexpected')"
 [ "$code" = 1 ]

@@ -5,13 +5,13 @@
     for w in whl/*.whl; do unzip -q "$w" 'nova/conf/*' -d "src/$(basename "$w" | cut -d- -f2)"; done
     python scripts/generate_nova_options.py src lib
 
-``src`` holds one folder per release, named by its version; the last point release of a series is
-the one to take, so that what was backported counts. Each release's ``nova/conf/*.py`` registers
-its options with a recorder; what else those modules import is replaced by nothing. Needs
-oslo.config alone. ``lib`` holds wheels of the libraries that read nova.conf, too (oslo.log,
-oslo.messaging, oslo.db, keystoneauth1, os-vif…), some versions of each since 2016, so that no
-name that one of them reads counts as unknown. Releases before Ocata (15.0) were never packaged:
-nothing is said of them but what :data:`GONE_BEFORE` cites.
+``src`` contains one folder per release, named by its version. Take the last point release of a
+series, so that backports count. Each release's ``nova/conf/*.py`` registers its options with a
+recorder; other imports of those modules are replaced by empty modules. Needs only oslo.config.
+``lib`` contains wheels of the libraries that read nova.conf too (oslo.log, oslo.messaging, oslo.db,
+keystoneauth1, os-vif…), in several versions since 2016, so that no name read by one of them counts
+as unknown. Releases before Ocata (15.0) were never packaged; the only facts about them are those
+cited in :data:`GONE_BEFORE`.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ RELEASES = (
     (31, "Epoxy", "31.0", "2025.1"), (32, "Flamingo", "32.0", "2025.2"),
     (33, "Gazpacho", "33.0", "2026.1"), (34, "Hibiscus", "34.0", "2026.2"),
 )  # fmt: skip
-"""Number, name, Nova's version, and the coordinated release's where that differs
-(releases.openstack.org). Nova's numbers of Juno and Kilo are only for ordering."""
+"""Number, name, Nova's version, and the coordinated release's version if different
+(releases.openstack.org). Numbers of Juno and Kilo are only for sorting."""
 
 NETWORK = "nova-network is gone, and Neutron does this"
 XEN = "the XenAPI driver is gone"
@@ -75,7 +75,7 @@ NIC_OPTIONS: dict[str, dict[str, str]] = {
         ), NETWORK),
     },
 }  # fmt: skip
-"""Section -> options that bear on guests' NICs, each with what became of it where it is gone."""
+"""Section -> options that affect guests' NICs; for removed ones, what replaced them."""
 
 GONE_BEFORE: tuple[tuple[str, str, int, str], ...] = (
     # "Remove deprecated config options" of Juno; the alias was made by d0a02fa390 (Icehouse)
@@ -87,13 +87,13 @@ GONE_BEFORE: tuple[tuple[str, str, int, str], ...] = (
     # releasenotes/notes/libvirt-uses-os-vif-plugins-31a0617de0c248b9.yaml (Newton)
     ("DEFAULT", "network_device_mtu", 15, "the MTU is the Neutron network's"),
 )
-"""Options that were gone before the first release there is a package of: section, name, the first
-release of which it is known that it does not have it, and what became of it."""
+"""Options removed before the first packaged release: section, name, the first release known to lack
+it, and what replaced it."""
 
 KINDS = {
     "Boolean": "bool", "Dict": "map", "Integer": "int", "Float": "float", "String": "str",
 }  # fmt: skip
-"""Types whose values can be judged; the others only have a name here."""
+"""Types whose values can be judged; for others only the name is known."""
 
 SUBSTITUTABLE = ("String", "HostAddress", "HostDomain")
 
@@ -108,7 +108,7 @@ class _Nothing(types.ModuleType):
 
 
 class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Finds what is not installed, and gives nothing."""
+    """Finds modules that are not installed, and returns empty ones."""
 
     def find_spec(self, name: str, _path: Any, _target: Any = None) -> Any:
         return importlib.machinery.ModuleSpec(name, self, is_package=True)
@@ -121,7 +121,7 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 
 class _Recorder:
-    """Takes the place of Nova's CONF."""
+    """Replaces Nova's CONF, and records the options."""
 
     def __init__(self) -> None:
         self.options: list[tuple[str, Any]] = []
@@ -141,8 +141,8 @@ class _Recorder:
 
 
 def extract(folder: Path) -> list[dict[str, Any]]:
-    """Every option that one release registers."""
-    import oslo_config.cfg  # before the finder that finds everything
+    """All options registered by one release."""
+    import oslo_config.cfg  # import it before the finder that finds everything
 
     del oslo_config
     for name, path in (("nova", []), ("nova.conf", [str(folder / "nova/conf")])):
@@ -192,14 +192,14 @@ def _plain(group: str, option: Any) -> dict[str, Any]:
 
 
 def _items(kind: Any) -> list[str] | None:
-    """What each item of a list has to be one of, where its items have choices."""
+    """Allowed values of the items of a list, if they are limited."""
     if type(kind).__name__ != "List" or not getattr(kind.item_type, "choices", None):
         return None
     return [str(choice) for choice in kind.item_type.choices]
 
 
 def build(found: dict[int, list[dict[str, Any]]]) -> dict[str, Any]:
-    """The table, from the options of each release (by number)."""
+    """The table, built from the options of each release (by number)."""
     options = [
         _history(section, name, note, found)
         for section, names in NIC_OPTIONS.items()
@@ -233,7 +233,7 @@ def build(found: dict[int, list[dict[str, Any]]]) -> dict[str, Any]:
 
 
 def _names(found: dict[int, list[dict[str, Any]]]) -> dict[str, list[str]]:
-    """Section -> every name of an option that any release reads there, old names among them."""
+    """Section -> names of all options that any release reads there, including old names."""
     names: dict[str, set[str]] = {}
     for option in (option for release in found.values() for option in release):
         for section, name in ((option["group"], option["name"]), *option["aliases"]):
@@ -254,13 +254,13 @@ def _of_libraries() -> list[str]:
 
 
 _DECLARED = re.compile(r"(?:Opt|Opt\.\w+|opt)\(\s*(?:name=)?['\"]([a-z][a-z0-9_-]*)['\"]")
-"""Reading the sources, not running them: a name too many only means that fewer are unknown."""
+"""Sources are searched, not run: a name too many only means that fewer are unknown."""
 
 
 def _history(
     section: str, name: str, note: str, found: dict[int, list[dict[str, Any]]]
 ) -> dict[str, Any]:
-    """One option over all releases."""
+    """One option in all releases."""
     forms: list[dict[str, Any]] = []
     seen: list[int] = []
     deprecated: int | None = None

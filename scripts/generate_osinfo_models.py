@@ -3,11 +3,11 @@
 
     python3 scripts/generate_osinfo_models.py [/usr/share/osinfo]
 
-Asks libosinfo itself (gir1.2-libosinfo-1.0 and python3-gi must be installed) what Nova asks it:
-``nova/virt/osinfo.py`` looks for the operating system whose short id (or id, where the text begins
-with ``http``) is ``os_distro``, and takes the name of its first device of class ``net``. Kept are
-the names that give an emulated NIC although the system's list has virtio-net as well; Windows is
-left out, whose list never has it.
+Queries libosinfo itself (gir1.2-libosinfo-1.0 and python3-gi must be installed) like Nova:
+``nova/virt/osinfo.py`` looks for the operating system whose short id (or id, if the text starts
+with ``http``) is ``os_distro``, and uses the name of its first device of class ``net``. The table
+contains the names that give an emulated NIC although the system's list also has virtio-net. Windows
+is left out, because its list never has virtio-net.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def load(root: Path) -> Any:
 
 
 def names(systems: Any) -> Iterator[tuple[str, str]]:
-    """Every text that names a system to Nova, with the field that Nova looks it up in."""
+    """Every text that can name a system to Nova, with the field in which Nova looks it up."""
     for number in range(systems.get_length()):
         system = systems.get_nth(number)
         yield system.get_id(), "id"
@@ -44,14 +44,14 @@ def names(systems: Any) -> Iterator[tuple[str, str]]:
 
 
 def look_up(systems: Any, name: str, field: str) -> Any:
-    """The system Nova takes: the first of those that have this name."""
+    """The system used by Nova: the first one with this name."""
     wanted = Libosinfo.Filter.new()
     wanted.add_constraint(field, name)
     return systems.new_filtered(wanted).get_nth(0)
 
 
 def net_devices(system: Any) -> list[str]:
-    """Names of the network devices of a system and of those it derives from, in Nova's order."""
+    """Names of the network devices of a system and of its parents, in Nova's order."""
     wanted = Libosinfo.Filter.new()
     wanted.add_constraint("class", "net")
     found = system.get_all_devices(wanted)
@@ -59,7 +59,7 @@ def net_devices(system: Any) -> list[str]:
 
 
 def table(systems: Any) -> dict[str, str]:
-    """Emulated model -> the names that give it, separated by spaces."""
+    """Emulated model -> names of systems that get it, separated by spaces."""
     found: dict[str, set[str]] = {}
     for name, field in names(systems):
         system = look_up(systems, name, field)
@@ -71,7 +71,7 @@ def table(systems: Any) -> dict[str, str]:
 
 
 def main(root: Path, output: Path) -> None:
-    """Write ``output`` anew from the tree at ``root``."""
+    """Rewrite ``output`` from the tree at ``root``."""
     version = (root / "VERSION").read_text("utf-8").strip()
     models = table(load(root))
     text = json.dumps({"source": "osinfo-db", "version": version, "models": models}, indent=1)

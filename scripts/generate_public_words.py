@@ -1,9 +1,9 @@
 """Write ``vnicaudit/reports/redaction/public_words.txt``: words that may stay in a redacted text.
 
-They are those of the texts that the product puts together messages from: string literals of what
-judges, knows and reads, without docstrings (whose examples have names of guests and bridges), the
-options of Nova, errors of the operating system, and words of errors that libvirt and ssh are known
-to give. ``--check``: exit 1 where the file is not what would be written.
+They come from the texts of which messages are made: string literals of the modules that judge, know
+and read, without docstrings (whose examples contain names of guests and bridges), Nova's options,
+errors of the operating system, and words of known errors of libvirt and ssh. ``--check``: exit 1 if
+the file is out of date.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _PUBLIC = re.compile(r"[\w.:/+&-]+")
 _EXAMPLES = re.compile(
     r"(?:br|vnet|tap|eth|kvm|web|mail|vm|cmp|ctl|prod|dev)-?\d.*|br-.*|.*@.*|//.*"
 )
-"""Names that stand in examples of this project, and would be somebody's own elsewhere."""
+"""Names used in examples of this project, which may be real names elsewhere."""
 
 ERRORS = """
 failed to connect to the hypervisor cannot recv data ssh could not resolve hostname name or service
@@ -54,7 +54,7 @@ def words(folders: tuple[str, ...] = SOURCES) -> Iterator[str]:
 
 
 def texts(folders: tuple[str, ...]) -> Iterator[str]:
-    """Each text that messages are made of."""
+    """Each text that can be part of a message."""
     for folder in folders:
         for path in sorted((ROOT / folder).rglob("*.py")):
             yield from literals(ast.parse(path.read_text("utf-8")))
@@ -65,7 +65,7 @@ def texts(folders: tuple[str, ...]) -> Iterator[str]:
 
 
 def literals(tree: ast.Module) -> Iterator[str]:
-    """Every string of a module but docstrings."""
+    """Every string of a module except docstrings."""
     docs = {
         id(node.value)
         for node in ast.walk(tree)
@@ -74,17 +74,17 @@ def literals(tree: ast.Module) -> Iterator[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docs:
             yield node.value
-        elif isinstance(node, ast.arg):  # settings and facts are called as in the code
+        elif isinstance(node, ast.arg):  # settings and facts have the names used in the code
             yield node.arg
 
 
 def written() -> str:
-    """The file as it is to be."""
+    """Contents of the file."""
     return HEAD + "".join(f"{word}\n" for word in sorted(set(words())))
 
 
 def main(arguments: list[str]) -> int:
-    """Write the file, or compare it."""
+    """Write or check the file; returns the exit code."""
     text = written()
     if "--check" in arguments:
         return int(PLACE.read_text("utf-8") != text)

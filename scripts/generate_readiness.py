@@ -3,8 +3,8 @@
 
     python scripts/generate_readiness.py [/usr/share/osinfo]
 
-An operating system's device list is its own plus those of what it ``derives-from`` or
-``clones``, recursively, which is what libosinfo's ``osinfo_os_get_all_device_links`` does.
+The device list of an operating system is its own plus those of the systems that it ``derives-from``
+or ``clones``, recursively, as in libosinfo's ``osinfo_os_get_all_device_links``.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ TRANSITIONAL = "http://pcisig.com/pci/1af4/1000"
 MODERN = "http://pcisig.com/pci/1af4/1041"
 WINDOWS = ("winnt", "win9x", "win16")
 FIRST_VIRTIO = "2008-04-17"
-"""Release of Linux 2.6.25, the first that the rest of the project counts on for virtio-net. A
-line of releases whose support ended before has no driver."""
+"""Release of Linux 2.6.25, the first that this project considers usable for virtio-net. A line of
+releases whose support ended before that has no driver."""
 
 
 FIRST_MODERN = "2015-05-01"
-"""Linux 4.0, with the first complete virtio 1.0 driver, is of 12 April 2015; what came out in the
-same month (Debian 8, Ubuntu 15.04) has an older kernel."""
+"""Linux 4.0, the first with a complete virtio 1.0 driver, was released on 12 April 2015;
+distributions released in that month (Debian 8, Ubuntu 15.04) have an older kernel."""
 SURELY_MODERN = "2016-01-01"
-"""Distributions that began later have Linux 4.x; those of 2015 may have an older one."""
+"""Distributions that began after this day have Linux 4.x; those of 2015 may have an older one."""
 
 
 class Os(NamedTuple):
-    """One ``<os>``: what decides its verdict."""
+    """The facts of an ``<os>`` that decide its verdict."""
 
     family: str
     released: str | None
@@ -76,9 +76,9 @@ def verdicts(systems: dict[str, Os]) -> dict[str, str]:
 
 
 def _listed_legacy_only(family: str, began: str | None) -> str:
-    """That only 1af4:1000 is listed proves a driver for virtio 0.9, and not that there is none
-    for virtio 1.0: the list is often just not kept up. What is older than that driver has none;
-    a Linux that is clearly younger has it; of the rest nothing is claimed."""
+    """A list with only 1af4:1000 proves a driver for virtio 0.9, but not that there is none for
+    virtio 1.0: lists are often not kept up to date. A release older than the virtio 1.0 driver does
+    not have it; a Linux clearly younger has it; about the rest nothing is claimed."""
     if began is not None and began < FIRST_MODERN:
         return "ready-transitional"
     return "ready" if family == "linux" and (began or "") >= SURELY_MODERN else "unknown"
@@ -87,7 +87,8 @@ def _listed_legacy_only(family: str, began: str | None) -> str:
 def _verdict(
     name: str, systems: dict[str, Os], lines: dict[str, str | None], begins: dict[str, str]
 ) -> str:
-    """Windows drives virtio only with a driver of its own, whatever its list says."""
+    """The verdict of a system. Windows always needs a separate virtio driver, whatever its list
+    says."""
     windows = systems[name].family in WINDOWS
     devices = frozenset(_devices(name, systems, set()))
     if MODERN in devices and not windows:
@@ -110,14 +111,14 @@ def _devices(name: str, systems: dict[str, Os], seen: set[str]) -> Iterator[str]
 
 
 def _line(name: str) -> str:
-    """The line of releases an id belongs to: ``…/rhel/5.4`` -> ``…/rhel/5``. A guest may have
-    been updated within it without anybody touching its metadata."""
+    """The line of releases of an id: ``…/rhel/5.4`` -> ``…/rhel/5``. A guest may have been updated
+    within it without a change of its metadata."""
     vendor, _, version = name.rpartition("/")
     return f"{vendor}/{version.partition('.')[0]}"
 
 
 def _begins(systems: dict[str, Os]) -> dict[str, str]:
-    """Line -> the day its first release came out; lines without any such day are left out."""
+    """Line -> the day of its first release; lines without such a day are left out."""
     begins: dict[str, str] = {}
     for name, system in systems.items():
         if system.released is not None:
@@ -127,7 +128,8 @@ def _begins(systems: dict[str, Os]) -> dict[str, str]:
 
 
 def _ends(systems: dict[str, Os]) -> dict[str, str | None]:
-    """Line -> the day support of its last release ended; None when one has no such day."""
+    """Line -> the day when support of its last release ended; None: at least one release has no
+    such day."""
     ends: dict[str, str | None] = {}
     for name, system in systems.items():
         line = _line(name)
@@ -154,7 +156,7 @@ def table(found: dict[str, str], version: str) -> dict[str, object]:
 
 
 def main(root: Path, output: Path) -> None:
-    """Write ``output`` anew from the tree at ``root``."""
+    """Rewrite ``output`` from the tree at ``root``."""
     version = (root / "VERSION").read_text().strip()
     text = json.dumps(table(verdicts(read_tree(root)), version), indent=1)
     output.write_text(text + "\n")

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Print where files come from: an in-toto statement with SLSA provenance (slsa.dev/provenance/v1).
+"""Print the provenance of files as an in-toto statement with SLSA provenance
+(slsa.dev/provenance/v1).
 
     python scripts/provenance.py COMMIT FILE...
 
-It is worth as much as the signature on the checksums, which cover it.
+It is as trustworthy as the signature on the checksums, which cover it.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from pathlib import Path
 
 
 def statement(commit: str, files: list[Path]) -> dict[str, object]:
-    """The statement on files that ``scripts/release.sh`` made of a commit."""
+    """The statement about files that ``scripts/release.sh`` made from a commit."""
     subjects = [
         {"name": file.name, "digest": {"sha256": hashlib.sha256(file.read_bytes()).hexdigest()}}
         for file in files

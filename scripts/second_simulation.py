@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""The tables of docs/explanation/measuring.md once more, by other code; exit 1 where they differ.
+"""The tables of docs/explanation/measuring.md again, by other code; exit 1 if they differ.
 
-    python scripts/second_simulation.py              print the tables, and what differs
-    python scripts/second_simulation.py --write      write them into the page, beside the first
+    python scripts/second_simulation.py              print the tables and their differences
+    python scripts/second_simulation.py --write      write them into the page, next to the first
 
-Nothing of the program is used, and of the first simulation only what writes tables into the page:
-worlds, order, drift, intervals, looks, catastrophes and verdicts are written anew from the page's
-words. What is counted in the program is enumerated here, and Student's distribution is scipy's. Two
-shares differ where chance alone would part them so far once in some ten thousand tables.
+Nothing of vnicaudit is used, and of the first simulation only the code that writes tables into the
+page: worlds, order, drift, intervals, looks, catastrophes and verdicts are written independently
+from the page's text. Numbers calculated in vnicaudit are enumerated here, and Student's
+distribution is scipy's. Two shares count as different if chance alone would cause that difference
+in about one of ten thousand tables.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from itertools import combinations, pairwise
 from pathlib import Path
 from typing import NamedTuple
 
-if not __package__:  # as a program it would look for modules in its own folder alone
+if not __package__:  # as a program, it would look for modules only in its own folder
     sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from scripts import page_tables
@@ -38,11 +39,11 @@ SECOND = page_tables.Place(
 
 SEED = 4
 TIMES = 600
-"""How often a cell is simulated; a third of that where there are nine workloads."""
+"""Simulations per cell; a third of that with nine workloads."""
 FIRST_TIMES = {0.0: (2000, 800), -0.10: (1000, 400), 0.10: (1000, 400)}
-"""Effect -> how often the first did: one workload, nine."""
+"""Effect -> number of simulations in the first script, for one workload and for nine."""
 FAR = 4.4
-"""Standard errors between two shares; one of 700 is beyond 4 by chance in one table in twenty."""
+"""Standard errors between two shares; one of 700 exceeds 4 by chance in one table of twenty."""
 
 EFFECTS = (0.0, -0.10, 0.10)
 MARGIN = 5.0
@@ -50,8 +51,8 @@ HARMLESS = ("improved", "not worse", "equivalent")
 
 
 class When(NamedTuple):
-    """``visit``: how often the arm was changed before, and ``boot``: what runs have in common;
-    ``begun``: it is not the first run of its workload."""
+    """Time of a run. ``visit``: how often the arm had been changed before; ``boot``: runs with the
+    same number share the luck of a boot; ``begun``: it is not the first run of its workload."""
 
     boot: int
     visit: int
@@ -61,7 +62,8 @@ class When(NamedTuple):
 
 
 class Host:
-    """One measurement's noise, on the scale of logarithms: what the host remembers of it."""
+    """The noise of one measurement, on the logarithmic scale, with the state that the host
+    keeps."""
 
     def __init__(self, name: str, rng: random.Random) -> None:
         self.rng = rng
@@ -73,7 +75,7 @@ class Host:
         self._value = begins[0]
 
     def value(self, when: When) -> float:
-        """Of the next run."""
+        """The noise of the next run."""
         return self._value(self, when)
 
     def quiet(self) -> float:
@@ -81,33 +83,33 @@ class Host:
         return self.rng.gauss(0, 0.02)
 
     def luck(self, when: When, draw: Callable[[], float]) -> float:
-        """What runs of one boot have in common."""
+        """Luck shared by the runs of one boot."""
         if when.boot not in self.boots:
             self.boots[when.boot] = draw()
         return self.quiet() + self.boots[when.boot]
 
     def scattered(self, when: When, size: float) -> float:
-        """Boots that scatter."""
+        """Boots that vary by that much."""
         return self.luck(when, lambda: self.rng.gauss(0, size))
 
     def now_and_then(self, share: float, level: float) -> float:
-        """So many runs at that level."""
+        """That share of runs is at that level."""
         return self.quiet() + (math.log(level) if self.rng.random() < share else 0)
 
     def walking(self) -> float:
-        """Each step stays."""
+        """A random walk: each step stays."""
         self.level += self.rng.gauss(0, 0.02)
         return self.level + self.quiet()
 
     def resembling(self, when: When) -> float:
-        """0.8 of the last, and 5 % in all."""
+        """AR(1): 0.8 of the last value, 5 % in total."""
         if not when.begun:
             self.level = self.rng.gauss(0, 0.05)
         self.level = 0.8 * self.level + self.rng.gauss(0, 0.03)
         return self.level
 
     def heavy(self) -> float:
-        """Student's t: normal by the root of a chi-square, which is a gamma."""
+        """Student's t: a normal value divided by the root of a chi-square, which is a gamma."""
         return 0.05 * self.rng.gauss(0, 1) / math.sqrt(self.rng.gammavariate(1.5, 2))
 
 
@@ -131,18 +133,18 @@ WORLDS: dict[str, Callable[[Host, When], float]] = {
     "a ceiling": lambda host, _when: host.rng.gauss(0, 0.05),
     "6 % more": lambda host, when: host.quiet() + math.log(1.06) * (when.visit % 2),
 }
-"""By how their names begin."""
+"""Worlds, by the start of their names."""
 
 
 def seen(name: str, value: float) -> float:
-    """What becomes of a value where it is measured."""
+    """The value as measured in that world."""
     if name == "steps of 10 %":
         return max(0.1, round(10 * value) / 10)
     return min(value, 1.0) if name.startswith("a ceiling") else value
 
 
 class Plan(NamedTuple):
-    """A column of the page. ``kind``: blocks, turns, flip; ``per``: runs in a turn."""
+    """A column of the page. ``kind``: blocks, turns or flip; ``per``: runs per turn."""
 
     kind: str
     looks: tuple[int, ...]
@@ -171,7 +173,7 @@ PLANS = {
 
 
 class Run(NamedTuple):
-    """``unit``: the block or turn that it belongs to."""
+    """``unit``: the block or turn of the run."""
 
     workload: int
     after: bool
@@ -180,7 +182,7 @@ class Run(NamedTuple):
 
 
 def visits(plan: Plan, rng: random.Random) -> Iterator[tuple[bool, int]]:
-    """Whose turn it is, and which of its turns that is."""
+    """The arm of each turn, and the number of its turn."""
     order = [False, True]
     for turn in range(plan.looks[-1]):
         if turn % 2:
@@ -209,7 +211,7 @@ def steps(plan: Plan, rng: random.Random) -> list[tuple[int, bool, int, int, int
 
 
 def measure(plan: Plan, name: str, effect: float, rng: random.Random) -> str:
-    """``regressed``, ``improved`` or anything else."""
+    """``regressed``, ``improved`` or something else."""
     hosts = [Host(name, rng) for _ in range(plan.workloads)]
     planned = steps(plan, rng)
     whole, shifted = len(planned), 0
@@ -244,7 +246,7 @@ def measure(plan: Plan, name: str, effect: float, rng: random.Random) -> str:
 
 def afterwards(plan: Plan, runs: Sequence[Run], workload: int) -> str:
     """``catastrophe``; ``before`` or ``after``: one more run in that arm at once; ``away``: the
-    other arm's turn at once; or nothing."""
+    other arm's turn at once; or empty."""
     mine = [run for run in runs if run.workload == workload]
     row = last_row(mine)
     if not row:
@@ -269,16 +271,16 @@ def afterwards(plan: Plan, runs: Sequence[Run], workload: int) -> str:
 
 
 def known_before(mine: Sequence[Run], place: int) -> list[float]:
-    """What was measured before the change up to there; two at least."""
+    """Values measured before the change up to that run, but at least two."""
     earlier = [run.value for run in mine[:place] if not run.after]
     return earlier if len(earlier) > 1 else [run.value for run in mine if not run.after][:2]
 
 
 def last_row(mine: Sequence[Run]) -> list[int]:
-    """The places of the runs after the change that were bad one after the other, up to the last
-    one: below half of the median before and below any of them, before that row began."""
+    """Positions of the last consecutive bad runs after the change: below half of the median before,
+    and below every run before, as of the start of that row."""
     if mine[-1].value > 0.75 and (mine[-1].after or all(run.value > 0.75 for run in mine[-4:])):
-        return []  # not half of what is usual, which is 0.8 and more
+        return []  # not half of the usual level, which is at least 0.8
     if sum(not run.after for run in mine) < 2:
         return []
     row: list[int] = []
@@ -294,8 +296,8 @@ Step = tuple[int, bool, int, int, int]
 
 
 def pulled(now: Step, rest: list[Step], boots: int) -> list[Step]:
-    """The runs that are left, where a turn is cut short: the next turn of the other arm first, then
-    what is left of this one, in a boot of its own."""
+    """The remaining runs if a turn is cut short: the next turn of the other arm first, then the
+    rest of this one, in a boot of its own."""
     boot, after = now[3], now[1]
     mine = [(*step[:3], step[3] + boots, step[4]) for step in rest if step[3] == boot]
     others = [step for step in rest if step[3] != boot]
@@ -307,14 +309,14 @@ def pulled(now: Step, rest: list[Step], boots: int) -> list[Step]:
 
 
 class Found(NamedTuple):
-    """What is found of one workload. ``p``: two-sided."""
+    """Result for one workload. ``p``: two-sided."""
 
     p: float
     verdict: str
 
 
 def judged(plan: Plan, runs: Sequence[Run], alpha: float, *, last: bool) -> str:
-    """The decision; empty where it goes on."""
+    """The decision; empty: the measurement continues."""
     found = [workload_found(plan, runs, number, alpha) for number in range(plan.workloads)]
     verdicts = []
     for one, holm in zip(found, adjusted([one.p for one in found]), strict=True):
@@ -330,7 +332,8 @@ def judged(plan: Plan, runs: Sequence[Run], alpha: float, *, last: bool) -> str:
 
 
 def adjusted(values: Sequence[float]) -> list[float]:
-    """Holm's: each times how many are no smaller, and never below a smaller one's."""
+    """Holm's correction: each p times the number of p that are not smaller, and never below the
+    result for a smaller p."""
 
     def one(p: float) -> float:
         smaller = [q for q in values if q <= p]
@@ -360,8 +363,8 @@ def workload_found(plan: Plan, runs: Sequence[Run], number: int, alpha: float) -
 
 
 def alike_on_levels(before: list[float], after: list[float]) -> bool:
-    """Where turns lie on two levels, with a gap wider than 5 % and than either level is wide and
-    two turns on each at least: do the arms overlap on one?"""
+    """If turns lie on two levels (with a gap of more than 5 % that is wider than each level, and at
+    least two turns on each): True if the arms overlap on one level."""
     everything = sorted([*before, *after])
     gaps = [b - a for a, b in pairwise(everything)]
     at = max(range(len(gaps)), key=lambda place: (gaps[place], place)) + 1
@@ -379,7 +382,7 @@ def alike_on_levels(before: list[float], after: list[float]) -> bool:
 
 
 def units(plan: Plan, arm: dict[int, list[float]]) -> list[tuple[int, float]]:
-    """Unit and logarithm of each value: a turn is one, the mean of its runs."""
+    """Unit and logarithm of each value; a turn counts as one value, the mean of its runs."""
     if plan.kind == "turns":
         return [(unit, math.log(statistics.fmean(values))) for unit, values in arm.items()]
     return [(unit, math.log(value)) for unit, values in arm.items() for value in values]
@@ -389,7 +392,7 @@ Points = list[tuple[int, float]]
 
 
 def without_drift(before: Points, after: Points) -> tuple[Points, Points]:
-    """Set against the median level of three units, where neighbours resemble one another."""
+    """Values relative to the median level of three units, if neighbours are similar."""
     numbers = sorted({unit for unit, _value in before} & {unit for unit, _value in after})
     levels = [
         statistics.fmean(
@@ -427,7 +430,7 @@ def mid_ranks(values: Sequence[float]) -> list[float]:
 
 
 def verdict_of(estimate: float, reach: Callable[[float], tuple[float, float]], alpha: float) -> str:
-    """``reach``: level -> interval of the logarithm of the ratio."""
+    """The verdict. ``reach``: level -> interval of the logarithm of the ratio."""
     low, high = reach(alpha)
     inner_low, inner_high = (100 * math.expm1(end) for end in reach(2 * alpha))
     size = 100 * math.expm1(estimate)
@@ -456,7 +459,7 @@ def by_ranks(before: list[float], after: list[float], alpha: float, *, with_p: b
 
 @cache
 def cut_off(n: int, m: int, level: float) -> int:
-    """How many of the differences, from either end, an interval leaves out, and one more."""
+    """Number of differences that an interval leaves out at either end, plus one."""
     total, tail = math.comb(n + m, n), 0
     for u in range(n * m):
         tail += ways(n, m, u)
@@ -467,8 +470,7 @@ def cut_off(n: int, m: int, level: float) -> int:
 
 @cache
 def ways(n: int, m: int, u: int) -> int:
-    """How many orders of n and m values have this U: where the last is of the one arm, or of the
-    other."""
+    """Number of orders of n and m values with this U: the last is of one arm, or of the other."""
     if u < 0:
         return 0
     if not n or not m:
@@ -477,7 +479,7 @@ def ways(n: int, m: int, u: int) -> int:
 
 
 def rank_p(before: list[float], after: list[float]) -> float:
-    """By every way to deal the ranks to the arms."""
+    """p by enumerating all assignments of the ranks to the arms."""
     ranks = mid_ranks([*before, *after])
     n, whole = len(before), len(ranks)
     mine = sum(ranks[:n])
@@ -498,7 +500,7 @@ def quantile(share: float, freedom: int) -> float:
 
 
 def by_turns(before: list[float], after: list[float], alpha: float) -> Found:
-    """Student's, and never narrower than turns are known to differ."""
+    """Student's interval, but never narrower than turns are known to differ."""
     n, m = len(before), len(after)
     freedom = n + m - 2
     usual = {2: 0.15, 3: 0.15, 4: 0.08}[min(n, m)]
@@ -519,7 +521,8 @@ def by_turns(before: list[float], after: list[float], alpha: float) -> Found:
 
 
 def by_flip(before: list[float], after: list[float], alpha: float) -> Found:
-    """Student's, with what two boots differ by, and a trend's part at either end."""
+    """Student's interval, including the difference between two boots and the effect of a trend at
+    both ends."""
     n, m = len(before), len(after)
     freedom = n + m - 2
     within = (squares(before) + squares(after)) / freedom
@@ -535,7 +538,7 @@ def by_flip(before: list[float], after: list[float], alpha: float) -> Found:
 
 
 def slope(values: list[float]) -> float:
-    """Sen's, where Kendall's S says that there is one."""
+    """Sen's slope, if Kendall's S is significant."""
     n = len(values)
     pairs = list(combinations(range(n), 2))
     s = sum((values[j] > values[i]) - (values[j] < values[i]) for i, j in pairs)
@@ -553,7 +556,7 @@ def squares(values: list[float]) -> float:
 
 
 class Cell(NamedTuple):
-    """Per cent; of how many measurements."""
+    """Shares in per cent, and the number of measurements."""
 
     regressed: float
     improved: float
@@ -572,7 +575,7 @@ Table = list[list[str]]
 
 
 def tables_of(place: page_tables.Place) -> list[Table]:
-    """The page's, cell by cell; the rule below the head is left out."""
+    """The tables of the page, cell by cell, without the rule below the head."""
     tables = [part.splitlines() for part in place.shown().strip().split("\n\n")]
     return [
         [[each.strip() for each in row.strip("|").split("|")] for row in [head, *rest]]
@@ -592,7 +595,7 @@ def _done(job: Job) -> Cell:
 
 
 def second_tables(first: list[Table], times: int) -> Iterator[tuple[str, list[str]]]:
-    """Each as text, and what differs in it."""
+    """The tables as text, each with its differences."""
     jobs = [
         Job(effect, column, row[0], times if PLANS[column].workloads == 1 else times // 3)
         for effect, (head, *rows) in zip(EFFECTS, first, strict=True)
@@ -615,7 +618,7 @@ def second_tables(first: list[Table], times: int) -> Iterator[tuple[str, list[st
 
 
 def differs(one: Cell, theirs: str, times: int) -> bool:
-    """By more than chance, or a share that is rounded."""
+    """True if they differ by more than chance and rounding."""
     said = [float(part.split("(")[0]) for part in theirs.split("/")]
     for mine, other in zip(one[:2], said, strict=True):
         whole = (mine * one.times + other * times) / (one.times + times) / 100

@@ -1,6 +1,6 @@
 # shellcheck shell=sh
-# Sourced by demo.sh and test.sh: finds a Python, installs operating system packages.
-# It says what it is about to install; what is there already is left alone.
+# Sourced by demo.sh and test.sh: finds a Python, and installs packages of the operating system.
+# It lists packages before installing them; installed ones are left alone.
 
 set -eu
 ROOT=$(cd "$(dirname "$0")/.." && pwd)
@@ -16,7 +16,7 @@ as_root() {
     fi
 }
 
-# family: which package manager there is
+# family: the package manager of this system
 family() {
     if command -v apt-get >/dev/null 2>&1; then echo apt
     elif command -v dnf >/dev/null 2>&1; then echo dnf
@@ -24,7 +24,7 @@ family() {
     fi
 }
 
-installed() { # installed PACKAGE: it, or what provides it (Debian 12 has QEMU's s390x in another)
+installed() { # installed PACKAGE: it, or a package that provides it (QEMU's s390x on Debian 12)
     case $(family) in
         apt)
             dpkg-query -W -f '${Status}' "$1" 2>/dev/null | grep -q '^install ok installed$' ||
@@ -35,7 +35,7 @@ installed() { # installed PACKAGE: it, or what provides it (Debian 12 has QEMU's
     esac
 }
 
-# patiently COMMAND...: run it; a terminal sees meanwhile for how long it has been running
+# patiently COMMAND...: run it, and show on a terminal how long it has been running
 patiently() {
     if [ ! -t 2 ]; then "$@"; return; fi
     (seconds=0; while sleep 1 && kill -0 $$ 2>/dev/null; do
@@ -50,20 +50,20 @@ patiently() {
     return "$status"
 }
 
-# packages FILE: install what scripts/packages/FILE.apt or FILE.dnf lists and is missing
+# packages FILE: install missing packages of scripts/packages/FILE.apt or FILE.dnf
 packages() {
     list="$ROOT/scripts/packages/$1.$(family)"
-    [ -f "$list" ] || die "no list of packages for this system: $list"
+    [ -f "$list" ] || die "no package list for this system: $list"
     missing=
-    # shellcheck disable=SC2013 # words: a name has no spaces
+    # shellcheck disable=SC2013 # word splitting is intended: names have no spaces
     for package in $(sed 's/#.*//' "$list"); do
         installed "$package" || missing="$missing $package"
     done
     [ -n "$missing" ] || return 0
     say "about to install with $(family):$missing"
-    # sudo asks for its password now, and not beside the seconds
+    # let sudo ask for its password now, not while the seconds are counted
     if [ -t 2 ] && [ "$(id -u)" != 0 ] && command -v sudo >/dev/null 2>&1; then sudo -v || true; fi
-    # shellcheck disable=SC2086 # a list of words
+    # shellcheck disable=SC2086 # word splitting is intended
     case $(family) in
         apt)
             patiently as_root apt-get -o DPkg::Lock::Timeout=600 update -qq
@@ -74,7 +74,7 @@ packages() {
     esac
 }
 
-# python: a Python that is new enough, can make virtual environments and has headers
+# python: a Python that is new enough, supports virtual environments and has headers
 python() {
     for candidate in python3 python3.14 python3.13 python3.12 python3.11 python3.10; do
         command -v "$candidate" >/dev/null 2>&1 || continue
@@ -87,7 +87,7 @@ CHECK
     die "no Python 3.10 or later with venv and headers was found"
 }
 
-# as_pip_does: tell uv what pip is told about the network here
+# as_pip_does: give uv the network settings of pip
 as_pip_does() {
     index=$("$ROOT/.venv-test/bin/python" -m pip config get global.index-url 2>/dev/null || true)
     index=${PIP_INDEX_URL:-$index}
@@ -96,13 +96,13 @@ as_pip_does() {
     if [ -n "${PIP_FIND_LINKS:-}" ]; then export UV_FIND_LINKS="${UV_FIND_LINKS:-$PIP_FIND_LINKS}"; fi
 }
 
-# environment DIR WHAT...: a virtual environment with WHAT installed; made once, then reused
-# until what it is made of changes
+# environment DIR WHAT...: a virtual environment with WHAT installed; created once, and reused
+# until its sources change
 environment() {
     dir=$1; shift
     stamp=$(cat "$ROOT/setup.cfg" "$ROOT/pyproject.toml" | cksum; printf '%s\n' "$@")
     if [ ! -x "$dir/bin/python" ] || [ "$(cat "$dir/.stamp" 2>/dev/null)" != "$stamp" ]; then
-        say "making the virtual environment $dir with: $*"
+        say "creating the virtual environment $dir with: $*"
         rm -rf "$dir"
         patiently "$(python)" -m venv "$dir"
         patiently "$dir/bin/python" -m pip install --quiet --disable-pip-version-check "$@"

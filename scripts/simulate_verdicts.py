@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""How often the verdicts are right, by simulation; the tables of docs/explanation/measuring.md.
+"""Simulates how often verdicts are right, for the tables of docs/explanation/measuring.md.
 
     python scripts/simulate_verdicts.py            print the tables
     python scripts/simulate_verdicts.py --write    write them into the page
-    python scripts/simulate_verdicts.py --check    exit 1 when the page has others
+    python scripts/simulate_verdicts.py --check    exit 1 if the page has others
 
-The values are made up, in sixteen worlds (``WORLDS``); everything else is the program's own: order,
-drift, intervals, looks, catastrophes, verdict, decision. The same seed gives the same tables.
+The values are simulated in sixteen worlds (``WORLDS``). Everything else is vnicaudit's own code:
+order, drift, intervals, looks, catastrophes, verdict, decision. The same seed gives the same
+tables.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from vnicaudit.bench.profiles.keys import RUNS_PER_TURN
 from vnicaudit.bench.trials.turning import Visit, others_first
 from vnicaudit.model.measurement import Sample, Workload
 
-if not __package__:  # as a program it would look for modules in its own folder alone
+if not __package__:  # as a program, it would look for modules only in its own folder
     sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from scripts import page_tables
@@ -41,18 +42,19 @@ PLACE = page_tables.Place("<!-- simulation: begin -->\n", "<!-- simulation: end 
 
 SEED = 20261126
 REPETITIONS = {0.0: 2000, -0.10: 1000, 0.10: 1000}
-"""Effect -> how often it is simulated."""
+"""Effect -> number of simulations."""
 ARMS = ("before", "after")
 BOUND = 5.0
-"""Per cent of measurements without a change that may be called a regression, or an improvement."""
+"""Maximum per cent of measurements without a change that may be called a regression, or an
+improvement."""
 
 _NORMAL = NormalDist()
 
 
 class Moment(NamedTuple):
-    """When a run is made. ``boot``: runs with the same one have the luck of a boot, or a plug, in
-    common; ``turn``: how many turns there were before, or runs where there are no turns; ``share``:
-    of the whole measurement that is over."""
+    """Time of a run. ``boot``: runs with the same number share the luck of a boot, or plug.
+    ``turn``: number of turns before, or of runs if there are no turns. ``share``: elapsed share of
+    the whole measurement."""
 
     boot: int
     turn: int
@@ -61,12 +63,12 @@ class Moment(NamedTuple):
 
 
 Noise = Callable[[random.Random], Callable[[Moment], float]]
-"""The noise of one measurement of one workload: the logarithm of the value of a run, without a
-change. It is asked in the order in which the runs are made."""
+"""The noise of one measurement of one workload: the logarithm of a run's value without a change.
+Called in the order of the runs."""
 
 
 def _normal(source: random.Random) -> float:
-    """``random()`` alone is the same in every version of Python."""
+    """A normal value. Only ``random()`` is the same in every version of Python."""
     return _NORMAL.inv_cdf(source.random() or 0.5)
 
 
@@ -75,7 +77,7 @@ def _scatter(size: float) -> Noise:
 
 
 def _heavy_tails(source: random.Random) -> Callable[[Moment], float]:
-    """Student's t with 3 degrees of freedom, of 5 %."""
+    """Student's t with 3 degrees of freedom, scaled to 5 %."""
 
     def one(_moment: Moment) -> float:
         squares = sum(_normal(source) ** 2 for _ in range(3))
@@ -85,7 +87,7 @@ def _heavy_tails(source: random.Random) -> Callable[[Moment], float]:
 
 
 def _sometimes(share: float, level: float) -> Noise:
-    """So often a run is at another level."""
+    """That share of runs is at another level."""
 
     def one(source: random.Random) -> float:
         return 0.02 * _normal(source) + (math.log(level) if source.random() < share else 0.0)
@@ -98,7 +100,7 @@ def _drift(whole: float) -> Noise:
 
 
 def _by_boot(luck: Callable[[random.Random], float]) -> Noise:
-    """What the runs of a turn have in common: the luck of a boot, or a plug."""
+    """Luck of a boot, or plug, shared by the runs of a turn."""
 
     def noise(source: random.Random) -> Callable[[Moment], float]:
         drawn: dict[int, float] = {}
@@ -125,7 +127,7 @@ def _walk(source: random.Random) -> Callable[[Moment], float]:
 
 
 def _resembling(source: random.Random) -> Callable[[Moment], float]:
-    """Each run is like the one before: AR(1) of 0.8, 5 % in all."""
+    """Each run resembles the previous one: AR(1) of 0.8, 5 % in total."""
     level = 0.05 * _normal(source)
 
     def one(_moment: Moment) -> float:
@@ -141,7 +143,7 @@ def _unequal(source: random.Random) -> Callable[[Moment], float]:
 
 
 def _every_second(source: random.Random) -> Callable[[Moment], float]:
-    """What recurs with every second turn, such as a job of a neighbour."""
+    """An effect in every second turn, such as a neighbour's job."""
     return lambda at: 0.02 * _normal(source) + (math.log(1.06) if at.turn % 2 else 0.0)
 
 
@@ -150,7 +152,7 @@ def _as_it_is(value: float) -> float:
 
 
 class World(NamedTuple):
-    """``seen``: what becomes of a value on its way to who measures it."""
+    """``seen``: changes a value to what would be measured."""
 
     name: str
     noise: Noise
@@ -182,8 +184,8 @@ WORLDS = (
 
 class Case(NamedTuple):
     """One design. ``layout``: the arms run side by side in blocks (``mixed``), in turns of
-    ``terms.runs_per_turn`` runs, or one after the other (``halves``). ``workloads``: all primary,
-    each with noise of its own. ``changed``: the first of them, which the change concerns."""
+    ``terms.runs_per_turn`` runs, or one after the other (``halves``). ``workloads``: all are
+    primary, each with its own noise. ``changed``: the first ones, which the change affects."""
 
     name: str
     terms: Terms
@@ -191,7 +193,7 @@ class Case(NamedTuple):
     workloads: int = 1
     changed: int = 1
     repetitions: float = 1.0
-    """Of those of the others: what takes long is simulated less often."""
+    """Factor for the number of repetitions: slow cases are simulated less often."""
 
 
 def _turning(runs: int, workloads: int = 1) -> Terms:
@@ -215,7 +217,7 @@ ONE_OF_NINE = Case("one of nine workloads changed", _NINE, "turns", 9, 1, 0.4)
 
 
 class Outcome(NamedTuple):
-    """``verdict``: of the decision. ``n``: runs or turns per arm, at the end."""
+    """``verdict``: of the decision. ``n``: runs or turns per arm at the end."""
 
     verdict: str
     n: int
@@ -224,15 +226,15 @@ class Outcome(NamedTuple):
 def outcomes(
     case: Case, world: World, effect: float, repetitions: int, seed: int = SEED
 ) -> Iterator[Outcome]:
-    """What the program would have said, once for each repetition; fewer are the beginning of
-    more."""
+    """The program's result for each repetition; a smaller number gives the first ones of a
+    larger."""
     for repetition in range(repetitions):
         source = random.Random(f"{seed} {case.name} {world.name} {effect} {repetition}")  # noqa: S311
         yield _Measurement(case, world, effect, source).outcome()
 
 
 class _Measurement:
-    """One measurement, run by run, as the collector makes it."""
+    """One measurement, run by run, as made by the collector."""
 
     def __init__(self, case: Case, world: World, effect: float, source: random.Random) -> None:
         names = [f"w{number}" for number in range(case.workloads)]
@@ -256,7 +258,7 @@ class _Measurement:
         self._highest: defaultdict[str, float] = defaultdict(float)
 
     def outcome(self) -> Outcome:
-        """How it ends: at a look, or with a catastrophe."""
+        """The result: at a look, or by a catastrophe."""
         visits = _visits(self._case, self._slots)
         boot = 0
         while visits:
@@ -273,7 +275,7 @@ class _Measurement:
         raise AssertionError("there is a last look")
 
     def _ended(self, slot: Slot, step: Check | tuple[str, ...] | None) -> Outcome | None:
-        """The end of the measurement after a run; None: it goes on."""
+        """The end of the measurement after a run; None: it continues."""
         terms = self._case.terms
         if isinstance(step, tuple):
             found = compare(self._samples, self._workloads, *ARMS, terms)
@@ -290,12 +292,12 @@ class _Measurement:
         return Outcome(decide(found, terms).verdict, look)
 
     def _is_at(self, look: int, count: int) -> bool:
-        """So many turns are made, and none is begun."""
+        """True if that number of turns is complete and no further one has begun."""
         return self._made == count and self._begun == look * self._case.terms.runs_per_turn
 
     def _run(self, slot: Slot, boot: int) -> Check | tuple[str, ...] | None:
-        """Make a run, and as many more as it takes to tell whether it is a catastrophe: the reasons
-        where it is one, ``away`` where only the other arm's turn can tell."""
+        """Make a run, and as many more as needed to find out if it is a catastrophe: returns the
+        reasons if it is one, ``away`` if only the other arm's turn can tell."""
         arm = slot.arm
         while True:
             sample = self._sample(slot._replace(arm=arm), boot)
@@ -308,8 +310,8 @@ class _Measurement:
             arm = {"same": arm, "before": ARMS[0], "after": ARMS[1]}[step]
 
     def _may_matter(self, sample: Sample) -> bool:
-        """A run that may be bad, or a witness of one that was: only then is the program asked,
-        which would take long for every run."""
+        """True for a run that may be bad, or that may confirm a bad one: only then is the program
+        called, because it would be too slow for every run."""
         if self._may_be_low(sample):
             self._low.add(sample.workload)
             return True
@@ -317,8 +319,8 @@ class _Measurement:
         return witness and sample.workload in self._low
 
     def _may_be_low(self, sample: Sample) -> bool:
-        """A run that may be below half of the median before: only then is the program asked, which
-        would take long for every run."""
+        """True for a run that may be below half of the median before: only then is the program
+        called, because it would be too slow for every run."""
         value = sample.values["goodput"]
         if sample.arm == ARMS[0]:
             self._highest[sample.workload] = max(self._highest[sample.workload], value)
@@ -357,8 +359,8 @@ def _slots(case: Case, names: Sequence[str], seed: int) -> Sequence[Slot]:
 
 
 def _visits(case: Case, slots: Sequence[Slot]) -> list[Visit]:
-    """Each with a boot of its own: a single flip has one of each arm, mixed arms have one in all,
-    and every turn is one."""
+    """Visits, each with a boot of its own: a single flip has one per arm, mixed arms have one in
+    total, otherwise each turn is one."""
     if case.layout == "mixed":
         return [("", list(slots))]
     runs = case.terms.runs_per_turn if case.layout == "turns" else len(slots)
@@ -367,7 +369,7 @@ def _visits(case: Case, slots: Sequence[Slot]) -> list[Visit]:
 
 
 class Cell(NamedTuple):
-    """Shares of the repetitions, per cent; ``n``: mean runs or turns per arm."""
+    """Shares of the repetitions in per cent. ``n``: mean number of runs or turns per arm."""
 
     regressed: float
     improved: float
@@ -377,7 +379,7 @@ class Cell(NamedTuple):
 def cell(
     case: Case, world: World, effect: float, repetitions: int | None = None, seed: int = SEED
 ) -> Cell:
-    """How often what was said, and after how many runs."""
+    """How often each verdict was given, and after how many runs."""
     many = repetitions or round(REPETITIONS[effect] * case.repetitions)
     found = list(outcomes(case, world, effect, many, seed))
     said = [outcome.verdict for outcome in found]
@@ -394,7 +396,7 @@ def cases_of(effect: float) -> tuple[Case, ...]:
 
 
 def tables() -> str:
-    """The page's tables: without a change; 10 % less; 10 % more."""
+    """The tables of the page: without a change, with 10 % less, and with 10 % more."""
     jobs = [
         (case, world, effect) for effect in REPETITIONS for world in range(len(WORLDS))
         for case in range(len(cases_of(effect)))

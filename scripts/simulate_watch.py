@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""How often ``bench watch`` is wrong, and how soon it is right; the table of measuring.md.
+"""Simulates how often ``bench watch`` is wrong, and how soon it is right, for measuring.md.
 
     python scripts/simulate_watch.py            print the table
     python scripts/simulate_watch.py --write    write it into the page
-    python scripts/simulate_watch.py --check    exit 1 when the page has another
+    python scripts/simulate_watch.py --check    exit 1 if the page has another
 
-Runs are made up, one an hour, in the worlds below; what judges them is the program's own. The same
-seed gives the same table.
+One run per hour is simulated in the worlds below; vnicaudit's own code judges them. The same seed
+gives the same table.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from vnicaudit.bench.judging.effect import margin_of
 from vnicaudit.bench.metrics import METRICS
 from vnicaudit.bench.watching.changes import DAY, HOUR, ChangePoint, SeriesPoint, judge_series
 
-if not __package__:  # as a program it would look for modules in its own folder alone
+if not __package__:  # as a program, it would look for modules only in its own folder
     sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from scripts import page_tables
@@ -33,14 +33,14 @@ SEED = 20261126
 REPETITIONS = 120
 MONTH = 30 * 24
 AT = 14 * 24
-"""Runs before the loss, where there is one; the days after it are as many."""
+"""Runs before the loss, if there is one, and as many after it."""
 LOSS = 0.9
 _NORMAL = NormalDist()
 _METRIC = METRICS["goodput"]
 
 
 def _normal(source: random.Random) -> float:
-    """``random()`` alone is the same in every version of Python."""
+    """A normal value. Only ``random()`` is the same in every version of Python."""
     return _NORMAL.inv_cdf(source.random() or 0.5)
 
 
@@ -77,8 +77,8 @@ def _walk(source: random.Random) -> Iterator[float]:
 
 
 class World(NamedTuple):
-    """``bound``: false alarms in 30 days, at most; ``days``: until half of the losses are
-    confirmed, at most; None: no promise."""
+    """``bound``: maximum false alarms in 30 days. ``days``: maximum until half of the losses are
+    confirmed; None: no limit."""
 
     name: str
     noise: Callable[[random.Random], Iterator[float]]
@@ -96,9 +96,9 @@ WORLDS = (
 
 
 class Cell(NamedTuple):
-    """``alarms``: changes told in 30 days in which there was none, the mean. ``days``: from the
-    loss to its confirmation, the median and nine in ten; ``told``: share that was confirmed within
-    14 days."""
+    """``alarms``: mean number of changes reported in 30 days without any. ``days``: from the loss
+    to its confirmation, the median and the 90th percentile. ``told``: share confirmed within 14
+    days."""
 
     alarms: float
     told: float
@@ -106,7 +106,7 @@ class Cell(NamedTuple):
 
 
 def cell(world: World, repetitions: int = REPETITIONS) -> Cell:
-    """A world, simulated."""
+    """Simulate a world."""
     alarms, delays = 0, []
     for number in range(repetitions):
         alarms += len(told(world, f"{SEED} {world.name} {number}", MONTH, MONTH))
@@ -120,11 +120,12 @@ def cell(world: World, repetitions: int = REPETITIONS) -> Cell:
 
 
 _NEAR = AT * HOUR - 2 * DAY
-"""A loss that is put up to two days too early is still that one: spans of 24 hours straddle it."""
+"""A loss dated up to two days too early still counts as found, because it lies in spans of 24
+hours."""
 
 
 def told(world: World, seed: str, runs: int, loss: int) -> tuple[ChangePoint, ...]:
-    """Changes that are confirmed in a series of so many runs, with a loss at that one."""
+    """Changes confirmed in a series of that many runs, with a loss at run ``loss``."""
     noise = world.noise(random.Random(seed))  # noqa: S311
     levels = (1.0 if hour < loss else LOSS for hour in range(runs))
     readings = [
@@ -135,7 +136,7 @@ def told(world: World, seed: str, runs: int, loss: int) -> tuple[ChangePoint, ..
 
 
 def table() -> str:
-    """Markdown."""
+    """The table as Markdown."""
     lines = [
         "| world | false alarms in 30 days | -10 % confirmed within 14 days | days until then: "
         "median, nine in ten |",

@@ -1,25 +1,26 @@
 #!/bin/sh
-# The whole test suite: installs what it needs (and says so), then runs every tox environment.
+# The whole test suite: installs required packages (and lists them), then runs all tox environments.
 #
 #   scripts/test.sh              everything
 #   scripts/test.sh tests lint   these tox environments
 #
-# Stages follow one another; the environments of one stage run side by side, and what each of them
-# says is printed when it ends.
+# Stages run one after the other. The environments of a stage run in parallel; the output of each is
+# printed when it ends.
 #
-# The last lines say which suites ran, and which of them, and which tests, failed. A suite that
-# cannot run here is named there as "not run, because …"; with CI=true that is a failure. Real guests need root; images are built once under
-# VNICAUDIT_RIG (default /var/tmp/vnicaudit-rig). So does the real OpenStack, whose packages and state
-# are under VNICAUDIT_OPENSTACK (default /var/tmp/vnicaudit-openstack).
+# The last lines list the suites that ran, and the suites and tests that failed. A suite that cannot
+# run here is listed as "not run, because …"; with CI=true that is a failure. Real guests need root;
+# their images are built once in VNICAUDIT_RIG (default /var/tmp/vnicaudit-rig). The real OpenStack
+# needs root too; its packages and state are in VNICAUDIT_OPENSTACK (default
+# /var/tmp/vnicaudit-openstack).
 set -eu
-# In the background of a shell Ctrl-C is ignored, and every program below inherits that; tests press it.
+# Started in the background, a shell and all its programs ignore Ctrl-C, but tests press it.
 if [ -z "${VNICAUDIT_TEST_SIGNALS:-}" ] && env --default-signal true 2>/dev/null; then
     VNICAUDIT_TEST_SIGNALS=default exec env --default-signal sh "$0" "$@"
 fi
 # shellcheck source=scripts/setup.sh
 . "$(dirname "$0")/setup.sh"
 
-# obstacle SUITE: why a suite cannot run here; succeeds where it says something
+# obstacle SUITE: print why a suite cannot run here; succeeds if there is a reason
 obstacle() {
     case $1 in
         measured | nested | rig)
@@ -32,7 +33,7 @@ obstacle() {
         openstack)
             if [ "$(id -u)" != 0 ]; then echo "not run, because an OpenStack with real guests needs root"
             elif [ "$(family)" != apt ]; then
-                echo "not run, because it is made of Debian's packages"
+                echo "not run, because it is built from Debian's packages"
             else return 1
             fi
             ;;
@@ -41,23 +42,23 @@ obstacle() {
     esac
 }
 
-# in_memory: tests write to memory where there is enough of it: they sync each line of a journal, and
-# what they write nobody needs
+# in_memory: let tests write to memory if there is enough: they sync each line of a journal, and their
+# files are not needed afterwards
 in_memory() {
     free=$(df --output=avail -k /dev/shm 2>/dev/null | tail -n 1)
     [ "${free:-0}" -gt 8000000 ] || return 0
     try=$(mktemp /dev/shm/vnicaudit-XXXXXX) || return 0
     printf '#!/bin/sh\n' > "$try"
     chmod +x "$try"
-    # tests run programs that they write: it must not be mounted noexec
+    # must not be mounted noexec, because tests run programs that they write
     if "$try" 2>/dev/null; then export TMPDIR=/dev/shm; fi
     rm -f "$try"
 }
 
 cd "$ROOT"
-# as tox takes it: some say CI=1
+# some set CI=1; tox needs CI=true
 case ${CI:-} in '' | 0 | [Ff][Aa][Ll][Ss][Ee]) ;; *) CI=true ;; esac
-# sockets are made in temporary folders, and a socket's path has 107 bytes
+# sockets are created in temporary folders, and a socket's path has at most 107 bytes
 case ${TMPDIR:-} in ?????????????????????*) unset TMPDIR ;; esac
 [ -n "${TMPDIR:-}" ] || in_memory
 NOT_RUN=$(mktemp)
@@ -83,13 +84,13 @@ for suite in $ran; do
     case $suite in openstack) packages openstack ;; esac
 done
 
-# made SECONDS WHAT: for the last lines
+# made SECONDS WHAT: note a duration for the last lines
 made() {
     took="$took
    $(($(date +%s) - $1)) s:$2"
 }
 
-# tox_run ARGUMENT...: what is installed is told where that fails; a terminal sees for how long it
+# tox_run ARGUMENT...: show the output of installing only if it fails; a terminal shows how long it
 # has been running
 tox_run() {
     number=$((number + 1))
@@ -98,9 +99,9 @@ tox_run() {
         --result-json "$VNICAUDIT_TEST_FAILURES/$number.json" "$@"
 }
 
-# environments SUITE...: first one, with nearly all that the others need: each would fetch that
-# for itself. Where one fails, $skip is empty: each stage installs again what it needs, and fails
-# where it cannot
+# environments SUITE...: create one environment first, with nearly everything the others need, so that
+# they need not download it again. If one fails, $skip is empty: each stage then installs what it
+# needs, and fails if it cannot
 environments() {
     say "environments: $*"
     began=$(date +%s)
@@ -109,13 +110,13 @@ environments() {
     if tox_run run --notest -e "$first" &&
         tox_run run-parallel --notest -p all --parallel-no-spinner -e "$names"
     then skip=--skip-pkg-install
-    else say "not all environments could be made: the stages try again"
+    else say "not all environments could be created: the stages will try again"
     fi
     made "$began" " environments"
 }
 
-# stage SUITE...: those of them that are to run, two at a time; $code is 0, or the exit code of the
-# last stage that failed
+# stage SUITE...: run the chosen ones of these suites, two at a time; $code is 0, or the exit code of
+# the last stage that failed
 stage() {
     chosen='' staged="$staged $*"
     for suite in "$@"; do
@@ -124,7 +125,7 @@ stage() {
     [ -n "$chosen" ] || return 0
     say "stage:$chosen"
     began=$(date +%s)
-    # shellcheck disable=SC2086 # skip: one word, or none
+    # shellcheck disable=SC2086 # word splitting is intended: skip is one word or none
     case $chosen in
         " "*" "*)
             names=$(echo "$chosen" | sed 's/^ //; s/ /,/g')
@@ -136,13 +137,13 @@ stage() {
 }
 
 code=0 took='' staged='' number=0 skip=''
-# shellcheck disable=SC2086 # a list of words
+# shellcheck disable=SC2086 # word splitting is intended
 [ -z "$ran" ] || environments $ran
 stage lint types imports docs fuzz # one core each
 stage tests                        # all cores
-stage measured nested              # what measures has a core, and a guest of one CPU the other
-stage rig openstack                # each waits for guests of its own
-for suite in $ran; do # what belongs to no stage
+stage measured nested              # the measurements get one core, a guest with one CPU the other
+stage rig openstack                # each waits for its own guests
+for suite in $ran; do # suites without a stage
     case "$staged " in *" $suite "*) ;; *) stage "$suite" ;; esac
 done
 

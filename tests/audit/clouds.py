@@ -13,9 +13,10 @@ from msgspec.structs import replace
 from tests.cli.wired import platforms_with
 from vnicaudit.audit.accepting.suppression import Suppression
 from vnicaudit.audit.accepting.suppressions import Suppressor
+from vnicaudit.audit.nics_work import NicsWork
 from vnicaudit.audit.reading.options import RunOptions
 from vnicaudit.audit.run import AuditRun
-from vnicaudit.audit.work import Assumptions, AuditWork, ItemWork, NicsWork
+from vnicaudit.audit.work import Assumptions, AuditWork, ItemWork
 from vnicaudit.cli.wiring import Wiring
 from vnicaudit.cli.wiring.platforms import PlatformRegistry, every_platform
 from vnicaudit.knowledge.hypervisors import KVM_OR_QEMU

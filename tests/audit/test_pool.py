@@ -11,8 +11,10 @@ import msgspec
 import pytest
 
 from vnicaudit.audit.accepting.suppressions import Suppressor
-from vnicaudit.audit.pool import CHUNK, SERIAL_BELOW, Batch, Job, run_chunk, run_files
-from vnicaudit.audit.work import Assumptions, AuditWork, NicsWork
+from vnicaudit.audit.chunk import Batch, Job, run_chunk
+from vnicaudit.audit.nics_work import NicsWork
+from vnicaudit.audit.pool import CHUNK, SERIAL_BELOW, run_files
+from vnicaudit.audit.work import Assumptions, AuditWork
 from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.host import HostConfig

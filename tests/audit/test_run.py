@@ -95,6 +95,13 @@ def write(folder: Path, name: str, *, nics: int) -> str:
     return str(path)
 
 
+def test_no_target_at_all() -> None:
+    """As for fixes, where standard input alone is named."""
+    nothing = run()
+    assert list(nothing.items([])) == []
+    assert nothing.results == ()
+
+
 class TestFiles:
     def test_counts(self, tmp_path: Path) -> None:
         write(tmp_path, "one", nics=1)

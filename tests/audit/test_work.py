@@ -8,7 +8,8 @@ import pytest
 from msgspec.structs import replace
 
 from vnicaudit.audit.accepting.suppressions import Suppressor
-from vnicaudit.audit.work import Assumptions, AuditWork, NicsWork
+from vnicaudit.audit.nics_work import NicsWork
+from vnicaudit.audit.work import Assumptions, AuditWork
 from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.model.domain import Domain, DomainConfig
 from vnicaudit.model.host import Host, HostConfig

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import socket
 import subprocess
 import tempfile
 import uuid
@@ -135,7 +136,7 @@ def _host(program: str, number: int, cache: str) -> Iterator[QemuHost]:
     (folder / "conf").write_text(_CONF.format(folder=folder, uuid=uuid.uuid4()))
     process = started(program, folder, cache=cache)
     try:
-        until((folder / "run" / "libvirt-sock").exists, "libvirtd listens")
+        until(lambda: _accepts(folder / "run" / "libvirt-sock"), "libvirtd listens")
         host = QemuHost(number, folder, process)
         host.warm_up()
         yield host
@@ -143,3 +144,9 @@ def _host(program: str, number: int, cache: str) -> Iterator[QemuHost]:
         process.kill()
         process.wait()
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _accepts(path: Path) -> bool:
+    """Whether somebody listens there: the file is there a moment before."""
+    with socket.socket(socket.AF_UNIX) as tried:
+        return tried.connect_ex(str(path)) == 0

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import event
 
+from tests.history.conftest import Server
 from tests.history.fleets import TestDomain, TestNic, audit, fingerprint, host, reading, timestamp
 from tests.history.make_schema import FOLDER
 from tests.regressions.hostile_input.growth import ratio
@@ -141,6 +142,17 @@ def test_findings_are_looked_up_in_time_that_grows_with_them(tmp_path: Path) -> 
         assert len(found.marks) == hosts * 20
 
     assert ratio(looked_up, 10, 80, 12) <= 12
+
+
+def test_a_table_that_somebody_locks_is_not_waited_for(postgresql: Server) -> None:
+    place = history_place(postgresql.migrated(), "")
+    with history_to_write(place) as holder, holder.database.writing() as connection:
+        connection.exec_driver_sql("LOCK TABLE audit IN ACCESS EXCLUSIVE MODE")
+        with (
+            pytest.raises(HistoryError, match="lock timeout"),
+            history_beside(place, 0) as history,
+        ):
+            history.last_readings(["kvm1"], [])
 
 
 def kept(schema: str, path: Path) -> HistoryPlace:

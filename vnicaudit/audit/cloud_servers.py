@@ -20,9 +20,9 @@ from vnicaudit.model.report import ReadError
 
 
 class CloudServers:
-    """Reads clouds when all files have been read. ``guests``: the definitions that wait, each with
-    its target. ``everyone``: libvirt or processes are read afterwards, so that each server waits
-    for its domain."""
+    """Reads clouds after all files have been read. ``guests``: the definitions that wait, each with
+    its target. ``everyone``: libvirt or processes are read afterwards, so each server waits for its
+    domain."""
 
     def __init__(
         self,
@@ -85,6 +85,6 @@ class CloudServers:
                 yield self._work.domain(self.servers.joined(guest), name)
 
     def unmatched(self) -> Iterator[Product]:
-        """Servers whose domain was not met: judged by what their cloud says alone."""
+        """Servers whose domain was not read: judged only by the facts of their cloud."""
         for name, server in self.servers.unmatched():
             yield self._work.domain(server, name)

@@ -1,11 +1,11 @@
-"""Work on what is read, and what of it is compared with other things when all has been read."""
+"""Work on each item that is read, and comparisons between items when everything has been read."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from vnicaudit.audit.chunk import Batch
 from vnicaudit.audit.judging.macs import MacTable, left_out_note
-from vnicaudit.audit.pool import Batch
 from vnicaudit.audit.work import ItemWork, Product
 from vnicaudit.model.description import Description
 from vnicaudit.model.domain import Domain
@@ -13,14 +13,14 @@ from vnicaudit.model.host import HostConfig
 from vnicaudit.model.site import SiteNode
 
 MAX_NODES = 20_000
-"""Compute nodes that are compared with one another, at most."""
+"""Maximum number of compute nodes that are compared with each other."""
 
 _NO_HOST = HostConfig()
 
 
 class ComparedWork:
-    """Works on each thing, and remembers its NICs and compute nodes. ``joins``: the nodes are
-    joined with the servers of a cloud too."""
+    """Works on each item, and remembers its NICs and compute nodes. ``joins``: the nodes are joined
+    with the servers of a cloud too."""
 
     def __init__(self, work: ItemWork, *, joins: bool = False) -> None:
         self._work = work
@@ -34,14 +34,14 @@ class ComparedWork:
         return self._work.domain(domain, host, target)
 
     def description(self, item: Description, target: str) -> Iterator[Product]:
-        """Work on a description; one that there is nothing to do for yields nothing."""
+        """Work on a description; yields nothing if there is nothing to do."""
         if (product := self._work.description(item, target)) is not None:
             yield product
         if (node := self._work.node(item, joins=self._joins)) is not None:
             self._take_nodes([node])
 
     def take(self, batch: Batch) -> None:
-        """Remember what worker processes handed over."""
+        """Remember the NICs and nodes that worker processes returned."""
         self._macs.take_encoded(batch.nics_seen)
         self._take_nodes(batch.nodes)
 

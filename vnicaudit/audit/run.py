@@ -7,9 +7,10 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, BinaryIO
 
 from vnicaudit.audit.accepting.settings_entries import Usage
+from vnicaudit.audit.chunk import Batch, Job
 from vnicaudit.audit.compared import ComparedWork
 from vnicaudit.audit.file_findings import with_files_apart
-from vnicaudit.audit.pool import Batch, Job, default_jobs, run_files
+from vnicaudit.audit.pool import default_jobs, run_files
 from vnicaudit.audit.progress import FileCount, RunProgress
 from vnicaudit.audit.reading.chosen_servers import ServerSelection
 from vnicaudit.audit.reading.files import Item, read_stream
@@ -101,7 +102,8 @@ class AuditRun:
         if self._clouds is not None:
             yield from self._clouds.unmatched()
         yield from self._compared.comparisons()
-        self._tallies[targets[-1].name].notes += self._compared.notes()
+        for note in self._compared.notes():
+            self._tallies[targets[-1].name].notes.append(note)
         self.usage |= self._work.usage()
 
     def _expanded(self, names: Iterable[str]) -> list[Target]:

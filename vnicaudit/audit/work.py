@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import cached_property
-from typing import TYPE_CHECKING, NoReturn, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
@@ -277,69 +277,6 @@ def _texts_of_nic(nic: NicSeen, audited: Audited) -> OwnTexts:
     finding = audited.findings[0]
     place = finding.location
     return OwnTexts(place, finding.about, nic.suppressions, nic.comments, start=place.line)
-
-
-class NicsAlone:
-    """Work on NICs, each by itself: nothing else is processed, and nothing compared."""
-
-    _assumptions: Assumptions
-
-    def load(self) -> None:
-        """Do nothing: all modules for this work are imported with it."""
-
-    def description(self, item: Description, target: str) -> None:
-        """Return None: a description that is not a domain has no NICs."""
-
-    def host(self, host: Host, uses: frozenset[str], target: str) -> None:
-        """Return None: a host's own facts are not NICs."""
-
-    def node(self, item: Description, *, joins: bool) -> SiteNode | None:
-        """Return the part of a configuration that is kept for the servers of a cloud."""
-        return self._assumptions.node(item) if joins else None
-
-    def site(self, nodes: Iterable[SiteNode]) -> Iterator[NoReturn]:
-        """Yield nothing."""
-        del nodes
-        return iter(())
-
-    def nics_to_compare(self, domain: Domain, target: str) -> tuple[NicSeen, ...]:
-        """Return nothing."""
-        del domain, target
-        return ()
-
-    def shared_macs(self, table: MacTable) -> Iterator[NoReturn]:
-        """Yield nothing."""
-        del table
-        return iter(())
-
-
-class NicsWork(NicsAlone):
-    """Resolve the effective settings of every NIC."""
-
-    products: type[Audited] | type[Domain] = Domain
-
-    def __init__(self, assumptions: Assumptions, platforms: Platforms) -> None:
-        from vnicaudit.audit.judging.domains import DomainAuditor
-
-        self.platforms = platforms
-        self._auditor = DomainAuditor((), platforms)
-        self._assumptions = assumptions
-
-    def domain(self, domain: Domain, host: HostConfig, target: str) -> Domain:
-        """The domain, each NIC with its effective facts."""
-        del target
-        judged_host = self._assumptions.host_of(domain, host)
-        nics = tuple(
-            msgspec.structs.replace(
-                nic, effective=self._auditor.effective(nic, domain, judged_host)
-            )
-            for nic in domain.nics
-        )
-        return msgspec.structs.replace(domain, nics=nics)
-
-    def usage(self) -> Usage:
-        """No uses: a list of NICs has no suppressions."""
-        return Usage()
 
 
 def _versions_of(domain: Domain, host: HostConfig) -> HostConfig:

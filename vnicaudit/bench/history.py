@@ -125,7 +125,7 @@ def _decoded(path: Path, kind: type[T], what: str) -> T:
 
 
 def without_output(sample: Sample) -> Sample:
-    """The sample without what the tools said."""
+    """The sample without the output of the tools."""
     return replace(sample, raw=())
 
 

@@ -26,13 +26,14 @@ _LOCK = 0x766E6963
 
 
 class Database:
-    """A history's database. ``read_only``: nothing is written, and no file is made; ``patience``:
-    seconds to wait for the lock of a file."""
+    """A history's database. ``read_only``: nothing is written, and no file is created.
+    ``patience``: seconds to wait for a lock on a file, or to read a table."""
 
     def __init__(
         self, place: HistoryPlace, *, read_only: bool = False, patience: float = PATIENCE
     ) -> None:
         self.place = place
+        self._patience = patience
         self._engine = _engine(place, read_only=read_only, patience=patience)
         self._writes = self._engine.execution_options(writes=True)
 
@@ -49,6 +50,8 @@ class Database:
                 connection.exec_driver_sql(
                     "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY"
                 )
+                most = max(1, round(self._patience * 1000))  # 0 would be: without end
+                connection.exec_driver_sql(f"SET LOCAL lock_timeout = {most}")
             yield connection
 
     @contextmanager
@@ -107,7 +110,7 @@ def _sqlite_engine(place: HistoryPlace, *, read_only: bool, patience: float) -> 
         prepare_file(path)
     mode = {"mode": "ro" if read_only else "rw", "uri": "true"}
     url = URL.create("sqlite", database=f"file:{quote(str(path))}", query=mode)
-    # transactions are begun by _begin: the driver would begin them late, and not all
+    # transactions are begun by _begin: the driver itself would begin them late, or not at all
     given = {"timeout": patience, "isolation_level": None}
     engine = create_engine(url, poolclass=NullPool, connect_args=given)
     event.listen(engine, "connect", _to_read if read_only else _to_write)

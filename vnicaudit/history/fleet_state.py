@@ -94,8 +94,8 @@ class FleetState:
         return [self._host(row) for row in self._connection.execute(_hosts())]
 
     def groups(self, hosts: Sequence[FleetHost]) -> Iterator[list[FleetHost]]:
-        """The hosts in groups to ask about together: few hosts where they have many NICs and
-        findings, which are in memory at the same time."""
+        """The hosts in groups to be queried together. Groups are small if hosts have many NICs and
+        findings, because those of a whole group are in memory."""
         for some in chunks(hosts, _HOSTS_AT_ONCE):
             rows = self._rows([one.id for one in some])
             group: list[FleetHost] = []
@@ -191,7 +191,7 @@ class FleetState:
         )
 
     def _rows(self, hosts: Sequence[int]) -> Counter[int]:
-        """How many NICs and open findings each of these hosts has."""
+        """Number of NICs and open findings of each of these hosts."""
         numbers: Counter[int] = Counter()
         for table in (nic, finding):
             here = and_(table.c.host.in_(hosts), table.c.closed.is_(None))

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from vnicaudit.history.retention import Pruned
 
 PATIENCE_BESIDE = 2.0
-"""Seconds to wait for a lock where the history only adds to other work."""
+"""Seconds to wait for a lock if the history is only an addition to other work."""
 
 
 class History:
@@ -136,7 +136,7 @@ class History:
         return tuple(measured_gains(self.database))
 
     def last_readings(self, hosts: Collection[str], fingerprints: Collection[str]) -> LastReadings:
-        """The last readings of these hosts, and what is open of these findings."""
+        """The last readings of these hosts, and the marks of these findings that are open."""
         from vnicaudit.history.last_readings import last_readings
 
         with self.database.reading() as connection:
@@ -177,9 +177,9 @@ def history_to_read(place: HistoryPlace) -> Iterator[History]:
 
 @contextmanager
 def history_beside(place: HistoryPlace, patience: float = PATIENCE_BESIDE) -> Iterator[History]:
-    """A history to ask beside work that goes on without it: no file is migrated, and a lock is
-    waited for ``patience`` seconds. Raises UsageError, also where there is none or its schema is
-    older, MissingExtraError, HistoryError."""
+    """Open a history for queries by work that can go on without it: no file is migrated, and a lock
+    is awaited only for ``patience`` seconds. Raises UsageError (also if there is none, or its
+    schema is older), MissingExtraError, HistoryError."""
     if not place.exists:  # before any library is loaded
         raise _nothing_stored(place)
     check_extras(place.kind)

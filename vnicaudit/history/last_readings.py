@@ -1,4 +1,4 @@
-"""The last reading of each host, and what it left open."""
+"""The last reading of each host, and the findings that were open after it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from vnicaudit.model.last_readings import LastReading, LastReadings, OpenMark
 
 
 class _ReadHost(NamedTuple):
-    """``basis``: that of the reading; None where it was not of the whole host."""
+    """``basis``: of the reading; None: the reading did not cover the whole host."""
 
     name: str
     read_at: int
@@ -34,8 +34,8 @@ class _OpenFinding(NamedTuple):
 def last_readings(
     connection: Connection, hosts: Collection[str], fingerprints: Collection[str]
 ) -> LastReadings:
-    """The last readings of these hosts, and the marks of these findings. A handful of statements,
-    and one for each 500 hosts, and for each 500 findings that none of them had."""
+    """The last readings of these hosts, and the marks of these findings. It takes a few statements,
+    plus one for each 500 hosts and each 500 findings not found on them."""
     read = dict(_hosts(connection, hosts))
     wanted = {fingerprint_bytes(one): one for one in fingerprints}
     counts: Counter[int] = Counter()
@@ -56,7 +56,7 @@ def last_readings(
 
 
 def _hosts(connection: Connection, names: Collection[str]) -> Iterator[tuple[int, _ReadHost]]:
-    """Those that were ever read, by number."""
+    """The hosts that were ever read, by number."""
     h, r = host.c, reading.c
     query = (
         select(h.id, h.name, r.read_at, r.domains, r.nics, audit.c.basis, h.read, h.whole)

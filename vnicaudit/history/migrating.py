@@ -39,8 +39,8 @@ def has_tables(database: Database) -> bool:
 
 
 def has_newest_tables(database: Database) -> bool:
-    """False where nothing of ours is there. Raises UsageError where the schema is another than the
-    newest, and HistoryError; nothing is migrated."""
+    """False if the database has no tables of ours. Raises UsageError if the schema is not the
+    newest, and HistoryError. Nothing is migrated."""
     schema = _schema(database)
     if schema is not None and schema != NEWEST:
         raise _not_newest(database.place, schema)

@@ -72,8 +72,7 @@ class Origins:
         )
 
     def origin(self, host: int, intervals: Sequence[EarlierInterval]) -> Origin:
-        """The origin of something that was not open on this host, or of a NIC more than there were
-        with its key."""
+        """The origin of something not open on this host before, or of one more NIC with its key."""
         sources = [one for one in intervals if self._is_elsewhere(host, one)]
         if sources:
             first = min(one.first_seen for one in intervals)

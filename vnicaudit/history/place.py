@@ -13,9 +13,9 @@ from vnicaudit.errors import MissingExtraError, UsageError
 from vnicaudit.text.secrets import masked_message
 
 FILE = "history.db"
-"""In the state folder, where nothing else is named."""
+"""File in the state directory that is used if no place is named."""
 PATIENCE = 300.0
-"""Seconds that one who stores waits for another one."""
+"""Seconds that a process waits for another one that is storing."""
 _POSTGRESQL = ("postgresql://", "postgres://", "postgresql+psycopg://")
 _SQLITE = "sqlite:///"
 FORMS = "a file, or postgresql://USER@HOST/DATABASE"

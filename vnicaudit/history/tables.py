@@ -1,10 +1,10 @@
-"""The tables of the history, as SQLAlchemy Core has them: what each holds stands beside it.
+"""The tables of the history in SQLAlchemy Core, with a comment for each.
 
 Audits are numbered in the order in which they were stored. NICs and findings are *intervals*: a row
-holds from the audit ``opened`` up to, and without, the audit ``closed`` (NULL: it still holds).
-Rows that did not change are not written again: when something was last seen follows from the last
-reading of its host. Times are milliseconds since 1970 (UTC), truth values 0 and 1; ids are given by
-the program that stores, which is alone while it does.
+is valid from the audit ``opened`` up to, but not including, the audit ``closed`` (NULL: still
+valid). Unchanged rows are not written again: when something was last seen follows from the last
+reading of its host. Times are milliseconds since 1970 (UTC), booleans are 0 and 1. Ids are assigned
+by the storing process, which excludes all others while it stores.
 """
 
 from __future__ import annotations

@@ -147,7 +147,7 @@ def _of_server(known: Callable[[ServerConfig], bool]) -> Callable[[_InDomain], b
 
 
 def _server_is_told(subject: _InDomain) -> bool:
-    """True if the model of a server is known, from Nova or from its definition."""
+    """True if the properties of a server are known from Nova, or its definition was read."""
     server = subject.domain.server
     return not subject.domain.is_server or (
         server is not None and server.properties_source != "unseen"

@@ -156,7 +156,7 @@ class StagedNic(msgspec.Struct, frozen=True):
     fields: tuple[tuple[str, str, str], ...] = ()
     """The differences: ``(field, running, persistent)``, as text."""
     later: NicConfig | None = None
-    """What the persistent definition sets; None where it has no such NIC."""
+    """The NIC's settings in the persistent definition; None if it has no such NIC."""
     gone: bool = False
     """The persistent definition has no such NIC: it was removed there, or plugged in live only."""
 

@@ -32,7 +32,7 @@ class Manifest(msgspec.Struct, frozen=True, tag="manifest"):
     """The preference is judged in this run too, and its problems are reported there."""
     preferred_model: str | None = None
     preferred_readiness: Readiness = "unknown"
-    """Whether the guests for which the preference is made can drive virtio."""
+    """Readiness for virtio of the guests for which the preference is made."""
     multiqueue: bool | None = None
     """``networkInterfaceMultiqueue``, or else the preference's setting; None: neither is set."""
     multiqueue_read: bool = True
@@ -62,7 +62,7 @@ class Preference(msgspec.Struct, frozen=True):
     unseen: tuple[str, ...] = ()
     """Fields that a template decides."""
     readiness: Readiness = "unknown"
-    """Whether the guests for which it is made can drive virtio, as in
+    """Readiness for virtio of the guests for which it is made, as in
     :class:`~vnicaudit.model.domain.DomainConfig`."""
     places: tuple[tuple[str, Location], ...] = ()
     """Field -> where it is set."""

@@ -12,9 +12,9 @@ from vnicaudit.model.ranking import GainEstimate
 
 
 class LastReading(msgspec.Struct, frozen=True, kw_only=True):
-    """A host as an audit last read it, at ``read_at`` (UTC, RFC 3339). ``findings``: how many are
-    open there; accepted ones do not count. ``rules``: those that the audit asked of all of the
-    host; empty where it read only a part of it, or a sample of its NICs."""
+    """The last reading of a host, at ``read_at`` (UTC, RFC 3339). ``findings``: how many are open
+    there, not counting accepted ones. ``rules``: those that the audit checked on all of the host;
+    empty if it read only a part of it, or a sample of its NICs."""
 
     host: str
     read_at: str
@@ -25,8 +25,8 @@ class LastReading(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class OpenMark(NamedTuple):
-    """Where a finding is open (empty: on a host that was not asked for), and when it was first seen
-    (UTC, RFC 3339)."""
+    """The host on which a finding is open (empty: one that was not requested), and when it was
+    first seen (UTC, RFC 3339)."""
 
     host: str
     first_seen: str
@@ -35,15 +35,16 @@ class OpenMark(NamedTuple):
 
 class LastReadings(NamedTuple):
     """``hosts``, by name: those that were ever read. ``marks``, by fingerprint: those of the
-    findings asked for that are open on any host."""
+    requested findings that are open on any host."""
 
     hosts: Mapping[str, LastReading]
     marks: Mapping[str, OpenMark]
 
 
 class StepHistory(NamedTuple):
-    """Facts about the findings of one step. ``new``: how many were not in the last audit of
-    the host; ``first_seen``: of the oldest of those that were (UTC, RFC 3339; empty: none was)."""
+    """Facts about the findings of one step. ``new``: how many were not in the last audit of the
+    host; ``first_seen``: time of the oldest of the others (UTC, RFC 3339; empty: there are
+    none)."""
 
     findings: int
     new: int = 0
@@ -59,9 +60,9 @@ class UnreadHost(NamedTuple):
 
 
 class PlanHistory(msgspec.Struct, frozen=True):
-    """The part of a plan that comes from the history. ``steps``: by the ids of steps, those of
-    which anything is known. ``open_findings``: open on the hosts that were read, at their last
-    audit; the plan has a step for ``planned`` of them."""
+    """The part of a plan that comes from the history. ``steps``: by the ids of steps, only those
+    about which something is known. ``open_findings``: open on the hosts that were read, at their
+    last audit; the plan has a step for ``planned`` of them."""
 
     steps: Mapping[str, StepHistory] = {}
     unread: tuple[UnreadHost, ...] = ()
@@ -70,4 +71,4 @@ class PlanHistory(msgspec.Struct, frozen=True):
 
 
 NO_HISTORY = PlanHistory()
-"""Nothing is known."""
+"""The history without any facts."""

@@ -11,7 +11,7 @@ NAMELESS = "(no name)"
 """The placeholder for a missing name; a guest may also really have that name."""
 
 STANDARD_INPUT = "standard input"
-"""The target and file ``-``, as it is called in messages."""
+"""Name of the target and file ``-`` in messages."""
 
 _ID = re.compile(r"[0-9A-Za-z][0-9A-Za-z-]{0,63}")
 """An id that can be part of a command for copying without quotes, and cannot be taken for an
@@ -54,5 +54,5 @@ NO_NAMES = FixNames()
 
 
 def file_title(file: str) -> str:
-    """The file as a heading names it: its path, or ``standard input``."""
+    """The file's name in a heading: its path, or ``standard input``."""
     return STANDARD_INPUT if file == "-" else file

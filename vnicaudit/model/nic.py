@@ -144,7 +144,7 @@ class NicConfig(msgspec.Struct, frozen=True, cache_hash=True):
 
     @property
     def tuning_is_read(self) -> bool:
-        """True where libvirt reads ``<driver queues= rx_queue_size= …>`` and ``<backend vhost=>``
+        """True if libvirt reads ``<driver queues= rx_queue_size= …>`` and ``<backend vhost=>``
         of this interface: only when its model is *written down* as virtio
         (``virDomainNetDefParseXMLDriver`` runs before the default model is filled in)."""
         return self.model in VIRTIO

@@ -249,7 +249,7 @@ class NovaConfig(msgspec.Struct, frozen=True, dict=True):
 
     @property
     def libvirt(self) -> bool | None:
-        """True where nova-compute drives libvirt; None where that is uncertain. An absent or empty
+        """True if nova-compute drives libvirt; None if that is uncertain. An absent or empty
         ``compute_driver`` counts as libvirt: other drivers have to be named, and option files are
         shared between services."""
         option = self.winner("DEFAULT", "compute_driver")

@@ -87,7 +87,7 @@ class Image(msgspec.Struct, frozen=True):
     nova: int | None = None
     """The newest release of Nova (its major number) that it may be for; None: unknown."""
     readiness: Readiness = "unknown"
-    """Whether the system in it can drive virtio, in the words of
+    """Readiness for virtio of the system in it, in the words of
     :attr:`~vnicaudit.model.domain.DomainConfig.readiness` and by the same rules."""
     proven: bool = False
     """A server that was created from it, and is not Windows, has run with virtio."""

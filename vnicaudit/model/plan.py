@@ -229,7 +229,7 @@ class UnitStep(msgspec.Struct, Generic[UnitT_co], frozen=True):
     blocked: tuple[Blocked, ...] = ()
     """Why it cannot be applied as it is; empty: it can."""
     procedure: tuple[str, ...] = ()
-    """What to do in the owner's system: commands and sentences, in order."""
+    """Instructions for the owner's system: commands and sentences, in order."""
     notes: tuple[str, ...] = ()
     """Further remarks, such as a managed save or a host that could not be checked."""
     general: StepWords | None = None
@@ -238,8 +238,8 @@ class UnitStep(msgspec.Struct, Generic[UnitT_co], frozen=True):
     risk: str = ""
     """The end of ``reason`` that does not belong to a change: further risks."""
     findings: tuple[Finding, ...] = ()
-    """The current findings that it is planned for. The plan file does not have them; empty, too,
-    for a unit of a cloud."""
+    """The current findings for which it is planned. The plan file does not contain them; for a unit
+    of a cloud there are none."""
 
     @property
     def reason_of_changes(self) -> str:
@@ -291,7 +291,7 @@ class NotPlanned(msgspec.Struct, frozen=True):
     code: NotPlannedCode | Literal[""] = ""
     """``reason`` for machines; empty: the plan is older than codes."""
     file: str | None = None
-    """The file of its definition, where that is in one."""
+    """The file of its definition, if that is in a file."""
     line: int | None = None
     """Line of the file on which the definition begins."""
 

@@ -131,7 +131,7 @@ class Suppressed(msgspec.Struct, frozen=True):
     until: str = ""
     """The last day it applies (ISO 8601); empty: no end."""
     in_source: bool = False
-    """True where the suppression is part of the judged object: a comment or a domain's metadata."""
+    """True if the suppression is part of the judged object: a comment or a domain's metadata."""
 
 
 class Placed(msgspec.Struct, frozen=True):

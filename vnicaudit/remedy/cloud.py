@@ -1,6 +1,6 @@
 """The interface to a cloud for changing servers, images and flavors, and how it is reached.
 
-Every method raises ActionError with what failed: SilentError where the cloud stopped answering (the
+Every method raises ActionError with what failed: SilentError if the cloud stopped answering (the
 request may still take effect).
 """
 
@@ -50,7 +50,7 @@ class Cloud(Protocol):
         checked."""
 
     def trouble(self, server_id: str) -> str:
-        """Nova's account of what went wrong with the last request on the server; empty where it
+        """Nova's account of what went wrong with the last request on the server; empty if it
         succeeded, or where that is unknown."""
 
     def stop(self, server_id: str) -> None:

@@ -24,7 +24,7 @@ class PlatformWriter(Protocol):
 
     @property
     def OWNER_REWRITES(self) -> bool:
-        """True where these definitions may be written by an owner that regenerates them (Nova,
+        """True if these definitions may be written by an owner that regenerates them (Nova,
         KubeVirt, oVirt): they then follow from the owner's own description and are left as they
         are."""
 

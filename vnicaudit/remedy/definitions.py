@@ -20,7 +20,7 @@ class DefinitionReader(Protocol):
         definition."""
 
     def ports_of(self, data: bytes) -> tuple[int, ...] | None:
-        """Indexes of the PCI Express port controllers; None where there is no PCI controller."""
+        """Indexes of the PCI Express port controllers; None if there is no PCI controller."""
 
     def document_at(self, data: bytes, xpath: str) -> tuple[int, int] | None:
         """Start and end of the document of the domain with that path among the others of a file;

@@ -51,10 +51,10 @@ class Machine(Protocol):
         """Plug a NIC into the running guest."""
 
     def traffic(self, device: str) -> Traffic | None:
-        """Packets of the NIC behind a tap; None where the host cannot count them."""
+        """Packets of the NIC behind a tap; None if the host cannot count them."""
 
     def vcpu_delays(self) -> tuple[int | None, ...]:
-        """Nanoseconds that each vCPU has waited for a CPU so far; None where unknown."""
+        """Nanoseconds that each vCPU has waited for a CPU so far; None if unknown."""
 
     def addresses(self, source: str) -> dict[str, tuple[str, ...]]:
         """MAC -> addresses, from the host's DHCP leases (``lease``) or ARP table (``arp``)."""
@@ -74,14 +74,14 @@ class Hypervisor(Protocol):
     deadline: float
 
     def machine(self, uuid: str) -> Machine:
-        """The domain with that UUID. Raises GoneError where there is none."""
+        """The domain with that UUID. Raises GoneError if there is none."""
 
     def find(self, name: str) -> Machine:
         """The domain of that name, or of that UUID."""
 
     def take_lock(self, lock: HostLock) -> HostLock:
         """Returns the lock that is on the host now: this one, or that of another owner, which
-        blocks the run. Raises ActionError where the host cannot hold a lock."""
+        blocks the run. Raises ActionError if the host cannot hold a lock."""
 
     def find_lock(self) -> HostLock | None:
         """Returns the lock on the host; None: there is none. Raises ActionError."""
@@ -103,7 +103,7 @@ class ConnectHypervisor(Protocol):
 
 class RunningProcess(NamedTuple):
     """A domain's QEMU on this machine: the NICs on its command line (not those plugged in later),
-    and how many descriptors it has open on vhost-net; None where that is unknown."""
+    and how many descriptors it has open on vhost-net; None if that is unknown."""
 
     nics: tuple[RunningNic, ...]
     vhost_files: int | None
@@ -121,7 +121,7 @@ class ThisMachine(Protocol):
     """The machine that this program runs on."""
 
     def running_process(self, uuid: str) -> RunningProcess | None:
-        """The QEMU of that domain; None where there is none, or it cannot be inspected."""
+        """The QEMU of that domain; None if there is none, or it cannot be inspected."""
 
     def arp_table(self) -> dict[str, tuple[str, ...]]:
         """MAC -> IPv4 addresses, as this machine knows them."""

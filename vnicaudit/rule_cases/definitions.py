@@ -101,7 +101,7 @@ def _attribute(name: str, value: str | None) -> str:
 
 
 def with_facts(domain: Domain, case: Case) -> Domain:
-    """The domain with what other platforms would have added."""
+    """The domain with the facts that other platforms would have added."""
     declared = domain.declared
     if case.owner is not None and (case.command is not None or case.owner not in _OWNERS):
         declared = msgspec.structs.replace(declared, owner=owner_named(case.owner))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import msgspec
@@ -16,6 +17,7 @@ from vnicaudit.audit.work import Assumptions
 from vnicaudit.knowledge.nova_conf.options import release_of
 from vnicaudit.knowledge.nova_conf.resolve import as_of
 from vnicaudit.model.domain import Domain
+from vnicaudit.model.finding import Finding
 from vnicaudit.model.host import Host, HostConfig
 from vnicaudit.model.kubevirt import Preference
 from vnicaudit.model.nova import NovaConfig
@@ -67,6 +69,23 @@ def judge(
     if case.settings:
         rules = rules.adjusted({rule_id: RuleOptions(table=case.settings)})
     rule = OneRule(rule_id, rules, platforms)
+    if (described := _judge_description(rule, case)) is not None:
+        return described
+    host = record_of(HostConfig, case.host)
+    if case.server is not None and case.xml is None:
+        return rule.auditor().audit_domain(server_of(case.server), host, CLOUD)
+    if case.xml is None and case.command is None:
+        return rule.auditor().audit_host(Host("host", host), frozenset(case.uses), "host")
+    if "mac" in rules.listed(rule_id).scopes:
+        return _judge_macs(rule, case, owner)
+    text, before = document(case)
+    domain = _owned(with_facts(_domain(text, case), case), owner)
+    audited = rule.auditor().audit_domain(domain, host, FILE)
+    return msgspec.structs.replace(audited, findings=_moved_up(audited.findings, before))
+
+
+def _judge_description(rule: OneRule, case: Case) -> Audited | None:
+    """Findings on a configuration, a manifest, an image or a flavor; None for another case."""
     if case.nova_conf is not None or case.nova_confs or case.nova_nodes:
         return _judge_nova(rule, case)
     if case.manifest is not None:
@@ -77,29 +96,24 @@ def judge(
     if case.flavor is not None:
         flavor = flavor_of(case.flavor, case.definition, case.booted)
         return rule.descriptions().audit(flavor, OPENSTACK_FILE)
-    host = record_of(HostConfig, case.host)
-    if case.server is not None and case.xml is None:
-        return rule.auditor().audit_domain(server_of(case.server), host, CLOUD)
-    if case.xml is None and case.command is None:
-        return rule.auditor().audit_host(Host("host", host), frozenset(case.uses), "host")
-    if "mac" in rules.listed(rule_id).scopes:
-        return _judge_macs(rule, case, owner)
-    text, before = document(case)
-    domain = with_facts(_domain(text, case), case)
-    if owner is not None:
-        declared = msgspec.structs.replace(domain.declared, owner=owner_named(owner))
-        domain = msgspec.structs.replace(domain, declared=declared)
-    audited = rule.auditor().audit_domain(domain, host, FILE)
-    findings = tuple(
-        msgspec.structs.replace(
-            finding,
-            location=msgspec.structs.replace(
-                finding.location, line=(finding.location.line or 0) - before
-            ),
-        )
-        for finding in audited.findings
+    return None
+
+
+def _owned(domain: Domain, owner: str | None) -> Domain:
+    """The domain with another owner, where one is named."""
+    if owner is None:
+        return domain
+    declared = msgspec.structs.replace(domain.declared, owner=owner_named(owner))
+    return msgspec.structs.replace(domain, declared=declared)
+
+
+def _moved_up(findings: Iterable[Finding], lines: int) -> tuple[Finding, ...]:
+    """The findings, each so many lines further up."""
+    replace = msgspec.structs.replace
+    return tuple(
+        replace(one, location=replace(one.location, line=(one.location.line or 0) - lines))
+        for one in findings
     )
-    return msgspec.structs.replace(audited, findings=findings)
 
 
 def _judge_nova(rule: OneRule, case: Case) -> Audited:
@@ -163,24 +177,10 @@ def _judge_macs(rule: OneRule, case: Case, owner: str | None) -> Audited:
     text, before = document(case)
     table = MacTable()
     for domain in read_bytes(text.encode(), target=FILE, file=FILE):
-        whole = with_facts(domain, case)
-        if owner is not None:
-            declared = msgspec.structs.replace(whole.declared, owner=owner_named(owner))
-            whole = msgspec.structs.replace(whole, declared=declared)
-        table.take(nics_seen(whole, FILE))
+        table.take(nics_seen(_owned(with_facts(domain, case), owner), FILE))
     auditor = MacAuditor([rule.id], rule.platforms.wordings, rule.catalogue)
-    audited = [auditor.audit(subject) for subject in table.subjects()]
-    findings = [
-        msgspec.structs.replace(
-            finding,
-            location=msgspec.structs.replace(
-                finding.location, line=(finding.location.line or 0) - before
-            ),
-        )
-        for one in audited
-        for finding in one.findings
-    ]
-    return Audited(FILE, FILE, findings=tuple(findings))
+    found = (one for subject in table.subjects() for one in auditor.audit(subject).findings)
+    return Audited(FILE, FILE, findings=_moved_up(found, before))
 
 
 def _domain(text: str, case: Case) -> Domain:

@@ -268,7 +268,7 @@ def _queues_needed(subject: Subject, limits: QueueLimits) -> int:
 
 
 def _room(subject: Subject, limits: QueueLimits) -> bool:
-    """True where all NICs together stay within the interrupt vectors: 2 per queue pair and 2 more
+    """True if all NICs together stay within the interrupt vectors: 2 per queue pair and 2 more
     per NIC, as libvirt sets ``vectors``."""
     return subject.domain.nics * (2 * _queues_needed(subject, limits) + 2) <= _VECTORS
 

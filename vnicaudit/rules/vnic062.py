@@ -131,7 +131,7 @@ def _note_and_safety(image: Image) -> tuple[str, str, bool]:
 
 
 def _confidence(image: Image) -> Confidence:
-    """Medium for vmxnet3 unless the image is known to be for QEMU, as it may be for VMware."""
+    """Low for vmxnet3 unless the image is known to be for QEMU: it may be for VMware."""
     if image.qemu:
         return "high"
     return "low" if image.vif_model == "vmxnet3" else "medium"

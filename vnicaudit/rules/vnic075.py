@@ -91,8 +91,8 @@ def _entries(nova: NovaConfig) -> list[NovaOption]:
 
 
 def _unplaceable(nova: NovaConfig, option: NovaOption) -> Iterator[str]:
-    """Entries without an address, which Placement requires (``ensure_no_dev_spec_with_devname``,
-    from Zed on)."""
+    """Entries that name a device, whereas Placement accepts only addresses
+    (``ensure_no_dev_spec_with_devname``, from Zed on)."""
     tracked = nova.winner("pci", "report_in_placement")
     if tracked is None or not tracked.certain or not as_bool(tracked.value):
         return

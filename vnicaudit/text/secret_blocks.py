@@ -22,7 +22,7 @@ class ValueBlock(NamedTuple):
     shown_head: bool = False
 
     def has(self, line: str) -> bool:
-        """True where the next line belongs to the block."""
+        """True if the next line belongs to the block."""
         if self.marker or self.quote or not line.strip():
             return True
         depth = len(line) - len(line.lstrip(" \t"))
@@ -31,7 +31,7 @@ class ValueBlock(NamedTuple):
         return self.empty and depth == self.column and line.lstrip().startswith("- ")
 
     def ends_with(self, line: str) -> bool:
-        """True where the block ends with this line."""
+        """True if the block ends with this line."""
         if self.marker:
             return line.strip() == self.marker
         return bool(self.quote) and self.quote in line

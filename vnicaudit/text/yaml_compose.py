@@ -231,7 +231,7 @@ def _c_events(parser: _Parser) -> Iterator[_Event]:
 
 @cache
 def _c_parser() -> Callable[[str], _Parser] | None:
-    """ruamel.yaml's C parser; None where it is not installed."""
+    """ruamel.yaml's C parser; None if it is not installed."""
     from ruamel.yaml import YAML
     from ruamel.yaml.parser import Parser
 

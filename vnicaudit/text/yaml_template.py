@@ -37,7 +37,7 @@ class TemplateBlock(msgspec.Struct):
     end: int
 
     def has(self, position: int) -> bool:
-        """True where a position is in the block."""
+        """True if a position is in the block."""
         return self.start <= position < self.end
 
 

@@ -22,11 +22,12 @@ from tests.audit.clouds import (
     run_of,
     server,
 )
+from vnicaudit.audit.nics_work import NicsWork
 from vnicaudit.audit.reading.options import RunOptions
 from vnicaudit.audit.reading.servers import with_server
 from vnicaudit.audit.reading.targets import unique_targets
 from vnicaudit.audit.run import AuditRun
-from vnicaudit.audit.work import Assumptions, NicsWork
+from vnicaudit.audit.work import Assumptions
 from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.errors import MissingExtraError, TargetError
 from vnicaudit.model.domain import Domain, DomainConfig, DomainState, LiveFacts

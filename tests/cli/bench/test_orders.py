@@ -10,6 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from tests.cli.inside import inside
+from vnicaudit.cli.bench.options import ReportOptions, report_places
 from vnicaudit.cli.main import cli
 
 RUN = ("bench", "run", "local")
@@ -51,7 +52,8 @@ NONE_SUCH = "netns://none-such"
         ((*RUN, "-o", "/proc/x.json"), "/proc/x.json: "),
         ((*RUN, "-o", "x.dat"), "x.dat: the file name does not tell the format: add --format ("),
         ((*RUN, "--format", "csv", "--format", "json"), "two formats would be written to stand"),
-        ((*RUN, "-o", "a.json", "-o", "b.json"), "more --output than --format"),
+        ((*RUN, "-o", "a.json", "-o", "b.dat"), "b.dat: the file name does not tell the format"),
+        ((*RUN, "-o", "a.sarif"), "a.sarif: the file name does not tell the format"),
         ((*RUN, "--format", "csv", "-o", "x", "--format", "json", "-o", "./x"), "two reports "),
         (("bench", "run", NONE_SUCH, "-p", "smoke"), "netns://none-such: "),
         (("bench", "search", "dns", "local"), "--query is missing: add for example --query 'www"),
@@ -75,6 +77,23 @@ def test_what_makes_no_sense(tmp_path: Path, arguments: tuple[str, ...], message
     assert "Traceback" not in result.stderr
     assert not state.exists()
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("formats", "outputs", "chosen"),
+    [
+        ((), (), [("text", "-")]),
+        ((), ("a.json",), [("json", "a.json"), ("text", "-")]),
+        ((), ("a.json", "b.md"), [("json", "a.json"), ("markdown", "b.md"), ("text", "-")]),
+        ((), ("a.json", "-"), [("json", "a.json"), ("text", "-")]),
+        (("csv",), ("a", "b.xml"), [("csv", "a"), ("junit", "b.xml")]),
+        (("csv",), (), [("csv", "-")]),
+    ],
+)
+def test_formats_follow_the_suffix(
+    formats: tuple[str, ...], outputs: tuple[str, ...], chosen: list[tuple[str, str]]
+) -> None:
+    assert report_places(ReportOptions(formats, outputs, charts=None)) == chosen
 
 
 def commands() -> list[str]:

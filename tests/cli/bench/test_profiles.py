@@ -44,7 +44,7 @@ def test_one_of_ones_own(tmp_path: Path) -> None:
         "web  The web tier",
         "  takes        two arms take 105 s",
         "  judged       after 5 runs of each arm, at an error probability of 0.05",
-        "  runs         2 s apart; repeated where others took more than 2 % of the CPUs",
+        "  runs         2 s apart; repeated if others used more than 2 % of the CPUs",
         "",
         "Workloads (*: the verdict rests on it)",
         "* iperf3.tcp.rx.c1     8.5 s  goodput",

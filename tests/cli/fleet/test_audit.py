@@ -212,7 +212,7 @@ def test_a_sample_is_told_wherever_numbers_are(daemon: HostsDaemon, tmp_path: Pa
     given = ("--sample", "10%", "--sample-seed", "7")
     report, result = audited(tmp_path, uris, *given)
     assert result.stderr.splitlines()[-1] == (
-        "Looked at a sample of 10% of the hosts (seed 7), 2 of 20 hosts"
+        "Audited only part of the fleet: a sample of 10% of the hosts (seed 7), 2 of 20 hosts"
     )
     assert report["coverage"] | {"rules": []} == {
         "rules": [], "limit": "", "host_share": 0.1, "nic_share": 1.0, "seed": 7, "hosts": 2,

@@ -51,7 +51,7 @@ def test_no_name_comes_through(site: Path) -> None:
     assert result.returncode == 4
     assert "is already named as" in result.stderr
     assert "matches no host or group" in result.stderr
-    assert "Looked at limit" in result.stderr
+    assert "Audited only part of the fleet: limit" in result.stderr
     texts = {name: unpacked(path.read_text()) for name, path in outputs.items()}
     texts["stderr"] = result.stderr
     assert {name for name, text in texts.items() if "acme" in text.casefold()} == set()

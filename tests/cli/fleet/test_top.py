@@ -65,7 +65,10 @@ def test_ranks_of_a_fleet_that_was_really_audited(tmp_path: Path) -> None:
 def test_a_part_of_a_fleet_is_called_one(tmp_path: Path) -> None:
     words = ("--state", tmp_path / "state", "--select", "VNIC006", "-q", "--uri", "test:///{name}")
     inside("fleet", "audit", "-i", "default,other", "--limit", "default", *words)
-    assert "the audit looked at limit 'default', 1 of 2 hosts" in top(tmp_path / "state")["notes"]
+    assert (
+        "only part of the fleet was audited: limit 'default', 1 of 2 hosts"
+        in top(tmp_path / "state")["notes"]
+    )
 
 
 def test_text_has_rank_change_place_and_why(state: Path) -> None:

@@ -52,5 +52,5 @@ def test_without_the_libraries_an_audit_is_not_remembered_and_that_is_told(
     place = history_place(None, tmp_path / "state")
     assert history_sink(place, is_named=False) is None
     assert "not stored in the history" in capsys.readouterr().err
-    with pytest.raises(MissingExtraError, match=r"vnicaudit\[history\]"):
+    with pytest.raises(MissingExtraError, match=r"pip install '\.\[history\]'"):
         history_sink(place, is_named=True)

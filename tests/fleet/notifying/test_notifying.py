@@ -251,7 +251,10 @@ def test_channels_of_a_file_have_their_secrets_elsewhere(
         ('form="pager"\nurl="env:X"', "pager"),
         ('form="slack"\nurl="env:X"\ndeadline=0', "deadline"),
         ('form="slack"\nurl="env:X"\ncolour="red"', "colour"),
-        ('form="slack', "line"),
+        ('form="slack', ":2: not valid TOML"),
+        (f"form={'[' * 5000}", "not valid TOML"),
+        (f"deadline={'1' * 5000}", "not valid TOML"),
+        (f"{'a.' * 300}a=1", "more than 200 dots"),
     ],
 )
 def test_a_file_with_a_secret_or_a_mistake_is_refused(text: str, says: str, tmp_path: Path) -> None:
@@ -283,7 +286,7 @@ def test_a_file_that_others_may_write_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "channels.toml"
     path.write_text(FILE)
     path.chmod(0o666)
-    with pytest.raises(UsageError, match="nobody else may"):
+    with pytest.raises(UsageError, match="only you may change it"):
         load_channels(str(path))
 
 

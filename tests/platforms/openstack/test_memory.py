@@ -21,7 +21,6 @@ FEW, MANY = 600, 2_600
 PORT = 1_300
 """Bytes for each server that is still to come: its port takes half of that, and the rest is for a
 page that is read ahead in one reading and not in the other. A server takes 1,100 more."""
-KIB = 1024
 
 
 def identity(number: int) -> str:

@@ -55,7 +55,7 @@ def test_what_is_known_of_an_unread_file_is_not_forgotten(folder: Path, tmp_path
     result = inside("audit", folder, "--write-baseline", baseline)
     assert result.returncode == 4
     assert result.stderr == (
-        f"{baseline}: written; 1 finding from before did not come up again but is kept: "
+        f"{baseline}: written; 1 finding from before did not occur again but is kept: "
         "some targets could not be read\n"
     )
     after = entries(baseline)

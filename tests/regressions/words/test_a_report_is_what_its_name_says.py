@@ -73,6 +73,24 @@ def test_a_suffix_of_no_format_is_refused(guest: Path, tmp_path: Path, name: str
     assert not (tmp_path / name).exists()
 
 
+@pytest.mark.parametrize("name", ["plan.md", "plan.csv", "plan.html", "plan.txt", "guest.xml"])
+def test_a_plan_is_in_no_file_of_another_format(guest: Path, tmp_path: Path, name: str) -> None:
+    result = inside("plan", guest, "-o", tmp_path / "new" / name)
+    assert result.returncode == 2
+    assert f"{name}: a plan is written as JSON: name it plan.json" in result.stderr
+
+
+@pytest.mark.parametrize("name", ["new.sarif", "new.xml", "new.html", "new.prom"])
+def test_a_comparison_is_in_no_file_of_another_format(
+    guest: Path, tmp_path: Path, name: str
+) -> None:
+    report = tmp_path / "a.json"
+    inside("audit", guest, "-o", report)
+    result = inside("diff", report, report, "-o", tmp_path / name)
+    assert result.returncode == 2
+    assert f"{name}: the file name does not tell the format: add --format (" in result.stderr
+
+
 def test_findings_on_images_name_their_image(tmp_path: Path) -> None:
     path = tmp_path / "images.yml"
     path.write_text(IMAGES)

@@ -1,4 +1,4 @@
-"""Findings that an entry accepts are moved from ``findings`` to ``suppressed``."""
+"""Move findings that an entry accepts from ``findings`` to ``suppressed``."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def without_accepted(
     domain: Domain | None,
 ) -> Audited:
     """The judgement with each finding that an entry matches moved; the numbers of all entries that
-    match, not only of the first, are added to ``used``. ``domain``: the one that was judged."""
+    match, not only of the first, are added to ``used``. ``domain``: the judged domain."""
     entries = tuple(entries)
     if not entries or not audited.findings:
         return audited

@@ -1,4 +1,5 @@
-"""The rules of a run, as far as a suppression depends on what they judged, or are yet to judge."""
+"""The rules of a run, as far as a suppression depends on the findings they reported or may still
+report."""
 
 from __future__ import annotations
 
@@ -25,7 +26,7 @@ class RunRules:
         self._live: dict[str, bool] = {}
 
     def selects(self, entry: Suppression) -> bool:
-        """True where an entry is about one of these rules."""
+        """True if an entry is about one of these rules."""
         return any(entry.covers(rule) for rule in self._rules)
 
     def comparing_nics(self) -> list[str]:
@@ -33,8 +34,8 @@ class RunRules:
         return [rule for rule in self._rules if self._compares(rule, "mac")]
 
     def undecided(self, audited: Audited, domain: Domain | None) -> set[str]:
-        """The rules of which it is not known whether they have more to say of what was judged:
-        skipped, crashed, in need of a live host, or judged when everything has been read."""
+        """The rules that may have more to report on the judged object: skipped, crashed, in need of
+        a live host, or judged when everything has been read."""
         found = {one.rule for one in audited.skipped} | {one.rule for one in audited.crashed}
         offline = domain is not None and domain.state is None
         scope = "site" if domain is None else "mac"
@@ -47,8 +48,8 @@ class RunRules:
         return found
 
     def may_come_later(self, entry: Suppression, domain: Domain | None) -> bool:
-        """True where a rule that compares NICs, or compute nodes, after everything has been read
-        may still yield a finding that this entry accepts."""
+        """True if a rule that compares NICs, or compute nodes, after everything has been read may
+        still report a finding that this entry accepts."""
         scope = "site" if domain is None else "mac"
         if not any(entry.covers(rule) and self._compares(rule, scope) for rule in self._rules):
             return False
@@ -58,8 +59,8 @@ class RunRules:
         return any(entry.mac in (None, nic.mac) for nic in compared)
 
     def is_undecided(self, entry: Suppression, audited: Audited, domain: Domain | None) -> bool:
-        """True where a rule that the entry is about could not be judged here: skipped, crashed, or
-        silent because it judges only what a live host tells."""
+        """True if a rule that the entry is about could not be judged here: skipped, crashed, or
+        without findings because it judges only facts of a live host."""
         offline = domain is not None and domain.state is None
         if offline and any(entry.covers(rule) and self._needs_live(rule) for rule in self._rules):
             return True
@@ -71,11 +72,11 @@ class RunRules:
         )
 
     def _compares(self, rule: str, scope: str) -> bool:
-        """True where a rule judges in this scope, after everything has been read."""
+        """True if a rule judges in this scope, after everything has been read."""
         return scope in self._catalogue.listed(rule).scopes
 
     def _needs_live(self, rule: str) -> bool:
-        """True where a rule needs live facts, which a definition alone cannot give."""
+        """True if a rule needs live facts, which a definition alone lacks."""
         found = self._live.get(rule)
         if found is None:
             needs = self._catalogue.main_judge(rule).needs
@@ -84,5 +85,5 @@ class RunRules:
 
 
 def covers_any(entry: Suppression, rules: Iterable[str]) -> bool:
-    """True where the entry is about one of these rules, or one of them stands for all rules."""
+    """True if the entry is about one of these rules, or one of them stands for all rules."""
     return any(entry.covers(rule) or rule in _ALL for rule in rules)

@@ -1,6 +1,6 @@
-"""The suppressions of the settings: what they accept, and which of them are not needed.
+"""The suppressions of the settings: the findings they accept, and the entries that are unused.
 
-That is known only when the whole run is over, so their uses can be merged over worker processes.
+These are known only at the end of the run, so their uses can be merged over worker processes.
 """
 
 from __future__ import annotations
@@ -22,9 +22,10 @@ from vnicaudit.model.report import Audited
 class Usage(msgspec.Struct, frozen=True):
     """Uses of the settings' suppressions so far, by index; ``|`` merges.
 
-    ``used``: matched a finding. ``judged_entries``: something it is about was audited.
-    ``undecided``: its rule could not be judged on something it is about, so nobody knows whether it
-    is needed."""
+    ``used``: matched a finding. ``judged_entries``: an object of the entry was audited.
+    ``undecided``: the entry's rule could not be judged on an object of the entry, so nobody knows
+    if the entry is needed.
+    """
 
     used: frozenset[int] = frozenset()
     judged_entries: frozenset[int] = frozenset()
@@ -58,7 +59,7 @@ class SettingsEntries:
 
     def apply(self, audited: Audited, domain: Domain | None) -> Audited:
         """Return the judgement with accepted findings moved to ``suppressed``; ``audited`` itself
-        where there is nothing to do."""
+        if there is nothing to do."""
         for index, entry in self._valid:
             if index not in self._used and _regards(entry, audited, domain):
                 self._judged.add(index)
@@ -73,7 +74,7 @@ class SettingsEntries:
 
     def closing(self, usage: Usage, *, whole: bool = True) -> Audited | None:
         """Findings on these suppressions at the end of a run, given the merged usage of all
-        workers; None where there are none. Unused entries are reported where the ``whole`` of the
+        workers; None if there are none. Unused entries are reported only if the ``whole`` of the
         targets was read."""
         findings = (*self._expired(), *(self.unused(usage) if whole else ()))
         if not findings:
@@ -98,8 +99,7 @@ class SettingsEntries:
 
 
 def _regards(entry: Suppression, audited: Audited, domain: Domain | None) -> bool:
-    """True where an entry is about the domain, host, image… that was judged, MAC address
-    included."""
+    """True if an entry is about the judged domain, host, image…, including its MAC address."""
     if domain is None:
         return entry.mac is None and entry.regards(SubjectIdentity.of(audited, None), audited.file)
     if not entry.regards(SubjectIdentity.of(audited, domain.cloud), domain.location.file):
@@ -108,8 +108,8 @@ def _regards(entry: Suppression, audited: Audited, domain: Domain | None) -> boo
 
 
 def _ref(entry: Suppression) -> Ref:
-    """Reference to the NIC, image, flavor or domain that an entry names; where it names a pattern,
-    or nothing, a reference to the entry itself as part of its file."""
+    """Reference to the NIC, image, flavor or domain that an entry names; if it names a pattern, or
+    nothing, a reference to the entry itself as part of its file."""
     name = entry.name if entry.about_one else None
     if entry.mac is not None:
         return NicRef(name, entry.uuid, entry.mac)

@@ -8,7 +8,8 @@ from vnicaudit.audit.accepting.settings_entries import Usage
 from vnicaudit.audit.explain.layers import layers
 from vnicaudit.audit.judging.domains import DomainAuditor
 from vnicaudit.audit.judging.nic_row import nic_row
-from vnicaudit.audit.work import Assumptions, AuditWork, NicsAlone
+from vnicaudit.audit.nics_work import NicsAlone
+from vnicaudit.audit.work import Assumptions, AuditWork
 from vnicaudit.model.domain import Domain, Server
 from vnicaudit.model.host import HostConfig
 from vnicaudit.model.nic import Nic

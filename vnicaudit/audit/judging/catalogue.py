@@ -234,7 +234,7 @@ class RuleSet(Generic[S]):
         self._loaded: dict[DescriptionKind, tuple[LoadedRule[S], ...]] = {}
 
     def __bool__(self) -> bool:
-        """True where the set has at least one rule."""
+        """True if the set has at least one rule."""
         return bool(self._listed)
 
     def of(self, form: DescriptionKind = "definition") -> tuple[LoadedRule[S], ...]:

@@ -262,7 +262,7 @@ def _is_same_nic(one: NicSeen, other: NicSeen) -> bool:
 
 
 def _meet(one: NicSeen, other: NicSeen) -> bool:
-    """True where a MAC address that these two NICs share can cause trouble."""
+    """True if a MAC address that these two NICs share can cause trouble."""
     if one.reading == other.reading:
         # a virtio NIC and the device it stands in for must share one MAC
         return not (one.teaming or other.teaming or _ASSIGNED in (one.kind, other.kind))

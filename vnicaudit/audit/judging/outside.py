@@ -14,6 +14,7 @@ import re
 import sys
 from collections.abc import Iterable, Iterator
 from types import ModuleType
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -27,6 +28,9 @@ from vnicaudit.audit.judging.rule_files import (
 from vnicaudit.base.opening import as_usage_error, open_regular
 from vnicaudit.base.ownership import why_not_own
 from vnicaudit.errors import UsageError
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 OPTION = "--rules-dir"
 MAX_BYTES = 1 << 20
@@ -193,8 +197,20 @@ def _installed(packages: Iterable[str], audited: Iterable[str]) -> Iterator[tupl
         for each in packages
         if _is_in(os.path.realpath(each), own) or _audited_root(each, audited) is None
     ]
-    if not folders:
-        return
+    for entry in _entry_points(folders) if folders else ():
+        try:
+            yield from _modules_of(entry)
+        except UsageError:
+            raise
+        except Exception as error:  # an edge: a package of rules cannot be loaded
+            raise UsageError(
+                f"entry point {entry.name} = {entry.value} ({ENTRY_POINTS}) cannot be loaded: "
+                f"{type(error).__name__}: {error}"
+            ) from None
+
+
+def _entry_points(folders: list[str]) -> list[EntryPoint]:
+    """The entry points for rules of packages in these folders, each once, by name."""
     from importlib.metadata import distributions
 
     entries = {
@@ -203,17 +219,13 @@ def _installed(packages: Iterable[str], audited: Iterable[str]) -> Iterator[tupl
         for entry in package.entry_points
         if entry.group == ENTRY_POINTS
     }
-    for _name, entry in sorted(entries.items()):
-        try:
-            package = entry.load()
-            for folder in package.__path__:
-                for name in filter(_FILE.fullmatch, sorted(os.listdir(folder))):
-                    module = f"{package.__name__}.{name.removesuffix('.py')}"
-                    yield importlib.import_module(module), id_of(os.path.join(folder, name))
-        except UsageError:
-            raise
-        except Exception as error:  # an edge: a package of rules cannot be loaded
-            raise UsageError(
-                f"entry point {entry.name} = {entry.value} ({ENTRY_POINTS}) cannot be loaded: "
-                f"{type(error).__name__}: {error}"
-            ) from None
+    return [entry for _name, entry in sorted(entries.items())]
+
+
+def _modules_of(entry: EntryPoint) -> Iterator[tuple[ModuleType, str]]:
+    """The modules with rules in the package of an entry point, each with the id of its rule."""
+    package = entry.load()
+    for folder in package.__path__:
+        for name in filter(_FILE.fullmatch, sorted(os.listdir(folder))):
+            module = f"{package.__name__}.{name.removesuffix('.py')}"
+            yield importlib.import_module(module), id_of(os.path.join(folder, name))

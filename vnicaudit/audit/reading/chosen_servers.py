@@ -206,7 +206,7 @@ class _CloudSelection:
         self._all_flavors = False
 
     def counted(self, server: Server, chosen: bool) -> bool:
-        """Count a server and, where it is ``chosen``, select its image and flavor; True where it is
+        """Count a server and, where it is ``chosen``, select its image and flavor; True if it is
         chosen."""
         self._seen["server"] += 1
         kept, ref = server.config, server.cloud

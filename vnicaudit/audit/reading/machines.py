@@ -1,4 +1,4 @@
-"""The live hosts of a run. Those that have to be waited for are read side by side, ahead."""
+"""The live hosts of a run. Hosts that have to be waited for are read ahead, side by side."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Machines:
         return kind is not None and kind.waits(target.name)
 
     def _reading(self, target: Target) -> Callable[[], Iterator[Met]]:
-        """Reads what runs at a target, once it is called."""
+        """Reads the domains that run at a target, once it is called."""
         kind = self._platforms.kind_of(target)
         if kind is None or kind.read is None:
             raise KeyError(target.kind)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import sys
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
@@ -13,14 +12,12 @@ import msgspec
 from vnicaudit.base.opening import as_usage_error, open_regular
 from vnicaudit.base.ownership import why_not_own
 from vnicaudit.errors import UsageError
+from vnicaudit.text.toml import toml_values
 
 OWN = "vnicaudit.toml"
 SHARED = "pyproject.toml"
 MAX_BYTES = 1024 * 1024
-_MAX_DOTS = 200
-"""Maximum number of dots in a line: a key has only a few parts."""
 
-_SYNTAX_LINE = r"\s?\(at line (\d+), column \d+\)|\s?\(at end of document\)"
 _IN_OWN = re.compile(r"\[\[[ \t]{0,99}suppress[ \t]{0,99}\]\]")
 _IN_SHARED = re.compile(
     r"\[\[[ \t]{0,99}tool[ \t]{0,99}\.[ \t]{0,99}vnicaudit[ \t]{0,99}\.[ \t]{0,99}suppress"
@@ -166,7 +163,7 @@ def read_settings_file(path: str, *, explicit: bool) -> SettingsFile | None:
     shared = os.path.basename(path) == SHARED
     if shared and not explicit and "vnicaudit" not in text:
         return None  # another tool's file: errors in it do not matter here
-    table = _parse(path, text)
+    table = toml_values(path, text)
     if not shared:
         return SettingsFile(table, path, text)
     tool = table.get("tool", {})
@@ -188,22 +185,3 @@ def _text(path: str) -> str:
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise UsageError(f"{path}:{line}: not UTF-8") from None
-
-
-def _parse(path: str, text: str) -> dict[str, object]:
-    if sys.version_info >= (3, 11):
-        import tomllib
-    else:
-        import tomli as tomllib
-    for number, written in enumerate(text.split("\n"), 1):
-        if written.count(".") > _MAX_DOTS:  # the parser's time grows with their square
-            raise UsageError(f"{path}:{number}: more than {_MAX_DOTS} dots in one line")
-    try:
-        return tomllib.loads(text)
-    except (ValueError, RecursionError) as error:  # also from int()
-        message = str(error)
-        match = re.search(_SYNTAX_LINE, message)
-        end = text.rstrip("\n").count("\n") + 1
-        line = end if match is None or match.group(1) is None else int(match.group(1))
-        what = re.sub(_SYNTAX_LINE, "", message)
-        raise UsageError(f"{path}:{line}: not valid TOML: {what}") from None

@@ -47,7 +47,7 @@ def others_ready(sections: Sequence[Section]) -> float | None:
 
 
 def percent_between(before: int | None, after: int | None, seconds: float | None) -> float | None:
-    """Per cent of the time between two readings; None where they cannot tell."""
+    """Per cent of the time between two readings; None if they cannot tell."""
     if before is None or after is None or not seconds or after < before:
         return None
     return min(100.0, (after - before) / (seconds * 1e6) * 100)

@@ -19,7 +19,6 @@ from vnicaudit.errors import MeasureError
 from vnicaudit.model.decoding import json_as
 from vnicaudit.model.measurement import GuardRail, Path
 
-_NUMBERS = 16
 _FEW = 10
 _SHARE = 0.001
 """The guard rail is broken by more errors than this share of all packets, and more than a few."""

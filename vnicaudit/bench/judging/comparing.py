@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -56,45 +57,69 @@ def compare(
     """Every metric of every workload, those that decide first; from valid samples only.
 
     A metric decides if its workload is primary and names it. The others are shown if both arms have
-    values of them, and are not part of the verdict, so their p is not adjusted for them. With
-    ``boots`` and ``flips``, runs between two changes are one value. ``paths`` give the limits of
-    the line. Raises UsageError if an arm is compared with itself.
+    values of them, and play no part in the verdict. With ``boots`` and ``flips``, runs between two
+    changes are one value. ``paths`` give the limits of the line. Raises UsageError if an arm is
+    compared with itself.
     """
     if before_arm == after_arm:
         raise UsageError(f"{before_arm} cannot be compared with itself")
+    harm = _harm(samples, Question(workloads, before_arm, after_arm, terms.design))
     found = []
-    judged = terms.design not in ("single", "paths")
-    silent = silent_workloads(samples, workloads, before_arm, after_arm) if judged else ()
-    question = Question(workloads, before_arm, after_arm, terms.design)
-    fallen = fallen_metrics(samples, question) if judged else frozenset()
     for workload in workloads:
         of_this = [sample for sample in samples if sample.workload == workload.id]
         for metric in _metrics(workload, of_this):
-            before, after = (
-                Side(
-                    arm,
-                    runs_of(
-                        of_this, workload.id, arm, metric.name, terms.design, terms.runs_per_turn
-                    ),
-                    ceiling(workload, metric.name, path_of(arm, paths)),
-                )
-                for arm in (before_arm, after_arm)
+            sides = Sides(
+                _side(of_this, workload, metric, before_arm, terms, paths),
+                _side(of_this, workload, metric, after_arm, terms, paths),
             )
-            if metric.name in workload.decides or (before.runs.values and after.runs.values):
-                one = comparison_of(workload, metric, Sides(before, after), terms)
-                one = _unless_others_did(one, of_this, terms)
-                if workload.id in silent and one.primary:
-                    one = _harmed(one, f"nothing got through in {after_arm}")
-                elif (workload.id, metric.name) in fallen and one.verdict in _OPEN and one.primary:
-                    one = _harmed(one, "less than half of what it was before, three times in a row")
+            both = sides.before.runs.values and sides.after.runs.values
+            if metric.name in workload.decides or both:
+                one = comparison_of(workload, metric, sides, terms)
+                one = harm.noted_in(_unless_others_did(one, of_this, terms))
                 found.append(one if _has_values(of_this, metric) else _set_aside(one))
     found.sort(key=lambda each: not each.primary)
     return tuple(
-        each
-        if each.primary and (each.workload in silent or (each.workload, each.metric) in fallen)
-        else _that_stands(each, terms)
-        for each in _adjusted(found)
+        each if harm.ends(each) else _that_stands(each, terms) for each in _adjusted(found)
     )
+
+
+class _Harm(NamedTuple):
+    """Workloads through which nothing got after the change, and metrics (with their workload) that
+    fell by more than half, three times in a row: they end a measurement."""
+
+    silent: Collection[str] = ()
+    fallen: Collection[tuple[str, str]] = ()
+
+    def ends(self, one: Comparison) -> bool:
+        """True for the row of such a workload or metric, where it decides."""
+        is_fallen = (one.workload, one.metric) in self.fallen
+        return one.primary and (is_fallen or one.workload in self.silent)
+
+    def noted_in(self, one: Comparison) -> Comparison:
+        """The row, which says that harm if nothing else is certain."""
+        if not self.ends(one):
+            return one
+        if one.workload in self.silent:
+            return _harmed(one, f"nothing got through in {one.after_arm}")
+        if one.verdict not in _OPEN:
+            return one
+        return _harmed(one, "less than half of what it was before, three times in a row")
+
+
+def _harm(samples: Sequence[Sample], question: Question) -> _Harm:
+    """None with a design that compares nothing in time."""
+    if question.design in ("single", "paths"):
+        return _Harm()
+    silent = silent_workloads(samples, question.workloads, question.before, question.after)
+    return _Harm(silent, fallen_metrics(samples, question))
+
+
+def _side(
+    samples: Sequence[Sample], workload: Workload, metric: Metric, arm: str, terms: Terms,
+    paths: Sequence[Path],
+) -> Side:  # fmt: skip
+    runs = runs_of(samples, workload.id, arm, metric.name, terms.design, terms.runs_per_turn)
+    return Side(arm, runs, ceiling(workload, metric.name, path_of(arm, paths)))
 
 
 def _unless_others_did(

@@ -83,7 +83,6 @@ def between_key(workload: str, metric: str) -> str:
 
 DEFAULT = Terms()
 QUICK = Terms(looks=(7,), alphas=(0.05,))
-SMOKE = Terms(looks=(3,), alphas=(0.05,), catastrophe_only=True)
 
 
 _TURN_ALPHAS = (0.01, 0.02, 0.02)

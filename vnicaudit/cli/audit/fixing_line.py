@@ -1,4 +1,4 @@
-"""The line of progress while files are fixed."""
+"""Progress line shown while files are fixed."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from vnicaudit.cli.output.progress_line import ProgressLine
 
 
 class FixingLine:
-    """Counts the files that are fixed, or tried. A thread shows it every second: one file may take
-    long."""
+    """Counts files as they are fixed or tried. A thread shows the count every second, because one
+    file may take long."""
 
     def __init__(
         self,
@@ -30,7 +30,7 @@ class FixingLine:
 
     @contextmanager
     def ticking(self) -> Iterator[None]:
-        """Show it until the files are done."""
+        """Show the line inside this context."""
         self._line.tick(self.show)
         try:
             yield
@@ -40,14 +40,14 @@ class FixingLine:
 
     @contextmanager
     def next_file(self) -> Iterator[None]:
-        """Count a file; meanwhile something else can be written."""
+        """Count a file. Inside this context, other output can be written."""
         with self._lock:
             self._done += 1
             self._line.clear()
             yield
 
     def show(self) -> None:
-        """Write it, where it is time for that."""
+        """Write the line if it is due."""
         with self._lock:
             if self._line.is_due:
                 self._line.show(f"{self._doing}: {self._done:,} of {count(self._total, 'file')}")

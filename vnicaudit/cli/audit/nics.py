@@ -10,8 +10,8 @@ import click
 import msgspec
 
 from vnicaudit.audit.accepting.finding_filter import is_of
+from vnicaudit.audit.nics_work import NicsWork
 from vnicaudit.audit.run import AuditRun
-from vnicaudit.audit.work import NicsWork
 from vnicaudit.base.wording import close_to
 from vnicaudit.cli.options.candidates import targets as target_words
 from vnicaudit.cli.options.domain_filters import domain_option

@@ -177,7 +177,7 @@ def exit_code(run: ReportedRun, request: AuditRequest) -> int:
 
 
 def _baseline(request: AuditRequest) -> BaselineWriter | None:
-    """Writer of the baseline; None where none is requested."""
+    """Writer of the baseline; None: none is requested."""
     if not request.write_baseline:
         return None
     from vnicaudit.reports.baseline import BaselineWriter
@@ -196,7 +196,7 @@ def _partial_baseline(place: str, kept: int) -> str:
     verb = "is" if kept == 1 else "are"
     why = "some targets could not be read"
     findings = count(kept, "finding")
-    return f"{place}: written; {findings} from before did not come up again but {verb} kept: {why}"
+    return f"{place}: written; {findings} from before did not occur again but {verb} kept: {why}"
 
 
 def _outputs(

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from vnicaudit.remedy.offered import OfferedFixes
 
 _UNREAD = 20
-"""Errors of a target that are told beside a diff."""
+"""Errors of a target that are printed beside a diff."""
 
 
 def audit(request: AuditRequest) -> int:

@@ -13,7 +13,7 @@ import msgspec
 from vnicaudit.cli.options.output import OutputOptions, output_options, pairs
 from vnicaudit.cli.options.records import Number, group, together
 from vnicaudit.cli.options.state import state_option
-from vnicaudit.cli.output.files import check_different, format_of, which_format
+from vnicaudit.cli.output.files import STDOUT, check_different, format_of, which_format
 from vnicaudit.errors import UsageError
 from vnicaudit.reports.bench.registry import formats
 
@@ -72,8 +72,8 @@ report_options = group(
         multiple=True,
         metavar="FILE",
         type=click.Path(dir_okay=False, allow_dash=True),
-        help="Write a format to FILE; `-` is standard output. Without --format, a single FILE "
-        "ending in .json, .html … gets that format, and the text still goes to standard output.",
+        help="Write a format to FILE; `-` is standard output. Without --format, the suffix (.json, "
+        ".html …) decides the format, and the text still goes to standard output.",
     ),
     click.option(
         "--charts",
@@ -165,15 +165,22 @@ def line_of(options: LineOptions) -> LineFacts:
 def report_places(report: ReportOptions) -> list[tuple[str, str]]:
     """Format and place of each report. Raises UsageError if they do not match."""
     chosen_formats, outputs = report.formats, report.outputs
-    if not chosen_formats and len(outputs) == 1 and outputs[0] != "-":
-        (place,) = outputs
-        by_suffix = format_of(place, formats())
-        if not by_suffix:
-            raise which_format(place, formats())
-        chosen_formats, outputs = (by_suffix, "text"), (place, "-")
-    chosen = pairs(chosen_formats, outputs)
+    if not chosen_formats and outputs and STDOUT not in outputs:
+        outputs = (*outputs, STDOUT)
+    further = map(_format_by_suffix, outputs[len(chosen_formats) :])
+    chosen = pairs((*chosen_formats, *further), outputs)
     check_different([place for _name, place in chosen])
     return chosen
+
+
+def _format_by_suffix(place: str) -> str:
+    """The format shown by a place's name. Raises UsageError if the name shows none."""
+    if place == STDOUT:
+        return "text"
+    by_suffix = format_of(place, formats())
+    if not by_suffix:
+        raise which_format(place, formats())
+    return by_suffix
 
 
 def commands_of(texts: tuple[str, ...], option: str) -> dict[str, tuple[str, ...]]:

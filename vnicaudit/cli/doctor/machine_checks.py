@@ -54,7 +54,7 @@ def check_qemu(machine: AuditMachine) -> DoctorCheck:
 
 
 def check_vhost_net(machine: AuditMachine) -> DoctorCheck:
-    """The kernel's vhost-net. That it is missing is reported by an audit, not here."""
+    """The kernel's vhost-net. If it is missing, that is not a problem here; an audit reports it."""
     if machine.vhost_net is None:
         message = "unknown: the device or the kernel's modules are not visible"
         if not machine.qemus:

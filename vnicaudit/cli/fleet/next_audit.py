@@ -1,5 +1,5 @@
-"""The command by which the history learns of a run: it takes nothing as fixed that no audit looked
-at."""
+"""Suggests the audit that updates the history after a run. Without it, the history treats nothing
+as fixed."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from vnicaudit.model.runs import RunRecord
 
 _FEW = 3
-"""Hosts that are named one by one."""
+"""Maximum hosts that are listed by name."""
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,200}")
-"""Names that mean themselves in a pattern of ``--limit``."""
+"""Names without a special meaning in a pattern of ``--limit``."""
 
 
 def tell_next_audit(
@@ -31,7 +31,7 @@ def tell_next_audit(
     inventory: InventoryOptions,
     history: HistoryOptions,
 ) -> None:
-    """Say which audit updates the history, where there is one and the run changed something."""
+    """Print which audit updates the history, if there is one and the run changed something."""
     changed = {unit.target for unit in run.steps if unit.outcome == "applied"}
     if not (changed and _exists(history)):
         return
@@ -50,6 +50,7 @@ def _exists(history: HistoryOptions) -> bool:
 
 
 def _few(names: Sequence[str]) -> str:
-    """A pattern of these hosts; empty (all) for many, and for names with a meaning of their own."""
+    """A pattern for these hosts; empty (all hosts) if there are many, or if a name has a special
+    meaning in patterns."""
     is_few = len(names) <= _FEW and all(map(_PLAIN.fullmatch, names))
     return ",".join(names) if is_few else ""

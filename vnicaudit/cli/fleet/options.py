@@ -208,7 +208,7 @@ def chosen_hosts(
 
 
 def inventory_words(options: InventoryOptions, limit: str = "") -> str:
-    """The options of another command on the same inventory, each behind a blank."""
+    """Options for another command on the same inventory, each preceded by a blank."""
     words = [f" -i {word(one)}" for one in options.inventories]
     if options.uri != DEFAULT_URI:
         words.append(f" --uri {word(options.uri)}")

@@ -204,7 +204,7 @@ def _reader(
 
 
 def _told(progress: FleetProgress, unread: set[str]) -> Callable[[HostItems[DefinitionItem]], None]:
-    """Notes each host that is done, and adds the URI of one that could not be read to
+    """Counts each host that is done, and adds the URI of one that could not be read to
     ``unread``."""
 
     def told(done: HostItems[DefinitionItem]) -> None:

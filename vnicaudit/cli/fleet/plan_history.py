@@ -1,5 +1,5 @@
-"""The history of a fleet, at hand while a plan is made: asked, never written, and never the reason
-why nothing is planned, unless it was named."""
+"""The history of a fleet while a plan is made. It is queried but never written, and its absence
+never prevents planning, unless it was named explicitly."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
 
 class HistoryAtHand:
-    """The history that a plan is made with. ``missing``: why it adds nothing; empty: it can."""
+    """The history used for a plan. ``missing``: why it adds nothing; empty: it can be used."""
 
     def __init__(self, options: HistoryOptions) -> None:
-        """Raises UsageError where one was named and cannot be opened."""
+        """Raises UsageError if a history was named that cannot be opened."""
         from vnicaudit.history.history import history_beside
 
         self._place = options.place
@@ -71,12 +71,11 @@ def plan_history(
     estimates: Estimates,
 ) -> PlanHistory:
     """The facts about a plan from the last readings of its hosts, and from measurements."""
-    by_step = ((step.id, _of_step(step, hosts, known, estimates)) for step in plan.steps)
     missed = [host.name for uri, host in hosts.items() if uri in unread]
     read = {host.name for uri, host in hosts.items() if uri not in unread}
     marks = known.marks.values()
     return PlanHistory(
-        steps={number: facts for number, facts in by_step if facts is not None},
+        steps={step.id: _of_step(step, hosts, known, estimates) for step in plan.steps},
         unread=tuple(UnreadHost(name, known.hosts.get(name)) for name in missed),
         open_findings=sum(one.findings for name, one in known.hosts.items() if name in read),
         planned=sum(mark.host in read and not mark.is_accepted for mark in marks),
@@ -85,13 +84,13 @@ def plan_history(
 
 def _of_step(
     step: Step, hosts: Mapping[str, InventoryHost], known: LastReadings, estimates: Estimates
-) -> StepHistory | None:
-    """The facts known about a step; None: there are none."""
+) -> StepHistory:
+    """The facts known about a step."""
     host = hosts.get(step.target)
     last = None if host is None else known.hosts.get(host.name)
     rules = frozenset[str]() if last is None else last.rules
     marks = [known.marks.get(one.fingerprint) for one in step.findings]
-    facts = StepHistory(
+    return StepHistory(
         findings=len(marks),
         new=sum(
             mark is None and one.rule in rules
@@ -100,10 +99,9 @@ def _of_step(
         first_seen=min((mark.first_seen for mark in marks if mark is not None), default=""),
         gain=_gain(step, estimates),
     )
-    return facts if facts.new or facts.first_seen or facts.gain else None
 
 
 def _gain(step: Step, estimates: Estimates) -> GainEstimate | None:
-    """The gain that was measured for the same change of the NIC's model elsewhere."""
+    """The measured gain of the same change of model on other NICs."""
     models = (one for one in step.changes if one.field == "model")
     return next((estimates.between(one.old or "", one.new or "") for one in models), None)

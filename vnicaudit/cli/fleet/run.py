@@ -210,4 +210,4 @@ def _tell_summary(end: RunEnd, progress: FleetProgress) -> None:
     """Print on standard error how many hosts were read, and why others were not."""
     tell(progress.summary())
     if sentence := coverage_sentence(end.coverage):
-        tell(safe(f"Looked at {sentence}"))
+        tell(safe(f"Audited only part of the fleet: {sentence}"))

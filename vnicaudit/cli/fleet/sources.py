@@ -27,7 +27,7 @@ def _cloud_hosts(live: LiveOptions, platforms: PlatformRegistry, name: str) -> S
     for target in expanded_targets(unique_targets([name], kinds), kinds, live):
         kind = platforms.kind_of(target)
         if kind is None or kind.compute_nodes is None:
-            raise UsageError(f"{name}: no cloud that tells its hosts")
+            raise UsageError(f"{name}: not a cloud that can list its hosts")
         nodes += [(target.name, node) for node in kind.compute_nodes(target.name, live)]
     hosts = tuple(_host(target, node) for target, node in nodes)
     groups = dict.fromkeys(group for host in hosts for group in host.groups)

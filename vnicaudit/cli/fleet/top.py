@@ -92,7 +92,7 @@ def command(options: TopOptions) -> int:
         audit, _readings(spool), _gains(options.place), most=options.top, per_place=per_place
     )
     if part := coverage_sentence(audit.coverage):
-        note = f"the audit looked at {part}"
+        note = f"only part of the fleet was audited: {part}"
         ranking = msgspec.structs.replace(ranking, notes=(note, *ranking.notes))
     if options.format == "json":
         emit(ranking_json(ranking))

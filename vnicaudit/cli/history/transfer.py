@@ -18,7 +18,7 @@ from vnicaudit.cli.options.output import OutputOptions, output_options
 from vnicaudit.cli.options.records import as_record
 from vnicaudit.cli.options.sections import SectionedCommand
 from vnicaudit.cli.options.state import state_folder
-from vnicaudit.cli.output.files import STDOUT, ReportOutput
+from vnicaudit.cli.output.files import STDOUT, ReportOutput, is_of_another_format, which_format
 from vnicaudit.cli.output.progress import awaited_input
 from vnicaudit.cli.output.stdout import emit
 from vnicaudit.errors import UsageError
@@ -45,7 +45,7 @@ class ExportOptions(msgspec.Struct, frozen=True):
     """The options of ``vnicaudit history export``."""
 
     destination: str
-    format: Literal["jsonl", "parquet"]
+    format: Literal["jsonl", "parquet"] | None
     place: HistoryOptions
     output: OutputOptions
 
@@ -72,9 +72,8 @@ class ImportOptions(msgspec.Struct, frozen=True):
 @click.option(
     "--format",
     type=click.Choice(["jsonl", "parquet"]),
-    default="jsonl",
-    show_default=True,
-    help="Output format: JSON lines, or a new folder with a Parquet file for each table.",
+    help="Output format: JSON lines, or a new folder with a Parquet file for each table. Without "
+    "it, the suffix of --output decides the format.  [default: jsonl]",
 )
 @history_options
 @output_options
@@ -87,7 +86,7 @@ def export(options: ExportOptions) -> int:
     """
     from vnicaudit.history.history import history_to_read
 
-    if options.format == "parquet":
+    if (options.format or _format_by_suffix(options.destination)) == "parquet":
         return _export_parquet(options)
     with (
         history_to_read(options.place.place) as history,
@@ -96,6 +95,14 @@ def export(options: ExportOptions) -> int:
         for line in history.export():
             out.write(line.decode())
     return 0
+
+
+def _format_by_suffix(destination: str) -> str:
+    """The format of a file. Raises UsageError if its suffix stands for a format that is not
+    available."""
+    if is_of_another_format(destination, ("jsonl", "parquet", "json")):
+        raise which_format(destination, ("jsonl", "parquet"))
+    return "parquet" if destination.endswith(".parquet") else "jsonl"
 
 
 def _export_parquet(options: ExportOptions) -> int:

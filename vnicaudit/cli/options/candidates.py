@@ -104,7 +104,8 @@ def measurements(
 
 
 def _state(context: click.Context) -> str:
-    """The state folder; of a command without ``--state``, too, the one that the variable names."""
+    """The state directory; for commands without ``--state`` the one named by the environment
+    variable."""
     return state_folder(context.params.get("state") or os.environ.get(VARIABLE))
 
 
@@ -132,8 +133,8 @@ def _beginning(incomplete: str, words: Iterable[tuple[str, str]]) -> list[Comple
 
 
 def _audited(state: str) -> Iterator[tuple[str, str]]:
-    """URIs of the hosts of the last fleet audit in the state directory. Its own file names them; no
-    database is opened."""
+    """URIs of the hosts of the last fleet audit in the state directory. They are read from its
+    file, without opening a database."""
     from vnicaudit.fleet.running.spool import finished_spool
     from vnicaudit.reports.safe import safe
 
@@ -160,7 +161,7 @@ def _changed(state: str) -> Iterator[tuple[str, str]]:
 
 
 def _is_shown(target: str) -> bool:
-    """True for a URI of libvirt without a secret in it."""
+    """True for a libvirt URI that contains no secret."""
     from vnicaudit.text.libvirt_uri import is_uri
     from vnicaudit.text.secrets import masked
 

@@ -65,8 +65,8 @@ history_option = click.option(
 
 
 def named_history() -> str:
-    """The option for another command, behind a blank, where the command line of this one names a
-    history (without a password); empty where a variable or the settings do."""
+    """``--history`` for another command, preceded by a blank and without a password; empty if it
+    was set by a variable or the settings instead of the command line."""
     context = click.get_current_context()
     if context.get_parameter_source("history") is not ParameterSource.COMMANDLINE:
         return ""

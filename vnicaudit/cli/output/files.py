@@ -91,9 +91,14 @@ class ReportOutput:
 READ_BY_OTHERS = frozenset({"prometheus"})
 """Formats read by a program of another user: node_exporter seldom runs as root."""
 _BY_SUFFIX = {"xml": "junit", "md": "markdown", "txt": "text", "prom": "prometheus", "htm": "html"}
-_OF_OTHERS = frozenset({"html", "yaml", "yml", "pdf", "xls", "xlsx", "ods", "jsonl"})
-"""Suffixes of formats that vnicaudit may not write here: a text report in such a file would look
-broken."""
+_OF_OTHERS = frozenset(
+    {
+        "csv", "html", "json", "jsonl", "junit", "markdown", "ods", "parquet", "pdf", "prometheus",
+        "sarif", "text", "xls", "xlsx", "yaml", "yml",
+    }
+)  # fmt: skip
+"""Suffixes of formats that another command or program writes: a text report in such a file would
+look broken."""
 
 
 def formats_of(
@@ -113,13 +118,22 @@ def formats_of(
 def format_of(place: str, known: tuple[str, ...]) -> str:
     """The format of a suffix; empty: the suffix has no format. Raises UsageError for the suffix of
     a format that is not available."""
-    _name, dot, suffix = os.path.basename(place).lower().rpartition(".")
-    suffix = _BY_SUFFIX.get(suffix, suffix) if dot else ""
-    if suffix in known:
-        return suffix
-    if suffix in _OF_OTHERS:
+    if is_of_another_format(place, known):
         raise which_format(place, known)
-    return ""
+    name = _format_name(place)
+    return name if name in known else ""
+
+
+def is_of_another_format(place: str, known: tuple[str, ...]) -> bool:
+    """True if the suffix stands for a format that is not available here."""
+    name = _format_name(place)
+    return name in _OF_OTHERS and name not in known
+
+
+def _format_name(place: str) -> str:
+    """The format that the suffix stands for, or the suffix itself; empty: there is none."""
+    _name, dot, suffix = os.path.basename(place).lower().rpartition(".")
+    return _BY_SUFFIX.get(suffix, suffix) if dot else ""
 
 
 def which_format(place: str, known: tuple[str, ...]) -> UsageError:

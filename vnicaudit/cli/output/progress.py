@@ -23,7 +23,7 @@ _IN_FILES = ("path", "stdin", "together")
 
 @contextmanager
 def awaited_input(*, quiet: bool) -> Iterator[None]:
-    """While standard input is read, show that its end is awaited."""
+    """Show that the end of standard input is awaited, while it is read."""
     progress = Progress(enabled=not quiet)
     if is_input_awaited():
         progress.waits_for(STANDARD_INPUT)
@@ -73,7 +73,7 @@ class Progress:
             self.waits_for(targets[0].name)
 
     def waits_no_more(self) -> None:
-        """The pipe has been read: files may follow."""
+        """Stop waiting: the pipe has been read, and files may follow."""
         with self._lock:
             self._waiting = ""
         self._line.stop_ticking()

@@ -60,7 +60,7 @@ class ProgressLine:
             thread.start()
 
     def stop_ticking(self) -> None:
-        """End the thread: processes may be forked from now on."""
+        """End the thread, so that processes may be forked from now on."""
         if self._ticking is not None:
             thread, end = self._ticking
             end.set()

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
-from contextlib import ExitStack
-from typing import TYPE_CHECKING, Protocol
+from contextlib import ExitStack, closing
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import click
 
@@ -50,12 +50,16 @@ from vnicaudit.errors import RefusedError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from ipaddress import IPv4Interface
 
+    from vnicaudit.bench.trials.request import TrialRequest
     from vnicaudit.cli.options.remedy import ScheduleOptions
+    from vnicaudit.cli.remedy.apply_cost import TrialDesign
     from vnicaudit.model.plan import Mode, Plan, Step
     from vnicaudit.model.runs import Foreseen
     from vnicaudit.remedy.applying.apply import RunContext
     from vnicaudit.remedy.applying.kinds import KindTable
+    from vnicaudit.remedy.applying.runner import RunResult
     from vnicaudit.reports.writer import View
 
 _LISTS_STEPS = "; `vnicaudit apply --dry-run` without --domain and --nic lists all steps"
@@ -109,7 +113,7 @@ def command(options: ApplyOptions, wiring: Wiring) -> int:
     """
     from msgspec.structs import replace
 
-    from vnicaudit.remedy.applying.apply import apply, dry_run_apply
+    from vnicaudit.remedy.applying.apply import dry_run_apply
     from vnicaudit.remedy.applying.journal.past_run import damaged
     from vnicaudit.reports.plan.json import from_json
 
@@ -129,11 +133,7 @@ def command(options: ApplyOptions, wiring: Wiring) -> int:
     if options.schedule.dry_run:
         units = dry_run_apply(steps, data, context)
         return print_dry_run(units, not_done, options.format, options.mode, options.output)
-    changed = context.kinds.units(steps)
-    design = None if trial is None else design_of(options.trials, trial.profile, changed)
-    if trial is not None and design is not None:
-        trial = planned_by_history(design, trial, options.mode, changed)
-        tell_cost(design, trial, options.mode, changed)
+    measuring = None if trial is None else _measuring(trial, address, steps, context, options)
     confirm(
         f"Apply {len(steps)} of {len(whole.steps)} steps, --mode {options.mode}?",
         yes=options.schedule.yes,
@@ -141,23 +141,55 @@ def command(options: ApplyOptions, wiring: Wiring) -> int:
     tell_damage(damaged(context.state))
     take_shadows_out(options, wiring.adapters)
     refused = RefusedError.exit_code if not_done else 0
-    if trial is not None and design == "flips":
+    if measuring is not None and measuring.design == "flips":
         # a hang-up ends it: it restores the guest, and would otherwise go on for hours
-        return measure_in_turns(steps, data, context, trial, options) or refused
+        return measure_in_turns(steps, data, context, measuring.trial, options) or refused
     with hang_up_noted() as halted:
         context = replace(context, halted=halted)
-        if trial is not None and address is not None:
+        if measuring is not None and measuring.address is not None:
+            trial, address = measuring.trial, measuring.address
             return measure_beside(steps, data, context, trial, address, options) or refused
-        trials = None if trial is None else trials_of(trial)
-        try:
-            tell_each = RunTelling(
-                quiet=options.output.quiet, total=len(changed), waits=trials is None
-            )
-            done = apply(steps, data, context, tell_each, trials)
-        finally:
-            tell_each.close()
-            show_trials(trials, options)
+        done = _applied(steps, data, context, measuring, options)
     return print_run(done, options, kinds, refused=bool(not_done), form=options.format)
+
+
+class _Measuring(NamedTuple):
+    """How guests are measured. ``address``: temporary address of the shadow NIC; only with that
+    design."""
+
+    trial: TrialRequest
+    design: TrialDesign
+    address: IPv4Interface | None
+
+
+def _measuring(
+    trial: TrialRequest, address: IPv4Interface | None, steps: list[Step], context: RunContext,
+    options: ApplyOptions,
+) -> _Measuring:  # fmt: skip
+    """Choose how these steps are measured, and print the cost of that."""
+    units = context.kinds.units(steps)
+    design = design_of(options.trials, trial.profile, units)
+    trial = planned_by_history(design, trial, options.mode, units)
+    tell_cost(design, trial, options.mode, units)
+    return _Measuring(trial, design, address)
+
+
+def _applied(
+    steps: list[Step], data: bytes, context: RunContext, measuring: _Measuring | None,
+    options: ApplyOptions,
+) -> RunResult:  # fmt: skip
+    """Apply the steps; each guest is measured before and after, if requested."""
+    from vnicaudit.remedy.applying.apply import apply
+
+    trials = None if measuring is None else trials_of(measuring.trial)
+    total = len(context.kinds.units(steps))
+    try:
+        with closing(
+            RunTelling(quiet=options.output.quiet, total=total, waits=trials is None)
+        ) as tell_each:
+            return apply(steps, data, context, tell_each, trials)
+    finally:
+        show_trials(trials, options)
 
 
 def _check_format(options: ApplyOptions) -> None:
@@ -189,7 +221,7 @@ class WithSchedule(Protocol):
 
     @property
     def mode(self) -> Mode:
-        """How the changes would take effect."""
+        """The mode in which changes would take effect."""
 
     @property
     def schedule(self) -> ScheduleOptions:
@@ -197,7 +229,7 @@ class WithSchedule(Protocol):
 
     @property
     def format(self) -> Format:
-        """The format of what is printed."""
+        """The output format."""
 
     @property
     def output(self) -> OutputOptions:

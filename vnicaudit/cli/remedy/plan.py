@@ -212,7 +212,7 @@ def print_plan(
     history: PlanHistory = NO_HISTORY,
 ) -> None:
     """Write the plan to its file, print it with the facts of the ``history``, and print the next
-    step. ``next_command``: makes that command from the name of the plan's file."""
+    step. ``next_command``: returns that command for the name of the plan's file."""
     from vnicaudit.reports.plan.json import to_json
     from vnicaudit.reports.plan.text import render
     from vnicaudit.reports.safe import safe

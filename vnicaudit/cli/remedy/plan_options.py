@@ -15,6 +15,7 @@ from vnicaudit.cli.options.cloud_filters import ServerOptions
 from vnicaudit.cli.options.output import OutputOptions
 from vnicaudit.cli.options.reading import ReadingOptions
 from vnicaudit.cli.options.records import together
+from vnicaudit.cli.output.files import is_of_another_format
 from vnicaudit.errors import UsageError
 from vnicaudit.model.plan import Goal
 from vnicaudit.reports.plan.grouped import PlanGroupBy
@@ -142,12 +143,25 @@ def _check_accepted(names: tuple[str, ...], to: Goal) -> None:
             )
 
 
+def _json_file(
+    _context: click.Context, _parameter: click.Parameter, path: str | None
+) -> str | None:
+    """Raises UsageError for a file whose suffix stands for a format other than JSON."""
+    if path is not None and is_of_another_format(path, ("json",)):
+        raise UsageError(
+            f"{path}: a plan is written as JSON: name it plan.json; what the command prints is the "
+            "plan as text"
+        )
+    return path
+
+
 plan_file_option = click.option(
     "-o",
     "--output",
     "plan_file",
     metavar="FILE",
     type=click.Path(dir_okay=False),
+    callback=_json_file,
     help="Write the plan (JSON) to FILE; - is standard output. Without this option it is only "
     "shown.",
 )

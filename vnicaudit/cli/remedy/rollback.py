@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from contextlib import closing
+from typing import TYPE_CHECKING
 
 import click
 
@@ -38,7 +38,10 @@ from vnicaudit.cli.remedy.runs import run_ids
 from vnicaudit.cli.wiring import Wiring, pass_wiring
 from vnicaudit.errors import RefusedError, UsageError
 from vnicaudit.model.plan import Mode
-from vnicaudit.model.runs import Foreseen
+
+if TYPE_CHECKING:
+    from vnicaudit.remedy.applying.apply import RunContext
+    from vnicaudit.remedy.applying.rollback import RollbackSelection
 
 _EPILOG = """\b
 Examples:
@@ -114,18 +117,12 @@ def command(options: RollbackOptions, wiring: Wiring) -> int:
     if found is not None:
         units = selection.units_of(found)
         check_reach(context.reach, context.kinds.by_controller(units))
-    show = None if options.output.quiet else show_change
     if options.schedule.dry_run:
-        if options.format != "text":
-            return _print_json(dry_run_rollback(run, selection, context), mode)
-        foreseen = dry_run_rollback(run, selection, context, show)
-        code = print_foreseen(foreseen, "would be undone")
-        tell_unchanged(options.output)
-        return code
+        return _dry_run(options, selection, context)
     tell_damage(() if found is None else found.damage)
     what = f"Restore the originals of run {run}" if restore else f"Undo run {run}"
-    if restore and show is not None:
-        dry_run_rollback(run, selection, context, show)
+    if restore and not options.output.quiet:
+        dry_run_rollback(run, selection, context, show_change)
         flush()
     confirm(f"{what}, --mode {mode}?", yes=options.schedule.yes)
     take_shadows_out(options, wiring.adapters)
@@ -140,8 +137,18 @@ def command(options: RollbackOptions, wiring: Wiring) -> int:
     return RefusedError.exit_code if RefusedError.exit_code in codes else max(codes)
 
 
-def _print_json(units: Sequence[Foreseen], mode: Mode) -> int:
+def _dry_run(options: RollbackOptions, selection: RollbackSelection, context: RunContext) -> int:
+    """Print what would be undone; returns the exit code."""
+    from vnicaudit.remedy.applying.rollback import dry_run_rollback
+
+    if options.format == "text":
+        show = None if options.output.quiet else show_change
+        foreseen = dry_run_rollback(options.run, selection, context, show)
+        code = print_foreseen(foreseen, "would be undone")
+        tell_unchanged(options.output)
+        return code
     from vnicaudit.reports.runs.dry_run import to_json
 
-    emit(to_json("rollback", mode, units).decode())
-    return code_of_foreseen(units)
+    foreseen = dry_run_rollback(options.run, selection, context)
+    emit(to_json("rollback", context.mode, foreseen).decode())
+    return code_of_foreseen(foreseen)

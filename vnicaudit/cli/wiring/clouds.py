@@ -17,7 +17,7 @@ def unusable_clouds(names: Sequence[str]) -> Iterator[str]:
     except UsageError as error:
         yield str(error)
         return
-    if not names:  # report unreadable files only if no cloud is named: another file was used then
+    if not names:  # if a cloud is named, another file was read instead of these
         yield from unreadable
     for name in names:
         try:

@@ -22,7 +22,7 @@ def expanded(name: str) -> list[str]:
         before = name[position : found.start()]
         values = _values(found)
         if len(names) * len(values) > MOST_HOSTS:
-            raise RangeError(f"{name}: stands for more than {MOST_HOSTS:,} hosts")
+            raise RangeError(f"{name}: expands to more than {MOST_HOSTS:,} hosts")
         names = [f"{one}{before}{value}" for one in names for value in values]
         position = found.end()
     rest = name[position:]
@@ -50,7 +50,7 @@ def _numbers(first: str, last: str, step: int) -> list[str]:
         )
     numbers = range(int(first), int(last) + 1, step)
     if len(numbers) > MOST_HOSTS:
-        raise RangeError(f"[{first}:{last}]: stands for more than {MOST_HOSTS:,} hosts")
+        raise RangeError(f"[{first}:{last}]: expands to more than {MOST_HOSTS:,} hosts")
     width = len(first) if first[0] == "0" else 0
     return [f"{number:0{width}d}" for number in numbers]
 

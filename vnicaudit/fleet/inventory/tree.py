@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Mapping as KeyedValues
 from typing import TypeVar
 
@@ -12,6 +11,7 @@ import msgspec
 from vnicaudit.base.wording import shortened
 from vnicaudit.errors import TargetError, UsageError
 from vnicaudit.model.decoding import converted
+from vnicaudit.text.toml import toml_values
 from vnicaudit.text.yaml_compose import NotYamlError, composed
 from vnicaudit.text.yaml_source import YamlSource
 from vnicaudit.text.yaml_tree import Mapping, Node, Scalar, Sequence
@@ -20,7 +20,6 @@ T = TypeVar("T")
 TreePath = tuple[str | int, ...]
 
 MAX_BYTES = 8 << 20
-_MAX_DOTS = 200
 _INTEGER = re.compile(r"[-+]?(?:0|[1-9][0-9]{0,17})")
 _FLOAT = re.compile(r"[-+]?[0-9]{1,18}\.[0-9]{1,18}")
 _WORDS: KeyedValues[str, bool | None] = {
@@ -30,7 +29,6 @@ _WORDS: KeyedValues[str, bool | None] = {
 _HEADER = re.compile(r"\s*(\[\[?)([^\[\]]{1,400})\]")
 _KEY = re.compile(r"""\s*["']?([\w.-]{1,200})["']?\s*=""")
 _AT = " - at `$"
-_SYNTAX_LINE = re.compile(r"\s?\(at line (\d+), column \d+\)|\s?\(at end of document\)")
 
 
 class InventoryTree(msgspec.Struct, frozen=True):
@@ -63,24 +61,7 @@ class InventoryTree(msgspec.Struct, frozen=True):
 
 def toml_tree(file: str, text: str) -> InventoryTree:
     """Parse a TOML file. Raises UsageError if it is invalid."""
-    if sys.version_info >= (3, 11):
-        import tomllib
-    else:
-        import tomli as tomllib
-    for number, written in enumerate(text.split("\n"), 1):
-        # the parser's time grows with the square of their number
-        if written.count(".") > _MAX_DOTS:
-            raise UsageError(f"{file}:{number}: more than {_MAX_DOTS} dots in one line")
-    try:
-        value = tomllib.loads(text)
-    except (ValueError, RecursionError) as error:
-        message = str(error)
-        found = _SYNTAX_LINE.search(message)
-        end = text.rstrip("\n").count("\n") + 1
-        line = int(found[1]) if found and found[1] else end
-        what = _SYNTAX_LINE.sub("", message)
-        raise UsageError(f"{file}:{line}: not valid TOML: {what}") from None
-    return InventoryTree(file, value, _toml_lines(text))
+    return InventoryTree(file, toml_values(file, text), _toml_lines(text))
 
 
 def yaml_tree(file: str, text: str) -> InventoryTree:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from pathlib import Path
 from urllib.parse import SplitResult, quote, urlsplit
 
@@ -15,6 +14,7 @@ from vnicaudit.errors import UsageError
 from vnicaudit.model.decoding import converted
 from vnicaudit.model.finding import Severity
 from vnicaudit.model.notices import NoticeForm
+from vnicaudit.text.toml import toml_values
 
 _MAX_BYTES = 65_536
 _LOCAL = frozenset({"localhost", "127.0.0.1", "::1"})
@@ -61,7 +61,9 @@ def load_channels(path: str) -> dict[str, Channel]:
         data = file.read(_MAX_BYTES + 1)
         reason = why_not_own(os.fstat(file.fileno()))
     if reason is not None:
-        raise UsageError(f"{path} {reason}: it says where findings are sent, so nobody else may")
+        raise UsageError(
+            f"{path} {reason}: it says where findings are sent, so only you may change it"
+        )
     if len(data) > _MAX_BYTES:
         raise UsageError(f"{path}: larger than {_MAX_BYTES >> 10} KiB")
     channels = _decoded(data, path).channels
@@ -107,13 +109,9 @@ def resolved(reference: str, where: str) -> str:
 
 
 def _decoded(data: bytes, path: str) -> _File:
-    if sys.version_info >= (3, 11):
-        import tomllib
-    else:
-        import tomli as tomllib
     try:
-        return converted(tomllib.loads(data.decode()), _File)
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, msgspec.ValidationError) as error:
+        return converted(toml_values(path, data.decode()), _File)
+    except (UnicodeDecodeError, msgspec.ValidationError) as error:
         raise UsageError(f"{path}: {error}") from None
 
 

@@ -29,7 +29,7 @@ class Estimates:
         return self.between(candidate.before[0] or "", change.value)
 
     def between(self, before: str, after: str) -> GainEstimate | None:
-        """The gain of a NIC that is of one model and becomes one of another; None: not measured."""
+        """The gain when a NIC of one model becomes one of another; None: not measured."""
         gains = self._gains.get((before, after), [])
         return _estimate(gains) if before and gains else None
 

@@ -53,8 +53,8 @@ def listen_address(text: str, *, public: bool) -> ListenAddress:
     address = ListenAddress(str(number), int(found["port"]))
     if not (address.is_loopback or public):
         raise UsageError(
-            f"{text}: other machines could read the findings there, and no password is asked for; "
-            "listen on 127.0.0.1 behind a proxy that asks for one, or allow it with --public"
+            f"{text}: other machines could read the findings there without a password; listen on "
+            "127.0.0.1 behind a proxy that asks for one, or allow it with --public"
         )
     return address
 

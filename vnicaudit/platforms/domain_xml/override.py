@@ -91,7 +91,6 @@ def _declared(nics: Sequence[Nic], wanted: dict[str, Properties]) -> Iterator[Ni
 
 
 def _properties_by_alias(elements: Sequence[XmlElement]) -> dict[str, Properties]:
-    """Alias -> properties."""
     found: dict[str, Properties] = {}
     for element in elements:
         for device in element.iterchildren(_DEVICE):

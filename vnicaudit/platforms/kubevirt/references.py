@@ -150,7 +150,6 @@ def _file_content(path: str) -> bytes:
 
 
 def _without_place(preference: Preference) -> Preference:
-    """A preference without its place."""
     return msgspec.structs.replace(
         preference, target="", location=preference.location.__class__(""), places=()
     )

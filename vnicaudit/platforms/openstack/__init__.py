@@ -1,13 +1,13 @@
-"""OpenStack: what the API of a cloud says of servers, ports, images and flavors, and their changes.
+"""OpenStack: servers, ports, images and flavors from the API of a cloud, and changes of them.
 
-``configuration.py`` finds what is configured of a cloud, ``connect.py`` opens it, ``client.py`` is
-the one place that asks anything of a service.
+``configuration.py`` reads a cloud's configuration, ``connect.py`` logs in to it, ``client.py`` is
+the one place that sends requests to services.
 
-Reading (``read.py``): ``listing.py`` has what a list is, follows its pages and collects its items;
-``servers.py`` (and flavors), ``images.py``, ``network.py`` and ``lists.py`` are the table of the
-lists there are, each with the record that its items become. ``domains.py`` makes a domain of a
-server, ``guest.py`` its parts; ``osinfo_db.py`` tells what an image's ``os_distro`` brings.
+Reading (``read.py``): ``listing.py`` defines lists, follows their pages and collects their items;
+``servers.py`` (and flavors), ``images.py``, ``network.py`` and ``lists.py`` are the lists that
+exist, each with the record for its items. ``domains.py`` makes a domain from a server, ``guest.py``
+its parts; ``osinfo_db.py`` tells which NIC an image's ``os_distro`` results in.
 
-Changing (``control.py``): ``states.py`` decodes a server as it is now, ``flavor_copies.py`` makes a
-flavor like another one.
+Changing (``control.py``): ``states.py`` decodes the current state of a server, ``flavor_copies.py``
+copies flavors.
 """

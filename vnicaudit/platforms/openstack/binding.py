@@ -1,5 +1,5 @@
-"""The one place that imports openstacksdk, keystoneauth and requests, and says what to install
-where they are missing."""
+"""The one place that imports openstacksdk, keystoneauth and requests, and says what to install if
+they are missing."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ except ImportError as error:
     raise MissingExtraError("reading an OpenStack cloud", "openstack") from error
 
 for _name in ("keystoneauth", "keystoneauth1", "openstack"):
-    # what they would log is raised as well; without a handler Python prints warnings
+    # everything they log is raised as well; without a handler Python prints warnings
     logging.getLogger(_name).addHandler(logging.NullHandler())
 
 __all__ = [

@@ -1,9 +1,10 @@
-"""The one place that asks a service, with a deadline and a bound on what is taken in.
+"""The one place that sends requests to services, with a deadline and a limit on the size of
+answers.
 
-What a service does not give for a moment (429, 5xx, a connection that breaks, no answer in time) is
-asked for again: after what its Retry-After says, or ever longer pauses, for as long as the deadline
-of one answer. A change never is: whether it came through has to be looked at. A token that has run
-out is renewed by the session.
+After a temporary failure (429, 5xx, a broken connection, no answer in time) a request is repeated:
+after the time in Retry-After, or after ever longer pauses, for as long as the deadline of one
+answer. A change is never repeated: the caller has to check whether it was made. The session renews
+a token that has expired.
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ from vnicaudit.platforms.openstack.failures import bare_url, refusal, transport
 from vnicaudit.platforms.openstack.session import AWAY, RedirectError, TooLargeError, retry_after
 
 _MOST_BYTES = 128 << 20
-"""Of one answer: a page of servers is a few hundred KiB, with 64 KiB of ``user_data`` in each 33
-MiB."""
+"""Maximum size of one answer: a page of servers is a few hundred KiB; with 64 KiB of ``user_data``
+in each it is 33 MiB."""
 _MOST_OF_ERROR = 64 << 10
 _CHUNK = 64 << 10
 _JSON = "application/json"
@@ -37,7 +38,7 @@ _TRANSPORT_ERRORS = (
 )
 _REQUEST_IDS = ("x-openstack-request-id", "x-compute-request-id")
 _LATE = 2
-"""How often there may be no answer in time: each has cost a whole deadline."""
+"""How many timeouts are tolerated: each has taken a whole deadline."""
 
 
 class _Answer(NamedTuple):
@@ -45,11 +46,11 @@ class _Answer(NamedTuple):
     body: bytes
     request: str | None
     pause: float | None
-    """Seconds to wait that the service asks for."""
+    """Seconds to wait that the service requests."""
 
 
 class CallError(TargetError):
-    """A service did not give what it was asked for. ``status`` None: there was no answer."""
+    """A failed request for reading. ``status`` None: there was no answer."""
 
     def __init__(self, message: str, *, file: str, status: int | None = None) -> None:
         super().__init__(message, file=file)
@@ -57,8 +58,8 @@ class CallError(TargetError):
 
 
 class AnswerError(ActionError):
-    """A service refused what is asked of it in order to change something. ``status`` is what it
-    answered with."""
+    """A service refused a request that is part of a change. ``status`` is the status of its
+    answer."""
 
     def __init__(self, message: str, status: int) -> None:
         super().__init__(message)
@@ -66,15 +67,15 @@ class AnswerError(ActionError):
 
 
 class Client:
-    """Questions to the services of one cloud."""
+    """Sends requests to the services of one cloud, for reading."""
 
     def __init__(self, cloud: CloudLogin) -> None:
         self.cloud = cloud
         self._endpoints: dict[str, ServiceEndpoint] = {}
 
     def endpoint(self, service: str) -> ServiceEndpoint:
-        """Where a service is; looked for once. Raises TargetError. A service is asked by one
-        thread alone, or was looked for before."""
+        """The endpoint of a service, looked up once. Raises TargetError. Each service is used by
+        only one thread, or was looked up before."""
         if service not in self._endpoints:
             self._endpoints[service] = self.cloud.endpoint(service)
         return self._endpoints[service]
@@ -86,8 +87,8 @@ class Client:
         query: Sequence[tuple[str, str]] = (),
         microversion: str | None = None,
     ) -> bytes:
-        """The body of the answer. Raises CallError: no answer, or not one of success, however often
-        it was asked for."""
+        """The body of the answer. Raises CallError if there is no answer, or none with success,
+        after all repetitions."""
         url = f"{self.endpoint(service).url}{path}"
         return self._patiently(
             f"{service}: GET {bare_url(url)}",
@@ -125,7 +126,7 @@ class Client:
         raise failed
 
     def _check_time(self) -> None:
-        """Raises CallError where this cloud has had all the time there is for it."""
+        """Raises CallError if the total time for this cloud is used up."""
         if self.cloud.is_over():
             total = self.cloud.limits.total
             raise CallError(
@@ -140,7 +141,8 @@ class Client:
 
 
 class ChangingClient:
-    """Questions and changes to the services of one cloud. Any thread may use it."""
+    """Sends requests to the services of one cloud, for reading and changing. Any thread may use
+    it."""
 
     def __init__(self, cloud: CloudLogin) -> None:
         self.cloud = cloud
@@ -148,7 +150,7 @@ class ChangingClient:
         self._lock = threading.Lock()
 
     def endpoint(self, service: str) -> ServiceEndpoint:
-        """Where a service is. Raises SilentError where it is not to be found."""
+        """The endpoint of a service. Raises SilentError if it cannot be found."""
         with self._lock:
             try:
                 return self._client.endpoint(service)
@@ -159,8 +161,8 @@ class ChangingClient:
         self, service: str, path: str, query: Sequence[tuple[str, str]] = (),
         microversion: str | None = None,
     ) -> bytes:  # fmt: skip
-        """The body of the answer. Raises AnswerError, and SilentError where there is none though it
-        was asked several times."""
+        """The body of the answer. Raises AnswerError, and SilentError if there is no answer after
+        several requests."""
         self.endpoint(service)
         try:
             return self._client.get(service, path, query, microversion)
@@ -173,8 +175,8 @@ class ChangingClient:
         self, method: str, service: str, path: str, body: object = None, *,
         microversion: str | None = None, content: str = _JSON,
     ) -> None:  # fmt: skip
-        """Have something done; ``body`` as JSON. Raises AnswerError, and SilentError where there is
-        no answer: it may be done all the same."""
+        """Request an action; ``body`` is sent as JSON. Raises AnswerError, and SilentError if there
+        is no answer: the action may still have been done."""
         url = f"{self.endpoint(service).url}{path}"
         what, cloud = f"{service}: {method} {bare_url(url)}", self.cloud
         data = None if body is None else msgspec.json.encode(body)
@@ -195,7 +197,7 @@ class ChangingClient:
 
 
 def part(text: str) -> str:
-    """A text as a part of a path: nothing in it leads elsewhere."""
+    """A text quoted as one part of a path, so that it cannot lead elsewhere."""
     return quote(text, safe="")
 
 
@@ -204,8 +206,9 @@ def _exchange(
     query: Sequence[tuple[str, str]] = (), data: bytes | None = None, content: str | None = None,
     microversion: str | None = None,
 ) -> _Answer:  # fmt: skip
-    """Ask once, within the deadline. ``most``: bytes of a good answer, which is taken whole; None:
-    of any answer only the beginning. Raises TimeUpError and what the transport raises."""
+    """Send a request once, within the deadline. ``most``: maximum bytes of a successful answer,
+    which is read completely; None: only the beginning of any answer is read. Raises TimeUpError and
+    the errors of the transport."""
     headers = {"Accept": _JSON} if content is None else {"Accept": _JSON, "Content-Type": content}
 
     def work() -> _Answer:
@@ -230,7 +233,7 @@ def _exchange(
 
 
 def _may_pass(error: Exception) -> bool:
-    """True where asking again can help; False where TLS fails, the answer is too large, or it
+    """True if repeating the request can help; False if TLS fails, the answer is too large, or it
     redirects to another host."""
     return not isinstance(error, (TooLargeError, RedirectError, keystone_errors.SSLError))
 
@@ -240,7 +243,7 @@ def _longer(pause: float | None, wanted: float | None) -> float | None:
 
 
 def _body(answer: requests.Response, most: int | None) -> bytes:
-    """Return the whole body; ``most`` None: its beginning. Raises TooLargeError where it is larger
+    """Return the whole body; ``most`` None: its beginning. Raises TooLargeError if it is larger
     than ``most``."""
     taken = bytearray()
     for chunk in answer.iter_content(_CHUNK):

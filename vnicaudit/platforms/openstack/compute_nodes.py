@@ -23,7 +23,7 @@ _NAME = 253
 
 
 class RawHypervisor(msgspec.Struct):
-    """One hypervisor as Nova says it."""
+    """One hypervisor in Nova's answer."""
 
     name: str | None = msgspec.field(name="hypervisor_hostname", default=None)
     kind: str | None = msgspec.field(name="hypervisor_type", default=None)
@@ -33,14 +33,14 @@ class RawHypervisor(msgspec.Struct):
 
 
 class _Hypervisors(Collection[RawHypervisor]):
-    """All of them, in Nova's order."""
+    """All hypervisors that are QEMU, in Nova's order."""
 
     def __init__(self) -> None:
         super().__init__()
         self.all: list[RawHypervisor] = []
 
     def add(self, raw: RawHypervisor) -> None:
-        """Keep one that is QEMU."""
+        """Add a hypervisor, if it is QEMU."""
         if raw.name and (raw.kind or "").lower() in ("qemu", "kvm"):
             self.all.append(raw)
 
@@ -48,8 +48,8 @@ class _Hypervisors(Collection[RawHypervisor]):
 def compute_nodes_of(
     cloud: str, *, deadline: float, limits: CloudLimits | None = None
 ) -> list[ComputeNode]:
-    """The hosts of a cloud whose hypervisor is QEMU. Raises TargetError where this user may not
-    list them, or they cannot be read to the end; MissingExtraError without openstacksdk."""
+    """The hosts of a cloud whose hypervisor is QEMU. Raises TargetError if this user may not list
+    them, or the list cannot be read to its end; MissingExtraError without openstacksdk."""
     client = Client(connect(cloud, deadline=deadline, limits=limits))
     found = _hypervisors(client)
     aggregates = Aggregates().read(client, AGGREGATES)

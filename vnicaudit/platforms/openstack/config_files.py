@@ -1,8 +1,8 @@
-"""Looks at the files of openstacksdk's configuration before openstacksdk does.
+"""Checks the files of openstacksdk's configuration before openstacksdk reads them.
 
-openstacksdk (4.22, ``config/loader.py``) takes in the first file of each kind that it can read,
-however large it is and whatever it unfolds to, and raises what Python raises over one that is not
-of its form. Nothing of what a file says is quoted here: there are passwords in it.
+openstacksdk (4.22, ``config/loader.py``) reads the first readable file of each kind, however large
+it is and whatever its aliases expand to, and raises Python's own errors for one with a wrong
+structure. No content of a file is quoted here, because it contains passwords.
 """
 
 from __future__ import annotations
@@ -19,27 +19,27 @@ from vnicaudit.text.cloud_names import cloud_and_region
 
 _MOST_BYTES = 512 << 10
 _MOST_NODES = 100_000
-"""Values in a file once each alias stands for what it means; a cloud has about ten."""
+"""Maximum number of values in a file with its aliases expanded; a cloud has about ten."""
 _CLOUDS = "clouds"
 _VENDORS = "public-clouds"
 _PROFILES = {"profile", "cloud"}
-"""What names a vendor's profile (``_expand_vendor_profile``)."""
+"""Keys that name a vendor's profile (``_expand_vendor_profile``)."""
 _MAIN = "OS_CLIENT_CONFIG_FILE"
 _SECURE = "OS_CLIENT_SECURE_FILE"
 
 
 def check(name: str) -> list[str]:
-    """For a cloud or a region of it: which files are left out because this user may not read them.
-    Raises UsageError for one that would be read and cannot be used."""
+    """Check the files for a cloud or a region of it. Returns which are skipped because this user
+    may not read them. Raises UsageError for a file that would be read but cannot be used."""
     left_out: list[str] = []
     said: set[object] = set()
     used = {}
     for variable, paths in ((_MAIN, loader.CONFIG_FILES), (_SECURE, loader.SECURE_FILES)):
         named = os.environ.get(variable)
         path, found = _first_readable(named, paths, left_out)
-        if named and os.path.exists(named):  # also a pipe, which only openstacksdk reads
+        if named and os.path.exists(named):  # including a pipe, which only openstacksdk reads
             used[named] = variable
-        # of the other one openstacksdk takes an empty one for none
+        # for the secure file, openstacksdk treats an empty one as missing
         if path and (found is not None or variable == _MAIN):
             entry = _check_form(path, found, name)
             said |= entry
@@ -56,9 +56,9 @@ def check(name: str) -> list[str]:
 
 
 def _check_places(used: dict[str, str]) -> None:
-    """For the files that say something of a cloud, each with the variable that names it. Raises
-    UsageError where one only lies in the current folder, and another elsewhere: a checkout, or
-    whoever may write to the folder, would say where the password of the other is sent to."""
+    """Check the files that describe a cloud, each with the variable that names it. Raises
+    UsageError if one is only in the current folder, and another elsewhere: a checkout, or anybody
+    who may write to the folder, would decide where the password from the other is sent."""
     here = os.path.realpath(os.getcwd())
     places = {path: os.path.realpath(os.path.dirname(path)) for path in used}
     if set(places.values()) <= {here}:
@@ -74,8 +74,8 @@ def _check_places(used: dict[str, str]) -> None:
 
 
 def _first_readable(said: str | None, paths: list[str], left_out: list[str]) -> tuple[str, object]:
-    """The first of a kind that can be read, and what is in it; an empty path: there is none.
-    ``said``: the one that somebody named."""
+    """The first readable file of a kind, and its content; an empty path if there is none. ``said``:
+    the file that the user named."""
     for path in [*([said] if said else []), *paths]:
         text = _text(path, left_out, wanted=path == said)
         if text is not None:
@@ -84,9 +84,9 @@ def _first_readable(said: str | None, paths: list[str], left_out: list[str]) -> 
 
 
 def _text(path: str, left_out: list[str], *, wanted: bool) -> bytes | None:
-    """The bytes of a file; None where openstacksdk skips it (``left_out`` gets the reason where
-    permission is denied), or it can be read only once (a pipe). ``wanted``: the user named it.
-    Raises UsageError where a file cannot be read, or is too large."""
+    """The bytes of a file; None if openstacksdk skips it (``left_out`` gets the reason if
+    permission is denied), or if it can be read only once (a pipe). ``wanted``: the user named it.
+    Raises UsageError if a file cannot be read, or is too large."""
     try:
         mode = os.stat(path).st_mode
         if stat.S_ISFIFO(mode) and wanted:
@@ -110,7 +110,8 @@ def _text(path: str, left_out: list[str], *, wanted: bool) -> bytes | None:
 
 
 def _parsed(path: str, text: bytes) -> object:
-    """Raises UsageError where it is not what its name says, or means far more than it says."""
+    """The parsed content. Raises UsageError if it does not match the file's suffix, or expands to
+    far too much."""
     kind = "JSON" if path.endswith("json") else "YAML"
     try:
         if kind == "JSON":
@@ -130,17 +131,17 @@ def _parsed(path: str, text: bytes) -> object:
 
 
 class _ItselfError(Exception):
-    """A value that is a part of itself."""
+    """A value that contains itself."""
 
 
 class _Unfolded:
-    """How many values there are once each alias stands for what it means."""
+    """Counts values with aliases expanded."""
 
     def __init__(self) -> None:
         self._sizes: dict[int, int | None] = {}
 
     def size(self, node: yaml.Node) -> int:
-        """Count the values in one node, itself included. Raises _ItselfError."""
+        """Number of values in one node, including itself. Raises _ItselfError."""
         key = id(node)
         if key in self._sizes:
             known = self._sizes[key]
@@ -161,8 +162,8 @@ def _parts(node: yaml.Node) -> Iterator[yaml.Node]:
 
 
 def _check_form(path: str, found: object, name: str) -> set[object]:
-    """The keys of a cloud's entry in a file; empty where the file lacks the cloud. Raises
-    UsageError where the entry, or a section around it, is not a mapping."""
+    """The keys of a cloud's entry in a file; empty if the file lacks the cloud. Raises UsageError
+    if the entry, or a section around it, is not a mapping."""
     entries = _mapping(path, "it", found).get(_CLOUDS, {})
     of_all = _mapping(path, f"{_CLOUDS}:", entries)
     cloud, _region = cloud_and_region(name, of_all)
@@ -187,7 +188,7 @@ def _mapping(path: str, what: str, found: object) -> dict[object, object]:
 
 
 def _spot(error: Exception) -> str:
-    """Line and column of an error, never its text; empty where it does not say."""
+    """Line and column of an error, never its text; empty if unknown."""
     mark = getattr(error, "problem_mark", None)
     if mark is not None:
         return f" at line {mark.line + 1}, column {mark.column + 1}"

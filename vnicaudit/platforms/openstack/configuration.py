@@ -1,8 +1,8 @@
-"""The name of a cloud -> what is configured of it.
+"""Find the configuration of a cloud by its name.
 
-The configuration is what every OpenStack client reads: ``clouds.yaml`` (and ``secure.yaml``), or
-the ``OS_*`` variables, which are the cloud ``envvars``. Nothing is asked over the network but a
-vendor's profile, where one is named that is kept at an address (openstacksdk 4.22,
+This is the configuration that every OpenStack client reads: ``clouds.yaml`` (and ``secure.yaml``),
+or the ``OS_*`` variables, which are the cloud ``envvars``. Nothing is requested over the network,
+except a vendor's profile if one is named that is kept at a URL (openstacksdk 4.22,
 ``config/vendors``: ten seconds).
 """
 
@@ -30,30 +30,30 @@ from vnicaudit.text.cloud_names import ENVIRONMENT, cloud_and_region
 _CLOUD = "OS_CLOUD"
 _REGION = "OS_REGION_NAME"
 _NOTHING = "defaults"
-"""What openstacksdk calls a cloud of which nothing is said anywhere."""
+"""openstacksdk's name of a cloud if nothing is configured."""
 _CONFIG_LOGGER = "openstack.config"
 _SHOWN = 20
-"""Names of clouds in a message."""
+"""Maximum number of clouds named in a message."""
 
 _NO_REGION = "is not a valid region name for "
-"""How openstacksdk 4.22 refuses a region (``_get_region`` in its ``config/loader.py``); it goes on:
-Valid choices are R1,R2. Please …"""
+"""Part of openstacksdk 4.22's error for a region (``_get_region`` in its ``config/loader.py``); it
+continues: Valid choices are R1,R2. Please …"""
 _BY_PASSWORD = ("password", "v3password")
 _WRONG = (keystone_errors.ClientException, SDKException)
 _FORM_ERRORS = (AttributeError, KeyError, TypeError, ValueError, RecursionError)
-"""What openstacksdk raises over a clouds.yaml that is YAML and not of its form."""
+"""Errors that openstacksdk raises for a clouds.yaml that is YAML but has a wrong structure."""
 
 
 def region_of(name: str) -> CloudRegion:
-    """The configuration of one cloud, ``CLOUD`` or ``CLOUD/REGION``; of the latter, or of
-    OS_REGION_NAME, that region, where ``openstack --os-cloud CLOUD --os-region-name REGION`` takes
-    it: where regions are configured, only those are. Raises TargetError where there is no such
-    cloud or region, or its vendor's profile cannot be fetched, UsageError where what is said of
-    it, or a file, is wrong."""
+    """The configuration of one cloud, ``CLOUD`` or ``CLOUD/REGION``. In the latter case, or with
+    OS_REGION_NAME, it is that of the region, if ``openstack --os-cloud CLOUD --os-region-name
+    REGION`` accepts it: if regions are configured, only those are accepted. Raises TargetError if
+    there is no such cloud or region, or its vendor's profile cannot be fetched; UsageError if the
+    configuration or a file is invalid."""
     left_out = check(name)
     try:
         with warnings.catch_warnings():
-            # of openstacksdk, about what is not used here; what fails is raised as well
+            # openstacksdk warns about options not used here; errors are raised as well
             warnings.simplefilter("ignore")
             region = _chosen_region(name, left_out)
             reason = _lacking(region)
@@ -73,10 +73,10 @@ def region_of(name: str) -> CloudRegion:
 
 
 def with_region(name: str) -> str:
-    """A cloud with the region that OS_REGION_NAME gives it, where what is configured gives it
-    another one or none: a plan, a run and the commands of a report are used later, where that is
-    not set. What all of the variables say stays the environment's. As it is where it cannot be
-    told: reading it says why."""
+    """A cloud with the region from OS_REGION_NAME, if its configuration has another one or none:
+    plans, runs and commands in reports are used later, when the variable may not be set. A cloud
+    that is defined by variables is unchanged; so is one whose configuration cannot be read, since
+    reading it reports the problem."""
     region = os.environ.get(_REGION, "").strip()
     if not region or "/" in region or name == ENVIRONMENT:
         return name
@@ -95,7 +95,7 @@ def with_region(name: str) -> str:
 
 def _configuration() -> OpenStackConfig:
     logger = logging.getLogger(_CONFIG_LOGGER)
-    # what it logs may quote the file, and passwords with it
+    # its log messages may quote the file, including passwords
     disabled, logger.disabled = logger.disabled, True
     try:
         return OpenStackConfig(
@@ -125,7 +125,7 @@ def _chosen_region(name: str, left_out: list[str]) -> CloudRegion:
 
 def _no_region(cloud: str, region: str, others: str, file: str | None) -> str:
     """The message for a region that its cloud's configuration lacks: ``openstack --os-region-name``
-    refuses it, and with it every command that would be shown."""
+    refuses it, and so do all commands that would be shown."""
     there, wanted = plain(others), plain(region)
     if cloud == ENVIRONMENT:
         return (
@@ -141,14 +141,14 @@ def _no_region(cloud: str, region: str, others: str, file: str | None) -> str:
 
 
 def _split(name: str, names: list[str]) -> tuple[str, str]:
-    """The cloud and its region; ``""``: the configuration's first."""
+    """The cloud and its region; ``""``: the first one of the configuration."""
     cloud, region = cloud_and_region(name, names)
     return cloud, os.environ.get(_REGION, "") if cloud == name else region
 
 
 def _lacking(region: CloudRegion) -> str:
-    """The message for a missing or faulty setting over which keystoneauth 5.18 fails at login
-    without explanation; empty where there is none."""
+    """The message for a missing or invalid setting with which keystoneauth 5.18 fails at login
+    without explanation; empty if there is none."""
     said = region.get_auth_args()
     url = said.get("auth_url")
     if url is None:

@@ -1,4 +1,4 @@
-"""The name of a cloud -> the cloud: a login, its endpoints."""
+"""Log in to a cloud by its name, and find its endpoints."""
 
 from __future__ import annotations
 
@@ -38,21 +38,21 @@ SECRETS = (
     "password", "application_credential_secret", "passcode", "token", "client_secret",
     "access_token", "oauth2_client_secret", "code", "consumer_secret", "access_secret",
 )  # fmt: skip
-"""What a configuration may have to log in with: every option that keystoneauth 5.18 calls secret,
-and those of OAuth 1.0a, which it has as an extra."""
+"""Options of a configuration that are secrets for logging in: every one that keystoneauth 5.18
+marks secret, and those of OAuth 1.0a, which is an extra of it."""
 
 
 class ServiceEndpoint(NamedTuple):
-    """Where a service is, and the highest microversion it has; None: it has none."""
+    """The URL of a service, and the highest microversion it supports; None: it has none."""
 
     url: str
     microversion: tuple[int, int] | None
 
 
 def by_catalogue(cloud: CloudLogin, service: str) -> ServiceEndpoint:
-    """Where a service is. Keystone is where the login was: its endpoint in the catalogue is often
-    for others. Glance is asked for its version 2 unless the configuration says which; for Neutron
-    openstacksdk appends ``v2.0`` without asking, as every client does."""
+    """The endpoint of a service. Keystone's is where the login was, because its endpoint in the
+    catalogue is often for others. For Glance version 2 is used unless the configuration says
+    otherwise; for Neutron openstacksdk appends ``v2.0`` without checking, like every client."""
     region = cloud.region
     cloud.session.asking.away = ""
     if service == "identity":
@@ -75,8 +75,8 @@ def by_catalogue(cloud: CloudLogin, service: str) -> ServiceEndpoint:
 
 
 def _check_away(cloud: CloudLogin) -> None:
-    """Raises ConnectFailure where a service did not answer when it was asked which versions it has:
-    keystoneauth goes on as if it had none."""
+    """Raises ConnectFailure if a service did not answer the request for its versions: keystoneauth
+    continues as if it had none."""
     if cloud.session.asking.away:
         raise keystone_errors.ConnectFailure(cloud.session.asking.away)
 
@@ -88,8 +88,8 @@ def _required_url(url: str | None) -> str:
 
 
 class CloudLogin(NamedTuple):
-    """A cloud that let us in. ``roles`` are those of the token, in its project, or in the whole
-    system (``system_scoped``). ``regions`` are those of the catalogue in which there is a Nova."""
+    """A cloud after login. ``roles`` are those of the token, in its project, or in the whole system
+    (``system_scoped``). ``regions`` are those in the catalogue that have a Nova."""
 
     name: str
     region: CloudRegion
@@ -102,7 +102,7 @@ class CloudLogin(NamedTuple):
     regions: tuple[str, ...] = ()
     limits: CloudLimits = CloudLimits(total=None)
     since: float = 0.0
-    """When it was entered, by ``clock``."""
+    """Time of the login, by ``clock``."""
     clock: Callable[[], float] = time.monotonic
     locate: Callable[[CloudLogin, str], ServiceEndpoint] = by_catalogue
     """Finds a service."""
@@ -114,19 +114,19 @@ class CloudLogin(NamedTuple):
 
     @property
     def target(self) -> str:
-        """The target as the user names it, ``openstack:NAME``."""
+        """The target by the user's name for it, ``openstack:NAME``."""
         return f"openstack:{self.name}"
 
     @property
     def admin(self) -> bool:
-        """True where the token has the role that services take for an admin (the default of
+        """True if the token has the role that services accept for an admin (the default of
         ``context_is_admin``)."""
         return "admin" in self.roles
 
     def within(self, service: str, function: Callable[[], T]) -> T:
-        """The result of ``function``, its requests counted for ``service``. Raises TimeUpError
-        where it takes longer than the deadline, the wait for its turns excluded, and ConnectFailure
-        where an answer cannot be understood."""
+        """The result of ``function``, with its requests counted for ``service``. Raises TimeUpError
+        if it takes longer than the deadline, not counting the wait for its turns, and
+        ConnectFailure if an answer cannot be understood."""
         turns = Turns()
 
         def work() -> T:
@@ -138,8 +138,8 @@ class CloudLogin(NamedTuple):
         return within(self.deadline, service, work, turns)
 
     def endpoint(self, service: str) -> ServiceEndpoint:
-        """Where ``compute``, ``image``, ``network`` or ``identity`` is. Raises TargetError where it
-        cannot be found or does not answer."""
+        """The endpoint of ``compute``, ``image``, ``network`` or ``identity``. Raises TargetError
+        if it cannot be found or does not answer."""
         try:
             return self.within(service, lambda: self.locate(self, service))
         except TimeUpError:
@@ -150,10 +150,10 @@ class CloudLogin(NamedTuple):
 
 
 class ReadLogin(Protocol):
-    """How a cloud is entered that is to be read."""
+    """Logs in to a cloud for reading."""
 
     def __call__(self, name: str, /, *, deadline: float, limits: CloudLimits | None) -> CloudLogin:
-        """As :func:`connect`."""
+        """Log in like :func:`connect`."""
 
 
 def connect(
@@ -165,21 +165,20 @@ def connect(
     pace: Callable[[float | None], Pace] = Pace,
     pauses: tuple[float, ...] = PAUSES,
 ) -> CloudLogin:
-    """The cloud of that name (``CLOUD`` or ``CLOUD/REGION``), logged in. ``limits`` None: there is
-    no end to what is asked of it. ``pauses``: seconds before each time that a service is asked
-    again. Raises TargetError with what failed and what to do,
-    UsageError where the configuration is wrong."""
+    """The cloud of that name (``CLOUD`` or ``CLOUD/REGION``), logged in. ``limits`` None: requests
+    are not limited. ``pauses``: seconds before each repetition of a request. Raises TargetError
+    with what failed and what to do, UsageError if the configuration is invalid."""
     target = f"openstack:{name}"
     region = region_of(name)
     masked: Callable[[str], str] = str
     try:
         session = region.get_session()
-        if not isinstance(session, CountingSession):  # openstacksdk makes what it is told to
+        if not isinstance(session, CountingSession):  # openstacksdk creates the given class
             raise TargetError("openstacksdk ignored session_constructor", file=target)
         masked = session.masked
         said = region.get_auth_args()
         session.secrets = tuple(str(said[name]) for name in SECRETS if said.get(name))
-        # of a socket; the deadline is for all of a request, and comes first
+        # timeout of a socket; the deadline for the whole request comes first
         session.timeout = 2 * deadline
         limits = limits or CloudLimits(total=None)
         session.pace = pace(limits.rate)

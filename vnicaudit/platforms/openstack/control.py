@@ -1,10 +1,10 @@
-"""A cloud in which servers, images and flavors are changed. The only way into one that asks for
+"""A cloud in which servers, images and flavors are changed. The only module that uses a cloud for
 more than reading.
 
 Sources: Nova 34.0.0, ``api/openstack/compute/servers.py`` (``os-stop``, ``os-start``, ``reboot``)
 and ``server_diagnostics.py`` (its 400: "Compute node is too old", since 16.0); Glance 33.0.0,
-``api/v2/images.py`` (``_do_add`` sets a property whether it was set or not, ``_do_remove`` wants it
-to be there).
+``api/v2/images.py`` (``_do_add`` sets a property whether it exists or not, ``_do_remove`` requires
+it to exist).
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ _PATCH = "application/openstack-images-v2.1-json-patch"
 _PROJECT = re.compile(r"/(AUTH_)?[0-9a-f]{32}$")
 _MOST_VOLUMES = 256
 _UNTOLD = (400, 403, 404, 409, 501)
-"""Answers of ``diagnostics``: its compute node is too old for these (in the middle of an upgrade),
-this user may not, it is gone, it is off, its driver has none."""
+"""Answers of ``diagnostics`` without data: the compute node is too old (during an upgrade), this
+user may not, the server is gone, it is off, its driver has none."""
 _NO_VOLUME = (
     "Cinder does not know volume {volume}, which Nova has attached to it (or this user may not "
     "see it): once stopped, the server might not start again. Check with {openstack} volume show "
@@ -50,14 +50,14 @@ _UNSEEN_VOLUME = "its volume {volume} cannot be checked, so another server may h
 
 
 class LogIn(Protocol):
-    """How a cloud is entered."""
+    """Logs in to a cloud."""
 
     def __call__(self, name: str, *, deadline: float) -> CloudLogin:
         """As :func:`vnicaudit.platforms.openstack.connect.connect`."""
 
 
 def connect(name: str, *, deadline: float, login: LogIn = log_in) -> Control:
-    """A cloud that servers can be changed in. Raises TargetError where it cannot be reached."""
+    """A cloud in which servers can be changed. Raises TargetError if it cannot be reached."""
     cloud = login(name, deadline=deadline)
     control = Control(cloud, ChangingClient(cloud))
     try:
@@ -79,7 +79,7 @@ class Control(FlavorCopies):
         self._highest = _LEAST
 
     def open(self) -> None:
-        """Look which Nova it is. Raises ActionError."""
+        """Determine the release of Nova. Raises ActionError."""
         nova = self._client.endpoint("compute")
         self._highest = nova.microversion or _LEAST
         versions = releases(nova.microversion)
@@ -87,7 +87,7 @@ class Control(FlavorCopies):
         self.key = _PROJECT.sub("", bare_url(nova.url))
 
     def server(self, server_id: str) -> ServerState:
-        """A server as it is now."""
+        """The current state of a server."""
         return states.server_of(self._server_body(server_id))
 
     def ports(self, server_id: str) -> tuple[PortState, ...]:
@@ -97,8 +97,8 @@ class Control(FlavorCopies):
         return states.ports_of(self._client.get("network", "/ports", query))
 
     def packets_sent(self, server_id: str) -> dict[str, int] | None:
-        """MAC -> packets that its guest has sent; None where that is not told. A change needs them
-        for nothing but the proof afterwards, so that one who is not told goes on without."""
+        """MAC -> packets that its guest has sent; None if unknown. They only serve as a proof after
+        a change, so changes work without them."""
         if self._highest < _COUNTED:
             return None
         path = f"/servers/{part(server_id)}/diagnostics"
@@ -112,9 +112,9 @@ class Control(FlavorCopies):
             raise
 
     def shared_volumes(self, server_id: str) -> tuple[str, ...]:
-        """Volumes of it that other servers have too. Raises ActionError where one cannot be looked
-        at: the server is not stopped then. One that Cinder does not know (404) keeps Nova from
-        starting it (``attachment_get`` in nova/virt/block_device.py, Nova 34.0.0)."""
+        """Volumes of the server that other servers have too. Raises ActionError if one cannot be
+        checked: the server is not stopped then. A volume that Cinder does not know (404) keeps Nova
+        from starting the server (``attachment_get`` in nova/virt/block_device.py, Nova 34.0.0)."""
         volumes = states.volumes_of(self._server_body(server_id))
         if len(volumes) > _MOST_VOLUMES:
             raise ActionError(
@@ -127,8 +127,8 @@ class Control(FlavorCopies):
         return tuple(found)
 
     def trouble(self, server_id: str) -> str:
-        """The error of the last request for a server, as Nova keeps it; empty where the request
-        succeeded, or Nova is too old to tell."""
+        """The error of the last request for a server, as recorded by Nova; empty if the request
+        succeeded, or Nova is too old to report it."""
         if self._highest < _EXPLAINED:
             return ""
         request = states.failed_request(self._actions(server_id))
@@ -140,25 +140,25 @@ class Control(FlavorCopies):
         )
 
     def stop(self, server_id: str) -> None:
-        """Ask for it to be shut down."""
+        """Request a shutdown of the server."""
         self._act(server_id, {"os-stop": None})
 
     def start(self, server_id: str) -> None:
-        """Ask for it to be started."""
+        """Request a start of the server."""
         self._act(server_id, {"os-start": None})
 
     def hard_reboot(self, server_id: str) -> None:
-        """Ask for a hard reboot."""
+        """Request a hard reboot of the server."""
         self._act(server_id, {"reboot": {"type": "HARD"}})
 
     def image_properties(self, image_id: str) -> dict[str, str]:
-        """The properties of an image, beside some of its attributes."""
+        """The properties of an image, with some of its attributes."""
         body = self._client.get("image", f"/images/{part(image_id)}")
         raw = states.decoded(body, dict[str, object], "Glance's answer is not an image")
         return {name: value for name, value in raw.items() if isinstance(value, str)}
 
     def set_image_properties(self, image_id: str, properties: Mapping[str, str | None]) -> None:
-        """Set some, remove those that are None."""
+        """Set properties of an image; remove those that are None."""
         now = self.image_properties(image_id)
         patch = [
             {"op": "remove", "path": f"/{name}"} if value is None
@@ -169,7 +169,7 @@ class Control(FlavorCopies):
         self._client.send("PATCH", "image", f"/images/{part(image_id)}", patch, content=_PATCH)
 
     def close(self) -> None:
-        """Leave: nothing is kept open that would have to be said good-bye to."""
+        """Nothing to close: no connection is kept open."""
 
     def _server_body(self, server_id: str) -> bytes:
         microversion = microversion_text(min(self._highest, _STORED))
@@ -184,8 +184,8 @@ class Control(FlavorCopies):
         raise UnseenError(_NO_SERVER.format(server=name, cloud=plain(self.name)))
 
     def _was_deleted(self, server_id: str) -> bool:
-        """True where Nova still lists the actions on a server that it no longer shows: deleted
-        servers keep theirs (since 2.21, ``_get_instance`` in
+        """True if Nova still lists the actions on a server that it no longer shows: deleted servers
+        keep theirs (since 2.21, ``_get_instance`` in
         nova/api/openstack/compute/instance_actions.py, Nova 34.0.0) until they are archived. False
         for a server of another cloud, or of a project hidden from this user."""
         if self._highest < _EXPLAINED:
@@ -197,7 +197,7 @@ class Control(FlavorCopies):
         return True
 
     def _actions(self, server_id: str) -> bytes:
-        """The last thing that was done to it."""
+        """The latest action on a server, as the body of an answer."""
         path = f"/servers/{part(server_id)}/os-instance-actions"
         return self._client.get("compute", path, (("limit", "1"),), microversion_text(_EXPLAINED))
 

@@ -1,4 +1,5 @@
-"""A server, its ports, image and flavor -> :class:`~vnicaudit.model.domain.Server`. Pure."""
+"""Make a :class:`~vnicaudit.model.domain.Server` from a server, its ports, image and flavor.
+Pure."""
 
 from __future__ import annotations
 
@@ -34,20 +35,20 @@ from vnicaudit.platforms.openstack.network import Networks, Port, Ports
 from vnicaudit.platforms.openstack.servers import Flavors, RawServer, embedded
 
 _NAME = 255
-"""Characters of a name; Nova takes no more."""
+"""Maximum number of characters of a name in Nova."""
 _TAPS = 23
-"""Nova since which os-vif makes the port of Open vSwitch, and the interface is an ``ethernet``;
-before, a ``bridge`` with a ``virtualport``."""
+"""Nova since which os-vif creates the port of Open vSwitch, so that the interface is an
+``ethernet``; before, it was a ``bridge`` with a ``virtualport``."""
 _ELSEWHERE = frozenset({"dvs", "hyperv", "other"})
 """vif types of other hypervisors."""
 _LIBVIRT = frozenset({"hw_machine_type", "hw_pointer_model", "hw_input_bus"})
-"""Only Nova's libvirt driver adds these where an image has none."""
+"""Properties that only Nova's libvirt driver adds if an image has none."""
 _KINDS = 4096
-"""Domains set alike share what is said of them, up to this many kinds."""
+"""Maximum number of records that are shared by domains with equal settings."""
 
 
 class CloudSurroundings(msgspec.Struct):
-    """Facts of the cloud that bear on its servers."""
+    """Facts of the cloud that its servers depend on."""
 
     target: str
     nova: NovaVersions
@@ -65,7 +66,7 @@ class CloudSurroundings(msgspec.Struct):
 
     @property
     def errors(self) -> list[ReadError]:
-        """Errors of the lists that could not be read in full. Projects are left out: no verdict
+        """Errors of the lists that could not be read completely. Projects are left out: no verdict
         depends on their names."""
         lists = (
             self.ports.errors, self.networks.errors, self.images.errors, self.flavors.errors,
@@ -75,7 +76,7 @@ class CloudSurroundings(msgspec.Struct):
 
 
 def server_of(server: RawServer, around: CloudSurroundings) -> Server | ReadError | None:
-    """The server; its ports are taken. None for one that is deleted already."""
+    """The server; its ports are removed from the list. None for one that is already deleted."""
     if not UUID.fullmatch(server.id):
         return ReadError(f"servers: {plain(server.id)!r} is not a server id", around.target)
     ports = around.ports.take(server.id)
@@ -152,7 +153,8 @@ def _declared(guest: ServerGuest, config: ServerConfig, nics: int) -> DomainConf
 
 
 def _interned(declared: DomainConfig, around: CloudSurroundings) -> DomainConfig:
-    """Return one record for all domains that are set alike: it is hashed and compared often."""
+    """Return one record for all domains with equal settings, because it is hashed and compared
+    often."""
     known = around.kinds.get(declared)
     if known is None:
         if len(around.kinds) >= _KINDS:
@@ -185,8 +187,8 @@ def _reference(server: RawServer, around: CloudSurroundings) -> CloudServer:
 
 
 def _unjudged(server: RawServer, config: ServerConfig, node: HypervisorNode | None) -> str:
-    """The missing thing that would let a server be judged; empty where it runs on QEMU, or nothing
-    suggests otherwise."""
+    """The missing fact without which a server cannot be judged; empty if it runs on QEMU, or
+    nothing suggests otherwise."""
     if server.name is None and server.status == "UNKNOWN":
         return "an answer from its cell, which is down"
     if node is not None:

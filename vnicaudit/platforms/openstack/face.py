@@ -1,5 +1,5 @@
-"""A cloud as a target: its name, its regions, everything in it. What reads one is loaded when it is
-read."""
+"""A cloud as a target: its name, its regions, and everything in it. The readers are imported on
+first use."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from vnicaudit.model.live import CloudItem, LiveOptions
 from vnicaudit.text.cloud_names import CLOUD
 
 ALL_REGIONS = "/*"
-"""Behind the name of a cloud: every region of its catalogue."""
+"""Suffix of a cloud's name: every region of its catalogue."""
 _NOT_TOLD = (
     "its regions could not be listed at the start, but can be now ({regions}): none was read; "
     "try again"
@@ -21,8 +21,8 @@ _NOT_TOLD = (
 
 
 def cloud_of(name: str) -> str | None:
-    """A cloud by its name, that of OS_CLOUD where it has none; None for what is no cloud. Raises
-    UsageError where none is named, or no region behind a slash."""
+    """The name of a cloud, from OS_CLOUD if the target has none; None if the target is not a cloud.
+    Raises UsageError if neither names one, or if no region follows the slash."""
     if not name.startswith(CLOUD):
         return None
     cloud, slash, region = name.removeprefix(CLOUD).strip().partition("/")
@@ -43,25 +43,25 @@ def cloud_of(name: str) -> str | None:
 
 
 class OpenedCloud(Protocol):
-    """A cloud that is being read, as :class:`vnicaudit.platforms.openstack.read.CloudItems`."""
+    """A cloud that is being read, see :class:`vnicaudit.platforms.openstack.read.CloudItems`."""
 
     @property
     def items(self) -> Iterator[CloudItem]:
-        """All that is in it."""
+        """Everything in it."""
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """As :attr:`LazyCloudReading.notes`."""
+        """See :attr:`LazyCloudReading.notes`."""
 
     @property
     def calls(self) -> dict[str, int]:
-        """As :attr:`LazyCloudReading.calls`."""
+        """See :attr:`LazyCloudReading.calls`."""
 
 
 OpenCloud = Callable[[str, LiveOptions], OpenedCloud]
-"""Logs in to a cloud, to be read. Raises TargetError."""
+"""Logs in to a cloud for reading. Raises TargetError."""
 RegionsOf = Callable[[str, LiveOptions], tuple[str, ...]]
-"""Which regions a cloud has. Raises TargetError."""
+"""Returns the regions of a cloud. Raises TargetError."""
 
 
 def open_cloud(cloud: str, live: LiveOptions) -> OpenedCloud:
@@ -79,8 +79,8 @@ def regions_of(cloud: str, live: LiveOptions) -> tuple[str, ...]:
 
 
 def regions(name: str, live: LiveOptions, listed: RegionsOf = regions_of) -> list[str]:
-    """The targets that one is: itself, with the region that the environment gives to a cloud; of
-    ``openstack:CLOUD/*`` every region. Raises UsageError where what is configured is wrong."""
+    """The targets for a name: itself, with the region that the environment sets for a cloud; for
+    ``openstack:CLOUD/*`` every region. Raises UsageError if the configuration is invalid."""
     if name.endswith(ALL_REGIONS):
         return _every_region(name, live, listed)
     if not os.environ.get("OS_REGION_NAME"):
@@ -93,12 +93,12 @@ def regions(name: str, live: LiveOptions, listed: RegionsOf = regions_of) -> lis
 def read(
     name: str, live: LiveOptions, opened: OpenCloud = open_cloud, listed: RegionsOf = regions_of
 ) -> LazyCloudReading:
-    """All that is in a cloud."""
+    """Everything in a cloud."""
     return LazyCloudReading(name, live, opened, listed)
 
 
 def compute_nodes(name: str, live: LiveOptions) -> list[ComputeNode]:
-    """The hosts of a cloud that run its servers, by its hypervisors. Raises TargetError where this
+    """The hosts of a cloud that run its servers, by its hypervisors. Raises TargetError if this
     user may not list them."""
     from vnicaudit.platforms.openstack.compute_nodes import compute_nodes_of
 
@@ -107,16 +107,16 @@ def compute_nodes(name: str, live: LiveOptions) -> list[ComputeNode]:
 
 
 def check() -> None:
-    """Raises MissingExtraError where openstacksdk is not there."""
+    """Raises MissingExtraError if openstacksdk is missing."""
     import vnicaudit.platforms.openstack.binding as binding
 
     del binding
 
 
 def _every_region(target: str, live: LiveOptions, listed: RegionsOf) -> list[str]:
-    """One target for each region (``openstack:CLOUD/REGION``) of ``openstack:CLOUD/*``. A cloud
-    that cannot be asked stays as it is: reading it says why, and reads no one region in the place
-    of all."""
+    """One target for each region (``openstack:CLOUD/REGION``) of ``openstack:CLOUD/*``. If the
+    cloud cannot be queried, the target is unchanged: reading it reports the reason, and does not
+    read one region in place of all."""
     cloud = target.removeprefix(CLOUD).removesuffix(ALL_REGIONS)
     try:
         found = listed(cloud, live)
@@ -126,8 +126,8 @@ def _every_region(target: str, live: LiveOptions, listed: RegionsOf) -> list[str
 
 
 class LazyCloudReading:
-    """One cloud. When :attr:`items` has ended, ``notes`` say what this user may not see, and
-    ``calls`` how many calls were made to which API."""
+    """One cloud. After :attr:`items` has ended, ``notes`` say what this user may not see, and
+    ``calls`` how many calls were made to each API."""
 
     def __init__(
         self, target: str, live: LiveOptions, opened: OpenCloud, listed: RegionsOf
@@ -139,8 +139,8 @@ class LazyCloudReading:
         self.notes: tuple[str, ...] = ()
         self.calls: dict[str, int] = {}
         self.items = self._items()
-        """Its servers, images and flavors as they come, and what went wrong. Raises TargetError
-        for a cloud that cannot be read at all."""
+        """Its servers, images and flavors as they come, and errors. Raises TargetError for a cloud
+        that cannot be read at all."""
 
     def _items(self) -> Iterator[CloudItem]:
         live, name = self._live, self._name

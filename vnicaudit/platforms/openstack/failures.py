@@ -1,7 +1,7 @@
-"""Messages for failures of a cloud, in words that say what to do.
+"""Messages for failures of a cloud, with advice on what to do.
 
-Nothing of a password or a token is in them: keystoneauth's own messages have none, and of URLs the
-user and the query are left out.
+They contain no password or token: keystoneauth's own messages have none, and user and query are
+removed from URLs.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import msgspec
 from vnicaudit.platforms.openstack.binding import keystone_errors
 
 _LONGEST = 400
-"""Characters of what a service says."""
+"""Maximum number of characters of a service's message."""
 
 _ADVICE = {
     400: "the request does not suit this release of the service",
@@ -44,12 +44,12 @@ _TRANSPORT = (
     ("No route to host", "that network cannot be reached from here"),
     ("timed out", "there was no answer in time"),
 )  # fmt: skip
-"""Part of a message of the transport -> what it means. The first that matches is used."""
+"""Part of a message of the transport -> its meaning. The first match is used."""
 _USER = re.compile(r"//[^/@\s]*@")
 
 
 def transport(error: BaseException) -> str:
-    """Why there was no answer at all, in few words; the advice, where there is some."""
+    """A short reason why there was no answer, with advice if there is any."""
     text = str(error)
     for needle, advice in _TRANSPORT:
         if needle in text:
@@ -58,7 +58,7 @@ def transport(error: BaseException) -> str:
 
 
 def refusal(status: int, body: bytes, request_id: str | None) -> str:
-    """``503 (request req-…): what the service says; what to do``."""
+    """``503 (request req-…): the service's message; advice``."""
     request = f" (request {plain(request_id)})" if request_id else ""
     said = _error_message(body)
     advice = _ADVICE.get(status, _SERVER_FAULT if status >= 500 else "")
@@ -82,7 +82,7 @@ def _error_message(body: bytes) -> str:
 
 
 def login(error: Exception) -> str:
-    """Why a cloud could not be entered."""
+    """The reason why logging in to a cloud failed."""
     if isinstance(error, keystone_errors.Unauthorized):
         return (
             "Keystone refuses this user: check user, password (or application credential), project "
@@ -120,6 +120,6 @@ def bare_url(url: str) -> str:
 
 
 def plain(text: str) -> str:
-    """Text of a service on one line: control characters become spaces, the rest is cut."""
+    """Text of a service on one line: control characters become spaces, long text is cut."""
     words = "".join(letter if letter.isprintable() else " " for letter in text[:_LONGEST])
     return " ".join(words.split())

@@ -1,4 +1,4 @@
-"""A flavor made like another one, and deleted.
+"""Copies of flavors are created and deleted.
 
 Source of the fields: Nova 34.0.0, ``api/openstack/compute/schemas/flavors.py`` and
 ``flavor_access.py``.
@@ -26,7 +26,7 @@ _MOST = 1000
 
 
 class RawFlavorDetails(msgspec.Struct):
-    """One flavor, as ``GET /flavors/{id}`` says it."""
+    """One flavor in the answer to ``GET /flavors/{id}``."""
 
     id: str
     name: str
@@ -35,7 +35,7 @@ class RawFlavorDetails(msgspec.Struct):
     disk: int
     ephemeral: int = msgspec.field(name="OS-FLV-EXT-DATA:ephemeral", default=0)
     swap: int | str = 0
-    """An empty text where there is none."""
+    """An empty text if there is none."""
     rxtx_factor: float = 1.0
     public: bool = msgspec.field(name="os-flavor-access:is_public", default=True)
     description: str | None = None
@@ -64,20 +64,20 @@ class _ServerList(msgspec.Struct):
 
 
 class FlavorCopies:
-    """The part of a cloud's control that has to do with flavors."""
+    """The part of a cloud's control that handles flavors."""
 
     def __init__(self, client: ChangingClient) -> None:
         self._client = client
 
     def flavor(self, flavor_id: str) -> FlavorState | None:
-        """A flavor as it is now; None: there is none. Raises ActionError."""
+        """The current state of a flavor; None if there is none. Raises ActionError."""
         raw = self._raw(flavor_id)
         return None if raw is None else FlavorState(raw.id, plain(raw.name), raw.properties)
 
     def copy_flavor(
         self, flavor_id: str, copy_id: str, name: str, properties: Mapping[str, str | None]
     ) -> None:
-        """Make a flavor like that one, or complete what an earlier call made. Raises
+        """Create a copy of a flavor, or complete what an earlier call created. Raises
         ActionError."""
         source = self._raw(flavor_id)
         if source is None:
@@ -94,12 +94,13 @@ class FlavorCopies:
             self._share(flavor_id, copy_id)
 
     def flavor_servers(self, flavor_id: str) -> int:
-        """How many servers have it, of all projects; at most a page of them. Raises ActionError."""
+        """Number of servers with the flavor, in all projects; at most a page of them. Raises
+        ActionError."""
         query = (("flavor", flavor_id), ("all_tenants", "True"), ("limit", str(_MOST)))
         return len(_decoded(self._client.get("compute", "/servers", query), _ServerList).servers)
 
     def delete_flavor(self, flavor_id: str) -> None:
-        """Delete it; nothing where it is gone. Raises ActionError."""
+        """Delete a flavor; do nothing if it is gone. Raises ActionError."""
         try:
             self._client.send("DELETE", "compute", f"/flavors/{part(flavor_id)}")
         except AnswerError as error:
@@ -107,7 +108,7 @@ class FlavorCopies:
                 raise
 
     def _share(self, flavor_id: str, copy_id: str) -> None:
-        """Let the same projects use it."""
+        """Give the same projects access to the copy."""
         access = self._client.get("compute", f"/flavors/{part(flavor_id)}/os-flavor-access")
         for each in _decoded(access, _Accesses).flavor_access:
             body = {"addTenantAccess": {"tenant": each.tenant_id}}

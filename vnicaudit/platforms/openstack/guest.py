@@ -1,4 +1,4 @@
-"""A server as Nova stores it -> its guest, and its NICs as Nova's libvirt driver writes them.
+"""The guest of a server stored by Nova, and its NICs as Nova's libvirt driver writes them.
 
 Source: Nova 34.0.0, ``virt/libvirt/vif.py`` (``get_base_config``, ``get_config``),
 ``virt/libvirt/designer.py``, ``network/os_vif_util.py`` and ``network/model.py``.
@@ -31,10 +31,10 @@ _ARCHITECTURES = {
     "i386": "i686", "i486": "i686", "i586": "i686", "x86_32": "i686", "x86_32p": "i686",
     "amd64": "x86_64",
 }  # fmt: skip
-"""Other names that Nova takes (``fields.Architecture.canonicalize``)."""
+"""Other names that Nova accepts (``fields.Architecture.canonicalize``)."""
 _MACHINES = (("pc", "x86_64"), ("q35", "x86_64"), ("s390-ccw", "s390x"))
-"""What machine types of one architecture begin with; a guest of another one than its node's (i686)
-has ``hw_architecture``."""
+"""Prefixes of machine types that exist on one architecture only; a guest with another architecture
+than its node's (i686) has ``hw_architecture``."""
 _NOWHERE = Location("")
 _SCSI = "virtio-scsi"
 
@@ -58,8 +58,8 @@ class ServerGuest(NamedTuple):
 
 
 def guest_of(server: ServerConfig, node: str | None, *, launched: bool) -> ServerGuest:
-    """The known facts of a server's guest. ``node`` is the architecture of its node's CPU, None
-    where unknown; ``launched``: the server has run."""
+    """The known facts of a server's guest. ``node`` is the architecture of its node's CPU, None if
+    unknown; ``launched``: the server has run."""
     stored = dict(server.stored_properties)
     arch = _architecture(stored, node)
     return ServerGuest(
@@ -72,15 +72,15 @@ def guest_of(server: ServerConfig, node: str | None, *, launched: bool) -> Serve
 
 
 def readiness_by(properties: Mapping[str, str]) -> Readiness:
-    """Judge an image, whose servers are to come, by its properties alone. Where
-    it names no machine type its servers get Nova's, which is not PCI Express by default."""
+    """The readiness of an image, for future servers, judged only by its properties. If it names no
+    machine type, servers get Nova's default, which is not PCI Express."""
     stored = {"hw_machine_type": "", **properties}
     return _readiness(stored, _architecture(properties, None), launched=False)
 
 
 def queues_of(server: ServerConfig, nova: NovaVersions) -> int | None:
-    """How many queues Nova writes for a virtio NIC, before the node's own limit (``[libvirt]
-    max_queues``); None where it writes none, or refuses (flavor and image differ)."""
+    """The number of queues that Nova writes for a virtio NIC, before the node's own limit
+    (``[libvirt] max_queues``); None if it writes none, or refuses (flavor and image differ)."""
     vcpus = None if server.flavor is None else server.flavor.vcpus
     if vcpus is None or vcpus < MULTIQUEUE_VCPUS or server.clash(MULTIQUEUE, vcpus):
         return None
@@ -89,14 +89,14 @@ def queues_of(server: ServerConfig, nova: NovaVersions) -> int | None:
 
 
 def packed_of(server: ServerConfig, nova: NovaVersions) -> bool:
-    """True where Nova writes ``packed='on'`` for the server's virtio NICs."""
+    """True if Nova writes ``packed='on'`` for the server's virtio NICs."""
     if not _since(nova, _PACKED) or server.clash(PACKED, None):
         return False
     return server.asks_for(PACKED)
 
 
 def _since(nova: NovaVersions, release: int) -> bool:
-    """True where Nova is certain to be that release or a later one."""
+    """True if Nova is certainly that release or a later one."""
     return nova.oldest is not None and nova.oldest >= release
 
 
@@ -110,8 +110,8 @@ def _spec(server: ServerConfig, name: str) -> str | None:
 
 
 def _architecture(stored: Mapping[str, str], node: str | None) -> str | None:
-    """``hw_architecture``, or the one that is to be emulated; else the node's own
-    (``virt/libvirt/utils.py`` ``get_arch``)."""
+    """``hw_architecture``, or the emulated one; otherwise the node's (``virt/libvirt/utils.py``
+    ``get_arch``), or that of the machine type."""
     names = ("hw_emulation_architecture", "hw_architecture", "architecture")
     named = next((stored[name].lower() for name in names if stored.get(name)), "")
     if named or node:
@@ -122,7 +122,7 @@ def _architecture(stored: Mapping[str, str], node: str | None) -> str | None:
 
 def _large_pages(server: ServerConfig) -> bool | None:
     """True with huge pages, whose memory Nova shares (``_get_cpu_numa_config_from_instance``).
-    None: not known, as ``file_backed_memory`` in nova.conf does the same."""
+    None: unknown, because ``file_backed_memory`` in nova.conf does the same."""
     text = _spec(server, "hw:mem_page_size") or server.property("hw_mem_page_size") or ""
     if text.strip().lower() == "large":
         return True
@@ -135,9 +135,10 @@ def _large_pages(server: ServerConfig) -> bool | None:
 def _readiness(stored: Mapping[str, str], arch: str | None, *, launched: bool) -> Readiness:
     """The guest's virtio readiness, in the words of :mod:`vnicaudit.knowledge.readiness`.
 
-    Of ``os_distro`` an id of libosinfo's is looked up. A short id counts where libosinfo lists
-    virtio for that system; not on PCI Express, where an old driver does not do, and which of them
-    that system has is not known. Any other word, and ``os_type``, tell no more than Windows or not.
+    If ``os_distro`` is an id of libosinfo, it is looked up. A short id counts if libosinfo lists
+    virtio for that system; but not on PCI Express, where an old driver is not enough, and the
+    version of the system's driver is unknown. Any other word, and ``os_type``, only tell whether it
+    is Windows.
     """
     system, distro = _system(stored), stored.get("os_distro") or ""
     found = readiness_of(
@@ -153,13 +154,14 @@ def _readiness(stored: Mapping[str, str], arch: str | None, *, launched: bool) -
 
 
 def _virtio_disk(stored: Mapping[str, str]) -> bool:
-    """``hw_disk_bus``: of an image, or as Nova chose it for this server (since 25.0)."""
+    """True if ``hw_disk_bus``, of the image or as chosen by Nova for this server (since 25.0), is
+    virtio."""
     bus = stored.get("hw_disk_bus", "").lower()
     return bus == "virtio" or (bus == "scsi" and stored.get("hw_scsi_model", "").lower() == _SCSI)
 
 
 def _system(stored: Mapping[str, str]) -> Image:
-    """An image with these words for its system, which it can be asked about."""
+    """An image with these words for its system, to use the properties of that record."""
     words = (Property(name, stored.get(name) or "", _NOWHERE) for name in ("os_type", "os_distro"))
     return Image("", "", _NOWHERE, tuple(words))
 
@@ -168,9 +170,9 @@ ASSIGNED = frozenset({
     "direct", "direct-physical", "accelerator-direct", "accelerator-direct-physical",
     "remote-managed",
 })  # fmt: skip
-"""``VNIC_TYPES_DIRECT_PASSTHROUGH`` but for vdpa."""
+"""``VNIC_TYPES_DIRECT_PASSTHROUGH`` except vdpa."""
 BARE_METAL = frozenset({"baremetal", "smart-nic"})
-"""Of servers that Ironic runs."""
+"""VNIC types of servers that Ironic runs."""
 
 _BY_VNIC_TYPE = {"vdpa": "vdpa", "virtio-forwarder": "vhostuser", "macvtap": "direct"}
 _BY_VIF_TYPE = {
@@ -188,15 +190,15 @@ _BY_VIF_TYPE = {
 }
 _BY_OVS = frozenset({"ovs", "agilio_ovs"})
 _DEVICES = frozenset({"hostdev_physical", "ib_hostdev"})
-"""``<hostdev>`` and no ``<interface>``."""
+"""VIF types for which Nova writes ``<hostdev>`` and no ``<interface>``."""
 _WITH_MTU = frozenset({"bridge", "ethernet"})
-"""Nova writes ``<mtu>`` for these alone (``virt/libvirt/config.py``)."""
+"""Types for which Nova writes ``<mtu>`` (``virt/libvirt/config.py``)."""
 
 
 class AllNics(NamedTuple):
-    """Facts that hold for all NICs of a server. ``model``: the stored ``hw_vif_model``, None where
+    """Facts that hold for all NICs of a server. ``model``: the stored ``hw_vif_model``, None if
     unknown. ``queues``: their number, with multiqueue; ``packed``: packed rings. ``taps``: os-vif
-    makes the tap of Open vSwitch, as since 23.0."""
+    creates the tap of Open vSwitch, as since 23.0."""
 
     model: str | None = None
     queues: int | None = None
@@ -224,7 +226,7 @@ def nics_of(
 
 def in_order(ports: list[Port], macs: list[str], *, complete: bool) -> list[Port]:
     """Ports in the order of Nova's addresses, then those without one. ``complete`` False: not all
-    ports were read, so that an address whose MAC no port has is a NIC as well."""
+    ports were read, so an address whose MAC belongs to no port is a NIC as well."""
     places = {mac: place for place, mac in enumerate(macs)}
     found = list(ports)
     if not complete:
@@ -247,7 +249,7 @@ def _nic(
 
 
 def _config(bound: Bound, all_nics: AllNics, mtu: int | None) -> NicConfig:
-    """Beside its type only what Nova writes for that type."""
+    """The type, and the settings that Nova writes for that type."""
     kind = _type(bound, taps=all_nics.taps)
     model = _model(bound, kind, all_nics.model)
     socket = kind == "vhostuser"
@@ -265,7 +267,7 @@ def _config(bound: Bound, all_nics: AllNics, mtu: int | None) -> NicConfig:
 
 
 def _type(bound: Bound, *, taps: bool) -> str | None:
-    """``<interface type=…>``; None where Neutron does not say enough."""
+    """``<interface type=…>``; None if Neutron does not report enough."""
     vnic, vif = bound.binding.vnic_type, bound.binding.vif_type
     if vnic in ASSIGNED:
         return "hostdev"
@@ -277,8 +279,8 @@ def _type(bound: Bound, *, taps: bool) -> str | None:
 
 
 def _model(bound: Bound, kind: str | None, kept: str | None) -> str | None:
-    """Nova writes none for what is passed through, vDPA among it, and virtio for the macvtap of
-    Neutron's agent whatever else is said (``set_vif_host_backend_direct_config``)."""
+    """The model that Nova writes: none for assigned devices and vDPA, and always virtio for the
+    macvtap of Neutron's agent (``set_vif_host_backend_direct_config``)."""
     if kind in ("hostdev", "vdpa"):
         return None
     return "virtio" if bound.binding.vif_type == "macvtap" else kept

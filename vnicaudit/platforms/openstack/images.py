@@ -1,15 +1,16 @@
 """``GET /v2/images``: the images of a cloud with all their properties, and which of those Nova has
 stored for a server.
 
-Glance puts the properties of an image beside its own attributes, as texts. Source of those: Glance
-33.0.0, ``api/v2/images.py`` (``get_base_properties``, ``_format_image``).
+Glance returns the properties of an image beside its own attributes, as texts. Source of those:
+Glance 33.0.0, ``api/v2/images.py`` (``get_base_properties``, ``_format_image``).
 
-Nova copies the properties of the image when a server is made or rebuilt
-(``utils.get_system_metadata_from_image``), adds defaults where its driver is libvirt (since 25.0:
-``_register_undefined_instance_details``), and never looks at the image again. From 2.98 on it says
-them. Before, they are known only where the image was not changed since the server was made: what
-was copied then is still in the image, and a rebuild, which comes later, copied the same. What Nova
-added, or an admin set with ``nova-manage image_property set`` (25.0), is not seen that way.
+Nova copies the properties of the image when a server is created or rebuilt
+(``utils.get_system_metadata_from_image``), adds defaults if its driver is libvirt (since 25.0:
+``_register_undefined_instance_details``), and never reads the image again. From 2.98 on it reports
+them. Before, they are known only if the image was not changed since the server was created: the
+copied properties are then still in the image, and a later rebuild copied the same. Properties that
+Nova added, or an admin set with ``nova-manage image_property set`` (25.0), are not visible that
+way.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from vnicaudit.platforms.openstack.listing import Collection, Listing, ListPage,
 from vnicaudit.platforms.openstack.servers import RawImage, RawServer, text_of
 
 _PAGE = 500
-"""Glance gives 25 unless asked for more, and 1,000 at most (``api_limit_max``)."""
+"""Glance returns 25 unless more are requested, and 1,000 at most (``api_limit_max``)."""
 _BAD_REQUEST = 400
 
 _ATTRIBUTES = frozenset({
@@ -40,21 +41,23 @@ _ATTRIBUTES = frozenset({
     "stores", "schema", "locations",
 })  # fmt: skip
 _NO_MORE = frozenset({"deleted", "pending_delete", "killed"})
-"""Of such an image no server can be made again."""
+"""States of images from which no server can be created any more."""
 _ALL = (("visibility", "all"),)
-"""Images of others that are shared with the whole community too; Glance leaves them out else."""
+"""Also lists images of others that are shared with the whole community, which Glance leaves out by
+default."""
 _HIDDEN = (("os_hidden", "true"),)
-"""Images that are listed to those only who ask: superseded, but servers of them run on."""
+"""Lists images that are only shown on request: superseded, but still used by servers."""
 
 _PREFIXES = ("hw_", "img_", "os_", "trait:")
 _LEGACY = frozenset({"architecture", "hypervisor_type", "vm_mode", "root_device_name"})
-"""Names without such a prefix that Nova knows too (``objects/image_meta.py``)."""
+"""Names without such a prefix that Nova also knows (``objects/image_meta.py``)."""
 _LONGEST = 255
-"""Nova keeps no more of a value."""
+"""Maximum length of a value that Nova keeps."""
 _MOST = 500
-"""Glance lets an image have 128 properties by default (``image_property_quota``)."""
+"""Maximum number of properties; Glance allows 128 per image by default
+(``image_property_quota``)."""
 _DOUBT = timedelta(seconds=60)
-"""Clocks of two services may differ, and Nova reads the image before it makes the server."""
+"""Clocks of two services may differ, and Nova reads the image before it creates the server."""
 
 
 Model = Callable[[str], str | None]
@@ -65,8 +68,8 @@ IMAGES = Listing("image", "/images", "images", json_decoder(dict[str, object]), 
 
 
 class Images(Collection[dict[str, object]]):
-    """Images of a cloud by id; ``model`` is what Nova takes for an ``os_distro``, ``nova`` the
-    newest release that it may be. ``others``: images of the community."""
+    """Images of a cloud by id; ``model`` returns the model that Nova uses for an ``os_distro``,
+    ``nova`` is the newest release that it may be. ``others``: images of the community."""
 
     def __init__(self, target: str, model: Model, nova: int | None = None) -> None:
         super().__init__()
@@ -75,7 +78,7 @@ class Images(Collection[dict[str, object]]):
         self._target, self._model, self._nova = target, model, nova
 
     def add(self, raw: dict[str, object]) -> None:
-        """Keep one, unless it has gone."""
+        """Add an image, unless it is deleted."""
         image = image_of(raw, self._target, self._model, self._nova)
         if image is None or image.id is None:
             return
@@ -85,7 +88,7 @@ class Images(Collection[dict[str, object]]):
 
 
 def read_images(client: Client, model: Model, nova: int | None = None) -> Images:
-    """All images this user may see; ``model`` and ``nova`` as :class:`Images` has them."""
+    """All images that this user may see; ``model`` and ``nova`` as in :class:`Images`."""
     listed = (page for query in ((), _HIDDEN) for page in _pages(client, query))
     return Images(client.cloud.target, model, nova).take_in(listed, IMAGES)
 
@@ -93,7 +96,7 @@ def read_images(client: Client, model: Model, nova: int | None = None) -> Images
 def image_of(
     raw: Mapping[str, object], target: str, model: Model, nova: int | None = None
 ) -> Image | None:
-    """The record of one image; None where it has gone."""
+    """The record of one image; None if it is deleted."""
     identity = _text(raw, "id")
     if not identity or _text(raw, "status") in _NO_MORE:
         return None
@@ -124,7 +127,7 @@ def image_of(
 def _pages(
     client: Client, query: tuple[tuple[str, str], ...]
 ) -> Iterator[ListPage[dict[str, object]]]:
-    """With those of the community, where Glance knows of such."""
+    """Pages of images, including those of the community, if Glance supports that."""
     known = False
     try:
         for page in pages(client, replace(IMAGES, query=(*query, *_ALL))):
@@ -155,8 +158,8 @@ def stored_properties(
 
 
 def image_state(server: RawServer, image: Image | None, *, all_seen: bool) -> ImageState:
-    """The state of the image that a server was made of: ``there``, ``gone``, ``unseen``, or
-    ``volume`` for a server made of a volume. ``all_seen``: this user is shown every image."""
+    """The state of the image that a server was created from: ``there``, ``gone``, ``unseen``, or
+    ``volume`` for a server created from a volume. ``all_seen``: this user sees every image."""
     if image is not None:
         return "there"
     if server.image == "":
@@ -173,13 +176,13 @@ def _is_stored(name: str) -> bool:
 
 
 def _unchanged(updated: str, created: str) -> bool:
-    """True where the image was certainly last changed before the server was made."""
+    """True if the image was certainly last changed before the server was created."""
     last, made = _time(updated), _time(created)
     return last is not None and made is not None and made - last >= _DOUBT
 
 
 def _time(text: str) -> datetime | None:
-    """``2026-11-22T03:18:17Z``; None for what is no time in UTC."""
+    """The time in ``2026-11-22T03:18:17Z``; None if it is not a time in UTC."""
     try:
         return datetime.strptime(text, "%Y-%m-%dT%H:%M:%SZ")
     except ValueError:

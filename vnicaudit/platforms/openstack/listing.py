@@ -1,8 +1,8 @@
-"""A list of a service as a value, its pages, and what came of it.
+"""A list of a service as a value, its pages, and the collected items.
 
-A service says where the next page is as a URL: Nova and Neutron in ``<name>_links``, Glance in
-``next``, Keystone in ``links``. The host in it is often wrong behind a proxy, so only its marker is
-taken. Where it says nothing (Nova's server groups) the next page begins behind what came.
+A service gives the next page as a URL: Nova and Neutron in ``<name>_links``, Glance in ``next``,
+Keystone in ``links``. The host in it is often wrong behind a proxy, so only its marker is used. If
+there is no URL (Nova's server groups), the next page begins after the items received so far.
 """
 
 from __future__ import annotations
@@ -27,41 +27,42 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 REFUSED = frozenset({403, 404, 410})
-"""Answers that mean a user is not shown a list, and not that the list could not be read: the policy
-forbids it (403), hides it (404), or this release has it no more (410). Whatever else goes wrong, no
-answer at all among it, is an error."""
+"""Answers that mean that this user is not shown a list, rather than that reading it failed: the
+policy forbids it (403), hides it (404), or this release no longer has it (410). Any other failure,
+including no answer, is an error."""
 _MOST_PAGES = 100_000
 _NOT_JSON = (msgspec.DecodeError, RecursionError, UnicodeDecodeError)
 _NAME = 80
-"""Characters of an id in a message."""
+"""Maximum number of characters of an id in a message."""
 
 
 class Listing(msgspec.Struct, Generic[T], frozen=True):
-    """One list of a service: where it is, under which key its items are, the record that each
-    becomes, how it is asked for, and who may see it."""
+    """One list of a service: its path, the key of its items, the record for each item, how it is
+    requested, and who may see it."""
 
     service: str
     path: str
     key: str
     decoder: msgspec.json.Decoder[T]
     limit: int | None
-    """Items of a page; None: the list does not come in pages."""
+    """Items per page; None: the list has no pages."""
     query: tuple[tuple[str, str], ...] = ()
     microversion: str | None = None
     by_offset: bool = False
-    """Its pages have no links: one follows behind what came, and an empty one is the end."""
+    """Its pages have no links: each follows the items received so far, and an empty one is the
+    end."""
     refused: frozenset[int] = frozenset()
-    """Answers that mean this user may not see it, and that nothing is wrong."""
+    """Answers that mean that this user may not see it, and that nothing is wrong."""
     hidden: str = ""
-    """What this user is not shown then, for a note."""
+    """What is hidden from this user then, for a note."""
 
     def at(self, microversion: Microversion) -> Listing[T]:
-        """The list as Nova gives it with this microversion."""
+        """The list as returned with this microversion."""
         return replace(self, microversion=microversion_text(microversion))
 
 
 class ListPage(msgspec.Struct, Generic[T]):
-    """The items of one page that could be understood, and what was wrong with the others."""
+    """The items of one page that could be decoded, and errors for the others."""
 
     items: list[T]
     errors: list[ReadError]
@@ -81,9 +82,8 @@ class _WithId(msgspec.Struct):
 
 
 class Collection(Generic[T]):
-    """The result of a list that is read whole. ``visible``: False where this user may not see it
-    (``hidden`` names what is hidden), None where it was not read to its end (``errors`` say
-    why)."""
+    """The result of reading a list completely. ``visible``: False if this user may not see it
+    (``hidden`` says what is hidden), None if it was not read to its end (``errors`` say why)."""
 
     def __init__(self) -> None:
         self.visible: bool | None = None
@@ -92,20 +92,20 @@ class Collection(Generic[T]):
 
     @property
     def complete(self) -> bool:
-        """True where every item of the list was read."""
+        """True if every item of the list was read."""
         return self.visible is True and not self.errors
 
     def add(self, raw: T) -> None:
-        """Take one item in."""
+        """Add one item."""
         raise NotImplementedError
 
     def read(self, client: Client, listing: Listing[T]) -> Self:
-        """Take in every item of a list, and return itself. Where that fails half-way, it has those
-        that came by then."""
+        """Add every item of a list, and return itself. If that fails half-way, the items received
+        so far stay."""
         return self.take_in(pages(client, listing), listing)
 
     def take_in(self, listed: Iterable[ListPage[T]], listing: Listing[T]) -> Self:
-        """Take in pages that somebody else asks for; otherwise as :meth:`read`."""
+        """Add pages that the caller requests; otherwise like :meth:`read`."""
         try:
             for page in listed:
                 self.errors += page.errors
@@ -121,8 +121,8 @@ class Collection(Generic[T]):
 
 
 def pages(client: Client, listing: Listing[T]) -> Iterator[ListPage[T]]:
-    """Page after page. Raises TargetError where one cannot be had or understood: what was
-    yielded before stands."""
+    """Page after page. Raises TargetError if one cannot be read or decoded; earlier pages remain
+    valid."""
     return (_by_offset if listing.by_offset else _by_marker)(client, listing)
 
 
@@ -171,8 +171,8 @@ def _endless(listing: Listing[T], which: str, target: str) -> TargetError:
 
 
 def split(body: bytes, listing: Listing[T], target: str) -> tuple[list[msgspec.Raw], str | None]:
-    """The items of a page, each as it came, and the marker of the next page; None: there is no
-    next. Raises TargetError where it is no such page."""
+    """The items of a page, each undecoded, and the marker of the next page; None if there is no
+    next page. Raises TargetError if it is not such a page."""
     try:
         page = json_as(body, dict[str, msgspec.Raw])
         items = json_as(page[listing.key], list[msgspec.Raw])
@@ -186,7 +186,7 @@ def split(body: bytes, listing: Listing[T], target: str) -> tuple[list[msgspec.R
 
 
 def decoded(raws: list[msgspec.Raw], listing: Listing[T], target: str) -> ListPage[T]:
-    """The items that are what they should be; an error for each other one, by its id."""
+    """The items that could be decoded; an error for each other item, by its id."""
     page: ListPage[T] = ListPage([], [])
     for raw in raws:
         try:
@@ -199,7 +199,7 @@ def decoded(raws: list[msgspec.Raw], listing: Listing[T], target: str) -> ListPa
 
 
 def read_error(error: TargetError) -> ReadError:
-    """The error that ended a list, as a record of what could not be read."""
+    """The error that ended a list, as a record for the report."""
     return ReadError(error.message, error.file)
 
 
@@ -215,7 +215,7 @@ def _next(page: dict[str, msgspec.Raw], key: str) -> str | None:
 
 
 def _marker(url: str | None) -> str | None:
-    """The marker in a URL. Raises DecodeError where the URL has none: it leads nowhere."""
+    """The marker in a URL. Raises DecodeError if the URL has none."""
     if url is None:
         return None
     try:

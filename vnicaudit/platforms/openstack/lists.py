@@ -1,14 +1,13 @@
-"""The small lists that servers are joined with: hypervisors, host aggregates, server groups and
-projects. Who may not see one goes without, and a note says so.
+"""The small lists that are joined to servers: hypervisors, host aggregates, server groups and
+projects. Without permission for one, it is left out, and a note says so.
 
-Sources: Nova 34.0.0, ``api/openstack/compute/hypervisors.py`` (``hypervisor_type`` is what
-libvirt's ``getType`` says, QEMU for KVM as well; ``hypervisor_version`` is QEMU's there:
-``virt/libvirt/host.py`` ``get_version``); ``aggregates.py`` and ``policies/aggregates.py`` (for
-admins only, all in one answer: ``limit`` is not looked at; the zone is a key of the metadata as
-well, ``objects/aggregate.py``); ``server_groups.py`` (pages by offset, members that are deleted
-left out, ``all_projects`` heeded for an admin only). Keystone 30.0.0, ``api/projects.py`` and
-``server/flask/common.py``: in pages where ``list_limit`` or ``limit`` says so, the next of which
-``links`` name; older releases cut the list short.
+Sources: Nova 34.0.0, ``api/openstack/compute/hypervisors.py`` (``hypervisor_type`` is libvirt's
+``getType``, QEMU for KVM as well; ``hypervisor_version`` is then QEMU's: ``virt/libvirt/host.py``
+``get_version``); ``aggregates.py`` and ``policies/aggregates.py`` (only for admins, all in one
+answer: ``limit`` is ignored; the zone is also a key of the metadata, ``objects/aggregate.py``);
+``server_groups.py`` (pages by offset, deleted members left out, ``all_projects`` only for admins).
+Keystone 30.0.0, ``api/projects.py`` and ``server/flask/common.py``: in pages if ``list_limit`` or
+``limit`` says so, with the next one in ``links``; older releases cut the list short.
 """
 
 from __future__ import annotations
@@ -34,9 +33,9 @@ _NODES_OF_PAGE = 100
 _MOST_VERSION = 1_000_000_000
 _ZONE = "availability_zone"
 _MOST = 64
-"""Aggregates of a host, and keys of an aggregate, that are kept."""
+"""Maximum number of aggregates of a host, and of keys of an aggregate, that are kept."""
 _NAME = 64
-"""Characters of a project's name; Keystone takes no more."""
+"""Maximum number of characters of a project's name in Keystone."""
 
 
 class Service(msgspec.Struct):
@@ -48,7 +47,7 @@ class _Cpu(msgspec.Struct):
 
 
 class RawNode(msgspec.Struct):
-    """One hypervisor as Nova says it; ``cpu_info`` up to 2.27 as JSON in a string."""
+    """One hypervisor in Nova's answer; ``cpu_info`` is JSON in a string up to 2.27."""
 
     name: str | None = msgspec.field(name="hypervisor_hostname", default=None)
     kind: str | None = msgspec.field(name="hypervisor_type", default=None)
@@ -58,7 +57,7 @@ class RawNode(msgspec.Struct):
 
 
 class RawAggregate(msgspec.Struct):
-    """One aggregate as Nova says it."""
+    """One aggregate in Nova's answer."""
 
     name: str
     zone: str | None = msgspec.field(name=_ZONE, default=None)
@@ -67,14 +66,14 @@ class RawAggregate(msgspec.Struct):
 
 
 class RawGroup(msgspec.Struct):
-    """One server group as Nova says it."""
+    """One server group in Nova's answer."""
 
     id: str
     members: list[str] = []
 
 
 class RawProject(msgspec.Struct):
-    """One project as Keystone says it."""
+    """One project in Keystone's answer."""
 
     id: str
     name: str
@@ -96,14 +95,14 @@ GROUPS = Listing(
 )  # fmt: skip
 PROJECTS = Listing(
     "identity", "/projects", "projects", json_decoder(RawProject), _PAGE,
-    # 401: where the scope of a token is not one that Keystone lists projects for
+    # 401: Keystone does not list projects for the scope of this token
     refused=REFUSED | {401}, hidden="this user may not",
 )  # fmt: skip
 
 
 class HypervisorNode(NamedTuple):
-    """One hypervisor: ``kind`` in lower case, and of one that is QEMU which it is now (a guest may
-    have been started by an older one), and the architecture of its CPU."""
+    """One hypervisor: ``kind`` in lower case; for QEMU its current version (a guest may have been
+    started by an older one); and the architecture of its CPU."""
 
     kind: str
     qemu: Version | None = None
@@ -118,11 +117,11 @@ class HypervisorNodes(Collection[RawNode]):
         self._of: dict[tuple[str, str], HypervisorNode] = {}
 
     def node(self, host: str | None, name: str | None) -> HypervisorNode | None:
-        """The hypervisor of a server; None where it is not known."""
+        """The hypervisor of a server; None if it is unknown."""
         return None if host is None or name is None else self._of.get((host, name))
 
     def add(self, raw: RawNode) -> None:
-        """Keep one."""
+        """Add a hypervisor."""
         if raw.kind is None or raw.name is None or raw.service is None or raw.service.host is None:
             return
         qemu = _version(raw.version) if raw.kind.lower() == "qemu" else None
@@ -138,14 +137,14 @@ class Aggregates(Collection[RawAggregate]):
         self._of: defaultdict[str, list[Aggregate]] = defaultdict(list)
 
     def add(self, raw: RawAggregate) -> None:
-        """Keep one, with each of its hosts."""
+        """Add an aggregate, under each of its hosts."""
         aggregate = _aggregate(raw)
         for host in dict.fromkeys(raw.hosts):
             if len(self._of[host]) < _MOST:
                 self._of[host].append(aggregate)
 
     def of(self, host: str | None) -> tuple[Aggregate, ...]:
-        """Aggregates that a host is in, in Nova's order."""
+        """Aggregates of a host, in Nova's order."""
         return () if host is None else tuple(self._of.get(host, ()))
 
 
@@ -157,7 +156,7 @@ class ServerGroups(Collection[RawGroup]):
         self._of: defaultdict[str, list[str]] = defaultdict(list)
 
     def add(self, raw: RawGroup) -> None:
-        """Keep one."""
+        """Add a server group."""
         for member in raw.members:
             self._of[member].append(raw.id)
 
@@ -167,8 +166,8 @@ class ServerGroups(Collection[RawGroup]):
 
 
 class Projects(Collection[RawProject]):
-    """``names``: id -> name. Nothing is judged by a name, so that ``errors`` are nobody's: a
-    project without a name is shown by its id."""
+    """``names``: id -> name. Nothing is judged by a name, so ``errors`` are not reported: a project
+    without a name is shown by its id."""
 
     def __init__(self, names: Mapping[str, str]) -> None:
         super().__init__()
@@ -176,29 +175,28 @@ class Projects(Collection[RawProject]):
 
     @property
     def reason(self) -> str:
-        """Why some may be missing; empty where Keystone has listed them."""
+        """The reason why some may be missing; empty if Keystone has listed them."""
         failed = self.errors[-1].message if self.visible is None and self.errors else ""
         return self.hidden or failed
 
     def name(self, project: str | None) -> str:
-        """The name of a project; empty where it is not known."""
+        """The name of a project; empty if it is unknown."""
         return self.names.get(project or "", "")
 
     def add(self, raw: RawProject) -> None:
-        """Keep one."""
+        """Add a project."""
         self.names[raw.id] = plain(raw.name)[:_NAME]
 
 
 def nodes_listing(microversions: Microversions) -> Listing[RawNode]:
-    """The hypervisors as this Nova lists them."""
+    """The list of hypervisors for this release of Nova."""
     limit = NODES.limit if microversions.paged_nodes else None
     return replace(NODES, limit=limit).at(microversions.nodes)
 
 
 def read_projects(client: Client) -> Projects:
-    """Read the projects of the whole cloud, where this user may list them (an admin, or who has a
-    role that an operator gave the right to); else the one that he logged in to, which his token
-    names."""
+    """Read the projects of the whole cloud, if this user may list them (an admin, or a user whose
+    role an operator allowed to); otherwise only the project of the login, which its token names."""
     known = Projects({client.cloud.project: client.cloud.project_name})
     return known.read(client, PROJECTS)
 

@@ -1,11 +1,11 @@
-"""``GET /v2.0/networks`` and ``GET /v2.0/ports``: what networks may send and are made of, and the
-ports of servers, kept small until their server comes.
+"""``GET /v2.0/networks`` and ``GET /v2.0/ports``: the MTU and the provider attributes of networks,
+and the ports of servers, kept in a small form until their server comes.
 
-Neutron tells admins alone what networks are made of, and leaves these fields out for everybody else
+Neutron shows provider attributes only to admins, and leaves these fields out for everybody else
 (Neutron 29.0.0, ``conf/policies/network.py`` ``get_network:provider:…``). A network with several
 segments has them in ``segments`` (``plugins/ml2/managers.py``
-``extend_network_with_provider_segments``). Of a port it tells a tenant what its policy lets him
-see: ``binding:vnic_type``, and no other ``binding:`` (``conf/policies/port.py``).
+``extend_network_with_provider_segments``). Of a port it shows a tenant what its policy allows:
+``binding:vnic_type``, and no other ``binding:`` (``conf/policies/port.py``).
 """
 
 from __future__ import annotations
@@ -22,8 +22,9 @@ from vnicaudit.platforms.openstack.listing import Collection, Listing
 
 _PAGE = 1000
 _OWNER = "compute:"
-"""``device_owner`` of a port that Nova plugged, before the zone (``network/neutron.py``). A subport
-of a trunk has ``trunk:subport``: its traffic comes through the NIC of the trunk's parent."""
+"""Prefix of ``device_owner`` of a port that Nova plugged, before the zone
+(``network/neutron.py``). A subport of a trunk has ``trunk:subport``: its traffic comes through
+the NIC of the trunk's parent."""
 _NETWORK_FIELDS = (
     "id", "mtu", "provider:network_type", "provider:physical_network", "segments",
 )  # fmt: skip
@@ -32,9 +33,10 @@ _PORT_FIELDS = (
     "binding:vif_type", "binding:vif_details",
 )  # fmt: skip
 _LONGEST = 64
-"""Characters of a physical network (neutron-lib, ``PHYSICAL_NETWORK_MAX_LEN``)."""
+"""Maximum number of characters of a physical network (neutron-lib,
+``PHYSICAL_NETWORK_MAX_LEN``)."""
 _LONGEST_KIND = 32
-"""Characters of a network's type (``NETWORK_TYPE_MAX_LEN``)."""
+"""Maximum number of characters of a network's type (``NETWORK_TYPE_MAX_LEN``)."""
 
 
 class RawSegment(msgspec.Struct):
@@ -42,8 +44,7 @@ class RawSegment(msgspec.Struct):
 
 
 class RawNetwork(msgspec.Struct):
-    """One network as Neutron says it. ``physical`` None: it has none; left out: that is not
-    told."""
+    """One network in Neutron's answer. ``physical`` None: it has none; missing: not reported."""
 
     id: str
     mtu: int | None = None
@@ -62,7 +63,7 @@ class RawDetails(msgspec.Struct):
 
 
 class RawPort(msgspec.Struct):
-    """One port as Neutron says it."""
+    """One port in Neutron's answer."""
 
     id: str
     device_id: str | None = None
@@ -75,13 +76,13 @@ class RawPort(msgspec.Struct):
 
 
 class Bound(msgspec.Struct, frozen=True):
-    """How a port is bound; many are bound alike, and share one."""
+    """The binding of a port; ports with equal bindings share one record."""
 
     binding: PortBinding = PortBinding()
     mode: str | None = None
-    """Of a vhost-user socket, as libvirt is to open it: ``client`` or ``server``."""
+    """Mode in which libvirt opens a vhost-user socket: ``client`` or ``server``."""
     ovs: bool = False
-    """That socket is Open vSwitch's."""
+    """The socket is Open vSwitch's."""
 
 
 class Port(msgspec.Struct, frozen=True, gc=False):
@@ -94,7 +95,7 @@ class Port(msgspec.Struct, frozen=True, gc=False):
 
 
 class Networks(Collection[RawNetwork]):
-    """Networks by their id: the MTU of each, and what each is made of, as far as it is told."""
+    """Networks by id: the MTU and the provider attributes of each, as far as they are reported."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -103,7 +104,7 @@ class Networks(Collection[RawNetwork]):
         self._shared: dict[ProviderNetwork, ProviderNetwork] = {}
 
     def add(self, raw: RawNetwork) -> None:
-        """Keep what is told of one."""
+        """Add a network."""
         if raw.mtu:
             self.mtus[raw.id] = raw.mtu
         if (provider := provider_network(raw)) is not None:
@@ -111,8 +112,8 @@ class Networks(Collection[RawNetwork]):
 
 
 class Ports(Collection[RawPort]):
-    """Ports by their server. ``bindings`` True: Neutron tells how they are bound. ``networks`` are
-    by their ids."""
+    """Ports by server. ``bindings`` True: Neutron reports how they are bound. ``networks`` are by
+    id."""
 
     def __init__(self, networks: Mapping[str, ProviderNetwork] | None = None) -> None:
         super().__init__()
@@ -123,16 +124,16 @@ class Ports(Collection[RawPort]):
 
     @property
     def tells(self) -> bool | None:
-        """True where Neutron tells how ports are bound, False where no port has a binding; None
-        where no binding was seen, but the list is incomplete."""
+        """True if Neutron reports how ports are bound, False if no port has a binding; None if no
+        binding was seen, but the list is incomplete."""
         return True if self.bindings else False if self.complete else None
 
     def take(self, server: str) -> list[Port]:
-        """Hand out the ports of one server, in Neutron's order; they are not kept any longer."""
+        """Return the ports of one server, in Neutron's order, and forget them."""
         return self._of.pop(server, [])
 
     def add(self, raw: RawPort) -> None:
-        """Keep one, where it is a server's."""
+        """Add a port, if it belongs to a server."""
         if not raw.device_id or not (raw.device_owner or "").startswith(_OWNER):
             return
         self.bindings = self.bindings or bool(raw.vif_type)
@@ -157,15 +158,16 @@ PORTS = Listing(
 
 
 def read_network(client: Client) -> tuple[Ports, Networks]:
-    """All ports and networks that this user may see, the networks first: ports name them."""
+    """All ports and networks that this user may see; networks are read first, because ports name
+    them."""
     networks = Networks().read(client, NETWORKS)
     return Ports(networks.providers).read(client, PORTS), networks
 
 
 def provider_network(raw: RawNetwork) -> ProviderNetwork | None:
-    """The physical network and the kind behind a network, as Nova reads them (34.0.0,
-    ``network/neutron.py`` ``_get_physnet_tunneled_info``); None where Neutron does not tell, or the
-    name is too long to be one."""
+    """The physical network and the type of a network, as Nova reads them (34.0.0,
+    ``network/neutron.py`` ``_get_physnet_tunneled_info``); None if Neutron does not report them, or
+    the name is too long to be valid."""
     if raw.segments:
         physical = next((one.physical for one in raw.segments if one.physical), "")
         provider = ProviderNetwork(physical, segmented=True)

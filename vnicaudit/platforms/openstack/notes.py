@@ -1,4 +1,4 @@
-"""Notes on a whole reading: which Nova it is, what is hidden from this user, and which table was
+"""Notes on a whole reading: the release of Nova, what is hidden from this user, and which table was
 used."""
 
 from __future__ import annotations
@@ -15,34 +15,34 @@ from vnicaudit.platforms.openstack.failures import plain
 
 _TOLD_BY = 31
 _REGIONS = 20
-"""Regions that are named."""
+"""Maximum number of regions that are named."""
 
 
 class ReadingFacts(NamedTuple):
-    """Facts that the lists yield. None: not asked, not answered (an error of its own), or nothing
-    there to tell by."""
+    """Facts from the lists. None: not requested, not answered (which is an error of its own), or
+    unknown because there is nothing to derive it from."""
 
     nova: NovaVersions
     stored_properties: bool
-    """Nova says which image properties it has stored for a server."""
+    """Nova reports the image properties that it has stored for a server."""
     all_projects: bool | None
     hosts: bool | None
     bindings: bool | None
     hidden: tuple[str, ...] = ()
-    """What of the lists this user is not shown."""
+    """Parts of the lists that are hidden from this user."""
     project: str = ""
     unnamed: int = 0
-    """Projects whose servers are shown, and whose names are not known."""
+    """Number of projects whose servers are shown, but whose names are unknown."""
     names: str = ""
-    """Why Keystone did not tell them; empty: it did not list them."""
+    """The reason why Keystone did not report the names; empty: it did not list them."""
     osinfo: Models | None = None
-    """What told about ``os_distro``; None: no image has one."""
+    """The source for ``os_distro``; None: no image has one."""
     scope: str = ""
-    """Of what the login is; empty: of a project, in the only region there is."""
+    """The scope of the login; empty: a project, in the only region."""
 
 
 def notes_of(seen: ReadingFacts) -> tuple[str, ...]:
-    """One sentence each."""
+    """The notes, one sentence each."""
     return tuple(_notes(seen))
 
 
@@ -69,8 +69,8 @@ def _notes(seen: ReadingFacts) -> Iterator[str]:
 
 
 def scope_of(cloud: CloudLogin) -> str:
-    """Which of several regions was read, and that a token is of no project; empty where neither is
-    so."""
+    """A sentence on which of several regions was read, and on a token without a project; empty if
+    neither applies."""
     regions = cloud.regions
     region = str(cloud.region.region_name or (regions or ("",))[0])
     parts = []
@@ -88,7 +88,7 @@ def scope_of(cloud: CloudLogin) -> str:
 
 
 def release(nova: NovaVersions) -> str:
-    """``Nova 29 or 30 (its API goes to 2.96)``."""
+    """The release in words, such as ``Nova 29 or 30 (its API goes to 2.96)``."""
     if not nova.microversion:
         return "the release of Nova is unknown: its API reports no microversion"
     oldest, newest = nova.oldest, nova.newest

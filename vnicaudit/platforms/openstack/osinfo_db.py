@@ -1,14 +1,14 @@
-"""libosinfo's database of this machine -> which NIC Nova takes for an ``os_distro``.
+"""The NIC that Nova chooses for an ``os_distro``, from libosinfo's database on this machine.
 
-Nova asks libosinfo for the devices of class ``net`` of a system and takes the first
+Nova requests from libosinfo the devices of class ``net`` of a system and takes the first
 (``nova/virt/osinfo.py``). libosinfo 1.10 collects them in this order: the system's own, then those
-of what it derives from, then of what it clones, each kind the last written first, recursively
-(``osinfo_product_foreach_related``); ``supported='false'`` does not count, as the filter of the
-class is asked of links as well, which have none (``osinfo_os_get_all_devices``). And it hands them
-out in the order of a hash table (``osinfo_list_get_elements``), so that the first is not the first
-written but the one that GLib has last: :func:`_in_hash_order` does what GLib does since 2.60
-(``g_str_hash``, ``g_hash_table_hash_to_index``). Over all 1,640 names of osinfo-db 20221203 the
-answers are those of libosinfo 1.10 with GLib 2.74.
+of the systems that it derives from, then of those that it clones, each kind in reverse order of the
+file, recursively (``osinfo_product_foreach_related``); ``supported='false'`` has no effect, because
+the filter by class is also applied to links, which have none (``osinfo_os_get_all_devices``). And
+it returns them in the order of a hash table (``osinfo_list_get_elements``), so that the first is
+not the first in the file but the last in GLib's table: :func:`_in_hash_order` does the same as GLib
+since 2.60 (``g_str_hash``, ``g_hash_table_hash_to_index``). For all 1,640 names of osinfo-db
+20221203 the answers are those of libosinfo 1.10 with GLib 2.74.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ from vnicaudit.model.openstack import VIF_MODELS
 
 _FOLDER = "/usr/share/osinfo"
 _FOLDER_VARIABLE = "OSINFO_SYSTEM_DIR"
-"""Names another folder, to libosinfo as well (``osinfo_loader.c``)."""
+"""Variable that names another folder, also for libosinfo (``osinfo_loader.c``)."""
 _WINDOWS = frozenset({"winnt", "win9x", "win16"})
 """Families whose list never has virtio."""
 
 _MOST_FILES = 20_000
 _MOST_BYTES = 1 << 20
-"""Of one file; osinfo-db 20250619 has about 900, of 100 KiB at most."""
+"""Maximum size of one file; osinfo-db 20250619 has about 900, of 100 KiB at most."""
 _DEEPEST = 64
-"""Systems that derive from one another."""
+"""Maximum depth of systems that derive from one another."""
 
 _SLOTS, _PRIME = 8, 7
-"""Of a hash table of GLib before it grows, which it does with the eighth entry."""
+"""Size of a hash table of GLib before it grows, which it does with the eighth entry."""
 
 
 class _Device(NamedTuple):
@@ -59,22 +59,23 @@ class _System(NamedTuple):
 
 
 class Systems:
-    """The NIC model that Nova takes for an ``os_distro``, by libosinfo's database of this machine,
-    or by the shipped table where there is none. ``asked`` is the table, once it was needed."""
+    """The NIC model that Nova chooses for an ``os_distro``, by libosinfo's database on this
+    machine, or by the shipped table if there is none. ``asked`` is the table, once it was
+    needed."""
 
     def __init__(self) -> None:
         self.asked: Models | None = None
 
     def __call__(self, os_distro: str) -> str | None:
-        """Answer as :meth:`Models.emulated_model` does."""
+        """The answer of :meth:`Models.emulated_model`."""
         if self.asked is None:
             self.asked = installed() or shipped()
         return self.asked.emulated_model(os_distro)
 
 
 def installed(folder: str | None = None) -> Models | None:
-    """The models that the database in a folder (None: where libosinfo has it) gives every system it
-    names; None where there is no database, or it cannot be read."""
+    """The models that the database in a folder (None: libosinfo's default) gives every system that
+    it names; None if there is no database, or it cannot be read."""
     root = Path(folder or os.environ.get(_FOLDER_VARIABLE) or _FOLDER)
     try:
         version = (root / "VERSION").read_text("utf-8")[:40].strip()
@@ -96,7 +97,7 @@ def _models(systems: dict[str, _System], devices: dict[str, _Device]) -> Iterato
 def _emulated(
     identity: str, systems: dict[str, _System], devices: dict[str, _Device]
 ) -> str | None:
-    """The first NIC, where Nova takes it, it is emulated and virtio is there too."""
+    """The first NIC, if Nova accepts it, it is emulated, and virtio is in the list too."""
     found: list[str] = []
     _collect(identity, systems, found, ())
     nics = [device for device in found if device in devices and devices[device].kind == "net"]
@@ -118,7 +119,7 @@ def _collect(
 
 
 def _in_hash_order(keys: list[str]) -> list[str]:
-    """As ``g_hash_table_get_values`` hands them out; none where the table would have grown."""
+    """The keys in the order of ``g_hash_table_get_values``; empty if the table would have grown."""
     if len(keys) >= _SLOTS:
         return []
     slots: list[str | None] = [None] * _SLOTS
@@ -147,7 +148,7 @@ def _devices(folder: Path) -> dict[str, _Device]:
 
 
 def _systems(folder: Path) -> dict[str, _System]:
-    """A system may be told of in several files: each adds to it."""
+    """Systems by id. A system may be described in several files, each of which adds to it."""
     found: dict[str, _System] = {}
     for element in _elements(folder, "os"):
         system = found.setdefault(element.get("id", ""), _System([], [], [], [], []))
@@ -162,7 +163,7 @@ def _systems(folder: Path) -> dict[str, _System]:
 
 
 def _elements(folder: Path, tag: str) -> Iterator[etree._Element]:
-    """Elements below the root of each file; a file that is too large is no database's."""
+    """Elements below the root of each file; a file that is too large is not part of a database."""
     parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False)
     paths = sorted(folder.rglob("*.xml"))
     if len(paths) > _MOST_FILES:

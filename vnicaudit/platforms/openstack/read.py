@@ -1,10 +1,10 @@
-"""A cloud -> its servers as domains, then its images and flavors, as a stream.
+"""Read a cloud as a stream: its servers as domains, then its images and flavors.
 
-Each service is asked in threads of its own, one page after the other. Servers come page by page,
-and no page is kept; what they are joined with is read before the first of them is handed out: ports
-(small records, let go with their server), images, flavors, networks, hypervisors, host aggregates
-and what projects are called. What one service does not give costs what it would have told, and is
-an error of its own.
+Each service is queried in separate threads, one page after the other. Servers come page by page,
+and no page is kept; the lists that are joined to them are read before the first server is yielded:
+ports (small records, dropped with their server), images, flavors, networks, hypervisors, host
+aggregates and names of projects. If one service fails, only its facts are missing, and the failure
+is an error of its own.
 """
 
 from __future__ import annotations
@@ -45,7 +45,8 @@ from vnicaudit.platforms.openstack.versions import Microversions, microversions,
 from vnicaudit.platforms.openstack.waiting import Feed
 
 _READY = "ready"
-"""Of :attr:`~vnicaudit.model.domain.DomainConfig.readiness`."""
+"""The value of :attr:`~vnicaudit.model.domain.DomainConfig.readiness` for a guest that drives
+virtio."""
 _CELL_DOWN = (
     "servers: {count:,} could not be read, because their cell is down and Nova reports little "
     "more than their id"
@@ -53,8 +54,8 @@ _CELL_DOWN = (
 
 
 class CloudItems:
-    """The items read from a cloud. ``items`` can be walked once: servers, then images (those of
-    most servers first), then flavors, with errors among them where something could not be read."""
+    """The items read from a cloud. ``items`` can be iterated once: servers, then images (most used
+    first), then flavors, with errors among them."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
@@ -64,13 +65,13 @@ class CloudItems:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Which Nova it is, and what this user is not shown: a sentence each, known when ``items``
-        has ended."""
+        """The release of Nova, and what is hidden from this user: a sentence each, known when
+        ``items`` has ended."""
         return self._notes
 
     @property
     def calls(self) -> dict[str, int]:
-        """Service -> how many requests it was sent so far; ``identity`` is Keystone."""
+        """Service -> number of requests sent to it so far; ``identity`` is Keystone."""
         return dict(sorted(self._client.cloud.session.calls.items()))
 
     def _items(self) -> Iterator[CloudItem]:
@@ -108,7 +109,7 @@ def regions_of(
     cloud: str, *, deadline: float = DEADLINE, limits: CloudLimits | None = None,
     login: ReadLogin = connect,
 ) -> tuple[str, ...]:  # fmt: skip
-    """The regions of a cloud in which there is a Nova, by its catalogue, sorted. Raises as
+    """The regions of a cloud that have a Nova, by its catalogue, sorted. Raises the errors of
     :func:`read`."""
     return login(cloud, deadline=deadline, limits=limits).regions
 
@@ -117,10 +118,10 @@ def read(
     cloud: str, *, deadline: float = DEADLINE, limits: CloudLimits | None = None,
     login: ReadLogin = connect,
 ) -> CloudItems:  # fmt: skip
-    """Log in to a cloud, to be read; ``deadline`` is in seconds, for each request.
+    """Log in to a cloud for reading; ``deadline`` is in seconds, for each request.
 
-    Raises TargetError where there is no such cloud, where it does not let this user in, or has no
-    Nova; MissingExtraError without openstacksdk.
+    Raises TargetError if there is no such cloud, if it refuses the login, or has no Nova;
+    MissingExtraError without openstacksdk.
     """
     client = Client(login(cloud, deadline=deadline, limits=limits))
     try:
@@ -136,7 +137,7 @@ def read(
 def _read_surroundings(
     client: Client, wanted: Microversions, nova: NovaVersions, systems: Systems
 ) -> CloudSurroundings:
-    """The lists that servers are joined with, each read in a thread of its own."""
+    """The lists that are joined to servers, each read in a separate thread."""
     target = client.cloud.target
     flavors_listing, groups_listing = FLAVORS.at(wanted.flavors), GROUPS.at(wanted.flavors)
     tasks = (
@@ -161,8 +162,8 @@ def _read_surroundings(
 def _servers(
     feed: Feed[ListPage[RawServer]], around: CloudSurroundings, uses: Uses
 ) -> Iterator[Server | ReadError]:
-    """Every server; where its list ends early, what is missing is an error, and so are those of a
-    cell that does not answer: of them Nova tells little more than the id."""
+    """Every server. If the list ends early, the missing servers are an error; so are servers in a
+    cell that does not answer, of which Nova reports little more than the id."""
     unread, down = False, 0
     try:
         for page in feed:
@@ -170,7 +171,7 @@ def _servers(
             unread = unread or bool(page.errors)
             for raw in page.items:
                 found = server_of(raw, around)
-                # of a cell that is down no image and no flavor is told
+                # for a cell that is down, neither image nor flavor is reported
                 unread = unread or isinstance(found, ReadError) or raw.status == "UNKNOWN"
                 down += raw.name is None and raw.status == "UNKNOWN"
                 if isinstance(found, Server):
@@ -185,9 +186,10 @@ def _servers(
 
 
 class Uses:
-    """``complete``: every server was counted. ``hosts``: whether a server came with its host; None
-    where there is none to tell by (one that was never placed has no host for anybody). ``nics``:
-    there was one. ``unnamed``: ids of projects of servers whose names are not known."""
+    """Counts uses while servers are read. ``complete``: every server was counted. ``hosts``:
+    whether servers are reported with their host; None if there is none to tell by (one that was
+    never placed has no host for anybody). ``nics``: some server had a NIC. ``unnamed``: ids of
+    projects of servers whose names are unknown."""
 
     def __init__(self) -> None:
         self.complete = False
@@ -200,7 +202,7 @@ class Uses:
         self._together: defaultdict[str, set[str]] = defaultdict(set)
 
     def count(self, server: Server, flavor: Flavor | None) -> None:
-        """Take note of one server; ``flavor`` is its own as it is listed now."""
+        """Count one server; ``flavor`` is its flavor as it is listed now."""
         self.nics = self.nics or bool(server.nics)
         ref, made_of = server.cloud, server.config.image
         image = None if made_of is None else made_of.id
@@ -218,8 +220,8 @@ class Uses:
                 self._together[flavor.id].add(image)
 
     def images(self, images: Images, cloud: CloudLogin, projects: Projects) -> Iterator[Image]:
-        """Yield images, those of most servers first. A tenant is spared those of the community that
-        no server here is made of."""
+        """Yield images, most used first. For a tenant, images of the community that none of the
+        servers was created from are left out."""
         shown = images.by_id.items()
         if not cloud.admin:
             shown = {
@@ -233,7 +235,7 @@ class Uses:
             yield replace(counted, owner_name=projects.name(image.owner))
 
     def flavors(self, flavors: Flavors, images: Images) -> Iterator[Flavor]:
-        """In Nova's order, each with the images that its servers are made of."""
+        """Flavors in Nova's order, each with the images of its servers."""
         for key, flavor in flavors.by_id.items():
             made = sorted(self._together.get(key, ()))
             together = tuple(self._image_with_readiness(images.by_id[each], each) for each in made)
@@ -241,8 +243,8 @@ class Uses:
             yield replace(flavor, servers=servers, images=together)
 
     def _image_with_readiness(self, image: Image, key: str) -> Image:
-        """The image with its number of servers, and ``proven`` where one of them drives virtio and
-        the driver comes with the system: true of Linux, but not of Windows."""
+        """The image with its number of servers, and ``proven`` if one of them drives virtio and the
+        driver comes with the system: true of Linux, but not of Windows."""
         proven = key in self._ready and image.linux and not image.windows
         servers = self._images[key] if self.complete else None
         return replace(image, servers=servers, proven=proven)

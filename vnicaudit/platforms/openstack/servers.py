@@ -1,8 +1,8 @@
 """``GET /servers/detail`` and ``GET /flavors/detail``: every server, page by page, as Nova
-describes it; the flavors servers can be made with, and the one a server was made with.
+describes it; the flavors available for servers, and the one that a server was created with.
 
-Source of the fields: Nova 34.0.0, ``api/openstack/compute/views/servers.py``
-(``_get_flavor_dict``) and ``views/flavors.py``.
+Source of the fields: Nova 34.0.0, ``api/openstack/compute/views/servers.py`` (``_get_flavor_dict``)
+and ``views/flavors.py``.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from vnicaudit.platforms.openstack.listing import Collection, Listing, ListPage,
 from vnicaudit.platforms.openstack.versions import Microversions
 
 _NETWORK_NAME = 255
-"""Characters of the name of a network (neutron-lib, ``NAME_FIELD_SIZE``)."""
+"""Maximum number of characters of a network's name (neutron-lib, ``NAME_FIELD_SIZE``)."""
 _PAGE = 200
 """Nova's own limit is 1,000 by default (``[api] max_limit``). A fifth of that answers within a
 deadline on a slow cloud, and costs little: see benchmarks/openstack.py."""
@@ -31,7 +31,7 @@ Text = str | int | float | bool | None
 
 
 class RawImage(msgspec.Struct):
-    """``properties`` (2.98): those Nova keeps. None: it does not say."""
+    """``properties`` (2.98): those that Nova keeps. None: not reported."""
 
     id: str
     properties: dict[str, Text] | None = None
@@ -39,7 +39,7 @@ class RawImage(msgspec.Struct):
 
 class RawFlavor(msgspec.Struct):
     """Up to 2.46 the id of the flavor, from 2.47 on the flavor as Nova keeps it; ``extra_specs``
-    only for those who may see them."""
+    only for users who may see them."""
 
     id: str | None = None
     original_name: str | None = None
@@ -48,19 +48,19 @@ class RawFlavor(msgspec.Struct):
 
 
 class RawAddress(msgspec.Struct):
-    """One fixed or floating address; its NIC is told by the MAC alone."""
+    """One fixed or floating address; its NIC is identified only by the MAC."""
 
     mac: str | None = msgspec.field(name="OS-EXT-IPS-MAC:mac_addr", default=None)
 
 
 class RawVolume(msgspec.Struct):
-    """One that is attached."""
+    """One attached volume."""
 
     id: str | None = None
 
 
 class RawServer(msgspec.Struct):
-    """One server. What only an admin is shown is None for others."""
+    """One server. Fields that only admins see are None for others."""
 
     id: str
     name: str | None = None
@@ -68,7 +68,7 @@ class RawServer(msgspec.Struct):
     tenant_id: str | None = None
     created: str | None = None
     image: RawImage | str | None = None
-    """``""``: it boots from a volume. Missing where its cell is down."""
+    """``""``: it boots from a volume. Missing if its cell is down."""
     flavor: RawFlavor | None = None
     addresses: dict[str, list[RawAddress]] = {}
     locked: bool | None = None
@@ -87,12 +87,12 @@ class RawServer(msgspec.Struct):
 
     @property
     def image_id(self) -> str | None:
-        """None: it names none."""
+        """The id of its image; None if it names none."""
         return self.image.id if isinstance(self.image, RawImage) else None
 
     @property
     def networks(self) -> dict[str, str]:
-        """The name of the network that each of its MACs has an address in."""
+        """MAC -> name of the network in which it has an address."""
         return {
             each.mac.lower(): sys.intern(name[:_NETWORK_NAME])
             for name, addresses in self.addresses.items()
@@ -111,13 +111,13 @@ SERVERS = Listing("compute", "/servers/detail", "servers", json_decoder(RawServe
 
 
 def text_of(value: Text) -> str:
-    """A value as Nova and Glance would write it; they have texts only."""
+    """A value as Nova and Glance would write it; they only have texts."""
     return value if isinstance(value, str) else "" if value is None else str(value)
 
 
 class VisibleServers:
-    """The servers that this user may see: those of all projects, where Nova lets him, else his
-    project's. ``all_projects`` is None before Nova was asked."""
+    """The servers that this user may see: those of all projects if Nova allows it, otherwise those
+    of his project. ``all_projects`` is None before the first request."""
 
     def __init__(self, client: Client, microversions: Microversions) -> None:
         self.all_projects: bool | None = None
@@ -125,7 +125,7 @@ class VisibleServers:
         self._listing = SERVERS.at(microversions.servers)
 
     def pages(self) -> Iterator[ListPage[RawServer]]:
-        """Page by page. Raises TargetError where one cannot be had."""
+        """Page by page. Raises TargetError if one cannot be read."""
         everybodys = replace(self._listing, query=(("all_tenants", "True"),))
         try:
             for page in pages(self._client, everybodys):
@@ -140,11 +140,11 @@ class VisibleServers:
 
 _FLAVORS_OF_PAGE = 1000
 _MOST_VCPUS = 65_536
-"""More is no number of vCPUs but a fault of the answer."""
+"""A larger number of vCPUs is an error in the answer."""
 
 
 class _RawListedFlavor(msgspec.Struct):
-    """A flavor in the list; ``extra_specs`` from 2.61 on, for those who may see them."""
+    """A flavor in the list; ``extra_specs`` from 2.61 on, for users who may see them."""
 
     id: str
     name: str
@@ -160,11 +160,11 @@ FLAVORS = Listing(
     _FLAVORS_OF_PAGE,
     (("is_public", "None"),),
 )
-"""Those that are not public among them."""
+"""The list of flavors, including those that are not public."""
 
 
 class Flavors(Collection[_RawListedFlavor]):
-    """Flavors of a cloud that this user may see, as they are now, by id and by name."""
+    """The current flavors of a cloud that this user may see, by id and by name."""
 
     def __init__(self, target: str) -> None:
         super().__init__()
@@ -173,16 +173,16 @@ class Flavors(Collection[_RawListedFlavor]):
         self._target = target
 
     def add(self, raw: _RawListedFlavor) -> None:
-        """Keep one."""
+        """Add a flavor of the list."""
         self.keep(_flavor(raw, self._target, raw.name, raw.id))
 
     def keep(self, flavor: Flavor) -> None:
-        """Keep one that is a record already."""
+        """Add a flavor that is already a record."""
         self.by_id[flavor.id or ""] = flavor
         self._by_name[flavor.name] = flavor
 
     def of(self, raw: RawFlavor | None) -> Flavor | None:
-        """The flavor that a server has, as it is now; None where it is not listed any more."""
+        """The current flavor for that of a server; None if it is no longer listed."""
         if raw is None:
             return None
         if raw.id is not None:
@@ -191,8 +191,8 @@ class Flavors(Collection[_RawListedFlavor]):
 
 
 def embedded(raw: RawFlavor | None, now: Flavor | None, target: str) -> Flavor | None:
-    """The flavor as Nova keeps it for a server; None where Nova names it only. ``now`` is the one
-    of that name: the same, unless it was deleted and made anew with other vCPUs."""
+    """The flavor as Nova keeps it for a server; None if Nova only names it. ``now`` is the current
+    flavor of that name: the same, unless it was deleted and created again with other vCPUs."""
     if raw is None or raw.original_name is None:
         return None
     known = now is not None and now.vcpus == _vcpus(raw.vcpus)
@@ -202,7 +202,7 @@ def embedded(raw: RawFlavor | None, now: Flavor | None, target: str) -> Flavor |
 def _flavor(
     raw: RawFlavor | _RawListedFlavor, target: str, name: str, flavor_id: str | None
 ) -> Flavor:
-    """A flavor; ``flavor_id`` None: of one that is not listed any more."""
+    """The record of a flavor; ``flavor_id`` None: it is no longer listed."""
     where = Location(target, xpath=f"flavors/{flavor_id or name}")
     return Flavor(
         target,

@@ -1,9 +1,9 @@
-"""A session of keystoneauth that counts what it asks, and does not trust who answers.
+"""A session of keystoneauth that counts its requests, and does not trust the servers.
 
-keystoneauth (5.18) follows a redirect to any host, with the token or the password in it, and takes
-answers of a login and of discovery in whole, however large they are. It asks for those once, and
-goes on without what it was not told: where a service is away for a moment, Nova would seem to have
-no microversions. So they are asked for again, and what did not come in the end is noted.
+keystoneauth (5.18) follows a redirect to any host, sending the token or the password with it, and
+reads answers to a login and to discovery completely, however large they are. It requests those
+once, and continues without an answer: if a service is away for a moment, Nova would seem to have no
+microversions. So this session repeats such requests, and records those that fail in the end.
 """
 
 from __future__ import annotations
@@ -24,30 +24,32 @@ from vnicaudit.platforms.openstack.failures import bare_url, plain, transport
 from vnicaudit.platforms.openstack.waiting import Turns
 
 _MOST_BYTES = 8 << 20
-"""Of an answer that is taken in whole: a login brings the catalogue, some dozen KiB."""
+"""Maximum size of an answer that is read completely: a login returns the catalogue, some dozen
+KiB."""
 _CHUNK = 64 << 10
 _MOST_REDIRECTS = 5
 _REDIRECTS = (301, 302, 303, 305, 307, 308)
 _TOKENS = 8
-"""Tokens of this session that are remembered: it gets a new one once in an hour or so."""
+"""Number of this session's tokens that are remembered: it gets a new one about once an hour."""
 _TOKEN = "X-Auth-Token"  # noqa: S105 - the name of a header
 _LEAST_OF_TOKEN = 16
-"""Characters: a shorter beginning of a token, at the end of a text that was cut, tells nothing."""
+"""Minimum number of characters: a shorter beginning of a token, at the end of a cut text, is
+harmless."""
 AWAY = (429, 500, 502, 503, 504)
 """Answers of a service (or its proxy) that is overloaded or being restarted."""
 PAUSES = (0.5, 2.0, 5.0)
-"""Seconds before a service is asked again, where it does not say how long."""
+"""Seconds before a request is repeated, if the service does not say how long."""
 _LONGEST_PAUSE = 30.0
 _PORTS = {"http": 80, "https": 443}
 _NOT_OF_ITS_FORM = (AttributeError, LookupError, RecursionError, TypeError, ValueError)
 
 
 class RedirectError(keystone_errors.ConnectFailure):
-    """An answer that leads elsewhere, and is not followed."""
+    """A redirect to another place, which is not followed."""
 
 
 class TooLargeError(keystone_errors.ConnectFailure):
-    """An answer that is larger than any can be."""
+    """An answer that is larger than any valid one."""
 
 
 class AbandonedError(keystone_errors.ConnectFailure):
@@ -55,18 +57,19 @@ class AbandonedError(keystone_errors.ConnectFailure):
 
 
 class OddError(keystone_errors.ConnectFailure):
-    """An answer over which openstacksdk, keystoneauth or requests stumbles."""
+    """An answer with which openstacksdk, keystoneauth or requests fails."""
 
 
 @contextmanager
 def understood(service: str) -> Iterator[None]:
-    """Raises OddError for what Python raises over a login or a list of versions that is JSON and
-    not of its form (keystoneauth 5.18 takes that for granted), and over a redirect to what is no
-    address: a token is renewed, and a service looked for, while a server is off as well."""
+    """Raises OddError in place of Python's errors for a login or a list of versions that is JSON
+    with a wrong structure (keystoneauth 5.18 assumes the right one), and for a redirect to an
+    invalid address. This can happen at any time, since tokens are renewed and services looked up
+    later, too."""
     try:
         yield
         return
-    except (requests.RequestException, OSError):  # some of them are ValueErrors too
+    except (requests.RequestException, OSError):  # some of them are also ValueErrors
         raise
     except _NOT_OF_ITS_FORM as error:  # not its text: it may quote the answer
         kind = type(error).__name__
@@ -74,7 +77,7 @@ def understood(service: str) -> Iterator[None]:
 
 
 class Pace:
-    """At most so many requests in a second, over all threads; None: as many as there are."""
+    """Limits the number of requests per second, over all threads; None: no limit."""
 
     def __init__(
         self,
@@ -89,7 +92,7 @@ class Pace:
         self._next = 0.0
 
     def wait(self, tell: Callable[[float], None]) -> None:
-        """Until it is this request's turn; ``tell`` is told before how long that is."""
+        """Wait for this request's turn; ``tell`` is called first with the seconds to wait."""
         if not self._between:
             return
         with self._lock:
@@ -101,7 +104,7 @@ class Pace:
 
 
 class _Request(NamedTuple):
-    """A request as keystoneauth takes it: ``args`` and ``options`` are its own."""
+    """A request with keystoneauth's parameters: ``args`` and ``options`` are passed on."""
 
     url: str
     method: str
@@ -110,8 +113,8 @@ class _Request(NamedTuple):
 
 
 class CountingSession(Session):
-    """A session that counts requests by the service its thread is asking, ``identity``
-    elsewhere. Any thread may use it."""
+    """A session that counts requests by the service that its thread uses, otherwise as
+    ``identity``. Any thread may use it."""
 
     def __init__(self, *args: object, **kwargs: object) -> None:
         begin: Callable[..., None] = super().__init__
@@ -123,18 +126,18 @@ class CountingSession(Session):
         self._count = threading.Lock()
         self._tokens: deque[str] = deque(maxlen=_TOKENS)
         self.secrets: tuple[str, ...] = ()
-        """What it logs in with."""
+        """The secrets used for logging in."""
 
     def masked(self, text: str) -> str:
-        """The text without the tokens of this session, and without what it logs in with: a service
-        may say them in an error, and what it says may be cut in the middle of one."""
+        """The text without this session's tokens and login secrets: a service may repeat them in an
+        error, and the text may be cut in the middle of one."""
         for token in (*self.secrets, *self._tokens):
             text = _masked_token(text, token)
         return text
 
     def get_auth_headers(self, *args: object, **kwargs: object) -> dict[str, str] | None:
-        """As keystoneauth has it; the token is remembered. A login that is not of its form is
-        forgotten: keystoneauth would stumble over it for ever."""
+        """The headers of keystoneauth; their token is remembered. A login with a wrong structure is
+        dropped, because keystoneauth would fail with it for ever."""
         try:
             headers_of: Callable[..., dict[str, str] | None] = super().get_auth_headers
             headers = headers_of(*args, **kwargs)
@@ -148,14 +151,15 @@ class CountingSession(Session):
         return headers
 
     def request(self, url: str, method: str, *args: object, **kwargs: object) -> requests.Response:
-        """As keystoneauth has it, but: a redirect to another place is refused, an answer that is
-        taken in whole is bounded, and a token that another thread has just renewed is used.
+        """Send a request like keystoneauth, except that a redirect to another place is refused, an
+        answer that is read completely is limited, and a token that another thread has just renewed
+        is used.
 
         Raises keystoneauth's ConnectFailure for the first two.
         """
         raising, whole = kwargs.pop("raise_exc", True), not kwargs.get("stream")
         if whole:
-            kwargs["log"] = False  # it would read the answer
+            kwargs["log"] = False  # otherwise it would read the answer
         kwargs.update(raise_exc=False, redirect=False, stream=True)
         request = _Request(url, method, args, kwargs)
         answer = self._patiently(request) if whole else self._renewed(request)
@@ -164,8 +168,8 @@ class CountingSession(Session):
         return answer
 
     def _patiently(self, request: _Request) -> requests.Response:
-        """A login or a discovery, read whole: either may be asked for again. What is given up is
-        noted in ``asking.away``."""
+        """Send a login or discovery request, repeating it if necessary, and read the answer
+        completely. A final failure is recorded in ``asking.away``."""
         for pause in (*self.pauses, None):
             try:
                 answer = self._renewed(request)
@@ -228,8 +232,8 @@ class CountingSession(Session):
         self.pace.wait(turns.add)
 
     def _was_renewed(self, options: dict[str, object]) -> bool:
-        """True where there is now another token than the one that was refused. keystoneauth gives
-        up where another thread was about to get one (``BaseIdentityPlugin.invalidate``)."""
+        """True if there is now another token than the refused one. keystoneauth gives up if another
+        thread was about to get one (``BaseIdentityPlugin.invalidate``)."""
         if options.get("authenticated") is False or self.auth is None:
             return False
         used = getattr(self.asking, "token", None)
@@ -238,7 +242,7 @@ class CountingSession(Session):
 
 
 def _masked_token(text: str, token: str) -> str:
-    """The text with ``***`` for the token, and for what is left of one that was cut."""
+    """The text with ``***`` for the token, and for the rest of one that was cut."""
     text = text.replace(token, "***")
     begin = token[:_LEAST_OF_TOKEN]
     at = text.find(begin) if len(token) > _LEAST_OF_TOKEN else -1
@@ -251,8 +255,8 @@ def _masked_token(text: str, token: str) -> str:
 
 
 def retry_after(answer: requests.Response) -> float | None:
-    """The seconds to wait by the Retry-After header, which holds seconds or a date (RFC 9110,
-    10.2.3; in GMT, 5.6.7); None where it holds neither, or a date that has passed."""
+    """The seconds to wait according to the Retry-After header, which holds seconds or a date (RFC
+    9110, 10.2.3; in GMT, 5.6.7); None if it holds neither, or a date in the past."""
     said = answer.headers.get("retry-after", "").strip()
     if said.isascii() and said.isdigit() and len(said) < 6:
         return float(said)
@@ -265,8 +269,8 @@ def retry_after(answer: requests.Response) -> float | None:
 
 
 def _is_same_place(asked: str, to: str) -> bool:
-    """True where an address has the same host, port and scheme as the one that was asked, or leads
-    to TLS on the same host."""
+    """True if an address has the same host, port and scheme as the requested one, or leads to TLS
+    on the same host."""
     before, after = urlsplit(asked), urlsplit(to)
     try:
         ports = [each.port or _PORTS.get(each.scheme, 0) for each in (before, after)]
@@ -280,7 +284,7 @@ def _is_same_place(asked: str, to: str) -> bool:
 
 
 def _take_in(answer: requests.Response) -> None:
-    """Read all of an answer. Raises ConnectFailure where it is larger than any can be."""
+    """Read an answer completely. Raises ConnectFailure if it is larger than any valid one."""
     taken = bytearray()
     try:
         for chunk in answer.iter_content(_CHUNK):
@@ -293,4 +297,4 @@ def _take_in(answer: requests.Response) -> None:
         raise keystone_errors.ConnectFailure(plain(str(error))) from None
     finally:
         answer.close()
-    answer._content = bytes(taken)  # where requests keeps what it has read itself
+    answer._content = bytes(taken)  # requests keeps the content that it has read there

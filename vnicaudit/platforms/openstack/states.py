@@ -1,4 +1,4 @@
-"""A server, its ports and what went wrong with it, as services say them now.
+"""The current state of a server, its ports and its last error, decoded from answers of services.
 
 Source of the fields: Nova 34.0.0, ``api/openstack/compute/views/servers.py``,
 ``views/server_diagnostics.py`` and ``instance_actions.py``; Neutron 29.0.0; Cinder's API reference
@@ -93,7 +93,7 @@ class _VolumeBody(msgspec.Struct):
 
 
 def server_of(body: bytes) -> ServerState:
-    """A server. Raises ActionError for what is none."""
+    """The state of a server. Raises ActionError if the answer is not a server."""
     raw = _decoded(body, _ServerBody, "a server").server
     kept = None
     if isinstance(raw.image, RawImage) and raw.image.properties is not None:
@@ -131,22 +131,22 @@ def ports_of(body: bytes) -> tuple[PortState, ...]:
 
 
 def sent_of(body: bytes) -> dict[str, int]:
-    """MAC -> packets its guest has sent: ``tx_packets`` is libvirt's, counted on the tap and turned
-    round (``get_instance_diagnostics`` in nova/virt/libvirt/driver.py). Raises ActionError."""
+    """MAC -> packets that its guest has sent: ``tx_packets`` is libvirt's, counted on the tap with
+    the direction reversed (``get_instance_diagnostics`` in nova/virt/libvirt/driver.py). Raises
+    ActionError."""
     nics = _decoded(body, _Diagnostics, "diagnostics").nics[:_MOST_NICS]
     return {nic.mac.lower(): nic.sent for nic in nics if nic.mac and nic.sent is not None}
 
 
 def failed_request(body: bytes) -> str:
-    """The request that was made last of a server, where that failed; empty: it did not. Raises
-    ActionError."""
+    """Id of the last request for a server, if it failed; otherwise empty. Raises ActionError."""
     actions = _decoded(body, _Actions, "actions").actions
     return actions[0].request if actions and actions[0].message == "Error" else ""
 
 
 def details_of(body: bytes) -> str:
-    """The error of a failed request, where Nova tells it (microversion 2.84), else empty. Raises
-    ActionError."""
+    """The error of a failed request, if Nova reports it (microversion 2.84), otherwise empty.
+    Raises ActionError."""
     events = _decoded(body, _ActionBody, "an action").action.events
     said = (event.details for event in events if event.result == "Error" and event.details)
     return plain(next(said, ""))[:_LONGEST]
@@ -159,8 +159,8 @@ def attached_to(body: bytes) -> frozenset[str]:
 
 
 def decoded(body: bytes, kind: type[T], complaint: str) -> T:
-    """The record in an answer. Raises ActionError, which begins with ``complaint``, for what is no
-    such record."""
+    """The record in an answer. Raises ActionError, which begins with ``complaint``, if it is not
+    such a record."""
     try:
         return json_as(body, kind)
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:

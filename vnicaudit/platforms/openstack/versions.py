@@ -1,7 +1,8 @@
-"""The highest microversion of Nova -> which releases it may be, and what is asked with which.
+"""Determine the possible releases of Nova from its highest microversion, and the microversion for
+each request.
 
 Source: Nova 34.0.0, ``api/openstack/compute/rest_api_version_history.rst``, whose headings say
-"Maximum in …"; which release has which number is on releases.openstack.org.
+"Maximum in …"; the numbers of releases are on releases.openstack.org.
 """
 
 from __future__ import annotations
@@ -22,23 +23,23 @@ _MAXIMUM = (
 2026.2 Hibiscus (34)."""
 
 _STORED = (2, 98)
-"""``image.properties`` of a server: what Nova keeps for it."""
+"""``image.properties`` of a server: the properties that Nova keeps for it."""
 _FLAVOR = (2, 47)
-"""``flavor`` of a server with its extra specs, as Nova keeps it, and no longer its id."""
+"""``flavor`` of a server has the extra specs that Nova keeps for it, and no longer the id."""
 _DOWN_CELLS = (2, 69)
-"""A list of servers has those of a cell that is down too, with little of each; before, Nova leaves
-them out without a word (its API guide, "Handling Down Cells")."""
+"""A list of servers includes those of a cell that is down, with few facts; before, Nova leaves them
+out silently (its API guide, "Handling Down Cells")."""
 _SPECS = (2, 61)
 """``extra_specs`` of a flavor in the list of flavors."""
 _PAGES_OF_NODES = (2, 33)
 _CPU = (2, 87)
-"""The last with ``cpu_info`` of a hypervisor; from 2.88 on Nova asks each host for its uptime
-instead, which takes long where one is down."""
+"""The last with ``cpu_info`` of a hypervisor; from 2.88 on Nova instead queries each host for its
+uptime, which takes long if one is down."""
 _LEAST = (2, 1)
 
 
 class Microversions(NamedTuple):
-    """The microversion that each list is asked with, and the features of the answers."""
+    """The microversion for each list, and the features of the answers."""
 
     servers: Microversion
     flavors: Microversion
@@ -46,17 +47,17 @@ class Microversions(NamedTuple):
 
     @property
     def stored_properties(self) -> bool:
-        """Servers come with the image properties that Nova has stored for them."""
+        """True if servers come with the image properties that Nova has stored for them."""
         return self.servers >= _STORED
 
     @property
     def paged_nodes(self) -> bool:
-        """Hypervisors come in pages."""
+        """True if hypervisors come in pages."""
         return self.nodes >= _PAGES_OF_NODES
 
 
 def microversions(highest: Microversion | None) -> Microversions:
-    """The lowest microversions that have all that is read, as far as a Nova goes."""
+    """The lowest microversions that return everything needed, as far as this Nova supports them."""
     most = highest or _LEAST
     return Microversions(
         servers=next((each for each in (_STORED, _DOWN_CELLS) if most >= each), min(most, _FLAVOR)),
@@ -66,8 +67,8 @@ def microversions(highest: Microversion | None) -> Microversions:
 
 
 def releases(highest: Microversion | None) -> NovaVersions:
-    """Which releases of Nova have just this highest microversion. One between those of two
-    releases is of a snapshot on the way to the later one."""
+    """The releases of Nova with exactly this highest microversion. One between those of two
+    releases belongs to a development snapshot of the later one."""
     if highest is None:
         return NovaVersions("")
     text = microversion_text(highest)

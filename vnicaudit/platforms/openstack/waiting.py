@@ -1,7 +1,7 @@
-"""Work in threads of its own, and waiting for it no longer than is reasonable.
+"""Work in separate threads, with a limit on waiting for it.
 
-A request cannot be cancelled, and nothing bounds all that it does (to look up a name, to read what
-trickles in). So each is made in a daemon thread, and whoever waits gives up.
+A request cannot be cancelled, and there is no limit on all of its parts (looking up a name, reading
+a slow answer). So each is made in a daemon thread, and the caller stops waiting.
 """
 
 from __future__ import annotations
@@ -18,27 +18,27 @@ from vnicaudit.base.waiting import next_of
 T = TypeVar("T")
 
 _AHEAD = 2
-"""Pages that are read before anybody asks for them."""
+"""Number of pages read in advance."""
 _LOOK_SECONDS = 0.5
-"""How often a thread that waits for room looks whether anybody still reads."""
+"""Seconds after which a thread that waits for room checks whether there is still a reader."""
 
 
 class Turns:
-    """How long somebody's work has to wait for its turn (``--max-rps``): that is time of ours, and
-    not of the service. ``over``: nobody waits for that work any more."""
+    """How long some work has to wait for its turns (``--max-rps``): this time is not the service's.
+    ``over``: nobody waits for the work any more."""
 
     def __init__(self) -> None:
         self.seconds = 0.0
         self.over = False
 
     def add(self, seconds: float) -> None:
-        """So long it waits now."""
+        """Add seconds that it has to wait now."""
         self.seconds += seconds
 
 
 def within(seconds: float, name: str, function: Callable[[], T], turns: Turns | None = None) -> T:
-    """The result of ``function``, or its exception. Raises TimeUpError where it takes longer than
-    ``seconds``, its ``turns`` excluded; it may still be running then."""
+    """The result of ``function``, or its exception. Raises TimeUpError if it takes longer than
+    ``seconds``, not counting its ``turns``; it may still be running then."""
     task, turns, begun = (
         DaemonCall(f"openstack: {name}", function),
         turns or Turns(),
@@ -56,7 +56,7 @@ def within(seconds: float, name: str, function: Callable[[], T], turns: Turns | 
 
 class Feed(Generic[T]):
     """Values of an iterator that runs in a thread: a little ahead of the reader, and stopped once
-    the reader has gone."""
+    the reader is gone."""
 
     def __init__(self, name: str, source: Iterator[T]) -> None:
         self._queue: queue.Queue[tuple[list[T], BaseException | None]] = queue.Queue(_AHEAD)
@@ -66,7 +66,7 @@ class Feed(Generic[T]):
         self.thread.start()
 
     def __iter__(self) -> Iterator[T]:
-        """To be walked once; raises what the iterator raised, where it did."""
+        """Can be iterated once; raises the iterator's exception."""
         while True:
             values, error = next_of(self._queue)
             if error is not None:
@@ -76,7 +76,7 @@ class Feed(Generic[T]):
             yield values[0]
 
     def stop(self) -> None:
-        """Nobody reads any more: the thread ends after what it is at."""
+        """Stop the thread after its current value; called when there is no reader any more."""
         self._gone.set()
 
     def _work(self) -> None:
@@ -85,7 +85,7 @@ class Feed(Generic[T]):
                 if not self._offer(([value], None)):
                     return
             self._offer(([], None))
-        except BaseException as error:  # handed to the one who reads
+        except BaseException as error:  # raised again in the reader
             self._offer(([], error))
 
     def _offer(self, item: tuple[list[T], BaseException | None]) -> bool:

@@ -1,4 +1,4 @@
-"""Arguments that ``<qemu:commandline>`` adds to libvirt's own -> the NICs among them."""
+"""Find the NICs among the arguments that ``<qemu:commandline>`` adds to libvirt's own."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ _EVIDENCE: Evidence = "arguments in <qemu:commandline>"
 
 
 class NicsInArguments(NamedTuple):
-    """The NICs, and what cannot be read and why: each with the index of its argument."""
+    """The NICs, and the arguments that cannot be read and why: each with the index of its
+    argument."""
 
     nics: tuple[tuple[int, RunningNic], ...]
     problems: tuple[tuple[int, str], ...]
@@ -25,9 +26,8 @@ class NicsInArguments(NamedTuple):
 
 def read_added(words: Sequence[str], *, arch: str | None, machine: str | None) -> NicsInArguments:
     """The NICs that the arguments add to a machine, and the arguments that cannot be read. Assigned
-    devices are left out, as nothing shows whether they are network adapters. References to
-    libvirt's own arguments (a netdev, a bus) are not looked up, so that no NIC counts as
-    refused."""
+    devices are left out, because nothing shows whether they are network adapters. References to
+    libvirt's own arguments (a netdev, a bus) are not resolved, so no NIC counts as refused."""
     arguments = parse(words)
     nics = tuple(
         (arguments.places[pair], msgspec.structs.replace(nic, evidence=_EVIDENCE, refusal=None))

@@ -1,6 +1,7 @@
-"""MAC addresses as ``-nic`` and ``-net nic`` take them (``net_parse_macaddr`` in QEMU's net/net.c).
+"""MAC addresses as accepted by ``-nic`` and ``-net nic`` (``net_parse_macaddr`` in QEMU's
+net/net.c).
 
-``-device`` takes two digits for each byte, and nothing else.
+``-device`` accepts only two digits for each byte.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import re
 from vnicaudit.platforms.qemu.options import number
 
 NOT_SET = "00:00:00:00:00:00"
-"""What QEMU takes for no address at all."""
+"""QEMU treats this address as not set."""
 
 _BYTES = re.compile(r"[0-9a-fA-F]{1,2}(?:[:-][0-9a-fA-F]{1,2}){5}")
 _LAST_THREE = 1 << 24

@@ -1,4 +1,4 @@
-"""A list of words -> QEMU's options with their values."""
+"""Parse a list of words into QEMU's options with their values."""
 
 from __future__ import annotations
 
@@ -38,15 +38,15 @@ EVIDENCE = _names(
     "machine M m netdev device net nic drive hda cdrom kernel enable-kvm name smp cpu accel "
     "nodefaults nographic"
 )
-"""One of these makes a line that names QEMU a command line rather than prose."""
+"""With one of these, a line that names QEMU is a command line rather than prose."""
 
 MAX_WORDS = 100_000
 
 
 class Arguments(NamedTuple):
-    """The options in order, each with its value (None for a flag), and what is wrong with the
-    list, if anything: then it is incomplete and more may have stood after it. ``places`` has the
-    index of the last word of each pair, where the borders of words are known."""
+    """The options in order, each with its value (None for a flag), and the problem of the list, if
+    any: it is then incomplete, and further arguments may have followed. ``places`` has the index of
+    the last word of each pair, if the boundaries of words are known."""
 
     pairs: tuple[tuple[str, str | None], ...]
     problem: str | None = None
@@ -57,17 +57,17 @@ class Arguments(NamedTuple):
         return [value for name, value in self.pairs if name in names and value is not None]
 
     def last(self, *names: str) -> str | None:
-        """The last value, which is the one that counts for QEMU; None when there is none."""
+        """The last value, which is the one that counts for QEMU; None if there is none."""
         found = self.values(*names)
         return found[-1] if found else None
 
     def has(self, *names: str) -> bool:
-        """True where one of the options is given."""
+        """True if one of the options is there."""
         return any(name in names for name, _value in self.pairs)
 
 
 def parse(words: Sequence[str]) -> Arguments:
-    """Read words whose borders are known (``/proc``, a shell, a log). ``words[0]`` is the first
+    """Read words whose boundaries are known (``/proc``, a shell, a log). ``words[0]`` is the first
     argument, not the program."""
     pairs: list[tuple[str, str | None]] = []
     places: list[int] = []
@@ -91,8 +91,8 @@ def parse(words: Sequence[str]) -> Arguments:
 
 
 def parse_unquoted(words: Sequence[str]) -> Arguments:
-    """Read words of ``ps`` output, where quoting is lost: a value runs up to the next word that
-    is an option QEMU knows."""
+    """Read words of ``ps`` output, which has no quoting: a value extends to the next word that is
+    an option of QEMU."""
     pairs: list[tuple[str, str | None]] = []
     name: str | None = None
     value: list[str] = []

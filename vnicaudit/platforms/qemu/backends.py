@@ -1,4 +1,4 @@
-"""``-netdev`` (and the backend half of ``-nic`` and ``-net``) -> what carries the packets."""
+"""The backends that carry packets: ``-netdev``, and the backend half of ``-nic`` and ``-net``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from vnicaudit.knowledge.backends import is_ovs_socket
 from vnicaudit.platforms.qemu.options import Options, lenient, number, truth
 
 VHOST_OF_ITS_OWN = ("vhost-user", "vhost-vdpa")
-"""Backends with a data path of their own: vhost-net is not in question."""
+"""Backends with a data path of their own, for which vhost-net does not matter."""
 
 
 class Socket(NamedTuple):
@@ -22,11 +22,10 @@ class Socket(NamedTuple):
 
 
 class Backend(NamedTuple):
-    """``kind`` is QEMU's word: tap, bridge, user, vhost-user…; None when it is not known.
+    """``kind`` is QEMU's word: tap, bridge, user, vhost-user…; None if it is unknown.
 
-    ``vhost`` is whether vhost-net carries the packets, None where that is not the question.
-    ``queues`` counts queue pairs, None when only the device knows. ``socket`` is known of
-    vhost-user alone.
+    ``vhost`` tells whether vhost-net carries the packets, None if that does not apply. ``queues``
+    counts queue pairs, None if only the device knows. ``socket`` is known only for vhost-user.
     """
 
     kind: str | None
@@ -46,7 +45,8 @@ def sockets(chardevs: Iterable[str]) -> dict[str, Socket]:
 
 
 def _socket(chardev: Options) -> Socket:
-    """``reconnect-ms=`` is QEMU's since 9.2; 0 is off, as in ``reconnect=``."""
+    """The socket of a chardev. ``reconnect-ms=`` exists since QEMU 9.2; 0 is off, as in
+    ``reconnect=``."""
     seconds = chardev.get("reconnect-ms", chardev.get("reconnect"))
     return Socket(
         "server" if truth(chardev.get("server")) else "client",
@@ -70,8 +70,8 @@ def backend_of(given: Options, sockets: dict[str, Socket]) -> Backend:
 
 
 def _vhost(given: Options) -> bool:
-    """``vhost=on``, or implied: QEMU switches vhost on for ``vhostfd=`` and ``vhostforce=on``
-    (net_init_tap_one in net/tap.c), and an explicit ``vhost=off`` off."""
+    """True for ``vhost=on``, or if implied: QEMU switches vhost on for ``vhostfd=`` and
+    ``vhostforce=on`` (net_init_tap_one in net/tap.c), unless ``vhost=off`` is explicit."""
     explicit = truth(given.get("vhost"))
     if explicit is not None:
         return explicit
@@ -80,7 +80,8 @@ def _vhost(given: Options) -> bool:
 
 
 def _tap_queues(given: Options) -> int:
-    """One descriptor per queue pair: ``fds=28:30``; else ``queues=``; else one."""
+    """Number of queue pairs: one descriptor for each (``fds=28:30``); else ``queues=``; else
+    one."""
     for name in ("fds", "vhostfds"):
         if given.get(name):
             return given[name].count(":") + 1

@@ -1,12 +1,12 @@
-"""The NIC that QEMU itself adds when nothing is said about networking.
+"""The NIC that QEMU itself adds if no argument configures networking.
 
-Not to be confused with libvirt's default model: libvirt always passes ``-nodefaults``.
+This is not libvirt's default model: libvirt always passes ``-nodefaults``.
 
 Measured by ``info network`` on every machine type of QEMU 7.2.22 that starts without a guest's
 firmware, x86 and s390x also with 10.0.2: pc e1000, q35 e1000e (e1000 up to pc-q35-2.11), isapc
 ne2k_isa, pseries spapr-vlan, microvm and none nothing, and so on; ``-netdev``, ``-nic`` and
-``-net`` each switch it off, a NIC given with ``-device`` does not. Boards whose NIC is part of the
-chip (most of ARM's) have it whatever is said, and are in no list here.
+``-net`` each switch it off, a NIC from ``-device`` does not. Boards whose NIC is part of the chip
+(most of ARM's) always have it, and are not listed here.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _DEFAULT = {
     **dict.fromkeys(RISCV, "spike"),
     **dict.fromkeys(("mips", "mipsel", "mips64", "mips64el"), "malta"),
 }
-"""The machine of an architecture when none is given; ARM has none."""
+"""The default machine of an architecture; ARM has none."""
 _MIPS = frozenset({"mips", "mipsel", "mips64", "mips64el"})
 _POWER = PPC64 | {"ppc"}
 
@@ -69,7 +69,7 @@ _BOARDS = (
 
 
 class DefaultNic(NamedTuple):
-    """``device`` is None where the machine adds none, or where it is not ``known``."""
+    """``device`` is None if the machine adds none, or if it is not ``known``."""
 
     device: str | None
     known: bool = True
@@ -87,14 +87,14 @@ def machine_default(arch: str | None, machine: str | None) -> DefaultNic:
 
 
 def default_nic(arch: str | None, machine: str | None) -> str | None:
-    """QEMU's device name of the default NIC of a machine; None where there is none, or where it
-    is not known (other boards)."""
+    """QEMU's device name of the default NIC of a machine; None if there is none, or if it is
+    unknown (other boards)."""
     return machine_default(arch, machine).device
 
 
 def device_name(model: str, arch: str | None) -> str:
-    """QEMU's device name for the ``model=`` of ``-net nic`` and ``-nic``, which take
-    ``virtio`` for the machine's own virtio device (``qemu_find_nic_model``)."""
+    """QEMU's device name for the ``model=`` of ``-net nic`` and ``-nic``, which accept ``virtio``
+    for the machine's own virtio device (``qemu_find_nic_model``)."""
     if model in ("virtio", "virtio-net"):
         return "virtio-net-ccw" if arch in S390 else "virtio-net-pci"
     return model

@@ -1,5 +1,5 @@
-"""One command line -> :class:`~vnicaudit.model.running.RunningQemu`, and why it may have NICs
-that its arguments do not show."""
+"""Build a :class:`~vnicaudit.model.running.RunningQemu` from one command line, with the reasons why
+it may have NICs that its arguments do not show."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from vnicaudit.platforms.qemu.nics import nics, silent
 
 
 class Built(NamedTuple):
-    """The guest that the arguments describe, and why they may be incomplete (None: they are
-    complete)."""
+    """The guest that the arguments describe, and the reason why they may be incomplete (None: they
+    are complete)."""
 
     qemu: RunningQemu
     problem: str | None
@@ -34,9 +34,9 @@ def build(
     opened: str | None = None,
     runs: bool = False,
 ) -> Built:
-    """``whole``: nothing but these arguments was given to QEMU, so that what they leave out is
-    QEMU's default. ``opened`` is a word that a shell makes arguments of. ``runs``: QEMU took them,
-    so that nothing speaks against them."""
+    """The guest that the arguments describe. ``whole``: QEMU was given only these arguments, so
+    missing ones have QEMU's defaults. ``opened`` is a word that a shell may expand to arguments.
+    ``runs``: QEMU accepted the arguments, so nothing in them can be refused."""
     arch = machine.architecture(program, arguments)
     kind = machine.machine_type(arguments)
     found = nics(arguments, arch=arch, machine=kind, with_default=whole)
@@ -64,7 +64,8 @@ def build(
 
 
 def _missing_defaults(arguments: Arguments) -> str | None:
-    """libvirt passes ``-nodefaults`` to every QEMU, before any NIC."""
+    """The problem of missing default options: libvirt passes ``-nodefaults`` to every QEMU, before
+    any NIC."""
     if machine.by_libvirt(arguments) and not arguments.has("nodefaults"):
         return "libvirt started it, but its -nodefaults is missing"
     return None
@@ -74,7 +75,7 @@ _SHOWN = 60
 
 
 def unread_file(path: str) -> str:
-    """Why ``-readconfig`` leaves it open which NICs there are."""
+    """The message that NICs in a ``-readconfig`` file are unknown."""
     return f"-readconfig {path[:_SHOWN]!r} may hold NICs, which are not judged"
 
 
@@ -87,8 +88,8 @@ def gaps(
     opened: str | None,
     nics: int,
 ) -> Iterator[str]:
-    """Each reason. Beside NICs that are found, others are not suspected but in a file that is
-    named."""
+    """Reasons why NICs may be missing. If some were found, further ones are only suspected in a
+    named file."""
     for path in arguments.values("readconfig"):
         yield unread_file(path)
     if nics == 0 and not arguments.has("readconfig"):

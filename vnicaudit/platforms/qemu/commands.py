@@ -20,14 +20,15 @@ _PROGRAM = re.compile(
     r"(?:qemu-system-[a-z0-9_]+(?:[-.][\w.-]+)?|qemu-kvm|kvm)"
     r"|\$\{?\w{0,40}(?i:qemu|kvm)\w{0,40}\}?)(?P=quote)(?=[ \t]+\S|[ \t]*\\\n)"
 )
-"""A word that is QEMU's program, or a variable that is called so, with something after it."""
+"""A word that is QEMU's program, or a variable named after it, followed by something."""
 
 _PATH = r"[\w./-]{0,200}(?:qemu-system-[a-z0-9_]{1,40}|qemu-kvm)"
 _KEPT = re.compile(r"(?:qemu-system-[a-z0-9_]+|qemu-kvm)(?=[ \t]+\S)")
 _COMMAND_ENDS = re.compile(r"[;|&#]")
 _OF_NICS = ("device", "netdev", "nic", "net", "nodefaults", "machine", "M")
 _REMARK = re.compile(r"(?<=\\\n)([ \t]*)[#;]([^\n]*)(?=\n)")
-"""Between continued lines of a unit of systemd, which leaves it out; a shell ends there."""
+"""A comment between continued lines of a systemd unit, which ignores it; for a shell the command
+ends there."""
 _UNIT = re.compile(r"^[ \t]*ExecStart[ \t]*=", re.MULTILINE)
 _TIME = re.compile(r"(?:\d{1,4}-)?\d{1,5}:\d\d(?::\d\d)?(?:\.\d+)?")
 _HEADER = re.compile(r"^[ \t]*(?:[A-Z%+][A-Z%+-]*[ \t]+)*(?:COMMAND|CMD|ARGS)[ \t]*$", re.MULTILINE)
@@ -40,17 +41,18 @@ _LOST = (
     "QEMU received is unknown"
 )
 _PATIENCE = 1 << 20
-"""Characters, and four times the text, that are looked at in vain before it is taken for a text
-that was made to take long."""
+"""Characters, in addition to four times the length of the text, that are scanned without result
+before the text is treated as made to take long."""
 _MAX_PREFIX = 600
-"""Characters before the program in its line; ``ps`` columns and prompts are shorter."""
+"""Maximum number of characters before the program in its line; ``ps`` columns and prompts are
+shorter."""
 
 
 class Command(NamedTuple):
-    """One command line: the program, its arguments, where it begins (1-based line), the process id
-    where ``ps`` gives it. ``complete`` is False when more arguments may have stood there than can
-    be read (shell variables, an ellipsis, a file of options, ``ps``); ``opened`` is a word that may
-    become several of them. ``listed``: it is of a process that ran, as ``ps`` shows it."""
+    """One command line: the program, its arguments, the line where it begins (1-based), and the
+    process id if ``ps`` shows it. ``complete`` is False if there may be more arguments than can be
+    read (shell variables, an ellipsis, a file of options, ``ps``); ``opened`` is a word that may
+    expand to several. ``listed``: it belongs to a running process, as listed by ``ps``."""
 
     program: str
     arguments: Arguments
@@ -62,8 +64,8 @@ class Command(NamedTuple):
 
 
 class Missed(NamedTuple):
-    """A program in a text or a list that is run somewhere else, or (``filled_in``) one whose
-    arguments a variable holds; and its line."""
+    """A QEMU program in a text or a list that is run elsewhere, or (``filled_in``) one whose
+    arguments are in a variable; and its line."""
 
     program: str
     line: int
@@ -71,8 +73,8 @@ class Missed(NamedTuple):
 
 
 class _Read(NamedTuple):
-    """A command, or None where none was found; where to go on in the text; how many characters
-    were looked at in vain."""
+    """A command, or None if there is none; the position at which to continue; and the number of
+    characters that were scanned without result."""
 
     command: Command | None
     end: int
@@ -80,8 +82,8 @@ class _Read(NamedTuple):
 
 
 class _PsListing(NamedTuple):
-    """``ps`` with its header: where it begins and ends in the text (an empty line or a code fence
-    ends it), and which columns there are."""
+    """``ps`` output with its header: where it begins and ends in the text (at an empty line or a
+    code fence), and its columns."""
 
     start: int
     end: int
@@ -89,7 +91,7 @@ class _PsListing(NamedTuple):
 
 
 def commands(text: str) -> Iterator[Command]:
-    """Every QEMU command line in ``text``, in order; the threads ``ps -L`` lists are one."""
+    """Every QEMU command line in ``text``, in order; threads listed by ``ps -L`` count once."""
     if _UNIT.search(text) is not None:
         text = _REMARK.sub(lambda remark: f"{remark[1]}{' ' * len(remark[2])}\\", text)
     seen: set[tuple[int | None, Arguments]] = set()
@@ -127,7 +129,7 @@ def _listings(text: str) -> deque[_PsListing]:
 
 
 def _listing(listings: deque[_PsListing], begin: int) -> _PsListing | None:
-    """The listing that the line at ``begin`` belongs to. Lines are asked for in order."""
+    """The listing to which the line at ``begin`` belongs. Must be called in order of lines."""
     while len(listings) > 1 and listings[1].start < begin:
         listings.popleft()
     if not listings or listings[0].start >= begin:
@@ -158,9 +160,9 @@ def _command(
 def _from_shell(
     text: str, match: re.Match[str], line: int, *, patient: bool, enclosed: bool = False
 ) -> _Read:
-    """The QEMU command in a line of a shell. Without one, the line and those that continue it are
-    the arguments of another program, and skipped. Without patience (a file made to take long)
-    quotation marks are followed no further than these lines."""
+    """The QEMU command in a line of a shell. If there is none, the line and its continuation lines
+    are the arguments of another program, and skipped. Without ``patient`` (for a file made to take
+    long), quotation marks are only searched within these lines."""
     logical = _logical_line(text, match.end())
     words, end, problem, bare, kept, sealed = shell_words(
         text,
@@ -169,7 +171,7 @@ def _from_shell(
         enclosed=enclosed,
     )
     if bare and not kept and "\n" not in text[match.end() : end]:
-        return _unquoted(text, match, line, None)  # what somebody pasted who had lost the quotes
+        return _unquoted(text, match, line, None)  # pasted without its quotes
     arguments = parse(words)
     if not arguments.has(*EVIDENCE) or _asks_for_help(arguments):
         return _Read(None, min(end, logical), end - match.end())
@@ -185,7 +187,8 @@ def _from_shell(
 def _of_variable(
     text: str, match: re.Match[str], arguments: Arguments, line: int, end: int
 ) -> _Read:
-    """A variable in the place of the program is taken for one, whose name is looked for."""
+    """A command whose program is a variable; its assignment is searched for the name of the
+    program."""
     name = match["program"].strip("${}")
     named = re.search(rf"^[^\n#]{{0,80}}\b{name}=[\"']?({_PATH})[\"']?[ \t]*$", text, re.MULTILINE)
     program = match["program"] if named is None else named[1]
@@ -195,8 +198,8 @@ def _of_variable(
 
 
 def _opened(words: list[str], arguments: Arguments, sealed: frozenset[int]) -> str | None:
-    """A word that is neither an option nor the value of one, and that a shell fills in: the value
-    of an option is taken to be one word, and what stands in quotes is one, but for a list."""
+    """A word that is neither an option nor its value, and that a shell expands. The value of an
+    option is taken to be one word; so is a word in quotes, unless it is a list."""
     taken = set(arguments.places)
     taken |= {
         place - 1
@@ -209,7 +212,7 @@ def _opened(words: list[str], arguments: Arguments, sealed: frozenset[int]) -> s
 
 
 def _logical_line(text: str, start: int) -> int:
-    """Where the line that ``start`` is in ends, with those that continue it."""
+    """The end of the line that contains ``start``, including its continuation lines."""
     end = text.find("\n", start)
     while end > 0 and text[max(0, end - 2) : end].rstrip("\r").endswith("\\"):
         end = text.find("\n", end + 1)
@@ -219,7 +222,8 @@ def _logical_line(text: str, start: int) -> int:
 def _from_ps(
     text: str, match: re.Match[str], prefix: list[str], line: int, listing: _PsListing | None
 ) -> _Read:
-    """A line of ``ps``; None where the program is an argument of another (``grep qemu-kvm``)."""
+    """A line of ``ps`` output; no command if the program is an argument of another one (``grep
+    qemu-kvm``)."""
     if listing is not None and len(prefix) != len(listing.columns) - 1:
         return _Read(None, match.end())
     return _unquoted(text, match, line, _pid(prefix, listing))
@@ -231,7 +235,7 @@ def _unquoted(text: str, match: re.Match[str], line: int, pid: int | None) -> _R
     arguments = parse_unquoted(text[match.end() : min(end, match.end() + MAX_COMMAND)].split())
     if not arguments.has(*EVIDENCE):
         return _Read(None, match.end())
-    # never whole: a line that ps cut short looks like one that ends there
+    # never complete: a line that ps cut looks like any other
     command = Command(match["program"], arguments, line, pid, complete=False, listed=True)
     return _Read(command, end)
 
@@ -249,16 +253,17 @@ def _pid(prefix: list[str], listing: _PsListing | None) -> int | None:
 
 
 def _is_ps(prefix: list[str]) -> bool:
-    """``ps`` without its header (``ps -ef | grep qemu``), or ``pgrep -a``: a number, and the CPU
-    time before the program."""
+    """True for ``ps`` output without header (``ps -ef | grep qemu``) or ``pgrep -a``: a number, and
+    the CPU time before the program."""
     if not prefix or not any(word.isdecimal() for word in prefix[:4]):
         return False
     return len(prefix) == 1 or _TIME.fullmatch(prefix[-1]) is not None
 
 
 def _is_history(text: str, start: int) -> bool:
-    """A line of a shell's ``history`` has a number before it as one of ``pgrep -a``; but it may be
-    continued, and its quotes are still there. Those of JSON tell nothing: ``pgrep`` has them."""
+    """True for a line of a shell's ``history``. It begins with a number like one of ``pgrep -a``,
+    but may be continued, and still has its quotes. Quotes of JSON prove nothing, because ``pgrep``
+    shows them too."""
     end = text.find("\n", start)
     line = text[start : end if end >= 0 else len(text)].rstrip("\r")
     if line.endswith("\\"):
@@ -270,7 +275,7 @@ def _is_history(text: str, start: int) -> bool:
 
 
 def _asks_for_help(arguments: Arguments) -> bool:
-    """QEMU prints what it has, and ends."""
+    """True for arguments with which QEMU only prints help."""
     return any(
         value is not None and (value in ("help", "?") or value.endswith(",help"))
         for _name, value in arguments.pairs
@@ -278,9 +283,9 @@ def _asks_for_help(arguments: Arguments) -> bool:
 
 
 def missed(text: str, found: list[Command]) -> list[Missed]:
-    """QEMU in texts and lists that are run somewhere else (``bash -c "…"``, ``CMD="…"``), and QEMU
-    whose arguments a variable holds (``qemu-kvm "${args[@]}"``), in order of their lines; not in
-    comments, nor in what is only printed."""
+    """QEMU in texts and lists that are run elsewhere (``bash -c "…"``, ``CMD="…"``), and QEMU whose
+    arguments are in a variable (``qemu-kvm "${args[@]}"``), in order of their lines; not in
+    comments, nor in text that is only printed."""
     judged = {command.line for command in found}
     lines = []
     for number, line in enumerate(text.split("\n"), 1):
@@ -297,6 +302,6 @@ def missed(text: str, found: list[Command]) -> list[Missed]:
 
 
 def _is_filled_in(words: list[str]) -> bool:
-    """True where a command gets its arguments from a variable."""
+    """True if a command gets its arguments from a variable."""
     arguments = parse(words)
     return not _asks_for_help(arguments) and _opened(words, arguments, frozenset()) is not None

@@ -1,4 +1,4 @@
-"""A QEMU command line as a domain of its own: for targets that are nothing but command lines."""
+"""Make a domain from a QEMU command line, for targets that consist only of command lines."""
 
 from __future__ import annotations
 
@@ -24,13 +24,14 @@ _TYPES = {
     "vhost-vdpa": "vdpa",
     "vfio": "hostdev",
 }
-"""``-netdev`` type -> libvirt's interface type. Backends libvirt has no word for keep QEMU's."""
+"""``-netdev`` type -> libvirt's interface type. Backends that libvirt does not know keep QEMU's
+word."""
 
 _ADDRESSES = {CCW: "ccw", VIRTIO_BUS: "virtio-mmio"}
 
 
 def domain_of(qemu: RunningQemu, target: str) -> Domain:
-    """The domain that the command line describes; its NICs carry what runs."""
+    """The domain that the command line describes; its NICs include ``running``."""
     found = tuple(
         running_nic(qemu, index, running, origin="qemu") for index, running in enumerate(qemu.nics)
     )
@@ -51,7 +52,7 @@ def domain_of(qemu: RunningQemu, target: str) -> Domain:
 
 
 def running_nic(qemu: RunningQemu, index: int, running: RunningNic, *, origin: Origin) -> Nic:
-    """A NIC that only a command line tells of, as the ``index``-th of its domain."""
+    """A NIC that is known only from a command line, as the ``index``-th of its domain."""
     return Nic(
         index=index,
         declared=config_of(running, origin=origin, arch=qemu.arch),
@@ -76,7 +77,7 @@ def _warning(qemu: RunningQemu) -> tuple[tuple[str, Location], ...]:
 
 
 def anonymous(running: RunningNic) -> RunningNic:
-    """Return the NIC without MAC and id, so that NICs alike are equal and share one verdict."""
+    """Return the NIC without MAC and id, so that equal NICs compare equal and share one verdict."""
     return msgspec.structs.replace(running, mac=None, id=None)
 
 
@@ -85,7 +86,7 @@ def config_of(running: RunningNic, *, origin: Origin, arch: str | None = None) -
     unset."""
     device = device_of(running.driver, arch)
     kind = _TYPES.get(running.backend or "", running.backend or "none")
-    if kind == "hostdev":  # as in XML: nothing says whether the device is a network adapter
+    if kind == "hostdev":  # as in XML: it is unknown whether the device is a network adapter
         return NicConfig(type=kind, origin="hostdev", actual_type=kind)
     virtio = running.model in VIRTIO
     return NicConfig(

@@ -16,7 +16,7 @@ NOT_PLANNED = (
     "a running QEMU cannot be changed on its own; name the libvirt URI it belongs to, for example "
     "qemu:///system"
 )
-"""Why there is no plan for processes."""
+"""The reason why there is no plan for processes."""
 _MAY_HOLD = (b"qemu-system-", b"-device", b"-netdev", b"-nic")
 _REMARKS = re.compile(rb"^[ \t]*(?:#|//)[^\n]*", re.MULTILINE)
 
@@ -28,7 +28,7 @@ def _looks_like_log(head: bytes) -> bool:
 
 
 def _tail(descriptor: int, size: int) -> tuple[bytes, int | None]:
-    """The end of a log, where its last start is."""
+    """The end of a log, which contains its last start."""
     from vnicaudit.platforms.qemu.log import lines_before, read_tail
 
     data = read_tail(descriptor, size)
@@ -70,7 +70,7 @@ def _read_content(content: Content) -> Iterator[Item]:
 
 
 def proc_of(name: str) -> str | None:
-    """A proc file system, or one process in it; None for what is neither."""
+    """A proc file system, or one process in it; None if the target is neither."""
     one = os.path.isfile(os.path.join(name, "cmdline")) and os.path.isdir(os.path.join(name, "fd"))
     return name if one or os.path.isfile(os.path.join(name, "self", "cmdline")) else None
 

@@ -1,4 +1,4 @@
-"""Signs that the arguments of NICs are incomplete: each place, and why."""
+"""Signs that the arguments of NICs are incomplete, each with its place and the reason."""
 
 from __future__ import annotations
 
@@ -13,14 +13,15 @@ _NIC_OPTIONS = ("device", "netdev", "nic", "net")
 
 
 class Fault(NamedTuple):
-    """``pair`` is the index of the option among the arguments' pairs."""
+    """One sign. ``pair`` is the index of the option among the arguments' pairs."""
 
     pair: int
     problem: str
 
 
 def broken_options(arguments: Arguments) -> Iterator[Fault]:
-    """JSON that is cut off: of ``-device`` and ``-netdev``, which alone may add a NIC by it."""
+    """Truncated JSON of ``-device`` and ``-netdev``, the only options that may define a NIC in
+    JSON."""
     for pair, (name, value) in enumerate(arguments.pairs):
         if name in ("device", "netdev") and value is not None:
             try:
@@ -30,8 +31,8 @@ def broken_options(arguments: Arguments) -> Iterator[Fault]:
 
 
 def misplaced_options(arguments: Arguments) -> Iterator[Fault]:
-    """A NIC's option without a value of its own, or in one word with it: QEMU takes the next
-    option for its value, the whole word for the name of an option."""
+    """A NIC's option without a value, or in one word with it: QEMU takes the next option for its
+    value, or the whole word for the name of an option."""
     for pair, (name, value) in enumerate(arguments.pairs):
         first, blank, _rest = name.partition(" ")
         if name in _NIC_OPTIONS and (value or "-").startswith("-"):
@@ -41,7 +42,7 @@ def misplaced_options(arguments: Arguments) -> Iterator[Fault]:
 
 
 def joined(arguments: Arguments) -> Iterator[Fault]:
-    """``--device=e1000``: QEMU has no such option, whatever others have."""
+    """``--device=e1000``: a form that QEMU does not have, unlike other programs."""
     for pair, (name, _value) in enumerate(arguments.pairs):
         first, equals, _rest = name.partition("=")
         if equals and first in _NIC_OPTIONS:
@@ -49,8 +50,8 @@ def joined(arguments: Arguments) -> Iterator[Fault]:
 
 
 def dangling(arguments: Arguments, netdevs: Container[str]) -> Iterator[Fault]:
-    """A NIC on a netdev that is not there: either the arguments are not all, or QEMU fails. The
-    backend of ``-nic`` is a netdev by its ``id=``, which the NIC of ``-nic`` has taken."""
+    """A NIC on a missing netdev: either arguments are missing, or QEMU fails. The backend of
+    ``-nic`` is a netdev by its ``id=``, but is used by the NIC of ``-nic``."""
     backends = {given["id"] for given in map(_nic_of, arguments.values("nic")) if "id" in given}
     for pair, (name, value) in enumerate(arguments.pairs):
         given = lenient(value, "driver" if name == "device" else "type")
@@ -65,7 +66,7 @@ def _nic_of(value: str) -> Options:
 
 
 def unnamed(arguments: Arguments, arch: str | None, machine: str | None) -> Iterator[Fault]:
-    """A NIC without ``model=`` on a board whose default is not known (``kvm -net nic``)."""
+    """A NIC without ``model=`` on a board whose default is unknown (``kvm -net nic``)."""
     for pair, (name, value) in enumerate(arguments.pairs):
         given = lenient(value, "type") if name in ("net", "nic") else {}
         kind = given.get("type", "user" if name == "nic" else "")
@@ -79,7 +80,7 @@ def unnamed(arguments: Arguments, arch: str | None, machine: str | None) -> Iter
 
 
 def legacy_driver(given: Options, arch: str | None, machine: str | None) -> str | None:
-    """The device of ``-net nic`` and ``-nic``; None where the machine's default is not known, or
-    where it has none."""
+    """The device of ``-net nic`` and ``-nic``; None if the machine's default is unknown, or if it
+    has none."""
     model = given.get("model")
     return default_nic(arch, machine) if model is None else device_name(model, arch)

@@ -1,7 +1,7 @@
 """libvirt's log of a domain (``/var/log/libvirt/qemu/NAME.log``): the last start of QEMU.
 
-The format is that of libvirt 9.0 (one argument per line) and of the years before 2017 (all on
-one line); both quote as a shell does (``virCommandToString``).
+The format is that of libvirt 9.0 (one argument per line) and of the years before 2017 (all on one
+line); both quote like a shell (``virCommandToString``).
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from vnicaudit.platforms.qemu.arguments import Arguments, parse
 from vnicaudit.platforms.qemu.words import shell_words
 
 MAX_TAIL = 64 << 20
-"""Bytes from the end of a log that are looked at for a start."""
+"""Maximum number of bytes at the end of a log that are searched for a start."""
 
 _FIRST_WINDOW = 1 << 20
 _MAX_COUNTED = 1 << 30
-"""Bytes whose lines are counted: a second or less."""
+"""Maximum number of bytes whose lines are counted, which takes a second at most."""
 _START = re.compile(
     r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d+\+\d{4}: starting up[^\n]*\n?", re.MULTILINE
 )
@@ -40,9 +40,9 @@ _MAX_WARNINGS = 20
 
 
 class LoggedStart(NamedTuple):
-    """The last start in a log. ``line`` is the line its arguments begin in and ``text`` these as
-    they stand there; ``stopped`` whether the log says that this QEMU has ended; ``warnings`` what
-    bears on vhost-net, each with its line."""
+    """The last start in a log. ``line`` is the line where its arguments begin, and ``text`` the
+    arguments as written; ``stopped`` tells whether this QEMU has ended according to the log;
+    ``warnings`` are those about vhost-net, each with its line."""
 
     program: str
     arguments: Arguments
@@ -55,8 +55,8 @@ class LoggedStart(NamedTuple):
 
 
 def is_log(text: str) -> bool:
-    """True where a text begins like a log of libvirt's QEMU: with a line of libvirt's or QEMU's,
-    or, where it was rotated in the middle of a start, with an argument that is continued."""
+    """True if a text begins like a log of libvirt's QEMU: with a line from libvirt or QEMU, or, if
+    it was rotated in the middle of a start, with an argument that is continued."""
     first = text.lstrip("\n").split("\n", 1)[0]
     if _LINE.match(first):
         return True
@@ -64,7 +64,7 @@ def is_log(text: str) -> bool:
 
 
 def last_start(text: str) -> LoggedStart | None:
-    """The last start in the text; None when there is none (rotated away, or cut off)."""
+    """The last start in the text; None if there is none (rotated away, or truncated)."""
     headers = list(_START.finditer(text))
     if not headers:
         return None
@@ -95,7 +95,7 @@ def last_start(text: str) -> LoggedStart | None:
 
 def read_tail(descriptor: int, size: int) -> bytes:
     """The end of an open log file of ``size`` bytes, from before its last start on: a window that
-    grows until it holds one, up to 64 MiB."""
+    grows until it contains one, up to 64 MiB."""
     window = _FIRST_WINDOW
     while True:
         start = max(0, size - window)
@@ -109,7 +109,8 @@ def read_tail(descriptor: int, size: int) -> bytes:
 
 
 def lines_before(descriptor: int, offset: int) -> int | None:
-    """How many lines of an open file end before ``offset``; None where that is too far to look."""
+    """Number of lines of an open file that end before ``offset``; None if that is too far to
+    count."""
     if offset > _MAX_COUNTED:
         return None
     return sum(
@@ -140,7 +141,7 @@ def _version(pattern: re.Pattern[str], header: str) -> Version | None:
 
 
 def _warnings(text: str, start: int) -> tuple[tuple[int, str], ...]:
-    """Lines that bear on vhost-net, cleaned of control characters: they end up in messages."""
+    """Lines about vhost-net, without control characters, because they are shown in messages."""
     found = []
     line, counted = 1, 0
     for match in islice(_WARNING.finditer(text, start), _MAX_WARNINGS):

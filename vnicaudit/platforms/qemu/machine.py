@@ -18,43 +18,43 @@ _MACHINE_ARCH = (
     (re.compile(r"s390-ccw.*"), "s390x"),
     (re.compile(r"pseries.*"), "ppc64"),
 )
-"""Machine types that one architecture alone has (i686 apart, whose NICs are x86_64's)."""
+"""Machine types that only one architecture has (apart from i686, whose NICs are x86_64's)."""
 
 _NOVA_NAME = re.compile(r"instance-[0-9a-f]{8}")
-"""Nova's ``instance_name_template`` by default."""
+"""Default of Nova's ``instance_name_template``."""
 _DESCRIPTOR, _LIBVIRT_ID = re.compile(r"\bfds?\b"), re.compile(r"\bhostnet\d+")
-"""A tap passed as a descriptor, named as libvirt names it (qemuBuildHostNetProps)."""
+"""A tap passed as a descriptor, and libvirt's name for it (qemuBuildHostNetProps)."""
 _LIBVIRT_MARKS = ("masterKey0", "charmonitor")
 """Ids that libvirt gives its secret and its monitor (qemu_domain.c, qemu_command.c)."""
 
 _SYSTEM_FILES = "/var/lib/libvirt/qemu/"
 _SESSION_FILES = "/.config/libvirt/qemu/"
-"""Where the system's libvirt, and a user's (``$XDG_CONFIG_HOME``, by default), keep the secret and
-the monitor of each guest (docs/drvqemu.rst)."""
+"""Folders where the system's libvirt, and a user's (``$XDG_CONFIG_HOME``, by default), keep the
+secret and the monitor of each guest (docs/drvqemu.rst)."""
 
 _HYPERV = re.compile(r"(?:^|,)\+?hv[-_]")
 _TOPOLOGY = ("drawers", "books", "sockets", "dies", "clusters", "modules", "cores", "threads")
 
 
 def last_value(arguments: Arguments, name: str, first: str = "") -> Options:
-    """The last value of an option as a mapping, empty when it is not given or broken."""
+    """The last value of an option as a mapping, empty if it is missing or broken."""
     return lenient(arguments.last(name), first)
 
 
 def guest_name(arguments: Arguments) -> str | None:
-    """The name given with ``-name``; None when there is none."""
+    """The name from ``-name``; None if there is none."""
     return last_value(arguments, "name", "guest").get("guest")
 
 
 def machine_type(arguments: Arguments) -> str | None:
-    """``pc-q35-9.0``; None when QEMU's default is used. The last of ``-machine`` and ``-M``."""
+    """``pc-q35-9.0``; None if QEMU's default is used. The last of ``-machine`` and ``-M``."""
     kinds = [lenient(value, "type").get("type") for value in arguments.values("machine", "M")]
     return next((kind for kind in reversed(kinds) if kind), None)
 
 
 def architecture(program: str, arguments: Arguments) -> str | None:
     """libvirt's name of the architecture: by the program, or by a machine type that only one
-    architecture has. None for ``kvm -m 512``: that is the host's own."""
+    architecture has. None for ``kvm -m 512``, which uses the host's architecture."""
     match = _SYSTEM.match(program.rpartition("/")[2])
     if match is not None:
         return _LIBVIRT_ARCH.get(match[1], match[1])
@@ -63,10 +63,10 @@ def architecture(program: str, arguments: Arguments) -> str | None:
 
 
 def accelerator(program: str, arguments: Arguments) -> str | None:
-    """libvirt's domain type: ``kvm``, ``qemu`` (TCG), ``hvf``…; None when QEMU chose at start
-    (``kvm:tcg``, several ``-accel``), or a shell's variable says it.
+    """libvirt's domain type: ``kvm``, ``qemu`` (TCG), ``hvf``…; None if QEMU chose at start
+    (``kvm:tcg``, several ``-accel``), or a shell's variable decides.
 
-    Without any option QEMU uses TCG, or KVM with a fall-back when the program is named ``…kvm``
+    Without any option QEMU uses TCG, or KVM with a fall-back if the program is named ``…kvm``
     (``configure_accelerators`` in softmmu/vl.c).
     """
     named = [lenient(value, "accel").get("accel", "") for value in arguments.values("accel")]
@@ -89,8 +89,8 @@ def accelerator(program: str, arguments: Arguments) -> str | None:
 
 
 def vcpus(arguments: Arguments) -> tuple[int | None, int | None]:
-    """vCPUs at boot and at most. One when ``-smp`` is not given; the product of the topology when
-    it gives no number (qemu(1)); None where a shell's variable says it."""
+    """vCPUs at boot and the maximum. One without ``-smp``; the product of the topology if it
+    contains no number (qemu(1)); None if a shell's variable decides."""
     if not arguments.has("smp"):
         return 1, 1
     if unfilled(arguments.last("smp") or ""):
@@ -104,13 +104,13 @@ def vcpus(arguments: Arguments) -> tuple[int | None, int | None]:
 
 
 def shared_memory(arguments: Arguments) -> bool:
-    """True where a memory backend is shared with other processes, as vhost-user needs."""
+    """True if a memory backend is shared with other processes, as vhost-user needs."""
     backends = [value for value in arguments.values("object") if "memory-backend-" in value]
     return any(truth(lenient(value, "qom-type").get("share")) for value in backends)
 
 
 def has_virtio_disk(arguments: Arguments) -> bool:
-    """True where a disk is on virtio-blk, as libvirt's ``bus='virtio'``."""
+    """True if a disk is on virtio-blk, like libvirt's ``bus='virtio'``."""
     devices = arguments.values("device")
     if any(part in value for value in devices for part in ("virtio-blk", "vhost-user-blk")):
         return True
@@ -118,15 +118,15 @@ def has_virtio_disk(arguments: Arguments) -> bool:
 
 
 def windows_hint(arguments: Arguments) -> bool:
-    """Hyper-V enlightenments or a clock in local time: weak evidence."""
+    """True for Hyper-V enlightenments or a clock in local time: weak evidence of Windows."""
     if any(_HYPERV.search(value) for value in arguments.values("cpu")):
         return True
     return arguments.has("localtime") or last_value(arguments, "rtc").get("base") == "localtime"
 
 
 def owner(arguments: Arguments) -> KnownOwner:
-    """Who keeps the definition: by the SMBIOS names Nova, oVirt and KubeVirt give; ``libvirt``
-    when libvirt's marks are there; ``qemu`` otherwise (a script, a unit, a person)."""
+    """The owner of the definition: by the SMBIOS names of Nova, oVirt and KubeVirt; ``libvirt`` if
+    libvirt's marks are there; ``qemu`` otherwise (a script, a unit, a person)."""
     for value in arguments.values("smbios"):
         given = lenient(value)
         if given.get("type") != "1":
@@ -134,7 +134,7 @@ def owner(arguments: Arguments) -> KnownOwner:
         if "KubeVirt" in (given.get("manufacturer"), given.get("family")):
             return "kubevirt"
         if "OpenStack" in (given.get("manufacturer"), given.get("product")):
-            return "nova"  # "OpenStack Foundation", "OpenStack Nova", cut where quotes were lost
+            return "nova"  # "OpenStack Foundation" or "OpenStack Nova", cut if quotes are missing
         found = owner_of((), given.get("product"))
         if found != "libvirt":
             return found
@@ -144,7 +144,7 @@ def owner(arguments: Arguments) -> KnownOwner:
 
 
 def by_libvirt(arguments: Arguments) -> bool:
-    """True where libvirt wrote this command line."""
+    """True if libvirt wrote this command line."""
     if _marked(arguments):
         return True
     return any(
@@ -154,8 +154,8 @@ def by_libvirt(arguments: Arguments) -> bool:
 
 
 def session(arguments: Arguments) -> bool | None:
-    """True where an unprivileged libvirt runs the guest, by the folder of its secret or monitor;
-    None where these show neither folder (another prefix, a descriptor, a QEMU without libvirt)."""
+    """True if an unprivileged libvirt runs the guest, by the folder of its secret or monitor; None
+    if these show neither folder (another prefix, a descriptor, a QEMU without libvirt)."""
     paths = _marked(arguments)
     if any(_SESSION_FILES in path for path in paths):
         return True

@@ -1,7 +1,7 @@
 """Reasons why QEMU refuses a ``-netdev``, or the backend half of ``-nic`` and ``-net``.
 
-Measured with QEMU 7.2.22; the keys are those of qapi/net.json. A key or a type that no release
-here knows may be a later one's: refused is only what belongs to another backend or to a device.
+Measured with QEMU 7.2.22; the keys are those of qapi/net.json. A key or a type that is unknown here
+may belong to a later release, so only keys of other backends or of devices are refused.
 """
 
 from __future__ import annotations
@@ -43,7 +43,8 @@ _OTHERS = _names(
 _OF_DEVICES = _names("mq rx_queue_size tx_queue_size vectors bus bootindex host_mtu mtu driver")
 _OF_NIC = _names("mac macaddr model")
 _OF_PASST = _names("mac mtu")
-"""``NetDevPasstOptions`` in qapi/net.json, since QEMU 10.1: what passt tells the guest."""
+"""``NetDevPasstOptions`` in qapi/net.json, since QEMU 10.1: settings that passt announces to the
+guest."""
 _SWITCHES = _names("restrict ipv4 ipv6 vnet_hdr vhost vhostforce x-svq")
 _NUMBERS = _names("queues hubid poll-us")
 _ONE_WITH = {
@@ -51,13 +52,13 @@ _ONE_WITH = {
     "fds": _names("ifname script downscript vnet_hdr helper queues vhostfd"),
     "helper": _names("ifname script downscript queues vhostfds"),
 }
-"""What a tap cannot have beside descriptors or a helper (``net_init_tap`` in net/tap.c)."""
+"""Options that a tap cannot have beside descriptors or a helper (``net_init_tap`` in net/tap.c)."""
 _NEEDED = {"hubport": "hubid", "vhost-user": "chardev"}
 _IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9._-]*")
 
 
 class Netdev(NamedTuple):
-    """A backend: how its option is called, its keys, and the text that they were read of."""
+    """A backend: the name of its option, its keys, and the text from which they were read."""
 
     option: str
     keys: Options
@@ -65,14 +66,14 @@ class Netdev(NamedTuple):
 
     @property
     def in_json(self) -> bool:
-        """True where the option is written in JSON, whose values have types and whose ids may be
-        anything."""
+        """True if the option is written in JSON, whose values have types and whose ids may be any
+        text."""
         return self.text[:1] == "{"
 
 
 def netdev_faults(netdev: Netdev, chardevs: Container[str] | None) -> Iterator[str]:
-    """Each thing that QEMU does not start with; ``chardevs`` are all ids, None where there may
-    be others."""
+    """Each reason why QEMU does not start with it; ``chardevs`` are all ids, None if there may be
+    others."""
     option, given = netdev.option, netdev.keys
     kind = given.get("type") or ("user" if option == "nic" else "")
     if unfilled(kind) is not None:
@@ -92,7 +93,7 @@ def netdev_faults(netdev: Netdev, chardevs: Container[str] | None) -> Iterator[s
 
 
 def id_faults(option: str, given: Options, *, in_json: bool) -> Iterator[str]:
-    """An ``id=`` that is none (``id_wellformed`` in util/id.c)."""
+    """The fault of an invalid ``id=`` (``id_wellformed`` in util/id.c)."""
     name = given.get("id")
     if name is None or in_json or unfilled(name) is not None or _IDENTIFIER.fullmatch(name):
         return
@@ -149,7 +150,7 @@ def _of_tap(option: str, given: Options) -> Iterator[str]:
 
 class Netdevs(NamedTuple):
     """Faults of the backends of a command line: by the netdev's id, of those on the hub, and of a
-    netdev that no NIC is on."""
+    netdev that no NIC uses."""
 
     by_id: dict[str, str]
     of_hub: str | None
@@ -157,8 +158,8 @@ class Netdevs(NamedTuple):
 
 
 def faults_of(arguments: Arguments, used: Container[str], *, whole: bool) -> Netdevs:
-    """The first thing that is wrong with each. ``used`` are the netdevs of NICs; ``whole``: no
-    argument is missing."""
+    """The first fault of each backend. ``used`` are the netdevs of NICs; ``whole``: no argument is
+    missing."""
     chardevs = _chardevs(arguments) if whole else None
     by_id: dict[str, str] = {}
     seen: set[str] = set()
@@ -183,7 +184,8 @@ def faults_of(arguments: Arguments, used: Container[str], *, whole: bool) -> Net
 
 
 def _set_too_early(arguments: Arguments) -> Iterator[str]:
-    """A ``-set`` of what is not there yet; JSON is not there until all options are read."""
+    """A ``-set`` for an object that does not exist yet; objects in JSON do not exist until all
+    options are read."""
     there: set[tuple[str, str]] = set()
     for name, value in arguments.pairs:
         if name == "readconfig" or (name in ("device", "netdev") and unfilled(value or "")):

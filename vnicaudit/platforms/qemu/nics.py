@@ -1,8 +1,8 @@
-"""Arguments -> the NICs QEMU has.
+"""Find the NICs that QEMU's arguments define.
 
-Three ways to write one, which may be mixed: ``-device driver,netdev=X`` with ``-netdev …,id=X``
-(in any order), ``-nic backend,model=…``, and ``-net nic`` with ``-net tap`` on a hub. Without any
-of ``-net``, ``-nic``, ``-netdev`` and ``-nodefaults`` the machine adds a NIC of its own.
+There are three forms, which may be mixed: ``-device driver,netdev=X`` with ``-netdev …,id=X`` (in
+any order), ``-nic backend,model=…``, and ``-net nic`` with ``-net tap`` on a hub. Without any of
+``-net``, ``-nic``, ``-netdev`` and ``-nodefaults`` the machine adds a NIC of its own.
 """
 
 from __future__ import annotations
@@ -55,22 +55,22 @@ _SWITCH = frozenset({"rocker"})
 _OF_NICS = frozenset({"netdev", "mac"})
 _FIRST = {"device": "driver", "net": "type", "nic": "type"}
 _ONCE = ("id", "bootindex", "acpi-index", "devno")
-"""What no two devices have in common."""
+"""Properties that no two devices may have in common."""
 _NOT_SET = frozenset({("bootindex", "-1"), ("acpi-index", "0")})
 _MDEV = re.compile(r"/mdev/|/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/*$", re.IGNORECASE)
-"""In sysfs; any other folder there may be a PCI device's."""
+"""A mediated device in sysfs; any other folder there may be a PCI device's."""
 
 
 class NicsFound(NamedTuple):
-    """The NICs in the order of the arguments, and the first thing that shows the arguments to be
-    incomplete (a netdev that is named and not there, JSON cut off), None when there is none."""
+    """The NICs in the order of the arguments, and the first sign that the arguments are incomplete
+    (a missing netdev, truncated JSON), None if there is none."""
 
     nics: tuple[RunningNic, ...]
     problem: str | None = None
 
 
 class _Context(NamedTuple):
-    """The parts of a command line that every NIC is looked up in."""
+    """The parts of a command line in which NICs are looked up."""
 
     sockets: dict[str, Socket]
     netdevs: dict[str, Backend]
@@ -86,8 +86,8 @@ class _Context(NamedTuple):
 def nics(
     arguments: Arguments, *, arch: str | None, machine: str | None, with_default: bool
 ) -> NicsFound:
-    """The NICs on a command line. ``with_default``: the arguments are known to be all there are,
-    so that the machine's own NIC can be concluded from silence."""
+    """The NICs on a command line. ``with_default``: the arguments are known to be complete, so that
+    the machine's own NIC follows from missing options."""
     context = _context(arguments, arch, machine, whole=with_default)
     found = tuple(nic for _pair, nic in _nics(arguments, context))
     if with_default and silent(arguments) and (driver := default_nic(arch, machine)):
@@ -104,8 +104,8 @@ def nics(
 def added_nics(
     arguments: Arguments, *, arch: str | None, machine: str | None
 ) -> list[tuple[int, RunningNic]]:
-    """The NICs of arguments that are not all there are, each with the index of its option among
-    the arguments' pairs."""
+    """The NICs of incomplete arguments, each with the index of its option among the arguments'
+    pairs."""
     return list(_nics(arguments, _context(arguments, arch, machine, whole=False)))
 
 
@@ -171,7 +171,8 @@ def _nics(arguments: Arguments, context: _Context) -> Iterator[tuple[int, Runnin
 
 
 def _backend_fault(option: str, given: Options, text: str, context: _Context) -> str | None:
-    """The fault of a device's id, or of the backend that carries its packets; None: none."""
+    """The fault of a device's id, or of the backend that carries its packets; None if there is
+    none."""
     faults = context.faults
     if option == "nic":
         return next(netdev_faults(Netdev(option, given), None), None)
@@ -184,7 +185,8 @@ def _backend_fault(option: str, given: Options, text: str, context: _Context) ->
 def _repeated(
     option: str, given: Options, taken: set[tuple[str, str]], context: _Context, *, made: bool
 ) -> str | None:
-    """An id or a netdev that another device has already. A NIC that is not ``made`` takes none."""
+    """The fault of an id, netdev or slot that another device already uses. A NIC that is not
+    ``made`` uses no netdev."""
     names = []
     if option == "device":
         given = given | context.settings.get(given.get("id", ""), {})
@@ -194,7 +196,7 @@ def _repeated(
     if made and "netdev" in given:
         names.append(("netdev", given["netdev"]))
     if made and option == "nic" and "id" in given:
-        names.append(("netdev", given["id"]))  # of the backend that it brings along
+        names.append(("netdev", given["id"]))  # the netdev that -nic itself creates
     again = next((name for name in names if name in taken), None)
     taken.update(names)
     if again is None or unfilled(again[1]) is not None:
@@ -226,7 +228,7 @@ def _from_device(given: Options, text: str, context: _Context, pair: int) -> Run
 
 def _from_net(given: Options, context: _Context) -> RunningNic | None:
     """``-net nic``: on a hub with the other ``-net`` of its vlan, or (libvirt, on ARM boards)
-    straight on a netdev."""
+    directly on a netdev."""
     if given.get("type") != "nic":
         return None
     driver = _legacy_driver(given, context)
@@ -248,7 +250,7 @@ def _from_nic(given: Options, context: _Context) -> RunningNic | None:
 
 
 def _legacy_driver(given: Options, context: _Context) -> str | None:
-    """The device; empty for a machine that is known to have none by default."""
+    """The device; empty for a machine that is known to have no default NIC."""
     driver = legacy_driver(given, context.arch, context.machine)
     if driver is None and machine_default(context.arch, context.machine).known:
         return ""
@@ -258,18 +260,18 @@ def _legacy_driver(given: Options, context: _Context) -> str | None:
 def _created(
     option: str, driver: str, given: Options, backend: Backend, context: _Context
 ) -> RunningNic:
-    """The NIC that ``-nic`` or ``-net nic`` makes, by the name of its device."""
+    """The NIC that ``-nic`` or ``-net nic`` creates, by the name of its device."""
     merged = {**device_defaults(driver, context.globals), **_legacy(given)}
     if "mac" not in given and "macaddr" not in given:
-        merged.pop("mac", None)  # QEMU draws one, whatever -global says
+        merged.pop("mac", None)  # QEMU chooses one, whatever -global says
     known = context.board.buses is not None
     refusal = nic_refusal(option, given.get("model"), given, context.board, known=known)
     return replace(_running(driver, merged, backend), refusal=refusal)
 
 
 def _legacy(given: Options) -> Options:
-    """The device properties of ``-net nic`` and ``-nic``: a MAC and a name; nothing else can be
-    set there."""
+    """The device properties of ``-net nic`` and ``-nic``: a MAC and a name; no others can be set
+    there."""
     found = {}
     if "macaddr" in given or "mac" in given:
         mac = given.get("macaddr") or given.get("mac", "")
@@ -280,8 +282,8 @@ def _legacy(given: Options) -> Options:
 
 
 def _hub(context: _Context, vlan: str) -> Backend:
-    """The backend on the hub beside the NIC. Behind a hub there is no vhost: it needs the NIC and
-    the tap to be each other's peers (``get_vhost_net(nc->peer)``)."""
+    """The other backend on the NIC's hub. Behind a hub there is no vhost, which needs the NIC and
+    the tap to be direct peers (``get_vhost_net(nc->peer)``)."""
     others = context.hubs.get(vlan, [])
     if not others:
         return _NO_NIC
@@ -305,7 +307,8 @@ def _running(driver: str, given: Options, backend: Backend) -> RunningNic:
 
 
 def _mac(given: Options) -> str | None:
-    """None where QEMU draws one: instead of zeros, too (``qemu_macaddr_default_if_unset``)."""
+    """The MAC address; None if QEMU chooses one, also in place of zeros
+    (``qemu_macaddr_default_if_unset``)."""
     mac = given.get("mac", "").strip().lower().replace("-", ":")
     return None if mac in ("", NOT_SET) else mac
 
@@ -315,6 +318,5 @@ def _is_nic(driver: str) -> bool:
 
 
 def silent(arguments: Arguments) -> bool:
-    """True where the arguments leave networking to its default, so that the machine adds a NIC of
-    its own."""
+    """True if no argument configures networking, so that the machine adds a NIC of its own."""
     return not arguments.has("net", "nic", "netdev", "nodefaults")

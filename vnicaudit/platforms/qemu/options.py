@@ -1,8 +1,8 @@
-"""The value of one QEMU option: ``tap,id=n0,vhost=on`` or ``{"type": "tap", …}`` -> a mapping.
+"""Parse the value of one QEMU option, ``tap,id=n0,vhost=on`` or ``{"type": "tap", …}``, into a
+mapping.
 
 Source: QEMU 7.2 ``util/keyval.c``, ``util/qemu-option.c`` and qemu(1): a comma in a value is
-written twice, the first word may leave out its key, the last of several equal keys wins, a bare
-key is *on*.
+doubled, the first word may omit its key, the last of several equal keys wins, a bare key is *on*.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ Options = dict[str, str]
 """Flat: nested JSON is keyed ``addr.type``, as ``k=v`` syntax writes it."""
 
 MAX_LENGTH = 1 << 20
-"""Longer values are not looked into; QEMU's own are a few kilobytes."""
+"""Longer values are not parsed; QEMU's own are a few kilobytes."""
 
 _MAX_KEYS = 4096
 _MAX_NUMBER = 1 << 32
@@ -25,20 +25,20 @@ _NUMBER = re.compile(
 _STRING = re.compile(
     r'"(?:[^"\\]|\\.)*(?:"|\\?\Z)|\'(?P<single>(?:[^\'\\]|\\.)*)(?:\'|\\?\Z)', re.DOTALL
 )
-"""One that is not closed goes to the end, so that nothing is looked at twice."""
+"""A string that is not closed extends to the end, so that nothing is scanned twice."""
 _ITEM = re.compile(r"((?:[^,]|,,)*)(?:,|\Z)")
 _TRUE = frozenset({"on", "yes", "true", "y"})
 _FALSE = frozenset({"off", "no", "false", "n"})
 
 
 class BrokenOption(ValueError):
-    """JSON that is cut off or not JSON: the command line is incomplete here."""
+    """JSON that is truncated or invalid: the command line is incomplete here."""
 
 
 def options(text: str, first: str = "") -> Options:
-    """The value as a mapping. ``first`` is the key that the first word may leave out.
+    """The value as a mapping. ``first`` is the key that the first word may omit.
 
-    Raises BrokenOption for JSON that does not parse; ``k=v`` text always gives something.
+    Raises BrokenOption for invalid JSON; ``k=v`` text always has a result.
     """
     if len(text) > MAX_LENGTH:
         raise BrokenOption("an option's value of more than a mebibyte")
@@ -48,8 +48,8 @@ def options(text: str, first: str = "") -> Options:
 
 
 def lenient(text: str | None, first: str = "") -> Options:
-    """Like :func:`options`, but empty where the value is missing or broken: for options whose
-    loss is no loss, or that are reported broken elsewhere."""
+    """Like :func:`options`, but empty if the value is missing or broken: for options that do not
+    matter, or whose faults are reported elsewhere."""
     try:
         return options(text, first) if text else {}
     except BrokenOption:
@@ -57,8 +57,8 @@ def lenient(text: str | None, first: str = "") -> Options:
 
 
 def truth(text: str | None) -> bool | None:
-    """``on``, ``yes``, ``true`` -> True; ``off`` and its like -> False; None for anything else,
-    ``ON`` too (``qapi_bool_parse``)."""
+    """``on``, ``yes``, ``true`` -> True; ``off`` and the like -> False; None for anything else,
+    including ``ON`` (``qapi_bool_parse``)."""
     word = text or ""
     return True if word in _TRUE else False if word in _FALSE else None
 
@@ -81,7 +81,7 @@ def _decimal_or_octal(digits: str) -> int:
 
 
 def json_of(text: str) -> object:
-    """JSON as QEMU reads it: a string may be in single quotes, and no key may be there twice.
+    """JSON as QEMU reads it: a string may be in single quotes, and no key may occur twice.
 
     Raises ValueError or RecursionError for anything else.
     """
@@ -93,8 +93,8 @@ def json_of(text: str) -> object:
 def wrong_types(
     text: str, switches: Container[str], numbers: Container[str]
 ) -> Iterator[tuple[str, str, str]]:
-    """Values of JSON that are of another type than QEMU wants: name, what it is to be, and the
-    value as JSON. Nothing of a text that is no JSON object."""
+    """Values of JSON with another type than QEMU requires: name, required type, and the value as
+    JSON. Empty for a text that is not a JSON object."""
     try:
         given = json_of(text)
     except (ValueError, RecursionError):
@@ -151,7 +151,7 @@ def _from_json(text: str) -> Options:
     found: Options = {}
     _flatten(data, "", found)
     addr = data.get("addr")
-    if type(addr) is int:  # slot and function in one; negative: any
+    if type(addr) is int:  # slot and function in one number; negative: any
         found["addr"] = f"{addr >> 3:x}.{addr & 7}"
         if addr < 0:
             del found["addr"]
@@ -159,7 +159,7 @@ def _from_json(text: str) -> Options:
 
 
 def _flatten(data: object, prefix: str, found: Options) -> None:
-    """Depth is bounded by the parser's, breadth by _MAX_KEYS."""
+    """Add nested values to ``found``. Depth is limited by the parser, breadth by _MAX_KEYS."""
     pending: list[tuple[str, object]] = [(prefix, data)]
     while pending and len(found) < _MAX_KEYS:
         name, value = pending.pop()

@@ -1,4 +1,5 @@
-"""``-global`` and ``-set``: device properties that are given away from the device (qemu(1))."""
+"""``-global`` and ``-set``: properties of devices that are set elsewhere than on the device
+(qemu(1))."""
 
 from __future__ import annotations
 
@@ -10,11 +11,12 @@ from vnicaudit.platforms.qemu.arguments import Arguments
 from vnicaudit.platforms.qemu.options import Options, lenient
 
 _INNER = ("virtio-net-device", "virtio-device")
-"""The classes of the device that is inside each virtio NIC: its transport's are set after it."""
+"""The classes of the device inside each virtio NIC; those of its transport are applied after it."""
 _CCW = ("virtio-net-ccw", "virtio-ccw-device")
 
 _GLOBAL = re.compile(r"(?P<driver>[^.=]{1,63})\.(?P<name>[^=]{1,63})=")
-"""Of ``qemu_global_option`` in softmmu/qdev-monitor.c; anything else is ``driver=,property=,…``."""
+"""The short form of ``qemu_global_option`` in softmmu/qdev-monitor.c; the other is
+``driver=,property=,…``."""
 
 
 class Global(NamedTuple):
@@ -26,8 +28,8 @@ class Global(NamedTuple):
 
 
 def device_defaults(device: str, given: list[Global]) -> Options:
-    """``-global`` for this device, by its class or one that it is derived from: of two that are
-    for it the later wins. Measured with QEMU 7.2 and 10.0."""
+    """Properties that ``-global`` sets for this device, by its class or a base class; the later of
+    two wins. Measured with QEMU 7.2 and 10.0."""
     inner = _INNER if device.startswith("virtio-net") else ()
     found = {one.name: one.text for one in given if one.driver in inner}
     outer = classes(device)
@@ -35,14 +37,15 @@ def device_defaults(device: str, given: list[Global]) -> Options:
 
 
 def classes(device: str) -> tuple[str, ...]:
-    """A device's class and those it is derived from, as far as they have properties of NICs."""
+    """A device's class and its base classes, as far as they have properties of NICs."""
     if device in VIRTIO_PCI:
         return (device, "virtio-net-pci-base", "virtio-pci")
     return _CCW if device == "virtio-net-ccw" else (device,)
 
 
 def global_properties(arguments: Arguments) -> list[Global]:
-    """``-global driver.property=value`` (or driver=,property=,value=): a property's default."""
+    """``-global driver.property=value`` (or driver=,property=,value=): the default of a
+    property."""
     found = []
     for value in arguments.values("global"):
         match = _GLOBAL.match(value)

@@ -1,4 +1,4 @@
-"""On which line of a text each NIC of a command line stands."""
+"""The line of a text on which each NIC of a command line is defined."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ _ID = re.compile(r"(?:\"id\":\s?\"|(?<![\w-])id=)([\w.-]+)")
 
 
 def nic_lines(text: str, first: int, nics: Iterable[RunningNic]) -> tuple[int, ...]:
-    """The 1-based line of each NIC. ``text`` is the command line as it was written, which begins
-    in line ``first`` of its file; a NIC that is not found in it gets that line."""
+    """The 1-based line of each NIC. ``text`` is the command line as written, which begins in line
+    ``first`` of its file; a NIC that is not found in it gets that line."""
     places = _Places(text, first)
     return tuple(places.line(nic) for nic in nics)
 
 
 class _Places:
-    """The lines that have a NIC on them, by what can be found there; one pass over the text."""
+    """The lines with NICs, by the words that identify them; built in one pass over the text."""
 
     def __init__(self, text: str, first: int) -> None:
         self._first = first
@@ -39,7 +39,7 @@ class _Places:
                     self._ids.setdefault(name, number)
 
     def line(self, nic: RunningNic) -> int:
-        """Find the line of a NIC by what is most its own: the MAC address, then the id, then the
+        """Find the line of a NIC by its most specific value: the MAC address, then the id, then the
         kind of device."""
         if nic.mac in self._macs:
             return self._macs[nic.mac]
@@ -48,7 +48,8 @@ class _Places:
         return self._next(nic.driver.lower())
 
     def _next(self, driver: str) -> int:
-        """The next line with a device of this kind, as often as it is on it."""
+        """The next line with a device of this kind; a line counts as often as the device occurs on
+        it."""
         if driver not in self._by_driver:
             self._by_driver[driver] = deque(
                 number for number, line in self._lines for _ in range(line.count(driver))

@@ -1,4 +1,5 @@
-"""The text before QEMU's program in its line: whether a shell would start the program there."""
+"""Analyse the text before QEMU's program in its line, to tell whether a shell would start the
+program there."""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ _WRAPPERS = frozenset(
     | {"dbus-run-session"}
 )
 _SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "su", "watch", "parallel", "xargs"})
-"""What runs a text in quotes; beside the wrappers."""
+"""Programs that run a text in quotes, in addition to the wrappers."""
 _KEYWORDS = frozenset({"if", "then", "elif", "else", "while", "until", "do", "!", "{", "coproc"})
 _TOKEN = re.compile(
     r"""'[^']*' | "(?:[^"\\]|\\.)*" | \\.
@@ -34,14 +35,14 @@ _TOKEN = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _UNIT = re.compile(r"[ \t]*ExecStart(?:Pre|Post)?[ \t]*=[ \t]*[-@:+!|]*(?=[^\s\"']|\Z)")
-"""What stands before a program in a unit of systemd."""
+"""Text before a program in a systemd unit."""
 _HELD = re.compile(r"(?:^|\s)[A-Za-z_]\w*\+?=\(?\Z")
 
 
 class Prefix(NamedTuple):
     """The kind of text before a program. ``starts``: a shell starts the program here; ``enclosed``:
     within parentheses, which end its command; ``run_elsewhere``: within a text or a list that is
-    run somewhere else."""
+    run elsewhere."""
 
     starts: bool
     enclosed: bool = False
@@ -49,7 +50,7 @@ class Prefix(NamedTuple):
 
 
 def prefix_of(text: str) -> Prefix:
-    """Read one line up to a program's name, or what of it stands behind another command."""
+    """Analyse one line up to a program's name, or the part of it behind another command."""
     unit = _UNIT.match(text)
     if unit is not None:
         return Prefix(starts=_is_start(text[unit.end() :]))
@@ -82,13 +83,13 @@ def _without_prompt(text: str) -> str:
 
 
 def _is_start(text: str) -> bool:
-    """Nothing but keywords, assignments, and a program that starts another."""
+    """True for nothing but keywords, assignments, and a program that starts another."""
     first = _first_word(text)
     return first is None or first in _WRAPPERS
 
 
 def _runs_text(text: str) -> bool:
-    """True where the quoted text that follows is run, or kept in a variable."""
+    """True if the quoted text that follows is run, or kept in a variable."""
     if _HELD.search(text):
         return True
     first = _first_word(text)
@@ -96,7 +97,7 @@ def _runs_text(text: str) -> bool:
 
 
 def _first_word(text: str) -> str | None:
-    """The name of the program, None where there is none."""
+    """The name of the program, None if there is none."""
     found = shell_words(text, 0)
     if found.problem is not None or text[found.end :].strip():
         return ""

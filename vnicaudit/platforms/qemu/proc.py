@@ -1,7 +1,7 @@
 """Running QEMU processes, from ``/proc``: arguments and open descriptors.
 
-Descriptors are better evidence than arguments: QEMU opens ``/dev/vhost-net`` once per queue pair
-whose packets the kernel carries.
+Descriptors are better evidence than arguments: QEMU opens ``/dev/vhost-net`` once for each queue
+pair whose packets the kernel carries.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ MAX_CMDLINE = 4 << 20
 """Bytes; Linux allows arguments of 2 MiB by default."""
 
 MAX_DESCRIPTORS = 65536
-"""Per process; more are not looked at, and the count is then not told."""
+"""Maximum number per process; with more, the count is unknown."""
 
 _PROGRAM = re.compile(r"\.?qemu-system-[\w.-]+|qemu-kvm|kvm")
 _OTHER_VHOST = ("/dev/vhost-vdpa", "/dev/vhost-vsock", "/dev/vhost-scsi")
@@ -37,19 +37,19 @@ _OTHER_VHOST = ("/dev/vhost-vdpa", "/dev/vhost-vsock", "/dev/vhost-scsi")
 def read_proc(
     root: str = "/proc", *, target: str = "/proc", only: int | None = None
 ) -> Iterator[RunningQemu | ReadError]:
-    """Every QEMU process that can be seen, by process id, or ``only`` the one of this id.
+    """Every visible QEMU process, by process id, or ``only`` the one with this id.
 
-    A process whose arguments cannot be understood is a ReadError: what is missing may be a NIC.
-    One that ends meanwhile is left out; where descriptors may not be looked at, the arguments
-    alone decide.
+    A process whose arguments cannot be understood is a ReadError, because the rest may contain a
+    NIC. One that ends meanwhile is left out; if descriptors may not be read, the arguments alone
+    decide.
     """
     for pid in _pids(root) if only is None else (only,):
         try:
-            with Deadline(PROCESS_SECONDS):  # anybody may start one that is called qemu
+            with Deadline(PROCESS_SECONDS):  # anybody can start a process called qemu
                 found = _process(root, pid, target)
         except (FileNotFoundError, ProcessLookupError, PermissionError, NotADirectoryError):
-            continue  # gone, hidden (hidepid=), or a file that only has the name of a process
-        except OSError as error:  # a folder that looks like /proc: of a support case, say
+            continue  # gone, hidden (hidepid=), or not QEMU despite its name
+        except OSError as error:  # a folder that looks like /proc, such as one of a support case
             found = ReadError(error.strerror or str(error), f"{root}/{pid}/cmdline")
         except OutOfTime:
             took = f"parsing was given up after {PROCESS_SECONDS:.0f} s of CPU time"
@@ -78,9 +78,9 @@ def _process(root: str, pid: int, target: str) -> RunningQemu | ReadError | None
 def _proven(
     nics: tuple[RunningNic, ...], arguments: Arguments, descriptors: int | None
 ) -> tuple[RunningNic, ...]:
-    """The NICs with ``vhost`` as the descriptors decide it: none open means none has it; as many
-    open as the arguments ask for confirms these. Any other number (a NIC was plugged or unplugged
-    since) decides nothing."""
+    """The NICs with ``vhost`` according to the descriptors: if none is open, none has it; if as
+    many are open as the arguments require, these are confirmed. Any other number (a NIC was plugged
+    or unplugged since) decides nothing."""
     if descriptors is None:
         return nics
     asked = sum(nic.queues or 1 for nic in nics if nic.vhost)
@@ -97,8 +97,8 @@ def _decided(nic: RunningNic, *, on: bool) -> RunningNic:
 
 
 def _program(folder: str, first: str) -> str | None:
-    """The program's file name; by ``exe`` where that may be read, for ``kvm`` is a link or a
-    script in some distributions; None when it is not QEMU's system emulator."""
+    """The program's file name; by ``exe`` if that may be read, because ``kvm`` is a link or a
+    script in some distributions; None if it is not QEMU's system emulator."""
     if not _PROGRAM.fullmatch(first.rpartition("/")[2]):
         return None
     try:
@@ -109,7 +109,7 @@ def _program(folder: str, first: str) -> str | None:
 
 
 def vhost_descriptors(folder: str) -> int | None:
-    """How many descriptors are open on vhost-net; None when it may not be looked at."""
+    """Number of open descriptors of vhost-net; None if they may not be read."""
     count = 0
     try:
         with os.scandir(folder) as entries:
@@ -120,7 +120,7 @@ def vhost_descriptors(folder: str) -> int | None:
     except FileNotFoundError:
         raise  # the process ended
     except OSError:
-        return None  # another user's; or a copy of /proc, whose descriptors are no links
+        return None  # another user's; or a copy of /proc, whose descriptors are not links
     return count
 
 
@@ -145,7 +145,7 @@ def _file_beginning(path: str, limit: int) -> bytes:
 
 def read_processes(name: str) -> Iterator[Domain | ReadError]:
     """The QEMUs below a proc file system, or the one of ``/proc/PID``; a ReadError for each whose
-    arguments cannot be understood. Raises OSError where it cannot be listed."""
+    arguments cannot be understood. Raises OSError if it cannot be listed."""
     folder = os.path.realpath(name)
     wanted = os.path.basename(folder)
     one = wanted.isdecimal()

@@ -1,7 +1,7 @@
-"""Properties of NICs on ``-device``: which are there, and what QEMU takes as their values.
+"""Properties of NICs on ``-device``: their names, and the values that QEMU accepts.
 
-From ``-device NAME,help`` of QEMU 7.2.22 and 10.0.2; what it says to others was measured with both.
-Only what no QEMU takes is refused here: a property that a later one may have is not.
+From ``-device NAME,help`` of QEMU 7.2.22 and 10.0.2; its reaction to other values was measured with
+both. Only properties that no QEMU accepts are refused here, not those that a later one may have.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ _SWITCHES = _names(
 )
 _NUMBERS = _names("host_mtu rx_queue_size tx_queue_size vectors")
 _VIRTIO = (_SWITCHES | _NUMBERS | _names("rsc_interval")) - {"vectors"}
-"""What virtio NICs alone have."""
+"""Properties that only virtio NICs have."""
 
 _PCI_SWITCHES = _names("ats page-per-vq disable-modern modern-pio-notify")
 _VIRTIO_PCI = _PCI_SWITCHES | {"disable-legacy", "vectors"}
 _CHOSEN = _names("disable-legacy disable-modern")
-"""What ``…-transitional`` and ``…-non-transitional`` have chosen themselves."""
+"""Properties that ``…-transitional`` and ``…-non-transitional`` set themselves."""
 
 _OF_PCI = _names("addr romfile rombar multifunction")
 _ADDRESS_OF_CCW = re.compile(r"(?:0[xX])?[0-9a-fA-F]{1,2}\.[0-3]\.[0-9a-fA-F]{4}")
@@ -74,7 +74,7 @@ def device_faults(device: str, given: Options) -> Iterator[str]:
 
 
 def json_faults(text: str) -> Iterator[str]:
-    """Values of JSON that are text where QEMU wants a number or true or false, or the other way."""
+    """Values of JSON that are text although QEMU requires a number or a boolean, or vice versa."""
     switches = _SWITCHES | _PCI_SWITCHES | _ANY_SWITCHES
     for name, wanted, value in wrong_types(text, switches, _NUMBERS):
         yield f'"{name}" is {wanted} in JSON, not {_quoted(value)}'
@@ -137,9 +137,9 @@ def _value_faults(name: str, value: str) -> Iterator[str]:
 
 
 def _cannot_be_legacy(device: str, given: Options) -> bool:
-    """True where QEMU refuses a device because ``VIRTIO_F_IOMMU_PLATFORM was supported by neither
+    """True if QEMU refuses a device because ``VIRTIO_F_IOMMU_PLATFORM was supported by neither
     legacy nor transitional device``: a device is transitional on conventional PCI and on the root
-    bus, unless told otherwise."""
+    bus, unless configured otherwise."""
     if not truth(given.get("iommu_platform")):
         return False
     if device == "virtio-net-pci-transitional":

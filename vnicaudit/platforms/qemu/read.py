@@ -1,4 +1,4 @@
-"""Files and standard input -> the QEMU command lines in them."""
+"""Find the QEMU command lines in files and standard input."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ _FILLED_IN = (
 
 _MAX_COMMANDS = 100_000
 _WIDEST_TERMINAL = 512
-"""Columns. ``ps`` on a terminal cuts its lines; a listing this wide was not cut."""
+"""Columns. ``ps`` on a terminal cuts its lines; a listing as wide as this was not cut."""
 
 
 def looks_like(head: bytes) -> str | None:
-    """``log``, ``ps`` or ``command`` when a file that begins with ``head`` (some kilobytes) holds
-    QEMU command lines, None otherwise. Prose, XML or a nova.conf that names QEMU does not."""
+    """``log``, ``ps`` or ``command`` if a file that begins with ``head`` (some kilobytes) holds
+    QEMU command lines, otherwise None. Prose, XML or a nova.conf that names QEMU does not count."""
     if _NUL_PROGRAM.match(head):
         return "command"
     if b"\0" in head:
@@ -59,7 +59,7 @@ def looks_like(head: bytes) -> str | None:
 
 
 def begins_with_command(head: bytes) -> bool:
-    """True where a file begins with a command line or ``ps`` output, comments apart; False for a
+    """True if a file begins with a command line or ``ps`` output, ignoring comments; False for a
     page or a program that quotes one."""
     if _NUL_PROGRAM.match(head):
         return True
@@ -76,7 +76,7 @@ def read_text(
     data: bytes, *, target: str, file: str | None, before: int | None = 0
 ) -> Iterator[RunningQemu]:
     """Every QEMU in a log (its last start), in ``ps`` output, or pasted: :func:`read_parts` without
-    what is not judged."""
+    the parts that are not judged."""
     parts = read_parts(data, target=target, file=file, before=before)
     yield from (part for part in parts if isinstance(part, RunningQemu))
 
@@ -84,12 +84,12 @@ def read_text(
 def read_parts(
     data: bytes, *, target: str, file: str | None, before: int | None = 0
 ) -> Iterator[RunningQemu | NotJudged]:
-    """Every QEMU in a log (its last start), in ``ps`` output, or pasted, and what may be another in
-    a text or a list of a script. ``before`` is how many lines of a log stand before ``data``, which
-    is its end; None: they were not counted.
+    """Every QEMU in a log (its last start), in ``ps`` output, or pasted, and notes on possible
+    others in a text or a list of a script. ``before`` is the number of lines before ``data`` if
+    that is the end of a log; None: not counted.
 
-    Raises TargetError, with file and line, after the ones that could be read: at the first
-    command line that is not complete (what is missing may be a NIC), saying how many are.
+    Raises TargetError, with file and line, after those that could be read: for the first command
+    line that is not complete (the missing part may contain a NIC), with the number of such lines.
     """
     unread: list[Missed] = []
     if _NUL_PROGRAM.match(data):
@@ -120,7 +120,7 @@ def read_parts(
 
 
 def _from_nul(data: bytes, location: Location) -> Built:
-    """A copy of ``/proc/PID/cmdline``. Kernels before 4.2 cut it at 4096 bytes."""
+    """Read a copy of ``/proc/PID/cmdline``. Kernels before 4.2 cut it at 4096 bytes."""
     words = [word.decode("utf-8", "replace") for word in data.split(b"\0")]
     if words[-1] in ("", "\n"):
         words.pop()
@@ -192,8 +192,8 @@ def _pasted_one(command: Command, arguments: Arguments, place: Location) -> Buil
 
 
 def _cut_lines(text: str, found: list[Command]) -> dict[int, str]:
-    """Lines of a listing that ``ps`` cut at the width of a terminal: of the greatest length there
-    is, as others are."""
+    """Lines of a listing that ``ps`` cut at the width of a terminal: several lines have the maximum
+    length."""
     if not any(command.pid is not None for command in found):
         return {}
     lengths = [len(line.rstrip("\r")) for line in text.split("\n")]

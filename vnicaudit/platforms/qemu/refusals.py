@@ -1,7 +1,7 @@
-"""NICs that QEMU refuses or leaves out: why, and which QEMU does.
+"""NICs that QEMU refuses or leaves out: the reason, and the versions of QEMU.
 
-Measured with QEMU 7.2.22 and 10.0.2 on x86 and s390x. Of other architectures nothing is said but
-what holds for all; an argument that may come from a file or a later QEMU is not refused.
+Measured with QEMU 7.2.22 and 10.0.2 on x86 and s390x. For other architectures only refusals that
+apply to all are reported; an argument that may come from a file or a later QEMU is not refused.
 """
 
 from __future__ import annotations
@@ -41,18 +41,18 @@ _CONVENTIONAL = frozenset({"pci-bridge", "pcie-pci-bridge", "i82801b11-bridge", 
 _BRIDGE = re.compile(
     r"bridge|port|pxb|hci|ioh3420|3130|vmd|hub|cxl|dec-|virtio-(?:serial|scsi)|[$%{<]"
 )
-"""Devices that have a bus of their own."""
+"""Devices that provide a bus."""
 _BUILT_IN = re.compile(r"(?:isa|pci|pcie|usb-bus|virtio-mmio-bus|virtual-css|virtual-css-bridge)\b")
 _NOT_BY_NIC = frozenset({"rocker", "usb-net", "virtio-net-device"})
 
 
 class Board(NamedTuple):
-    """The machine as far as a NIC's place is concerned; ``buses`` is None where nothing is known of
-    them. ``usb`` is the turn after which there is a USB bus; ``ids`` are those of all devices, each
-    with its turn; ``conventional`` are those of bridges to conventional PCI. ``only_named_buses``:
-    there are no buses but the machine's and those that an id names. ``more``: a file
-    (``-readconfig``) may bring other devices and another machine, as Proxmox brings its ``pci.0``
-    to q35."""
+    """The machine, as far as it matters for the place of a NIC; ``buses`` is None if they are
+    unknown. ``usb`` is the turn after which there is a USB bus; ``ids`` are those of all devices,
+    each with its turn; ``conventional`` are those of bridges to conventional PCI.
+    ``only_named_buses``: there are no buses but the machine's and those that an id names. ``more``:
+    a file (``-readconfig``) may add other devices and another machine, as Proxmox adds its
+    ``pci.0`` to q35."""
 
     arch: str | None
     machine: str | None
@@ -103,8 +103,8 @@ def board(
 
 
 def _turn(pair: int, text: str) -> int:
-    """When a device is made: those in JSON after all others, each in their order
-    (``qemu_create_cli_devices`` in softmmu/vl.c)."""
+    """Position of a device in the order of creation: those in JSON come after all others, each
+    group in its order (``qemu_create_cli_devices`` in softmmu/vl.c)."""
     return pair + MAX_WORDS if text.lstrip()[:1] == "{" else pair
 
 
@@ -115,8 +115,8 @@ def _has_usb(driver: str) -> bool:
 def device_refusal(
     driver: str, device: str, given: Options, text: str, place: Board, pair: int
 ) -> StartRefusal | None:
-    """Why there is no such NIC: ``given`` are all its properties, ``text`` is its argument. What no
-    QEMU takes comes before what some have not."""
+    """The reason why there is no such NIC: ``given`` are all its properties, ``text`` is its
+    argument. Refusals by every QEMU come before those by some."""
     absent = _no_such_device(driver, device, place)
     if absent is not None and not absent.has_nic:
         return absent
@@ -132,7 +132,7 @@ def _wrong_property(device: str, given: Options, text: str, place: Board) -> Sta
         return None
     own = {name: value for name, value in given.items() if name not in ("driver", "id")}
     if own.get("bus") in place.conventional:
-        own["bus"] = "pci.0"  # as for virtio-pci, which looks at the kind of bus only
+        own["bus"] = "pci.0"  # as for virtio-pci, where only the kind of bus matters
     faults = [*json_faults(text)] if text.lstrip()[:1] == "{" else []
     faults += device_faults(device, own)
     return StartRefusal(faults[0]) if faults else None
@@ -155,7 +155,7 @@ def _too_new(device: str, place: Board) -> StartRefusal | None:
     since = first_with(device, place.arch)
     if since is None:
         return None
-    if place.arch in S390:  # which version brought it is not known
+    if place.arch in S390:  # it is unknown which version introduced it
         why = f"{device} does not exist on {place.arch}"
     else:
         why = f"{device} came with QEMU {since.major}.{since.minor}"
@@ -190,8 +190,8 @@ def _no_bus(device: str, given: Options, place: Board, turn: int) -> StartRefusa
 
 
 def _is_nowhere(named: str, place: Board) -> bool:
-    """True where a bus belongs neither to the machine nor to a device: ``pci.7`` is one by a
-    device's id, as libvirt names them, ``x.0`` is one of the device ``x``."""
+    """True if a bus belongs neither to the machine nor to a device: ``pci.7`` is the id of a
+    device, as named by libvirt; ``x.0`` belongs to the device ``x``."""
     if not place.only_named_buses or unfilled(named) is not None or not named or "/" in named:
         return False
     if named in place.ids or named.rpartition(".")[0] in place.ids:
@@ -218,7 +218,8 @@ def _called(place: Board) -> str:
 def nic_refusal(
     option: str, model: str | None, given: Options, place: Board, *, known: bool
 ) -> StartRefusal | None:
-    """Why ``-nic`` or ``-net nic`` makes no NIC. ``known``: the machine's default model is."""
+    """The reason why ``-nic`` or ``-net nic`` creates no NIC. ``known``: the machine's default
+    model is known."""
     for fault in nic_faults(option, given):
         return StartRefusal(fault)
     return next(_not_created(option, model, place, known=known), None)
@@ -251,8 +252,8 @@ def _not_created(
 
 
 def _by_nic(model: str, place: Board) -> bool:
-    """True where an x86 machine creates this model for ``-nic``; aliases of devices are refused
-    there."""
+    """True if an x86 machine creates this model for ``-nic``, where aliases of devices are
+    refused."""
     buses = place.buses or frozenset()
     if model in _NOT_BY_NIC or absent_on(model, place.arch) or model == "e1000-82540em":
         return False

@@ -14,11 +14,12 @@ _TAKEN = {
     "pci.0": frozenset({(0, 0), (1, 0)}),
     "pcie.0": frozenset({(0, 0), (31, 0)}),
 }
-"""What pc and q35 have on their root bus whatever is said. Measured with QEMU 7.2."""
+"""Slots that the machine itself always uses on the root bus of pc and q35. Measured with QEMU
+7.2."""
 
 
 def place_of(text: str) -> tuple[int, int] | None:
-    """Slot and function; None for what is no address."""
+    """Slot and function; None if it is not an address."""
     match = _SLOT.fullmatch(text)
     if match is None:
         return None
@@ -27,8 +28,8 @@ def place_of(text: str) -> tuple[int, int] | None:
 
 
 def slot_of(given: Options, root: str | None) -> list[tuple[str, str]]:
-    """The slot that a device is given, under a name that is the same for the same slot. ``root``:
-    the machine's own bus, where a device goes that names none; on q35 ``pci.0`` is a bridge's."""
+    """The slot of a device, under a name that is the same for the same slot. ``root``: the
+    machine's own bus, which is the default; on q35 ``pci.0`` belongs to a bridge."""
     place = place_of(given.get("addr", ""))
     if place is None:
         return []
@@ -38,7 +39,7 @@ def slot_of(given: Options, root: str | None) -> list[tuple[str, str]]:
 
 
 def is_taken(text: str, bus: str, root: str | None) -> bool:
-    """True where the machine, whose root bus is called ``root``, has a device of its own at that
+    """True if the machine, whose root bus is called ``root``, has its own device at that
     address."""
     if root is None or bus not in ("", root):
         return False

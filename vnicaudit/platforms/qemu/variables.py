@@ -1,7 +1,7 @@
-"""Parts of a pasted command line that are left to the shell, or to the filling of a template.
+"""Parts of a pasted command line that a shell or a template still has to fill in.
 
-Nothing is expanded, so that a variable where a fact of a NIC should stand is no fact. One in a
-name, an address or a port decides nothing.
+Nothing is expanded, so a variable in place of a fact of a NIC makes the fact unknown. A variable in
+a name, an address or a port does not matter.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from vnicaudit.text.placeholders import is_only_placeholder, opened, placeholder
 _VARIABLE = re.compile(
     r"\$[A-Za-z_]\w*|\$[@*\d]|\$\{[^}]*\}?|\$\(.*|`[^`]*`?|%[A-Za-z](?![A-Za-z])", re.DOTALL
 )
-"""Of a shell, and the specifiers of a unit of systemd (``%i``)."""
+"""Variables of a shell, and the specifiers of a systemd unit (``%i``)."""
 
 _FREE = frozenset({
     "id", "name", "mac", "macaddr", "ifname", "script", "downscript", "br", "helper", "netdev",
@@ -25,14 +25,14 @@ _FREE = frozenset({
     "mcast", "sock", "local", "remote", "fd", "vhostfd", "vhostdev", "bus", "addr", "romfile",
     "bootindex", "group", "failover_pair_id", "acpi-index",
 })  # fmt: skip
-"""Keys of NICs and their backends whose values say where or how something is called."""
+"""Keys of NICs and their backends whose values are only names or places."""
 _KINDS = {"netdev": "type", "nic": "type", "net": "type", "device": "driver"}
-"""Options that make NICs -> the key that their first word may leave out."""
+"""Options that define NICs -> the key that their first word may omit."""
 _OF_NICS = frozenset({"netdev", "mq", "mac", "rx_queue_size", "tx_queue_size", "host_mtu"})
 
 
 def unfilled(text: str) -> str | None:
-    """The variable or placeholder in a text; None where it is what it says."""
+    """The variable or placeholder in a text; None if the text is literal."""
     match = _VARIABLE.search(text)
     if match is not None:
         return match.group()
@@ -40,7 +40,8 @@ def unfilled(text: str) -> str | None:
 
 
 def left_open(arguments: Arguments) -> str | None:
-    """Why the facts of NICs are not known: what is left open in them; None where nothing is."""
+    """The reason why the facts of NICs are unknown: the variable or placeholder in them; None if
+    there is none."""
     found = next((name for value in _decisive(arguments) if (name := unfilled(value))), None)
     if found is None:
         return None
@@ -50,7 +51,7 @@ def left_open(arguments: Arguments) -> str | None:
 
 
 def _decisive(arguments: Arguments) -> Iterator[str]:
-    """Values that say what a NIC is, and names of options that a variable makes."""
+    """Values that determine a NIC, and names of options that a variable makes."""
     for name, value in arguments.pairs:
         first = _KINDS.get(name)
         if first is not None:

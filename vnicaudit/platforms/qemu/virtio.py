@@ -1,6 +1,6 @@
-"""The properties of a virtio NIC on ``-device`` -> what runs, in libvirt's terms.
+"""Read the properties of a virtio NIC on ``-device`` in libvirt's terms.
 
-The words of both are in ``qemuBuildNicDevProps``, libvirt 11.3 src/qemu/qemu_command.c.
+``qemuBuildNicDevProps`` in libvirt 11.3 src/qemu/qemu_command.c has the words of both.
 """
 
 from __future__ import annotations
@@ -64,8 +64,8 @@ def virtio_nic(
 
 
 def _pairs(backend: Backend, *, mq: bool) -> int | None:
-    """Queue pairs the guest can use: those of the backend, if the device offers multiqueue.
-    A vDPA device without ``queues=`` brings its own number (QEMU 10.0 net/vhost-vdpa.c)."""
+    """Queue pairs that the guest can use: those of the backend, if the device offers multiqueue. A
+    vDPA device without ``queues=`` has its own number (QEMU 10.0 net/vhost-vdpa.c)."""
     return backend.queues if mq else 1
 
 

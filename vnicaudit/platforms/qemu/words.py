@@ -1,4 +1,4 @@
-"""Text -> words: shell text with its quoting, ``ps`` output without any."""
+"""Split text into words: shell text with its quoting, ``ps`` output without any."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from typing import NamedTuple
 
 MAX_COMMAND = 4 << 20
-"""Characters of one command line that are looked at; Linux allows arguments of 2 MiB."""
+"""Maximum number of characters of one command line; Linux allows arguments of 2 MiB."""
 
 _PATTERN = r"""(?P<space>[ \t\r\f\v]+)
       | (?P<joint>(?:\\|(?<=[ \t])\^)\r?\n)
@@ -23,19 +23,20 @@ _TOKEN = re.compile(_PATTERN % ("", r"[^\s'\"\\;|&<>]+"), re.VERBOSE | re.DOTALL
 _ENCLOSED = re.compile(
     _PATTERN % (r"|\)", r"\$\([^()\n]*\)|[^\s'\"\\;|&<>)$]+|\$"), re.VERBOSE | re.DOTALL
 )
-"""The same within parentheses."""
+"""The same pattern within parentheses."""
 _QUOTE_OR_ESCAPE = re.compile(r"[\"\\]")
 _BARE_JSON = re.compile(r"\{[ \t]{0,8}\"")
 _IN_DOUBLE = re.compile(r"\\(\n|[$`\"\\])")
 
 
 class Words(NamedTuple):
-    """The words of one command and where it ends in the text. ``problem`` says why the list may be
-    incomplete, None when it is not.
+    """The words of one command, and where it ends in the text. ``problem`` says why the list may be
+    incomplete, None if it is not.
 
     ``bare_json``: a word is JSON without quotes around it (``{"driver": …``), which a shell would
-    spoil: the quotes were lost. ``quoted_json``: a word is JSON with quotes around it: they were
-    not. ``sealed`` are the places of words in double quotes, which the shell makes no more of."""
+    mangle, so the quotes were lost. ``quoted_json``: a word is JSON with quotes around it, so they
+    were not lost. ``sealed`` are the positions of words in double quotes, which a shell does not
+    split."""
 
     words: list[str]
     end: int
@@ -46,11 +47,11 @@ class Words(NamedTuple):
 
 
 def shell_words(text: str, start: int, most: int = MAX_COMMAND, *, enclosed: bool = False) -> Words:
-    """Split as a POSIX shell does, from ``start`` to the end of the command (a newline that is
-    not escaped, ``;``, ``|``, ``&``, a comment, the end of the text), looking at ``most``
-    characters. ``enclosed``: it stands within parentheses, which end it too.
+    """Split like a POSIX shell, from ``start`` to the end of the command (an unescaped newline,
+    ``;``, ``|``, ``&``, a comment, the end of the text), reading at most ``most`` characters.
+    ``enclosed``: it is within parentheses, which end it too.
 
-    Nothing is expanded: ``$VAR`` stays as it is. What a redirection of output names is no word.
+    Nothing is expanded: ``$VAR`` stays as it is. The target of a redirection is not a word.
     """
     pattern = _ENCLOSED if enclosed else _TOKEN
     found = _WordReader()
@@ -87,29 +88,30 @@ def shell_words(text: str, start: int, most: int = MAX_COMMAND, *, enclosed: boo
 
 
 class _WordReader:
-    """The words so far, and the ``parts`` of the one that is being read: joined once, for a word
-    may have millions."""
+    """The words so far, and the ``parts`` of the current word, which are joined once, because a
+    word may have millions."""
 
     def __init__(self) -> None:
         self.words: list[str] = []
         self.parts: list[str] = []
         self._sealed: set[int] = set()
         self._open = False
-        """A part of the word is not in quotes."""
+        """True if a part of the word is not in quotes."""
         self._redirected = False
-        """What is being read, or comes next, is where a redirection goes."""
+        """True if the current or next word is the target of a redirection."""
 
     def take(self, part: str, *, sealed: bool) -> None:
-        """A part of the word."""
+        """Add a part to the current word."""
         self.parts.append(part)
         self._open = self._open or not sealed
 
     def seals(self) -> frozenset[int]:
-        """The places of words in quotes."""
+        """The positions of words in quotes."""
         return frozenset(self._sealed)
 
     def end_word(self, *, redirection: bool) -> None:
-        """A blank ends a word, and a redirection: but for the number of a descriptor (``2>``)."""
+        """End the current word at a blank or a redirection, except for the number of a descriptor
+        (``2>``)."""
         word = bool(self.parts)
         if word and not self._redirected and not (redirection and self._is_number()):
             if not self._open:
@@ -120,7 +122,7 @@ class _WordReader:
         self.parts = []
 
     def finished(self) -> list[str]:
-        """All words, at the end."""
+        """All words, after ending the last one."""
         self.end_word(redirection=False)
         return self.words
 
@@ -135,7 +137,7 @@ def _unended(text: str, limit: int) -> str | None:
 
 
 def _closing(text: str, opening: re.Match[str], limit: int) -> int:
-    """Where the text in double quotes that has escapes in it ends; negative: nowhere."""
+    """The end of a double-quoted text that contains escapes; negative if there is none."""
     position = opening.end()
     while opening.group() == '"':
         found = _QUOTE_OR_ESCAPE.search(text, position, limit)

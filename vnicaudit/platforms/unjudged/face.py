@@ -1,4 +1,5 @@
-"""Finds what stands in a file in a form that nobody reads; loaded when there is such a file."""
+"""Finds parts of a file in forms that no reader supports; the search is loaded when there is such a
+file."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Parts of a file in a form that nobody reads: a nova.conf in a text of a manifest, a NIC for
-``virsh attach-device`` in a script, a QEMU command as the value of a key. Each is reported with
-what would let it be judged; none is judged."""
+"""Parts of a file in forms that no reader supports: a nova.conf in a string of a manifest, a NIC
+for ``virsh attach-device`` in a script, a QEMU command as the value of a key. Each is reported with
+advice on how to get it judged; none is judged."""
 
 from __future__ import annotations
 
@@ -38,15 +38,15 @@ _MADE = {
 }
 
 _MOST = 1_000
-"""Parts of one kind in one file that are named."""
+"""Maximum number of reported parts of one kind in one file."""
 _MORE = "may also hold more than is listed: not judged, save each part as a file of its own"
 
 _WORDS = (b"[DEFAULT]", b"[libvirt]", b"[pci]", b"kubevirt.io/")
-"""A quick look: most files of a folder have none of them."""
+"""Quick check: most files of a folder contain none of these."""
 _SECTION = re.compile(rb"^[ \t]*\[(?:DEFAULT|libvirt|pci)\][ \t]*\r?$", re.MULTILINE)
 _QUOTED_SECTION = re.compile(rb"\[(?:DEFAULT|libvirt|pci)\](?:\\r)?\\n")
 _OPTIONS = re.compile(rb"[ \t]*(?:[#;\[]|\{[%{#]|[\w.-]{1,100}[ \t]*[=:]|\r?(?=\n|\Z))")
-"""A line of a configuration: an option, a section, a remark, a template's, none."""
+"""A line of a configuration: an option, a section, a comment, a template tag, or an empty line."""
 _LONGEST_QUOTED = 20_000
 _DOMAIN = re.compile(
     rb"[\"'](?:(?:<|\\u003[cC])\?xml[^<\n]{0,200}?(?:>|\\u003[eE])(?:\\[rn]|\s){0,9})?"
@@ -57,18 +57,18 @@ _DOMAIN = re.compile(
 """In quotes (Go writes ``<`` as ``\\u003c`` in JSON), in CDATA, or escaped in XML."""
 _NICS = (b"<interface", b"\\u003cinterface", b"\\u003Cinterface", b"&lt;interface")
 _BASE64 = re.compile(rb"(?<![A-Za-z0-9+/])(?:PGRvbWFpb[ij]|PD94bWwg)[A-Za-z0-9+/]{40,}")
-"""``<domain`` or ``<?xml``, as Kubernetes keeps what is secret."""
+"""``<domain`` or ``<?xml`` in base64, as Kubernetes stores secrets."""
 _PROSE = frozenset({
     "html", "body", "book", "article", "chapter", "section", "sect1", "refentry", "appendix",
     "part", "para", "topic", "concept", "task", "reference", "rss", "feed", "page", "doc",
     "document",
 })  # fmt: skip
-"""Roots of pages: what they show is an example."""
+"""Roots of pages for people: XML in them is an example."""
 _REMARKS = re.compile(rb"^[ \t]*(?:#|//)[^\n]*", re.MULTILINE)
 _QEMU = re.compile(rb"(?<![\w.-])(?:qemu-system-[a-z0-9_]+|qemu-kvm)(?=[\s\"',\\])")
 _NIC_OPTION = re.compile(rb"(?<![\w-])-(?:device|netdev|nic|net)(?=[\s\"',=])")
 _WINDOW = 4_000
-"""Bytes of a command in which it says that it is one, with NICs."""
+"""Number of bytes of a command within which its NIC options must follow."""
 _BLANK_LINE = re.compile(rb"\n[ \t]*\r?\n")
 _BY_OTHERS = re.compile(
     rb"^[ \t]*(?:-[ \t]+)?(?:[\w.]{1,60}:[ \t]+[\"']?)?(?:sudo[ \t]+)?"
@@ -91,10 +91,10 @@ _LONGEST_INTERFACE = 20_000
 def beside(
     data: bytes, path: str, read: Collection[int], *, manifest: bool, listing: bool
 ) -> Iterator[NotJudged]:
-    """The parts of a file in forms that nobody reads, by line, beside the parts that were read.
-    ``read``: the lines of those that were; ``manifest``: a KubeVirt manifest would have been;
-    ``listing``: the file is QEMU's command lines, whose reader reports what it does not
-    understand."""
+    """The parts of a file in forms that no reader supports, by line, beside the parts that were
+    read. ``read``: the lines that were read; ``manifest``: a KubeVirt manifest would have been
+    read; ``listing``: the file consists of QEMU's command lines, whose reader reports what it does
+    not understand."""
     if b"\0" in data or is_foreign(data):
         return
     line_of = _Lines(data)
@@ -112,8 +112,8 @@ def beside(
 
 
 def alone(data: bytes, path: str) -> Iterator[NotJudged]:
-    """The parts that matter in a folder's file of which nothing is read: a NIC without its domain,
-    a nova.conf in YAML or a script. A page that shows one is left out."""
+    """The relevant parts of a file in a folder of which nothing is read: a NIC without its domain,
+    a nova.conf in YAML or a script. Pages that show one as an example are left out."""
     if is_bare_interface(data):
         yield NotJudged(BARE, path, 1)
     elif b"\0" not in data and any(word in data for word in (*_WORDS, *_NICS, b"PG", b"PD94")):
@@ -123,8 +123,8 @@ def alone(data: bytes, path: str) -> Iterator[NotJudged]:
 
 
 def is_bare_interface(data: bytes) -> bool:
-    """True where a file is an ``<interface>`` of a guest, rather than of a host or within a domain;
-    or a piece of a template that puts one into a domain."""
+    """True if a file is an ``<interface>`` of a guest (not of a host, and not within a domain), or
+    a piece of a template that inserts one into a domain."""
     if b"<interface" not in data or not data.lstrip().startswith((b"<", b"{%", b"{#", b"{{")):
         return False
     if root_name(data) != "interface":
@@ -133,8 +133,7 @@ def is_bare_interface(data: bytes) -> bool:
 
 
 def _brought_by_code(data: bytes) -> Iterator[tuple[int, str]]:
-    """The position and message of each part that YAML, a script or infrastructure code puts in
-    place."""
+    """The position and message of each part that YAML, a script or infrastructure code installs."""
     from vnicaudit.text.beginning import is_script, like_hcl, like_yaml, quotes_others
 
     if quotes_others(data):
@@ -151,7 +150,7 @@ def _brought_by_code(data: bytes) -> Iterator[tuple[int, str]]:
 
 
 class _Lines:
-    """The 1-based line of a position; asked in any order."""
+    """The 1-based line of a position; positions may come in any order."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data
@@ -168,31 +167,46 @@ def _configurations(data: bytes) -> Iterator[tuple[int, str]]:
     """Texts with an option that only Nova has, in its section."""
     if not any(word in data for word in _WORDS):
         return
+    yield from _plain_configurations(data)
+    yield from _quoted_configurations(data)
+
+
+def _plain_configurations(data: bytes) -> Iterator[tuple[int, str]]:
+    end = 0
+    for match in _SECTION.finditer(data):
+        if match.start() >= end:
+            end, is_novas = _lines_of(data, match.start())
+            if is_novas:
+                yield match.start(), _NOVA
+
+
+def _lines_of(data: bytes, start: int) -> tuple[int, bool]:
+    """The end of the configuration that begins at ``start``, and True if it has an option that only
+    Nova has."""
     from vnicaudit.platforms.nova_conf.recognise import is_own
 
-    done = 0
-    for match in _SECTION.finditer(data):
-        if match.start() < done:
-            continue
-        done, own, section = match.start(), False, ""
-        while done < len(data) and _OPTIONS.match(data, done) is not None:
-            end = data.find(b"\n", done)
-            end = len(data) if end < 0 else end
-            line = data[done:end].strip().decode("utf-8", "replace")
-            if line.startswith("["):
-                section = line.strip("[]")
-            own = own or is_own(section, line)
-            done = end + 1
-        if own:
-            yield match.start(), _NOVA
-    done = 0
+    is_novas, section = False, ""
+    while start < len(data) and _OPTIONS.match(data, start) is not None:
+        end = data.find(b"\n", start)
+        end = len(data) if end < 0 else end
+        line = data[start:end].strip().decode("utf-8", "replace")
+        if line.startswith("["):
+            section = line.strip("[]")
+        is_novas = is_novas or is_own(section, line)
+        start = end + 1
+    return start, is_novas
+
+
+def _quoted_configurations(data: bytes) -> Iterator[tuple[int, str]]:
+    """Configurations in a string, with ``\\n`` between their lines."""
+    end = 0
     for match in _QUOTED_SECTION.finditer(data):
-        if match.start() < done:
+        if match.start() < end:
             continue
-        done = data.find(b'"', match.end(), match.start() + _LONGEST_QUOTED)
-        done = match.start() + _LONGEST_QUOTED if done < 0 else done
-        text = re.sub(rb"(?:\\r)?\\n", b"\n", data[match.start() : done])
-        if next((one for one in _configurations(text) if one), None) is not None:
+        end = data.find(b'"', match.end(), match.start() + _LONGEST_QUOTED)
+        end = match.start() + _LONGEST_QUOTED if end < 0 else end
+        text = re.sub(rb"(?:\\r)?\\n", b"\n", data[match.start() : end])
+        if any(True for _one in _configurations(text)):
             yield match.start(), _NOVA
 
 
@@ -210,7 +224,7 @@ def _encoded_domains(data: bytes) -> Iterator[tuple[int, str]]:
 
 
 def _is_data(data: bytes) -> bool:
-    """XML that is no page for people."""
+    """True for XML that is not a page for people."""
     if not data.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<"):
         return False
     root = root_name(data)
@@ -218,7 +232,7 @@ def _is_data(data: bytes) -> bool:
 
 
 def _commands(data: bytes) -> Iterator[int]:
-    """Where QEMU is named, and given NICs behind it."""
+    """Positions at which QEMU is named, followed by options for NICs."""
     if b"qemu-" not in data:
         return
     text = _REMARKS.sub(_blank, data)
@@ -238,7 +252,7 @@ def _by_others(data: bytes) -> Iterator[tuple[int, str]]:
 
 
 def _commands_in_hcl(data: bytes) -> Iterator[tuple[int, str]]:
-    """Commands of OpenStack's clients in provisioners; in scripts and tasks they are read."""
+    """Commands of OpenStack's clients in provisioners; those in scripts and tasks are read."""
     from vnicaudit.text.beginning import like_hcl
 
     if (b"openstack" in data or b"glance" in data) and like_hcl(data):
@@ -254,7 +268,7 @@ def _manifests(data: bytes) -> Iterator[tuple[int, str]]:
 
 
 def _interfaces(data: bytes) -> Iterator[tuple[int, str]]:
-    """NICs of guests that stand in no domain."""
+    """NICs of guests outside of any domain."""
     if b"<interface" not in data:
         return
     text = _without_remarks(_without_domains(data))
@@ -269,7 +283,7 @@ def _interfaces(data: bytes) -> Iterator[tuple[int, str]]:
 
 
 def _without_domains(data: bytes) -> bytes:
-    """Return the text without what belongs to a domain, however far that is moved to the right."""
+    """Return the text with all domains blanked, however far they are indented."""
     from vnicaudit.platforms.domain_xml.spans import spans
 
     if OPENING.search(data) is None:

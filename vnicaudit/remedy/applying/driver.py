@@ -84,7 +84,7 @@ class UnitState(NamedTuple):
 
 class Driver(Protocol[UnitT_contra]):
     """Changes units of one kind, for one command. Every method raises ActionError with what failed:
-    SilentError where the other side stopped answering, GoneError where the unit no longer exists;
+    SilentError if the other side stopped answering, GoneError if the unit no longer exists;
     RefusedError with the reason why nothing is started."""
 
     def check(self, unit: UnitRequest) -> None:
@@ -112,7 +112,7 @@ class Driver(Protocol[UnitT_contra]):
         since."""
 
     def can_restore(self, unit: UnitRequest, run: PastRun) -> bool:
-        """True where the run saved something to restore the unit from."""
+        """True if the run saved something to restore the unit from."""
 
     def forward(self, work: BegunUnit) -> Result:
         """Change the unit as planned, or undo the change if that fails, from any point where an

@@ -45,7 +45,7 @@ class Recovered(NamedTuple):
 
     @property
     def is_well(self) -> bool:
-        """True where recovery succeeded and left no unit failed or unfinished."""
+        """True if recovery succeeded and left no unit failed or unfinished."""
         bad = any(unit.outcome in ("failed", "unfinished") for unit in self.units)
         return not bad and self.error is None
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from functools import cached_property, partial
+from typing import NamedTuple
 
 import msgspec
 
@@ -61,7 +62,7 @@ class RollbackSelection(msgspec.Struct, frozen=True):
     """Restore the saved originals as a whole, whatever was changed since."""
 
     def includes(self, unit: UnitRequest) -> bool:
-        """True where the unit, or one of its NICs, is selected."""
+        """True if the unit, or one of its NICs, is selected."""
         named = not self.domains or {unit.name, unit.uuid, unit.file} & set(self.domains)
         return bool(named) and (not self.macs or bool(set(self.macs) & set(unit.macs)))
 
@@ -96,42 +97,64 @@ def rollback(
     result of the rollback itself, each only if there was such work. For a fleet's run, a host that
     cannot be reached affects only its own units. Raises UsageError if there is no such run, or the
     selection matches nothing in it; RefusedError if another run is working there."""
-    found = read_run(context.state.run(run_id))
-    if found is None:
-        raise UsageError(f"run {run_id} ended before it changed anything")
+    found = _read_begun(run_id, context)
     units = selection.units_of(found)
     context = context.going_on_with(found.request)
     with ExitStack() as stack:
         drivers = context.drivers(stack)
         open_or_hold(units, drivers, (found.request.plan, run_id), context, stack)
         found = reread(found)  # the locks keep others from changing it now
-        whole = [unit for unit in units if not found.is_open(unit.key)]
+        closed = [unit for unit in units if not found.is_open(unit.key)]
         ended = _undo_open(found, units, drivers, context, tell)
         found = reread(found) if ended else found
         if not context.host_by_host and any(found.is_open(unit.key) for unit in units):
             return ended
+        way_back = _WayBack(found, selection, drivers, context, tell)
         if selection.restore:
-            units = [unit for unit in reversed(units) if drivers.of(unit).can_restore(unit, found)]
-        else:
-            whole = _not_undone(found, whole, selection, context)
-            units = [selection.narrowed(unit) for unit in reversed(whole)]
-        if not units and selection.restore:
-            raise UsageError(f"there is no saved original in {found.folder / 'definitions'}")
-        if not units:
+            return (way_back.restore(units[::-1]),)
+        chosen = _not_undone(found, closed, selection, context)[::-1]
+        if not chosen:
             return ended or _nothing_to_undo(found, context)
-        request = context.request("rollback", run_id, units)
+        return (*ended, way_back.undo([selection.narrowed(unit) for unit in chosen]))
+
+
+def _read_begun(run_id: str, context: RunContext) -> PastRun:
+    found = read_run(context.state.run(run_id))
+    if found is None:
+        raise UsageError(f"run {run_id} ended before it changed anything")
+    return found
+
+
+class _WayBack(NamedTuple):
+    """Units of a finished run, and the means to roll them back."""
+
+    run: PastRun
+    selection: RollbackSelection
+    drivers: Drivers
+    context: RunContext
+    tell: Tell
+
+    def restore(self, units: Sequence[UnitRequest]) -> RunResult:
+        """Restore the originals of these units. Raises UsageError if none was saved."""
+        kept = [one for one in units if self.drivers.of(one).can_restore(one, self.run)]
+        if not kept:
+            raise UsageError(f"there is no saved original in {self.run.folder / 'definitions'}")
+        went = self.undo(kept)
+        _note_restored(self.run, kept, went)
+        return went
+
+    def undo(self, units: Sequence[UnitRequest]) -> RunResult:
+        """Start the run that rolls these units back, or continue one that was interrupted."""
+        context = self.context
+        request = context.request("rollback", self.run.folder.name, units)
         mine = _unfinished(context, request) or begin_run(context.state, request)
-        back = _preparer(found, selection, context)
+        back = _preparer(self.run, self.selection, context)
         if context.host_by_host:
-            open_begun(mine, drivers, _MEANWHILE)
+            open_begun(mine, self.drivers, _MEANWHILE)
             back = HostByHost(back, OtherRuns(context.state, context.kinds, mine))
-        went = Runner(mine, drivers, back, tell, None, context.tell_remaining, context.halted).go(
-            context.schedule
-        )
-        if selection.restore:
-            _note_restored(found, units, went)
-            return (went,)
-        return (*ended, went)
+        remaining, halted = context.tell_remaining, context.halted
+        runner = Runner(mine, self.drivers, back, self.tell, None, remaining, halted)
+        return runner.go(context.schedule)
 
 
 def _undo_open(
@@ -187,9 +210,7 @@ def dry_run_rollback(
     """The foreseen outcome of each domain (or file) that :func:`rollback` would change. ``show`` is
     told each unit that would be restored as a whole, with the diff of its text. Nothing is changed.
     Raises UsageError if the run ended before it did anything."""
-    found = read_run(context.state.run(run_id))
-    if found is None:
-        raise UsageError(f"run {run_id} ended before it changed anything")
+    found = _read_begun(run_id, context)
     units = selection.units_of(found)[::-1]
     halves = tuple(
         Foreseen(unit.name, "would-change", steps=unit.steps, place=unit.place)

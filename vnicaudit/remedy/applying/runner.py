@@ -180,7 +180,7 @@ class Runner:
 
     def _to_its_end(self, work: Callable[[], str]) -> tuple[str, bool]:
         """Do the work, then close the journal. Returns ``(reason, silent)``: why the run stopped
-        (empty: it did not), and True where the cause is a host that stopped answering."""
+        (empty: it did not), and True if the cause is a host that stopped answering."""
         try:
             return work(), False
         except SilentError as error:

@@ -76,7 +76,7 @@ def _without_covered(
 def _plan(
     context: PlanContext, parts: PlanParts, found: tuple[Planned, ...], missing: list[str]
 ) -> Plan:
-    """The plan of all targets. Raises UsageError where something requested is missing although all
+    """The plan of all targets. Raises UsageError if something requested is missing although all
     targets could be read."""
     errors = [error for of_target in parts.errors.values() for error in of_target]
     if missing and not errors:

@@ -34,8 +34,9 @@ RuleKey = tuple[Severity, str, str]
 
 
 class _GroupKey(NamedTuple):
-    """Key of a group. ``place``: of one domain, where it is described; ``line``: of its first
-    finding there, which tells it from others of its name in one file (0: there is none)."""
+    """Key of a group. For the group of a domain, ``place``: where it is described; ``line``: line
+    of its first finding there, which distinguishes domains of the same name in one file (0:
+    none)."""
 
     name: str
     place: str = ""
@@ -105,7 +106,7 @@ class Groups:
         return group if room else _GroupKey(_OTHERS)
 
     def _title(self, key: _GroupKey, *, alone: bool) -> str:
-        """``alone``: no other is of this name and place."""
+        """Title of a group. ``alone``: no other group has this name and place."""
         if self._by == "rule":
             return ""
         if self._by != "domain":
@@ -146,7 +147,7 @@ class Groups:
         return _GroupKey(audited.subject, where, line or 0)
 
     def _shared(self, audited: Audited) -> str:
-        """The value that a subject has in common with the others of its group."""
+        """The value that a subject shares with others in its group."""
         by, placed = self._by, audited.placed
         if by == "owner":
             return name_of(audited.owner)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from vnicaudit.reports.findings.finding_text import FindingText
 
 FORMAT = "text"
-SUMMARY = "for people: by domain, or by rule where there is much"
+SUMMARY = "for people: by domain, or by rule if there are many findings"
 NAMES_NOT_JUDGED = True
 TELLS_FILTERED = True
 NEEDS_ROWS = False

@@ -59,13 +59,13 @@ class AuditMetrics:
         yield gauge("findings", "Problems found.", self._with_zeros())
         by_severity = self._by_severity()
         yield gauge(
-            "findings_by_severity", "Problems found, by severity alone.",
+            "findings_by_severity", "Problems found, by severity only.",
             (((("severity", each),), by_severity[each]) for each in SEVERITIES),
         )  # fmt: skip
-        yield gauge("skipped", "NICs, domains, hosts and files a rule could not be judged for.",
+        yield gauge("skipped", "NICs, domains, hosts and files for which a rule was not judged.",
                     _by_rule(summary.skipped.items()))  # fmt: skip
-        yield gauge("crashed", "Times a rule failed.", _by_rule(self._crashed.items()))
-        yield single("crashes", "Times any rule failed.", sum(self._crashed.values()))
+        yield gauge("crashed", "Crashes of a rule.", _by_rule(self._crashed.items()))
+        yield single("crashes", "Crashes of all rules.", sum(self._crashed.values()))
         yield single("domains", "Domains audited.", summary.domains)
         yield single("nics", "Virtual NICs audited.", summary.nics)
         yield single("suppressed", "Findings suppressed.", summary.suppressed)
@@ -90,16 +90,14 @@ class AuditMetrics:
 
 def _of_targets(end: RunEnd) -> Iterator[Family]:
     failed = sum(target.status != "ok" for target in end.targets)
-    yield single("targets", "Targets named.", len(end.targets))
-    yield single("unread_targets", "Targets not read, or not in full.", failed)
+    yield single("targets", "Targets of the audit.", len(end.targets))
+    yield single("unread_targets", "Targets not read, or read only in part.", failed)
     errors = sum(target.unread or target.status != "ok" for target in end.targets)
     yield single("unread", "Files and domains that could not be read.", errors)
     if (part := end.coverage) is not None:
         yield single("inventory_hosts", "Hosts of the inventory.", part.inventory)
         share = part.host_share * part.nic_share
-        yield single(
-            "sample_share", ("Share of the hosts or NICs that was sampled, 1 for all."), share
-        )
+        yield single("sample_share", "Share of the hosts or NICs that was sampled; 1: all.", share)
     parts = sum(target.not_judged_count for target in end.targets)
     yield single("not_judged", "Parts of files seen and not judged.", parts)
     ended = moment(end.finished).timestamp()

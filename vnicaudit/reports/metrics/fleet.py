@@ -25,11 +25,11 @@ Samples = dict[Labels, float]
 def fleet_families(counts: FleetCounts) -> Iterator[Family]:
     """The families of a fleet. Every total equals the sum of its parts."""
     counts = bounded(counts)
-    yield gauge("fleet_findings", "Problems that are open, of hosts that were read.",
+    yield gauge("fleet_findings", "Open problems on hosts that were read.",
                 _findings(counts).items())  # fmt: skip
     yield gauge("fleet_findings_by_severity", "Problems by severity, site and state.",
                 _by_severity(counts).items())  # fmt: skip
-    yield gauge("fleet_hosts", "Hosts by how the newest audit read them.", _hosts(counts).items())
+    yield gauge("fleet_hosts", "Hosts by result of reading them.", _hosts(counts).items())
     for name, text in (
         ("domains", "Domains as last read."),
         ("nics", "Virtual NICs as last read."),
@@ -38,14 +38,14 @@ def fleet_families(counts: FleetCounts) -> Iterator[Family]:
         yield gauge(f"fleet_{name}", text, samples)
     yield gauge(
         "fleet_oldest_reading_timestamp_seconds",
-        "Oldest reading of a host, Unix time.",
+        "Time of the oldest reading of a host, Unix time.",
         ((_site(one), _seconds(one.oldest_reading)) for one in counts.sites if one.oldest_reading),
         "seconds",
     )
     shares = (("hosts", counts.host_share), ("nics", counts.nic_share))
-    yield gauge("fleet_coverage_ratio", "Share of the fleet the newest audit was to cover.",
+    yield gauge("fleet_coverage_ratio", "Share of the fleet the newest audit was asked to cover.",
                 (((("of", of),), share) for of, share in shares), "ratio")  # fmt: skip
-    yield gauge("fleet_changes", "Findings the newest audit changed.",
+    yield gauge("fleet_changes", "Findings changed by the newest audit.",
                 (((("change", name),), getattr(counts, name)) for name in _CHANGES))  # fmt: skip
     if counts.finished is not None:
         yield single("fleet_audit_timestamp_seconds", "End of the newest audit, Unix time.",

@@ -15,19 +15,19 @@ def watch_families(path: str, states: Sequence[SeriesState], now: float) -> Iter
     """The families of the path with that name; ``now``: Unix time. Labels are that name and the
     profile's workloads and metrics, which never change from run to run."""
     shown = [(_labels(path, one), one) for one in states[:MAX_SERIES]]
-    yield gauge("watch_value", "Value of the last run that counts, in the unit of the metric.",
+    yield gauge("watch_value", "Value of the last valid run, in the unit of the metric.",
                 ((labels, one.last.value) for labels, one in shown))  # fmt: skip
     yield gauge("watch_centre", "Median of a week's runs since the last change.",
                 ((labels, one.result.centre) for labels, one in shown
                  if one.result.centre is not None))  # fmt: skip
-    yield gauge("watch_change", "Confirmed within a week: -1 a loss, 1 a gain, 0 neither.",
+    yield gauge("watch_change", "Change confirmed within the last week: -1 loss, 1 gain, 0 none.",
                 ((labels, one.flag(now)) for labels, one in shown))  # fmt: skip
-    yield gauge("watch_drifting", "1 where values drift from day to day: a change cannot be dated.",
+    yield gauge("watch_drifting", "1 if values drift from day to day, so no change can be dated.",
                 ((labels, int(one.result.drifts)) for labels, one in shown))  # fmt: skip
-    yield gauge("watch_age_seconds", "Age of the last run that counts, when this was written.",
+    yield gauge("watch_age_seconds", "Age of the last valid run when this was written.",
                 ((labels, max(0.0, now - one.last.time)) for labels, one in shown),
                 "seconds")  # fmt: skip
-    yield gauge("watch_run_timestamp_seconds", "Start of the last run that counts, Unix time.",
+    yield gauge("watch_run_timestamp_seconds", "Start of the last valid run, Unix time.",
                 ((labels, one.last.time) for labels, one in shown), "seconds")  # fmt: skip
 
 

@@ -1,5 +1,5 @@
-"""The part of a plan that comes from the history: how old findings are, measured gains, and what
-is open on hosts that could not be read."""
+"""The part of a plan that comes from the history: age of findings, measured gains, and open
+findings on hosts that could not be read."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SHOWN_HOSTS = 20
 
 
 def history_line(steps: Iterable[Step], history: PlanHistory, options: Options) -> Iterator[str]:
-    """One line on steps that make the same change; nothing where nothing is known of them."""
+    """One line about steps with the same change; nothing if nothing is known about them."""
     facts = [history.steps[step.id] for step in steps if step.id in history.steps]
     if words := "; ".join(_words(facts)):
         yield wrap(f"history: {words}", options.width, "    ", "      ")
@@ -24,15 +24,13 @@ def history_line(steps: Iterable[Step], history: PlanHistory, options: Options) 
 
 def _words(facts: Sequence[StepHistory]) -> Iterator[str]:
     findings, new = sum(one.findings for one in facts), sum(one.new for one in facts)
-    if oldest := min((one.first_seen for one in facts if one.first_seen), default=""):
+    oldest = min((one.first_seen for one in facts if one.first_seen), default="")
+    if oldest:
         several = f"oldest of {findings:,} findings " if findings > 1 else ""
         yield f"{several}first seen {_day(oldest)}"
     if new:
-        yield (
-            f"{new:,} of {count(findings, 'finding')} not in the last audit"
-            if not oldest
-            else (f"{new:,} not in the last audit")
-        )
+        of_all = "" if oldest else f" of {count(findings, 'finding')}"
+        yield f"{new:,}{of_all} not in the last audit"
     if gain := next((one.gain for one in facts if one.gain is not None), None):
         from vnicaudit.fleet.ranking.reasons import gain_words
 
@@ -40,8 +38,8 @@ def _words(facts: Sequence[StepHistory]) -> Iterator[str]:
 
 
 def unread_lines(history: PlanHistory, options: Options) -> Iterator[str]:
-    """The hosts that could not be read, those with most findings first, and what their last audit
-    left open there."""
+    """The hosts that could not be read, those with most findings first, with the findings open
+    after their last audit."""
     if not history.unread:
         return
     yield wrap(_unread_title(history.unread), options.width, "", "  ")
@@ -64,7 +62,8 @@ def _unread_title(unread: Sequence[UnreadHost]) -> str:
 
 
 def coverage_line(history: PlanHistory, options: Options) -> Iterator[str]:
-    """How much of what was open on the hosts that were read the plan has a step for."""
+    """The number of open findings on hosts that were read, and for how many of them the plan has a
+    step."""
     if history.open_findings:
         findings = count(history.open_findings, "finding")
         planned = f"{history.planned:,}" if history.planned else "none"

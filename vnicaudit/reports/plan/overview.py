@@ -158,7 +158,7 @@ def guest_names(steps: Iterable[Step]) -> list[str]:
 
 
 def shared_folder(paths: Iterable[str]) -> int:
-    """Characters with which all of these paths begin, up to the last slash in them."""
+    """Number of characters up to the last slash with which all of these paths begin."""
     return os.path.commonprefix(list(paths)).rfind("/") + 1  # noqa: RUF071 - cut at a slash
 
 

@@ -153,7 +153,7 @@ class FileNotPlanned(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     file: str | None = None
     """The file of the NIC's definition; None: it is not in a file."""
     line: int | None = None
-    """Line of the file on which the definition begins."""
+    """Line of the file on which the definition starts."""
 
 
 class FilePlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -184,7 +184,7 @@ class _PlanText:
 
 
 def _names_told_apart(group: list[NotPlanned]) -> list[str]:
-    """The name of each, with its file, target, id or line where others are called so."""
+    """The name of each, with its file, target, id or line if names are not unique."""
     shared = shared_folder(one.file for one in group if one.file)
     return told_apart(
         (_name(one.about), (one.file or "")[shared:], one.target, one.about.id or "",

@@ -74,7 +74,7 @@ def _facts(profile: Profile) -> Iterator[tuple[str, str]]:
         yield "margin", f"{metric} {100 * share:g} %"
     steal = f"{profile.max_steal:g} %"
     apart = f"{profile.cooldown:g} s apart"
-    yield "runs", f"{apart}; repeated where others took more than {steal} of the CPUs"
+    yield "runs", f"{apart}; repeated if others used more than {steal} of the CPUs"
     for state, meaning in profile.states.items():
         yield "state", safe(f"{state}: {meaning}")
     for source in profile.sources:

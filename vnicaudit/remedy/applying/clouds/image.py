@@ -35,8 +35,8 @@ def prepare(
     place: CloudPlace,
     leftovers: Leftovers,
 ) -> CloudTransaction | None:
-    """The transaction that sets the image's properties; None where they are set already. Raises
-    RefusedError where they changed since the plan was made."""
+    """The transaction that sets the image's properties; None if they are set already. Raises
+    RefusedError if they changed since the plan was made."""
     del step, leftovers
     return _checked(transaction, place)
 
@@ -44,8 +44,8 @@ def prepare(
 def prepare_undo(
     transaction: CloudTransaction, place: CloudPlace, leftovers: Leftovers, *, over_edits: bool
 ) -> CloudTransaction | None:
-    """The transaction that restores the image's properties; None where they are restored already.
-    Raises RefusedError where somebody changed them since, unless ``over_edits`` is set."""
+    """The transaction that restores the image's properties; None if they are restored already.
+    Raises RefusedError if somebody changed them since, unless ``over_edits`` is set."""
     del leftovers
     if over_edits:
         found = place.cloud.image_properties(transaction.id)
@@ -70,7 +70,7 @@ def verify(place: CloudPlace, transaction: CloudTransaction) -> ObjectState:
 
 
 def forward(work: CloudWork) -> Result:
-    """Set the properties, where they are what they were."""
+    """Set the properties, if they are as they were before."""
     try:
         _set_properties(work, work.transaction.before, work.transaction.goal)
     except ENDS_THE_RUN:

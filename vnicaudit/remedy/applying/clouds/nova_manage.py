@@ -89,8 +89,8 @@ class Manage:
             return self._release
 
     def show(self, server_id: str, name: str) -> str | None:
-        """The value that Nova stores for a property of a server; None where it is not set. Raises
-        ActionError where it cannot be read."""
+        """The value that Nova stores for a property of a server; None if it is not set. Raises
+        ActionError if it cannot be read."""
         output = self._call(("image_property", "show", server_id, name))
         if output.code in (0, _NOT_SET):
             self.proven = True

@@ -32,7 +32,7 @@ class UnseenSet(NamedTuple):
 
 def doubtful(entries: Iterable[Entry]) -> tuple[Properties, ...] | None:
     """The properties that may be half set since the last set that ended with 0, one mapping for
-    each set, in order; None where no set has been recorded."""
+    each set, in order; None if no set has been recorded."""
     found: list[Properties] = []
     known = False
     for entry in entries:

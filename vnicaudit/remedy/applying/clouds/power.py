@@ -38,7 +38,7 @@ class StoppedError(ActionError):
 
 
 def is_touched(work: CloudWork) -> bool:
-    """True where the transaction has to get the server running again: it asked for the server to be
+    """True if the transaction has to get the server running again: it asked for the server to be
     stopped, or an earlier run left it off."""
     stopped = work.notes.last(Stopping) is not None
     return work.transaction.active and (stopped or work.transaction.state != _RAN)

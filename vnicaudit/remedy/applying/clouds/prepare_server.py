@@ -60,8 +60,8 @@ def prepare(
     place: CloudPlace,
     leftovers: Leftovers,
 ) -> CloudTransaction | None:
-    """The transaction that sets the properties of a step on a server; None where nothing is left to
-    do. Raises RefusedError where the change could not be undone."""
+    """The transaction that sets the properties of a step on a server; None if nothing is left to
+    do. Raises RefusedError if the change could not be undone."""
     back = {name: _value_back(name, value, step) for name, value in transaction.before.items()}
     transaction = replace(transaction, back=back, again=leftovers.in_doubt)
     request = ServerRequest(transaction, step.unit.macs, leftovers.off, ran=step.running)
@@ -71,7 +71,7 @@ def prepare(
 def prepare_undo(
     transaction: CloudTransaction, place: CloudPlace, leftovers: Leftovers, *, over_edits: bool
 ) -> CloudTransaction | None:
-    """The transaction that restores the properties Nova stored before the run; None where nothing
+    """The transaction that restores the properties Nova stored before the run; None if nothing
     is left to do. Raises RefusedError, ActionError."""
     transaction = replace(transaction, again=leftovers.in_doubt)
     request = ServerRequest(
@@ -164,7 +164,7 @@ def _now(state: ServerState, place: CloudPlace, transaction: CloudTransaction) -
 def _before(
     request: ServerRequest, state: ServerState, place: CloudPlace
 ) -> tuple[ServerBefore, tuple[NicChanges, ...]]:
-    """``(state, NIC changes)`` of a server before its change; both are empty where it is not
+    """``(state, NIC changes)`` of a server before its change; both are empty if it is not
     running, and the changes also where its domain cannot be read."""
     if phase(state) != "on":
         return ServerBefore(), ()

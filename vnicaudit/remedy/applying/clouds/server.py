@@ -102,7 +102,7 @@ def _change(work: CloudWork) -> None:
 
 
 def _put_back(work: CloudWork) -> bool:
-    """Restore the server's stored properties; True where any had to be restored. A running server
+    """Restore the server's stored properties; True if any had to be restored. A running server
     is stopped for it only after nova-manage has been seen to work."""
     power.settle(work)
     stored_properties.settle(work)
@@ -159,7 +159,7 @@ def _was_away(work: CloudWork) -> list[str]:
 
 def _still_wrong(work: CloudWork) -> str:
     """Details of the failed checks of a server that was started again after its properties were
-    restored, as one text; empty where none failed."""
+    restored, as one text; empty if none failed."""
     if not work.transaction.active or work.notes.last(Starting) is None:
         return ""
     wanted = tuple(one.inverse() for one in reversed(work.transaction.nic_changes))

@@ -34,7 +34,7 @@ def phase(state: ServerState) -> Phase:
 
 
 def not_deleted(state: ServerState, target: str) -> ServerState:
-    """The server's ``state``, unchanged. Raises GoneError where the server is deleted and Nova will
+    """The server's ``state``, unchanged. Raises GoneError if the server is deleted and Nova will
     only remove it later (``reclaim_instance_interval``)."""
     if state.status in _DELETED:
         raise GoneError(

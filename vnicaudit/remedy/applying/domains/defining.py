@@ -63,7 +63,7 @@ def undefine(work: DomainWork) -> bool:
 
 def made_otherwise(work: DomainWork) -> str:
     """A sentence on how libvirt rearranged the controllers of a definition that was to be restored
-    exactly; empty where it did not."""
+    exactly; empty if it did not."""
     if not work.transaction.exact or work.notes.last(Defined) is None:
         return ""
     try:
@@ -78,7 +78,7 @@ def made_otherwise(work: DomainWork) -> str:
 def is_ours(
     transaction: DomainTransaction, before: bytes, goal: bytes, now: bytes, work: DomainWork
 ) -> bool:
-    """True where ``now``, which differs from the definition before the run, was made by this run:
+    """True if ``now``, which differs from the definition before the run, was made by this run:
     recognised by its text or digest or, where the program ended before it could note that, by
     having the goal's changes and no others."""
     settled = work.notes.last(Defined)

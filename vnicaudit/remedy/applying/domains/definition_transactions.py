@@ -17,7 +17,7 @@ it."""
 
 class GuestBefore(msgspec.Struct, frozen=True):
     """The state of a running guest before its change. ``addresses``: MAC -> addresses that its
-    agent reports; ``sent``: MAC -> True where the host has seen packets from it; ``known``: MAC ->
+    agent reports; ``sent``: MAC -> True if the host has seen packets from it; ``known``: MAC ->
     entry in the host's leases or ARP table, for a guest without agent."""
 
     agent: bool = False

@@ -57,7 +57,7 @@ def forward(work: DomainWork) -> Result:
 
 
 def _waits(work: DomainWork) -> bool:
-    """True where the running guest does not have the wanted NICs yet, or that cannot be determined.
+    """True if the running guest does not have the wanted NICs yet, or that cannot be determined.
     A change that is rolled back before it took effect leaves nothing to wait for."""
     if not work.transaction.active or work.transaction.mode != "next-boot":
         return False
@@ -83,7 +83,7 @@ def _not_measured(work: DomainWork) -> str:
 
 
 def _take_effect(work: DomainWork) -> bool:
-    """Restart the guest or hot-swap its NICs, as the mode says; True where the guest was
+    """Restart the guest or hot-swap its NICs, as the mode says; True if the guest was
     interrupted."""
     if not work.transaction.active or work.transaction.mode == "next-boot":
         return False

@@ -11,7 +11,7 @@ from vnicaudit.remedy.applying.verifying import wait_until
 
 
 def runs_as_wanted(work: DomainWork) -> bool:
-    """True where the domain is running with its NICs as wanted."""
+    """True if the domain is running with its NICs as wanted."""
     if not work.place.machine.state().active:
         return False
     running = work.place.texts.reading.definition_of(

@@ -149,7 +149,7 @@ def _text_of_all(texts: Texts, data: bytes, steps: tuple[FileUnitStep, ...]) -> 
 
 
 def _is_so(texts: Texts, data: bytes, steps: Iterable[FileUnitStep]) -> bool:
-    """True where the text already has every change of the steps: writing them would alter
+    """True if the text already has every change of the steps: writing them would alter
     nothing."""
     for step in steps:
         for change in step.changes:
@@ -179,7 +179,7 @@ def _nic_changes(domain: Domain, steps: tuple[Step, ...]) -> tuple[NicChanges, .
 
 def _changes_made_already(domain: Domain, steps: tuple[Step, ...]) -> tuple[NicChanges, ...]:
     """The NIC changes of the steps, all of which the definition already has. Raises RefusedError
-    where the definition changed in another way since the plan was made."""
+    if the definition changed in another way since the plan was made."""
     try:
         wanted = _nic_changes(domain, steps)
     except RefusedError:
@@ -239,8 +239,8 @@ def _runs(texts: Texts, machine: Machine, target: str, wanted: tuple[NicChanges,
 def guest_before(
     machine: Machine, macs: tuple[str, ...], mode: Mode, adapters: Adapters, *, active: bool
 ) -> GuestBefore:
-    """The state of a running guest before its change; empty where the guest is off or will not be
-    interrupted. Raises RefusedError where a hot swap needs its agent and none answers."""
+    """The state of a running guest before its change; empty if the guest is off or will not be
+    interrupted. Raises RefusedError if a hot swap needs its agent and none answers."""
     if not active or mode == "next-boot":
         return GuestBefore()
     agent = GuestAgent(machine, adapters.clock)

@@ -45,8 +45,8 @@ class DomainRollback:
 
     def prepare(self, unit: UnitRequest, reach: ReachMachine) -> Prepared:
         """The change that reverses what an earlier run did to a domain; without a transaction where
-        the domain is already as it was. Raises RefusedError with the reason where it cannot be
-        begun."""
+        the domain is already as it was. Raises RefusedError with the reason if it cannot be
+        started."""
         transaction = self._request.transaction(unit, DomainTransaction)
         if transaction.before == transaction.goal:
             raise UnitRefusedError(_ONLY_RAN, "whole-only")
@@ -115,7 +115,7 @@ class DomainRollback:
         return Prepared(made, current, original)
 
     def _stays_off(self, transaction: DomainTransaction) -> bool:
-        """True where the guest ran before the run and the run could not undo its change, so that
+        """True if the guest ran before the run and the run could not undo its change, so that
         the guest may be off."""
         done = self._request.run.done_event(transaction.key)
         return transaction.active and done is not None and not done.undone

@@ -108,7 +108,7 @@ def definition_kind(transaction: DomainTransaction, *, undoing: bool) -> KeptKin
 
 
 def _is_in_it(work: DomainWork) -> bool:
-    """True where a definition edited by somebody else still contains the changes of this run."""
+    """True if a definition edited by somebody else still contains the changes of this run."""
     if work.notes.latest(Defining, Defined) is None:
         return False
     now = work.place.texts.reading.definition_of(

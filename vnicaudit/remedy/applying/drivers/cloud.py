@@ -99,7 +99,7 @@ class CloudDriver(Generic[CloudUnitT]):
         return _prepared(prepare(unit, steps, place, request.mode, leftovers, self._actions))
 
     def prepare_undo(self, unit: UnitRequest, request: UndoRequest) -> Prepared:
-        """The change that restores the properties from before the run. Raises RefusedError where
+        """The change that restores the properties from before the run. Raises RefusedError if
         only some NICs of a server are requested: all of them change at once."""
         transaction = request.transaction(unit, CloudTransaction)
         whole = next(one for one in request.run.request.units if one.key == unit.key)
@@ -119,7 +119,7 @@ class CloudDriver(Generic[CloudUnitT]):
         return self.prepare_undo(unit, request)
 
     def can_restore(self, unit: UnitRequest, run: PastRun) -> bool:
-        """True where the run began to change the unit."""
+        """True if the run began to change the unit."""
         return run.has_begun(unit.key)
 
     def forward(self, work: BegunUnit) -> Result:

@@ -97,7 +97,7 @@ class DomainDriver:
         """The change that the steps make to the domain's definition."""
 
         def earlier(current: bytes) -> bytes | None:
-            """The original of a definition that an earlier run of this plan made; None where no run
+            """The original of a definition that an earlier run of this plan made; None if no run
             made it."""
             for run in request.earlier():
                 if is_made_by(run, unit.key, current, self._adapters.texts.likeness):

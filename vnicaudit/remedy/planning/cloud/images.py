@@ -65,7 +65,7 @@ class PlannedImage(PlanSubject[ImageUnit]):
         return self._judged_image.findings
 
     def planned_change(self, finding: Finding) -> Change | None:
-        """The finding's change; None where it is held back."""
+        """The finding's change; None if it is held back."""
         return None if self._reason_to_hold(finding) else finding.change
 
     def held_back(self, proposed: ProposedChanges) -> Iterator[tuple[Reason, str]]:

@@ -123,7 +123,7 @@ class CloudTargets:
             yield name, list(planner.plan(partial(self._is_changed, changed, name)))
 
     def _is_changed(self, changed: Container[ObjectKey], target: str, image: str) -> bool:
-        """True where the plan changes an image, given by its id in this cloud, under any name of
+        """True if the plan changes an image, given by its id in this cloud, under any name of
         the cloud."""
         return self._seen.first((target, "image", image)) in changed
 

@@ -103,7 +103,7 @@ def guard_total(rails: Sequence[GuardRail]) -> str:
 def discard_sentences(result: BenchResult) -> Iterator[str]:
     """``2 runs of before: steal 3.1 % of the run``, the most frequent reason first."""
     found = Counter(
-        (sample.arm, sample.reason or "no reason is given")
+        (sample.arm, sample.reason or "no reason recorded")
         for sample in result.samples
         if not sample.valid
     )

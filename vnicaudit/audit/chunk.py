@@ -1,0 +1,126 @@
+"""The work on one chunk of files: each is read and processed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+import msgspec
+
+from vnicaudit.audit.accepting.settings_entries import Usage
+from vnicaudit.audit.judging.macs import EncodedNic, encoded
+from vnicaudit.audit.reading.files import Item, read_file, shown_path
+from vnicaudit.audit.work import ItemWork, Product
+from vnicaudit.model.domain import Domain
+from vnicaudit.model.host import HostConfig
+from vnicaudit.model.report import Audited, NotJudged, PutAside, ReadError
+from vnicaudit.model.site import SiteNode
+
+_TOGETHER = 256
+"""Maximum number of items, and of their NICs, that are processed together."""
+
+_NO_HOST = HostConfig()
+
+
+class Job(NamedTuple):
+    """The work on the files of one target. ``cloud``: a cloud is read in the same run, and the
+    files may be about its servers."""
+
+    work: ItemWork
+    target: str
+    cloud: bool = False
+
+
+class Batch(msgspec.Struct):
+    """The results of one chunk of files."""
+
+    audited: list[Audited] = []
+    resolved: list[Domain] = []
+    errors: list[ReadError] = []
+    aside: list[PutAside] = []
+    not_judged: list[NotJudged] = []
+    domains: int = 0
+    nics: int = 0
+    files: int = 0
+    usage: Usage = Usage()
+    nodes: list[SiteNode] = []
+    """Compute nodes to be compared, or joined with servers, when everything has been read."""
+    nics_seen: list[EncodedNic] = []
+    """NICs to be compared with those of the whole run."""
+    guests: list[Domain] = []
+    """Nova's guests, which wait for their cloud to be read."""
+    unrecognised: list[str] = []
+    """Files of no recognised type."""
+
+    @property
+    def products(self) -> list[Audited] | list[Domain]:
+        """The products of the batch: judgements, or NICs."""
+        return self.audited or self.resolved
+
+    def add(self, product: Product) -> None:
+        """Add the product of the work on one item."""
+        if isinstance(product, Audited):
+            self.audited.append(product)
+        else:
+            self.resolved.append(product)
+
+
+def run_chunk(paths: Iterable[str], job: Job, *, explicit: bool) -> Batch:
+    """Read and process some files in this process."""
+    work, target, kinds = job.work, job.target, job.work.platforms.files
+    batch = Batch()
+
+    def read() -> Iterator[Item]:
+        for path in paths:
+            batch.files += 1
+            nothing = True
+            for item in read_file(path, target, kinds, explicit=explicit):
+                nothing = False
+                yield item
+            if nothing:
+                batch.unrecognised.append(shown_path(path))
+
+    for items in _groups(read()):
+        for item in items:
+            _work_on(item, batch, job)
+    batch.usage = work.usage()
+    return batch
+
+
+def _groups(items: Iterable[Item]) -> Iterator[list[Item]]:
+    """The items in groups, each to be read first and then processed: repeated work stays in the
+    processor's caches, which saves a tenth of the time. Groups are smaller if the items have many
+    NICs."""
+    group: list[Item] = []
+    room = _TOGETHER
+    for item in items:
+        group.append(item)
+        room -= 1 + (len(item.nics) if isinstance(item, Domain) else 0)
+        if room <= 0:
+            yield group
+            group, room = [], _TOGETHER
+    yield group
+
+
+def _work_on(item: Item, batch: Batch, job: Job) -> None:
+    """Process one item, and add the products to the batch."""
+    work = job.work
+    if isinstance(item, Domain):
+        batch.domains += 1
+        batch.nics += len(item.nics)
+        if job.cloud and item.nova_uuid is not None:
+            batch.guests.append(item)
+        else:
+            batch.nics_seen += encoded(work.nics_to_compare(item, job.target))
+            batch.add(work.domain(item, _NO_HOST, job.target))
+    elif isinstance(item, ReadError):
+        batch.errors.append(item)
+    elif isinstance(item, PutAside):
+        batch.aside.append(item)
+    elif isinstance(item, NotJudged):
+        batch.not_judged.append(item)
+    else:
+        if (product := work.description(item, job.target)) is not None:
+            batch.add(product)
+        if (node := work.node(item, joins=job.cloud)) is not None:
+            batch.nodes.append(node)
