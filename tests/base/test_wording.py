@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.regressions.hostile_input.growth import ratio
-from vnicaudit.base.wording import told_apart
+from vnicaudit.base.wording import shared_folder, told_apart
 
 
 @pytest.mark.parametrize(
@@ -32,3 +32,18 @@ def test_telling_many_of_one_name_apart_grows_with_their_number() -> None:
     few, many = ([("web", "kvm1", str(each)) for each in range(n)] for n in (300, 2400))
     assert told_apart(few)[-1] == "web (299)"
     assert ratio(told_apart, few, many, 20) < 20
+
+
+@pytest.mark.parametrize(
+    ("paths", "shared"),
+    [
+        (["/a/b/c.xml", "/a/b/d.xml"], "/a/b/"),
+        (["/a/b/c.xml", "/a/bd.xml"], "/a/"),
+        (["/a/c.xml"], "/a/"),
+        (["c.xml", "c.xml"], ""),
+        (["qemu+ssh://kvm1/system", "qemu+ssh://kvm2/system"], ""),
+        ([], ""),
+    ],
+)
+def test_the_folder_that_all_are_in(paths: list[str], shared: str) -> None:
+    assert shared_folder(paths) == len(shared)

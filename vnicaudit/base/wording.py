@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from os.path import commonprefix
 
 _SHOWN = 80
 
@@ -23,6 +24,12 @@ def told_apart(named: Iterable[tuple[str, ...]]) -> list[str]:
         groups.setdefault(name, set()).add(tuple(rest))
     alike = {name: _Alike(group) for name, group in groups.items()}
     return [alike[name].told_apart(name, rest) for name, *rest in named]
+
+
+def shared_folder(paths: Iterable[str]) -> int:
+    """Characters with which all of these paths begin, up to the last slash in them; 0 for URIs."""
+    shared = commonprefix(list(paths))  # noqa: RUF071 - cut at a slash
+    return 0 if "://" in shared else shared.rfind("/") + 1
 
 
 class _Alike:

@@ -258,7 +258,8 @@ MISTAKES = {
         "select = [\n  1,\n]\n",
         "vnicaudit.toml:1: select: expected `str`, got `int`",
     ),
-    "wrong word": ("fail-on = 'hi'\n", "vnicaudit.toml:1: fail-on: invalid enum value 'hi'"),
+    "wrong word": ("fail-on = 'hi'\n", "vnicaudit.toml:1: fail-on: expected one of info, low, "
+                   "medium, high, error, never, not 'hi'"),
     "a deadline that is none": (
         "deadline = 0\n",
         "vnicaudit.toml:1: deadline: expected `float` > 0.0",

@@ -82,7 +82,7 @@ def test_a_file_makes_hosts(
     [
         ("[[hosts]]\nname = 'a'\n[[hosts]]\nname = 'a'\n", 3, "host a is already in"),
         ("[[hosts]]\nname = 'a'\ngroups = ['nowhere']\n", 3, "there is no group 'nowhere'"),
-        ("[[hosts]]\nname = 'a'\nsight = 'x'\n", 1, "unknown field `sight`"),
+        ("[[hosts]]\nname = 'a'\nsight = 'x'\n", 3, "unknown key 'sight'; did you mean 'site'?"),
         ("[[hosts]]\nname = 'a'\ndeadline = 'x'\n", 3, "deadline: Expected `float"),
         ("[[hosts]]\nname = 'kvm[3:1]'\n", 1, "ends before it begins"),
         ("[[hosts]]\nname = '-oProxyCommand=x'\n", 1, "is not a host name"),

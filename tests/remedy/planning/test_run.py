@@ -175,7 +175,10 @@ def test_the_order_is_that_of_the_targets(hosts: dict[str, list[Source | ReadErr
         ),
         (
             PlanOptions(domains=frozenset({"b"}), macs=(MAC,)),
-            f"no NIC in the domains that are named has the MAC address {MAC} (--nic)",
+            (
+                f"no NIC in the domains that are named has the MAC address {MAC} (--nic); "
+                "did you mean '52:54:00:00:00:02'?"
+            ),
         ),
         (
             PlanOptions(domains=frozenset({"x", "y"}), macs=(MAC,)),

@@ -215,7 +215,7 @@ def test_at_most_that_many_groups_and_the_rest_is_counted() -> None:
     stream = [guest(each, "medium", f"VNIC{each % 4:03d}") for each in range(12)]
     text = short(stream, replace(SHORT, most=1))
     assert text.count("\nmedium") == 1
-    assert "\n… 9 more problems of 3 more rules (--max)\n" in text
+    assert "\n… 9 more problems in 3 more groups (--max)\n" in text
 
 
 def test_at_most_that_many_findings_where_each_is_shown() -> None:

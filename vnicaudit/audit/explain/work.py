@@ -46,6 +46,8 @@ class ExplainWork(NicsAlone):
         """True once the requested domain was read."""
         self.names: set[str] = set()
         """Names of the first domains read, if one was requested."""
+        self.macs: set[str] = set()
+        """MAC addresses of the first NICs among which one is wanted."""
 
     def domain(self, domain: Domain, host: HostConfig, target: str) -> Audited:
         """Explain the wanted NICs of this domain."""
@@ -53,6 +55,8 @@ class ExplainWork(NicsAlone):
             self.names.add(domain.name)
         if self._domain is None or self._domain in _names(domain):
             self.has_domain = True
+            if len(self.macs) < _NAMES:
+                self.macs.update(nic.mac for nic in domain.nics if nic.mac is not None)
             for nic in domain.nics:
                 if self._wanted & {nic.mac, str(nic.index), nic.target_dev}:
                     self.found.append(self._explained(domain, nic, host, target))

@@ -34,10 +34,19 @@ def closest_id(word: str, ids: Sequence[str]) -> str:
     word = _digits_for_look_alikes(word.upper().replace("-", ""), ids)
     if word in ids:
         return word
+    same_number = [one for one in ids if _without_zeros(one) == _without_zeros(word)]
+    if len(same_number) == 1 and not any(one.startswith(word) for one in ids):
+        return same_number[0]
     if has_known_prefix(word, ids):
         return ""
     number = word[len(word.rstrip(_DIGITS)) :]
     return _closest(word, [one for one in ids if one.endswith(number)])
+
+
+def _without_zeros(word: str) -> str:
+    """``VNIC1`` for ``VNIC001`` and ``VNIC0001``."""
+    prefix = word.rstrip(_DIGITS)
+    return prefix + word[len(prefix) :].lstrip("0")
 
 
 def _closest(word: str, ids: Sequence[str]) -> str:

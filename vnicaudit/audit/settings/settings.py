@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from typing import get_args
 
 import msgspec
 
@@ -17,11 +18,12 @@ from vnicaudit.audit.judging.catalogue import Catalogue, RuleOptions, shipped_ca
 from vnicaudit.audit.judging.close_ids import id_hint
 from vnicaudit.audit.reading.selection import Exclusion
 from vnicaudit.audit.settings.file import SettingsFile, find, read_settings_file
-from vnicaudit.audit.settings.keys import PolicyTable, Settings, SuppressTable
+from vnicaudit.audit.settings.keys import FailOn, PolicyTable, Settings, SuppressTable
 from vnicaudit.audit.settings.rules import check_selected, in_table, rule_options
 from vnicaudit.base.wording import close_to
 from vnicaudit.errors import UsageError
 from vnicaudit.model.decoding import converted
+from vnicaudit.model.finding import Confidence
 from vnicaudit.model.location import Location
 from vnicaudit.model.version import Version
 
@@ -32,6 +34,9 @@ _URL = re.compile(r"https?://[!-.0-~][!-~]*")
 
 _NAMES = ("domain", "image", "flavor")
 """Keys of a suppression of which only one may be set: a finding is about one kind of object."""
+
+_CHOICES = {"fail-on": get_args(FailOn), "fail-confidence": get_args(Confidence)}
+"""Words that a key takes."""
 
 _RING = '"keep", 256, 512 or 1024'
 _POLICY = {
@@ -154,6 +159,9 @@ def _decoding_error(source: SettingsFile, message: str) -> UsageError:
         what = "expected a date such as 2027-01-31"
     what = what.replace(" | null`", "`")
     key = path.rpartition(".")[2] or "the table"
+    written = what.removeprefix("Invalid enum value ")
+    if written != what and key in _CHOICES:
+        what = f"expected one of {', '.join(_CHOICES[key])}, not {written}"
     return source.error(f"{key}: {what[:1].lower()}{what[1:]}", path)
 
 

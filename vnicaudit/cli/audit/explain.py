@@ -12,6 +12,7 @@ from vnicaudit.audit.accepting.suppressions import Suppressor
 from vnicaudit.audit.explain import ExplainWork
 from vnicaudit.audit.run import AuditRun
 from vnicaudit.audit.work import AuditWork
+from vnicaudit.base.identifiers import mac_hint
 from vnicaudit.base.wording import close_to
 from vnicaudit.cli.audit.nics import complain_about, note
 from vnicaudit.cli.options.candidates import targets as target_words
@@ -126,6 +127,5 @@ def _not_found(work: ExplainWork, nic: str, domain: str | None) -> int:
         hint = close_to(domain, sorted(work.names)) or "; `vnicaudit nics` lists them all"
         raise TargetError(f"there is no domain {domain!r} in these targets{hint}")
     where = f" of domain {domain!r}" if domain else ""
-    raise TargetError(
-        f"there is no NIC {nic!r}{where} in these targets; `vnicaudit nics` lists all NICs"
-    )
+    hint = mac_hint(nic, work.macs) or "; `vnicaudit nics` lists all NICs"
+    raise TargetError(f"there is no NIC {nic!r}{where} in these targets{hint}")

@@ -14,12 +14,10 @@ from vnicaudit.audit.reading.options import RunOptions
 from vnicaudit.audit.reading.targets import Target
 from vnicaudit.audit.work import AuditWork
 from vnicaudit.base.waiting import standard_input
-from vnicaudit.cli.audit.fixing_line import FixingLine
 from vnicaudit.cli.options.output import Color, OutputOptions, use_color
 from vnicaudit.cli.options.reading import NovaOptions
 from vnicaudit.cli.options.records import group
 from vnicaudit.cli.output.files import STDOUT
-from vnicaudit.cli.output.progress import Progress, awaited_input
 from vnicaudit.cli.output.stderr import tell
 from vnicaudit.cli.output.stdout import emit, flush, stream
 from vnicaudit.errors import UsageError
@@ -166,6 +164,8 @@ def fix(
     if not fixing.is_on:
         return FixCounts()
     # imported here: an audit that changes nothing does not need it
+    from vnicaudit.cli.audit.fixing_line import FixingLine
+    from vnicaudit.cli.output.progress import Progress
     from vnicaudit.remedy.files import files_with_changes, fix_files, fix_text
 
     names = [target.name for target in targets if target.kind == "path"]
@@ -309,6 +309,7 @@ def _note(text: str) -> None:
 def _stdin(*, quiet: bool) -> bytes | None:
     """Standard input, read once; None if it is closed (the audit reports that)."""
     from vnicaudit.audit.reading.files import MAX_BYTES
+    from vnicaudit.cli.output.progress import awaited_input
 
     stream = standard_input()
     if stream is None:

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 import msgspec
 
-from vnicaudit.base.wording import shortened
+from vnicaudit.base.wording import close_to, shortened
 from vnicaudit.errors import TargetError, UsageError
 from vnicaudit.model.decoding import converted
 from vnicaudit.text.toml import toml_values
@@ -16,7 +16,7 @@ from vnicaudit.text.yaml_compose import NotYamlError, composed
 from vnicaudit.text.yaml_source import YamlSource
 from vnicaudit.text.yaml_tree import Mapping, Node, Scalar, Sequence
 
-T = TypeVar("T")
+T = TypeVar("T", bound=msgspec.Struct)
 TreePath = tuple[str | int, ...]
 
 MAX_BYTES = 8 << 20
@@ -29,6 +29,7 @@ _WORDS: KeyedValues[str, bool | None] = {
 _HEADER = re.compile(r"\s*(\[\[?)([^\[\]]{1,400})\]")
 _KEY = re.compile(r"""\s*["']?([\w.-]{1,200})["']?\s*=""")
 _AT = " - at `$"
+_UNKNOWN = re.compile("Object contains unknown field `(.*)`", re.DOTALL)
 
 
 class InventoryTree(msgspec.Struct, frozen=True):
@@ -54,6 +55,13 @@ class InventoryTree(msgspec.Struct, frozen=True):
             return converted(value, kind)
         except msgspec.ValidationError as error:
             reason, _at, place = str(error).partition(_AT)
+            strange = _UNKNOWN.fullmatch(reason)
+            if strange and not place:
+                known = [field.encode_name for field in msgspec.structs.fields(kind)]
+                hint = close_to(strange[1], known)
+                raise self.error(
+                    (*path, strange[1]), f"unknown key {shortened(strange[1])!r}{hint}"
+                ) from None
             key = place.rstrip("`").strip(".").partition("[")[0].partition(".")[0]
             name = f"{key}: " if key else ""
             raise self.error((*path, key), f"{name}{reason}") from None

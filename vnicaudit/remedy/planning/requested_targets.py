@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from vnicaudit.base.identifiers import mac_hint
 from vnicaudit.base.wording import close_to
 from vnicaudit.errors import UsageError
 from vnicaudit.model.domain import Domain
 from vnicaudit.remedy.planning.options import PlanOptions
 
 _KNOWN = 10_000
-"""Maximum number of names remembered to suggest for a misspelt one."""
+"""Maximum number of names, and of MAC addresses, remembered to suggest for a misspelt one."""
 
 
 class RequestedTargets:
@@ -19,6 +20,7 @@ class RequestedTargets:
         self._named: set[str] = set()
         self._known: set[str] = set()
         self._macs: dict[str | None, Domain] = {}
+        self._known_macs: set[str] = set()
 
     def add(self, name: str, id: str | None) -> bool:
         """Add an object without a NIC of its own (an image, a flavor), by its name and id. True if
@@ -35,6 +37,8 @@ class RequestedTargets:
         if not self.add(domain.name, domain.uuid):
             return
         macs = {nic.mac for nic in (*(running or domain).nics, *domain.nics)}
+        if self._options.macs and len(self._known_macs) < _KNOWN:
+            self._known_macs |= {mac for mac in macs if mac is not None}
         for mac in macs.intersection(self._options.macs):
             other = self._macs.setdefault(mac, domain)
             if self._options.to != "virtio" and other is not domain:
@@ -56,5 +60,11 @@ class RequestedTargets:
                 )
                 for name in domains
             ),
-            *(f"no NIC in {where} has the MAC address {mac} (--nic)" for mac in macs),
+            *(
+                (
+                    f"no NIC in {where} has the MAC address {mac} "
+                    f"(--nic){mac_hint(mac, self._known_macs)}"
+                )
+                for mac in macs
+            ),
         ]

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from vnicaudit.base.wording import told_apart
+from vnicaudit.base.wording import shared_folder, told_apart
 from vnicaudit.model.finding import Finding
 from vnicaudit.reports.wording import nic_label
 
@@ -45,21 +45,23 @@ class NamedSubjects:
     def __init__(self, most: int) -> None:
         self._most = most
         self.subjects = 0
-        self._named: list[tuple[str, ...]] = []
+        self._named: list[tuple[str, str, tuple[str, ...]]] = []
         self.place = ""
         """NIC and location of the first finding."""
 
-    def add(self, name: str, *more: str) -> None:
-        """Count a subject, and keep its name while there is room. ``more``: details that
-        distinguish it from others of that name, the simplest first."""
+    def add(self, name: str, place: str, *more: str) -> None:
+        """Count a subject, and keep its name while there is room. ``place`` and ``more``: details
+        that distinguish it from others of that name, the simplest first."""
         self.subjects += 1
         if len(self._named) < self._most:
-            self._named.append((name, *more))
+            self._named.append((name, place, more))
 
     @property
     def names(self) -> list[str]:
-        """The names kept; those shared by several subjects have their place added."""
-        return told_apart(self._named)
+        """The names kept; those shared by several subjects have their place added, files without
+        the folder that all of them share."""
+        shared = shared_folder(place for _name, place, _more in self._named)
+        return told_apart((name, place[shared:], *more) for name, place, more in self._named)
 
 
 class EqualFindings(NamedSubjects):

@@ -141,13 +141,11 @@ class _AuditText:
         yield from (self._entry.one_line(*group.rules[0], group.about) for group in rest)
         yield "\n" if rest else ""
         if hidden := groups[most:]:
-            yield self._hidden(hidden, "rule" if by_rule else "group")
+            yield self._hidden(hidden)
 
-    def _hidden(self, groups: list[FindingGroup], kind: str) -> str:
+    def _hidden(self, groups: list[FindingGroup]) -> str:
         problems = sum(same.count for group in groups for _key, same in group.rules)
-        text = (
-            f"… {count(problems, 'more problem')} of {count(len(groups), f'more {kind}')} (--max)"
-        )
+        text = f"… {count(problems, 'more problem')} in {count(len(groups), 'more group')} (--max)"
         return wrap(text, self._width, "", "  ") + "\n"
 
     def _group(self, group: FindingGroup) -> str:

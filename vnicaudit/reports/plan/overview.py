@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from vnicaudit.base.wording import count, told_apart
+from vnicaudit.base.wording import count, shared_folder, told_apart
 from vnicaudit.model.finding import Change
 from vnicaudit.model.names import NAMELESS
 from vnicaudit.model.owner import name_of
@@ -155,11 +154,6 @@ def guest_names(steps: Iterable[Step]) -> list[str]:
     steps = tuple(steps)
     shared = shared_folder(step.unit.path for step in steps if isinstance(step.unit, FileUnit))
     return told_apart(_name_and_place(step, shared) for step in steps)
-
-
-def shared_folder(paths: Iterable[str]) -> int:
-    """Number of characters up to the last slash with which all of these paths begin."""
-    return os.path.commonprefix(list(paths)).rfind("/") + 1  # noqa: RUF071 - cut at a slash
 
 
 def _name_and_place(step: Step, shared: int) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from vnicaudit.base.wording import count, told_apart
+from vnicaudit.base.wording import count, shared_folder, told_apart
 from vnicaudit.model.last_readings import NO_HISTORY, PlanHistory
 from vnicaudit.model.names import NAMELESS
 from vnicaudit.model.owner import name_of
@@ -14,7 +14,7 @@ from vnicaudit.model.refs import CloudRef, NicRef
 from vnicaudit.reports.paint import Paint
 from vnicaudit.reports.plan.grouped import grouped_steps
 from vnicaudit.reports.plan.history import coverage_line, unread_lines
-from vnicaudit.reports.plan.overview import names_of, overview, shared_folder
+from vnicaudit.reports.plan.overview import names_of, overview
 from vnicaudit.reports.plan.step_text import StepText, state_of
 from vnicaudit.reports.safe import safe
 from vnicaudit.reports.wording import name_and_id, nic_label
