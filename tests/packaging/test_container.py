@@ -30,6 +30,7 @@ ALONE = ("unshare", "--mount", "--propagation", "private", "--pid", "--fork", "-
 """What is mounted is gone when the program ends."""
 RUN = """
 root=$1 user=$2 guests=$3; shift 3
+mkdir -p "$root$PWD_INSIDE"
 mount --bind "$root" "$root"
 mount -t proc proc "$root/proc"
 mount --bind "$guests" "$root$PWD_INSIDE"
