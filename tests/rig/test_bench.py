@@ -111,7 +111,7 @@ def test_a_change_that_harms_is_taken_back(legacy: Guest, remedy: Remedy) -> Non
     assert legacy.driver(MAC) == "8139cp"
     assert definition(legacy) == before
     result = shown(remedy)
-    assert result["decision"]["verdict"] == "regressed"
+    assert result["decision"]["verdict"] == "regressed", said
     assert result["decision"]["done"] == "rolled-back"
     legacy.wait_for_dns()
 
