@@ -151,7 +151,7 @@ def test_a_limit_is_applied_alone_and_a_strange_plan_is_refused(
     *_others, update = done.stderr.splitlines()
     words = f"-i {tmp_path}/fleet.toml --limit lab --state {tmp_path}/state"
     assert update == (
-        "The history has what was fixed as open until the next audit: vnicaudit fleet audit "
+        "The history shows these findings as open until the next audit: vnicaudit fleet audit "
         + words
     )
     inside(*audit, "-q", "-o", tmp_path / "out", "--limit", "lab")

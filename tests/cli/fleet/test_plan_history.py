@@ -19,7 +19,7 @@ from tests.history.measured import measurement
 from vnicaudit.history.history import history_to_write
 from vnicaudit.history.place import history_place
 
-NOTE = "Note: the plan says nothing of earlier audits: "
+NOTE = "Note: the plan is shown without facts from earlier audits: "
 COVERED = "At their last audit, the hosts read now had {} open; the plan has a step for {} of them"
 
 

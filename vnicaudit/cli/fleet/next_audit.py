@@ -39,7 +39,7 @@ def tell_next_audit(
     limit = inventory.limit or ("" if len(names) == len(hosts) else _few(names))
     words = f"fleet audit{inventory_words(inventory, limit)}{named_history()}"
     following = command(words, state_folder(history.state))
-    tell(safe(f"The history has what was fixed as open until the next audit: {following}"))
+    tell(safe(f"The history shows these findings as open until the next audit: {following}"))
 
 
 def _exists(history: HistoryOptions) -> bool:

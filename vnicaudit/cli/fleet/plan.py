@@ -155,7 +155,7 @@ def command(options: FleetPlanOptions, wiring: Wiring) -> int:
                lambda path: command_on(f"fleet apply {path}{more}", state),
                history=history)  # fmt: skip
     if at_hand.missing and not quiet:
-        tell(safe(f"Note: the plan says nothing of earlier audits: {at_hand.missing}"))
+        tell(safe(f"Note: the plan is shown without facts from earlier audits: {at_hand.missing}"))
     if not quiet:
         tell(progress.summary())
     return TargetError.exit_code if plan.errors else 0
