@@ -81,7 +81,7 @@ class Groups:
                 met.add((group, key))
                 place = finding.location.file or audited.target
                 line = finding.location.line
-                same.add(audited.subject, place, audited.uuid or "", f"line {line}" if line else "")
+                same.add(audited.title, place, audited.uuid or "", f"line {line}" if line else "")
         for group in {group for group, _key in met}:
             self._scopes.setdefault(group, Counter())[audited.scope] += 1
 
@@ -148,7 +148,7 @@ class Groups:
         file = audited.findings[0].location.file
         where = file_title(file or audited.target)
         if audited.scope not in ("domain", "mac"):
-            return _GroupKey(audited.subject, where)
+            return _GroupKey(audited.title, where)
         lines = [one.location.line for one in audited.findings if one.location.file == file]
         key = _GroupKey(audited.subject, where, min(filter(None, lines), default=0))
         return self._group_of_domain(audited, key)
@@ -171,7 +171,7 @@ class Groups:
         if by == "owner":
             return name_of(audited.owner)
         if audited.scope == by:
-            return name_and_id(audited.subject, audited.uuid or "")
+            return name_and_id(audited.title, audited.uuid or "")
         if placed is None and by == "host":
             file = audited.findings[0].location.file
             return files_of_a_host(file) if file else audited.target
