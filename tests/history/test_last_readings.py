@@ -15,7 +15,7 @@ from tests.history.fleets import TestDomain, TestNic, audit, fingerprint, host, 
 from tests.history.make_schema import FOLDER
 from tests.regressions.hostile_input.growth import ratio
 from vnicaudit.errors import HistoryError, UsageError
-from vnicaudit.history.history import History, history_beside, history_to_write
+from vnicaudit.history.history import History, history_to_write, optional_history
 from vnicaudit.history.place import HistoryPlace, history_place
 from vnicaudit.model.fleet import InventoryHost
 from vnicaudit.model.last_readings import LastReading, OpenMark
@@ -137,7 +137,7 @@ def test_findings_are_looked_up_in_time_that_grows_with_them(tmp_path: Path) -> 
             random.Random(hosts).shuffle(marks[hosts])
 
     def looked_up(hosts: int) -> None:
-        with history_beside(history_place(None, tmp_path / str(hosts))) as history:
+        with optional_history(history_place(None, tmp_path / str(hosts))) as history:
             found = history.last_readings(names[hosts], marks[hosts])
         assert len(found.marks) == hosts * 20
 
@@ -150,7 +150,7 @@ def test_a_table_that_somebody_locks_is_not_waited_for(postgresql: Server) -> No
         connection.exec_driver_sql("LOCK TABLE audit IN ACCESS EXCLUSIVE MODE")
         with (
             pytest.raises(HistoryError, match="lock timeout"),
-            history_beside(place, 0) as history,
+            optional_history(place, 0) as history,
         ):
             history.last_readings(["kvm1"], [])
 
@@ -165,7 +165,7 @@ def kept(schema: str, path: Path) -> HistoryPlace:
 
 def refusal(place: HistoryPlace, error: type[Exception]) -> str:
     """Why it cannot be asked beside other work."""
-    with pytest.raises(error) as caught, history_beside(place, 0):
+    with pytest.raises(error) as caught, optional_history(place, 0):
         pass
     return str(caught.value)
 

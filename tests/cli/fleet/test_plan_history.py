@@ -1,4 +1,4 @@
-"""``fleet plan`` with the history at hand: how old findings are, what is new, what was measured,
+"""``fleet plan`` with a history: how old findings are, what is new, what was measured,
 and what is open on hosts that cannot be read. Hosts are libvirt's test driver."""
 
 from __future__ import annotations
@@ -211,4 +211,4 @@ def test_no_database_is_loaded_where_there_is_no_history(fleet: Fleet) -> None:
     words = ("fleet", "plan", "-i", str(fleet.folder / "fleet.toml"), "--state", str(fleet.state))
     modules = loaded(*words)
     assert {"libvirt", "vnicaudit.history.history", "vnicaudit.reports.plan.text"} <= modules
-    assert not modules & {"sqlalchemy", "alembic", "sqlite3", "vnicaudit.fleet.ranking.estimates"}
+    assert not modules & {"sqlalchemy", "alembic", "sqlite3", "vnicaudit.fleet.plan_history"}

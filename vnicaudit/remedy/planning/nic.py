@@ -72,9 +72,7 @@ class PlannedNic(PlanSubject[DomainUnit | FileUnit]):
         """The step to ``after``, with those of the NIC's findings that it is planned for."""
         step = nic_step(self.source, self.nic, after, proposed, self.context, diff)
         found = (one for one in self.judged.findings_of(self.nic) if one.rule in step.rules)
-        return replace(
-            step, findings=tuple(FindingKey(one.rule, one.fingerprint) for one in found)
-        )
+        return replace(step, findings=tuple(FindingKey(one.rule, one.fingerprint) for one in found))
 
     def change_among_others(self, change: Change) -> Change:
         """The change, marked safe if it is unsafe only on its own and goes with another here: a
