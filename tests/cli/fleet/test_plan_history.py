@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import sqlite3
 import subprocess
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
@@ -166,7 +167,6 @@ def unread(path: Path) -> None:
 @pytest.mark.parametrize(
     ("make", "words", "code"),
     [
-        (None, "nothing is stored there yet", 2),
         (broken, "not a database", 2),
         (older, "it has schema 1", 2),
         (Path.mkdir, "not a regular file", 2),
@@ -174,13 +174,12 @@ def unread(path: Path) -> None:
         (unread, "it has no audit of these hosts", 0),
     ],
 )
-def test_a_history_that_is_of_no_use_is_told_and_in_the_way_only_if_it_was_named(
-    fleet: Fleet, make: object, words: str, code: int
+def test_a_history_that_is_of_no_use_is_told_and_in_the_way_only_on_the_command_line(
+    fleet: Fleet, make: Callable[[Path], None], words: str, code: int
 ) -> None:
     fleet.state.mkdir(mode=0o700)
     path = fleet.state / "history.db"
-    if callable(make):
-        make(path)
+    make(path)
     before = path.read_bytes() if path.is_file() else b""
     without = fleet.plan("-o", "p.json")
     assert (without.returncode, Path("p.json").exists()) == (0, True)
@@ -192,6 +191,40 @@ def test_a_history_that_is_of_no_use_is_told_and_in_the_way_only_if_it_was_named
     assert words in named.stderr
     assert ("Error: " in named.stderr) == (code == 2)
     assert (path.read_bytes() if path.is_file() else b"") == before
+
+
+def test_nobody_is_told_of_a_default_history_that_was_never_made(fleet: Fleet) -> None:
+    assert NOTE not in fleet.plan().stderr
+    assert not fleet.state.exists()
+
+
+NOWHERE = "postgresql://me:secret@127.0.0.1:1/vnicaudit"
+"""Nobody listens on this port."""
+
+
+@pytest.mark.parametrize(
+    ("place", "words"), [("fresh.db", "nothing is stored there yet"), (NOWHERE, "127.0.0.1")]
+)
+def test_a_history_named_by_the_variable_or_on_the_command_line(
+    fleet: Fleet, monkeypatch: pytest.MonkeyPatch, place: str, words: str
+) -> None:
+    refused = fleet.plan("--history", place)
+    assert refused.returncode == 2
+    assert words in refused.stderr
+    monkeypatch.setenv("VNICAUDIT_HISTORY", place)
+    result = fleet.plan("-o", "p.json")
+    (note,) = lines(result.stderr, NOTE)
+    assert (result.returncode, words in note, Path("p.json").exists()) == (0, True, True)
+    assert "secret" not in refused.stderr + result.stderr
+    assert "--history" not in result.stderr
+
+
+def test_a_history_named_by_the_settings_is_not_needed_for_a_plan(fleet: Fleet) -> None:
+    Path("vnicaudit.toml").write_text('history = "fresh.db"\n')
+    result = fleet.plan()
+    (note,) = lines(result.stderr, NOTE)
+    assert (result.returncode, "nothing is stored there yet" in note) == (0, True)
+    assert not Path("fresh.db").exists()
 
 
 def test_what_follows_names_the_same_inventory_state_and_history(fleet: Fleet) -> None:
@@ -210,5 +243,5 @@ def test_what_follows_names_the_same_inventory_state_and_history(fleet: Fleet) -
 def test_no_database_is_loaded_where_there_is_no_history(fleet: Fleet) -> None:
     words = ("fleet", "plan", "-i", str(fleet.folder / "fleet.toml"), "--state", str(fleet.state))
     modules = loaded(*words)
-    assert {"libvirt", "vnicaudit.history.history", "vnicaudit.reports.plan.text"} <= modules
+    assert {"libvirt", "vnicaudit.cli.fleet.plan_history", "vnicaudit.reports.plan.text"} <= modules
     assert not modules & {"sqlalchemy", "alembic", "sqlite3", "vnicaudit.fleet.plan_history"}

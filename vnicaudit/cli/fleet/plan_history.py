@@ -1,12 +1,12 @@
 """The history of a fleet while a plan is made. It is queried but never written, and its absence
-never prevents planning, unless it was named explicitly."""
+never prevents planning, unless it was named on the command line."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING
 
-from vnicaudit.cli.options.history import HistoryOptions
+from vnicaudit.cli.options.history import HistoryOptions, is_on_command_line
 from vnicaudit.errors import HistoryError, UsageError
 from vnicaudit.model.last_readings import NO_HISTORY, PlanHistory
 
@@ -16,19 +16,25 @@ if TYPE_CHECKING:
 
 
 class PlanHistoryReader:
-    """The history used for a plan. ``missing``: why it adds nothing; empty: it can be used."""
+    """The history used for a plan. ``missing``: why it adds nothing, for a note; empty: it can be
+    used, or nobody ever made one."""
 
     def __init__(self, options: HistoryOptions) -> None:
-        """Raises UsageError if a history was named that cannot be opened."""
+        """Raises UsageError if the history named on the command line cannot be opened."""
+        self._place = options.place
+        self._is_used = options.is_named or self._place.exists
+        self.missing = ""
+        if self._is_used:
+            self._check()
+
+    def _check(self) -> None:
         from vnicaudit.history.history import optional_history
 
-        self._place = options.place
-        self.missing = ""
         try:
             with optional_history(self._place):
                 pass
         except (UsageError, HistoryError) as error:
-            if options.is_named:
+            if is_on_command_line():
                 raise UsageError(str(error)) from None
             self.missing = str(error)
 
@@ -37,7 +43,7 @@ class PlanHistoryReader:
     ) -> PlanHistory:
         """The facts known about a plan. ``hosts``: by URI; ``unread``: URIs of those that could not
         be read."""
-        if self.missing:
+        if self.missing or not self._is_used:
             return NO_HISTORY
         from vnicaudit.fleet.plan_history import plan_history
         from vnicaudit.fleet.ranking.estimates import Estimates
