@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import socket
 import sqlite3
 from collections.abc import Iterable
 from pathlib import Path
@@ -153,6 +154,15 @@ def test_a_table_that_somebody_locks_is_not_waited_for(postgresql: Server) -> No
             optional_history(place, 0) as history,
         ):
             history.last_readings(["kvm1"], [])
+
+
+def test_a_database_that_accepts_and_stays_silent_is_given_up(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("PGCONNECT_TIMEOUT", "86400")  # if this counted, the test would not end
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        place = history_place(f"postgresql://me@127.0.0.1:{server.getsockname()[1]}/db", "")
+        assert "timeout expired" in refusal(place, HistoryError)
 
 
 def kept(schema: str, path: Path) -> HistoryPlace:
