@@ -17,8 +17,14 @@ from tests.cli.test_imports import loaded
 from tests.fleet.daemons import write_host
 from tests.history.make_schema import FOLDER
 from tests.history.measured import measurement
+from tests.reports.plan.test_by_change import step_on
+from vnicaudit.cli.options.output import OutputOptions
+from vnicaudit.cli.remedy.plan import print_plan
 from vnicaudit.history.history import history_to_write
 from vnicaudit.history.place import history_place
+from vnicaudit.model.last_readings import PlanHistory
+from vnicaudit.model.plan import Plan
+from vnicaudit.reports.plan.json import from_json
 
 NOTE = "Note: the plan is shown without facts from earlier audits: "
 COVERED = "At their last audit, the hosts read now had {} open; the plan has a step for {} of them"
@@ -140,6 +146,18 @@ def test_a_plan_file_is_the_same_with_a_history_and_without(fleet: Fleet) -> Non
     there = fleet.plan("-o", "-")
     assert there.stdout.splitlines()[0] == "{"
     assert "history" not in there.stdout
+
+
+def test_a_plan_file_is_written_before_the_history_is_queried(tmp_path: Path) -> None:
+    def interrupted() -> PlanHistory:
+        raise KeyboardInterrupt
+
+    plan = Plan("vnicaudit", "1", "2026-11-26T12:00:00Z", "virtio", (), (step_on(1),))
+    output = OutputOptions(quiet=False, verbose=False, color="never")
+    with pytest.raises(KeyboardInterrupt):
+        print_plan(plan, str(tmp_path / "p.json"), "change", output, str, history=interrupted)
+    assert from_json((tmp_path / "p.json").read_bytes(), "p.json").steps[0].id == "1"
+    print_plan(plan, "-", "change", output, str, history=interrupted)  # it has no part in the file
 
 
 def broken(path: Path) -> None:

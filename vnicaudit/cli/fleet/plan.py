@@ -38,7 +38,6 @@ from vnicaudit.errors import TargetError, UsageError
 from vnicaudit.fleet.running.definitions import DefinitionItem, read_definitions
 from vnicaudit.model.failure import FailureKind
 from vnicaudit.model.fleet import HostStatus, InventoryHost
-from vnicaudit.model.last_readings import NO_HISTORY
 from vnicaudit.model.live import LiveDefinition, LiveOptions
 from vnicaudit.model.report import LostRead, ReadError
 from vnicaudit.reports.plan.grouped import PLAN_GROUP_BY, PlanGroupBy
@@ -148,12 +147,11 @@ def command(options: FleetPlanOptions, wiring: Wiring) -> int:
         plan = make_plan(unique_targets(hosts, platforms.targets), platforms.planners, request)
     finally:
         progress.clear()
-    history = NO_HISTORY if options.plan_file == "-" else earlier.of(plan, hosts, unread)
     more = inventory_words(options.inventory) + named_history()
     state = state_folder(options.state)
     print_plan(plan, options.plan_file, options.group_by, options.output,
                lambda path: command_on(f"fleet apply {path}{more}", state),
-               history=history)  # fmt: skip
+               history=lambda: earlier.of(plan, hosts, unread))  # fmt: skip
     if earlier.missing and not quiet:
         tell(safe(f"Note: the plan is shown without facts from earlier audits: {earlier.missing}"))
     if not quiet:
