@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from sqlalchemy import event
+from sqlalchemy.engine.interfaces import ExecutionContext
 
 from tests.history.conftest import Server
 from tests.history.fleets import TestDomain, TestNic, audit, fingerprint, host, reading, timestamp
@@ -126,6 +127,23 @@ def test_the_number_of_statements_does_not_grow_with_the_findings(tmp_path: Path
         names = [one.name for one in every]
         few = statements(history, names[:2], marks[:5])
         assert statements(history, names, marks) == few <= 6
+
+
+def test_findings_of_many_hosts_are_not_fetched_at_once(history: History) -> None:
+    hosts, marks = fleet(history, 2, 2)
+    pieces: list[bool] = []
+
+    def note(*about: object) -> None:
+        _, _, statement, _, context, _ = about
+        if "FROM finding" in str(statement) and isinstance(context, ExecutionContext):
+            pieces.append("yield_per" in context.execution_options)
+
+    with history.database.reading() as connection:
+        engine = connection.engine
+    event.listen(engine, "before_cursor_execute", note)
+    found = history.last_readings([hosts[0].name], marks)
+    event.remove(engine, "before_cursor_execute", note)
+    assert (len(found.marks), pieces) == (4, [True, True])  # of the host, and elsewhere
 
 
 def test_findings_are_looked_up_in_time_that_grows_with_them(tmp_path: Path) -> None:
