@@ -10,8 +10,8 @@ import os
 import re
 import shlex
 
-_UUID = re.compile(r"[0-9a-fA-F]{8}(?:-?[0-9a-fA-F]{4}){3}-?[0-9a-fA-F]{12}")
-_KUBERNETES = re.compile(r"[a-z0-9](?:[-.a-z0-9]{0,251}[a-z0-9])?")
+_UUID = r"[0-9a-fA-F]{8}(?:-?[0-9a-fA-F]{4}){3}-?[0-9a-fA-F]{12}"
+_KUBERNETES = r"[a-z0-9](?:[-.a-z0-9]{0,251}[a-z0-9])?"
 """RFC 1123, as the API server accepts names."""
 
 
@@ -36,9 +36,9 @@ def ascii_word(text: str) -> str:
 
 def uuid_word(text: str | None) -> str:
     """A valid UUID as it is; the word ``UUID`` in place of anything else."""
-    return text if text is not None and _UUID.fullmatch(text) else "UUID"
+    return text if text is not None and re.fullmatch(_UUID, text) else "UUID"
 
 
 def kubernetes_word(text: str, placeholder: str) -> str:
     """The name of a Kubernetes object; the placeholder if it cannot be a valid name."""
-    return text if _KUBERNETES.fullmatch(text) else placeholder
+    return text if re.fullmatch(_KUBERNETES, text) else placeholder

@@ -13,7 +13,7 @@ NAMELESS = "(no name)"
 STANDARD_INPUT = "standard input"
 """Name of the target and file ``-`` in messages."""
 
-_ID = re.compile(r"[0-9A-Za-z][0-9A-Za-z-]{0,63}")
+_ID = r"[0-9A-Za-z][0-9A-Za-z-]{0,63}"
 """An id that can be part of a command for copying without quotes, and cannot be taken for an
 option: ids come from outside."""
 
@@ -37,7 +37,9 @@ class FixNames(NamedTuple):
     @property
     def uuid(self) -> str:
         """The server's id for use in a command; ``UUID`` if it is not a valid id."""
-        return "UUID" if self.any_server or not _ID.fullmatch(self.server_id) else self.server_id
+        return (
+            "UUID" if self.any_server or not re.fullmatch(_ID, self.server_id) else self.server_id
+        )
 
     @property
     def image(self) -> str:
@@ -47,7 +49,7 @@ class FixNames(NamedTuple):
     @property
     def knows_image(self) -> bool:
         """True if a command can name the image."""
-        return _ID.fullmatch(self.image_id) is not None
+        return re.fullmatch(_ID, self.image_id) is not None
 
 
 NO_NAMES = FixNames()

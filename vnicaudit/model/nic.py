@@ -18,7 +18,7 @@ from vnicaudit.model.effective import Effective
 from vnicaudit.model.location import Location
 from vnicaudit.model.start_refusal import StartRefusal
 
-_GROUP = re.compile(r"[0-9a-f]?[13579bdf]:[0-9a-f]", re.IGNORECASE)
+_GROUP = r"(?i)[0-9a-f]?[13579bdf]:[0-9a-f]"
 
 Evidence = Literal["command line", "open descriptors", "log", "arguments in <qemu:commandline>"]
 """The source about QEMU that proves how a NIC runs."""
@@ -42,7 +42,7 @@ VIRTIO = frozenset({"virtio", "virtio-transitional", "virtio-non-transitional"})
 def is_multicast(mac: str | None) -> bool:
     """True for a multicast address: the lowest bit of its first byte is set. False for anything
     that is not an address."""
-    return mac is not None and _GROUP.match(mac) is not None
+    return mac is not None and re.match(_GROUP, mac) is not None
 
 
 class Behind(msgspec.Struct, frozen=True):

@@ -6,7 +6,7 @@ import re
 
 import msgspec
 
-_PATTERN = re.compile(r"\s*v?(\d{1,6})(?:\.(\d{1,6}))?(?:\.(\d{1,6}))?")
+_PATTERN = r"\s*v?(\d{1,6})(?:\.(\d{1,6}))?(?:\.(\d{1,6}))?"
 
 
 class Version(msgspec.Struct, frozen=True, order=True):
@@ -25,7 +25,7 @@ class Version(msgspec.Struct, frozen=True, order=True):
 
         Raises ValueError when the text does not begin with a number.
         """
-        match = _PATTERN.match(text)
+        match = re.match(_PATTERN, text)
         if match is None:
             raise ValueError(f"not a version: {text!r} (expected for example 10.0.13)")
         return cls(*(int(part or 0) for part in match.groups()))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import cache
 
-_PLAIN = re.compile(r"https?://[!-~]+")
+_PLAIN = r"https?://[!-~]+"
 
 _STYLES = {
     "error": "bold white on red",
@@ -42,7 +42,7 @@ class Paint:
     def link(self, address: str, text: str) -> str:
         """The text as a hyperlink to ``address`` (OSC 8). Unchanged if colour is off, or if the
         address is empty or has unsafe characters."""
-        if not self._color or not _PLAIN.fullmatch(address):
+        if not self._color or not re.fullmatch(_PLAIN, address):
             return text
         return f"\x1b]8;;{address}\x1b\\{text}\x1b]8;;\x1b\\"
 

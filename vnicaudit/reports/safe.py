@@ -18,7 +18,7 @@ _INVISIBLE = (
 variation selectors, fillers (Unicode 15, Default_Ignorable_Code_Point) and the empty Braille
 pattern."""
 
-_COMMAND = re.compile(r"(?<!\S):(?=:[A-Za-z_-])(?!:[0-9A-Fa-f]{1,4}(?![\w-]))|(?<=#)#(?=\w*\[)")
+_COMMAND = r"(?<!\S):(?=:[A-Za-z_-])(?!:[0-9A-Fa-f]{1,4}(?![\w-]))|(?<=#)#(?=\w*\[)"
 """Start of a command for a CI runner: ``::name`` at the start of a line (GitHub; wrapping may put
 it there; ``::1`` and ``::ffff:…`` are addresses), and anywhere ``##[name`` (GitHub, Azure
 Pipelines), ``##vso[`` (Azure Pipelines), ``##teamcity[``. actions/runner, ActionCommand.cs;
@@ -39,7 +39,7 @@ def safe(text: str) -> str:
     if not (text.isprintable() and (text.isascii() or not re.search(_INVISIBLE, text))):
         text = "".join(map(_visible, text))
     if "::" in text or "##" in text:
-        return _COMMAND.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
+        return re.sub(_COMMAND, lambda found: f"\\x{ord(found[0]):02x}", text)
     return text
 
 

@@ -21,7 +21,7 @@ from vnicaudit.model.refs import (
 )
 
 SubjectKind = Literal["nic", "domain", "server", "image", "flavor", "preference", "host", "config"]
-_SHIPPED = re.compile(r"VNIC\d{3}", re.ASCII)
+_SHIPPED = r"(?a)VNIC\d{3}"
 _KINDS: dict[type[Ref], SubjectKind] = {
     NicRef: "nic",
     DomainRef: "domain",
@@ -73,6 +73,6 @@ def fixable(finding: Finding) -> Fixable:
 def rule_page(docs_url: str, rule: str) -> str:
     """The address of a rule's page; empty if ``docs_url`` is empty, and for rules that are not
     built in, which have no page."""
-    if not docs_url or _SHIPPED.fullmatch(rule) is None:
+    if not docs_url or re.fullmatch(_SHIPPED, rule) is None:
         return ""
     return f"{docs_url.rstrip('/')}/rules/{rule}.html"

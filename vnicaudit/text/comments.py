@@ -28,11 +28,9 @@ Form = Literal["ini", "flags", "yaml", "code"]
 
 _WORD = "suppress"
 _ENTRY = r"[ \t]*vnicaudit:[ \t]*(\S+)(?:[ \t]+|(?=\s)|$)(.*)"
-_ALONE = re.compile(r"[ \t]*[#;]" + _ENTRY)
-_MARKER = re.compile(r"(?:---|\.\.\.)(?:\s|$)")
-_BEHIND: dict[Form, re.Pattern[str]] = {
-    "yaml": re.compile(r"[ \t]#" + _ENTRY), "code": re.compile(r"(?<!#)#" + _ENTRY),
-}  # fmt: skip
+_ALONE = r"[ \t]*[#;]" + _ENTRY
+_MARKER = r"(?:---|\.\.\.)(?:\s|$)"
+_BEHIND: dict[Form, str] = {"yaml": r"[ \t]#" + _ENTRY, "code": r"(?<!#)#" + _ENTRY}
 _COMMENTS: dict[Form, tuple[str, ...]] = {
     "ini": ("#", ";"), "flags": ("#",), "yaml": ("#",), "code": ("#",),
 }  # fmt: skip
@@ -40,10 +38,7 @@ _SETTINGS = ("until", "owner", "mac")
 _LONGEST = 20
 _MEANT_SO = (*_SETTINGS, "expires", "expiry", "till")
 """Names that are meant as settings; a similar name is not part of a reason."""
-_LOOKS_SET = re.compile(
-    r"\b(?:until|owner|mac)\s*(?:=|:\s*\d)|\b(?:until+|till?|expires?)\W{0,3}\d{4}-\d",
-    re.IGNORECASE,
-)
+_LOOKS_SET = r"(?i)\b(?:until|owner|mac)\s*(?:=|:\s*\d)|\b(?:until+|till?|expires?)\W{0,3}\d{4}-\d"
 _OTHER_ENDS = ("\r", "\x85", "\u2028", "\u2029")
 """Some readers end a line at these; YAML 1.1 (section 5.4) at all of them."""
 _BROKEN = (("problem", "a carriage return or another line break stands in the middle of its line"),)
@@ -77,7 +72,7 @@ def reason_and_settings(text: str) -> dict[str, str]:
         settings[name] = value.strip()
         pieces.pop()
     reason = ";".join(pieces).strip()
-    if match := _LOOKS_SET.search(reason):
+    if match := re.search(_LOOKS_SET, reason):
         settings["until"] = reason[match.start() :]
     return {"reason": reason, **settings}
 
@@ -113,9 +108,9 @@ class _CommentWalk:
             # in an INI file an indented line continues the value above
             text = line.rstrip() if self._form == "ini" else line.strip()
             if text.startswith(_COMMENTS[self._form]):
-                if entry := _entry(_ALONE.match(line)) or _broken(line):
+                if entry := _entry(re.match(_ALONE, line)) or _broken(line):
                     self._waiting.append((number, entry))
-            elif self._form == "yaml" and _MARKER.match(line):
+            elif self._form == "yaml" and re.match(_MARKER, line):
                 if not self._at_top:
                     yield from self._of_document(number - 1)
                     self._first = number
@@ -132,7 +127,7 @@ class _CommentWalk:
             yield from (CommentEntry(at, number, number, one) for at, one in self._waiting)
         self._waiting = []
         behind = _BEHIND.get(self._form)
-        if behind is not None and (entry := _entry(behind.search(line)) or _broken(line)):
+        if behind is not None and (entry := _entry(re.search(behind, line)) or _broken(line)):
             yield CommentEntry(number, number, number, entry)
 
     def _of_document(self, last: int) -> Iterator[CommentEntry]:

@@ -9,7 +9,7 @@ from vnicaudit.errors import UsageError
 
 _MAX_DOTS = 200
 """Maximum number of dots in a line: a key has only a few parts."""
-_SYNTAX_LINE = re.compile(r"\s?\(at line (\d+), column \d+\)|\s?\(at end of document\)")
+_SYNTAX_LINE = r"\s?\(at line (\d+), column \d+\)|\s?\(at end of document\)"
 
 
 def toml_values(path: str, text: str) -> dict[str, object]:
@@ -26,8 +26,8 @@ def toml_values(path: str, text: str) -> dict[str, object]:
         return tomllib.loads(text)
     except (ValueError, RecursionError) as error:  # also from int()
         message = str(error)
-        found = _SYNTAX_LINE.search(message)
+        found = re.search(_SYNTAX_LINE, message)
         end = text.rstrip("\n").count("\n") + 1
         line = int(found[1]) if found and found[1] else end
-        problem = _SYNTAX_LINE.sub("", message)
+        problem = re.sub(_SYNTAX_LINE, "", message)
         raise UsageError(f"{path}:{line}: not valid TOML: {problem}") from None

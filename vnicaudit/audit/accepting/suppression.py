@@ -28,7 +28,7 @@ KEYS = ("rule", "reason", "owner", "until", "mac")
 
 IN_METADATA = "the domain's metadata"
 
-_DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
+_DATE = r"(?a)\d{4}-\d\d-\d\d"
 
 
 class SubjectIdentity(msgspec.Struct, frozen=True):
@@ -183,7 +183,7 @@ def _date_problem(until: str | None) -> str | None:
         return None
     try:
         # since Python 3.11, fromisoformat accepts weeks (2027-W01-1) too
-        if _DATE.fullmatch(until) is not None and datetime.date.fromisoformat(until):
+        if re.fullmatch(_DATE, until) is not None and datetime.date.fromisoformat(until):
             return None
     except ValueError:
         pass

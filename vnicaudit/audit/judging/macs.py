@@ -37,7 +37,7 @@ _MAX_ALIKE = 64
 _PRIVATE = frozenset({"user", "null"})
 """Types whose network has only one guest."""
 _ASSIGNED = "hostdev"
-_OF_A_STATION = re.compile(r"[0-9a-f][02468ace](?::[0-9a-f]{2}){5}", re.ASCII)
+_OF_A_STATION = r"(?a)[0-9a-f][02468ace](?::[0-9a-f]{2}){5}"
 _ZERO = "00:00:00:00:00:00"
 
 
@@ -212,7 +212,7 @@ def _nic_seen(domain: Domain, nic: Nic, mac: str, of_domain: _OfDomain) -> NicSe
 
 def _normal(mac: str) -> str | None:
     """The MAC as libvirt writes it; None if it is not the address of a single station."""
-    if _OF_A_STATION.fullmatch(mac) is not None and mac != _ZERO:
+    if re.fullmatch(_OF_A_STATION, mac) is not None and mac != _ZERO:
         return mac
     parts = mac.split(":")
     try:

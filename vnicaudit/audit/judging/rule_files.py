@@ -28,9 +28,9 @@ ENTRY_POINTS = "vnicaudit.rules"
 """Group of the entry points by which installed packages bring rules."""
 
 _INDEX = "index.json"
-_SHIPPED = re.compile(r"vnic\d{3}\.py")
+_SHIPPED = r"vnic\d{3}\.py"
 _METADATA = (".dist-info", ".egg-info")
-_WORD = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
+_WORD = r"[a-z][a-z0-9]*(-[a-z0-9]+)*"
 _FORMS = get_args(DescriptionKind)
 
 
@@ -59,7 +59,7 @@ def shipped_rules() -> tuple[ListedRule, ...]:
     (folder,) = vnicaudit.rules.__path__
     with open(os.path.join(folder, _INDEX), "rb") as stream:
         index = {each.id: each for each in json_as(stream.read(), tuple[ListedRule, ...])}
-    ids = (name[:-3].upper() for name in os.listdir(folder) if _SHIPPED.fullmatch(name))
+    ids = (name[:-3].upper() for name in os.listdir(folder) if re.fullmatch(_SHIPPED, name))
     return tuple(
         index.get(rule_id) or listed(rule_id, load_shipped_rule(rule_id)) for rule_id in sorted(ids)
     )
@@ -146,7 +146,7 @@ def _judges_problem(judges: tuple[object, ...]) -> str | None:
 
 
 def _is_word(text: object) -> bool:
-    return isinstance(text, str) and _WORD.fullmatch(text) is not None
+    return isinstance(text, str) and re.fullmatch(_WORD, text) is not None
 
 
 def folders_with_rules() -> tuple[str, ...]:

@@ -30,7 +30,7 @@ from vnicaudit.model.report import PutAside, ReadError
 MAX_BYTES = 64 * 1024 * 1024
 """Larger files are not read (except QEMU logs, from their end)."""
 
-_ESCAPED = re.compile(rb"\\x([89a-f][0-9a-f])")
+_ESCAPED = rb"\\x([89a-f][0-9a-f])"
 """A byte that is not UTF-8, as :func:`shown_path` shows it: never an ASCII one such as ``/``."""
 
 PIPE_PATIENCE = 60.0
@@ -88,7 +88,7 @@ def real_path(shown: str) -> str:
     """The path of a file, from the text of :func:`shown_path`."""
     if "\\x" not in shown or os.path.lexists(shown):
         return shown
-    whole = _ESCAPED.sub(lambda found: bytes.fromhex(found[1].decode()), os.fsencode(shown))
+    whole = re.sub(_ESCAPED, lambda found: bytes.fromhex(found[1].decode()), os.fsencode(shown))
     return os.fsdecode(whole)
 
 

@@ -18,8 +18,8 @@ OWN = "vnicaudit.toml"
 SHARED = "pyproject.toml"
 MAX_BYTES = 1024 * 1024
 
-_IN_OWN = re.compile(r"\[\[[ \t]{0,99}suppress[ \t]{0,99}\]\]")
-_IN_SHARED = re.compile(
+_IN_OWN = r"\[\[[ \t]{0,99}suppress[ \t]{0,99}\]\]"
+_IN_SHARED = (
     r"\[\[[ \t]{0,99}tool[ \t]{0,99}\.[ \t]{0,99}vnicaudit[ \t]{0,99}\.[ \t]{0,99}suppress"
     r"[ \t]{0,99}\]\]"
 )
@@ -90,8 +90,10 @@ def _lines(text: str) -> list[str]:
 
 
 @lru_cache(maxsize=2)
-def _headers(text: str, header: re.Pattern[str]) -> list[int]:
-    return [number for number, line in enumerate(_lines(text), 1) if header.match(line.lstrip())]
+def _headers(text: str, header: str) -> list[int]:
+    return [
+        number for number, line in enumerate(_lines(text), 1) if re.match(header, line.lstrip())
+    ]
 
 
 def assigns_table(line: str, key: str) -> bool:

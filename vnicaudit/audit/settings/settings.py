@@ -27,10 +27,10 @@ from vnicaudit.model.finding import Confidence
 from vnicaudit.model.location import Location
 from vnicaudit.model.version import Version
 
-_ELEMENT = re.compile(r"(?<!^suppress)\[\d+\]$")
+_ELEMENT = r"(?<!^suppress)\[\d+\]$"
 """The index of an element in msgspec's path, which is dropped: the key is enough."""
 
-_URL = re.compile(r"https?://[!-.0-~][!-~]*")
+_URL = r"https?://[!-.0-~][!-~]*"
 
 _NAMES = ("domain", "image", "flavor")
 """Keys of a suppression of which only one may be set: a finding is about one kind of object."""
@@ -144,7 +144,7 @@ def _strange(table: object, kind: type[msgspec.Struct]) -> Iterator[tuple[str, l
 def _decoding_error(source: SettingsFile, message: str) -> UsageError:
     """msgspec's sentence, reworded for the author of the file."""
     what, _, path = message.partition(" - at `$.")
-    path = _ELEMENT.sub("", path.rstrip("`"))
+    path = re.sub(_ELEMENT, "", path.rstrip("`"))
     missing = what.removeprefix("Object missing required field ")
     if missing != what:
         return source.error(f"{missing.strip('`')!r} is missing in [[suppress]]", path)
@@ -178,7 +178,7 @@ def _check(source: SettingsFile, settings: Settings, catalogue: Catalogue) -> No
         except ValueError as error:
             raise source.error(f"{key}: {error}", key) from None
     _check_nova_release(source, settings.nova_release)
-    if settings.docs_url is not None and not _URL.fullmatch(settings.docs_url):
+    if settings.docs_url is not None and not re.fullmatch(_URL, settings.docs_url):
         message = "docs-url: expected an address such as https://docs.example.org/vnicaudit"
         raise source.error(message, "docs-url")
     for index, table in enumerate(settings.suppress):

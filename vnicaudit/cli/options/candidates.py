@@ -4,10 +4,8 @@ cannot be read offer nothing."""
 from __future__ import annotations
 
 import os
-import shlex
 from collections.abc import Iterable, Iterator
 from itertools import chain, islice
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -98,6 +96,8 @@ def measurements(
 ) -> list[CompletionItem[str]]:
     """Stored measurements, and files for others."""
     del parameter
+    from pathlib import Path
+
     from vnicaudit.bench.history import measurement_ids
 
     try:
@@ -129,6 +129,8 @@ def _files(incomplete: str) -> CompletionItem[str]:
 def _beginning(incomplete: str, words: Iterable[tuple[str, str]]) -> list[CompletionItem[str]]:
     """Matching words with their meanings, without duplicates. Words that need shell quoting are
     left out, since they may come from an untrusted file."""
+    import shlex
+
     return [
         _item(word, meaning)
         for word, meaning in dict(words).items()
@@ -139,6 +141,8 @@ def _beginning(incomplete: str, words: Iterable[tuple[str, str]]) -> list[Comple
 def _audited(state: str, incomplete: str) -> Iterator[tuple[str, str]]:
     """Matching URIs of the hosts of the last fleet audit in the state directory. They are read from
     its file, without opening a database."""
+    from pathlib import Path
+
     from vnicaudit.fleet.running.spool import finished_spool
     from vnicaudit.reports.safe import safe
 

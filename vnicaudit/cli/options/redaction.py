@@ -6,7 +6,6 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -14,12 +13,13 @@ import msgspec
 
 from vnicaudit.base.opening import as_usage_error, open_regular
 from vnicaudit.base.ownership import why_not_own
-from vnicaudit.base.private_files import check_own, make_private, writing
 from vnicaudit.cli.options.records import group
 from vnicaudit.errors import UsageError
 from vnicaudit.text.own_commands import default_state
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from vnicaudit.reports.redaction.records import Redactor
 
 KEY_FILE = "redaction.key"
@@ -66,6 +66,8 @@ def redactor_of(options: RedactionOptions, state: str | None = None) -> Redactor
     not the default one. Raises UsageError for an invalid key, or one that others can read."""
     if not options.is_wanted:
         return None
+    from pathlib import Path
+
     from vnicaudit.reports.redaction.records import Redactor
 
     if options.redact_key:
@@ -76,6 +78,8 @@ def redactor_of(options: RedactionOptions, state: str | None = None) -> Redactor
 
 def _own_key(folder: Path) -> bytes:
     """The key in this user's state directory, created if missing."""
+    from vnicaudit.base.private_files import check_own, make_private, writing
+
     check_own(folder, link=True)
     path = folder / KEY_FILE
     if not path.exists():

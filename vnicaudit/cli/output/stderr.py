@@ -9,15 +9,13 @@ from __future__ import annotations
 
 import os
 import select
-import shutil
 import sys
 import threading
 import time
 from contextlib import suppress
-from typing import get_args
+from functools import cache
 
 from vnicaudit.base.wording import count
-from vnicaudit.model.runs import Outcome
 
 _PATIENCE = 2.0
 """Seconds that a reader gets, once, to make room; afterwards nothing waits for it."""
@@ -25,7 +23,6 @@ QUIET_FOR = 1.0
 """Seconds before the first line of progress: short work shows none."""
 EVERY = 0.2
 """Seconds between two lines of progress."""
-_OUTCOMES = frozenset(get_args(Outcome))
 _EARLY = 3
 """Number done before the rate is considered meaningful."""
 _SOON = 5.0
@@ -121,7 +118,16 @@ def show(text: str) -> None:
 
 def is_outcome(text: str) -> bool:
     """True for a message that says how work on a unit ended."""
-    return text.partition(":")[0] in _OUTCOMES
+    return text.partition(":")[0] in _outcomes()
+
+
+@cache
+def _outcomes() -> frozenset[str]:
+    from typing import get_args
+
+    from vnicaudit.model.runs import Outcome  # only for changes
+
+    return frozenset(get_args(Outcome))
 
 
 class RunPace:
@@ -190,4 +196,6 @@ def _columns() -> int:
     if not os.environ.get("COLUMNS"):
         with suppress(OSError, ValueError, AttributeError):
             return os.get_terminal_size(sys.stderr.fileno()).columns or 80
+    import shutil  # slow to load; progress of a short run needs none
+
     return shutil.get_terminal_size().columns

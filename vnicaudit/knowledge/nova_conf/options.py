@@ -6,12 +6,11 @@ option definitions in Nova's own packages, from Ocata (15.0) to the newest.
 
 from __future__ import annotations
 
+import os
 from functools import cache
-from pkgutil import get_data
 
 import msgspec
 
-from vnicaudit.errors import VnicauditError
 from vnicaudit.knowledge.nova_conf.spelling import Spelling
 from vnicaudit.model.decoding import json_as
 from vnicaudit.model.nova import Name
@@ -66,10 +65,8 @@ class Knowledge(msgspec.Struct, frozen=True):
 
 @cache
 def _table() -> _OptionsTable:
-    data = get_data(__package__, "options.json")
-    if data is None:
-        raise VnicauditError("options.json is missing: reinstall vnicaudit")
-    return json_as(data, _OptionsTable)
+    with open(os.path.join(os.path.dirname(__file__), "options.json"), "rb") as stream:
+        return json_as(stream.read(), _OptionsTable)
 
 
 def releases() -> tuple[Release, ...]:

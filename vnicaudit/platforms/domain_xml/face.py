@@ -18,7 +18,7 @@ from vnicaudit.platforms.domain_xml.recognise import (
 
 _SAVED = b"LibvirtQemud"
 """The beginning of a save image; its definition precedes the memory of the guest."""
-_NO_BREAK = re.compile(rb"[^\r\n]")
+_NO_BREAK = rb"[^\r\n]"
 
 
 def _read_content(content: Content) -> Iterator[Item]:
@@ -68,7 +68,7 @@ def _without_documents(data: bytes) -> bytes:
     parts, position = [], 0
     for span in spans(data):
         if span.start == 0 or data[span.start - 1 : span.start] == b"\n":
-            blanked = _NO_BREAK.sub(b" ", data[span.start : span.end])
+            blanked = re.sub(_NO_BREAK, b" ", data[span.start : span.end])
             parts += [data[position : span.start], blanked]
             position = span.end
     return b"".join([*parts, data[position:]])

@@ -21,9 +21,7 @@ SAVE_MAGIC = (b"LibvirtQemudSave", b"LibvirtQemudPart")
 EBCDIC = b"\x4c\x6f\xa7\x94"
 """``<?xm`` in EBCDIC: letters are the same in all its code pages."""
 
-_BEGINS = re.compile(
-    rb"(?:^|>|[}%%#]\})[ \t\r]*<(?:%s)(?=[\s>/])" % "|".join(ROOTS).encode(), re.MULTILINE
-)
+_BEGINS = rb"(?m)(?:^|>|[}%%#]\})[ \t\r]*<(?:%s)(?=[\s>/])" % "|".join(ROOTS).encode()
 """A root at the beginning of a line, or after another tag or a template tag; in a sentence or a
 string it is only quoted."""
 
@@ -33,7 +31,7 @@ _MARKS = b"\xff\xfe\xef\xbb\xbf"
 _LOG_LINES = 10
 """Maximum number of lines before the first root, such as virsh's log lines. With more it is a text
 with an example."""
-_IN_YAML = re.compile(rb"[-:][ \t]+[|>][-+\d]{0,2}[ \t]*(?:#[^\n]*)?\r?\n\s*\Z")
+_IN_YAML = rb"[-:][ \t]+[|>][-+\d]{0,2}[ \t]*(?:#[^\n]*)?\r?\n\s*\Z"
 """Text before a definition in a YAML block: it counts, however far down it is."""
 _LAST = 256
 """Number of bytes before a definition in which the key of its text is searched."""
@@ -51,13 +49,15 @@ def looks_like_xml(head: bytes) -> bool:
     text = _roughly_ascii(head).lstrip(_MARKS)
     if b"<dom" not in text:  # all roots begin like this; most files have none
         return False
-    found = _BEGINS.search(text)
+    found = re.search(_BEGINS, text)
     if found is None:
         return False
     before = text[: found.start()].lstrip()
     if not before or before.startswith(b"<"):
         return True
-    if before.count(b"\n") >= _LOG_LINES and not _IN_YAML.search(text[: found.start()][-_LAST:]):
+    if before.count(b"\n") >= _LOG_LINES and not re.search(
+        _IN_YAML, text[: found.start()][-_LAST:]
+    ):
         return False
     return re.search(_FENCE, before) is None
 
@@ -67,7 +67,7 @@ def holds_document(data: bytes) -> bool:
     line, or at the start of a string in it."""
     if b"<domain" not in data and b"<domstatus" not in data:
         return False
-    found = None if b"\0" in data else _BEGINS.search(data)
+    found = None if b"\0" in data else re.search(_BEGINS, data)
     return found is not None and b"</domain>" in data[found.end() :]
 
 

@@ -13,7 +13,7 @@ from vnicaudit.model.live import LiveDefinition, LiveDomain, LiveOptions
 from vnicaudit.model.report import ReadError
 from vnicaudit.model.traffic import HostTraffic
 
-_URI = re.compile(r"([A-Za-z][A-Za-z0-9]*)(\+[A-Za-z0-9]+)?:///?")
+_URI = r"([A-Za-z][A-Za-z0-9]*)(\+[A-Za-z0-9]+)?:///?"
 _DRIVERS = ("qemu", "test", "xen", "lxc", "ch", "bhyve")
 """libvirt drivers that can be read; only QEMU's NICs are judged."""
 
@@ -21,7 +21,7 @@ _DRIVERS = ("qemu", "test", "xen", "lxc", "ch", "bhyve")
 def uri_of(name: str) -> str | None:
     """A libvirt URI; None for any other target. Raises UsageError for a URI that is not
     supported."""
-    uri = _URI.match(name)
+    uri = re.match(_URI, name)
     if uri is None or os.path.exists(name):
         return None
     if uri.group(1) not in _DRIVERS:

@@ -12,34 +12,38 @@ from __future__ import annotations
 import os
 import re
 
+FILES = ("nova.conf", "nova-compute.conf")
+"""Files that Nova reads by default."""
 FOLDERS = ("nova.conf.d", "nova-compute.conf.d")
 """Folders whose *.conf files Nova reads."""
 
-_ASIDE = re.compile(
+_ASIDE = (
     r"(?i)(?:~"
     r"|[._-](?:bak|backup|bkp|orig|old|prev|previous|save|saved|sav|copy|disabled|off|swp|tmp)\d{0,14}"
     r"|\.(?:new|dist|default|sample|example)"
     r"|\.rpm(?:save|new|orig)|\.dpkg-(?:old|dist|new|bak|tmp|backup)|\.ucf-(?:old|dist|new)"
     r"|\.(?:conf|bak|backup|orig|old|save)[._-]\d[\dT:@._-]{0,40})\Z"
 )
-_DUPLICATE = re.compile(
+_DUPLICATE = (
     r"(?i)Copy(?: \(\d{1,3}\))? of |copy_of_"
     r"|.*(?:[ _]\((?:(?:another |\d{1,3}(?:st|nd|rd|th) )?copy(?: \d{1,3})?|\d{1,3})\)"
     r"|[ ]-[ ]copy(?: \(\d{1,3}\))?|[ ]copy(?: \d{1,3})?)(?:\.conf)?\Z"
 )
 """Names that desktops give copies: GNOME ``nova (copy).conf`` and ``nova.conf (copy)``, Windows
 ``nova - Copy.conf``, macOS ``nova copy.conf``, browsers ``nova (1).conf``."""
-_TEMPLATE = re.compile(r"(?i)\.(?:j2|jinja2?|erb|epp|tmpl|tpl|template|in|mako)\Z")
+_TEMPLATE = r"(?i)\.(?:j2|jinja2?|erb|epp|tmpl|tpl|template|in|mako)\Z"
 
 
 def is_put_aside(path: str) -> bool:
     """True if Nova ignores a file because of its name; False for templates, which are rendered
     under another name."""
     folder, name = os.path.split(path)
-    if _TEMPLATE.search(name) is not None:
+    if name in FILES:
+        return False
+    if re.search(_TEMPLATE, name) is not None:
         return False  # the rendered file has another name
-    if name.startswith(".") or _ASIDE.search(name) is not None:
+    if name.startswith(".") or re.search(_ASIDE, name) is not None:
         return True
     if os.path.basename(folder) in FOLDERS:
         return not name.endswith(".conf")
-    return _DUPLICATE.match(name) is not None
+    return re.match(_DUPLICATE, name) is not None

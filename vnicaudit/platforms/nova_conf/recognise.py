@@ -7,9 +7,9 @@ import re
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 """Byte order marks of texts that Nova cannot read."""
 
-_HEADER = re.compile(r"\[([^\[\]\r\n]+)\]\s*")
+_HEADER = r"\[([^\[\]\r\n]+)\]\s*"
 _FLAG = r"--([a-z][a-z0-9_]*)(?:[=\s].*)?"
-_KEY = re.compile(r"#?\s{0,2}([a-z][a-z0-9_]*)\s*[=:]")
+_KEY = r"#?\s{0,2}([a-z][a-z0-9_]*)\s*[=:]"
 
 _OWN = frozenset({
     "compute_driver", "dhcpbridge_flagfile", "osapi_compute_workers", "vif_plugging_is_fatal",
@@ -75,7 +75,7 @@ def _looks_like_flags(lines: list[str]) -> bool:
 def _looks_like_ini(lines: list[str]) -> bool:
     section = ""
     for line in lines:
-        header = _HEADER.fullmatch(line)
+        header = re.fullmatch(_HEADER, line)
         if header is not None:
             section = header.group(1)
         elif not section:
@@ -95,7 +95,7 @@ def _skippable(line: str) -> bool:
 
 def is_own(section: str, line: str) -> bool:
     """True if a line of a section names an option that only Nova has there."""
-    match = _KEY.match(line)
+    match = re.match(_KEY, line)
     if match is None:
         return False
     if section == "DEFAULT":

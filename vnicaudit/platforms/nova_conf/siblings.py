@@ -20,7 +20,7 @@ from vnicaudit.errors import TargetError
 from vnicaudit.knowledge.nova_conf.resolve import as_of
 from vnicaudit.model.nova import NovaConfig, NovaOption
 from vnicaudit.model.report import ReadError
-from vnicaudit.platforms.nova_conf.copies import FOLDERS
+from vnicaudit.platforms.nova_conf.copies import FILES, FOLDERS
 from vnicaudit.platforms.nova_conf.read import (
     MAX_BYTES,
     Parsed,
@@ -32,8 +32,6 @@ from vnicaudit.platforms.nova_conf.read import (
 
 _MOST_BYTES = 8 * MAX_BYTES
 """Maximum size of all files that are read together."""
-
-_FILES = ("nova.conf", "nova-compute.conf")
 
 
 def read_with_siblings(data: bytes, *, target: str, file: str) -> NovaConfig:
@@ -167,7 +165,7 @@ def load_order(file: str) -> tuple[str, ...]:
     top, inner = os.path.split(folder)
     if inner in FOLDERS and _is_loaded(name):
         here = os.path.join(top, inner, name)
-    elif name in _FILES:
+    elif name in FILES:
         top, here = folder, os.path.join(folder, name)
     else:
         return (file,)
@@ -176,7 +174,7 @@ def load_order(file: str) -> tuple[str, ...]:
 
 
 def _existing(folder: str, here: str) -> Iterator[str]:
-    paths = (os.path.join(folder, name) for name in _FILES)
+    paths = (os.path.join(folder, name) for name in FILES)
     yield from (path for path in paths if path == here or os.path.isfile(path))
     for name in FOLDERS:
         path = os.path.join(folder, name)

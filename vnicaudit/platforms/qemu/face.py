@@ -18,7 +18,7 @@ NOT_PLANNED = (
 )
 """The reason why there is no plan for processes."""
 _MAY_HOLD = (b"qemu-system-", b"-device", b"-netdev", b"-nic")
-_REMARKS = re.compile(rb"^[ \t]*(?:#|//)[^\n]*", re.MULTILINE)
+_REMARKS = rb"(?m)^[ \t]*(?:#|//)[^\n]*"
 
 
 def _looks_like_log(head: bytes) -> bool:
@@ -48,7 +48,7 @@ def _is_all_command(head: bytes) -> bool:
 
 
 def _without_remarks(data: bytes) -> bytes:
-    return _REMARKS.sub(lambda match: b" " * len(match.group()), data)
+    return re.sub(_REMARKS, lambda match: b" " * len(match.group()), data)
 
 
 def _read_content(content: Content) -> Iterator[Item]:
