@@ -18,9 +18,10 @@ PACKAGE = Path(__file__).parents[1] / "vnicaudit"
 
 LANGUAGE = ("__future__", "collections.abc", "typing")
 KNOWLEDGE = (
-    *LANGUAGE, "functools.cache", "functools.lru_cache", "re", "msgspec", "pkgutil",
-    "vnicaudit.base.shell", "vnicaudit.errors", "vnicaudit.knowledge", "vnicaudit.model",
-    "vnicaudit.text.cloud_names", "vnicaudit.text.placeholders",
+    *LANGUAGE, "functools.cache", "functools.lru_cache", "re", "msgspec",
+    "vnicaudit.base.package_data", "vnicaudit.base.shell", "vnicaudit.errors",
+    "vnicaudit.knowledge", "vnicaudit.model", "vnicaudit.text.cloud_names",
+    "vnicaudit.text.placeholders",
 )  # fmt: skip
 RULES = (*LANGUAGE, "vnicaudit.knowledge", "vnicaudit.model")
 MODEL = (

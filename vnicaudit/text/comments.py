@@ -30,7 +30,8 @@ _WORD = "suppress"
 _ENTRY = r"[ \t]*vnicaudit:[ \t]*(\S+)(?:[ \t]+|(?=\s)|$)(.*)"
 _ALONE = r"[ \t]*[#;]" + _ENTRY
 _MARKER = r"(?:---|\.\.\.)(?:\s|$)"
-_BEHIND: dict[Form, str] = {"yaml": r"[ \t]#" + _ENTRY, "code": r"(?<!#)#" + _ENTRY}
+_BEHIND_YAML = r"[ \t]#" + _ENTRY
+_BEHIND_CODE = r"(?<!#)#" + _ENTRY
 _COMMENTS: dict[Form, tuple[str, ...]] = {
     "ini": ("#", ";"), "flags": ("#",), "yaml": ("#",), "code": ("#",),
 }  # fmt: skip
@@ -126,8 +127,11 @@ class _CommentWalk:
         else:
             yield from (CommentEntry(at, number, number, one) for at, one in self._waiting)
         self._waiting = []
-        behind = _BEHIND.get(self._form)
-        if behind is not None and (entry := _entry(re.search(behind, line)) or _broken(line)):
+        if self._form not in ("yaml", "code"):
+            return
+        is_yaml = self._form == "yaml"
+        behind = re.search(_BEHIND_YAML, line) if is_yaml else re.search(_BEHIND_CODE, line)
+        if entry := _entry(behind) or _broken(line):
             yield CommentEntry(number, number, number, entry)
 
     def _of_document(self, last: int) -> Iterator[CommentEntry]:

@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import cache
 from typing import Literal, NamedTuple
 
 HOLE = "\ufffc"
 """Stands for text that a template fills in, whose value is unknown."""
 
-_OPEN = r"\{\{|\{%|(?<!\$)\{#"
-_OPEN_OR_ERB = re.compile(_OPEN + r"|<%|(?<!%)%\{(?=~?\s*(?:if|else|endif|for|endfor)\b)")
+_OPEN = re.compile(r"\{\{|\{%|(?<!\$)\{#")
+_OPEN_OR_ERB = re.compile(
+    r"\{\{|\{%|(?<!\$)\{#|<%|(?<!%)%\{(?=~?\s*(?:if|else|endif|for|endfor)\b)"
+)
 """``${#`` belongs to a shell; Terraform writes a literal ``%{`` as ``%%{``."""
 CLOSE = {"{{": "}}", "{%": "%}", "{#": "#}", "<%": "%>", "%{": "}"}
 
@@ -25,7 +26,7 @@ _BEGIN = frozenset({
 _BETWEEN = frozenset({"else", "elif", "elsif", "when"})
 _SILENT = frozenset({"set", "do", "import", "from", "extends", "break", "continue", "/*"})
 
-_WORD = r"[-+~\s]*(/\*|[A-Za-z_]\w*)?"
+_WORD = re.compile(r"[-+~\s]*(/\*|[A-Za-z_]\w*)?")
 _ENDS_IN_DO = r"\bdo\s*(?:\|[^|]*\|)?\s*-?\Z"
 _DO = 200
 """Length of the end of a tag in which ERB's ``do |x|`` is searched."""
@@ -34,12 +35,6 @@ _BREAKS = r"[^\r\n]"
 Turn = Literal["begins", "between", "ends", "silent", "inserts"]
 """Effect of a tag: it begins a part that ends further down (a condition, a loop, a macro),
 separates two branches of it, or ends it; it outputs nothing; or it outputs something."""
-
-
-@cache
-def _compiled(pattern: str) -> re.Pattern[str]:
-    """A pattern, compiled when first needed."""
-    return re.compile(pattern)
 
 
 class Tag(NamedTuple):
@@ -59,7 +54,7 @@ class Tag(NamedTuple):
     def word(self) -> str:
         """The first word of the tag, which may be that of a statement; empty for a call or an
         attribute. For a comment of Go it is ``/*``."""
-        match = _compiled(_WORD).match(self.source, self.start + 2, self.end)
+        match = _WORD.match(self.source, self.start + 2, self.end)
         return (match.group(1) or "") if match else ""
 
     @property
@@ -92,7 +87,7 @@ class Tag(NamedTuple):
 def tags(text: str, *, erb: bool = False) -> Iterator[Tag]:
     """The tags in order. Linear in the size of the text: the end of a kind of tag that is never
     closed is searched for once. ``erb``: include tags of ERB and Terraform."""
-    pattern = _OPEN_OR_ERB if erb else _compiled(_OPEN)
+    pattern = _OPEN_OR_ERB if erb else _OPEN
     never: set[str] = set()
     position = 0
     while (match := pattern.search(text, position)) is not None:
@@ -110,7 +105,7 @@ def tags(text: str, *, erb: bool = False) -> Iterator[Tag]:
 
 def is_opened(text: str, *, erb: bool = False) -> bool:
     """True if a tag begins in a text, even if it is not closed."""
-    return (_OPEN_OR_ERB if erb else _compiled(_OPEN)).search(text) is not None
+    return (_OPEN_OR_ERB if erb else _OPEN).search(text) is not None
 
 
 def with_holes(text: str) -> str:

@@ -55,7 +55,7 @@ class SettingsFile(msgspec.Struct, frozen=True):
 
     def _table(self, index: int) -> int | None:
         """The line of the nth ``[[suppress]]``, if the text has as many as the table."""
-        lines = _headers(self.text, _IN_SHARED if self._shared else _IN_OWN)
+        lines = _headers(self.text, shared=self._shared)
         tables = self.table.get("suppress", [])
         as_many = isinstance(tables, list) and len(lines) == len(tables)
         return lines[index] if as_many else None
@@ -90,10 +90,10 @@ def _lines(text: str) -> list[str]:
 
 
 @lru_cache(maxsize=2)
-def _headers(text: str, header: str) -> list[int]:
-    return [
-        number for number, line in enumerate(_lines(text), 1) if re.match(header, line.lstrip())
-    ]
+def _headers(text: str, *, shared: bool) -> list[int]:
+    lines = (line.lstrip() for line in _lines(text))
+    found = (re.match(_IN_SHARED, one) if shared else re.match(_IN_OWN, one) for one in lines)
+    return [number for number, match in enumerate(found, 1) if match]
 
 
 def assigns_table(line: str, key: str) -> bool:

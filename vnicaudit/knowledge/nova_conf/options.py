@@ -6,11 +6,11 @@ option definitions in Nova's own packages, from Ocata (15.0) to the newest.
 
 from __future__ import annotations
 
-import os
 from functools import cache
 
 import msgspec
 
+from vnicaudit.base.package_data import read_beside
 from vnicaudit.knowledge.nova_conf.spelling import Spelling
 from vnicaudit.model.decoding import json_as
 from vnicaudit.model.nova import Name
@@ -65,8 +65,7 @@ class Knowledge(msgspec.Struct, frozen=True):
 
 @cache
 def _table() -> _OptionsTable:
-    with open(os.path.join(os.path.dirname(__file__), "options.json"), "rb") as stream:
-        return json_as(stream.read(), _OptionsTable)
+    return json_as(read_beside(__file__, "options.json"), _OptionsTable)
 
 
 def releases() -> tuple[Release, ...]:
