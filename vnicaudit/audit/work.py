@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Protocol
 import msgspec
 
 from vnicaudit.audit.accepting.finding_filter import NO_FILTER, FindingFilter
-from vnicaudit.audit.accepting.own_entries import OwnTexts, texts_in
 from vnicaudit.audit.accepting.settings_entries import Usage
 from vnicaudit.audit.accepting.suppressions import Suppressor
 from vnicaudit.audit.judging.catalogue import Catalogue, shipped_catalogue
@@ -31,6 +30,7 @@ from vnicaudit.model.version import Version
 
 if TYPE_CHECKING:
     from vnicaudit.audit.accepting.baseline import Baseline
+    from vnicaudit.audit.accepting.own_entries import OwnTexts
     from vnicaudit.audit.judging.domains import DomainAuditor
     from vnicaudit.audit.judging.site import SiteAuditor
 
@@ -176,9 +176,12 @@ class AuditWork:
         elif isinstance(item, Image):
             item = self._assumptions.made_for(item)
         audited = self._description_auditor.audit(item, target)
+        if not item.comments:
+            return self._filtered(audited, None)
+        from vnicaudit.audit.accepting.own_entries import texts_in
+
         line = None if isinstance(item, NovaConfig) else item.location.line
-        place = Location(target, audited.file, line)
-        own = texts_in(place, item.comments) if item.comments else None
+        own = texts_in(Location(target, audited.file, line), item.comments)
         return self._filtered(audited, None, own)
 
     def host(self, host: Host, uses: frozenset[str], target: str) -> Audited:
@@ -203,6 +206,7 @@ class AuditWork:
         nodes = tuple(nodes)
         if not nodes or not self._site_auditor.has_rules:
             return
+        from vnicaudit.audit.accepting.own_entries import texts_in
         from vnicaudit.audit.judging.site import differing_nodes
 
         for node, differences in differing_nodes(nodes):
@@ -274,6 +278,8 @@ class AuditWork:
 
 def _texts_of_nic(nic: NicSeen, audited: Audited) -> OwnTexts:
     """The suppressions that belong to the domain of a NIC itself."""
+    from vnicaudit.audit.accepting.own_entries import OwnTexts
+
     finding = audited.findings[0]
     place = finding.location
     return OwnTexts(place, finding.about, nic.suppressions, nic.comments, start=place.line)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import re
-import shlex
 
 _UUID = r"[0-9a-fA-F]{8}(?:-?[0-9a-fA-F]{4}){3}-?[0-9a-fA-F]{12}"
 _KUBERNETES = r"[a-z0-9](?:[-.a-z0-9]{0,251}[a-z0-9])?"
@@ -18,12 +17,14 @@ _KUBERNETES = r"[a-z0-9](?:[-.a-z0-9]{0,251}[a-z0-9])?"
 def word(text: str) -> str:
     """A text quoted as one word. If it begins with a dash, it may still be taken for an option:
     unless it is an id made by a service, use :func:`path_word` or a placeholder."""
+    import shlex  # slow to load; most commands are fixed words
+
     return shlex.quote(text)
 
 
 def path_word(path: str) -> str:
     """A path quoted as one word that cannot be taken for an option."""
-    return shlex.quote(f"./{path}" if path.startswith("-") else path)
+    return word(f"./{path}" if path.startswith("-") else path)
 
 
 def ascii_word(text: str) -> str:

@@ -8,12 +8,11 @@ database of each compute node decides, which no API shows.
 
 from __future__ import annotations
 
-import pkgutil
 from functools import cache
 
 import msgspec
 
-from vnicaudit.errors import VnicauditError
+from vnicaudit.base.package_data import read_beside
 from vnicaudit.model.decoding import json_as
 
 
@@ -46,9 +45,6 @@ def emulated_model(os_distro: str) -> str | None:
 @cache
 def shipped() -> Models:
     """The table that comes with this program."""
-    data = pkgutil.get_data(__package__, "osinfo_models.json")
-    if data is None:
-        raise VnicauditError("osinfo_models.json is missing: reinstall vnicaudit")
-    table = json_as(data, _ModelsTable)
+    table = json_as(read_beside(__file__, "osinfo_models.json"), _ModelsTable)
     names = {name: model for model, names in table.models.items() for name in names.split()}
     return Models(table.version, names)

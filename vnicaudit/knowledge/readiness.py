@@ -7,13 +7,12 @@ only in the first place.
 
 from __future__ import annotations
 
-import pkgutil
 from functools import cache
 from typing import Final
 
 import msgspec
 
-from vnicaudit.errors import VnicauditError
+from vnicaudit.base.package_data import read_beside
 from vnicaudit.model.decoding import json_as
 from vnicaudit.model.guest_words import WINDOWS_RUNS_ON, Readiness
 
@@ -82,10 +81,7 @@ def _another_system(os_id: str | None, arch: str | None) -> bool:
 @cache
 def _verdicts_by_id() -> dict[str, Readiness]:
     """Id of an operating system -> verdict; read when first needed."""
-    data = pkgutil.get_data(__package__, "readiness.json")
-    if data is None:
-        raise VnicauditError("readiness.json is missing from the installation: reinstall vnicaudit")
-    table = json_as(data, _ReadinessTable)
+    table = json_as(read_beside(__file__, "readiness.json"), _ReadinessTable)
     return {
         f"{vendor}{version}": verdict
         for verdict, vendors in table.verdicts.items()

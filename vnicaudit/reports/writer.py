@@ -18,11 +18,11 @@ import msgspec
 from vnicaudit.model.finding import Confidence, Finding
 from vnicaudit.model.report import Audited, RunEnd, RunInfo
 from vnicaudit.reports.subjects import rule_page
-from vnicaudit.text.edits import Replacement
 
 if TYPE_CHECKING:
     from vnicaudit.knowledge.fixes.owners import Wordings
     from vnicaudit.model.page_memory import PageMemory
+    from vnicaudit.text.edits import Replacement
 
 
 View = Literal["auto", "short", "full"]
@@ -31,7 +31,7 @@ SortBy = Literal["severity", "number", "name"]
 SORT_BY: tuple[SortBy, ...] = get_args(SortBy)
 
 
-Replacements = Callable[[Finding], Sequence[Replacement]]
+Replacements = Callable[[Finding], "Sequence[Replacement]"]
 """The edits that fix a finding in its file; empty if it cannot be fixed there."""
 
 

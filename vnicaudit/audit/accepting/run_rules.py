@@ -5,14 +5,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import chain
+from typing import TYPE_CHECKING
 
-from vnicaudit.audit.accepting.suppression import Suppression
 from vnicaudit.audit.judging import macs
 from vnicaudit.audit.judging.catalogue import Catalogue
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.finding import ALL_BUT_THE_MODEL, EVERY_RULE
 from vnicaudit.model.refs import mac_of
 from vnicaudit.model.report import Audited
+
+if TYPE_CHECKING:
+    from vnicaudit.audit.accepting.suppression import Suppression
 
 _ALL = (EVERY_RULE, ALL_BUT_THE_MODEL)
 

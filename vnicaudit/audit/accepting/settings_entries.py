@@ -6,17 +6,18 @@ These are known only at the end of the run, so their uses can be merged over wor
 from __future__ import annotations
 
 import datetime
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from vnicaudit.audit.accepting import stale
-from vnicaudit.audit.accepting.accepted_findings import without_accepted
 from vnicaudit.audit.accepting.run_rules import RunRules
-from vnicaudit.audit.accepting.suppression import SubjectIdentity, Suppression
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.finding import Finding
 from vnicaudit.model.refs import ConfigRef, DomainRef, FlavorRef, ImageRef, NicRef, Ref
 from vnicaudit.model.report import Audited
+
+if TYPE_CHECKING:
+    from vnicaudit.audit.accepting.suppression import Suppression
 
 
 class Usage(msgspec.Struct, frozen=True):
@@ -60,6 +61,10 @@ class SettingsEntries:
     def apply(self, audited: Audited, domain: Domain | None) -> Audited:
         """Return the judgement with accepted findings moved to ``suppressed``; ``audited`` itself
         if there is nothing to do."""
+        if not self._valid:
+            return audited
+        from vnicaudit.audit.accepting.accepted_findings import without_accepted
+
         for index, entry in self._valid:
             if index not in self._used and _regards(entry, audited, domain):
                 self._judged.add(index)
@@ -79,11 +84,15 @@ class SettingsEntries:
         findings = (*self._expired(), *(self.unused(usage) if whole else ()))
         if not findings:
             return None
+        from vnicaudit.audit.accepting.stale import OWNER
+
         file = self._entries[0].location.file or self._entries[0].location.target
-        return Audited(file, file, owner=stale.OWNER, scope="config", findings=findings, file=file)
+        return Audited(file, file, owner=OWNER, scope="config", findings=findings, file=file)
 
     def unused(self, usage: Usage) -> tuple[Finding, ...]:
         """SUPP002 for each suppression that accepted nothing in the whole run."""
+        from vnicaudit.audit.accepting import stale
+
         return tuple(
             stale.unused(entry, _ref(entry), judged=index in usage.judged_entries)
             for index, entry in self._valid
@@ -91,6 +100,8 @@ class SettingsEntries:
         )
 
     def _expired(self) -> tuple[Finding, ...]:
+        from vnicaudit.audit.accepting import stale
+
         return tuple(
             stale.expired(entry, _ref(entry))
             for entry in self._entries
@@ -100,6 +111,8 @@ class SettingsEntries:
 
 def _regards(entry: Suppression, audited: Audited, domain: Domain | None) -> bool:
     """True if an entry is about the judged domain, host, image…, including its MAC address."""
+    from vnicaudit.audit.accepting.suppression import SubjectIdentity
+
     if domain is None:
         return entry.mac is None and entry.regards(SubjectIdentity.of(audited, None), audited.file)
     if not entry.regards(SubjectIdentity.of(audited, domain.cloud), domain.location.file):

@@ -12,7 +12,6 @@ import msgspec
 from vnicaudit.base.opening import as_usage_error, open_regular
 from vnicaudit.base.ownership import why_not_own
 from vnicaudit.errors import UsageError
-from vnicaudit.text.toml import toml_values
 
 OWN = "vnicaudit.toml"
 SHARED = "pyproject.toml"
@@ -165,6 +164,8 @@ def read_settings_file(path: str, *, explicit: bool) -> SettingsFile | None:
     shared = os.path.basename(path) == SHARED
     if shared and not explicit and "vnicaudit" not in text:
         return None  # another tool's file: errors in it do not matter here
+    from vnicaudit.text.toml import toml_values
+
     table = toml_values(path, text)
     if not shared:
         return SettingsFile(table, path, text)

@@ -9,23 +9,23 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from typing import get_args
+from typing import TYPE_CHECKING, get_args
 
 import msgspec
 
-from vnicaudit.audit.accepting.suppression import Suppression
 from vnicaudit.audit.judging.catalogue import Catalogue, RuleOptions, shipped_catalogue
-from vnicaudit.audit.judging.close_ids import id_hint
 from vnicaudit.audit.reading.selection import Exclusion
 from vnicaudit.audit.settings.file import SettingsFile, find, read_settings_file
 from vnicaudit.audit.settings.keys import FailOn, PolicyTable, Settings, SuppressTable
-from vnicaudit.audit.settings.rules import check_selected, in_table, rule_options
 from vnicaudit.base.wording import close_to
 from vnicaudit.errors import UsageError
 from vnicaudit.model.decoding import converted
 from vnicaudit.model.finding import Confidence
 from vnicaudit.model.location import Location
 from vnicaudit.model.version import Version
+
+if TYPE_CHECKING:
+    from vnicaudit.audit.accepting.suppression import Suppression
 
 _ELEMENT = r"(?<!^suppress)\[\d+\]$"
 """The index of an element in msgspec's path, which is dropped: the key is enough."""
@@ -87,6 +87,8 @@ def load_settings(
     source = read_settings_file(explicit, explicit=True) if explicit else find(start, trusted)
     if source is None:
         return LoadedSettings()
+    from vnicaudit.audit.settings.rules import rule_options  # most runs have no settings
+
     for problem in _unknown_keys(source):
         raise problem
     try:
@@ -100,6 +102,8 @@ def load_settings(
 
 
 def _suppressions(source: SettingsFile, settings: Settings) -> Iterator[Suppression]:
+    from vnicaudit.audit.accepting.suppression import Suppression
+
     for index, table in enumerate(settings.suppress):
         line = source.line(f"suppress[{index}]")
         yield Suppression(
@@ -120,6 +124,8 @@ def _suppressions(source: SettingsFile, settings: Settings) -> Iterator[Suppress
 
 def _unknown_keys(source: SettingsFile) -> Iterator[UsageError]:
     """Unknown keys, with the one that was probably meant."""
+    from vnicaudit.audit.settings.rules import in_table
+
     for key, known in _strange(source.table, Settings):
         yield source.error(f"unknown key {key!r}{close_to(key, known)}", key)
     tables: object = source.table.get("suppress")
@@ -149,6 +155,8 @@ def _decoding_error(source: SettingsFile, message: str) -> UsageError:
     if missing != what:
         return source.error(f"{missing.strip('`')!r} is missing in [[suppress]]", path)
     if path.startswith("policy."):
+        from vnicaudit.audit.settings.rules import in_table
+
         key = path.removeprefix("policy.")
         return in_table(
             source, "policy", f"{key}: expected {_POLICY.get(key, 'a number from 1')}", key
@@ -167,6 +175,8 @@ def _decoding_error(source: SettingsFile, message: str) -> UsageError:
 
 def _check(source: SettingsFile, settings: Settings, catalogue: Catalogue) -> None:
     """Check what types alone cannot express. Raises UsageError."""
+    from vnicaudit.audit.settings.rules import check_selected
+
     for key, words in (("select", settings.select), ("ignore", settings.ignore)):
         for word in words:
             check_selected(source, word, key, catalogue)
@@ -206,4 +216,6 @@ def _check_nova_release(source: SettingsFile, name: str | None) -> None:
 
 def _check_rule(source: SettingsFile, prefix: str, path: str, known: Sequence[str]) -> None:
     if not prefix or not any(rule.startswith(prefix.upper()) for rule in known):
+        from vnicaudit.audit.judging.close_ids import id_hint
+
         raise source.error(f"no rule begins with {prefix!r}{id_hint(prefix, known)}", path)

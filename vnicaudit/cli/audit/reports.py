@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Protocol
 from vnicaudit import __version__
 from vnicaudit.audit.accepting.finding_filter import NO_FILTER, FindingFilter
 from vnicaudit.audit.accepting.settings_entries import Usage
-from vnicaudit.audit.accepting.stale import INFO as ABOUT_SUPPRESSIONS
 from vnicaudit.audit.accepting.suppressions import Suppressor
 from vnicaudit.base.clock import timestamp
 from vnicaudit.base.wording import count
@@ -250,4 +249,6 @@ def _recorded(request: AuditRequest) -> ReportRequest:
 
 
 def _catalogue(request: AuditRequest) -> tuple[RuleInfo, ...]:
+    from vnicaudit.audit.accepting.stale import INFO as ABOUT_SUPPRESSIONS
+
     return (*map(request.reading.catalogue.info, request.rules), *ABOUT_SUPPRESSIONS)

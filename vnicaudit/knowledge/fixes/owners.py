@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
-from vnicaudit.knowledge.fixes.elsewhere import kept_by
 from vnicaudit.knowledge.fixes.shipped import WORDINGS
 from vnicaudit.knowledge.fixes.unsafe import unsafe_because
 from vnicaudit.knowledge.fixes.wording import Wording, sentence
@@ -41,7 +40,11 @@ class Wordings:
         found = self._by_owner.get(name_of(owner))
         if found is not None:
             return found
-        return kept_by(rewritten_by(owner)) if rewritten_by(owner) else WORDINGS["libvirt"]
+        if not rewritten_by(owner):
+            return WORDINGS["libvirt"]
+        from vnicaudit.knowledge.fixes.elsewhere import kept_by
+
+        return kept_by(rewritten_by(owner))
 
     def worded(
         self,
