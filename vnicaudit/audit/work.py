@@ -206,10 +206,11 @@ class AuditWork:
         nodes = tuple(nodes)
         if not nodes or not self._site_auditor.has_rules:
             return
-        from vnicaudit.audit.accepting.own_entries import texts_in
         from vnicaudit.audit.judging.site import differing_nodes
 
         for node, differences in differing_nodes(nodes):
+            from vnicaudit.audit.accepting.own_entries import texts_in
+
             audited = self._site_auditor.audit(node, differences)
             own = texts_in(Location(node.target, audited.file), node.comments)
             yield self._filtered(self.suppressor.accept(audited, own), None)

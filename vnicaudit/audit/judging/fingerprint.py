@@ -9,7 +9,6 @@ try:  # as Python's random module does: hashlib loads OpenSSL, which takes longe
 except ImportError:  # an interpreter built without it
     from hashlib import blake2b
 
-from vnicaudit.base.identifiers import ANY_UUID
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.nic import Nic
 
@@ -23,6 +22,8 @@ def digest(rule: str, owner: str, part: str) -> str:
 
 def is_uuid(text: str) -> bool:
     """True for an id that is a UUID, which no two clouds give to different objects."""
+    from vnicaudit.base.identifiers import ANY_UUID
+
     return ANY_UUID.fullmatch(text) is not None
 
 

@@ -17,7 +17,6 @@ import msgspec
 from vnicaudit.audit.judging.catalogue import Catalogue, RuleSet
 from vnicaudit.audit.judging.fingerprint import digest, identity_parts
 from vnicaudit.audit.judging.judgement import FindingCollector, ask, finding_of
-from vnicaudit.base.identifiers import bare_uuid
 from vnicaudit.knowledge.fixes.owners import Wordings
 from vnicaudit.model import rule
 from vnicaudit.model.decoding import msgpack_decoder
@@ -83,7 +82,7 @@ class MacTable:
         for mac, record in nics:
             known = self._first.get(mac)
             if known is not None:
-                self._add(_DECODER.decode(record), known)
+                self._add(_decoded(record), known)
             elif self._has_room():
                 self._first[mac] = record
 
@@ -96,7 +95,7 @@ class MacTable:
                     yield MacSubject(nic, others)
 
     def _add(self, nic: NicSeen, known: bytes) -> None:
-        alike = self._alike.get(nic.mac) or [_DECODER.decode(known)]
+        alike = self._alike.get(nic.mac) or [_decoded(known)]
         if any(_is_same_nic(nic, other) for other in alike):
             return
         if len(alike) >= _MAX_ALIKE:
@@ -161,7 +160,11 @@ class MacAuditor:
 
 
 _ENCODER = msgspec.msgpack.Encoder()
-_DECODER = msgpack_decoder(NicSeen)
+
+
+def _decoded(record: bytes) -> NicSeen:
+    """A stored NIC. The decoder is made when the first address is shared."""
+    return msgpack_decoder(NicSeen).decode(record)
 
 
 class _OfDomain(NamedTuple):
@@ -175,6 +178,8 @@ class _OfDomain(NamedTuple):
 
 
 def _of_domain(domain: Domain, target: str) -> _OfDomain:
+    from vnicaudit.base.identifiers import bare_uuid  # not for a configuration
+
     place = domain.location
     return _OfDomain(
         None if domain.uuid is None else bare_uuid(domain.uuid),

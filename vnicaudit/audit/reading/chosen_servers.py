@@ -16,7 +16,6 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from vnicaudit.base.identifiers import bare_uuid
 from vnicaudit.base.wording import closest, count
 from vnicaudit.model.domain import Server
 from vnicaudit.model.live import CloudItem
@@ -104,15 +103,24 @@ class ServerSelection:
                 if here.counted(item, self._takes(item)):
                     yield item
                 elif self._remember:
-                    self._out.add(bare_uuid(item.uuid))
+                    self._note_left_out(item.uuid)
             elif not isinstance(item, Image | Flavor) or here.is_selected(item):
                 yield item
                 self._note_image(item)
         notes.append(here.sentence(self._words))
 
+    def _note_left_out(self, uuid: str) -> None:
+        from vnicaudit.base.identifiers import bare_uuid
+
+        self._out.add(bare_uuid(uuid))
+
     def is_left_out(self, uuid: str | None) -> bool:
         """True for the domain of a server that was not selected."""
-        return bool(self._out) and bare_uuid(uuid or "") in self._out
+        if not self._out:
+            return False
+        from vnicaudit.base.identifiers import bare_uuid
+
+        return bare_uuid(uuid or "") in self._out
 
     def missing(self) -> list[str]:
         """A sentence for each requested name that matched nothing; empty if this user cannot see

@@ -6,7 +6,8 @@ A sentence is rendered once, with all known names: no code searches a finished s
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+
+import msgspec
 
 from vnicaudit.base.shell import word
 from vnicaudit.model.domain import Domain
@@ -88,7 +89,7 @@ TOPICS: dict[Topic, Advice] = {
 """Advice for owners without wordings of their own; it addresses libvirt's user."""
 
 
-class OwnedNic(NamedTuple):
+class OwnedNic(msgspec.Struct, frozen=True):
     """A NIC whose owner keeps the definition, and its findings."""
 
     domain: Domain
@@ -108,7 +109,7 @@ def _procedure(owned: OwnedNic) -> Iterator[str]:
     yield from own_words(owned.findings)
 
 
-class Wording(NamedTuple):
+class Wording(msgspec.Struct, frozen=True):
     """How fixes are worded for one owner of definitions."""
 
     edit: Callable[[Change], OwnersFix]

@@ -7,7 +7,9 @@ A row maps a field of :class:`~vnicaudit.model.nic.NicConfig` to an attribute of
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import Literal
+
+import msgspec
 
 Kind = Literal["model", "path", "word", "count", "bus"]
 """``path``: unchanged; ``word``: an enumeration value; ``model``: a device's name (both cut at a
@@ -15,7 +17,7 @@ length that no valid name has); ``count``: a decimal number of 32 bits (``virXML
 10); ``bus``: the number of a PCI bus, in any base."""
 
 
-class Field(NamedTuple):
+class Field(msgspec.Struct, frozen=True):
     """One row: ``name`` in the record, ``path`` (the child), ``attribute``, ``kind``."""
 
     name: str

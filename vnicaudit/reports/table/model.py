@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import Literal
+
+import msgspec
 
 Role = Literal["value", "aside", "note"]
 """Role of a part in its cell: the value itself, an addition beside it (an interval), or a line of
 its own below."""
 
 
-class Part(NamedTuple):
+class Part(msgspec.Struct, frozen=True):
     """Text in a cell. ``style``: a style of :mod:`vnicaudit.reports.paint`; empty: none.
     ``strong``: emphasised in formats without colour. ``code``: a name or a place that may be
     copied."""
@@ -25,21 +27,21 @@ Cell = str | tuple[Part, ...]
 """A text, or several parts."""
 
 
-class Group(NamedTuple):
+class Group(msgspec.Struct, frozen=True):
     """Heading that rows are grouped under: its name, and a sentence about it."""
 
     name: str
     about: str
 
 
-class Row(NamedTuple):
+class Row(msgspec.Struct, frozen=True):
     """The first cell is the row's head. ``group``: the group that starts with this row."""
 
     cells: tuple[Cell, ...]
     group: Group | None = None
 
 
-class Table(NamedTuple):
+class Table(msgspec.Struct, frozen=True):
     """``heads``: one for each column. ``grouped_by``: heading of the groups; empty: no groups.
     ``words``: cells contain words, not numbers."""
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import zip_longest
-from typing import NamedTuple
+
+import msgspec
 
 from vnicaudit.reports.paint import Paint
 from vnicaudit.reports.safe import safe
@@ -17,14 +18,14 @@ GAP = "  "
 _Cells = tuple[tuple[Piece, ...], ...]
 
 
-class TableLine(NamedTuple):
+class TableLine(msgspec.Struct, frozen=True):
     """``cells``, or ``text`` that is written unchanged instead."""
 
     cells: tuple[Cell, ...] = ()
     text: str = ""
 
 
-class _Laid(NamedTuple):
+class _Laid(msgspec.Struct, frozen=True):
     """A line whose parts are coloured."""
 
     cells: _Cells
