@@ -6,15 +6,17 @@ has expired.
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from vnicaudit.audit.accepting.suppression import Suppression
 from vnicaudit.audit.judging.fingerprint import digest
 from vnicaudit.base.wording import shortened
 from vnicaudit.model.finding import Finding, Severity
 from vnicaudit.model.location import Location
 from vnicaudit.model.refs import Ref
 from vnicaudit.model.report import RuleInfo
+
+if TYPE_CHECKING:
+    from vnicaudit.audit.accepting.suppression import Suppression
 
 OWNER: Literal["vnicaudit"] = "vnicaudit"
 
