@@ -10,7 +10,6 @@ from functools import lru_cache
 import msgspec
 
 from vnicaudit.base.opening import as_usage_error, open_regular
-from vnicaudit.base.ownership import why_not_own
 from vnicaudit.errors import UsageError
 
 OWN = "vnicaudit.toml"
@@ -147,6 +146,8 @@ def _is_within(folder: str, trusted: Iterable[str]) -> bool:
 def _check_own(path: str) -> None:
     """Raises UsageError for settings that another user can change: they can suppress findings, and
     change what is planned."""
+    from vnicaudit.base.ownership import why_not_own
+
     for place in (path, os.path.dirname(path)):
         reason = why_not_own(os.stat(place))
         if reason is not None:

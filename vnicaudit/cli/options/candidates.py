@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 import click
 
 from vnicaudit.base.wording import count
-from vnicaudit.cli.options.state import VARIABLE, state_folder
 from vnicaudit.errors import VnicauditError
 from vnicaudit.text.cloud_names import CLOUD
 
@@ -110,6 +109,8 @@ def measurements(
 def _state(context: click.Context) -> str:
     """The state directory; for commands without ``--state`` the one named by the environment
     variable."""
+    from vnicaudit.cli.options.state import VARIABLE, state_folder
+
     return state_folder(context.params.get("state") or os.environ.get(VARIABLE))
 
 

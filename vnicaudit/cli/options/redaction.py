@@ -12,10 +12,8 @@ import click
 import msgspec
 
 from vnicaudit.base.opening import as_usage_error, open_regular
-from vnicaudit.base.ownership import why_not_own
 from vnicaudit.cli.options.records import group
 from vnicaudit.errors import UsageError
-from vnicaudit.text.own_commands import default_state
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -72,6 +70,8 @@ def redactor_of(options: RedactionOptions, state: str | None = None) -> Redactor
 
     if options.redact_key:
         return Redactor(_read(Path(options.redact_key)))
+    from vnicaudit.text.own_commands import default_state
+
     place = state or os.environ.get("VNICAUDIT_STATE") or default_state()
     return Redactor(_own_key(Path(place)))
 
@@ -107,6 +107,8 @@ def _make(path: Path) -> None:
 
 
 def _read(path: Path) -> bytes:
+    from vnicaudit.base.ownership import why_not_own
+
     with as_usage_error(path), open_regular(path, null=False) as file:
         status = os.fstat(file.fileno())
         key = file.read(_LONGEST + 1).strip()

@@ -8,7 +8,6 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from vnicaudit.knowledge.fixes.shipped import WORDINGS
-from vnicaudit.knowledge.fixes.unsafe import unsafe_because
 from vnicaudit.knowledge.fixes.wording import Wording, sentence
 from vnicaudit.model.finding import Change, Finding
 from vnicaudit.model.fix import Advice, EditArgument, Fix, OwnersFix, RemoveBehind
@@ -109,6 +108,8 @@ def _text(fixes: tuple[Fix, ...], change: Change | None, wording: Wording, named
     sentences = [sentence(fix, wording, named) for fix in fixes]
     edits = fixes != (wording.in_arguments,)
     if edits and change is not None and not change.safe and change.reason:
+        from vnicaudit.knowledge.fixes.unsafe import unsafe_because
+
         sentences.append(unsafe_because(change.reason))
     return " ".join(sentences)
 

@@ -21,6 +21,8 @@ _DRIVERS = ("qemu", "test", "xen", "lxc", "ch", "bhyve")
 def uri_of(name: str) -> str | None:
     """A libvirt URI; None for any other target. Raises UsageError for a URI that is not
     supported."""
+    if ":/" not in name:
+        return None  # as most names of files
     uri = re.match(_URI, name)
     if uri is None or os.path.exists(name):
         return None

@@ -29,10 +29,15 @@ from vnicaudit.text.template import TemplateLine, is_template, plain
 MAX_BYTES = 8 * 1024 * 1024
 """Larger files are refused; Nova's complete sample configuration has about half a megabyte."""
 
-_CREDENTIAL = r"passw|secret|token|transport_url|connection|credential|_key$"
-"""Names of options that may hold a credential: they are not kept, so that they cannot leak."""
+_CREDENTIAL = ("passw", "secret", "token", "transport_url", "connection", "credential")
+"""Parts of the names of options that may hold a credential: these are not kept, so that they cannot
+leak."""
 
 _QUOTES = ('"', "'")
+
+
+def _may_be_credential(name: str) -> bool:
+    return name.endswith("_key") or any(part in name for part in _CREDENTIAL)
 
 
 def read_bytes(data: bytes, *, target: str, file: str | None) -> NovaConfig:
@@ -41,7 +46,7 @@ def read_bytes(data: bytes, *, target: str, file: str | None) -> NovaConfig:
     name = file or target
     text = text_of(data, name)
     if is_flags(text):
-        found = tuple(o for o in flags_of(text, name) if re.search(_CREDENTIAL, o.name) is None)
+        found = tuple(o for o in flags_of(text, name) if not _may_be_credential(o.name))
         comments = _comments(text, name, "flags")
         return as_of(NovaConfig(target, name, found, (name,), form="flags", comments=comments))
     parsed = parsed_text(text, name)
@@ -175,7 +180,7 @@ class _OptionParser:
         number, section = self._starts.popleft()
         if section is None:
             raise IniError("Section must be started before assignment", number)
-        if re.search(_CREDENTIAL, key) is not None:
+        if _may_be_credential(key):
             return
         self.compute = self.compute or section == "libvirt" or key == "compute_driver"
         if not self._is_kept(section, key):

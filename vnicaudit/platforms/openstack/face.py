@@ -5,12 +5,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from vnicaudit.errors import TargetError, UsageError
-from vnicaudit.model.compute_node import ComputeNode
 from vnicaudit.model.live import CloudItem, LiveOptions
 from vnicaudit.text.cloud_names import CLOUD
+
+if TYPE_CHECKING:
+    from vnicaudit.model.compute_node import ComputeNode
 
 ALL_REGIONS = "/*"
 """Suffix of a cloud's name: every region of its catalogue."""
