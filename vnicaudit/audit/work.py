@@ -112,6 +112,10 @@ class ItemWork(Protocol):
     def usage(self) -> Usage:
         """Return the uses of the settings' suppressions so far."""
 
+    def in_baseline(self, audited: Audited) -> set[str]:
+        """Return the fingerprints of the findings that are in the baseline, also of those that are
+        now more severe."""
+
 
 class AuditWork:
     """Judge by rules, then filter by suppressions and baseline."""
@@ -243,8 +247,8 @@ class AuditWork:
         return self._finding_filter.keeps(self._graded(finding))
 
     def in_baseline(self, audited: Audited) -> set[str]:
-        """Fingerprints of the findings that are in the baseline, also of those that are now more
-        severe."""
+        """Return the fingerprints of the findings that are in the baseline, also of those that are
+        now more severe."""
         seen = (*audited.baselined, *audited.findings) if self._baseline else ()
         return {one.fingerprint for one in seen if one.fingerprint in self._baseline}
 
