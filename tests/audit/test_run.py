@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import datetime
+import io
 from collections.abc import Iterator
 from pathlib import Path
+from typing import BinaryIO
 
 import pytest
 from msgspec.structs import replace
@@ -81,11 +83,12 @@ class TestUses:
         assert uses_of(guest(nic), HostConfig()) == {"vhostuser"}
 
 
-def run(platforms: PlatformRegistry | None = None) -> AuditRun:
+def run(platforms: PlatformRegistry | None = None, stdin: BinaryIO | None = None) -> AuditRun:
     suppressor = Suppressor((), datetime.date(2026, 11, 21), RULES)
     return AuditRun(
         AuditWork(RULES, Assumptions(), suppressor, {}, platforms or every_platform()),
         RunOptions(jobs=1),
+        stdin=stdin,
     )
 
 
@@ -93,6 +96,13 @@ def write(folder: Path, name: str, *, nics: int) -> str:
     path = folder / f"{name}.xml"
     path.write_text(XML.format(name=name, nics=E1000 * nics))
     return str(path)
+
+
+def test_a_configuration_from_standard_input_has_a_title() -> None:
+    text = io.BytesIO(b"[libvirt]\nrx_queue_size = 300\n")
+    (product,) = run(stdin=text).items(["-"])
+    assert isinstance(product, Audited)
+    assert (product.subject, product.title) == ("-", "standard input")
 
 
 def test_no_target_at_all() -> None:

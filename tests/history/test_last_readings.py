@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import random
+import socket
 import sqlite3
 from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 from sqlalchemy import event
+from sqlalchemy.engine.interfaces import ExecutionContext
 
 from tests.history.conftest import Server
 from tests.history.fleets import TestDomain, TestNic, audit, fingerprint, host, reading, timestamp
 from tests.history.make_schema import FOLDER
 from tests.regressions.hostile_input.growth import ratio
 from vnicaudit.errors import HistoryError, UsageError
-from vnicaudit.history.history import History, history_beside, history_to_write
+from vnicaudit.history.history import History, history_to_write, optional_history
 from vnicaudit.history.place import HistoryPlace, history_place
 from vnicaudit.model.fleet import InventoryHost
 from vnicaudit.model.last_readings import LastReading, OpenMark
@@ -127,6 +129,23 @@ def test_the_number_of_statements_does_not_grow_with_the_findings(tmp_path: Path
         assert statements(history, names, marks) == few <= 6
 
 
+def test_findings_of_many_hosts_are_not_fetched_at_once(history: History) -> None:
+    hosts, marks = fleet(history, 2, 2)
+    pieces: list[bool] = []
+
+    def note(*about: object) -> None:
+        _, _, statement, _, context, _ = about
+        if "FROM finding" in str(statement) and isinstance(context, ExecutionContext):
+            pieces.append("yield_per" in context.execution_options)
+
+    with history.database.reading() as connection:
+        engine = connection.engine
+    event.listen(engine, "before_cursor_execute", note)
+    found = history.last_readings([hosts[0].name], marks)
+    event.remove(engine, "before_cursor_execute", note)
+    assert (len(found.marks), pieces) == (4, [True, True])  # of the host, and elsewhere
+
+
 def test_findings_are_looked_up_in_time_that_grows_with_them(tmp_path: Path) -> None:
     names, marks = {}, {}
     for hosts in (10, 80):
@@ -137,7 +156,7 @@ def test_findings_are_looked_up_in_time_that_grows_with_them(tmp_path: Path) -> 
             random.Random(hosts).shuffle(marks[hosts])
 
     def looked_up(hosts: int) -> None:
-        with history_beside(history_place(None, tmp_path / str(hosts))) as history:
+        with optional_history(history_place(None, tmp_path / str(hosts))) as history:
             found = history.last_readings(names[hosts], marks[hosts])
         assert len(found.marks) == hosts * 20
 
@@ -150,9 +169,18 @@ def test_a_table_that_somebody_locks_is_not_waited_for(postgresql: Server) -> No
         connection.exec_driver_sql("LOCK TABLE audit IN ACCESS EXCLUSIVE MODE")
         with (
             pytest.raises(HistoryError, match="lock timeout"),
-            history_beside(place, 0) as history,
+            optional_history(place, 0) as history,
         ):
             history.last_readings(["kvm1"], [])
+
+
+def test_a_database_that_accepts_and_stays_silent_is_given_up(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("PGCONNECT_TIMEOUT", "86400")  # if this counted, the test would not end
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        place = history_place(f"postgresql://me@127.0.0.1:{server.getsockname()[1]}/db", "")
+        assert "timeout expired" in refusal(place, HistoryError)
 
 
 def kept(schema: str, path: Path) -> HistoryPlace:
@@ -165,7 +193,7 @@ def kept(schema: str, path: Path) -> HistoryPlace:
 
 def refusal(place: HistoryPlace, error: type[Exception]) -> str:
     """Why it cannot be asked beside other work."""
-    with pytest.raises(error) as caught, history_beside(place, 0):
+    with pytest.raises(error) as caught, optional_history(place, 0):
         pass
     return str(caught.value)
 

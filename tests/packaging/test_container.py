@@ -72,10 +72,12 @@ def image(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Image]:
     if not KEYRING.exists():
         not_run("packaging", f"{KEYRING} does not exist")
     place = tmp_path_factory.mktemp("container")
-    _buildah(place, "build", *_base(place), "--isolation", "chroot", "--pull-never", "--tag",
-             "vnicaudit", "--file", "scripts/packaging/Containerfile", str(ROOT))  # fmt: skip
-    yield _unpacked(place)
-    shutil.rmtree(place)
+    try:
+        _buildah(place, "build", *_base(place), "--isolation", "chroot", "--pull-never", "--tag",
+                 "vnicaudit", "--file", "scripts/packaging/Containerfile", str(ROOT))  # fmt: skip
+        yield _unpacked(place)
+    finally:
+        shutil.rmtree(place)
 
 
 def _base(place: Path) -> list[str]:

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
-from tests.reports.samples import LEGACY, LIVE, PLAIN, WEB_UUID, finding
+from tests.reports.samples import LEGACY, LIVE, PLAIN, WEB_UUID, finding, written
+from vnicaudit.knowledge.fixes.owners import Wordings
+from vnicaudit.knowledge.fixes.shipped import WORDINGS
 from vnicaudit.model.finding import Finding
+from vnicaudit.model.location import Location
 from vnicaudit.model.refs import (
     ConfigRef,
     DomainRef,
@@ -17,7 +21,9 @@ from vnicaudit.model.refs import (
     Ref,
     ServerRef,
 )
+from vnicaudit.model.report import Audited
 from vnicaudit.reports.subjects import FileSubject, Fixable, fixable, rule_page, subject_of
+from vnicaudit.reports.writer import Options
 
 MAC = "52:54:00:6b:3c:58"
 
@@ -42,6 +48,31 @@ def test_a_subject(ref: Ref, kind: str, name: str, identity: str | None) -> None
     subject = subject_of(ref, "kvm7")
     assert (subject.kind, subject.name, subject.id) == (kind, name, identity)
     assert isinstance(subject, FileSubject)
+
+
+_STANDARD_INPUT = Audited(
+    "-", "-", owner="nova", scope="config", file="-",
+    findings=(replace(finding(about=ConfigRef()), location=Location("-", "-", 3)),),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("written_as", "options", "name"),
+    [
+        ("text", Options(), "\nstandard input  nova, configuration\n"),
+        (
+            "text",
+            Options(group_by="domain", wordings=Wordings(WORDINGS)),
+            "\nstandard input  1 problem\n",
+        ),
+        ("markdown", Options(), "\n### `standard input` (config)\n"),
+        ("json", Options(), '"subject":{"kind":"config","name":"-","id":null}'),
+    ],
+)
+def test_texts_alone_have_a_title_for_standard_input(
+    written_as: str, options: Options, name: str
+) -> None:
+    assert name in "\n" + written(written_as, options, [_STANDARD_INPUT])
 
 
 @pytest.mark.parametrize(("one", "word"), [(LEGACY, "unsafe"), (PLAIN, "safe"), (LIVE, "by-hand")])

@@ -12,14 +12,12 @@ from vnicaudit.audit.judging.macs import EncodedNic, encoded
 from vnicaudit.audit.reading.files import Item, read_file, shown_path
 from vnicaudit.audit.work import ItemWork, Product
 from vnicaudit.model.domain import Domain
-from vnicaudit.model.host import HostConfig
+from vnicaudit.model.host import NO_HOST
 from vnicaudit.model.report import Audited, NotJudged, PutAside, ReadError
 from vnicaudit.model.site import SiteNode
 
 _TOGETHER = 256
 """Maximum number of items, and of their NICs, that are processed together."""
-
-_NO_HOST = HostConfig()
 
 
 class Job(NamedTuple):
@@ -112,7 +110,7 @@ def _work_on(item: Item, batch: Batch, job: Job) -> None:
             batch.guests.append(item)
         else:
             batch.nics_seen += encoded(work.nics_to_compare(item, job.target))
-            batch.add(work.domain(item, _NO_HOST, job.target))
+            batch.add(work.domain(item, NO_HOST, job.target))
     elif isinstance(item, ReadError):
         batch.errors.append(item)
     elif isinstance(item, PutAside):

@@ -9,13 +9,11 @@ from vnicaudit.audit.judging.macs import MacTable, left_out_note
 from vnicaudit.audit.work import ItemWork, Product
 from vnicaudit.model.description import Description
 from vnicaudit.model.domain import Domain
-from vnicaudit.model.host import HostConfig
+from vnicaudit.model.host import NO_HOST, HostConfig
 from vnicaudit.model.site import SiteNode
 
 MAX_NODES = 20_000
 """Maximum number of compute nodes that are compared with each other."""
-
-_NO_HOST = HostConfig()
 
 
 class ComparedWork:
@@ -28,7 +26,7 @@ class ComparedWork:
         self._macs = MacTable()
         self.nodes: list[SiteNode] = []
 
-    def domain(self, domain: Domain, target: str, host: HostConfig = _NO_HOST) -> Product:
+    def domain(self, domain: Domain, target: str, host: HostConfig = NO_HOST) -> Product:
         """Work on a domain."""
         self._macs.take(self._work.nics_to_compare(domain, target))
         return self._work.domain(domain, host, target)

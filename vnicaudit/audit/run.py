@@ -94,7 +94,7 @@ class AuditRun:
             if target not in waited:
                 yield from self._with_waiting(target)
         if clouds:
-            yield from self._read_clouds(clouds, waited)
+            yield from self._read_clouds(clouds, machines.targets)
         for target in machines.targets:
             self._note_waiting(target, waited)
             items = machines.items(target)
@@ -117,8 +117,9 @@ class AuditRun:
             targets.append(Target(" ".join(self._options.nova_config), "together"))
         return targets
 
-    def _read_clouds(self, clouds: list[Target], waited: list[Target]) -> Iterator[Product]:
-        """Clouds, and then the definitions in files that waited for them."""
+    def _read_clouds(self, clouds: list[Target], live: list[Target]) -> Iterator[Product]:
+        """Clouds, and then the definitions in files that waited for them. ``live``: the hosts that
+        are read afterwards."""
         from vnicaudit.audit.cloud_servers import CloudServers  # loaded when there is a cloud
 
         servers = self._clouds = CloudServers(
@@ -127,10 +128,10 @@ class AuditRun:
             self._chosen,
             self._tallies,
             self._guests,
-            everyone=len(waited) > len(clouds),
+            everyone=bool(live),
         )
         for target in clouds:
-            self._note_waiting(target, waited)
+            self._note_waiting(target, [*clouds, *live])
             cloud = self._work.platforms.cloud(target, self._options.live)
             yield from self._with_progress(target, servers.items(target, cloud))
         yield from servers.rest()
@@ -159,8 +160,10 @@ class AuditRun:
             yield from products
             return
         self._progress.waits_for(pipe, 1, 1)
-        yield from products
-        self._progress.waits_no_more()
+        try:
+            yield from products
+        finally:
+            self._progress.waits_no_more()
 
     def _counted(self, product: Product) -> Product:
         self._totals.add(product)

@@ -28,7 +28,7 @@ def path_word(path: str) -> str:
 
 def ascii_word(text: str) -> str:
     """A text, or a path with bytes that are not UTF-8, as one word of printable ASCII:
-    ``$'a\012b'``, as bash, ksh and zsh read it."""
+    ``$'a\\012b'``, as bash, ksh and zsh read it."""
     plain = frozenset(range(0x20, 0x7F)) - frozenset(b"'\\")
     parts = (chr(byte) if byte in plain else f"\\{byte:03o}" for byte in os.fsencode(text))
     return f"$'{''.join(parts)}'"

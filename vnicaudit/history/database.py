@@ -27,7 +27,8 @@ _LOCK = 0x766E6963
 
 class Database:
     """A history's database. ``read_only``: nothing is written, and no file is created.
-    ``patience``: seconds to wait for a lock on a file, or to read a table."""
+    ``patience``: seconds to wait for a lock on a file, or to read a table; if it is shorter than
+    usual, also for a connection."""
 
     def __init__(
         self, place: HistoryPlace, *, read_only: bool = False, patience: float = PATIENCE
@@ -95,12 +96,22 @@ def _engine(place: HistoryPlace, *, read_only: bool, patience: float) -> Engine:
     try:
         if place.kind == "postgresql":
             url = make_url(place.target).set(drivername="postgresql+psycopg")
-            return create_engine(url, poolclass=NullPool)
+            return create_engine(
+                url, poolclass=NullPool, connect_args=_connection_limits(url, patience)
+            )
         return _sqlite_engine(place, read_only=read_only, patience=patience)
     except ArgumentError:
         raise UsageError(f"{place.label}: not a URL of a database") from None
     except SQLAlchemyError as error:
         raise HistoryError(f"history {place.label}: {_reason(error)}") from None
+
+
+def _connection_limits(url: URL, patience: float) -> dict[str, int]:
+    """Seconds to wait for a connection to PostgreSQL, if that is to be shorter than usual and the
+    URL sets no time: as long as for a lock, but at least psycopg's minimum of 2."""
+    if patience >= PATIENCE or "connect_timeout" in url.query:
+        return {}
+    return {"connect_timeout": max(2, round(patience))}
 
 
 def _sqlite_engine(place: HistoryPlace, *, read_only: bool, patience: float) -> Engine:

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from vnicaudit.history.fleet_state import FleetState
     from vnicaudit.history.retention import Pruned
 
-PATIENCE_BESIDE = 2.0
-"""Seconds to wait for a lock if the history is only an addition to other work."""
+OPTIONAL_PATIENCE = 2.0
+"""Seconds to wait for a lock or a connection if the history is only an addition to other work."""
 
 
 class History:
@@ -176,10 +176,10 @@ def history_to_read(place: HistoryPlace) -> Iterator[History]:
 
 
 @contextmanager
-def history_beside(place: HistoryPlace, patience: float = PATIENCE_BESIDE) -> Iterator[History]:
+def optional_history(place: HistoryPlace, patience: float = OPTIONAL_PATIENCE) -> Iterator[History]:
     """Open a history for queries by work that can go on without it: no file is migrated, and a lock
-    is awaited only for ``patience`` seconds. Raises UsageError (also if there is none, or its
-    schema is older), MissingExtraError, HistoryError."""
+    or a connection is awaited only for ``patience`` seconds. Raises UsageError (also if there is
+    none, or its schema is older), MissingExtraError, HistoryError."""
     if not place.exists:  # before any library is loaded
         raise _nothing_stored(place)
     check_extras(place.kind)

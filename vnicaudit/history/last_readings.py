@@ -13,6 +13,9 @@ from vnicaudit.history.rows import fingerprint_bytes, time_text
 from vnicaudit.history.tables import audit, basis_rule, finding, host, reading
 from vnicaudit.model.last_readings import LastReading, LastReadings, OpenMark
 
+_AT_ONCE = 5_000
+"""Findings fetched at once."""
+
 
 class _ReadHost(NamedTuple):
     """``basis``: of the reading; None: the reading did not cover the whole host."""
@@ -72,7 +75,8 @@ def _hosts(connection: Connection, names: Collection[str]) -> Iterator[tuple[int
 def _open(connection: Connection, condition: ColumnElement[bool]) -> Iterator[_OpenFinding]:
     f = finding.c
     query = select(f.host, f.fingerprint, f.first_seen, f.accepted).where(f.closed.is_(None))
-    for number, mark, seen, accepted in connection.execute(query.where(condition)):
+    streamed = query.where(condition).execution_options(yield_per=_AT_ONCE)
+    for number, mark, seen, accepted in connection.execute(streamed):
         yield _OpenFinding(number, bytes(mark), seen, accepted)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import msgspec
 
@@ -56,6 +56,13 @@ class Finding(msgspec.Struct, frozen=True):
     """Other places involved, such as one that overrides the finding's own place or contradicts
     it."""
     fixes: tuple[Fix, ...] = ()
+
+
+class FindingKey(NamedTuple):
+    """The rule and the fingerprint of a finding, which identify it across audits."""
+
+    rule: str
+    fingerprint: str
 
 
 EVERY_RULE = "*"

@@ -48,6 +48,10 @@ class HostConfig(msgspec.Struct, frozen=True, cache_hash=True):
     """vDPA devices on their bus and the driver that each is bound to, ``""`` for none."""
 
 
+NO_HOST = HostConfig()
+"""Facts of a host of which nothing is known."""
+
+
 class Host(msgspec.Struct, frozen=True):
     """One host: its name, facts and networks."""
 

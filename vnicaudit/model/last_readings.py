@@ -60,9 +60,9 @@ class UnreadHost(NamedTuple):
 
 
 class PlanHistory(msgspec.Struct, frozen=True):
-    """The part of a plan that comes from the history. ``steps``: by the ids of steps, only those
-    about which something is known. ``open_findings``: open on the hosts that were read, at their
-    last audit; the plan has a step for ``planned`` of them."""
+    """The part of a plan that comes from the history. ``steps``: by the ids of steps.
+    ``open_findings``: open on the hosts that were read, at their last audit; the plan has a step
+    for ``planned`` of them."""
 
     steps: Mapping[str, StepHistory] = {}
     unread: tuple[UnreadHost, ...] = ()

@@ -9,7 +9,7 @@ from typing import ClassVar, Generic, Literal, TypeVar
 
 import msgspec
 
-from vnicaudit.model.finding import Change, Finding
+from vnicaudit.model.finding import Change, FindingKey
 from vnicaudit.model.guest_words import Readiness
 from vnicaudit.model.owner import Owner
 from vnicaudit.model.platform_name import DOMAIN_FILE, LIBVIRT, OPENSTACK, PlatformName
@@ -237,7 +237,7 @@ class UnitStep(msgspec.Struct, Generic[UnitT_co], frozen=True):
     neither, or was read from a file."""
     risk: str = ""
     """The end of ``reason`` that does not belong to a change: further risks."""
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[FindingKey, ...] = ()
     """The current findings for which it is planned. The plan file does not contain them; for a unit
     of a cloud there are none."""
 

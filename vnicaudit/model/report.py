@@ -12,7 +12,7 @@ from vnicaudit.model.effective import Resolved
 from vnicaudit.model.failure import FailureKind
 from vnicaudit.model.finding import Confidence, Crashed, Finding, Severity, Skipped
 from vnicaudit.model.location import Location
-from vnicaudit.model.names import NO_NAMES, FixNames
+from vnicaudit.model.names import NO_NAMES, FixNames, file_title
 from vnicaudit.model.owner import Keeper
 from vnicaudit.model.reasons import FixRefusal
 
@@ -175,6 +175,11 @@ class Audited(msgspec.Struct, frozen=True):
     rows: tuple[NicRow, ...] = ()
     """Its NICs, declared and effective, if the audit was to include them (``with_rows`` of the
     work)."""
+
+    @property
+    def title(self) -> str:
+        """The subject as headings name it: a file ``-`` is ``standard input``."""
+        return file_title(self.subject) if self.scope == "config" else self.subject
 
 
 class RuleSetting(msgspec.Struct, frozen=True):

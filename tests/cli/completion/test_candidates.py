@@ -67,6 +67,19 @@ def test_uris_of_the_last_fleet_audit(home: Path) -> None:
     assert list(offered("audit", "qemu")) == ["qemu:///system"]
 
 
+def test_of_many_uris_some_are_offered_that_begin_as_all_of_them_do(home: Path) -> None:
+    ssh = "qemu+ssh://root@"
+    hosts = [f"{ssh}{'b' if number == 1_300 else 'a'}{number}/system" for number in range(1, 2_000)]
+    audited(home / "state", *hosts, "qemu+tcp://me:secret@kvm/system")
+    found = list(offered("audit", "qemu+"))
+    assert (len(found), found[0], found[-1]) == (
+        100, f"{ssh}a1/system", f"{ssh}b1300/system",
+    )  # fmt: skip
+    exact = [f"{ssh}a123/system", *(f"{ssh}a123{number}/system" for number in range(10))]
+    assert list(offered("audit", f"{ssh}a123")) == exact
+    assert len(offered("audit", "")) == 102  # with /proc, and this hypervisor
+
+
 def test_a_name_in_an_inventory_cannot_reach_the_terminal(home: Path) -> None:
     audited(home / "state", "test:///default", name="a\x1b[2J\nb")
     assert offered("audit", "test") == {"test:///default": "a\\x1b[2J\\nb, audited 2026-01-01"}

@@ -9,7 +9,7 @@ import click
 import pytest
 
 from vnicaudit.cli.fleet.next_audit import tell_next_audit
-from vnicaudit.cli.fleet.options import InventoryOptions
+from vnicaudit.cli.fleet.options import InventoryOptions, inventory_words
 from vnicaudit.cli.options.history import HistoryOptions
 from vnicaudit.fleet.inventory.records import DEFAULT_URI
 from vnicaudit.model.fleet import InventoryHost
@@ -33,6 +33,11 @@ def told(
     with click.Context(click.Command("apply")):
         tell_next_audit(run, hosts, inventory, HistoryOptions(None, None, (), str(state)))
     return capsys.readouterr().err.partition("until the next audit: ")[2].strip()
+
+
+def test_an_inventory_on_standard_input_is_a_file_to_be_named() -> None:
+    options = InventoryOptions(("-", "my fleet.toml"), None, DEFAULT_URI)
+    assert inventory_words(options) == " -i FILE -i 'my fleet.toml'"
 
 
 def test_the_hosts_that_were_changed_are_audited_again(

@@ -1,10 +1,11 @@
-"""``fleet plan`` with the history at hand: how old findings are, what is new, what was measured,
+"""``fleet plan`` with a history: how old findings are, what is new, what was measured,
 and what is open on hosts that cannot be read. Hosts are libvirt's test driver."""
 
 from __future__ import annotations
 
 import sqlite3
 import subprocess
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
@@ -16,8 +17,14 @@ from tests.cli.test_imports import loaded
 from tests.fleet.daemons import write_host
 from tests.history.make_schema import FOLDER
 from tests.history.measured import measurement
+from tests.reports.plan.test_by_change import step_on
+from vnicaudit.cli.options.output import OutputOptions
+from vnicaudit.cli.remedy.plan import print_plan
 from vnicaudit.history.history import history_to_write
 from vnicaudit.history.place import history_place
+from vnicaudit.model.last_readings import PlanHistory
+from vnicaudit.model.plan import Plan
+from vnicaudit.reports.plan.json import from_json
 
 NOTE = "Note: the plan is shown without facts from earlier audits: "
 COVERED = "At their last audit, the hosts read now had {} open; the plan has a step for {} of them"
@@ -141,6 +148,18 @@ def test_a_plan_file_is_the_same_with_a_history_and_without(fleet: Fleet) -> Non
     assert "history" not in there.stdout
 
 
+def test_a_plan_file_is_written_before_the_history_is_queried(tmp_path: Path) -> None:
+    def interrupted() -> PlanHistory:
+        raise KeyboardInterrupt
+
+    plan = Plan("vnicaudit", "1", "2026-11-26T12:00:00Z", "virtio", (), (step_on(1),))
+    output = OutputOptions(quiet=False, verbose=False, color="never")
+    with pytest.raises(KeyboardInterrupt):
+        print_plan(plan, str(tmp_path / "p.json"), "change", output, str, history=interrupted)
+    assert from_json((tmp_path / "p.json").read_bytes(), "p.json").steps[0].id == "1"
+    print_plan(plan, "-", "change", output, str, history=interrupted)  # it has no part in the file
+
+
 def broken(path: Path) -> None:
     path.write_text("no database" * 100)
 
@@ -166,7 +185,6 @@ def unread(path: Path) -> None:
 @pytest.mark.parametrize(
     ("make", "words", "code"),
     [
-        (None, "nothing is stored there yet", 2),
         (broken, "not a database", 2),
         (older, "it has schema 1", 2),
         (Path.mkdir, "not a regular file", 2),
@@ -174,13 +192,12 @@ def unread(path: Path) -> None:
         (unread, "it has no audit of these hosts", 0),
     ],
 )
-def test_a_history_that_is_of_no_use_is_told_and_in_the_way_only_if_it_was_named(
-    fleet: Fleet, make: object, words: str, code: int
+def test_a_history_that_is_of_no_use_is_told_and_in_the_way_only_on_the_command_line(
+    fleet: Fleet, make: Callable[[Path], None], words: str, code: int
 ) -> None:
     fleet.state.mkdir(mode=0o700)
     path = fleet.state / "history.db"
-    if callable(make):
-        make(path)
+    make(path)
     before = path.read_bytes() if path.is_file() else b""
     without = fleet.plan("-o", "p.json")
     assert (without.returncode, Path("p.json").exists()) == (0, True)
@@ -192,6 +209,40 @@ def test_a_history_that_is_of_no_use_is_told_and_in_the_way_only_if_it_was_named
     assert words in named.stderr
     assert ("Error: " in named.stderr) == (code == 2)
     assert (path.read_bytes() if path.is_file() else b"") == before
+
+
+def test_nobody_is_told_of_a_default_history_that_was_never_made(fleet: Fleet) -> None:
+    assert NOTE not in fleet.plan().stderr
+    assert not fleet.state.exists()
+
+
+NOWHERE = "postgresql://me:secret@127.0.0.1:1/vnicaudit"
+"""Nobody listens on this port."""
+
+
+@pytest.mark.parametrize(
+    ("place", "words"), [("fresh.db", "nothing is stored there yet"), (NOWHERE, "127.0.0.1")]
+)
+def test_a_history_named_by_the_variable_or_on_the_command_line(
+    fleet: Fleet, monkeypatch: pytest.MonkeyPatch, place: str, words: str
+) -> None:
+    refused = fleet.plan("--history", place)
+    assert refused.returncode == 2
+    assert words in refused.stderr
+    monkeypatch.setenv("VNICAUDIT_HISTORY", place)
+    result = fleet.plan("-o", "p.json")
+    (note,) = lines(result.stderr, NOTE)
+    assert (result.returncode, words in note, Path("p.json").exists()) == (0, True, True)
+    assert "secret" not in refused.stderr + result.stderr
+    assert "--history" not in result.stderr
+
+
+def test_a_history_named_by_the_settings_is_not_needed_for_a_plan(fleet: Fleet) -> None:
+    Path("vnicaudit.toml").write_text('history = "fresh.db"\n')
+    result = fleet.plan()
+    (note,) = lines(result.stderr, NOTE)
+    assert (result.returncode, "nothing is stored there yet" in note) == (0, True)
+    assert not Path("fresh.db").exists()
 
 
 def test_what_follows_names_the_same_inventory_state_and_history(fleet: Fleet) -> None:
@@ -210,5 +261,5 @@ def test_what_follows_names_the_same_inventory_state_and_history(fleet: Fleet) -
 def test_no_database_is_loaded_where_there_is_no_history(fleet: Fleet) -> None:
     words = ("fleet", "plan", "-i", str(fleet.folder / "fleet.toml"), "--state", str(fleet.state))
     modules = loaded(*words)
-    assert {"libvirt", "vnicaudit.history.history", "vnicaudit.reports.plan.text"} <= modules
-    assert not modules & {"sqlalchemy", "alembic", "sqlite3", "vnicaudit.fleet.ranking.estimates"}
+    assert {"libvirt", "vnicaudit.cli.fleet.plan_history", "vnicaudit.reports.plan.text"} <= modules
+    assert not modules & {"sqlalchemy", "alembic", "sqlite3", "vnicaudit.fleet.plan_history"}

@@ -229,15 +229,37 @@ def test_a_named_pipe_is_waited_for() -> None:
     assert progress.names == [f"waits for {name} (1 of 1)", f"{name}: 1", "waits no more"]
 
 
+class Interrupted(Waits):
+    """Ctrl-C while a product is worked on."""
+
+    def __call__(self, target: str, domains: int) -> None:
+        del target, domains
+        raise KeyboardInterrupt
+
+
+def test_a_pipe_is_waited_for_no_more_after_an_error() -> None:
+    reading, writing = os.pipe()
+    os.write(writing, b"<domain type='kvm'><name>a</name></domain>")
+    os.close(writing)
+    progress = Interrupted()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            list(AuditRun(work(), RunOptions(jobs=1), progress).items([f"/dev/fd/{reading}"]))
+    finally:
+        os.close(reading)
+    assert progress.names[1:] == ["waits no more"]
+
+
 def test_once_a_pipe_is_read_there_is_no_thread() -> None:
     """Processes are forked then."""
     with redirect_stderr(Terminal()):
         progress = Progress(enabled=True)
-        before = threading.enumerate()
+        before = set(threading.enumerate())
         progress.waits_for("standard input")
-        assert len(threading.enumerate()) == len(before) + 1
+        started = set(threading.enumerate()) - before
         progress.waits_no_more()
-        assert threading.enumerate() == before
+        assert not any(thread.is_alive() for thread in started)
+    assert len(started) == 1
 
 
 _READING_STANDARD_INPUT = (

@@ -46,6 +46,11 @@ CCW = "type='ccw' cssid='0xfe' ssid='0x0' devno='0x0001'"
 NEWER = replace(HOST, libvirt_version=Version(11, 3), qemu_version=Version(10, 0), arch="s390x")
 
 
+def test_a_step_keeps_rule_and_fingerprint_of_its_findings_alone() -> None:
+    ((rule, fingerprint),) = step(live(definition(interface("e1000")))).findings
+    assert (rule, len(fingerprint) > 9) == ("VNIC002", True)
+
+
 def test_an_impossible_nic_on_s390x_becomes_ccw() -> None:
     """It never started: there is nothing in the guest to be renamed, so it is safe."""
     source = live(definition(interface("e1000", children=PCI_ONLY), machine=S390X))

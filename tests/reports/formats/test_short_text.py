@@ -7,12 +7,12 @@ import re
 import pytest
 from msgspec.structs import replace
 
-from tests.reports.samples import END, NOVA, OK_END, STREAM, WEB_01, finding, written
+from tests.reports.samples import END, NOVA, OK_END, STREAM, WEB_01, WEB_UUID, finding, written
 from vnicaudit.knowledge.fixes.owners import Wordings
 from vnicaudit.knowledge.fixes.shipped import WORDINGS
 from vnicaudit.model.finding import EVERY_RULE, Change, Severity, Skipped
 from vnicaudit.model.refs import DomainRef, NicRef
-from vnicaudit.model.report import Audited, RunEnd, Summary
+from vnicaudit.model.report import Audited, AuditedScope, RunEnd, Summary
 from vnicaudit.reports.formats.text import FEW
 from vnicaudit.reports.wrap import width_of
 from vnicaudit.reports.writer import Options, SortBy, View
@@ -252,6 +252,68 @@ def test_two_guests_of_one_name_in_one_file_are_two_groups(sort: SortBy) -> None
     text = short(twins, replace(SHORT, group_by="domain", sort=sort))
     assert re.findall(r"^web-01 \(.*", text, re.MULTILINE) == [
         f"web-01 (domains/web-01.xml, line {line})  1 problem" for line in (one.location.line, 700)
+    ]
+
+
+def _in_file(line: int, uuid: str | None = WEB_UUID, scope: AuditedScope = "domain") -> Audited:
+    (one, *_others) = WEB_01.findings
+    finding = replace(one, location=replace(one.location, line=line))
+    return replace(WEB_01, uuid=uuid, scope=scope, findings=(finding,))
+
+
+def _titles_of_domains(stream: list[Audited]) -> list[str]:
+    text = short(stream, replace(SHORT, group_by="domain", sort="name"))
+    return re.findall(r"^web-01 \(.*", text, re.MULTILINE)
+
+
+def test_what_guests_share_is_in_the_group_of_the_guest() -> None:
+    assert _titles_of_domains([_in_file(6), _in_file(4, scope="mac")]) == [
+        "web-01 (domains/web-01.xml)  2 problems"
+    ]
+
+
+@pytest.mark.parametrize("uuid", [WEB_UUID, None])
+def test_what_twins_share_is_in_the_group_that_begins_above_it(uuid: str | None) -> None:
+    twins = [_in_file(line, uuid) for line in (6, 30, 60)]
+    shared = [_in_file(line, uuid, "mac") for line in (4, 8, 59, 61)]
+    assert _titles_of_domains([*twins, *shared]) == [
+        "web-01 (domains/web-01.xml, line 6)  3 problems",
+        "web-01 (domains/web-01.xml, line 30)  2 problems",
+        "web-01 (domains/web-01.xml, line 60)  2 problems",
+    ]
+
+
+def test_what_twins_share_is_in_the_group_of_the_same_uuid() -> None:
+    other = "00000000-0000-0000-0000-000000000002"
+    stream = [_in_file(6), _in_file(30, other), _in_file(28, other, "mac")]
+    assert _titles_of_domains(stream) == [
+        "web-01 (domains/web-01.xml, line 6)  1 problem",
+        "web-01 (domains/web-01.xml, line 30)  2 problems",
+    ]
+
+
+def test_what_only_twins_share_has_no_line_of_its_own() -> None:
+    (title,) = _titles_of_domains([_in_file(4, scope="mac"), _in_file(30, scope="mac")])
+    assert title == "web-01 (domains/web-01.xml)  2 problems"
+
+
+def test_the_line_of_a_guest_is_that_of_its_first_finding() -> None:
+    (one, *_others) = WEB_01.findings
+    lines = (30, 20, 25)
+    later = tuple(replace(one, location=replace(one.location, line=line)) for line in lines)
+    stream = [_in_file(6), replace(WEB_01, findings=later)]
+    assert [title.split("  ")[0] for title in _titles_of_domains(stream)] == [
+        f"web-01 (domains/web-01.xml, line {line})" for line in (6, 20)
+    ]
+
+
+def test_a_group_without_a_line_names_none() -> None:
+    (one, *_others) = WEB_01.findings
+    nowhere = replace(one, location=replace(one.location, line=None))
+    titles = _titles_of_domains([_in_file(6), replace(WEB_01, findings=(nowhere,))])
+    assert titles == [
+        "web-01 (domains/web-01.xml)  1 problem",
+        "web-01 (domains/web-01.xml, line 6)  1 problem",
     ]
 
 

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from vnicaudit.audit.accepting import stale
-from vnicaudit.audit.accepting.moving import without_accepted
+from vnicaudit.audit.accepting.accepted_findings import without_accepted
 from vnicaudit.audit.accepting.own_entries import OwnTexts
 from vnicaudit.audit.accepting.suppression import SubjectIdentity, Suppression, own_suppression
 from vnicaudit.audit.judging.catalogue import Catalogue

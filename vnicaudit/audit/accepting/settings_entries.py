@@ -10,7 +10,7 @@ import datetime
 import msgspec
 
 from vnicaudit.audit.accepting import stale
-from vnicaudit.audit.accepting.moving import without_accepted
+from vnicaudit.audit.accepting.accepted_findings import without_accepted
 from vnicaudit.audit.accepting.run_rules import RunRules
 from vnicaudit.audit.accepting.suppression import SubjectIdentity, Suppression
 from vnicaudit.model.domain import Domain

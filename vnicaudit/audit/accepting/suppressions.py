@@ -12,9 +12,9 @@ from collections.abc import Iterable
 import msgspec
 
 from vnicaudit.audit.accepting import stale
+from vnicaudit.audit.accepting.accepted_findings import without_accepted
 from vnicaudit.audit.accepting.file_comments import FileComments
 from vnicaudit.audit.accepting.mac_comments import MacComments, with_metadata
-from vnicaudit.audit.accepting.moving import without_accepted
 from vnicaudit.audit.accepting.own_entries import OwnEntries, OwnTexts, texts_of
 from vnicaudit.audit.accepting.run_rules import RunRules, covers_any
 from vnicaudit.audit.accepting.settings_entries import SettingsEntries

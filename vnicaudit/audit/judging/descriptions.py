@@ -20,7 +20,7 @@ from vnicaudit.knowledge.fixes.wording import of_image
 from vnicaudit.model.description import Description
 from vnicaudit.model.kubevirt import Preference
 from vnicaudit.model.location import Location
-from vnicaudit.model.names import NO_NAMES, FixNames, file_title
+from vnicaudit.model.names import NO_NAMES, FixNames
 from vnicaudit.model.nova import NovaConfig
 from vnicaudit.model.openstack import Flavor, Image
 from vnicaudit.model.owner import Owner
@@ -137,7 +137,7 @@ JUDGED: tuple[JudgedKind, ...] = (
         subject=ConfigSubject,
         scope="config",
         owner="nova",
-        name=lambda item: file_title(item.file),
+        name=lambda item: item.file,
         ref=lambda _item: ConfigRef(),  # its name is the file, which is its place
         place=NovaConfig.place,
         key=lambda item: file_key(item.file),

@@ -170,8 +170,10 @@ def fix(
 
     names = [target.name for target in targets if target.kind == "path"]
     progress = Progress(enabled=not fixing.quiet)
-    paths = files_with_changes(names, work, options, progress)
-    progress.clear()
+    try:
+        paths = files_with_changes(names, work, options, progress)
+    finally:
+        progress.clear()
     report, writer = _FixReport(fixing), platforms.writer
     found = fix_files(
         paths,

@@ -208,8 +208,9 @@ def chosen_hosts(
 
 
 def inventory_words(options: InventoryOptions, limit: str = "") -> str:
-    """Options for another command on the same inventory, each preceded by a blank."""
-    words = [f" -i {word(one)}" for one in options.inventories]
+    """Options for another command on the same inventory, each preceded by a blank. ``FILE`` stands
+    for standard input, which that command cannot read again."""
+    words = [f" -i {'FILE' if one == STDIN else word(one)}" for one in options.inventories]
     if options.uri != DEFAULT_URI:
         words.append(f" --uri {word(options.uri)}")
     if limit:

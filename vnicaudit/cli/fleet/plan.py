@@ -19,7 +19,7 @@ from vnicaudit.cli.fleet.options import (
     limits_of,
     running_options,
 )
-from vnicaudit.cli.fleet.plan_history import HistoryAtHand
+from vnicaudit.cli.fleet.plan_history import PlanHistoryReader
 from vnicaudit.cli.fleet.progress import FleetProgress
 from vnicaudit.cli.fleet.request import check_hosts
 from vnicaudit.cli.fleet.sources import sources_of
@@ -38,7 +38,6 @@ from vnicaudit.errors import TargetError, UsageError
 from vnicaudit.fleet.running.definitions import DefinitionItem, read_definitions
 from vnicaudit.model.failure import FailureKind
 from vnicaudit.model.fleet import HostStatus, InventoryHost
-from vnicaudit.model.last_readings import NO_HISTORY
 from vnicaudit.model.live import LiveDefinition, LiveOptions
 from vnicaudit.model.report import LostRead, ReadError
 from vnicaudit.reports.plan.grouped import PLAN_GROUP_BY, PlanGroupBy
@@ -129,7 +128,7 @@ def command(options: FleetPlanOptions, wiring: Wiring) -> int:
     for note in () if quiet else inventory_notes(chosen):
         tell(safe(f"Note: {note}"))
     hosts = _hosts_by_uri(chosen.hosts, platforms)
-    at_hand = HistoryAtHand(_history(options))
+    earlier = PlanHistoryReader(_history(options))
     progress = FleetProgress(len(hosts), enabled=not quiet)
     wanted = PlanOptions(
         domains=frozenset(options.domains),
@@ -148,14 +147,13 @@ def command(options: FleetPlanOptions, wiring: Wiring) -> int:
         plan = make_plan(unique_targets(hosts, platforms.targets), platforms.planners, request)
     finally:
         progress.clear()
-    history = NO_HISTORY if options.plan_file == "-" else at_hand.of(plan, hosts, unread)
     more = inventory_words(options.inventory) + named_history()
     state = state_folder(options.state)
     print_plan(plan, options.plan_file, options.group_by, options.output,
                lambda path: command_on(f"fleet apply {path}{more}", state),
-               history=history)  # fmt: skip
-    if at_hand.missing and not quiet:
-        tell(safe(f"Note: the plan is shown without facts from earlier audits: {at_hand.missing}"))
+               history=lambda: earlier.of(plan, hosts, unread))  # fmt: skip
+    if earlier.missing and not quiet:
+        tell(safe(f"Note: the plan is shown without facts from earlier audits: {earlier.missing}"))
     if not quiet:
         tell(progress.summary())
     return TargetError.exit_code if plan.errors else 0

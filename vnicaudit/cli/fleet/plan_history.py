@@ -1,42 +1,40 @@
 """The history of a fleet while a plan is made. It is queried but never written, and its absence
-never prevents planning, unless it was named explicitly."""
+never prevents planning, unless it was named on the command line."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING
 
-from vnicaudit.cli.options.history import HistoryOptions
+from vnicaudit.cli.options.history import HistoryOptions, is_on_command_line
 from vnicaudit.errors import HistoryError, UsageError
-from vnicaudit.model.last_readings import (
-    NO_HISTORY,
-    LastReadings,
-    PlanHistory,
-    StepHistory,
-    UnreadHost,
-)
+from vnicaudit.model.last_readings import NO_HISTORY, PlanHistory
 
 if TYPE_CHECKING:
-    from vnicaudit.fleet.ranking.estimates import Estimates
     from vnicaudit.model.fleet import InventoryHost
-    from vnicaudit.model.plan import Plan, Step
-    from vnicaudit.model.ranking import GainEstimate
+    from vnicaudit.model.plan import Plan
 
 
-class HistoryAtHand:
-    """The history used for a plan. ``missing``: why it adds nothing; empty: it can be used."""
+class PlanHistoryReader:
+    """The history used for a plan. ``missing``: why it adds nothing, for a note; empty: it can be
+    used, or nobody ever made one."""
 
     def __init__(self, options: HistoryOptions) -> None:
-        """Raises UsageError if a history was named that cannot be opened."""
-        from vnicaudit.history.history import history_beside
-
+        """Raises UsageError if the history named on the command line cannot be opened."""
         self._place = options.place
+        self._is_used = options.is_named or self._place.exists
         self.missing = ""
+        if self._is_used:
+            self._check()
+
+    def _check(self) -> None:
+        from vnicaudit.history.history import optional_history
+
         try:
-            with history_beside(self._place):
+            with optional_history(self._place):
                 pass
         except (UsageError, HistoryError) as error:
-            if options.is_named:
+            if is_on_command_line():
                 raise UsageError(str(error)) from None
             self.missing = str(error)
 
@@ -45,15 +43,16 @@ class HistoryAtHand:
     ) -> PlanHistory:
         """The facts known about a plan. ``hosts``: by URI; ``unread``: URIs of those that could not
         be read."""
-        if self.missing:
+        if self.missing or not self._is_used:
             return NO_HISTORY
+        from vnicaudit.fleet.plan_history import plan_history
         from vnicaudit.fleet.ranking.estimates import Estimates
-        from vnicaudit.history.history import history_beside
+        from vnicaudit.history.history import optional_history
 
         names = [host.name for host in hosts.values()]
         marks = {one.fingerprint for step in plan.steps for one in step.findings}
         try:
-            with history_beside(self._place) as history:
+            with optional_history(self._place) as history:
                 known, gains = history.last_readings(names, marks), history.gains()
         except (UsageError, HistoryError) as error:
             self.missing = str(error)
@@ -61,47 +60,3 @@ class HistoryAtHand:
         if not known.hosts:
             self.missing = f"history {self._place.label}: it has no audit of these hosts"
         return plan_history(plan, hosts, unread, known, Estimates(gains))
-
-
-def plan_history(
-    plan: Plan,
-    hosts: Mapping[str, InventoryHost],
-    unread: Collection[str],
-    known: LastReadings,
-    estimates: Estimates,
-) -> PlanHistory:
-    """The facts about a plan from the last readings of its hosts, and from measurements."""
-    missed = [host.name for uri, host in hosts.items() if uri in unread]
-    read = {host.name for uri, host in hosts.items() if uri not in unread}
-    marks = known.marks.values()
-    return PlanHistory(
-        steps={step.id: _of_step(step, hosts, known, estimates) for step in plan.steps},
-        unread=tuple(UnreadHost(name, known.hosts.get(name)) for name in missed),
-        open_findings=sum(one.findings for name, one in known.hosts.items() if name in read),
-        planned=sum(mark.host in read and not mark.is_accepted for mark in marks),
-    )
-
-
-def _of_step(
-    step: Step, hosts: Mapping[str, InventoryHost], known: LastReadings, estimates: Estimates
-) -> StepHistory:
-    """The facts known about a step."""
-    host = hosts.get(step.target)
-    last = None if host is None else known.hosts.get(host.name)
-    rules = frozenset[str]() if last is None else last.rules
-    marks = [known.marks.get(one.fingerprint) for one in step.findings]
-    return StepHistory(
-        findings=len(marks),
-        new=sum(
-            mark is None and one.rule in rules
-            for mark, one in zip(marks, step.findings, strict=True)
-        ),
-        first_seen=min((mark.first_seen for mark in marks if mark is not None), default=""),
-        gain=_gain(step, estimates),
-    )
-
-
-def _gain(step: Step, estimates: Estimates) -> GainEstimate | None:
-    """The measured gain of the same change of model on other NICs."""
-    models = (one for one in step.changes if one.field == "model")
-    return next((estimates.between(one.old or "", one.new or "") for one in models), None)

@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Iterable, Iterator
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,8 @@ if TYPE_CHECKING:  # loaded only when a shell asks
 
 _LOCAL = "qemu:///system"
 _PROC = "/proc"
+_MOST = 100
+"""Maximum URIs of one source that are offered."""
 
 
 def targets(
@@ -30,7 +33,8 @@ def targets(
     clouds of clouds.yaml."""
     del parameter
     state = _state(context)
-    words = [(_LOCAL, "this hypervisor"), *_audited(state), *_changed(state), *_clouds()]
+    earlier = (*_audited(state, incomplete), *_changed(state, incomplete))
+    words = [(_LOCAL, "this hypervisor"), *earlier, *_clouds()]
     if not incomplete:  # after a slash it is listed as one of the folders
         words.insert(0, (_PROC, "every QEMU that runs on this machine"))
     named = _beginning(incomplete, words)
@@ -132,9 +136,9 @@ def _beginning(incomplete: str, words: Iterable[tuple[str, str]]) -> list[Comple
     ]
 
 
-def _audited(state: str) -> Iterator[tuple[str, str]]:
-    """URIs of the hosts of the last fleet audit in the state directory. They are read from its
-    file, without opening a database."""
+def _audited(state: str, incomplete: str) -> Iterator[tuple[str, str]]:
+    """Matching URIs of the hosts of the last fleet audit in the state directory. They are read from
+    its file, without opening a database."""
     from vnicaudit.fleet.running.spool import finished_spool
     from vnicaudit.reports.safe import safe
 
@@ -142,22 +146,33 @@ def _audited(state: str) -> Iterator[tuple[str, str]]:
         audit = finished_spool(Path(state)).audit()
     except (OSError, VnicauditError):
         return
-    for host in audit.hosts:
-        if _is_shown(host.uri):
-            yield host.uri, f"{safe(host.name)}, audited {audit.started[:10]}"
+    names = {host.uri: host.name for host in audit.hosts}
+    for uri in _some(names, incomplete):
+        yield uri, f"{safe(names[uri])}, audited {audit.started[:10]}"
 
 
-def _changed(state: str) -> Iterator[tuple[str, str]]:
-    """URIs at which a run in the state directory changed something."""
+def _changed(state: str, incomplete: str) -> Iterator[tuple[str, str]]:
+    """Matching URIs at which a run in the state directory changed something."""
     from vnicaudit.remedy.applying.history import runs
 
     try:
         named = {target: run.id for run in reversed(runs(state)) for target in run.targets}
     except (OSError, VnicauditError):
         return
-    for target, run in named.items():
-        if _is_shown(target):
-            yield target, f"changed by {run}"
+    for target in _some(named, incomplete):
+        yield target, f"changed by {named[target]}"
+
+
+def _some(targets: Iterable[str], incomplete: str) -> Iterable[str]:
+    """Matching targets without a secret. Of many: the first in alphabetical order, and the last, so
+    that what a shell fills in is what all of them have in common."""
+    matching = [target for target in targets if target.startswith(incomplete)]
+    if len(matching) <= _MOST:
+        return filter(_is_shown, matching)
+    matching.sort()
+    first = islice(filter(_is_shown, matching), _MOST - 1)
+    last = islice(filter(_is_shown, reversed(matching)), 1)
+    return chain(first, last)
 
 
 def _is_shown(target: str) -> bool:

@@ -64,15 +64,21 @@ history_option = click.option(
 )
 
 
+def is_on_command_line() -> bool:
+    """True if the command line names a history; False for a variable or the settings."""
+    source = click.get_current_context().get_parameter_source("history")
+    return source is ParameterSource.COMMANDLINE
+
+
 def named_history() -> str:
     """``--history`` for another command, preceded by a blank and without a password; empty if it
     was set by a variable or the settings instead of the command line."""
-    context = click.get_current_context()
-    if context.get_parameter_source("history") is not ParameterSource.COMMANDLINE:
+    if not is_on_command_line():
         return ""
     from vnicaudit.history.place import history_place
 
-    return f" --history {path_word(history_place(context.params['history'], '').label)}"
+    named = click.get_current_context().params["history"]
+    return f" --history {path_word(history_place(named, '').label)}"
 
 
 history_options = group(

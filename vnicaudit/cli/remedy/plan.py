@@ -209,10 +209,11 @@ def print_plan(
     next_command: Callable[[str], str],
     *,
     diff: bool = False,
-    history: PlanHistory = NO_HISTORY,
+    history: Callable[[], PlanHistory] = lambda: NO_HISTORY,
 ) -> None:
     """Write the plan to its file, print it with the facts of the ``history``, and print the next
-    step. ``next_command``: returns that command for the name of the plan's file."""
+    step. ``next_command``: returns that command for the name of the plan's file. ``history`` may
+    take time and be interrupted: it is called once the file is written, and not for ``-``."""
     from vnicaudit.reports.plan.json import to_json
     from vnicaudit.reports.plan.text import render
     from vnicaudit.reports.safe import safe
@@ -226,7 +227,7 @@ def print_plan(
         write_plan(path, to_json(plan))
     in_full = diff or output.verbose or group_by
     style = screen_options(output, group_by=group_by, view="full" if in_full else "short")
-    for text in render(plan, style, history):
+    for text in render(plan, style, history()):
         emit(text)
     if plan.steps and not output.quiet:
         more = "" if in_full else " To see each step in full, use --diff."

@@ -18,7 +18,7 @@ from vnicaudit.fleet.running.host_reading import HostItems
 from vnicaudit.fleet.sampling import EVERYTHING, AuditSample
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.fleet import FailureKind, HostReading
-from vnicaudit.model.host import Host, HostConfig
+from vnicaudit.model.host import NO_HOST, Host, HostConfig
 from vnicaudit.model.live import LiveDomain
 from vnicaudit.model.report import Audited, LostRead, ReadError
 from vnicaudit.model.traffic import HostTraffic, NicTraffic
@@ -26,7 +26,6 @@ from vnicaudit.model.traffic import HostTraffic, NicTraffic
 if TYPE_CHECKING:
     from vnicaudit.audit.reading.targets import Met
 
-_NO_HOST = HostConfig()
 _ENCODER = msgspec.msgpack.Encoder()
 
 
@@ -79,7 +78,7 @@ class _JudgedHost:
             elif isinstance(item, LiveDomain):
                 yield from self._domain(item.domain, item.host)
             elif isinstance(item, Domain):
-                yield from self._domain(item, _NO_HOST)
+                yield from self._domain(item, NO_HOST)
         if host is not None:
             yield self._work.host(host, frozenset(self._uses), self._target)
 

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from vnicaudit.knowledge.device_leftovers import has_qemus_rom
 from vnicaudit.knowledge.fixes.wording import OwnedNic
 from vnicaudit.model.domain import Domain
-from vnicaudit.model.finding import Change, Finding
+from vnicaudit.model.finding import Change, Finding, FindingKey
 from vnicaudit.model.guest_words import S390
 from vnicaudit.model.nic import VIRTIO, Nic
 from vnicaudit.model.plan import DomainUnit, FileUnit
@@ -70,9 +70,9 @@ class PlannedNic(PlanSubject[DomainUnit | FileUnit]):
 
     def step_for(self, after: Nic, proposed: ProposedChanges, diff: str = "") -> NicStep:
         """The step to ``after``, with those of the NIC's findings that it is planned for."""
-        found = self.judged.findings_of(self.nic)
         step = nic_step(self.source, self.nic, after, proposed, self.context, diff)
-        return replace(step, findings=tuple(one for one in found if one.rule in step.rules))
+        found = (one for one in self.judged.findings_of(self.nic) if one.rule in step.rules)
+        return replace(step, findings=tuple(FindingKey(one.rule, one.fingerprint) for one in found))
 
     def change_among_others(self, change: Change) -> Change:
         """The change, marked safe if it is unsafe only on its own and goes with another here: a

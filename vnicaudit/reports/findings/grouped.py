@@ -4,6 +4,7 @@ the number of groups, which is limited, and not with the findings."""
 from __future__ import annotations
 
 import os
+from bisect import bisect_right, insort
 from collections import Counter
 from collections.abc import Iterator
 from typing import Literal, NamedTuple, get_args
@@ -34,9 +35,9 @@ RuleKey = tuple[Severity, str, str]
 
 
 class _GroupKey(NamedTuple):
-    """Key of a group. For the group of a domain, ``place``: where it is described; ``line``: line
-    of its first finding there, which distinguishes domains of the same name in one file (0:
-    none)."""
+    """Key of a group. For the group of a domain, ``place``: where it is described; ``line``: the
+    first line there with a finding, which distinguishes domains of the same name in one file (0:
+    unknown)."""
 
     name: str
     place: str = ""
@@ -64,6 +65,8 @@ class Groups:
         self._sort: SortBy = sort
         self._found: dict[_GroupKey, dict[RuleKey, EqualFindings]] = {}
         self._scopes: dict[_GroupKey, Counter[str]] = {}
+        self._of_domain: dict[tuple[str, str, str | None], list[_GroupKey]] = {}
+        """Groups by name, place and UUID of a domain, the first line first."""
 
     def add(self, audited: Audited) -> None:
         """Add the findings of one subject."""
@@ -78,7 +81,7 @@ class Groups:
                 met.add((group, key))
                 place = finding.location.file or audited.target
                 line = finding.location.line
-                same.add(audited.subject, place, audited.uuid or "", f"line {line}" if line else "")
+                same.add(audited.title, place, audited.uuid or "", f"line {line}" if line else "")
         for group in {group for group, _key in met}:
             self._scopes.setdefault(group, Counter())[audited.scope] += 1
 
@@ -111,7 +114,8 @@ class Groups:
             return ""
         if self._by != "domain":
             return f"{self._by} {key.name}"
-        return name_and_id(key.name, key.place if alone else f"{key.place}, line {key.line}")
+        line = "" if alone or not key.line else f", line {key.line}"
+        return name_and_id(key.name, f"{key.place}{line}")
 
     def _about(self, key: _GroupKey) -> str:
         """``60 problems in 60 domains``."""
@@ -141,10 +145,25 @@ class Groups:
         """The group of everything found on one subject."""
         if self._by != "domain":
             return _GroupKey(self._shared(audited))
-        place = audited.findings[0].location
-        where = file_title(place.file or audited.target)
-        line = place.line if audited.scope == "domain" else None
-        return _GroupKey(audited.subject, where, line or 0)
+        file = audited.findings[0].location.file
+        where = file_title(file or audited.target)
+        if audited.scope not in ("domain", "mac"):
+            return _GroupKey(audited.title, where)
+        lines = [one.location.line for one in audited.findings if one.location.file == file]
+        key = _GroupKey(audited.subject, where, min(filter(None, lines), default=0))
+        return self._group_of_domain(audited, key)
+
+    def _group_of_domain(self, audited: Audited, key: _GroupKey) -> _GroupKey:
+        """The group of a domain. What comparing NICs finds comes later, and joins the group that
+        the domain has: of several with its name and UUID in one file, the last one that begins
+        above it."""
+        domain = audited.subject, key.place, audited.uuid
+        known = self._of_domain.get(domain, [])
+        if known and audited.scope == "mac":
+            return known[max(bisect_right(known, key) - 1, 0)]
+        if key not in self._found and len(self._found) < GROUPS:
+            insort(self._of_domain.setdefault(domain, []), key)
+        return key
 
     def _shared(self, audited: Audited) -> str:
         """The value that a subject shares with others in its group."""
@@ -152,7 +171,7 @@ class Groups:
         if by == "owner":
             return name_of(audited.owner)
         if audited.scope == by:
-            return name_and_id(audited.subject, audited.uuid or "")
+            return name_and_id(audited.title, audited.uuid or "")
         if placed is None and by == "host":
             file = audited.findings[0].location.file
             return files_of_a_host(file) if file else audited.target

@@ -66,7 +66,7 @@ class _Markdown:
         if rows:
             about = ", ".join(about_domain(audited))
             note = markdown(about if audited.scope == "domain" else audited.scope)
-            self._body.write(_titled(audited.subject, note, Table("", _TABLE, tuple(rows))))
+            self._body.write(_titled(audited.title, note, Table("", _TABLE, tuple(rows))))
         return ""
 
     def finish(self, end: RunEnd) -> Iterator[str]:

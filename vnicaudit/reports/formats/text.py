@@ -168,7 +168,7 @@ class _AuditText:
             yield f"{self._header(audited)}{''.join(map(self._entry.finding, findings))}\n"
 
     def _header(self, audited: Audited) -> str:
-        name = safe(audited.subject)
+        name = safe(audited.title)
         about = safe(", ".join(_about(audited, verbose=self._options.verbose)))
         return title_line(Piece(name, self._paint("name", name)), about, self._width)
 

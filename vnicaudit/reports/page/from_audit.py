@@ -78,7 +78,7 @@ def subject_of(audited: Audited) -> PageSubject:
     """The results for a subject as input of the page."""
     placed = audited.placed or _NOWHERE
     return PageSubject(
-        name=audited.subject,
+        name=audited.title,
         scope=audited.scope,
         target=audited.target,
         host=placed.host or audited.target,
@@ -139,7 +139,7 @@ def _accepted(
         severity=finding.severity,
         rule=finding.rule,
         name=finding.name,
-        subject=audited.subject,
+        subject=audited.title,
         host=placed.host or audited.target,
         site="",
         owner=name_of(finding.owner),
@@ -161,7 +161,7 @@ def host_notes(target: TargetResult) -> Iterator[PageNote]:
 
 def _crash(audited: Audited, crashed: Crashed) -> PageNote:
     return PageNote(
-        "crashed", subject_label(audited.subject, crashed.about), f"{crashed.rule}: {crashed.error}"
+        "crashed", subject_label(audited.title, crashed.about), f"{crashed.rule}: {crashed.error}"
     )
 
 
