@@ -23,7 +23,7 @@ _DAMAGED = re.compile(
     "database disk image is malformed|malformed database schema|file is not a database"
     "|no such table"
 )
-_NOT_OPENED = "unable to open database file"
+_NOT_OPENED = re.compile("unable to open database file")
 _DAMAGED_ADVICE = (
     "; restore the file from a backup or a `vnicaudit history export`, or move it away to begin a "
     "new history"
@@ -89,8 +89,9 @@ class Database:
         try:
             yield
         except (ValueError, TypeError, OverflowError) as error:
+            advice = _DAMAGED_ADVICE if self.is_sqlite else ""
             raise HistoryError(
-                f"history {self.place.label}: it has an invalid value ({error}){_DAMAGED_ADVICE}"
+                f"history {self.place.label}: it has an invalid value ({error}){advice}"
             ) from None
 
     def check_tables(self) -> None:
@@ -120,8 +121,9 @@ def _advice(place: HistoryPlace, reason: str) -> str:
     """How to mend a file; empty if nothing is known about that."""
     if _DAMAGED.match(reason):
         return _DAMAGED_ADVICE
-    is_readable = reason == _NOT_OPENED and os.access(place.target, os.R_OK)
-    return _FOLDER_ADVICE if is_readable else ""
+    if _NOT_OPENED.match(reason) and os.access(place.target, os.R_OK):
+        return _FOLDER_ADVICE
+    return ""
 
 
 def _reason(error: SQLAlchemyError) -> str:

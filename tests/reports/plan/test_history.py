@@ -36,6 +36,11 @@ def last(host: str, findings: int) -> LastReading:
     [
         (None, None, None),
         (StepHistory(1, 1, 0, "2026-09-14T08:00:00Z"), None, "first seen 2026-09-14"),
+        (
+            StepHistory(1, 1, 0, "2026-09-14T08:00:00Z"),
+            StepHistory(1),
+            "1 known finding, first seen 2026-09-14",
+        ),
         (StepHistory(1, new=1), None, "1 of 1 finding not in the last audit"),
         (
             StepHistory(2, 1, 1, "2026-09-14T08:00:00Z"),
