@@ -23,6 +23,17 @@ def test_content_changes_and_nothing_else(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == ["a.xml"]
 
 
+@pytest.mark.parametrize("name", ["definitions/1.before.xml", "plan.json"])
+def test_what_a_run_keeps_is_not_changed(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "state/runs/20261127-110056-4c38" / name
+    for folder in (path.parent, path.parent / "definitions"):
+        folder.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(b"old")
+    with pytest.raises(RefusedError, match="belongs to a run of vnicaudit"):
+        replace_file(str(path), b"old", b"new")
+    assert path.read_bytes() == b"old"
+
+
 def test_extended_attributes_stay(tmp_path: Path) -> None:
     path = tmp_path / "a.xml"
     path.write_bytes(b"old")

@@ -13,18 +13,23 @@ BEING_WRITTEN = ".vnicaudit-"
 """Prefix of the name of a file that is not complete yet."""
 BACKUP = ".vnicaudit.bak"
 """Suffix of the backup of a changed file; a number may follow."""
+_MOST_LINKS = 40
+"""As many links in a path as Linux follows (path_resolution(7))."""
 
 
 def begin_file(
     place: str, *, private: bool = False, readable: bool = False
 ) -> tuple[int, str | None]:
     """A descriptor to write to, and the name of the file to move to ``place`` when it is complete
-    (a link there is replaced, not followed). The name is None if ``place`` is a device or a pipe,
-    which is written to directly. ``private``: nobody else can read the file; ``readable``:
-    everybody can read a new file, whatever the umask is.
+    (a link there is replaced, not followed). The name is None if ``place`` is a device, a pipe or
+    an open file of this process (``/dev/stdout``), which is written to directly. ``private``:
+    nobody else can read the file; ``readable``: everybody can read a new file, whatever the umask
+    is.
 
     Raises OSError, also for a link to a device or pipe that somebody else created.
     """
+    if (number := open_descriptor(place)) is not None:
+        return os.dup(number), None
     if os.path.exists(place) and not os.path.isfile(place):
         _check_link(place)
         flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
@@ -43,6 +48,23 @@ def begin_file(
         os.unlink(part)
         raise
     return descriptor, part
+
+
+def open_descriptor(place: str) -> int | None:
+    """The number of the open file of this process that a path stands for, such as ``/dev/stdout``
+    or ``/dev/fd/3``, also by links; else None. Such a path must never be replaced by a file: for
+    root, the whole machine would lose its standard output."""
+    own = f"/proc/{os.getpid()}/fd"
+    for _link in range(_MOST_LINKS):
+        folder, name = os.path.split(os.path.abspath(place))
+        folder = os.path.realpath(folder)
+        if folder == own and name.isdecimal():
+            return int(name)
+        try:
+            place = os.path.join(folder, os.readlink(os.path.join(folder, name)))
+        except OSError:
+            return None
+    return None
 
 
 @contextlib.contextmanager

@@ -17,6 +17,7 @@ from pathlib import Path
 from vnicaudit.base.new_file import BACKUP
 from vnicaudit.base.opening import open_regular
 from vnicaudit.base.private_files import sync_folder
+from vnicaudit.base.run_folders import is_in_run_folder
 from vnicaudit.errors import RefusedError
 from vnicaudit.remedy.unit_refusal import UnitRefusedError
 
@@ -26,10 +27,15 @@ def replace_file(path: str, before: bytes, after: bytes, *, backup: bool = False
     Returns the name of the copy of the old file; empty without ``backup``.
 
     Raises RefusedError, with the file unchanged, if its content is no longer ``before``, it may not
-    be written, has other names (hard links, which would keep the old content), or an attribute
-    cannot be kept.
+    be written, has other names (hard links, which would keep the old content), is an original that
+    a run saved, or an attribute cannot be kept.
     """
     real = os.path.realpath(path)
+    if is_in_run_folder(real):
+        raise RefusedError(
+            "the file belongs to a run of vnicaudit, which may have to restore it: copy it, and "
+            "change the copy"
+        )
     try:
         status = os.stat(real)
         _check(real, status)

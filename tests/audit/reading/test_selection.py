@@ -100,3 +100,12 @@ def test_a_dead_link_matters_where_its_file_would(here: Path) -> None:
     (here / "new").symlink_to("nowhere")
     selection = Selection(changed=Changed(str(here), frozenset({str(here / "new")})))
     assert [name for name in ("old", "new", "folder") if selection.minds(name)] == ["new", "folder"]
+
+
+def test_what_a_run_keeps_is_not_read_in_a_folder(here: Path) -> None:
+    """They are definitions, but of no guest: a run restores them."""
+    kept = "state/runs/20261127-110056-4c38"
+    write(here, "a.xml", f"{kept}/definitions/1.before.xml", f"{kept}/plan.json")
+    write(here, "20261127-110056-4c38/b.xml")  # only named so
+    found = [path for path in walk(".", Selection().leaves_out) if isinstance(path, str)]
+    assert sorted(found) == ["20261127-110056-4c38/b.xml", "a.xml"]

@@ -8,6 +8,7 @@ from fnmatch import fnmatchcase
 import msgspec
 
 from vnicaudit.base.new_file import BACKUP, BEING_WRITTEN
+from vnicaudit.base.run_folders import is_run_folder
 
 ALWAYS_EXCLUDED = (".git", ".hg", ".svn")
 """Folders of version control systems."""
@@ -70,7 +71,7 @@ class Selection(msgspec.Struct, frozen=True):
         name = os.path.basename(path)
         if name in ALWAYS_EXCLUDED or name.startswith(BEING_WRITTEN) or is_backup(name):
             return True
-        return any(exclusion.has(path) for exclusion in self.exclusions)
+        return is_run_folder(path) or any(exclusion.has(path) for exclusion in self.exclusions)
 
     def wants(self, path: str, *, named: bool) -> bool:
         """True if a file is to be read. ``named``: the user named this very file; if it is missing,

@@ -20,9 +20,9 @@ class ReportOutput:
     """A report being written to its destination.
 
     A regular file is written under a temporary name beside it and renamed when complete, so that a
-    failed run leaves the old file as it was. A link is replaced, not followed. Devices and pipes
-    are written directly. ``private``: readable only by this user; ``readable``: by everybody,
-    whatever the umask.
+    failed run leaves the old file as it was. A link is replaced, not followed. Devices, pipes and
+    open files of this process (``/dev/stdout``) are written directly. ``private``: readable only by
+    this user; ``readable``: by everybody, whatever the umask.
     """
 
     def __init__(self, place: str, *, private: bool = False, readable: bool = False) -> None:

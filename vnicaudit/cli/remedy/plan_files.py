@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from vnicaudit.base.new_file import open_descriptor
 from vnicaudit.base.opening import as_usage_error, open_regular
 from vnicaudit.cli.output.files import ReportOutput
 from vnicaudit.errors import UsageError
@@ -33,9 +34,11 @@ def holds_plan(path: str | None) -> bool:
 
 def write_plan(path: str, text: bytes) -> None:
     """Write a plan, replacing an earlier plan but no other file. Only this user can read or write
-    it, since it decides what is changed on hosts. A link is replaced, not followed."""
+    it, since it decides what is changed on hosts. A link is replaced, not followed, unless it leads
+    to an open file of this process (``/dev/stdout``)."""
     with as_usage_error(path):
-        if os.path.isfile(path) and not _is_plan(path):
+        is_file = os.path.isfile(path) and open_descriptor(path) is None
+        if is_file and not _is_plan(path):
             raise UsageError(f"{path} exists and is not a plan: choose another name")
     with ReportOutput(path, private=True) as output:
         output.write(text.decode())

@@ -1,0 +1,44 @@
+"""Files that are replaced by new ones, and what must never be replaced."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from vnicaudit.base.new_file import open_descriptor, replaced
+
+
+@pytest.mark.parametrize("links", [1, 2])
+@pytest.mark.parametrize("folder", ["/proc/self/fd", "/dev/fd"])
+def test_an_open_file_is_written_to_and_no_link_to_it_replaced(
+    tmp_path: Path, links: int, folder: str
+) -> None:
+    """As `/dev/stdout` is such a link, and standard output may be a file."""
+    report = tmp_path / "report.txt"
+    descriptor = os.open(report, os.O_WRONLY | os.O_CREAT)
+    place = tmp_path / "stdout"
+    place.symlink_to(f"{folder}/{descriptor}")
+    if links == 2:
+        (tmp_path / "other").symlink_to("stdout")
+    try:
+        with replaced(str(tmp_path / "other" if links == 2 else place)) as stream:
+            stream.write(b"one\n")
+        os.write(descriptor, b"two\n")  # it is still open
+    finally:
+        os.close(descriptor)
+    assert place.is_symlink()
+    assert report.read_text() == "one\ntwo\n"
+
+
+def test_other_places_are_no_open_files(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x")
+    (tmp_path / "link").symlink_to("file")
+    (tmp_path / "circle").symlink_to("circle")
+    (tmp_path / "1").write_text("x")
+    names = ("file", "link", "circle", "missing", "1")
+    found = [open_descriptor(str(tmp_path / name)) for name in names]
+    assert found == [None] * len(names)
+    assert open_descriptor("/dev/null") is None
+    assert open_descriptor(f"/proc/{os.getppid()}/fd/1") is None
