@@ -72,10 +72,10 @@ def test_each_host_is_as_it_was_last_read_and_each_finding_as_old_as_it_is(
         ),
     }  # fmt: skip
     assert found.marks == {
-        mark(1, 1): OpenMark("kvm1", day(1), is_accepted=False),
-        mark(2, 1): OpenMark("kvm1", day(2), is_accepted=False),
-        mark(1, 2): OpenMark("kvm2", day(1), is_accepted=False),
-        mark(2, 2): OpenMark("kvm2", day(1), is_accepted=True),
+        mark(1, 1): (OpenMark("kvm1", day(1), is_accepted=False),),
+        mark(2, 1): (OpenMark("kvm1", day(2), is_accepted=False),),
+        mark(1, 2): (OpenMark("kvm2", day(1), is_accepted=False),),
+        mark(2, 2): (OpenMark("kvm2", day(1), is_accepted=True),),
     }
 
 
@@ -86,8 +86,8 @@ def test_a_guest_that_moved_keeps_its_findings_and_a_part_tells_of_no_rule(
     part = reading(B, [guest(2, "1")], 2, status="partial")
     history.store(audit("a2", 2, (A, B), chosen=["kvm2"]), [part])
     found = history.last_readings(["kvm2"], [mark(1, 1), mark(1, 2)])
-    assert found.marks[mark(1, 1)] == OpenMark("", day(1), is_accepted=False)
-    assert found.marks[mark(1, 2)].host == "kvm2"
+    assert found.marks[mark(1, 1)] == (OpenMark("", day(1), is_accepted=False),)
+    assert [one.host for one in found.marks[mark(1, 2)]] == ["kvm2"]
     assert found.hosts["kvm2"].rules == frozenset()
 
 

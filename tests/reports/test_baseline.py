@@ -10,16 +10,18 @@ import msgspec
 from tests.audit.accepting.test_baseline import CREATED, finding
 from vnicaudit.audit.accepting.baseline import BaselineFile, load_baseline
 from vnicaudit.model.finding import Finding
-from vnicaudit.model.report import Audited, RunEnd, RunInfo, Summary, Tool
+from vnicaudit.model.report import Audited, RunEnd, RunInfo, Summary, TargetResult, Tool
 from vnicaudit.reports.baseline import BaselineWriter
 
+READ = RunEnd(CREATED, (), Summary())
 
-def written(*findings: Finding) -> str:
+
+def written(*findings: Finding, place: str = "", end: RunEnd = READ) -> str:
     """The document for a run with one domain per finding."""
-    writer = BaselineWriter("")
+    writer = BaselineWriter(place)
     pieces = [writer.start(RunInfo(Tool("vnicaudit", "1"), CREATED, tuple))]
     pieces += [writer.add(Audited("lab", "web", findings=(item,))) for item in findings]
-    pieces += writer.finish(RunEnd(CREATED, (), Summary()))
+    pieces += writer.finish(end)
     return "".join(pieces)
 
 
@@ -49,6 +51,21 @@ def test_each_fingerprint_is_a_line_that_people_and_diff_can_read() -> None:
         "  }\n"
         "}\n"
     )
+
+
+def test_of_findings_with_one_fingerprint_the_most_severe_is_written(tmp_path: Path) -> None:
+    path = tmp_path / "known.json"
+    some = (finding("aa", severity="low"), finding("bb"), finding("aa", severity="medium"))
+    path.write_text(written(*some, finding("aa", severity="info")))
+    assert list(load_baseline(str(path)).items()) == [("aa", "medium"), ("bb", "high")]
+
+
+def test_a_partial_run_keeps_the_more_severe_of_one_fingerprint(tmp_path: Path) -> None:
+    path = tmp_path / "known.json"
+    path.write_text(written(finding("aa", severity="low"), finding("aa")))
+    partial = RunEnd(CREATED, (TargetResult("lab", "partial"),), Summary())
+    path.write_text(written(finding("aa", severity="low"), place=str(path), end=partial))
+    assert load_baseline(str(path)) == {"aa": "high"}
 
 
 def test_a_run_without_findings_gives_an_empty_baseline() -> None:

@@ -47,6 +47,11 @@ class NicsAlone:
         del domain, target
         return ()
 
+    def in_baseline(self, audited: Audited) -> set[str]:
+        """Return nothing."""
+        del audited
+        return set()
+
     def shared_macs(self, table: MacTable) -> Iterator[NoReturn]:
         """Yield nothing."""
         del table

@@ -168,7 +168,7 @@ class AuditRun:
     def _counted(self, product: Product) -> Product:
         self._totals.add(product)
         if isinstance(product, Audited):
-            self.baselined.update(f.fingerprint for f in product.baselined)
+            self.baselined |= self._work.in_baseline(product)
         return product
 
     @property

@@ -112,6 +112,10 @@ class ItemWork(Protocol):
     def usage(self) -> Usage:
         """Return the uses of the settings' suppressions so far."""
 
+    def in_baseline(self, audited: Audited) -> set[str]:
+        """Return the fingerprints of the findings that are in the baseline, also of those that are
+        now more severe."""
+
 
 class AuditWork:
     """Judge by rules, then filter by suppressions and baseline."""
@@ -247,6 +251,12 @@ class AuditWork:
         fix causes one of them, but are not fixed themselves."""
         return self._finding_filter.keeps(self._graded(finding))
 
+    def in_baseline(self, audited: Audited) -> set[str]:
+        """Return the fingerprints of the findings that are in the baseline, also of those that are
+        now more severe."""
+        seen = (*audited.baselined, *audited.findings) if self._baseline else ()
+        return {one.fingerprint for one in seen if one.fingerprint in self._baseline}
+
     def _without_known(self, audited: Audited) -> Audited:
         if not self._baseline or not audited.findings:
             return audited
@@ -254,8 +264,8 @@ class AuditWork:
 
         new: list[Finding] = []
         known: list[Finding] = []
-        for finding in audited.findings:
-            (known if is_known(self._graded(finding), self._baseline) else new).append(finding)
+        for finding in map(self._graded, audited.findings):
+            (known if is_known(finding, self._baseline) else new).append(finding)
         if not known:
             return audited
         return msgspec.structs.replace(audited, findings=tuple(new), baselined=tuple(known))

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from vnicaudit.fleet.ranking.estimates import Estimates
 from vnicaudit.model.fleet import InventoryHost
-from vnicaudit.model.last_readings import LastReadings, PlanHistory, StepHistory, UnreadHost
+from vnicaudit.model.last_readings import (
+    LastReadings,
+    OpenMark,
+    PlanHistory,
+    StepHistory,
+    UnreadHost,
+)
 from vnicaudit.model.plan import Plan, Step
 from vnicaudit.model.ranking import GainEstimate
 
@@ -21,32 +27,67 @@ def plan_history(
     """The facts about a plan from the last readings of its hosts, and from measurements."""
     missed = [host.name for uri, host in hosts.items() if uri in unread]
     read = {host.name for uri, host in hosts.items() if uri not in unread}
-    marks = known.marks.values()
+    names = {step.id: hosts[step.target].name for step in plan.steps if step.target in hosts}
+    facts = {
+        step.id: _of_step(step, names.get(step.id, ""), known, estimates) for step in plan.steps
+    }
     return PlanHistory(
-        steps={step.id: _of_step(step, hosts, known, estimates) for step in plan.steps},
+        steps=facts,
         unread=tuple(UnreadHost(name, known.hosts.get(name)) for name in missed),
+        read=len(read) if known.hosts or known.marks else 0,
+        audited=len(read & known.hosts.keys()),
+        partly=len(_partly_checked(facts, names) & known.hosts.keys()),
         open_findings=sum(one.findings for name, one in known.hosts.items() if name in read),
-        planned=sum(mark.host in read and not mark.is_accepted for mark in marks),
+        planned=_planned(plan.steps, names, read, known.marks),
     )
 
 
-def _of_step(
-    step: Step, hosts: Mapping[str, InventoryHost], known: LastReadings, estimates: Estimates
-) -> StepHistory:
-    """The facts known about a step."""
-    host = hosts.get(step.target)
-    last = None if host is None else known.hosts.get(host.name)
+def _partly_checked(facts: Mapping[str, StepHistory], names: Mapping[str, str]) -> set[str]:
+    """The hosts with findings in the plan that an audit may or may not have seen."""
+    return {
+        names[step]
+        for step, one in facts.items()
+        if step in names and one.known + one.new < one.findings
+    }
+
+
+def _planned(
+    steps: Iterable[Step],
+    names: Mapping[str, str],
+    read: Collection[str],
+    marks: Mapping[str, tuple[OpenMark, ...]],
+) -> int:
+    """The number of open findings on hosts that were read for which there is a step: on the same
+    host, or on another one if the guest has moved there."""
+    places = {(one.fingerprint, names.get(step.id, "")) for step in steps for one in step.findings}
+    known = {
+        (fingerprint, mark.host)
+        for fingerprint, some in marks.items()
+        for mark in some
+        if mark.host in read and not mark.is_accepted
+    }
+    moved = {fingerprint for fingerprint, _host in places - known}
+    return sum(place in places or place[0] in moved for place in known)
+
+
+def _of_step(step: Step, host: str, known: LastReadings, estimates: Estimates) -> StepHistory:
+    """The facts known about a step on a host."""
+    last = known.hosts.get(host)
     rules = frozenset[str]() if last is None else last.rules
-    marks = [known.marks.get(one.fingerprint) for one in step.findings]
+    seen = [_first_seen(known.marks.get(one.fingerprint, ()), host) for one in step.findings]
     return StepHistory(
-        findings=len(marks),
-        new=sum(
-            mark is None and one.rule in rules
-            for mark, one in zip(marks, step.findings, strict=True)
-        ),
-        first_seen=min((mark.first_seen for mark in marks if mark is not None), default=""),
+        findings=len(seen),
+        known=sum(map(bool, seen)),
+        new=sum(not at and one.rule in rules for at, one in zip(seen, step.findings, strict=True)),
+        first_seen=min(filter(None, seen), default=""),
         gain=_gain(step, estimates),
     )
+
+
+def _first_seen(marks: Collection[OpenMark], host: str) -> str:
+    """When a finding was first seen on this host, or else on any; empty: never."""
+    here = [mark.first_seen for mark in marks if mark.host == host]
+    return min(here or (mark.first_seen for mark in marks), default="")
 
 
 def _gain(step: Step, estimates: Estimates) -> GainEstimate | None:

@@ -2,24 +2,35 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import quote
 
-from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
+from sqlalchemy import URL, Connection, Engine, create_engine, event, inspect, make_url
 from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 from sqlalchemy.pool import ConnectionPoolEntry, NullPool
 
 from vnicaudit.errors import HistoryError, UsageError
 from vnicaudit.history.place import PATIENCE, HistoryPlace, check_regular, prepare_file
+from vnicaudit.history.tables import META
 from vnicaudit.text.secrets import masked_message
 
-_DAMAGED = ("database disk image is malformed", "file is not a database")
+_DAMAGED = re.compile(
+    "database disk image is malformed|malformed database schema|file is not a database"
+    "|no such table"
+)
+_NOT_OPENED = re.compile("unable to open database file")
 _DAMAGED_ADVICE = (
     "; restore the file from a backup or a `vnicaudit history export`, or move it away to begin a "
     "new history"
+)
+_FOLDER_ADVICE = (
+    "; SQLite must be able to write to the folder of the file, also for queries: run this as a "
+    "user who can, or copy the file to such a folder"
 )
 _LOCK = 0x766E6963
 """Key of PostgreSQL's advisory lock: only one process at a time stores in a database."""
@@ -71,6 +82,25 @@ class Database:
         with self._told(), self._engine.connect() as connection:
             yield connection.execution_options(isolation_level="AUTOCOMMIT")
 
+    @contextmanager
+    def valid_values(self) -> Iterator[None]:
+        """Raises HistoryError for values that vnicaudit does not store, such as a time that is out
+        of range."""
+        try:
+            yield
+        except (ValueError, TypeError, OverflowError) as error:
+            advice = _DAMAGED_ADVICE if self.is_sqlite else ""
+            raise HistoryError(
+                f"history {self.place.label}: it has an invalid value ({error}){advice}"
+            ) from None
+
+    def check_tables(self) -> None:
+        """Raises HistoryError if a table is missing."""
+        with self.reading() as connection:
+            missing = META.tables.keys() - inspect(connection).get_table_names()
+        if missing:
+            raise self._failure(f"no such table: {min(missing)}")
+
     def close(self) -> None:
         """Release all connections."""
         self._engine.dispose()
@@ -80,9 +110,20 @@ class Database:
         try:
             yield
         except SQLAlchemyError as error:
-            reason = _reason(error)
-            advice = _DAMAGED_ADVICE if self.is_sqlite and reason in _DAMAGED else ""
-            raise HistoryError(f"history {self.place.label}: {reason}{advice}") from None
+            raise self._failure(_reason(error)) from None
+
+    def _failure(self, reason: str) -> HistoryError:
+        advice = _advice(self.place, reason) if self.is_sqlite else ""
+        return HistoryError(f"history {self.place.label}: {reason}{advice}")
+
+
+def _advice(place: HistoryPlace, reason: str) -> str:
+    """How to mend a file; empty if nothing is known about that."""
+    if _DAMAGED.match(reason):
+        return _DAMAGED_ADVICE
+    if _NOT_OPENED.match(reason) and os.access(place.target, os.R_OK):
+        return _FOLDER_ADVICE
+    return ""
 
 
 def _reason(error: SQLAlchemyError) -> str:

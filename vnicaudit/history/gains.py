@@ -31,11 +31,11 @@ def measured_gains(database: Database) -> Iterator[MeasuredGain]:
             query.order_by(*order)
         ):
             yield MeasuredGain(
-                before_nic=before,
-                after_nic=after,
-                workload=workload,
-                metric=metric,
-                percent=percent,
-                low95=low95,
-                high95=high95,
+                before_nic=str(before),
+                after_nic=str(after),
+                workload=str(workload),
+                metric=str(metric),
+                percent=float(percent),
+                low95=None if low95 is None else float(low95),
+                high95=None if high95 is None else float(high95),
             )

@@ -42,19 +42,19 @@ def last_readings(
     read = dict(_hosts(connection, hosts))
     wanted = {fingerprint_bytes(one): one for one in fingerprints}
     counts: Counter[int] = Counter()
-    found: dict[bytes, _OpenFinding] = {}
+    found: dict[bytes, tuple[_OpenFinding, ...]] = {}
     for numbers in chunks(sorted(read)):
         for one in _open(connection, finding.c.host.in_(numbers)):
             counts[one.host] += not one.accepted
             if one.mark in wanted:
-                found[one.mark] = one
+                found[one.mark] = (*found.get(one.mark, ()), one)
     for marks in chunks(sorted(wanted.keys() - found.keys())):  # guests that were elsewhere
-        elsewhere = _open(connection, finding.c.fingerprint.in_(marks))
-        found |= {one.mark: one for one in elsewhere}
+        for one in _open(connection, finding.c.fingerprint.in_(marks)):
+            found[one.mark] = (*found.get(one.mark, ()), one)
     rules = _rules(connection, {one.basis for one in read.values() if one.basis is not None})
     return LastReadings(
         {one.name: _reading(one, counts[number], rules) for number, one in read.items()},
-        {wanted[mark]: _mark(one, read) for mark, one in found.items()},
+        {wanted[mark]: tuple(_mark(one, read) for one in some) for mark, some in found.items()},
     )
 
 
@@ -77,7 +77,7 @@ def _open(connection: Connection, condition: ColumnElement[bool]) -> Iterator[_O
     query = select(f.host, f.fingerprint, f.first_seen, f.accepted).where(f.closed.is_(None))
     streamed = query.where(condition).execution_options(yield_per=_AT_ONCE)
     for number, mark, seen, accepted in connection.execute(streamed):
-        yield _OpenFinding(number, bytes(mark), seen, accepted)
+        yield _OpenFinding(number, memoryview(mark).tobytes(), seen, accepted)
 
 
 def _rules(connection: Connection, bases: Collection[int]) -> Mapping[int, frozenset[str]]:
@@ -93,8 +93,8 @@ def _reading(one: _ReadHost, findings: int, rules: Mapping[int, frozenset[str]])
     return LastReading(
         host=one.name,
         read_at=time_text(one.read_at),
-        domains=one.domains,
-        nics=one.nics,
+        domains=int(one.domains),
+        nics=int(one.nics),
         findings=findings,
         rules=frozenset() if one.basis is None else rules.get(one.basis, frozenset()),
     )

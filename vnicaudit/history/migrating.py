@@ -40,10 +40,12 @@ def has_tables(database: Database) -> bool:
 
 def has_newest_tables(database: Database) -> bool:
     """False if the database has no tables of ours. Raises UsageError if the schema is not the
-    newest, and HistoryError. Nothing is migrated."""
+    newest, and HistoryError, also if a table is missing. Nothing is migrated."""
     schema = _schema(database)
     if schema is not None and schema != NEWEST:
         raise _not_newest(database.place, schema)
+    if schema is not None:
+        database.check_tables()
     return schema is not None
 
 

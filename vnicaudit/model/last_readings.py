@@ -25,8 +25,8 @@ class LastReading(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class OpenMark(NamedTuple):
-    """The host on which a finding is open (empty: one that was not requested), and when it was
-    first seen (UTC, RFC 3339)."""
+    """One host on which a finding is open (empty: a host that was not requested), and when it was
+    first seen there (UTC, RFC 3339)."""
 
     host: str
     first_seen: str
@@ -34,19 +34,21 @@ class OpenMark(NamedTuple):
 
 
 class LastReadings(NamedTuple):
-    """``hosts``, by name: those that were ever read. ``marks``, by fingerprint: those of the
-    requested findings that are open on any host."""
+    """``hosts``, by name: those that were ever read. ``marks``, by fingerprint: where the requested
+    findings are open; several hosts if a guest is defined on several."""
 
     hosts: Mapping[str, LastReading]
-    marks: Mapping[str, OpenMark]
+    marks: Mapping[str, tuple[OpenMark, ...]]
 
 
 class StepHistory(NamedTuple):
-    """Facts about the findings of one step. ``new``: how many were not in the last audit of the
-    host; ``first_seen``: time of the oldest of the others (UTC, RFC 3339; empty: there are
-    none)."""
+    """Facts about the findings of one step. ``known``: how many of them are open in the history,
+    the oldest since ``first_seen`` (UTC, RFC 3339; empty: none is known); ``new``: how many were
+    not in the last audit of the host. The others are unknown because that audit did not check their
+    rules on all of the host."""
 
     findings: int
+    known: int = 0
     new: int = 0
     first_seen: str = ""
     gain: GainEstimate | None = None
@@ -61,11 +63,17 @@ class UnreadHost(NamedTuple):
 
 class PlanHistory(msgspec.Struct, frozen=True):
     """The part of a plan that comes from the history. ``steps``: by the ids of steps.
-    ``open_findings``: open on the hosts that were read, at their last audit; the plan has a step
-    for ``planned`` of them."""
+    ``read``: number of hosts that were read now (0: the history knows nothing about the plan);
+    ``audited``: those of them that an audit read
+    before; ``partly``: those of which the last audit did not check everything that is planned
+    there. ``open_findings``: open on the audited hosts at their last audit; the plan has a step for
+    ``planned`` of them."""
 
     steps: Mapping[str, StepHistory] = {}
     unread: tuple[UnreadHost, ...] = ()
+    read: int = 0
+    audited: int = 0
+    partly: int = 0
     open_findings: int = 0
     planned: int = 0
 

@@ -26,9 +26,11 @@ from vnicaudit.reports.report_file import Report, written_finding, written_suppr
 CREATED = "2026-11-21T03:00:00Z"
 
 
-def finding(mark: str, rule: str = "VNIC001", **nic: object) -> Finding:
+def finding(
+    mark: str, rule: str = "VNIC001", severity: Severity = "high", **nic: object
+) -> Finding:
     return Finding(
-        rule, "some-name", "high", "high", 'a "message"\n',
+        rule, "some-name", severity, "high", 'a "message"\n',
         msgspec.convert({"type": "nic", **nic}, NicRef),
         Location("lab"), "libvirt", None, mark,
     )  # fmt: skip
@@ -67,6 +69,15 @@ def test_a_report_is_a_baseline_without_its_suppressed_findings(tmp_path: Path) 
     path = tmp_path / "report.json"
     path.write_bytes(report(finding("aa"), finding("bb"), suppressed=(finding("cc"),)))
     assert load_baseline(str(path)) == {"aa": "high", "bb": "high"}
+
+
+@pytest.mark.parametrize("order", [("low", "high", "medium"), ("high", "low", "low")])
+def test_of_findings_with_one_fingerprint_the_most_severe_counts(
+    tmp_path: Path, order: tuple[Severity, ...]
+) -> None:
+    path = tmp_path / "report.json"
+    path.write_bytes(report(*(finding("aa", severity=one) for one in order)))
+    assert load_baseline(str(path)) == {"aa": "high"}
 
 
 def test_findings_about_suppressions_are_not_taken_from_a_report(tmp_path: Path) -> None:

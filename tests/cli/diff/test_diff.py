@@ -265,6 +265,32 @@ def test_worse_is_as_bad_as_new(reports: Path) -> None:
     assert "worse than before" in done.stdout.splitlines()[0]
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ("low high high", "high low high", {"still": 3}),
+        ("low high high", "high high high", {"still": 2, "worse": 1}),
+        ("low low", "high low", {"still": 1, "worse": 1}),
+        ("low high", "low", {"still": 1}),
+        ("low high", "high", {"still": 1}),
+        ("high low", "low low high", {"still": 3}),
+        ("low", "high low", {"still": 1, "worse": 1}),
+    ],
+)
+def test_findings_with_one_fingerprint_are_compared_by_severity(
+    reports: Path, old: str, new: str, expected: dict[str, int]
+) -> None:
+    report = json.loads((reports / "old.json").read_text())
+    (one, *_others) = report["findings"]
+    for name, severities in (("old.json", old), ("new.json", new)):
+        report["findings"] = [one | {"severity": each} for each in severities.split()]
+        (reports / name).write_text(json.dumps(report))
+    done = inside("diff", "old.json", "new.json", "--format", "json")
+    counts = json.loads(done.stdout)["counts"]
+    assert {state: number for state, number in counts.items() if number} == expected
+    assert done.returncode == ("worse" in expected)
+
+
 def test_text_csv_and_markdown(reports: Path) -> None:
     text = inside("diff", "old.json", "new.json").stdout
     assert "\nNew:\n" in text

@@ -7,6 +7,7 @@ import sqlite3
 import subprocess
 from collections.abc import Callable
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -27,6 +28,7 @@ from vnicaudit.model.plan import Plan
 from vnicaudit.reports.plan.json import from_json
 
 NOTE = "Note: the plan is shown without facts from earlier audits: "
+PARTLY = "On {} hosts read now, the last audit did not check all that is planned there\n"
 COVERED = "At their last audit, the hosts read now had {} open; the plan has a step for {} of them"
 
 
@@ -90,12 +92,12 @@ def test_an_entry_tells_since_when_it_is_open_and_what_is_new(fleet: Fleet) -> N
     assert (result.returncode, NOTE in result.stderr) == (0, False)
     assert "8 steps like this, on 8 guests of 3 targets" in result.stdout
     assert lines(result.stdout, "history:") == [
-        "history: oldest of 8 findings first seen 2026-01-07; 2 not in the last audit"
+        "history: oldest of 6 known findings first seen 2026-01-07; 2 not in the last audit"
     ]
     assert result.stdout.count(COVERED.format("6 findings", "6")) == 1
     by_host = fleet.plan("--group-by", "host")
     assert lines(by_host.stdout, "history:") == [
-        "history: oldest of 4 findings first seen 2026-03-05; 2 not in the last audit",
+        "history: oldest of 2 known findings first seen 2026-03-05; 2 not in the last audit",
         "history: oldest of 2 findings first seen 2026-02-06",
         "history: oldest of 2 findings first seen 2026-01-07",
     ]
@@ -105,7 +107,50 @@ def test_a_rule_that_the_last_audit_did_not_ask_is_not_called_new(fleet: Fleet) 
     fleet.audit("--select", "VNIC001")
     result = fleet.plan()
     assert lines(result.stdout, "history:") == []
-    assert "At their last audit" not in result.stdout  # nothing was open
+    assert "last audit, " not in result.stdout.replace(PARTLY.format(3), "")  # nothing was open
+    assert PARTLY.format(3) in result.stdout
+
+
+def test_a_guest_defined_on_two_hosts_counts_on_each(fleet: Fleet) -> None:
+    for number in (1, 2):
+        write_host(fleet.file(number), 1, 4)  # the same guests
+    fleet.audit()
+    assert COVERED.format("6 findings", "6") in fleet.plan().stdout
+    aged(fleet, "h1", "2026-01-07")
+    aged(fleet, "h2", "2026-02-06")
+    by_host = fleet.plan("--group-by", "host").stdout
+    assert [line[-10:] for line in lines(by_host, "history:")][:2] == ["2026-01-07", "2026-02-06"]
+    fleet.file(2).unlink()
+    assert COVERED.format("4 findings", "4") in fleet.plan().stdout
+
+
+def test_a_guest_that_moved_since_the_last_audit_has_its_step_elsewhere(fleet: Fleet) -> None:
+    fleet.audit()
+    write_host(fleet.file(1), 2, 4)
+    write_host(fleet.file(2), 1, 4)
+    result = fleet.plan()
+    assert COVERED.format("6 findings", "6") in result.stdout
+    assert not any("not in the last audit" in line for line in lines(result.stdout, "history:"))
+
+
+def test_hosts_without_an_audit_are_told_and_not_counted(fleet: Fleet) -> None:
+    fleet.audit("--limit", "h1,h2")
+    result = fleet.plan()
+    assert "1 host read now has no audit in the history\n" in result.stdout
+    assert (
+        COVERED.replace("the hosts", "the other hosts").format("4 findings", "4") in result.stdout
+    )
+    assert len(lines(result.stdout, "oldest of 4 known findings")) == 1
+
+
+def test_a_host_without_an_audit_has_guests_that_were_audited_elsewhere(fleet: Fleet) -> None:
+    fleet.audit("--limit", "h2")
+    write_host(fleet.file(1), 2, 8)
+    result = fleet.plan("--limit", "h1")
+    assert NOTE not in result.stderr
+    assert len(lines(result.stdout, "history: oldest of 2 known findings first seen")) == 1
+    assert "1 host read now has no audit in the history\n" in result.stdout
+    assert "last audit" not in result.stdout
 
 
 def test_hosts_that_cannot_be_read_are_told_with_what_is_open_there(fleet: Fleet) -> None:
@@ -121,7 +166,7 @@ def test_hosts_that_cannot_be_read_are_told_with_what_is_open_there(fleet: Fleet
         f"  h2: last read {day}: 4 guests, 4 NICs, 2 findings open\n"
         f"  h3: no audit has read it\n\n"
     ) in result.stdout
-    assert COVERED.format("2 findings", "2") in result.stdout
+    assert "the host read now had 2 findings open; the plan has a step for 2 of" in result.stdout
     quiet = fleet.plan("-q")
     assert "2 hosts not read" in quiet.stdout
     assert "At their last audit" not in quiet.stdout
@@ -176,6 +221,13 @@ def cut(path: Path) -> None:
     path.write_bytes(path.read_bytes()[:8192])
 
 
+def lacks(path: Path) -> None:
+    """A table is missing."""
+    unread(path)
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("DROP TABLE finding")
+
+
 def unread(path: Path) -> None:
     """No audit in it."""
     with history_to_write(history_place(str(path), "")):
@@ -189,6 +241,7 @@ def unread(path: Path) -> None:
         (older, "it has schema 1", 2),
         (Path.mkdir, "not a regular file", 2),
         (cut, "malformed", 2),
+        (lacks, "no such table: finding; restore the file", 2),
         (unread, "it has no audit of these hosts", 0),
     ],
 )
@@ -209,6 +262,60 @@ def test_a_history_that_is_of_no_use_is_told_and_in_the_way_only_on_the_command_
     assert words in named.stderr
     assert ("Error: " in named.stderr) == (code == 2)
     assert (path.read_bytes() if path.is_file() else b"") == before
+
+
+def zeroed(path: Path) -> None:
+    """The first page of the findings."""
+    with closing(sqlite3.connect(path)) as connection:
+        query = "SELECT rootpage FROM sqlite_master WHERE name = 'finding_open'"
+        ((page,),) = connection.execute(query)
+        ((size,),) = connection.execute("PRAGMA page_size")
+    with path.open("r+b") as file:
+        file.seek((page - 1) * size)
+        file.write(bytes(size))
+
+
+def changed(path: Path, table: str, column: str, value: str) -> None:
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute(f"UPDATE {table} SET {column} = {value}")
+
+
+@pytest.mark.parametrize(
+    ("damage", "words"),
+    [
+        (zeroed, "malformed; restore the file"),
+        (partial(changed, table="finding", column="first_seen", value="9e15"), "out of range"),
+        (partial(changed, table="finding", column="first_seen", value="'x'"), "invalid value"),
+        (partial(changed, table="finding", column="fingerprint", value="'x'||id"), "invalid value"),
+        (partial(changed, table="finding", column="fingerprint", value="id << 40"), "invalid"),
+        (partial(changed, table="reading", column="nics", value="'x'"), "invalid value"),
+        (partial(changed, table="benchmark_result", column="percent", value="'x'"), "invalid"),
+    ],
+)  # fmt: skip
+def test_a_history_that_fails_once_the_hosts_were_read_does_not_lose_the_plan(
+    fleet: Fleet, damage: Callable[[Path], None], words: str
+) -> None:
+    fleet.audit()
+    path = fleet.state / "history.db"
+    with history_to_write(history_place(None, fleet.state)) as history:
+        history.add_measurements([measurement("m1", 9)])
+    damage(path)
+    without = fleet.plan("-o", "p.json")
+    assert (without.returncode, Path("p.json").exists()) == (0, True)
+    (note,) = lines(without.stderr, NOTE)
+    assert words in note
+    assert "restore the file from a backup" in note
+    named = fleet.plan("--history", path, "-q", "-o", "q.json")
+    assert (named.returncode, Path("q.json").exists()) == (4, True)
+    (error,) = lines(named.stderr, "Error: ")
+    assert words in error
+
+
+def test_a_file_that_sqlite_cannot_open_is_told_with_its_reason(fleet: Fleet) -> None:
+    fleet.audit()
+    (fleet.state / "history.db-shm").symlink_to(fleet.folder)
+    (note,) = lines(fleet.plan().stderr, NOTE)
+    assert "SQLite must be able to write to the folder of the file" in note
 
 
 def test_nobody_is_told_of_a_default_history_that_was_never_made(fleet: Fleet) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.command import vnicaudit
-from vnicaudit.cli.output.files import format_of
+from vnicaudit.cli.output.files import check_not_compressed, format_of
 from vnicaudit.errors import UsageError
 
 DOMAIN = """<domain type='kvm'><name>{name}</name><vcpu>1</vcpu>
@@ -161,3 +161,14 @@ def test_a_suffix_tells_one_format_to_every_command(place: str, format_: str) ->
 def test_a_suffix_of_a_format_that_there_is_elsewhere_is_no_text() -> None:
     with pytest.raises(UsageError, match=r"a\.html: the file name .* add --format \(json, text\)"):
         format_of("a.html", ("json", "text"))
+
+
+@pytest.mark.parametrize("place", ["-", "gz", ".gz", "x.gz/a", "a.gz.json", "a.gzip.txt"])
+def test_a_name_without_the_suffix_of_a_compressed_file(place: str) -> None:
+    check_not_compressed(place)
+
+
+@pytest.mark.parametrize("suffix", ["gz", "XZ", "bz2", "zst", "zip"])
+def test_the_suffix_of_a_compressed_file_is_refused(suffix: str) -> None:
+    with pytest.raises(UsageError, match=r"^x/a\.b\.[^:]+: .*: write x/a\.b, then compress it$"):
+        check_not_compressed(f"x/a.b.{suffix}")

@@ -80,6 +80,31 @@ def test_a_plan_is_in_no_file_of_another_format(guest: Path, tmp_path: Path, nam
     assert f"{name}: a plan is written as JSON: name it plan.json" in result.stderr
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("audit", ".", "-o"),
+        ("audit", ".", "--format", "json", "-o"),
+        ("audit", ".", "-o", "a.csv", "-o"),
+        ("audit", ".", "--write-baseline"),
+        ("plan", ".", "-o"),
+        ("diff", "a.json", "a.json", "-o"),
+        ("history", "export", "-o"),
+    ],
+)
+def test_nothing_is_written_under_the_name_of_a_compressed_file(
+    guest: Path, tmp_path: Path, command: tuple[str, ...]
+) -> None:
+    inside("audit", guest, "-o", tmp_path / "a.json")
+    result = inside(*command, "new.json.gz", cwd=tmp_path)
+    assert result.returncode == 2
+    assert result.stderr == (
+        "Error: new.json.gz: vnicaudit writes no compressed files: write new.json, then compress "
+        "it\n"
+    )
+    assert not (tmp_path / "new.json.gz").exists()
+
+
 @pytest.mark.parametrize("name", ["new.sarif", "new.xml", "new.html", "new.prom"])
 def test_a_comparison_is_in_no_file_of_another_format(
     guest: Path, tmp_path: Path, name: str

@@ -35,14 +35,19 @@ def last(host: str, findings: int) -> LastReading:
     ("first", "second", "words"),
     [
         (None, None, None),
-        (StepHistory(1, 0, "2026-09-14T08:00:00Z"), None, "first seen 2026-09-14"),
-        (StepHistory(1, 1), None, "1 of 1 finding not in the last audit"),
+        (StepHistory(1, 1, 0, "2026-09-14T08:00:00Z"), None, "first seen 2026-09-14"),
         (
-            StepHistory(2, 1, "2026-09-14T08:00:00Z"),
-            StepHistory(3, 1, "2026-02-01T08:00:00Z"),
-            "oldest of 5 findings first seen 2026-02-01; 2 not in the last audit",
+            StepHistory(1, 1, 0, "2026-09-14T08:00:00Z"),
+            StepHistory(1),
+            "1 known finding, first seen 2026-09-14",
         ),
-        (StepHistory(2, 1), StepHistory(1), "1 of 3 findings not in the last audit"),
+        (StepHistory(1, new=1), None, "1 of 1 finding not in the last audit"),
+        (
+            StepHistory(2, 1, 1, "2026-09-14T08:00:00Z"),
+            StepHistory(3, 2, 1, "2026-02-01T08:00:00Z"),
+            "oldest of 3 known findings first seen 2026-02-01; 2 not in the last audit",
+        ),
+        (StepHistory(2, new=1), StepHistory(1), "1 of 3 findings not in the last audit"),
         (
             StepHistory(1, gain=GAIN),
             None,
@@ -76,7 +81,7 @@ def test_hosts_that_no_audit_read_have_no_sum() -> None:
 
 def test_facts_of_steps_are_put_together_in_time_that_grows_with_them() -> None:
     def together(steps: int) -> None:
-        facts = {str(number): StepHistory(1, 1) for number in range(steps + 1)}
+        facts = {str(number): StepHistory(1, new=1) for number in range(steps + 1)}
         (line,) = (one for one in rendered(PlanHistory(facts), steps) if "history" in one)
         assert line.startswith(f"    history: {steps:,} of {steps:,} findings")
 

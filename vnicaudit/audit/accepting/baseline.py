@@ -32,7 +32,7 @@ Baseline = Mapping[str, Severity | None]
 _Fingerprint = Annotated[str, msgspec.Meta(min_length=1, max_length=128)]
 
 
-class BaselineEntry(msgspec.Struct, frozen=True, kw_only=True):
+class BaselineEntry(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The finding behind a fingerprint, for a reader of the file. ``nic`` is the MAC address, or
     ``#`` and the index of a NIC without one; None for a whole domain, host or file."""
 
@@ -102,8 +102,7 @@ def load_entries(path: str) -> dict[str, BaselineEntry]:
         if schema == BASELINE_SCHEMA:
             return dict(json_as(data, BaselineFile).fingerprints)
         if schema == REPORT_SCHEMA:
-            findings = json_as(data, _ReportFile).findings
-            return {known.fingerprint: known.entry for known in findings if belongs(known.rule)}
+            return _entries_of(json_as(data, _ReportFile).findings)
     except msgspec.ValidationError as error:
         raise UsageError(f"{path}: not a baseline: {error}") from None
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
@@ -120,6 +119,21 @@ def entry_of(finding: Finding) -> BaselineEntry:
     return _entry(finding.rule, finding.severity, about.name, mac, index)
 
 
+def _entries_of(findings: Iterable[_ReportedFinding]) -> dict[str, BaselineEntry]:
+    entries: dict[str, BaselineEntry] = {}
+    for one in findings:
+        if belongs(one.rule):
+            add_entry(entries, one.fingerprint, one.entry)
+    return entries
+
+
+def add_entry(entries: dict[str, BaselineEntry], mark: str, entry: BaselineEntry) -> None:
+    """Add the entry of a finding. Of several findings with one fingerprint (a definition that is in
+    several files), the most severe counts."""
+    if mark not in entries or _rank(entries[mark].severity) < _rank(entry.severity):
+        entries[mark] = entry
+
+
 def belongs(rule: str) -> bool:
     """True for a rule whose findings may be part of a baseline."""
     return rule not in _NEVER
@@ -129,14 +143,17 @@ def is_known(finding: Finding, baseline: Baseline) -> bool:
     """True if the baseline has this finding, at this severity or a higher one."""
     if finding.fingerprint not in baseline:
         return False
-    severity = baseline[finding.fingerprint] or "error"
-    return SEVERITIES.index(finding.severity) <= SEVERITIES.index(severity)
+    return _rank(finding.severity) <= _rank(baseline[finding.fingerprint])
 
 
 def number_gone(baseline: Baseline, seen: Iterable[str]) -> int:
     """The number of findings in the baseline that are not among ``seen``, the fingerprints of a
     run."""
     return len(baseline.keys() - set(seen))
+
+
+def _rank(severity: Severity | None) -> int:
+    return len(SEVERITIES) if severity is None else SEVERITIES.index(severity)
 
 
 def _entry(

@@ -43,7 +43,7 @@ class ReportedRun(Protocol):
 
     @property
     def baselined(self) -> set[str]:
-        """Fingerprints of the findings that are in the baseline."""
+        """Fingerprints of the findings that are in the baseline, at whatever severity."""
 
     @property
     def usage(self) -> Usage:

@@ -22,7 +22,7 @@ from vnicaudit.cli.options.reading import (
 )
 from vnicaudit.cli.options.redaction import RedactionOptions, redactor_of
 from vnicaudit.cli.options.reporting import ReportingOptions
-from vnicaudit.cli.output.files import check_different, formats_of
+from vnicaudit.cli.output.files import check_different, check_not_compressed, formats_of
 from vnicaudit.cli.output.progress import Progress
 from vnicaudit.errors import UsageError
 from vnicaudit.model.finding import Confidence
@@ -103,6 +103,7 @@ def request_of(
     fixing = fixing_of(options.fixes, options.output, options.nova, targets)
     chosen = formats_of(reporting.formats, reporting.outputs, formats())
     outputs = beside_diff(fixing, pairs(chosen, reporting.outputs), reporting.formats)
+    check_not_compressed(reporting.write_baseline or "")
     check_different([place for _, place in outputs] + [reporting.write_baseline or "/dev/null"])
     request = AuditRequest(
         targets=targets,

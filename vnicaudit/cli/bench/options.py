@@ -13,7 +13,13 @@ import msgspec
 from vnicaudit.cli.options.output import OutputOptions, output_options, pairs
 from vnicaudit.cli.options.records import Number, group, together
 from vnicaudit.cli.options.state import state_option
-from vnicaudit.cli.output.files import STDOUT, check_different, format_of, which_format
+from vnicaudit.cli.output.files import (
+    STDOUT,
+    check_different,
+    check_not_compressed,
+    format_of,
+    which_format,
+)
 from vnicaudit.errors import UsageError
 from vnicaudit.reports.bench.registry import formats
 
@@ -165,6 +171,8 @@ def line_of(options: LineOptions) -> LineFacts:
 def report_places(report: ReportOptions) -> list[tuple[str, str]]:
     """Format and place of each report. Raises UsageError if they do not match."""
     chosen_formats, outputs = report.formats, report.outputs
+    for place in outputs:
+        check_not_compressed(place)
     if not chosen_formats and outputs and STDOUT not in outputs:
         outputs = (*outputs, STDOUT)
     further = map(_format_by_suffix, outputs[len(chosen_formats) :])

@@ -21,7 +21,7 @@ from vnicaudit.base.opening import as_usage_error, open_regular
 from vnicaudit.base.wording import count
 from vnicaudit.errors import UsageError
 from vnicaudit.model.decoding import json_as
-from vnicaudit.model.finding import SEVERITIES
+from vnicaudit.model.finding import SEVERITIES, Severity
 from vnicaudit.model.report import REPORT_SCHEMA, ReportRequest, TargetResult
 from vnicaudit.reports.report_file import FileCrashed, FileFinding, FileSkipped, Report
 
@@ -77,9 +77,7 @@ def compared(old: Report, new: Report) -> list[ReportDifference]:
     """All findings of both reports, sorted by state, then by severity, worst first."""
     order = {state: number for number, state in enumerate(STATES)}
     found = [*_of_new(old, new), *_of_old(old, new)]
-    return sorted(
-        found, key=lambda one: (order[one.state], -SEVERITIES.index(one.finding.severity))
-    )
+    return sorted(found, key=lambda one: (order[one.state], -_rank(one.finding)))
 
 
 def notes(old: Report, new: Report) -> Iterator[str]:
@@ -124,15 +122,29 @@ def _unnamed(target: TargetResult) -> int:
 
 
 def _of_new(old: Report, new: Report) -> Iterator[ReportDifference]:
-    before = {one.fingerprint: one.severity for one in old.findings}
-    for finding in new.findings:
-        severity = before.get(finding.fingerprint)
-        if severity is None:
+    """The findings of the newer report. Those with one fingerprint are compared by severity, the
+    mildest with the mildest; one more than the older report had counts as its most severe."""
+    earlier = _severities(old, new)
+    for finding in sorted(new.findings, key=_rank):
+        before = earlier.get(finding.fingerprint)
+        if before is None:
             yield ReportDifference("new", finding, reason=_did_not_run(finding, old.request, "OLD"))
-        elif SEVERITIES.index(severity) < SEVERITIES.index(finding.severity):
-            yield ReportDifference("worse", finding, severity)
-        else:
-            yield ReportDifference("still", finding, severity)
+            continue
+        severity = before.pop() if len(before) > 1 else before[0]
+        worse = SEVERITIES.index(severity) < _rank(finding)
+        yield ReportDifference("worse" if worse else "still", finding, severity)
+
+
+def _severities(old: Report, new: Report) -> dict[str, list[Severity]]:
+    """The severities in the older report by fingerprint, the most severe first; at most as many as
+    the newer report has findings with that fingerprint."""
+    numbers = Counter(one.fingerprint for one in new.findings)
+    found: dict[str, list[Severity]] = {}
+    for one in sorted(old.findings, key=_rank, reverse=True):
+        severities = found.setdefault(one.fingerprint, [])
+        if len(severities) < numbers[one.fingerprint]:
+            severities.append(one.severity)
+    return found
 
 
 def _of_old(old: Report, new: Report) -> Iterator[ReportDifference]:
@@ -259,6 +271,10 @@ def _other_versions(old: ReportRequest | None, new: ReportRequest | None) -> str
             versions = f"OLD {before or 'without'}, NEW {after or 'without'}"
             return f"judged for another release ({option}: {versions})"
     return ""
+
+
+def _rank(finding: FileFinding) -> int:
+    return SEVERITIES.index(finding.severity)
 
 
 def _subject(one: FileFinding | FileSkipped | FileCrashed) -> _Subject:

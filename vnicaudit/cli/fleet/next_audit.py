@@ -3,6 +3,7 @@ as fixed."""
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -33,18 +34,24 @@ def tell_next_audit(
 ) -> None:
     """Print which audit updates the history, if there is one and the run changed something."""
     changed = {unit.target for unit in run.steps if unit.outcome == "applied"}
-    if not (changed and _exists(history)):
+    if not (changed and _is_usable(history)):
         return
     names = [host.name for host in hosts if host.uri in changed]
     limit = inventory.limit or ("" if len(names) == len(hosts) else _few(names))
     words = f"fleet audit{inventory_words(inventory, limit)}{named_history()}"
     following = command(words, state_folder(history.state))
-    tell(safe(f"The history shows these findings as open until the next audit: {following}"))
+    is_waiting = any(unit.waiting for unit in run.steps)
+    when = "an audit after the power cycle" if is_waiting else "the next audit"
+    tell(safe(f"The history shows these findings as open until {when}: {following}"))
 
 
-def _exists(history: HistoryOptions) -> bool:
+def _is_usable(history: HistoryOptions) -> bool:
+    """False if there is no history, or its file cannot be opened for reading. A database is not
+    asked."""
     try:
-        return history.place.exists
+        place = history.place
+        is_database = place.kind != "sqlite"
+        return is_database or (os.path.isfile(place.target) and os.access(place.target, os.R_OK))
     except UsageError:  # a fault in settings that an apply does not need
         return False
 

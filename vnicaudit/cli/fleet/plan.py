@@ -59,7 +59,8 @@ Examples:
 
 \b
 Exit codes: 0 planned (or nothing to change), 2 usage, configuration or a mistake in an inventory,
-4 a host could not be read (each is explained); the rest is planned."""
+4 a host could not be read (each is explained), or --history failed once the hosts were read; the
+rest is planned."""
 
 
 class FleetPlanOptions(msgspec.Struct, frozen=True):
@@ -152,11 +153,13 @@ def command(options: FleetPlanOptions, wiring: Wiring) -> int:
     print_plan(plan, options.plan_file, options.group_by, options.output,
                lambda path: command_on(f"fleet apply {path}{more}", state),
                history=lambda: earlier.of(plan, hosts, unread))  # fmt: skip
-    if earlier.missing and not quiet:
-        tell(safe(f"Note: the plan is shown without facts from earlier audits: {earlier.missing}"))
+    if earlier.missing and (earlier.is_failed or not quiet):
+        kind = "Error" if earlier.is_failed else "Note"
+        text = f"{kind}: the plan is shown without facts from earlier audits: {earlier.missing}"
+        tell(safe(text))
     if not quiet:
         tell(progress.summary())
-    return TargetError.exit_code if plan.errors else 0
+    return TargetError.exit_code if plan.errors or earlier.is_failed else 0
 
 
 def _history(options: FleetPlanOptions) -> HistoryOptions:

@@ -17,13 +17,15 @@ if TYPE_CHECKING:
 
 class PlanHistoryReader:
     """The history used for a plan. ``missing``: why it adds nothing, for a note; empty: it can be
-    used, or nobody ever made one."""
+    used, or nobody ever made one. ``is_failed``: it was named on the command line, and could not be
+    read once the hosts were read."""
 
     def __init__(self, options: HistoryOptions) -> None:
         """Raises UsageError if the history named on the command line cannot be opened."""
         self._place = options.place
         self._is_used = options.is_named or self._place.exists
         self.missing = ""
+        self.is_failed = False
         if self._is_used:
             self._check()
 
@@ -55,8 +57,8 @@ class PlanHistoryReader:
             with optional_history(self._place) as history:
                 known, gains = history.last_readings(names, marks), history.gains()
         except (UsageError, HistoryError) as error:
-            self.missing = str(error)
+            self.missing, self.is_failed = str(error), is_on_command_line()
             return NO_HISTORY
-        if not known.hosts:
+        if not (known.hosts or known.marks):
             self.missing = f"history {self._place.label}: it has no audit of these hosts"
         return plan_history(plan, hosts, unread, known, Estimates(gains))

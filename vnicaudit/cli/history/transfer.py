@@ -18,7 +18,13 @@ from vnicaudit.cli.options.output import OutputOptions, output_options
 from vnicaudit.cli.options.records import as_record
 from vnicaudit.cli.options.sections import SectionedCommand
 from vnicaudit.cli.options.state import state_folder
-from vnicaudit.cli.output.files import STDOUT, ReportOutput, is_of_another_format, which_format
+from vnicaudit.cli.output.files import (
+    STDOUT,
+    ReportOutput,
+    check_not_compressed,
+    is_of_another_format,
+    which_format,
+)
 from vnicaudit.cli.output.progress import awaited_input
 from vnicaudit.cli.output.stdout import emit
 from vnicaudit.errors import UsageError
@@ -86,6 +92,7 @@ def export(options: ExportOptions) -> int:
     """
     from vnicaudit.history.history import history_to_read
 
+    check_not_compressed(options.destination)
     if (options.format or _format_by_suffix(options.destination)) == "parquet":
         return _export_parquet(options)
     with (

@@ -99,6 +99,7 @@ _OF_OTHERS = frozenset(
 )  # fmt: skip
 """Suffixes of formats that another command or program writes: a text report in such a file would
 look broken."""
+_COMPRESSED = frozenset({".bz2", ".gz", ".xz", ".zip", ".zst"})
 
 
 def formats_of(
@@ -107,12 +108,23 @@ def formats_of(
     """The requested formats, and one for each further output whose suffix tells its format. A
     single output without such a suffix is text. ``known``: the available formats.
 
-    Raises UsageError for the suffix of a format that is not available.
+    Raises UsageError for the suffix of a format that is not available, or of a compressed file.
     """
+    for place in outputs:
+        check_not_compressed(place)
     further = [format_of(place, known) for place in outputs[len(formats) :]]
     if not formats and further == [""]:
         return ("text",)
     return formats if "" in further else (*formats, *further)
+
+
+def check_not_compressed(place: str) -> None:
+    """Raises UsageError for the suffix of a compressed file, which is never written."""
+    name, suffix = os.path.splitext(place)
+    if suffix.lower() in _COMPRESSED:
+        raise UsageError(
+            f"{place}: vnicaudit writes no compressed files: write {name}, then compress it"
+        )
 
 
 def format_of(place: str, known: tuple[str, ...]) -> str:

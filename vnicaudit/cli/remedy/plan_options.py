@@ -15,7 +15,7 @@ from vnicaudit.cli.options.cloud_filters import ServerOptions
 from vnicaudit.cli.options.output import OutputOptions
 from vnicaudit.cli.options.reading import ReadingOptions
 from vnicaudit.cli.options.records import together
-from vnicaudit.cli.output.files import is_of_another_format
+from vnicaudit.cli.output.files import check_not_compressed, is_of_another_format
 from vnicaudit.errors import UsageError
 from vnicaudit.model.plan import Goal
 from vnicaudit.reports.plan.grouped import PlanGroupBy
@@ -147,6 +147,7 @@ def _json_file(
     _context: click.Context, _parameter: click.Parameter, path: str | None
 ) -> str | None:
     """Raises UsageError for a file whose suffix stands for a format other than JSON."""
+    check_not_compressed(path or "")
     if path is not None and is_of_another_format(path, ("json",)):
         raise UsageError(
             f"{path}: a plan is written as JSON: name it plan.json; what the command prints is the "

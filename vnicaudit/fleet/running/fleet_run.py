@@ -125,7 +125,7 @@ class FleetRun:
 
     def _counted(self, audited: Audited) -> Audited:
         self._totals.add(audited)
-        self.baselined.update(finding.fingerprint for finding in audited.baselined)
+        self.baselined |= self._work.in_baseline(audited)
         return audited
 
     def count_extra(self, audited: Audited) -> None:

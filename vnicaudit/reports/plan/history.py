@@ -24,10 +24,10 @@ def history_line(steps: Iterable[Step], history: PlanHistory, options: Options) 
 
 def _words(facts: Sequence[StepHistory]) -> Iterator[str]:
     findings, new = sum(one.findings for one in facts), sum(one.new for one in facts)
+    known = sum(one.known for one in facts)
     oldest = min((one.first_seen for one in facts if one.first_seen), default="")
     if oldest:
-        several = f"oldest of {findings:,} findings " if findings > 1 else ""
-        yield f"{several}first seen {_day(oldest)}"
+        yield f"{_oldest_of(known, findings)}first seen {_day(oldest)}"
     if new:
         of_all = "" if oldest else f" of {count(findings, 'finding')}"
         yield f"{new:,}{of_all} not in the last audit"
@@ -35,6 +35,14 @@ def _words(facts: Sequence[StepHistory]) -> Iterator[str]:
         from vnicaudit.fleet.ranking.reasons import gain_words
 
         yield gain_words(gain)
+
+
+def _oldest_of(known: int, findings: int) -> str:
+    if findings == 1:
+        return ""
+    if known == 1:
+        return "1 known finding, "
+    return f"oldest of {known:,} {'findings' if known == findings else 'known findings'} "
 
 
 def unread_lines(history: PlanHistory, options: Options) -> Iterator[str]:
@@ -62,16 +70,36 @@ def _unread_title(unread: Sequence[UnreadHost]) -> str:
 
 
 def coverage_line(history: PlanHistory, options: Options) -> Iterator[str]:
-    """The number of open findings on hosts that were read, and for how many of them the plan has a
-    step."""
+    """The number of open findings on hosts that were read, for how many of them the plan has a
+    step, and the hosts that cannot be compared."""
+    for text in (*_not_audited(history), *_partly_audited(history), *_covered(history)):
+        yield wrap(text, options.width, "", "  ")
+
+
+def _not_audited(history: PlanHistory) -> Iterator[str]:
+    if missing := history.read - history.audited:
+        have = "has" if missing == 1 else "have"
+        yield f"{count(missing, 'host')} read now {have} no audit in the history"
+
+
+def _partly_audited(history: PlanHistory) -> Iterator[str]:
+    if history.partly:
+        yield (
+            f"On {count(history.partly, 'host')} read now, the last audit did not check all that "
+            "is planned there"
+        )
+
+
+def _covered(history: PlanHistory) -> Iterator[str]:
     if history.open_findings:
         findings = count(history.open_findings, "finding")
         planned = f"{history.planned:,}" if history.planned else "none"
-        text = (
-            f"At their last audit, the hosts read now had {findings} open; the plan has a step for "
-            f"{planned} of them"
+        other = "other " if history.audited < history.read else ""
+        whose, hosts = ("its", "host") if history.audited == 1 else ("their", "hosts")
+        yield (
+            f"At {whose} last audit, the {other}{hosts} read now had {findings} open; the plan has "
+            f"a step for {planned} of them"
         )
-        yield wrap(text, options.width, "", "  ")
 
 
 def _most_findings_first(one: UnreadHost) -> tuple[int, str]:
