@@ -16,6 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, redirect_stderr
 from pathlib import Path
 
+import click
 import pytest
 
 from tests.remedy.works import work
@@ -260,6 +261,18 @@ def test_once_a_pipe_is_read_there_is_no_thread() -> None:
         progress.waits_no_more()
         assert not any(thread.is_alive() for thread in started)
     assert len(started) == 1
+
+
+def test_no_thread_outlives_its_command() -> None:
+    """If a command fails, nobody says that nothing is waited for any more."""
+    before = set(threading.enumerate())
+    with redirect_stderr(Terminal()):
+        with click.Context(click.Command("audit")):
+            Progress(enabled=True).waits_for("openstack:prod")
+            started = set(threading.enumerate()) - before
+        for thread in started:
+            thread.join(60)
+    assert [thread.is_alive() for thread in started] == [False]
 
 
 _READING_STANDARD_INPUT = (

@@ -6,6 +6,8 @@ import sys
 import threading
 from collections.abc import Callable
 
+import click
+
 from vnicaudit.cli.output.stderr import EVERY, QUIET_FOR, Rewritten, is_terminal, tell
 
 LONG = 30.0
@@ -52,9 +54,12 @@ class ProgressLine:
         self._rewritten.clear()
 
     def tick(self, action: Callable[[], None]) -> None:
-        """Call ``action`` every second from now on, in a thread. Only the first call starts one."""
+        """Call ``action`` every second from now on, in a thread, until the command ends, however it
+        does. Only the first call starts one."""
         if self.is_enabled and self._ticking is None:
             end = threading.Event()
+            if (command := click.get_current_context(silent=True)) is not None:
+                command.call_on_close(end.set)
             thread = threading.Thread(target=_each_second, args=(action, end), daemon=True)
             self._ticking = thread, end
             thread.start()
