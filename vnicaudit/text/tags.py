@@ -27,7 +27,7 @@ _BETWEEN = frozenset({"else", "elif", "elsif", "when"})
 _SILENT = frozenset({"set", "do", "import", "from", "extends", "break", "continue", "/*"})
 
 _WORD = re.compile(r"[-+~\s]*(/\*|[A-Za-z_]\w*)?")
-_ENDS_IN_DO = r"\bdo\s*(?:\|[^|]*\|)?\s*-?\Z"
+_ENDS_IN_DO = re.compile(r"\bdo\s*(?:\|[^|]*\|)?\s*-?\Z")
 _DO = 200
 """Length of the end of a tag in which ERB's ``do |x|`` is searched."""
 _BREAKS = r"[^\r\n]"
@@ -77,7 +77,7 @@ class Tag(NamedTuple):
         allowed)."""
         if first == "set":
             return "=" not in self.text
-        return re.search(_ENDS_IN_DO, self.text[2:-2][-_DO:]) is not None
+        return _ENDS_IN_DO.search(self.text[2:-2][-_DO:]) is not None
 
     def covered(self, mark: str) -> str:
         """``mark`` in place of each character of the tag, with its line breaks."""

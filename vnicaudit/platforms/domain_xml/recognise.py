@@ -31,7 +31,7 @@ _MARKS = b"\xff\xfe\xef\xbb\xbf"
 _LOG_LINES = 10
 """Maximum number of lines before the first root, such as virsh's log lines. With more it is a text
 with an example."""
-_IN_YAML = rb"[-:][ \t]+[|>][-+\d]{0,2}[ \t]*(?:#[^\n]*)?\r?\n\s*\Z"
+_IN_YAML = re.compile(rb"[-:][ \t]+[|>][-+\d]{0,2}[ \t]*(?:#[^\n]*)?\r?\n\s*\Z")
 """Text before a definition in a YAML block: it counts, however far down it is."""
 _LAST = 256
 """Number of bytes before a definition in which the key of its text is searched."""
@@ -55,9 +55,7 @@ def looks_like_xml(head: bytes) -> bool:
     before = text[: found.start()].lstrip()
     if not before or before.startswith(b"<"):
         return True
-    if before.count(b"\n") >= _LOG_LINES and not re.search(
-        _IN_YAML, text[: found.start()][-_LAST:]
-    ):
+    if before.count(b"\n") >= _LOG_LINES and not _IN_YAML.search(text[: found.start()][-_LAST:]):
         return False
     return re.search(_FENCE, before) is None
 
