@@ -42,15 +42,15 @@ def last_readings(
     read = dict(_hosts(connection, hosts))
     wanted = {fingerprint_bytes(one): one for one in fingerprints}
     counts: Counter[int] = Counter()
-    found: dict[bytes, tuple[_OpenFinding, ...]] = {}
+    found: dict[bytes, list[_OpenFinding]] = defaultdict(list)
     for numbers in chunks(sorted(read)):
         for one in _open(connection, finding.c.host.in_(numbers)):
             counts[one.host] += not one.accepted
             if one.mark in wanted:
-                found[one.mark] = (*found.get(one.mark, ()), one)
+                found[one.mark].append(one)
     for marks in chunks(sorted(wanted.keys() - found.keys())):  # guests that were elsewhere
         for one in _open(connection, finding.c.fingerprint.in_(marks)):
-            found[one.mark] = (*found.get(one.mark, ()), one)
+            found[one.mark].append(one)
     rules = _rules(connection, {one.basis for one in read.values() if one.basis is not None})
     return LastReadings(
         {one.name: _reading(one, counts[number], rules) for number, one in read.items()},

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from vnicaudit.base.run_folders import DEFINITIONS
 from vnicaudit.errors import UsageError, VnicauditError
 from vnicaudit.model.runs import Foreseen
 from vnicaudit.remedy.applying.apply import RunContext, dry_run_units, open_or_hold
@@ -138,7 +139,7 @@ class _WayBack(NamedTuple):
         """Restore the originals of these units. Raises UsageError if none was saved."""
         kept = [one for one in units if self.drivers.of(one).can_restore(one, self.run)]
         if not kept:
-            raise UsageError(f"there is no saved original in {self.run.folder / 'definitions'}")
+            raise UsageError(f"there is no saved original in {self.run.folder / DEFINITIONS}")
         went = self.undo(kept)
         _note_restored(self.run, kept, went)
         return went

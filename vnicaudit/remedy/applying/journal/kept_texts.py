@@ -13,6 +13,7 @@ from vnicaudit.base.private_files import (
     write_private_quickly,
     write_several_private,
 )
+from vnicaudit.base.run_folders import DEFINITIONS
 from vnicaudit.errors import KeptError
 from vnicaudit.remedy.applying.journal.events import Begin
 from vnicaudit.remedy.applying.journal.journal_line import (
@@ -33,7 +34,7 @@ class KeptTexts:
     """The saved definitions of a unit, in the run's folder."""
 
     def __init__(self, folder: Path, key: str) -> None:
-        self._names = f"{folder}/definitions/{key}."
+        self._names = f"{folder}/{DEFINITIONS}/{key}."
         self._key = key
         self._known: dict[KeptKind, tuple[str, bytes]] = {}
 

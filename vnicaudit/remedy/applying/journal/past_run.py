@@ -10,6 +10,7 @@ from msgspec import Raw
 from msgspec.json import encode
 from msgspec.structs import replace
 
+from vnicaudit.base.run_folders import DEFINITIONS
 from vnicaudit.errors import UsageError
 from vnicaudit.remedy.applying.journal.events import Begin, Done, End, Run
 from vnicaudit.remedy.applying.journal.journal_file import NAME, Journal, JournalText, read_journal
@@ -151,7 +152,7 @@ def _past_run(
         by_unit[unit.key] = list(known.entries)
         if known.is_lost:
             lost.add(unit.key)
-        more += [f"{folder / 'definitions'}: {known.damage}"] if known.damage else []
+        more += [f"{folder / DEFINITIONS}: {known.damage}"] if known.damage else []
     if (lost or any(by_unit.values())) and not begun and request.schema != FIRST:
         more.append(f"{folder / NAME}: {text.gone or 'its beginning is missing'}")
     return PastRun(

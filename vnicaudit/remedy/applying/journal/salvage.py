@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from vnicaudit.base.run_folders import DEFINITIONS
 from vnicaudit.errors import KeptError, RefusedError, UsageError
 from vnicaudit.model.plan import Mode
 from vnicaudit.remedy.applying.journal.events import Begin, Defined, Done, Run
@@ -159,7 +160,7 @@ def _recorded_request(lines: Sequence[Entry]) -> RunRequest | None:
 
 def _units(folder: Path) -> list[tuple[UnitRequest, Mode]]:
     found = []
-    for path in sorted((folder / "definitions").glob(f"*{_TASK}")):
+    for path in sorted((folder / DEFINITIONS).glob(f"*{_TASK}")):
         line = KeptTexts(folder, path.name.removesuffix(_TASK)).begin()
         begin = None if line is None or line.entry is None else line.entry.event
         if isinstance(begin, Begin):

@@ -30,6 +30,7 @@ from vnicaudit.base.private_files import (
     unwritable,
     write_private,
 )
+from vnicaudit.base.run_folders import DEFINITIONS
 from vnicaudit.errors import RefusedError, UsageError
 from vnicaudit.model.host_lock import HostLock
 from vnicaudit.text.own_commands import command
@@ -74,7 +75,7 @@ class StateFolder:
                 f"`{self.command('runs')}` lists them"
             )
         folder = self.path / "runs" / run_id
-        for place in (folder, folder / "definitions"):
+        for place in (folder, folder / DEFINITIONS):
             check_own(place)
         return folder
 
@@ -99,7 +100,7 @@ class StateFolder:
                 except FileExistsError:  # another run, on another host, started at the same moment
                     continue
                 sync_folder(folder.parent)
-                make_private(folder / "definitions")
+                make_private(folder / DEFINITIONS)
                 return folder
 
     @contextmanager
