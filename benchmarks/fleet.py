@@ -52,7 +52,7 @@ from vnicaudit.cli.main import run
 from vnicaudit.cli.wiring import Wiring
 from vnicaudit.cli.wiring.platforms import PLATFORMS, PlatformRegistry, every_platform
 from vnicaudit.errors import TargetError
-from vnicaudit.model.live import LiveOptions
+from vnicaudit.model.live_options import LiveOptions
 from vnicaudit.platforms.libvirt.face import read as libvirt_read
 
 if TYPE_CHECKING:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from vnicaudit.audit.accepting.stale import OWNER, is_refused_comment
-from vnicaudit.audit.work import Product
-from vnicaudit.model.finding import Finding
-from vnicaudit.model.location import Location
 from vnicaudit.model.names import file_title
 from vnicaudit.model.refs import ConfigRef
 from vnicaudit.model.report import Audited
+
+if TYPE_CHECKING:
+    from vnicaudit.audit.work import Product
+    from vnicaudit.model.finding import Finding
+    from vnicaudit.model.location import Location
 
 _FILES = ("config", "site")
 """Scopes in which the file itself is judged."""

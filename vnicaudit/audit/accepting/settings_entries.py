@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from vnicaudit.audit.accepting.run_rules import RunRules
-from vnicaudit.model.domain import Domain
-from vnicaudit.model.finding import Finding
 from vnicaudit.model.refs import ConfigRef, DomainRef, FlavorRef, ImageRef, NicRef, Ref
 from vnicaudit.model.report import Audited
 
 if TYPE_CHECKING:
+    from vnicaudit.audit.accepting.run_rules import RunRules
     from vnicaudit.audit.accepting.suppression import Suppression
+    from vnicaudit.model.domain import Domain
+    from vnicaudit.model.finding import Finding
 
 
 class Usage(msgspec.Struct, frozen=True):

@@ -21,8 +21,8 @@ from vnicaudit.audit.judging.rule_files import (
 )
 from vnicaudit.base.wording import close_to
 from vnicaudit.errors import UsageError
-from vnicaudit.model.domain import DescriptionKind
 from vnicaudit.model.finding import Severity
+from vnicaudit.model.guest_words import DescriptionKind
 from vnicaudit.model.report import RuleInfo, RuleSetting
 from vnicaudit.model.rule import AnyJudge, Judge, Rule
 

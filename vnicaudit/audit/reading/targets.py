@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from vnicaudit.model.compute_node import ComputeNode
     from vnicaudit.model.file_kind import Item
     from vnicaudit.model.host import Host
-    from vnicaudit.model.live import CloudItem, LiveDefinition, LiveDomain, LiveOptions
+    from vnicaudit.model.live import CloudItem, LiveDefinition, LiveDomain
+    from vnicaudit.model.live_options import LiveOptions
     from vnicaudit.model.traffic import HostTraffic
 
     Met = Item | Host | LiveDomain | HostTraffic

@@ -14,9 +14,10 @@ from vnicaudit.audit.reading.targets import TargetKind, target_of
 from vnicaudit.errors import UsageError
 from vnicaudit.model import platform_name as names
 from vnicaudit.model.description import Description
-from vnicaudit.model.domain import Domain, DomainConfig, Form
+from vnicaudit.model.domain import Domain, DomainConfig
 from vnicaudit.model.effective import Effective
 from vnicaudit.model.file_kind import FileKind, Item
+from vnicaudit.model.guest_words import Form
 from vnicaudit.model.host import HostConfig
 from vnicaudit.model.kubevirt import Preference
 from vnicaudit.model.nic import NicConfig, RunningNic

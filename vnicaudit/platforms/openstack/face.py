@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Protocol
 
 from vnicaudit.errors import TargetError, UsageError
-from vnicaudit.model.live import CloudItem, LiveOptions
+from vnicaudit.model.live import CloudItem
+from vnicaudit.model.live_options import LiveOptions
 from vnicaudit.text.cloud_names import CLOUD
 
 if TYPE_CHECKING:
