@@ -38,6 +38,7 @@ from itertools import cycle
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
 from msgspec.structs import replace as with_fields
 
 from benchmarks import delay_proxy
@@ -142,7 +143,7 @@ def with_reader(read: Reader) -> Wiring:
     platforms = [
         one._replace(
             targets=tuple(
-                kind._replace(read=read) if kind.kind == "libvirt" else kind for kind in one.targets
+                replace(kind, read=read) if kind.kind == "libvirt" else kind for kind in one.targets
             )
         )
         for one in PLATFORMS

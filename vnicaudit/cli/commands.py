@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import NamedTuple, NoReturn
+from typing import NoReturn
 
 import click
+import msgspec
 
 from vnicaudit.base.wording import close_to, shortened
 from vnicaudit.cli.output.stderr import tell
 from vnicaudit.errors import UsageError
 
 
-class CommandEntry(NamedTuple):
+class CommandEntry(msgspec.Struct, frozen=True):
     """A command: its line in ``--help``, and a function that loads it."""
 
     summary: str

@@ -9,7 +9,7 @@ from vnicaudit.model.accepting import AcceptingComment
 
 
 class Description(msgspec.Struct, frozen=True, kw_only=True):
-    """What each of them has: a configuration of Nova, an image, a flavor, a KubeVirt preference.
+    """A configuration of Nova, an image, a flavor or a KubeVirt preference.
     :mod:`vnicaudit.audit.judging.descriptions` defines how each is judged."""
 
     comments: tuple[AcceptingComment, ...] = ()

@@ -1,4 +1,4 @@
-"""What reading live hosts and clouds yields."""
+"""Records that reading live hosts and clouds yields."""
 
 from __future__ import annotations
 

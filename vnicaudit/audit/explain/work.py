@@ -11,10 +11,11 @@ from vnicaudit.audit.judging.nic_row import nic_row
 from vnicaudit.audit.nics_work import NicsAlone
 from vnicaudit.audit.work import Assumptions, AuditWork
 from vnicaudit.model.domain import Domain, Server
+from vnicaudit.model.explanation import Explanation, ServerName
 from vnicaudit.model.host import HostConfig
 from vnicaudit.model.nic import Nic
 from vnicaudit.model.refs import ConfigRef, Ref, nic_index
-from vnicaudit.model.report import Audited, Explanation, ServerName
+from vnicaudit.model.report import Audited
 from vnicaudit.model.server import CloudServer
 
 _NAMES = 10_000

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
@@ -59,7 +59,7 @@ def _itself(name: str, live: LiveOptions) -> list[str]:
     return [name]
 
 
-class TargetKind(NamedTuple):
+class TargetKind(msgspec.Struct, frozen=True):
     """A kind of target that a platform reads, other than files."""
 
     kind: str
