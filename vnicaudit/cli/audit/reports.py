@@ -20,10 +20,9 @@ from vnicaudit.cli.output.stderr import tell
 from vnicaudit.cli.output.stdout import stream
 from vnicaudit.errors import TargetError
 from vnicaudit.model.finding import CONFIDENCES, SEVERITIES, Confidence, Severity
-from vnicaudit.model.report import Audited, RunEnd, RunInfo, Tool
+from vnicaudit.model.report import Audited, ReportRequest, RunEnd, RunInfo, Tool
 from vnicaudit.reports.audit.registry import writer
 from vnicaudit.reports.writer import Options, Replacements, ReportWriter
-from vnicaudit.model.report import ReportRequest
 
 if TYPE_CHECKING:
     from vnicaudit.model.page_memory import PageMemory
