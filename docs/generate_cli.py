@@ -14,7 +14,7 @@ from pathlib import Path
 
 import click
 
-from vnicaudit.cli.main import cli
+from vnicaudit.cli.commands import cli
 
 PAGE = Path(__file__).parent / "reference" / "cli.md"
 

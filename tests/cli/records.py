@@ -10,7 +10,7 @@ from typing import TypeVar
 import click
 import msgspec
 
-from vnicaudit.cli.main import cli
+from vnicaudit.cli.commands import cli
 
 R = TypeVar("R", bound=msgspec.Struct)
 

@@ -16,7 +16,7 @@ import pytest
 from tests.cli.inside import inside
 from tests.docs.test_language import ALL
 from tests.pipelines.project import guests
-from vnicaudit.cli.main import cli
+from vnicaudit.cli.commands import cli
 
 OFFLINE: Final = ("audit", "nics", "explain", "rules", "plan", "diff", "completion", "doctor")
 OFFLINE_BENCH: Final = ("profiles", "line-rate")

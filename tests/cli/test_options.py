@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from tests.cli.records import context_of, filled, options_of, record_of
-from vnicaudit.cli.main import cli
+from vnicaudit.cli.commands import cli
 from vnicaudit.cli.options.records import as_record, group
 
 Leaf = tuple[str, object]

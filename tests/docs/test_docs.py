@@ -19,7 +19,7 @@ from docs import generate_cli
 from tests.docs.pages import ROOT, Block, blocks, pages, pattern, run, squeezed, steps
 from vnicaudit.audit.settings.keys import PolicyTable, Settings, SuppressTable
 from vnicaudit.audit.settings.settings import load_settings
-from vnicaudit.cli.main import cli
+from vnicaudit.cli.commands import cli
 
 _LINK = re.compile(r"(?<!!)\[[^\]]*\]\((?!https?:|#)([^)#\s]+)(?:#([^)\s]+))?\)")
 _DELIMITER = re.compile(r"\|(?: *:?-+:? *\|)+$")

@@ -15,7 +15,7 @@ import pytest
 from docs import generate_cli
 from tests.docs.pages import ROOT, pages
 from vnicaudit.audit.judging.catalogue import rule_ids, shipped_catalogue
-from vnicaudit.cli.main import cli
+from vnicaudit.cli.commands import cli
 
 BANNED: Final = {
     r"beginnings of ids": "prefixes of ids",

@@ -17,7 +17,7 @@ import pytest
 import ruamel.yaml
 
 from tests.not_run import not_run
-from vnicaudit.cli.main import cli
+from vnicaudit.cli.commands import cli
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "templates/schedule"

@@ -1,16 +1,23 @@
-"""The table of commands. Each is loaded only when it runs; ``--help`` loads none."""
+"""The commands. Each is loaded only when it runs; ``--help`` loads none."""
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Callable, Mapping
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import click
 import msgspec
 
+from vnicaudit import __version__
 from vnicaudit.base.wording import close_to, shortened
+from vnicaudit.cli.completion import COMPLETES
 from vnicaudit.cli.output.stderr import tell
 from vnicaudit.errors import UsageError
+
+if TYPE_CHECKING:
+    from vnicaudit.cli.wiring import Wiring
 
 
 class CommandEntry(msgspec.Struct, frozen=True):
@@ -181,3 +188,80 @@ COMMANDS = {
     "doctor": CommandEntry("Check what can be audited from this machine.", _doctor),
     "completion": CommandEntry("Print or install shell completion.", _completion),
 }
+
+
+_EPILOG = """\b
+Examples:
+  vnicaudit audit qemu:///system                 this hypervisor, read-only
+  vnicaudit audit qemu+ssh://root@kvm7/system    another one
+  vnicaudit audit /etc/libvirt/qemu              a folder of domain XML
+  virsh dumpxml mail-01 | vnicaudit audit -      standard input
+  vnicaudit nics /proc                           the NICs of every running QEMU
+  vnicaudit audit openstack:prod                 the servers of a cloud in clouds.yaml
+  vnicaudit explain qemu:///system --nic 52:54:00:12:34:56
+  vnicaudit rules VNIC001                        a rule's manual page
+  vnicaudit plan qemu:///system -o plan.json     plan changes and review them
+  vnicaudit apply plan.json                      apply the plan
+  vnicaudit bench profiles                       list the built-in measurements
+
+\b
+Exit codes: 0 clean, 1 findings, 2 usage, 3 internal error, 4 a target could not
+be read, 5 a change was not made or not verified, 6 rolled back, 130 interrupted."""
+
+
+@click.command(
+    cls=lazy_group(COMMANDS),
+    epilog=_EPILOG,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+@click.version_option(__version__, "-V", "--version", message="vnicaudit %(version)s")
+def cli() -> None:
+    """Audit virtual NICs: compare what is declared with what runs, and report problems.
+
+    A TARGET is a file or folder (libvirt domain XML, QEMU command lines and logs, ps output,
+    nova.conf, KubeVirt manifests, image and flavor definitions; recognised by content), `-` for
+    standard input, /proc for the QEMU processes on this host, a libvirt URI, or openstack:CLOUD.
+    Everything is read-only, except `apply` and `rollback`, which ask first, `audit --fix`, which
+    changes files, and `bench`, which puts load on a network path.
+    """
+
+
+def run_command(words: list[str], wiring: Wiring) -> int:
+    """Have click parse the command line, and run the command; returns the exit code."""
+    if COMPLETES in os.environ:
+        from vnicaudit.cli.completion.shells import register
+
+        register()
+    try:
+        result: object = cli.main(words, prog_name="vnicaudit", standalone_mode=False, obj=wiring)
+    except click.exceptions.Exit as exit_:
+        return exit_.exit_code
+    except click.ClickException as error:
+        _tell_usage_error(error)
+        return UsageError.exit_code
+    except click.Abort:
+        raise KeyboardInterrupt from None
+    return result if isinstance(result, int) else 0
+
+
+def _tell_usage_error(error: click.ClickException) -> None:
+    """Print the error like click, but made safe: what was typed may be somebody's file name, or
+    contain a password."""
+    from vnicaudit.reports.safe import message
+
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    if context is not None:
+        tell(context.get_usage())
+        tell(f"Try '{context.command_path} {context.help_option_names[0]}' for help.\n")
+    text = error.format_message()
+    tell(f"Error: {message(text)}{_choice_hint(text)}")
+
+
+def _choice_hint(text: str) -> str:
+    """``; did you mean 'json'?``, to append to click's message on an invalid choice."""
+    before, is_choice, choices = text.rpartition(" is not one of ")
+    if not is_choice:
+        return ""
+    word = before.rstrip("'").rpartition("'")[2]
+    hint = close_to(word, re.findall(r"'([^']*)'", choices))
+    return f" {hint[2:].capitalize()}" if hint else ""

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from tests.cli.inside import inside
 from vnicaudit.cli.bench.options import ReportOptions, report_places
-from vnicaudit.cli.main import cli
+from vnicaudit.cli.commands import cli
 
 RUN = ("bench", "run", "local")
 NONE_SUCH = "netns://none-such"

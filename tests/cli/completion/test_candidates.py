@@ -9,7 +9,7 @@ from click.shell_completion import ShellComplete
 
 from tests.cli.inside import inside
 from tests.cli.test_imports import loaded
-from vnicaudit.cli.main import cli
+from vnicaudit.cli.commands import cli
 from vnicaudit.fleet.running.spool import SpoolFolder
 from vnicaudit.model.fleet import Coverage, FleetAudit, InventoryHost
 

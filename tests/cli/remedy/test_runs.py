@@ -10,7 +10,8 @@ import pytest
 from click.shell_completion import ShellComplete
 
 from tests.reports.runs.samples import APPLY, RUNS
-from vnicaudit.cli.main import cli, run
+from vnicaudit.cli.commands import cli
+from vnicaudit.cli.main import run
 from vnicaudit.errors import TargetError
 from vnicaudit.model.runs import RunRecord
 from vnicaudit.remedy.applying import history

@@ -7,7 +7,6 @@ loaded. An error names the file and the field.
 from __future__ import annotations
 
 import importlib
-import inspect
 import os
 import re
 import sys
@@ -106,6 +105,8 @@ def rule_in(module: ModuleType) -> Rule:
 
 def manual_of(module: ModuleType) -> str:
     """A rule's manual page, in Markdown."""
+    import inspect  # slow to load; a lint without a page does not need it
+
     return inspect.cleandoc(module.__doc__ or "")
 
 

@@ -4,18 +4,10 @@ from __future__ import annotations
 
 import click
 
-from vnicaudit.audit.reading.targets import unique_targets
-from vnicaudit.cli.audit.fixing import fix_options
-from vnicaudit.cli.audit.request import AuditOptions, request_of
-from vnicaudit.cli.audit.run import audit
+from vnicaudit.cli.audit.plain import audit_with
+from vnicaudit.cli.audit.request import AUDIT_OPTIONS, AuditOptions
 from vnicaudit.cli.options.candidates import targets as target_words
-from vnicaudit.cli.options.cloud_filters import cloud_filter_options
-from vnicaudit.cli.options.finding_filters import finding_options
-from vnicaudit.cli.options.output import output_options
-from vnicaudit.cli.options.reading import FileOptions, nova_options, reading_options
-from vnicaudit.cli.options.records import as_record, group
-from vnicaudit.cli.options.redaction import redaction_options
-from vnicaudit.cli.options.reporting import reporting_options
+from vnicaudit.cli.options.records import as_record, together
 from vnicaudit.cli.options.sections import SectionedCommand
 from vnicaudit.cli.wiring import Wiring, pass_wiring
 
@@ -43,42 +35,9 @@ Exit codes: 0 clean, 1 findings at or above --fail-on and --fail-confidence,
 5 a fix was not made."""
 
 
-file_options = group(
-    "files",
-    FileOptions,
-    click.option(
-        "--changed-since",
-        envvar="VNICAUDIT_CHANGED_SINCE",
-        metavar="REV",
-        help="Read only files changed since this Git revision (its merge base with HEAD), "
-        "including untracked files.",
-    ),
-    click.option(
-        "--skip-unrecognised",
-        envvar="VNICAUDIT_SKIP_UNRECOGNISED",
-        is_flag=True,
-        help="Ignore explicitly named files of unknown type.",
-    ),
-    click.option(
-        "--force-exclude",
-        envvar="VNICAUDIT_FORCE_EXCLUDE",
-        is_flag=True,
-        help="Apply exclusions to explicitly named files too.",
-    ),
-)
-
-
 @click.command("audit", cls=SectionedCommand, epilog=_EPILOG)
 @click.argument("targets", metavar="TARGET...", nargs=-1, shell_complete=target_words)
-@reporting_options
-@file_options
-@finding_options
-@cloud_filter_options
-@fix_options
-@redaction_options
-@nova_options
-@reading_options
-@output_options
+@together(*AUDIT_OPTIONS)
 @pass_wiring
 @as_record(AuditOptions)
 def command(options: AuditOptions, wiring: Wiring) -> int:
@@ -93,7 +52,4 @@ def command(options: AuditOptions, wiring: Wiring) -> int:
     """
     if not options.targets and not options.nova.nova_config:
         raise click.UsageError("Missing argument 'TARGET...'.")
-    # reject impossible combinations before anything is written
-    platforms = wiring.platforms()
-    targets = unique_targets(options.targets, platforms.targets)
-    return audit(request_of(options, targets, platforms))
+    return audit_with(options, wiring)

@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from io import BytesIO
 from typing import TYPE_CHECKING
 
-import click
 import msgspec
 
 from vnicaudit.audit.reading.options import RunOptions
@@ -16,7 +15,7 @@ from vnicaudit.audit.work import AuditWork
 from vnicaudit.base.waiting import standard_input
 from vnicaudit.cli.options.output import Color, OutputOptions, use_color
 from vnicaudit.cli.options.reading import NovaOptions
-from vnicaudit.cli.options.records import group
+from vnicaudit.cli.options.records import group, option
 from vnicaudit.cli.output.files import STDOUT
 from vnicaudit.cli.output.stderr import tell
 from vnicaudit.cli.output.stdout import emit, flush, stream
@@ -48,24 +47,24 @@ class FixOptions(msgspec.Struct, frozen=True):
 fix_options = group(
     "fixes",
     FixOptions,
-    click.option(
+    option(
         "--fix",
         is_flag=True,
         help="Apply safe fixes in place to nova.conf, KubeVirt manifests and offline domain XML, "
         "then report the remaining findings.",
     ),
-    click.option(
+    option(
         "--diff",
         is_flag=True,
         help="Print the changes that --fix would make (with --fix: those it makes) instead of the "
         "report.",
     ),
-    click.option(
+    option(
         "--include-unsafe",
         is_flag=True,
         help="With --fix or --diff: include fixes that may harm a guest.",
     ),
-    click.option(
+    option(
         "--backup",
         is_flag=True,
         help="With --fix: keep a copy of each changed file beside it, FILE.vnicaudit.bak.",

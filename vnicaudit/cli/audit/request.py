@@ -9,19 +9,27 @@ import msgspec
 from vnicaudit.audit.accepting.finding_filter import FindingFilter
 from vnicaudit.audit.judging.catalogue import Catalogue
 from vnicaudit.audit.reading.targets import Target, expanded_targets
-from vnicaudit.cli.audit.fixing import FixOptions, FixRequest, beside_diff, fixing_of
-from vnicaudit.cli.options.cloud_filters import ServerOptions, check_filters, wanted_of
-from vnicaudit.cli.options.finding_filters import FindingOptions, filter_of
-from vnicaudit.cli.options.output import Color, OutputOptions, pairs
+from vnicaudit.cli.audit.fixing import FixOptions, FixRequest, beside_diff, fix_options, fixing_of
+from vnicaudit.cli.options.cloud_filters import (
+    ServerOptions,
+    check_filters,
+    cloud_filter_options,
+    wanted_of,
+)
+from vnicaudit.cli.options.finding_filters import FindingOptions, filter_of, finding_options
+from vnicaudit.cli.options.output import Color, OutputOptions, output_options, pairs
 from vnicaudit.cli.options.reading import (
     FileOptions,
     NovaOptions,
     ReadingOptions,
     ReadingRequest,
+    file_options,
+    nova_options,
     reading_of,
+    reading_options,
 )
-from vnicaudit.cli.options.redaction import RedactionOptions, redactor_of
-from vnicaudit.cli.options.reporting import ReportingOptions
+from vnicaudit.cli.options.redaction import RedactionOptions, redaction_options, redactor_of
+from vnicaudit.cli.options.reporting import ReportingOptions, reporting_options
 from vnicaudit.cli.output.files import check_different, check_not_compressed, formats_of
 from vnicaudit.cli.output.progress import Progress
 from vnicaudit.errors import UsageError
@@ -49,6 +57,20 @@ class AuditOptions(msgspec.Struct, frozen=True):
     nova: NovaOptions
     reading: ReadingOptions
     output: OutputOptions
+
+
+AUDIT_OPTIONS = (
+    reporting_options,
+    file_options,
+    finding_options,
+    cloud_filter_options,
+    fix_options,
+    redaction_options,
+    nova_options,
+    reading_options,
+    output_options,
+)
+"""The options of ``vnicaudit audit``, in the order of ``--help``."""
 
 
 class AuditRequest(msgspec.Struct, frozen=True):

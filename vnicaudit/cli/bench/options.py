@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Literal
 import click
 import msgspec
 
+from vnicaudit.cli.options.number import Number
 from vnicaudit.cli.options.output import OutputOptions, output_options, pairs
-from vnicaudit.cli.options.records import Number, group, together
+from vnicaudit.cli.options.records import group, together
 from vnicaudit.cli.options.state import state_option
 from vnicaudit.cli.output.files import (
     STDOUT,

@@ -23,7 +23,8 @@ from vnicaudit.cli.bench.options import (
     readable,
 )
 from vnicaudit.cli.options.candidates import profiles
-from vnicaudit.cli.options.records import Number, as_record
+from vnicaudit.cli.options.number import Number
+from vnicaudit.cli.options.records import as_record
 from vnicaudit.cli.options.sections import SectionedCommand
 from vnicaudit.cli.options.state import state_folder
 from vnicaudit.cli.output.stderr import tell

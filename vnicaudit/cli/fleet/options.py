@@ -12,7 +12,8 @@ import msgspec
 
 from vnicaudit.base.shell import word
 from vnicaudit.base.waiting import standard_input
-from vnicaudit.cli.options.records import Number, group
+from vnicaudit.cli.options.number import Number
+from vnicaudit.cli.options.records import group
 from vnicaudit.cli.output.progress import awaited_input
 from vnicaudit.errors import UsageError
 from vnicaudit.fleet.inventory.limits import LimitedHosts

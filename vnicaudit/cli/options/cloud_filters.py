@@ -5,12 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-import click
 import msgspec
 
 from vnicaudit.audit.reading.options import ServerFilter
 from vnicaudit.audit.reading.targets import TargetKind, is_cloud
-from vnicaudit.cli.options.records import group
+from vnicaudit.cli.options.records import group, option
 from vnicaudit.errors import UsageError
 from vnicaudit.text.cloud_names import CLOUD
 
@@ -28,7 +27,7 @@ class ServerOptions(msgspec.Struct, frozen=True):
 cloud_filter_options = group(
     "servers",
     ServerOptions,
-    click.option(
+    option(
         "--project",
         "of_project",
         multiple=True,
@@ -36,28 +35,28 @@ cloud_filter_options = group(
         help="Read only servers of this project, with their images and flavors. Repeatable, like "
         "the other cloud filters: a server must match one value of each filter that is used.",
     ),
-    click.option(
+    option(
         "--host",
         "of_host",
         multiple=True,
         metavar="NAME",
         help="Read only servers on this compute node (admins only).",
     ),
-    click.option(
+    option(
         "--zone",
         "of_zone",
         multiple=True,
         metavar="NAME",
         help="Read only servers in this availability zone.",
     ),
-    click.option(
+    option(
         "--aggregate",
         "of_aggregate",
         multiple=True,
         metavar="NAME",
         help="Read only servers on hosts of this aggregate (admins only).",
     ),
-    click.option(
+    option(
         "--image",
         "of_image",
         multiple=True,

@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, get_args
 
-import click
 import msgspec
 
 from vnicaudit.audit.accepting.finding_filter import FindingFilter
 from vnicaudit.base.wording import close_to, shortened
-from vnicaudit.cli.options.records import group
+from vnicaudit.cli.options.records import group, option
 from vnicaudit.errors import UsageError
 from vnicaudit.model.finding import CONFIDENCES, SEVERITIES, Confidence, Severity
 from vnicaudit.model.owner import KnownOwner
 
 if TYPE_CHECKING:
+    import click
+
     from vnicaudit.cli.wiring.platforms import PlatformRegistry
 
 _BESIDE_DEFINITIONS = ("host", "vnicaudit")
@@ -37,7 +38,7 @@ def _owner_names(context: click.Context, parameter: click.Parameter, incomplete:
     return [name for name in known if name.startswith(incomplete.lower())]
 
 
-owner_option = click.option(
+owner_option = option(
     "--owner",
     "owners",
     multiple=True,
@@ -50,7 +51,7 @@ owner_option = click.option(
 finding_options = group(
     "findings",
     FindingOptions,
-    click.option(
+    option(
         "--severity",
         "severities",
         envvar="VNICAUDIT_SEVERITY",
@@ -59,10 +60,10 @@ finding_options = group(
         help=f"Report only these severities ({', '.join(SEVERITIES)}). Repeatable, or separated "
         "by commas. The others are only counted and do not fail the run.",
     ),
-    click.option(
+    option(
         "--min-confidence",
         envvar="VNICAUDIT_MIN_CONFIDENCE",
-        type=click.Choice(CONFIDENCES),
+        choices=CONFIDENCES,
         help="Report only findings with at least this confidence.",
     ),
     owner_option,

@@ -5,10 +5,9 @@ from __future__ import annotations
 import os
 from typing import Literal
 
-import click
 import msgspec
 
-from vnicaudit.cli.options.records import group
+from vnicaudit.cli.options.records import group, option
 from vnicaudit.cli.output.stdout import stream
 from vnicaudit.errors import UsageError
 from vnicaudit.reports.writer import Options, View
@@ -31,24 +30,24 @@ class OutputOptions(msgspec.Struct, frozen=True):
 output_options = group(
     "output",
     OutputOptions,
-    click.option(
+    option(
         "-q",
         "--quiet",
         envvar="VNICAUDIT_QUIET",
         is_flag=True,
         help="Print results only; no progress, no notes.",
     ),
-    click.option(
+    option(
         "-v",
         "--verbose",
         envvar="VNICAUDIT_VERBOSE",
         is_flag=True,
         help="Also show what passed, and why.",
     ),
-    click.option(
+    option(
         "--color",
         envvar="VNICAUDIT_COLOR",
-        type=click.Choice(["auto", "always", "never"]),
+        choices=("auto", "always", "never"),
         default="auto",
         show_default=True,
         help="Colour on a terminal, always, or never (NO_COLOR is honoured).",
@@ -57,10 +56,10 @@ output_options = group(
 """Options of every command that prints something."""
 
 
-format_option = click.option(
+format_option = option(
     "--format",
     "format",
-    type=click.Choice(["text", "json"]),
+    choices=("text", "json"),
     default="text",
     show_default=True,
     help="Output format.",

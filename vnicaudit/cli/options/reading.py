@@ -4,8 +4,8 @@ explain and plan cannot interpret the same input differently."""
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
-import click
 import msgspec
 
 from vnicaudit.audit.judging.catalogue import Catalogue, catalogue_with
@@ -13,13 +13,15 @@ from vnicaudit.audit.reading.options import RunOptions, ServerFilter
 from vnicaudit.audit.reading.selection import Changed, Exclusion, Selection
 from vnicaudit.audit.settings.settings import LoadedSettings, load_settings
 from vnicaudit.audit.work import Assumptions
-from vnicaudit.cli.options.candidates import nova_releases
-from vnicaudit.cli.options.records import Number, group
+from vnicaudit.cli.options.records import bad_value, group, number, option, path, whole_number
 from vnicaudit.cli.output.stderr import tell
 from vnicaudit.model.live_options import DEADLINE, CloudLimits, LiveOptions
 from vnicaudit.model.nova_options import Release
 from vnicaudit.model.version import Version
 from vnicaudit.reports.safe import safe
+
+if TYPE_CHECKING:
+    import click
 
 
 class ReadingOptions(msgspec.Struct, frozen=True):
@@ -62,7 +64,7 @@ def _to_version(
     try:
         return Version.parse(value)
     except ValueError as error:
-        raise click.BadParameter(str(error), context, parameter) from None
+        raise bad_value(str(error), context, parameter) from None
 
 
 def _to_release(
@@ -76,7 +78,7 @@ def _to_release(
     release = release_of(value)
     if release is None:
         known = f"{releases()[0]} to {releases()[-1]}"
-        raise click.BadParameter(
+        raise bad_value(
             f"unknown Nova release {value!r} (known: {known}); write it as Caracal, 29.0 or 2024.1",
             context,
             parameter,
@@ -84,44 +86,52 @@ def _to_release(
     return release
 
 
+def _nova_releases(
+    context: click.Context, parameter: click.Parameter, incomplete: str
+) -> list[str]:
+    from vnicaudit.cli.options.candidates import nova_releases  # for the Tab key alone
+
+    return nova_releases(context, parameter, incomplete)
+
+
 def _seconds(
     context: click.Context, parameter: click.Parameter, value: float | None
 ) -> float | None:
     """Check a time in seconds: it must be a finite number within limits."""
     if value is not None and not 0.1 <= value <= 86_400:
-        raise click.BadParameter("must be from 0.1 to 86400 seconds", context, parameter)
+        raise bad_value("must be from 0.1 to 86400 seconds", context, parameter)
     return value
 
 
-rules_dir_option = click.option(
+rules_dir_option = option(
     "--rules-dir",
     "rules_dirs",
     envvar="VNICAUDIT_RULES_DIR",
     multiple=True,
     metavar="DIR",
-    type=click.Path(file_okay=False),
+    kind=path(file_okay=False),
     help="Also run the rules in this directory. Repeatable. Rules are code that runs with your "
     "privileges: never use a directory that others can write to.",
 )
 """``--rules-dir``. A settings file cannot name such a directory, since it may be part of what is
 audited."""
 
-config_option = click.option(
+config_option = option(
     "--config",
     envvar="VNICAUDIT_CONFIG",
     metavar="FILE",
-    type=click.Path(),
+    kind=path(),
     help="Settings file (default: the nearest vnicaudit.toml, or pyproject.toml with "
     "[tool.vnicaudit], in this or a parent directory).",
 )
 
-trust_option = click.option(
+trust_option = option(
     "--trust-settings",
     "trusted_settings",
     envvar="VNICAUDIT_TRUST_SETTINGS",
     multiple=True,
     metavar="FOLDER",
-    type=click.Path(),
+    kind=path(),
     help="Accept settings files in or below this folder even if others can write to them. "
     "Repeatable.",
 )
@@ -132,7 +142,7 @@ reading_options = group(
     rules_dir_option,
     config_option,
     trust_option,
-    click.option(
+    option(
         "--exclude",
         "excluded",
         envvar="VNICAUDIT_EXCLUDE",
@@ -141,7 +151,7 @@ reading_options = group(
         help="Skip matching files and folders inside folders, in addition to those in the "
         "settings. Repeatable.",
     ),
-    click.option(
+    option(
         "--assume-qemu",
         envvar="VNICAUDIT_ASSUME_QEMU",
         callback=_to_version,
@@ -149,14 +159,14 @@ reading_options = group(
         help="Judge as if the hosts ran this QEMU version, to see whether the domains would still "
         "start.",
     ),
-    click.option(
+    option(
         "--assume-libvirt",
         envvar="VNICAUDIT_ASSUME_LIBVIRT",
         callback=_to_version,
         metavar="VERSION",
         help="Judge as if the hosts ran this libvirt version.",
     ),
-    click.option(
+    option(
         "--deadline",
         envvar="VNICAUDIT_DEADLINE",
         type=float,
@@ -164,14 +174,14 @@ reading_options = group(
         metavar="SECONDS",
         help=f"Timeout for a single libvirt or cloud API call.  [default: {DEADLINE:.0f}]",
     ),
-    click.option(
+    option(
         "--max-rps",
         envvar="VNICAUDIT_MAX_RPS",
-        type=Number(min=0.01, max=10_000),
+        kind=number(at_least=0.01, at_most=10_000),
         metavar="N",
         help="Send a cloud at most N requests per second.  [default: no limit]",
     ),
-    click.option(
+    option(
         "--cloud-deadline",
         envvar="VNICAUDIT_CLOUD_DEADLINE",
         type=float,
@@ -180,16 +190,16 @@ reading_options = group(
         help="Stop reading a cloud after this time and report what was read.  [default: "
         f"{CloudLimits().total:.0f}]",
     ),
-    click.option(
+    option(
         "--agent",
         envvar="VNICAUDIT_AGENT",
         is_flag=True,
         help="Also query the guest agents of live domains (slower).",
     ),
-    click.option(
+    option(
         "--jobs",
         envvar="VNICAUDIT_JOBS",
-        type=click.IntRange(min=0),
+        kind=whole_number(0),
         default=0,
         metavar="N",
         help="Worker processes for files; 0 means one per core.",
@@ -197,21 +207,46 @@ reading_options = group(
 )
 """Options of every command that reads targets."""
 
+file_options = group(
+    "files",
+    FileOptions,
+    option(
+        "--changed-since",
+        envvar="VNICAUDIT_CHANGED_SINCE",
+        metavar="REV",
+        help="Read only files changed since this Git revision (its merge base with HEAD), "
+        "including untracked files.",
+    ),
+    option(
+        "--skip-unrecognised",
+        envvar="VNICAUDIT_SKIP_UNRECOGNISED",
+        is_flag=True,
+        help="Ignore explicitly named files of unknown type.",
+    ),
+    option(
+        "--force-exclude",
+        envvar="VNICAUDIT_FORCE_EXCLUDE",
+        is_flag=True,
+        help="Apply exclusions to explicitly named files too.",
+    ),
+)
+"""Options of the commands that audit files."""
+
 nova_options = group(
     "nova",
     NovaOptions,
-    click.option(
+    option(
         "--nova-config",
         envvar="VNICAUDIT_NOVA_CONFIG",
         multiple=True,
         metavar="PATH",
-        type=click.Path(),
+        kind=path(),
         help="File or folder passed to nova-compute as --config-file or --config-dir. Repeatable; "
         "all are read as one configuration, in this order.",
     ),
-    click.option(
+    option(
         "--nova-release",
-        shell_complete=nova_releases,
+        shell_complete=_nova_releases,
         envvar="VNICAUDIT_NOVA_RELEASE",
         callback=_to_release,
         metavar="NAME",

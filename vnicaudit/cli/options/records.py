@@ -1,18 +1,23 @@
-"""Options of commands as frozen records, filled by name from click's values in one place.
+"""Options of commands, and the frozen records that they fill.
 
 A command, or a group of options shared by several commands, has a record with one field of the same
 name for each parameter. ``tests/cli/test_options.py`` checks that records and parameters agree in
 names, types, and which may be ``None``.
+
+click is loaded when a command is built from its options. An audit with none but simple ones does
+without: see :mod:`vnicaudit.cli.options.plain`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from functools import wraps
-from typing import Concatenate, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeAlias, TypeVar
 
-import click
 import msgspec
+
+if TYPE_CHECKING:
+    import click
 
 R = TypeVar("R", bound=msgspec.Struct)
 P = ParamSpec("P")
@@ -20,6 +25,9 @@ P = ParamSpec("P")
 Function = Callable[..., int]
 """The function run by a command; it returns the exit code."""
 Decorator = Callable[[Function], Function]
+ClickType: TypeAlias = "click.ParamType[Any]"
+Kind = Callable[[], ClickType]
+"""Makes click's type of a value."""
 
 
 def as_record(record: type[R]) -> Callable[[Callable[Concatenate[R, P], int]], Function]:
@@ -37,20 +45,104 @@ def as_record(record: type[R]) -> Callable[[Callable[Concatenate[R, P], int]], F
     return decorated
 
 
-def group(name: str, record: type[msgspec.Struct], *options: Decorator) -> Decorator:
-    """One decorator for options that belong together, in the order of ``--help``. They are passed
-    on as one argument called ``name``, an instance of ``record``."""
-    fields = record.__struct_fields__
+class Option(msgspec.Struct, frozen=True, eq=False):
+    """An option as it is declared; ``settings`` are those of ``click.option``. As a decorator it
+    adds the option to a command."""
 
-    def decorated(function: Function) -> Function:
+    names: tuple[str, ...]
+    choices: tuple[str, ...]
+    kind: Kind | None
+    settings: Mapping[str, Any]
+
+    def __call__(self, function: Function) -> Function:
+        """Add the option."""
+        import click
+
+        settings = dict(self.settings)
+        if self.choices:
+            settings["type"] = click.Choice(self.choices)
+        elif self.kind is not None:
+            settings["type"] = self.kind()
+        return click.option(*self.names, **settings)(function)
+
+    @property
+    def field(self) -> str:
+        """The field of the record that has its value: the last name, as for click."""
+        return self.names[-1].lstrip("-").replace("-", "_")
+
+
+def option(
+    *names: str, choices: Iterable[str] = (), kind: Kind | None = None, **settings: Any
+) -> Option:
+    """Declare an option. ``choices``: the values it can have; ``kind``: makes the type of its
+    value; ``settings``: further arguments of ``click.option``."""
+    return Option(names, tuple(choices), kind, settings)
+
+
+def path(*, file_okay: bool = True, dir_okay: bool = True) -> Kind:
+    """The path of a file or folder."""
+
+    def made() -> ClickType:
+        import click
+
+        return click.Path(file_okay=file_okay, dir_okay=dir_okay)
+
+    return made
+
+
+def whole_number(at_least: int) -> Kind:
+    """A whole number with a lower limit."""
+
+    def made() -> ClickType:
+        import click
+
+        return click.IntRange(min=at_least)
+
+    return made
+
+
+def number(*, at_least: float, at_most: float) -> Kind:
+    """A number in a range; never ``nan``."""
+
+    def made() -> ClickType:
+        from vnicaudit.cli.options.number import Number
+
+        return Number(min=at_least, max=at_most)
+
+    return made
+
+
+def bad_value(
+    message: str, context: click.Context, parameter: click.Parameter
+) -> click.BadParameter:
+    """The error for a value that a callback does not accept."""
+    import click
+
+    return click.BadParameter(message, context, parameter)
+
+
+class OptionGroup(msgspec.Struct, frozen=True, eq=False):
+    """Options that belong together, in the order of ``--help``. As a decorator it adds them to a
+    command. They are passed on as one argument called ``name``, an instance of ``record``."""
+
+    name: str
+    record: type[msgspec.Struct]
+    options: tuple[Decorator, ...]
+
+    def __call__(self, function: Function) -> Function:
+        """Add the options."""
+
         @wraps(function)
         def called(*others: object, **values: object) -> int:
-            own = {field: values.pop(field) for field in fields}
-            return function(*others, **{name: record(**own)}, **values)
+            own = {field: values.pop(field) for field in self.record.__struct_fields__}
+            return function(*others, **{self.name: self.record(**own)}, **values)
 
-        return together(*options)(called)
+        return together(*self.options)(called)
 
-    return decorated
+
+def group(name: str, record: type[msgspec.Struct], *options: Decorator) -> OptionGroup:
+    """One decorator for options that belong together."""
+    return OptionGroup(name, record, options)
 
 
 def together(*options: Decorator) -> Decorator:
@@ -64,26 +156,13 @@ def together(*options: Decorator) -> Decorator:
     return decorated
 
 
-class Number(click.FloatRange):
-    """A number in a range; never ``nan``."""
-
-    def convert(
-        self, value: object, param: click.Parameter | None, ctx: click.Context | None
-    ) -> float:
-        convert: Callable[..., float] = super().convert
-        found = convert(value, param, ctx)
-        if found != found:
-            self.fail(f"{value!r} is not a number", param, ctx)
-        return found
-
-
 def seconds_option(name: str, *, least: float, most: float, default: float, text: str) -> Decorator:
     """The option ``--name`` for a time in seconds, which can also be set by an environment
     variable."""
-    return click.option(
+    return option(
         name,
         envvar=f"VNICAUDIT_{name.removeprefix('--').replace('-', '_').upper()}",
-        type=Number(min=least, max=most),
+        kind=number(at_least=least, at_most=most),
         default=default,
         show_default=True,
         metavar="SECONDS",

@@ -3,17 +3,19 @@ run."""
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-import click
 import msgspec
 
-from vnicaudit.cli.options.candidates import rules
-from vnicaudit.cli.options.records import group
+from vnicaudit.cli.options.records import group, option, path, whole_number
 from vnicaudit.model.finding import CONFIDENCES, SEVERITIES, Confidence, Severity
 from vnicaudit.reports.audit.registry import formats
 from vnicaudit.reports.findings.grouped import GROUP_BY, GroupBy
 from vnicaudit.reports.writer import SORT_BY, VIEWS, SortBy, View
+
+if TYPE_CHECKING:
+    import click
+    from click.shell_completion import CompletionItem
 
 
 class ReportingOptions(msgspec.Struct, frozen=True):
@@ -34,109 +36,117 @@ class ReportingOptions(msgspec.Struct, frozen=True):
     write_baseline: str | None
 
 
+def _rules(
+    context: click.Context, parameter: click.Parameter, incomplete: str
+) -> list[CompletionItem[str]]:
+    from vnicaudit.cli.options.candidates import rules  # for the Tab key alone
+
+    return rules(context, parameter, incomplete)
+
+
 reporting_options = group(
     "reporting",
     ReportingOptions,
-    click.option(
+    option(
         "--format",
         "formats",
         envvar="VNICAUDIT_FORMAT",
         multiple=True,
         metavar="FORMAT",
-        type=click.Choice(formats()),
+        choices=formats(),
         help=f"One of {', '.join(formats())}; repeatable, one for each --output.  [default: text]",
     ),
-    click.option(
+    option(
         "-o",
         "--output",
         "outputs",
         envvar="VNICAUDIT_OUTPUT",
         multiple=True,
         metavar="FILE",
-        type=click.Path(dir_okay=False),
+        kind=path(dir_okay=False),
         help="Write the report to FILE; - is standard output. Without --format, the suffix decides "
         "the format. Repeatable.",
     ),
-    click.option(
+    option(
         "--group-by",
-        type=click.Choice(GROUP_BY),
+        choices=GROUP_BY,
         help="Merge equal findings into one entry with a count, some names and the fix, grouped by "
         "rule or by subject. For text and markdown; other formats list each finding.",
     ),
-    click.option(
+    option(
         "--view",
         envvar="VNICAUDIT_VIEW",
-        type=click.Choice(VIEWS),
+        choices=VIEWS,
         default="auto",
         show_default=True,
         help="Length of the text report. full: each finding. short: a summary, then equal findings "
         "merged, worst first. auto: full up to 10 findings, short for more.",
     ),
-    click.option(
+    option(
         "--sort",
-        type=click.Choice(SORT_BY),
+        choices=SORT_BY,
         default="severity",
         show_default=True,
         help="Order of grouped findings: worst first, most frequent first, or by name.",
     ),
-    click.option(
+    option(
         "--max",
         "most",
-        type=click.IntRange(min=1),
+        kind=whole_number(1),
         metavar="N",
         help="Show at most N groups, or the N worst findings in a full listing; count the rest. "
         "For text and concise.",
     ),
-    click.option(
+    option(
         "--select",
         "selected",
-        shell_complete=rules,
+        shell_complete=_rules,
         envvar="VNICAUDIT_SELECT",
         multiple=True,
         metavar="RULE",
         help="Rules to run: ids, prefixes of ids, names or groups. Repeatable, or separated by "
         "commas.",
     ),
-    click.option(
+    option(
         "--ignore",
         "ignored",
-        shell_complete=rules,
+        shell_complete=_rules,
         envvar="VNICAUDIT_IGNORE",
         multiple=True,
         metavar="RULE",
         help="Rules to skip: named as for --select.",
     ),
-    click.option(
+    option(
         "--fail-on",
         envvar="VNICAUDIT_FAIL_ON",
-        type=click.Choice([*SEVERITIES, "never"]),
+        choices=[*SEVERITIES, "never"],
         help="Lowest severity that makes the exit code 1.  [default: low]",
     ),
-    click.option(
+    option(
         "--fail-confidence",
         envvar="VNICAUDIT_FAIL_CONFIDENCE",
-        type=click.Choice(CONFIDENCES),
+        choices=CONFIDENCES,
         help="Lowest confidence that makes the exit code 1. Hints (low confidence) are reported "
         "but do not fail the run by default.  [default: medium]",
     ),
-    click.option(
+    option(
         "--exit-zero",
         envvar="VNICAUDIT_EXIT_ZERO",
         is_flag=True,
         help="Do not fail the run because of findings, as with --fail-on never. Errors still fail "
         "it.",
     ),
-    click.option(
+    option(
         "--baseline",
         envvar="VNICAUDIT_BASELINE",
         metavar="FILE",
-        type=click.Path(),
+        kind=path(),
         help="Report only findings that are not in this report or baseline file.",
     ),
-    click.option(
+    option(
         "--write-baseline",
         metavar="FILE",
-        type=click.Path(dir_okay=False),
+        kind=path(dir_okay=False),
         help="Write every finding to a baseline file and exit 0.",
     ),
 )

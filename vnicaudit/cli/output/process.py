@@ -45,6 +45,20 @@ def prepare() -> None:
             signal.signal(number, _terminated)
 
 
+_AT_END: list[Callable[[], object]] = []
+
+
+def at_end(action: Callable[[], object]) -> None:
+    """Call ``action`` when the command ends, however it does."""
+    _AT_END.append(action)
+
+
+def end() -> None:
+    """Call what waits for the end of the command."""
+    while _AT_END:
+        _AT_END.pop()()
+
+
 def _occupy_closed_streams() -> None:
     """Open /dev/null for each stream that was closed at the start (``>&-``). Otherwise the next
     opened file, perhaps a journal, would get its number, and a library writing to standard error

@@ -6,8 +6,7 @@ import sys
 import threading
 from collections.abc import Callable
 
-import click
-
+from vnicaudit.cli.output.process import at_end
 from vnicaudit.cli.output.stderr import EVERY, QUIET_FOR, Rewritten, is_terminal, tell
 
 LONG = 30.0
@@ -58,8 +57,7 @@ class ProgressLine:
         does. Only the first call starts one."""
         if self.is_enabled and self._ticking is None:
             end = threading.Event()
-            if (command := click.get_current_context(silent=True)) is not None:
-                command.call_on_close(end.set)
+            at_end(end.set)
             thread = threading.Thread(target=_each_second, args=(action, end), daemon=True)
             self._ticking = thread, end
             thread.start()

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
-
-import click
+from typing import TYPE_CHECKING, Concatenate, NamedTuple, ParamSpec, TypeVar
 
 from vnicaudit.cli.wiring.adapters import adapters, connect
 
@@ -20,6 +18,9 @@ if TYPE_CHECKING:
     from vnicaudit.fleet.sink import ReadingSink
     from vnicaudit.history.place import HistoryPlace
     from vnicaudit.remedy.adapters import Adapters
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 def open_controller(url: str, command: tuple[str, ...], seconds: float) -> Controller:
@@ -57,5 +58,8 @@ class Wiring(NamedTuple):
     sink: Callable[[HistoryPlace, bool, bool], ReadingSink | None] = remembered
 
 
-pass_wiring = click.make_pass_decorator(Wiring, ensure=True)
-"""Pass a command the record given to :func:`vnicaudit.cli.main.run`."""
+def pass_wiring(function: Callable[Concatenate[Wiring, P], R]) -> Callable[P, R]:
+    """Pass a command the record given to :func:`vnicaudit.cli.main.run`."""
+    import click  # an audit with simple options does without
+
+    return click.make_pass_decorator(Wiring, ensure=True)(function)
