@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-SLOW = ("inspect", "ipaddress", "pathlib", "pkgutil", "shlex", "urllib")
+SLOW = ("ipaddress", "pathlib", "pkgutil", "shlex", "urllib")
 """Modules of Python that a lint does without. An installation for development loads some of them
 before the program starts."""
 
