@@ -13,7 +13,6 @@ from vnicaudit.audit.file_findings import with_files_apart
 from vnicaudit.audit.pool import default_jobs, run_files
 from vnicaudit.audit.progress import FileCount
 from vnicaudit.audit.reading.files import read_stream
-from vnicaudit.audit.reading.machines import Machines
 from vnicaudit.audit.reading.seen_files import SeenFiles
 from vnicaudit.audit.reading.targets import Target, awaited_pipe, expanded_targets, unique_targets
 from vnicaudit.audit.tally import TargetCounts, Totals
@@ -72,11 +71,11 @@ class AuditRun:
         """The products of all targets. Files come first: worker processes are forked before any
         live connection or cloud starts threads, and nova.conf of a host is known when its servers
         come. Then clouds, then what their servers are joined with."""
-        platforms, live = self._work.platforms, self._options.live
+        kind_of = self._work.platforms.kind_of
         targets = self._expanded(names)
-        machines = Machines(targets, platforms, live)
-        clouds = [each for each in targets if (kind := platforms.kind_of(each)) and kind.cloud]
-        waited = [*clouds, *machines.targets]
+        clouds = [each for each in targets if (kind := kind_of(each)) and kind.cloud]
+        hosts = [each for each in targets if (kind := kind_of(each)) and kind.read]
+        waited = [*clouds, *hosts]
         self._tallies = {target.name: TargetCounts() for target in targets}
         self._seen_files = SeenFiles(targets)
         self._has_cloud = bool(clouds)
@@ -86,11 +85,9 @@ class AuditRun:
                 yield from self._with_waiting(target)
         if clouds:
             others = len(targets) > len(clouds)
-            yield from self._read_clouds(clouds, machines.targets, others=others)
-        for target in machines.targets:
-            self._note_waiting(target, waited)
-            items = machines.items(target)
-            yield from self._with_progress(target, self._live(items, target.name))
+            yield from self._read_clouds(clouds, hosts, others=others)
+        if hosts:
+            yield from self._read_hosts(hosts, waited)
         if self._clouds is not None:
             yield from self._clouds.unmatched()
         yield from self._compared.comparisons()
@@ -131,6 +128,16 @@ class AuditRun:
             cloud = self._work.platforms.cloud(target, self._options.live)
             yield from self._with_progress(target, servers.items(target, cloud))
         yield from servers.rest()
+
+    def _read_hosts(self, hosts: list[Target], waited: list[Target]) -> Iterator[Product]:
+        """Live hosts. ``waited``: all targets for which the run waits."""
+        from vnicaudit.audit.reading.machines import Machines  # loaded when there is a live host
+
+        machines = Machines(hosts, self._work.platforms, self._options.live)
+        for target in hosts:
+            self._note_waiting(target, waited)
+            items = machines.items(target)
+            yield from self._with_progress(target, self._live(items, target.name))
 
     def _with_progress(self, target: Target, products: Iterator[Product]) -> Iterator[Product]:
         for product in products:

@@ -53,14 +53,14 @@ def _run(arguments: list[str] | None, wiring: Wiring) -> int:
 
 def _plain_audit(words: list[str], wiring: Wiring) -> int | None:
     """Run an audit whose command line is simple enough to be parsed without click; None: it is
-    not, or a shell asks how it may go on."""
-    from vnicaudit.cli.completion import COMPLETES
-
-    if COMPLETES in os.environ:
-        return None
+    not."""
     from vnicaudit.cli.audit.plain import plain_audit
 
-    return plain_audit(words, wiring)
+    try:
+        return plain_audit(words, wiring)
+    except KeyboardInterrupt:
+        tell("")  # after the ^C that a terminal shows, as click does
+        raise
 
 
 def _check_files_like_options(arguments: list[str]) -> None:

@@ -82,6 +82,8 @@ class SettingsEntries:
         """Findings on these suppressions at the end of a run, given the merged usage of all
         workers; None if there are none. Unused entries are reported only if the ``whole`` of the
         targets was read."""
+        if not self._entries:
+            return None
         findings = (*self._expired(), *(self.unused(usage) if whole else ()))
         if not findings:
             return None

@@ -16,21 +16,16 @@ if TYPE_CHECKING:
 
 
 class Machines:
-    """Reads what runs on the live hosts among some targets."""
+    """Reads what runs on live hosts."""
 
-    def __init__(
-        self, targets: Iterable[Target], platforms: Platforms, options: LiveOptions
-    ) -> None:
+    def __init__(self, hosts: Iterable[Target], platforms: Platforms, options: LiveOptions) -> None:
         self._platforms = platforms
         self._options = options
-        self.targets = [
-            target for target in targets if (kind := platforms.kind_of(target)) and kind.read
-        ]
-        self._ahead = [target for target in self.targets if self._waits(target)]
+        self._ahead = [host for host in hosts if self._waits(host)]
         self._read_ahead: Iterator[Iterator[Met]] | None = None
 
     def items(self, target: Target) -> Iterator[Met]:
-        """The items of one live target. Ask for them in the order of ``targets``."""
+        """The items of one live target. Ask for them in the order of ``hosts``."""
         if target not in self._ahead:
             return self._reading(target)()
         if self._read_ahead is None:

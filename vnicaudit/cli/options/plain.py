@@ -13,8 +13,8 @@ import msgspec
 
 from vnicaudit.cli.options.records import Option, OptionGroup
 
-_OF_THE_PROGRAM = "VNICAUDIT_"
-"""Beginning of the environment variables that set options."""
+_OF_THE_PROGRAM = ("VNICAUDIT_", "_VNICAUDIT_")
+"""Beginnings of the environment variables that set options, or by which a shell asks for words."""
 
 
 class PlainCommandLine(msgspec.Struct, frozen=True):
