@@ -53,7 +53,7 @@ from vnicaudit.cli.wiring import Wiring
 from vnicaudit.cli.wiring.platforms import PLATFORMS, PlatformRegistry, every_platform
 from vnicaudit.errors import TargetError
 from vnicaudit.model.live import LiveOptions
-from vnicaudit.platforms.libvirt.face import read as libvirt_read
+from vnicaudit.platforms.libvirt import read_host as libvirt_read
 
 if TYPE_CHECKING:
     from vnicaudit.audit.reading.targets import Met
@@ -140,10 +140,11 @@ def failing(seconds: float, share: int) -> Reader:
 def with_reader(read: Reader) -> Wiring:
     """Run vnicaudit with another reader for libvirt hosts."""
     platforms = [
-        one._replace(
+        with_fields(
+            one,
             targets=tuple(
                 kind._replace(read=read) if kind.kind == "libvirt" else kind for kind in one.targets
-            )
+            ),
         )
         for one in PLATFORMS
     ]

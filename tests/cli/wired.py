@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from msgspec.structs import replace
+
 from vnicaudit.cli.wiring.platforms import PLATFORMS, PlatformRegistry, RegisteredPlatform
 from vnicaudit.model.platform_name import PlatformName
 
@@ -15,6 +17,6 @@ def platforms_with(otherwise: Mapping[PlatformName, Mapping[str, object]]) -> Pl
     def changed(one: RegisteredPlatform) -> RegisteredPlatform:
         fields = otherwise.get(one.name, {})
         kinds = (kind._replace(**fields) for kind in one.targets)  # type: ignore[arg-type]
-        return one._replace(targets=tuple(kinds))
+        return replace(one, targets=tuple(kinds))
 
     return PlatformRegistry(changed(one) for one in PLATFORMS)

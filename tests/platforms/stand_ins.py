@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from msgspec.structs import replace
+
 from vnicaudit.audit.reading.targets import CloudReading, TargetKind
 from vnicaudit.cli.wiring.platforms import PLATFORMS, PlatformRegistry
 from vnicaudit.model.host import Host
@@ -36,5 +38,5 @@ def platforms_with(
         return kind
 
     return PlatformRegistry(
-        one._replace(targets=tuple(map(replaced, one.targets))) for one in PLATFORMS
+        replace(one, targets=tuple(map(replaced, one.targets))) for one in PLATFORMS
     )

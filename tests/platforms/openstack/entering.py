@@ -13,8 +13,8 @@ from vnicaudit.model.host import DEADLINE, CloudLimits
 from vnicaudit.model.live import LiveOptions
 from vnicaudit.model.platform_name import OPENSTACK
 from vnicaudit.platforms.openstack import connect as login
-from vnicaudit.platforms.openstack import face
 from vnicaudit.platforms.openstack import read as reading
+from vnicaudit.platforms.openstack.cloud_reading import LazyCloudReading, regions
 from vnicaudit.platforms.openstack.connect import ReadLogin
 
 connect = partial(login.connect, pauses=(0.0, 0.0, 0.0))
@@ -38,8 +38,8 @@ def wiring(login: ReadLogin = connect) -> Wiring:
         return reading.regions_of(cloud, deadline=live.deadline, limits=live.cloud, login=login)
 
     fields = {
-        "cloud": partial(face.read, opened=opened, listed=listed),
-        "expanded": partial(face.regions, listed=listed),
+        "cloud": partial(LazyCloudReading, opened=opened, listed=listed),
+        "expanded": partial(regions, listed=listed),
     }
     there = platforms_with({OPENSTACK: fields})
     return Wiring(platforms=lambda: there)
