@@ -71,7 +71,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vnicaudit.knowledge import facts
+from vnicaudit.knowledge import nova_facts
 from vnicaudit.knowledge.backends import OWN_PATH
 from vnicaudit.knowledge.rings import RING_SIZES, as_ring, ring_behind
 from vnicaudit.model.finding import Change
@@ -231,7 +231,7 @@ RULE = Rule(
     judges=(
         NicJudge(applies=applies, check=check),
         ConfigJudge(
-            needs=(facts.NOVA_DRIVER, facts.NOVA_RING_SIZES),
+            needs=(nova_facts.NOVA_DRIVER, nova_facts.NOVA_RING_SIZES),
             applies=applies_config,
             check=check_config,
         ),

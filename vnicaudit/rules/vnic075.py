@@ -49,7 +49,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vnicaudit.knowledge import facts
+from vnicaudit.knowledge import nova_facts
 from vnicaudit.knowledge.pci_spec import by_name, refusal_reasons
 from vnicaudit.model.nova import NovaConfig, NovaOption
 from vnicaudit.model.nova_options import as_bool
@@ -104,5 +104,5 @@ RULE = Rule(
     name="nova-vdpa-devices",
     severity="error",
     groups=("nova", "backends", "refused"),
-    judges=(ConfigJudge(needs=(facts.NOVA_DEVICES,), applies=applies, check=check),),
+    judges=(ConfigJudge(needs=(nova_facts.NOVA_DEVICES,), applies=applies, check=check),),
 )
