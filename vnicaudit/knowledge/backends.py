@@ -7,6 +7,8 @@ number of queues also Linux ``drivers/net/tun.c`` and QEMU's ``VIRTIO_QUEUE_MAX`
 
 from __future__ import annotations
 
+from vnicaudit.knowledge.rings import DEFAULT_RING, MAX_RING
+
 TAP_TYPES = frozenset({"bridge", "ethernet", "direct"})
 """Actual types on a tap or macvtap device: the only ones with vhost-net."""
 
@@ -46,6 +48,12 @@ def queue_limit(actual_type: str | None) -> int | None:
     if actual_type is None or actual_type in TAP_TYPES:
         return MAX_TAP_QUEUES
     return _MAX_VHOSTUSER_QUEUES if actual_type == "vhostuser" else None
+
+
+def tx_limit(actual_type: str | None) -> int:
+    """The largest TX ring of a backend. None is an unknown network: it becomes a tap or a macvtap,
+    never vhost-user or vDPA (``virDomainActualNetDefParseXML``)."""
+    return MAX_RING if actual_type in OWN_PATH else DEFAULT_RING
 
 
 def is_ovs_socket(path: str) -> bool:

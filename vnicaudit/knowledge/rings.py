@@ -6,7 +6,6 @@ Source: QEMU's ``virtio_net_max_tx_queue_size`` and ``virtio_net_device_realize`
 
 from __future__ import annotations
 
-from vnicaudit.knowledge.backends import OWN_PATH
 from vnicaudit.model.nic import Behind, NicConfig
 from vnicaudit.model.version import Version
 
@@ -46,9 +45,3 @@ def ring_behind(nic: NicConfig, field: str, *, declared: bool) -> Behind | None:
 
 def _behind_named(found: tuple[Behind, ...], name: str) -> Behind | None:
     return next((one for one in found if one.name == name), None)
-
-
-def tx_limit(actual_type: str | None) -> int:
-    """The largest TX ring of a backend. None is an unknown network: it becomes a tap or a macvtap,
-    never vhost-user or vDPA (``virDomainActualNetDefParseXML``)."""
-    return MAX_RING if actual_type in OWN_PATH else DEFAULT_RING

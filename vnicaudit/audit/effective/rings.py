@@ -11,6 +11,7 @@ from vnicaudit.audit.effective.emulated_nic import (
     EmulatedNic,
     ResolvedFact,
 )
+from vnicaudit.knowledge.backends import tx_limit
 from vnicaudit.knowledge.rings import (
     DEFAULT_RING,
     MAX_RING,
@@ -18,7 +19,6 @@ from vnicaudit.knowledge.rings import (
     STRICT_TX_QEMU,
     as_ring,
     ring_behind,
-    tx_limit,
 )
 from vnicaudit.model.effective import NONE, UNKNOWN, Resolved
 from vnicaudit.model.nic import MAYBE, VIRTIO, Behind

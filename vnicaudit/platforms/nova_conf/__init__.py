@@ -1,8 +1,8 @@
 """nova.conf: oslo.config files and folders, and templates of them.
 
-``recognise.py`` distinguishes a Nova configuration from other ini files, ``read.py`` parses one
-file (also one from before oslo.config), ``siblings.py`` adds the files that Nova reads beside it,
-``copies.py`` recognises backup copies, ``write.py`` changes options.
+``recognise.py`` distinguishes a Nova configuration from other ini files, and from backup copies of
+one; ``read.py`` parses one file (also one from before oslo.config), ``siblings.py`` adds the files
+that Nova reads beside it, ``write.py`` changes options.
 
 Here is how files are read; whatever reads them is imported on first use.
 """
@@ -22,7 +22,7 @@ def _looks_like(head: bytes) -> bool:
 
 
 def _read_content(content: Content) -> Iterator[Item]:
-    from vnicaudit.platforms.nova_conf.copies import is_put_aside
+    from vnicaudit.platforms.nova_conf.recognise import is_put_aside
 
     if is_put_aside(content.path):
         yield PutAside(content.path)
