@@ -9,7 +9,7 @@ configuration with options about NICs only does not need them.
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -20,8 +20,7 @@ from vnicaudit.model.nova_options import MISPLACED, KnownOption, OptionForm, Rel
 from vnicaudit.model.site import IDENTITY, SITE_OPTIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
+    from vnicaudit.knowledge.nova_conf.option_rows import FormRow, HistoryRow, OptionsContent
     from vnicaudit.knowledge.nova_conf.spelling import Spelling
 
 FIRST_PACKAGED = 15
@@ -79,20 +78,38 @@ class Knowledge(msgspec.Struct, frozen=True):
 def _table() -> _OptionsTable:
     """Built by hand: msgspec takes five times as long to examine the types of these records, which
     would be felt in the lint of one file."""
-    content = msgspec.json.decode(read_beside(__file__, "options.json"))
+    content: OptionsContent = msgspec.json.decode(read_beside(__file__, "options.json"))
     return _OptionsTable(
         tuple(Release(*row) for row in content["releases"]),
-        tuple(_history(**row) for row in content["options"]),
+        tuple(map(_history, content["options"])),
         {section: frozenset(names) for section, names in content["strings"].items()},
     )
 
 
-def _history(*, forms: Iterable[dict[str, Any]] = (), **rest: Any) -> _History:
-    return _History(forms=tuple(_form(**form) for form in forms), **rest)
+def _history(row: HistoryRow) -> _History:
+    return _History(
+        row["section"],
+        row["name"],
+        row["since"],
+        tuple(map(_form, row.get("forms", ()))),
+        row.get("removed"),
+        row.get("deprecated"),
+        row.get("note", ""),
+    )
 
 
-def _form(*, choices: Iterable[str] = (), aliases: Iterable[list[str]] = (), **rest: Any) -> _Form:
-    return _Form(choices=tuple(choices), aliases=tuple((old[0], old[1]) for old in aliases), **rest)
+def _form(row: FormRow) -> _Form:
+    return _Form(
+        since=row["since"],
+        kind=row["kind"],
+        multi=row.get("multi", False),
+        choices=tuple(row.get("choices", ())),
+        ignore_case=row.get("ignore_case", False),
+        low=row.get("low"),
+        high=row.get("high"),
+        default=row.get("default"),
+        aliases=tuple((section, name) for section, name in row.get("aliases", ())),
+    )
 
 
 @cache
