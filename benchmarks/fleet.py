@@ -52,7 +52,7 @@ from vnicaudit.cli.main import run
 from vnicaudit.cli.wiring import Wiring
 from vnicaudit.cli.wiring.platforms import PLATFORMS, PlatformRegistry, every_platform
 from vnicaudit.errors import TargetError
-from vnicaudit.model.live import LiveOptions
+from vnicaudit.model.live_options import LiveOptions
 from vnicaudit.platforms.libvirt import read_host as libvirt_read
 
 if TYPE_CHECKING:
@@ -143,7 +143,8 @@ def with_reader(read: Reader) -> Wiring:
         with_fields(
             one,
             targets=tuple(
-                kind._replace(read=read) if kind.kind == "libvirt" else kind for kind in one.targets
+                with_fields(kind, read=read) if kind.kind == "libvirt" else kind
+                for kind in one.targets
             ),
         )
         for one in PLATFORMS

@@ -16,7 +16,7 @@ def platforms_with(otherwise: Mapping[PlatformName, Mapping[str, object]]) -> Pl
 
     def changed(one: RegisteredPlatform) -> RegisteredPlatform:
         fields = otherwise.get(one.name, {})
-        kinds = (kind._replace(**fields) for kind in one.targets)  # type: ignore[arg-type]
+        kinds = (replace(kind, **fields) for kind in one.targets)
         return replace(one, targets=tuple(kinds))
 
     return PlatformRegistry(changed(one) for one in PLATFORMS)

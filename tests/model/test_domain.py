@@ -6,14 +6,8 @@ import msgspec
 import pytest
 
 from vnicaudit.model.decoding import msgpack_decoder
-from vnicaudit.model.domain import (
-    Domain,
-    DomainConfig,
-    Form,
-    FromManifest,
-    Marked,
-    Server,
-)
+from vnicaudit.model.domain import Domain, DomainConfig, FromManifest, Marked, Server
+from vnicaudit.model.guest_words import Form
 from vnicaudit.model.kubevirt import Manifest
 from vnicaudit.model.location import Location
 from vnicaudit.model.nic import Nic, NicConfig

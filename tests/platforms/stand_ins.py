@@ -9,7 +9,8 @@ from msgspec.structs import replace
 from vnicaudit.audit.reading.targets import CloudReading, TargetKind
 from vnicaudit.cli.wiring.platforms import PLATFORMS, PlatformRegistry
 from vnicaudit.model.host import Host
-from vnicaudit.model.live import LiveDefinition, LiveDomain, LiveOptions
+from vnicaudit.model.live import LiveDefinition, LiveDomain
+from vnicaudit.model.live_options import LiveOptions
 from vnicaudit.model.report import ReadError
 
 ReadCloud = Callable[[str, LiveOptions], CloudReading]
@@ -29,12 +30,12 @@ def platforms_with(
     def replaced(kind: TargetKind) -> TargetKind:
         if kind.cloud is not None and cloud is not None:
             plain = TargetKind(kind.kind, kind.name_of)  # what it needs need not be there
-            return plain._replace(cloud=cloud)
+            return replace(plain, cloud=cloud)
         if kind.definitions is not None and read is not None:
             plain = TargetKind(kind.kind, kind.name_of, definitions=kind.definitions)
-            return plain._replace(read=read)
+            return replace(plain, read=read)
         if kind.definitions is not None and definitions is not None:
-            return kind._replace(definitions=definitions)
+            return replace(kind, definitions=definitions)
         return kind
 
     return PlatformRegistry(

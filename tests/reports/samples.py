@@ -18,7 +18,6 @@ from vnicaudit.model.refs import DomainRef, NicRef, Ref, nic_index
 from vnicaudit.model.report import (
     Audited,
     ReadError,
-    RuleInfo,
     RunEnd,
     RunInfo,
     Summary,
@@ -26,6 +25,7 @@ from vnicaudit.model.report import (
     TargetResult,
     Tool,
 )
+from vnicaudit.model.rule_info import RuleInfo
 from vnicaudit.reports.audit.registry import writer
 from vnicaudit.reports.writer import Options
 

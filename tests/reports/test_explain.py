@@ -10,8 +10,8 @@ import pytest
 from tests.reports.nics.samples import LEGACY, REFUSED, WEB
 from tests.reports.samples import VHOST_NEEDS, finding
 from vnicaudit.audit.judging.nic_row import nic_row
+from vnicaudit.model.explanation import Explanation, Layer, LayerFact, ServerName
 from vnicaudit.model.finding import Skipped
-from vnicaudit.model.report import Explanation, Layer, LayerFact, ServerName
 from vnicaudit.reports import report_file
 from vnicaudit.reports.audit.explain import explanation_json, explanation_text
 from vnicaudit.reports.report_file import written_explanation

@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from vnicaudit.audit.accepting.settings_entries import Usage
-from vnicaudit.audit.judging.macs import EncodedNic, encoded
-from vnicaudit.audit.reading.files import Item, read_file, shown_path
-from vnicaudit.audit.work import ItemWork, Product
-from vnicaudit.model.domain import Domain
-from vnicaudit.model.host import NO_HOST
+from vnicaudit.audit.reading.files import read_file, shown_path
+from vnicaudit.model.description import Description
+from vnicaudit.model.file_kind import is_domain
 from vnicaudit.model.report import Audited, NotJudged, PutAside, ReadError
-from vnicaudit.model.site import SiteNode
+
+if TYPE_CHECKING:
+    from vnicaudit.audit.work import ItemWork, Product
+    from vnicaudit.model.domain import Domain
+    from vnicaudit.model.file_kind import Item
+    from vnicaudit.model.site import SiteNode
 
 _TOGETHER = 256
 """Maximum number of items, and of their NICs, that are processed together."""
 
 
-class Job(NamedTuple):
+class Job(msgspec.Struct, frozen=True):
     """The work on the files of one target. ``cloud``: a cloud is read in the same run, and the
     files may be about its servers."""
 
@@ -30,7 +33,8 @@ class Job(NamedTuple):
 
 
 class Batch(msgspec.Struct):
-    """The results of one chunk of files."""
+    """The results of one chunk of files. (:mod:`vnicaudit.audit.workers` decodes those of a worker
+    process.)"""
 
     audited: list[Audited] = []
     resolved: list[Domain] = []
@@ -43,7 +47,7 @@ class Batch(msgspec.Struct):
     usage: Usage = Usage()
     nodes: list[SiteNode] = []
     """Compute nodes to be compared, or joined with servers, when everything has been read."""
-    nics_seen: list[EncodedNic] = []
+    nics_seen: list[tuple[str, bytes]] = []
     """NICs to be compared with those of the whole run."""
     guests: list[Domain] = []
     """Nova's guests, which wait for their cloud to be read."""
@@ -93,7 +97,7 @@ def _groups(items: Iterable[Item]) -> Iterator[list[Item]]:
     room = _TOGETHER
     for item in items:
         group.append(item)
-        room -= 1 + (len(item.nics) if isinstance(item, Domain) else 0)
+        room -= 1 + (len(item.nics) if is_domain(item) else 0)
         if room <= 0:
             yield group
             group, room = [], _TOGETHER
@@ -103,22 +107,22 @@ def _groups(items: Iterable[Item]) -> Iterator[list[Item]]:
 def _work_on(item: Item, batch: Batch, job: Job) -> None:
     """Process one item, and add the products to the batch."""
     work = job.work
-    if isinstance(item, Domain):
-        batch.domains += 1
-        batch.nics += len(item.nics)
-        if job.cloud and item.nova_uuid is not None:
-            batch.guests.append(item)
-        else:
-            batch.nics_seen += encoded(work.nics_to_compare(item, job.target))
-            batch.add(work.domain(item, NO_HOST, job.target))
+    if isinstance(item, Description):
+        if (product := work.description(item, job.target)) is not None:
+            batch.add(product)
+        if (node := work.node(item, joins=job.cloud)) is not None:
+            batch.nodes.append(node)
     elif isinstance(item, ReadError):
         batch.errors.append(item)
     elif isinstance(item, PutAside):
         batch.aside.append(item)
     elif isinstance(item, NotJudged):
         batch.not_judged.append(item)
-    else:
-        if (product := work.description(item, job.target)) is not None:
-            batch.add(product)
-        if (node := work.node(item, joins=job.cloud)) is not None:
-            batch.nodes.append(node)
+    else:  # a domain: its record is not loaded for a lint of nova.conf
+        batch.domains += 1
+        batch.nics += len(item.nics)
+        if job.cloud and item.nova_uuid is not None:
+            batch.guests.append(item)
+        else:
+            batch.nics_seen += work.nics_to_compare(item, job.target)
+            batch.add(work.domain(item, None, job.target))

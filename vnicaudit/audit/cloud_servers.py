@@ -84,6 +84,10 @@ class CloudServers:
             else:
                 yield self._work.domain(self.servers.joined(guest), name)
 
+    def is_left_out(self, uuid: str | None) -> bool:
+        """True for the domain of a server that was not selected."""
+        return self._chosen.is_left_out(uuid)
+
     def unmatched(self) -> Iterator[Product]:
         """Servers whose domain was not read: judged only by the facts of their cloud."""
         for name, server in self.servers.unmatched():

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
-from vnicaudit.audit.chunk import Batch
-from vnicaudit.audit.judging.macs import MacTable, left_out_note
-from vnicaudit.audit.work import ItemWork, Product
-from vnicaudit.model.description import Description
-from vnicaudit.model.domain import Domain
-from vnicaudit.model.host import NO_HOST, HostConfig
-from vnicaudit.model.site import SiteNode
+if TYPE_CHECKING:
+    from vnicaudit.audit.chunk import Batch
+    from vnicaudit.audit.judging.macs import EncodedNic, MacTable
+    from vnicaudit.audit.work import ItemWork, Product
+    from vnicaudit.model.description import Description
+    from vnicaudit.model.domain import Domain
+    from vnicaudit.model.host import HostConfig
+    from vnicaudit.model.site import SiteNode
 
 MAX_NODES = 20_000
 """Maximum number of compute nodes that are compared with each other."""
@@ -23,12 +25,12 @@ class ComparedWork:
     def __init__(self, work: ItemWork, *, joins: bool = False) -> None:
         self._work = work
         self._joins = joins
-        self._macs = MacTable()
+        self._macs: MacTable | None = None  # made for the first NIC
         self.nodes: list[SiteNode] = []
 
-    def domain(self, domain: Domain, target: str, host: HostConfig = NO_HOST) -> Product:
+    def domain(self, domain: Domain, target: str, host: HostConfig | None = None) -> Product:
         """Work on a domain."""
-        self._macs.take(self._work.nics_to_compare(domain, target))
+        self._take_nics(self._work.nics_to_compare(domain, target))
         return self._work.domain(domain, host, target)
 
     def description(self, item: Description, target: str) -> Iterator[Product]:
@@ -40,17 +42,27 @@ class ComparedWork:
 
     def take(self, batch: Batch) -> None:
         """Remember the NICs and nodes that worker processes returned."""
-        self._macs.take_encoded(batch.nics_seen)
+        self._take_nics(batch.nics_seen)
         self._take_nodes(batch.nodes)
 
     def comparisons(self) -> Iterator[Product]:
         """The products of comparing everything that was remembered."""
         yield from self._work.site(self.nodes)
-        yield from self._work.shared_macs(self._macs)
+        if self._macs is not None:
+            yield from self._work.shared_macs(self._macs)
 
     def notes(self) -> list[str]:
         """Notes on what was not compared, for lack of space."""
-        return [left_out_note(self._macs.left_out)] if self._macs.left_out else []
+        return [] if self._macs is None else self._macs.notes()
+
+    def _take_nics(self, nics: Iterable[EncodedNic]) -> None:
+        if not nics:
+            return
+        if self._macs is None:
+            from vnicaudit.audit.judging.macs import MacTable
+
+            self._macs = MacTable()
+        self._macs.take(nics)
 
     def _take_nodes(self, nodes: list[SiteNode]) -> None:
         self.nodes += nodes[: MAX_NODES - len(self.nodes)]

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from vnicaudit.audit.accepting.stale import OWNER, is_refused_comment
-from vnicaudit.audit.work import Product
-from vnicaudit.model.finding import Finding
-from vnicaudit.model.location import Location
+from vnicaudit.model.finding import INVALID_SUPPRESSION
 from vnicaudit.model.names import file_title
+from vnicaudit.model.owner import SETTINGS
 from vnicaudit.model.refs import ConfigRef
 from vnicaudit.model.report import Audited
+
+if TYPE_CHECKING:
+    from vnicaudit.audit.work import Product
+    from vnicaudit.model.finding import Finding
+    from vnicaudit.model.location import Location
 
 _FILES = ("config", "site")
 """Scopes in which the file itself is judged."""
@@ -60,6 +64,12 @@ def _without_refused(audited: Audited, refused: set[Location]) -> Audited:
     )
 
 
+def is_refused_comment(finding: Finding) -> bool:
+    """True for the finding that a comment is invalid. Other invalid suppressions have a place
+    within a document, and a comment only a line."""
+    return finding.rule == INVALID_SUPPRESSION and finding.location.xpath is None
+
+
 def _is_again(finding: Finding, places: set[Location]) -> bool:
     return is_refused_comment(finding) and finding.location in places
 
@@ -67,7 +77,9 @@ def _is_again(finding: Finding, places: set[Location]) -> bool:
 def _of_file(audited: Audited, findings: tuple[Finding, ...]) -> Audited:
     file = findings[0].location.file or audited.target
     name = file_title(file)
-    return Audited(audited.target, name, owner=OWNER, scope="config", findings=findings, file=file)
+    return Audited(
+        audited.target, name, owner=SETTINGS, scope="config", findings=findings, file=file
+    )
 
 
 def _file_of(audited: Audited) -> str | None:
@@ -78,4 +90,4 @@ def _file_of(audited: Audited) -> str | None:
 
 
 def _is_of_file(finding: Finding) -> bool:
-    return finding.owner == OWNER and isinstance(finding.about, ConfigRef)
+    return finding.owner == SETTINGS and isinstance(finding.about, ConfigRef)

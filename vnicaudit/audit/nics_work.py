@@ -8,13 +8,12 @@ from typing import NoReturn
 import msgspec
 
 from vnicaudit.audit.accepting.settings_entries import Usage
-from vnicaudit.audit.judging.macs import MacTable
+from vnicaudit.audit.judging.macs import EncodedNic, MacTable
 from vnicaudit.audit.reading.platform import Platforms
 from vnicaudit.audit.work import Assumptions
 from vnicaudit.model.description import Description
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.host import Host, HostConfig
-from vnicaudit.model.macs import NicSeen
 from vnicaudit.model.report import Audited
 from vnicaudit.model.site import SiteNode
 
@@ -42,10 +41,10 @@ class NicsAlone:
         del nodes
         return iter(())
 
-    def nics_to_compare(self, domain: Domain, target: str) -> tuple[NicSeen, ...]:
+    def nics_to_compare(self, domain: Domain, target: str) -> list[EncodedNic]:
         """Return nothing."""
         del domain, target
-        return ()
+        return []
 
     def in_baseline(self, audited: Audited) -> set[str]:
         """Return nothing."""
@@ -61,8 +60,6 @@ class NicsAlone:
 class NicsWork(NicsAlone):
     """Resolve the effective settings of every NIC."""
 
-    products: type[Audited] | type[Domain] = Domain
-
     def __init__(self, assumptions: Assumptions, platforms: Platforms) -> None:
         from vnicaudit.audit.judging.domains import DomainAuditor
 
@@ -70,7 +67,7 @@ class NicsWork(NicsAlone):
         self._auditor = DomainAuditor((), platforms)
         self._assumptions = assumptions
 
-    def domain(self, domain: Domain, host: HostConfig, target: str) -> Domain:
+    def domain(self, domain: Domain, host: HostConfig | None, target: str) -> Domain:
         """The domain, each NIC with its effective facts."""
         del target
         judged_host = self._assumptions.host_of(domain, host)

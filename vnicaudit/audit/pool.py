@@ -1,56 +1,39 @@
-"""Process many files on all cores: chunks of paths go to worker processes, results come back in
-order.
+"""Process many files: a few in this process, many on all cores in chunks. Results are in order.
 
-Memory stays flat: a few chunks are in progress, and results are dropped once they are handed on. If
-a worker dies (a crash in a C library), only the file that killed it is lost, not the run.
+Memory stays flat: a few chunks are in progress, and results are dropped once they are handed on.
 """
 
 from __future__ import annotations
 
-import contextlib
 import os
-import signal
-from collections import deque
 from collections.abc import Iterable, Iterator
 from itertools import chain, islice
 from typing import TYPE_CHECKING
 
-import msgspec
-
-from vnicaudit.audit.chunk import Batch, Job, run_chunk
-from vnicaudit.base.cpu_deadline import FILE_SECONDS, kill_when_late
-from vnicaudit.model.decoding import msgpack_decoder
-from vnicaudit.model.report import ReadError
+from vnicaudit.audit.chunk import run_chunk
 
 if TYPE_CHECKING:
-    from concurrent.futures import Future, ProcessPoolExecutor
-
-_STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-_PR_SET_PDEATHSIG = 1
-"""prctl(2)."""
+    from vnicaudit.audit.chunk import Batch, Job
 
 CHUNK = 64
 SERIAL_BELOW = 4 * CHUNK
 """With fewer files than this, worker processes are not worth their start-up."""
-_OWN_THREADS = 2
-"""Threads of an executor beside its workers: one manages them, one feeds them."""
-
-_KILLED = (
-    "reading it killed a worker process (a crash in a library, or far more than "
-    f"{FILE_SECONDS:.0f} s of CPU time)"
-)
 
 
 def run_files(paths: Iterator[str], job: Job, *, explicit: bool, jobs: int) -> Iterator[Batch]:
     """Process files: in this process if they are few, or if no more processes can be started, else
     in ``jobs`` processes."""
     first = list(islice(paths, SERIAL_BELOW))
-    if len(first) < SERIAL_BELOW or jobs < 2 or not _has_room(jobs + _OWN_THREADS):
-        for chunk in _chunks(chain(first, paths)):
-            yield run_chunk(chunk, job, explicit=explicit)
+    if len(first) < SERIAL_BELOW or jobs < 2:
+        yield from _here(chain(first, paths), job, explicit=explicit)
         return
-    _load(first, job)
-    yield from _parallel(_chunks(chain(first, paths)), job, jobs)
+    from vnicaudit.audit.workers import has_room, in_workers, load  # not for a few files
+
+    if has_room(jobs):
+        load(first, job)
+        yield from in_workers(_chunks(chain(first, paths)), job, jobs)
+    else:
+        yield from _here(chain(first, paths), job, explicit=explicit)
 
 
 def default_jobs() -> int:
@@ -58,167 +41,9 @@ def default_jobs() -> int:
     return len(os.sched_getaffinity(0))
 
 
-def _parallel(chunks: Iterator[list[str]], job: Job, jobs: int) -> Iterator[Batch]:
-    # imported late: an audit of one file starts in half the time without
-    from concurrent.futures.process import BrokenProcessPool
-
-    decoder = msgpack_decoder(Batch)
-    waiting: deque[list[str]] = deque()
-    futures: deque[Future[bytes]] = deque()
-    pool = _pool(job, jobs)
-    try:
-        for chunk in chunks:
-            waiting.append(chunk)
-            futures.append(_submitted(pool, chunk))
-            if len(waiting) >= jobs * 4:
-                yield decoder.decode(futures.popleft().result())
-                waiting.popleft()
-        while waiting:
-            yield decoder.decode(futures.popleft().result())
-            waiting.popleft()
-    except BrokenProcessPool:
-        # a chunk leaves ``waiting`` only once its result is there, so none is lost
-        left = chain.from_iterable(chain(waiting, chunks))
-        yield from _one_by_one(left, job, decoder)
-    except _NoMoreProcessesError:
-        _end_workers()
-        for chunk in chain(waiting, chunks):
-            yield run_chunk(chunk, job, explicit=False)
-    finally:
-        pool.shutdown(wait=True, cancel_futures=True)
-
-
-def _load(paths: Iterable[str], job: Job) -> None:
-    """Import the modules that worker processes will need before they are forked: otherwise each
-    would import them. Chosen by file names alone: the content of a file may crash the process that
-    reads it."""
-    import ctypes  # noqa: F401 (each worker uses it)
-
-    ends = {os.path.splitext(path)[1] for path in paths}
-    kinds = [kind for kind in job.work.platforms.files if kind.suffix in ends and kind.suffix]
-    for kind in kinds:
-        kind.load()
-    if kinds:
-        job.work.load()
-
-
-def _has_room(number: int) -> bool:
-    """True if the kernel can start ``number`` more processes, tried with threads, which it counts
-    as well. An executor that gets its workers but not its threads never ends."""
-    import threading
-
-    over = threading.Event()
-    threads: list[threading.Thread] = []
-    with _signals_wait():
-        try:
-            for _each in range(number):
-                thread = threading.Thread(target=over.wait, daemon=True)
-                thread.start()
-                threads.append(thread)
-        except RuntimeError:
-            return False
-        finally:
-            over.set()
-            for thread in threads:
-                thread.join()
-    return True
-
-
-class _NoMoreProcessesError(Exception):
-    """The kernel starts no more workers: a container's limit of processes is reached, or memory is
-    short. Not an OSError, which reading a file may raise."""
-
-
-def _submitted(pool: ProcessPoolExecutor, paths: list[str]) -> Future[bytes]:
-    """Have a worker read some files. Raises _NoMoreProcessesError."""
-    with _signals_wait():
-        try:
-            return pool.submit(_in_worker, paths)
-        except OSError:
-            raise _NoMoreProcessesError from None
-
-
-def _end_workers() -> None:
-    """End the workers that were started: they wait for work that will not come."""
-    import multiprocessing
-
-    for worker in multiprocessing.active_children():
-        worker.kill()
-        worker.join()
-
-
-def _one_by_one(
-    paths: Iterator[str], job: Job, decoder: msgspec.msgpack.Decoder[Batch]
-) -> Iterator[Batch]:
-    """After a worker died: process each file alone, so that the one that kills workers is
-    identified."""
-    from concurrent.futures.process import BrokenProcessPool
-
-    pool = _pool(job, 1)
-    try:
-        for path in paths:
-            try:
-                with _signals_wait():
-                    future = pool.submit(_in_worker, [path])
-                yield decoder.decode(future.result())
-            except BrokenProcessPool:
-                pool.shutdown()
-                pool = _pool(job, 1)
-                yield Batch(errors=[ReadError(_KILLED, path)], files=1)
-    finally:
-        pool.shutdown(wait=True, cancel_futures=True)
-
-
-def _pool(job: Job, jobs: int) -> ProcessPoolExecutor:
-    import multiprocessing
-    from concurrent.futures import ProcessPoolExecutor
-
-    # fork: the workers inherit the loaded rules instead of loading them again; nothing else runs
-    # in this process yet (files are read before live connections and clouds are opened)
-    context = multiprocessing.get_context("fork")
-    return ProcessPoolExecutor(jobs, mp_context=context, initializer=_start_worker, initargs=(job,))
-
-
-@contextlib.contextmanager
-def _signals_wait() -> Iterator[None]:
-    """Delay signals until this context ends. Submitting work may fork and start threads; an
-    exception raised by a signal handler in the middle of that is lost, or leaves a thread half
-    started."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, _STOPPING)
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-class _Worker:
-    """The job that a worker process was started with."""
-
-    job: Job
-    encoder = msgspec.msgpack.Encoder()
-
-
-def _start_worker(job: Job) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent stops the run
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    signal.signal(signal.SIGHUP, signal.SIG_DFL)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, _STOPPING)
-    _die_with_parent()
-    kill_when_late()
-    _Worker.job = job
-
-
-def _die_with_parent() -> None:
-    """If the parent is killed outright it cannot stop its workers: ask the kernel to (Linux)."""
-    import ctypes
-
-    with contextlib.suppress(OSError, AttributeError):
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-
-
-def _in_worker(paths: list[str]) -> bytes:
-    batch = run_chunk(paths, _Worker.job, explicit=False)
-    return _Worker.encoder.encode(batch)
+def _here(paths: Iterable[str], job: Job, *, explicit: bool) -> Iterator[Batch]:
+    for chunk in _chunks(paths):
+        yield run_chunk(chunk, job, explicit=explicit)
 
 
 def _chunks(paths: Iterable[str]) -> Iterator[list[str]]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from vnicaudit.audit.reading.seen_files import SeenFiles
-from vnicaudit.audit.reading.selection import Selection
+if TYPE_CHECKING:
+    from vnicaudit.audit.reading.seen_files import SeenFiles
+    from vnicaudit.audit.reading.selection import Selection
 
 
 class RunProgress(Protocol):

@@ -7,38 +7,32 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, BinaryIO
 
 from vnicaudit.audit.accepting.settings_entries import Usage
-from vnicaudit.audit.chunk import Batch, Job
+from vnicaudit.audit.chunk import Job
 from vnicaudit.audit.compared import ComparedWork
 from vnicaudit.audit.file_findings import with_files_apart
 from vnicaudit.audit.pool import default_jobs, run_files
-from vnicaudit.audit.progress import FileCount, RunProgress
-from vnicaudit.audit.reading.chosen_servers import ServerSelection
-from vnicaudit.audit.reading.files import Item, read_stream
+from vnicaudit.audit.progress import FileCount
+from vnicaudit.audit.reading.files import read_stream
 from vnicaudit.audit.reading.machines import Machines
-from vnicaudit.audit.reading.options import RunOptions
 from vnicaudit.audit.reading.seen_files import SeenFiles
 from vnicaudit.audit.reading.targets import Target, awaited_pipe, expanded_targets, unique_targets
 from vnicaudit.audit.tally import TargetCounts, Totals
-from vnicaudit.audit.work import ItemWork, Product
 from vnicaudit.base.waiting import standard_input
-from vnicaudit.model.domain import Domain
-from vnicaudit.model.finding import Confidence, Severity
-from vnicaudit.model.host import Host
-from vnicaudit.model.live import LiveDomain
+from vnicaudit.model.description import Description
 from vnicaudit.model.names import STANDARD_INPUT
-from vnicaudit.model.report import (
-    Audited,
-    NotJudged,
-    PutAside,
-    ReadError,
-    Summary,
-    TargetResult,
-)
-from vnicaudit.model.traffic import HostTraffic
+from vnicaudit.model.report import Audited, NotJudged, PutAside, ReadError
 
 if TYPE_CHECKING:
+    from vnicaudit.audit.chunk import Batch
     from vnicaudit.audit.cloud_servers import CloudServers
+    from vnicaudit.audit.progress import RunProgress
+    from vnicaudit.audit.reading.options import RunOptions
     from vnicaudit.audit.reading.targets import Met
+    from vnicaudit.audit.work import ItemWork, Product
+    from vnicaudit.model.domain import Domain
+    from vnicaudit.model.file_kind import Item
+    from vnicaudit.model.finding import Confidence, Severity
+    from vnicaudit.model.report import Summary, TargetResult
 
 
 class AuditRun:
@@ -62,7 +56,6 @@ class AuditRun:
         self._totals = Totals()
         self._compared = ComparedWork(work)
         self._has_cloud = False
-        self._chosen = ServerSelection(options.servers, remember=False)
         self._seen_files = SeenFiles(())
         self._guests: list[tuple[Domain, str]] = []
         self._clouds: CloudServers | None = None
@@ -88,13 +81,12 @@ class AuditRun:
         self._seen_files = SeenFiles(targets)
         self._has_cloud = bool(clouds)
         self._compared = ComparedWork(self._work, joins=self._has_cloud)
-        others = len(targets) > len(clouds)
-        self._chosen = ServerSelection(self._options.servers, remember=others)
         for target in targets:
             if target not in waited:
                 yield from self._with_waiting(target)
         if clouds:
-            yield from self._read_clouds(clouds, machines.targets)
+            others = len(targets) > len(clouds)
+            yield from self._read_clouds(clouds, machines.targets, others=others)
         for target in machines.targets:
             self._note_waiting(target, waited)
             items = machines.items(target)
@@ -117,15 +109,19 @@ class AuditRun:
             targets.append(Target(" ".join(self._options.nova_config), "together"))
         return targets
 
-    def _read_clouds(self, clouds: list[Target], live: list[Target]) -> Iterator[Product]:
+    def _read_clouds(
+        self, clouds: list[Target], live: list[Target], *, others: bool
+    ) -> Iterator[Product]:
         """Clouds, and then the definitions in files that waited for them. ``live``: the hosts that
-        are read afterwards."""
-        from vnicaudit.audit.cloud_servers import CloudServers  # loaded when there is a cloud
+        are read afterwards; ``others``: there are other targets than clouds."""
+        # loaded when there is a cloud
+        from vnicaudit.audit.cloud_servers import CloudServers
+        from vnicaudit.audit.reading.chosen_servers import ServerSelection
 
         servers = self._clouds = CloudServers(
             clouds,
             self._compared,
-            self._chosen,
+            ServerSelection(self._options.servers, remember=others),
             self._tallies,
             self._guests,
             everyone=bool(live),
@@ -271,24 +267,30 @@ class AuditRun:
                 self._put_aside(item, tally)
             elif isinstance(item, NotJudged):
                 tally.unjudged(item)
-            elif isinstance(item, Domain):
-                if self._chosen.is_left_out(item.uuid):
-                    continue
+            elif isinstance(item, Description):
+                tally.configs += 1
+                yield from self._compared.description(item, name)
+            elif not self._is_left_out(item.uuid):
                 tally.domain(item)
                 if self._has_cloud and not met and item.nova_uuid is not None:
                     self._guests.append((item, name))
                 else:
                     yield self._compared.domain(self._joined(item), name)
-            else:
-                tally.configs += 1
-                yield from self._compared.description(item, name)
+
+    def _is_left_out(self, uuid: str | None) -> bool:
+        """True for the domain of a server that was not selected, where clouds were read."""
+        return self._clouds is not None and self._clouds.is_left_out(uuid)
 
     def _joined(self, domain: Domain) -> Domain:
         """The domain with what its cloud says of it, where clouds were read."""
         return domain if self._clouds is None else self._clouds.servers.joined(domain)
 
     def _live(self, items: Iterable[Met], name: str) -> Iterator[Product]:
-        from vnicaudit.audit.effective import uses_of  # loaded when there is a live host
+        # loaded when there is a live host
+        from vnicaudit.audit.effective import uses_of
+        from vnicaudit.model.host import Host
+        from vnicaudit.model.live import LiveDomain
+        from vnicaudit.model.traffic import HostTraffic
 
         tally = self._tallies[name]
         host: Host | None = None
@@ -300,7 +302,7 @@ class AuditRun:
                 continue  # asked for, and kept, by an audit of a fleet alone
             elif not isinstance(item, LiveDomain):
                 yield from self._worked_items((item,), name, tally, met=True)
-            elif not self._chosen.is_left_out(item.domain.uuid):
+            elif not self._is_left_out(item.domain.uuid):
                 tally.domain(item.domain)
                 uses |= uses_of(item.domain, item.host)
                 yield self._compared.domain(self._joined(item.domain), name, item.host)

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from vnicaudit.audit.work import Product
-from vnicaudit.model.domain import Domain
-from vnicaudit.model.finding import Confidence, Severity
 from vnicaudit.model.report import (
     Audited,
     NotJudged,
@@ -17,6 +14,11 @@ from vnicaudit.model.report import (
     Summary,
     TargetResult,
 )
+
+if TYPE_CHECKING:
+    from vnicaudit.audit.work import Product
+    from vnicaudit.model.domain import Domain
+    from vnicaudit.model.finding import Confidence, Severity
 
 MAX_ERRORS = 1000
 """Maximum number of reading errors kept per target; more are only counted."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import cached_property
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import msgspec
 
@@ -13,28 +13,28 @@ from vnicaudit.audit.accepting.settings_entries import Usage
 from vnicaudit.audit.accepting.suppressions import Suppressor
 from vnicaudit.audit.judging.catalogue import Catalogue, shipped_catalogue
 from vnicaudit.audit.judging.descriptions import DescriptionAuditor
-from vnicaudit.audit.judging.macs import MacAuditor, MacTable, nics_seen
-from vnicaudit.audit.reading.platform import Platforms
-from vnicaudit.model.description import Description
-from vnicaudit.model.domain import Domain
-from vnicaudit.model.finding import Finding
-from vnicaudit.model.host import Host, HostConfig
 from vnicaudit.model.location import Location
-from vnicaudit.model.macs import NicSeen
 from vnicaudit.model.nova import NovaConfig
-from vnicaudit.model.nova_options import Release
-from vnicaudit.model.openstack import Image
-from vnicaudit.model.report import Audited
-from vnicaudit.model.site import SiteNode
-from vnicaudit.model.version import Version
 
 if TYPE_CHECKING:
     from vnicaudit.audit.accepting.baseline import Baseline
     from vnicaudit.audit.accepting.own_entries import OwnTexts
     from vnicaudit.audit.judging.domains import DomainAuditor
+    from vnicaudit.audit.judging.macs import EncodedNic, MacAuditor, MacTable
     from vnicaudit.audit.judging.site import SiteAuditor
+    from vnicaudit.audit.reading.platform import Platforms
+    from vnicaudit.model.description import Description
+    from vnicaudit.model.domain import Domain
+    from vnicaudit.model.finding import Finding
+    from vnicaudit.model.host import Host, HostConfig
+    from vnicaudit.model.macs import NicSeen
+    from vnicaudit.model.nova_options import Release
+    from vnicaudit.model.report import Audited
+    from vnicaudit.model.site import SiteNode
+    from vnicaudit.model.version import Version
 
-Product = Audited | Domain
+Product: TypeAlias = "Audited | Domain"
+"""The result of the work on one item."""
 
 
 class Assumptions(msgspec.Struct, frozen=True):
@@ -53,12 +53,18 @@ class Assumptions(msgspec.Struct, frozen=True):
 
         return as_of(config, self.nova)
 
-    def made_for(self, image: Image) -> Image:
-        """An image as that release of Nova interprets it, unless it comes from a live cloud, which
-        tells its release."""
-        if self.nova is None or image.nova is not None:
-            return image
-        return msgspec.structs.replace(image, nova=self.nova.number)
+    def interpreted(self, item: Description) -> Description:
+        """A description as that release of Nova interprets it: a configuration, or an image that
+        does not come from a live cloud, which tells its release."""
+        if self.nova is None:
+            return item
+        if isinstance(item, NovaConfig):
+            return self.configured(item)
+        from vnicaudit.model.openstack import Image
+
+        if isinstance(item, Image) and item.nova is None:
+            return msgspec.structs.replace(item, nova=self.nova.number)
+        return item
 
     def node(self, item: Description) -> SiteNode | None:
         """The compute node of a configuration; None if it belongs to something else."""
@@ -68,9 +74,13 @@ class Assumptions(msgspec.Struct, frozen=True):
 
         return node_of(self.configured(item))
 
-    def host_of(self, domain: Domain, host: HostConfig) -> HostConfig:
-        """The host for judging one of its domains: with the versions that run this very domain,
-        where they are known, overridden by these assumptions."""
+    def host_of(self, domain: Domain, host: HostConfig | None) -> HostConfig:
+        """The host (None: unknown) for judging one of its domains: with the versions that run this
+        very domain, where they are known, overridden by these assumptions."""
+        if host is None:
+            from vnicaudit.model.host import NO_HOST
+
+            host = NO_HOST
         return self.applied(_versions_of(domain, host))
 
     def applied(self, host: HostConfig) -> HostConfig:
@@ -81,14 +91,13 @@ class Assumptions(msgspec.Struct, frozen=True):
 class ItemWork(Protocol):
     """One kind of work on the stream of items."""
 
-    products: type[Audited] | type[Domain]
     platforms: Platforms
 
     def load(self) -> None:
         """Import the modules for work on domains, which are otherwise imported at first use."""
 
-    def domain(self, domain: Domain, host: HostConfig, target: str) -> Product:
-        """Work on one domain."""
+    def domain(self, domain: Domain, host: HostConfig | None, target: str) -> Product:
+        """Work on one domain; ``host`` None: nothing is known of its host."""
 
     def description(self, item: Description, target: str) -> Product | None:
         """Work on a configuration, an image…; None if there is nothing to do."""
@@ -103,7 +112,7 @@ class ItemWork(Protocol):
     def site(self, nodes: Iterable[SiteNode]) -> Iterator[Product]:
         """Compare the kept configurations, when everything has been read."""
 
-    def nics_to_compare(self, domain: Domain, target: str) -> tuple[NicSeen, ...]:
+    def nics_to_compare(self, domain: Domain, target: str) -> list[EncodedNic]:
         """Return the records by which a domain's NICs are compared with all others."""
 
     def shared_macs(self, table: MacTable) -> Iterator[Product]:
@@ -119,8 +128,6 @@ class ItemWork(Protocol):
 
 class AuditWork:
     """Judge by rules, then filter by suppressions and baseline."""
-
-    products: type[Audited] | type[Domain] = Audited
 
     def __init__(
         self,
@@ -152,7 +159,6 @@ class AuditWork:
         self._baseline = baseline
         self._regrades = regrades and self.catalogue.regrades
         self.platforms = platforms
-        self._mac_auditor = MacAuditor(self._rule_ids, platforms.wordings, self.catalogue)
 
     @cached_property
     def _auditor(self) -> DomainAuditor:
@@ -164,28 +170,30 @@ class AuditWork:
             self._rule_ids, self.platforms, self.catalogue, with_rows=self._with_rows
         )
 
+    @cached_property
+    def _mac_auditor(self) -> MacAuditor:
+        from vnicaudit.audit.judging.macs import MacAuditor
+
+        return MacAuditor(self._rule_ids, self.platforms.wordings, self.catalogue)
+
     def load(self) -> None:
         """Import the rules that judge definitions."""
         self._auditor.load()
 
-    def domain(self, domain: Domain, host: HostConfig, target: str) -> Audited:
+    def domain(self, domain: Domain, host: HostConfig | None, target: str) -> Audited:
         """Findings of one domain."""
         judged_host = self._assumptions.host_of(domain, host)
         return self._filtered(self._auditor.audit_domain(domain, judged_host, target), domain)
 
     def description(self, item: Description, target: str) -> Audited:
         """Findings of a configuration, an image, a flavor or a preference."""
-        if isinstance(item, NovaConfig):
-            item = self._assumptions.configured(item)
-        elif isinstance(item, Image):
-            item = self._assumptions.made_for(item)
+        item = self._assumptions.interpreted(item)
         audited = self._description_auditor.audit(item, target)
         if not item.comments:
             return self._filtered(audited, None)
         from vnicaudit.audit.accepting.own_entries import texts_in
 
-        line = None if isinstance(item, NovaConfig) else item.location.line
-        own = texts_in(Location(target, audited.file, line), item.comments)
+        own = texts_in(Location(target, audited.file, item.first_line()), item.comments)
         return self._filtered(audited, None, own)
 
     def host(self, host: Host, uses: frozenset[str], target: str) -> Audited:
@@ -219,12 +227,10 @@ class AuditWork:
             own = texts_in(Location(node.target, audited.file), node.comments)
             yield self._filtered(self.suppressor.accept(audited, own), None)
 
-    def nics_to_compare(self, domain: Domain, target: str) -> tuple[NicSeen, ...]:
+    def nics_to_compare(self, domain: Domain, target: str) -> list[EncodedNic]:
         """The records that identify NICs with the same MAC address, if a selected rule compares
         them."""
-        if not self._mac_auditor.has_rules:
-            return ()
-        return self.suppressor.with_suppressions(nics_seen(domain, target), domain)
+        return self._mac_auditor.nics_to_compare(domain, target, self.suppressor.with_suppressions)
 
     def shared_macs(self, table: MacTable) -> Iterator[Audited]:
         """Findings on NICs that share a MAC address."""

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import NamedTuple, NoReturn
+from typing import NoReturn
 
 import click
+import msgspec
 
 from vnicaudit.base.wording import close_to, shortened
 from vnicaudit.cli.output.stderr import tell
 from vnicaudit.errors import UsageError
 
 
-class CommandEntry(NamedTuple):
+class CommandEntry(msgspec.Struct, frozen=True):
     """A command: its line in ``--help``, and a function that loads it."""
 
     summary: str
@@ -113,139 +114,19 @@ def _runs() -> click.Command:
 
 
 def _bench() -> click.Command:
-    return bench
+    from vnicaudit.cli.bench.group import command
+
+    return command
 
 
 def _fleet() -> click.Command:
-    return fleet
-
-
-def _fleet_audit() -> click.Command:
-    from vnicaudit.cli.fleet.audit import command
-
-    return command
-
-
-def _fleet_plan() -> click.Command:
-    from vnicaudit.cli.fleet.plan import command
-
-    return command
-
-
-def _fleet_apply() -> click.Command:
-    from vnicaudit.cli.fleet.apply import command
-
-    return command
-
-
-def _fleet_serve() -> click.Command:
-    from vnicaudit.cli.fleet.serve import command
-
-    return command
-
-
-def _fleet_notify() -> click.Command:
-    from vnicaudit.cli.fleet.notify import command
-
-    return command
-
-
-def _fleet_inventory() -> click.Command:
-    from vnicaudit.cli.fleet.inventory import command
-
-    return command
-
-
-def _fleet_top() -> click.Command:
-    from vnicaudit.cli.fleet.top import command
-
-    return command
-
-
-def _bench_run() -> click.Command:
-    from vnicaudit.cli.bench.run import command
-
-    return command
-
-
-def _bench_compare() -> click.Command:
-    from vnicaudit.cli.bench.compare import command
-
-    return command
-
-
-def _bench_search() -> click.Command:
-    from vnicaudit.cli.bench.search import command
-
-    return command
-
-
-def _bench_watch() -> click.Command:
-    from vnicaudit.cli.bench.watch import command
-
-    return command
-
-
-def _bench_show() -> click.Command:
-    from vnicaudit.cli.bench.show import command
-
-    return command
-
-
-def _bench_profiles() -> click.Command:
-    from vnicaudit.cli.bench.profiles import command
-
-    return command
-
-
-def _bench_line_rate() -> click.Command:
-    from vnicaudit.cli.bench.line_rate import command
+    from vnicaudit.cli.fleet.group import command
 
     return command
 
 
 def _history() -> click.Command:
-    return history
-
-
-def _history_status() -> click.Command:
-    from vnicaudit.cli.history.status import command
-
-    return command
-
-
-def _history_show() -> click.Command:
-    from vnicaudit.cli.history.show import command
-
-    return command
-
-
-def _history_upgrade() -> click.Command:
-    from vnicaudit.cli.history.upgrade import command
-
-    return command
-
-
-def _history_prune() -> click.Command:
-    from vnicaudit.cli.history.prune import command
-
-    return command
-
-
-def _history_export() -> click.Command:
-    from vnicaudit.cli.history.transfer import export
-
-    return export
-
-
-def _history_import() -> click.Command:
-    from vnicaudit.cli.history.transfer import import_
-
-    return import_
-
-
-def _history_sql() -> click.Command:
-    from vnicaudit.cli.history.sql import command
+    from vnicaudit.cli.history.group import command
 
     return command
 
@@ -300,88 +181,3 @@ COMMANDS = {
     "doctor": CommandEntry("Check what can be audited from this machine.", _doctor),
     "completion": CommandEntry("Print or install shell completion.", _completion),
 }
-
-_HISTORY = {
-    "status": CommandEntry(
-        "List audits, the size of the history, and stale hosts.", _history_status
-    ),
-    "show": CommandEntry("Show one audit: hosts not read, findings new and gone.", _history_show),
-    "upgrade": CommandEntry("Migrate the history to this version's tables.", _history_upgrade),
-    "prune": CommandEntry("Remove old audits, NICs and findings.", _history_prune),
-    "export": CommandEntry("Export the whole history as JSON lines or Parquet.", _history_export),
-    "import": CommandEntry("Import an exported history, or add measurements.", _history_import),
-    "sql": CommandEntry("Print how to connect, the views and the schema.", _history_sql),
-}
-
-_HISTORY_EPILOG = """\b
-Examples:
-  vnicaudit history                         the stored audits
-  vnicaudit history show latest
-  vnicaudit history prune --keep 400d
-  vnicaudit history sql                     how to use it with Grafana and SQL"""
-
-
-@click.command("history", cls=lazy_group(_HISTORY, default="status"), epilog=_HISTORY_EPILOG)
-def history() -> None:
-    """Show the stored history of a fleet: audits, hosts, NICs and findings.
-
-    Without a command, show the status.
-    """
-
-
-_BENCH = {
-    "run": CommandEntry("Measure one path, or compare several paths or arms.", _bench_run),
-    "compare": CommandEntry("Compare two measurements.", _bench_compare),
-    "search": CommandEntry("Find the highest rate within the loss limit.", _bench_search),
-    "watch": CommandEntry("Measure a path regularly, and report when it changes.", _bench_watch),
-    "show": CommandEntry("List past measurements, or show one.", _bench_show),
-    "profiles": CommandEntry("List built-in profiles, or validate your own.", _bench_profiles),
-    "line-rate": CommandEntry("Show a link's theoretical maximum throughput.", _bench_line_rate),
-}
-
-_BENCH_EPILOG = """\b
-Examples:
-  vnicaudit bench profiles                  list the profiles
-  vnicaudit bench profiles quick            what one profile measures, and how long it takes
-  vnicaudit bench run agent://web01 --profile smoke
-  vnicaudit bench run agent://web01,ssh://root@192.0.2.9 -o before.json
-  vnicaudit bench compare before.json after.json
-  vnicaudit bench line-rate --speed 25G --mtu 9000"""
-
-
-@click.command("bench", cls=lazy_group(_BENCH), epilog=_BENCH_EPILOG)
-def bench() -> None:
-    """Measure throughput, packet rate, DNS and latency before and after a change.
-
-    A profile defines the workloads; a path between two endpoints defines where they run. The
-    verdict is better, equal or worse, with its confidence.
-    """
-
-
-_FLEET = {
-    "audit": CommandEntry("Audit the hosts of an inventory in parallel.", _fleet_audit),
-    "inventory": CommandEntry(
-        "Show the hosts of an inventory, and where each comes from.", _fleet_inventory
-    ),
-    "top": CommandEntry("Rank the changes to make first, with reasons.", _fleet_top),
-    "plan": CommandEntry("Plan changes on all hosts.", _fleet_plan),
-    "apply": CommandEntry("Apply a plan host by host, canaries of each group first.", _fleet_apply),
-    "serve": CommandEntry("Serve a web page and metrics of the fleet, read-only.", _fleet_serve),
-    "notify": CommandEntry("Notify channels of new and reopened findings.", _fleet_notify),
-}
-
-_FLEET_EPILOG = """\b
-Examples:
-  vnicaudit fleet inventory -i hosts.ini --check
-  vnicaudit fleet audit -i fleet.toml --format json -o fleet.json
-  vnicaudit fleet audit -i hosts.ini --limit 'zone_a,!kvm7'
-  vnicaudit fleet top --top 20
-  vnicaudit fleet plan -i fleet.toml -o plan.json
-  vnicaudit fleet apply plan.json -i fleet.toml --mode restart --batch 10 --window 22:00-04:00
-  vnicaudit fleet serve --metrics
-  vnicaudit fleet notify --channels channels.toml"""
-
-
-@click.command("fleet", cls=lazy_group(_FLEET), epilog=_FLEET_EPILOG)
-def fleet() -> None:
-    """Audit and change fleets: all hosts of an inventory, in parallel."""

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 import msgspec
 from msgspec.structs import replace
 
 from vnicaudit.model.accepting import AcceptingComment
-from vnicaudit.model.guest_words import Readiness
+from vnicaudit.model.guest_words import DefinitionForm, DescriptionKind, Form, Readiness
 from vnicaudit.model.kubevirt import Manifest
 from vnicaudit.model.location import Location
 from vnicaudit.model.nic import Nic, NicConfig
@@ -18,19 +16,6 @@ from vnicaudit.model.refs import DomainRef, NicRef, ServerRef
 from vnicaudit.model.report import ReadError
 from vnicaudit.model.server import CloudServer, ServerConfig
 from vnicaudit.model.version import Version
-
-DefinitionForm = Literal["raw", "dump", "live", "qemu", "terraform"]
-"""The form of a definition: ``raw`` (written by hand or a tool, defaults not filled in), ``dump``
-(written by libvirt: what it dropped is gone), ``live`` (the running definition), ``qemu`` (a
-command line) or ``terraform`` (a ``libvirt_domain``, which its provider hands to libvirt one to
-one: as ``raw``, but not XML)."""
-
-DescriptionKind = Literal["definition", "manifest", "server"]
-"""How a domain is described: by a ``definition`` of libvirt or QEMU, or by the source of a future
-one: a ``manifest`` (KubeVirt), or Nova's record of a ``server`` (OpenStack)."""
-
-Form = DefinitionForm | Literal["manifest", "server"]
-"""The kind of description, with the form of a definition, which decides the title of its layer."""
 
 
 class DomainConfig(msgspec.Struct, frozen=True, cache_hash=True):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import msgspec
 
@@ -58,12 +58,8 @@ class Finding(msgspec.Struct, frozen=True):
     fixes: tuple[Fix, ...] = ()
 
 
-class FindingKey(NamedTuple):
-    """The rule and the fingerprint of a finding, which identify it across audits."""
-
-    rule: str
-    fingerprint: str
-
+INVALID_SUPPRESSION = "SUPP003"
+"""The ``rule`` of findings about suppressions that cannot be used."""
 
 EVERY_RULE = "*"
 """The ``rule`` of a Skipped entry that stands for all rules (a domain that is not QEMU's)."""

@@ -23,6 +23,17 @@ Topic = Literal[
 give all NICs of a guest one model, give a copied NIC its own address, make QEMU the server of a
 vhost-user socket, share the guest's memory, run the guest with KVM."""
 
+FixRefusal = Literal[
+    "cannot-be-written",
+    "changed-meanwhile",
+    "gave-up",
+    "objection",
+    "overlaps",
+    "owner",
+    "returns",
+]
+"""Reason why `audit --fix` did not fix a finding in place."""
+
 
 class _Value(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="kind"):
     """A value whose ``kind`` distinguishes it from the others."""

@@ -1,4 +1,4 @@
-"""Vocabulary for guests: architectures, and readiness for virtio."""
+"""Vocabulary for guests: how they are described, architectures, and readiness for virtio."""
 
 from __future__ import annotations
 
@@ -9,6 +9,19 @@ Readiness = Literal[
 ]
 """Does this guest support virtio? ``likely-ready``: it has a virtio disk, but nothing rules out
 that the system is Windows. See :mod:`vnicaudit.knowledge.readiness`."""
+
+DefinitionForm = Literal["raw", "dump", "live", "qemu", "terraform"]
+"""The form of a definition: ``raw`` (written by hand or a tool, defaults not filled in), ``dump``
+(written by libvirt: what it dropped is gone), ``live`` (the running definition), ``qemu`` (a
+command line) or ``terraform`` (a ``libvirt_domain``, which its provider hands to libvirt one to
+one: as ``raw``, but not XML)."""
+
+DescriptionKind = Literal["definition", "manifest", "server"]
+"""How a domain is described: by a ``definition`` of libvirt or QEMU, or by the source of a future
+one: a ``manifest`` (KubeVirt), or Nova's record of a ``server`` (OpenStack)."""
+
+Form = DefinitionForm | Literal["manifest", "server"]
+"""The kind of description, with the form of a definition, which decides the title of its layer."""
 
 # by the names that libvirt uses (virArch)
 S390 = frozenset({"s390x", "s390"})

@@ -6,17 +6,6 @@ import msgspec
 
 from vnicaudit.model.version import Version
 
-DEADLINE = 30.0
-"""Default timeout of a live host, in seconds."""
-
-
-class CloudLimits(msgspec.Struct, frozen=True):
-    """Limits on reading a cloud: ``rate`` requests per second (None: no limit), and ``total``
-    seconds for the whole cloud (None: no limit)."""
-
-    rate: float | None = None
-    total: float | None = 3600.0
-
 
 class Network(msgspec.Struct, frozen=True):
     """A libvirt network; ``actual_type`` is the type that an interface on it gets: bridge, direct

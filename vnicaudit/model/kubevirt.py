@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from vnicaudit.model.accepting import AcceptingComment
+from vnicaudit.model.description import Description
 from vnicaudit.model.guest_words import Readiness
 from vnicaudit.model.location import Location
 
@@ -43,7 +43,7 @@ class Manifest(msgspec.Struct, frozen=True, tag="manifest"):
     """Only the name of its container disk shows that the guest supports virtio."""
 
 
-class Preference(msgspec.Struct, frozen=True):
+class Preference(Description, frozen=True):
     """A VirtualMachinePreference or VirtualMachineClusterPreference. A field is None if the
     preference does not set it.
 
@@ -66,8 +66,10 @@ class Preference(msgspec.Struct, frozen=True):
     :class:`~vnicaudit.model.domain.DomainConfig`."""
     places: tuple[tuple[str, Location], ...] = ()
     """Field -> where it is set."""
-    comments: tuple[AcceptingComment, ...] = ()
-    """Comments of its file that accept findings."""
+
+    def first_line(self) -> int | None:
+        """The line on which it begins."""
+        return self.location.line
 
     def place(self, field: str | None) -> Location:
         """Where a field is set; the preference itself if it is not set."""

@@ -1,13 +1,11 @@
-"""Live reading: its options, and the definitions it yields."""
+"""Records that reading live hosts and clouds yields."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-import msgspec
-
 from vnicaudit.model.domain import Domain, Server
-from vnicaudit.model.host import DEADLINE, CloudLimits, HostConfig
+from vnicaudit.model.host import HostConfig
 from vnicaudit.model.openstack import Flavor, Image
 from vnicaudit.model.report import ReadError
 
@@ -16,23 +14,6 @@ CloudRecord = Server | Image | Flavor
 
 CloudItem = CloudRecord | ReadError
 """An item that reading a cloud yields."""
-
-
-class LiveOptions(msgspec.Struct, frozen=True):
-    """How to read live hosts. ``deadline``: seconds per call; ``agent``: whether to query guest
-    agents; ``root``, ``proc`` and ``logs``: paths of this host's devices, processes and QEMU logs;
-    ``cloud``: limits on requests to a cloud, in number and time; ``calls``: maximum number of
-    concurrent calls to one host (None: few on a local socket, many over a network)."""
-
-    deadline: float = DEADLINE
-    agent: bool = False
-    root: str = "/"
-    proc: str = "/proc"
-    logs: str = "/var/log/libvirt/qemu"
-    cloud: CloudLimits = CloudLimits()
-    calls: int | None = None
-    traffic: float | None = None
-    """Seconds between two readings of the NICs' counters; None: counters are not read."""
 
 
 class LiveDomain(NamedTuple):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+
+import msgspec
 
 from vnicaudit.model.server import ServerConfig
 
@@ -18,7 +19,7 @@ _ID = r"[0-9A-Za-z][0-9A-Za-z-]{0,63}"
 option: ids come from outside."""
 
 
-class FixNames(NamedTuple):
+class FixNames(msgspec.Struct, frozen=True, array_like=True):
     """Names that commands and sentences of a fix can use; empty: unknown."""
 
     target: str = ""

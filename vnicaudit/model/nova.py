@@ -8,7 +8,7 @@ from typing import Literal
 
 import msgspec
 
-from vnicaudit.model.accepting import AcceptingComment
+from vnicaudit.model.description import Description
 from vnicaudit.model.location import Location
 from vnicaudit.model.nova_options import KnownOption, Release
 
@@ -144,7 +144,7 @@ class NovaIndex:
         return found
 
 
-class NovaConfig(msgspec.Struct, frozen=True, dict=True):
+class NovaConfig(Description, frozen=True, dict=True):
     """One file of a Nova service, together with the files that the service reads beside it.
 
     ``options`` are in the order in which Nova reads them, over all ``files``: the last one wins.
@@ -167,8 +167,6 @@ class NovaConfig(msgspec.Struct, frozen=True, dict=True):
     complete: bool = True
     compute: bool = False
     rest_checksum: int = 0
-    comments: tuple[AcceptingComment, ...] = ()
-    """Comments of its file that accept findings."""
 
     @cached_property
     def index(self) -> NovaIndex:

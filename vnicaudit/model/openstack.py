@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import msgspec
 
-from vnicaudit.model.accepting import AcceptingComment
+from vnicaudit.model.description import Description
 from vnicaudit.model.guest_words import S390, Readiness
 from vnicaudit.model.location import Location
 
@@ -61,7 +61,7 @@ class Property(msgspec.Struct, frozen=True):
     certain: bool = True
 
 
-class Image(msgspec.Struct, frozen=True):
+class Image(Description, frozen=True):
     """One image. ``complete`` False: it may have further properties (a command that only sets some,
     a list that is filled in)."""
 
@@ -91,8 +91,10 @@ class Image(msgspec.Struct, frozen=True):
     :attr:`~vnicaudit.model.domain.DomainConfig.readiness` and by the same rules."""
     proven: bool = False
     """A server that was created from it, and is not Windows, has run with virtio."""
-    comments: tuple[AcceptingComment, ...] = ()
-    """Comments of its file that accept findings."""
+
+    def first_line(self) -> int | None:
+        """The line on which it begins."""
+        return self.location.line
 
     @property
     def vif_model(self) -> str | None:
@@ -150,7 +152,7 @@ class Image(msgspec.Struct, frozen=True):
         return _certain(self.property(name))
 
 
-class Flavor(msgspec.Struct, frozen=True):
+class Flavor(Description, frozen=True):
     """One flavor. ``complete`` as for an image; ``vcpus`` None: unknown here. ``images`` are those
     that a server (described in the same file, or of the same cloud) boots with this flavor."""
 
@@ -164,8 +166,10 @@ class Flavor(msgspec.Struct, frozen=True):
     id: str | None = None
     servers: int | None = None
     """Number of visible servers that use it; None: not counted."""
-    comments: tuple[AcceptingComment, ...] = ()
-    """Comments of its file that accept findings."""
+
+    def first_line(self) -> int | None:
+        """The line on which it begins."""
+        return self.location.line
 
     def property(self, name: str) -> Property | None:
         """The extra spec that is in effect: the last of several."""

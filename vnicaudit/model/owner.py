@@ -27,6 +27,9 @@ Keeper = Owner | Literal["host", "vnicaudit"]
 """``host``: a host's own settings; ``vnicaudit``: this program's settings, including those in the
 metadata of a domain."""
 
+SETTINGS: Literal["vnicaudit"] = "vnicaudit"
+"""The owner of findings about suppressions."""
+
 _REWRITTEN_BY: dict[str, str] = {"nova": "Nova", "kubevirt": "KubeVirt", "ovirt": "oVirt"}
 
 _KNOWN: dict[str, KnownOwner] = {name: name for name in get_args(KnownOwner)}

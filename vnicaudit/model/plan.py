@@ -5,11 +5,11 @@ The file is edited by hand, so an unknown field in it is an error.
 
 from __future__ import annotations
 
-from typing import ClassVar, Generic, Literal, TypeVar
+from typing import ClassVar, Generic, Literal, NamedTuple, TypeVar
 
 import msgspec
 
-from vnicaudit.model.finding import Change, FindingKey
+from vnicaudit.model.finding import Change
 from vnicaudit.model.guest_words import Readiness
 from vnicaudit.model.owner import Owner
 from vnicaudit.model.platform_name import DOMAIN_FILE, LIBVIRT, OPENSTACK, PlatformName
@@ -30,6 +30,13 @@ CloudObject = Literal["server", "image", "flavor"]
 UnitKind = Literal["domain", "file", "server", "image", "flavor"]
 
 PLAN_SCHEMA: Literal["vnicaudit.plan/1"] = "vnicaudit.plan/1"
+
+
+class FindingKey(NamedTuple):
+    """The rule and the fingerprint of a finding, which identify it across audits."""
+
+    rule: str
+    fingerprint: str
 
 
 class ModeOption(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

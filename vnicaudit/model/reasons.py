@@ -84,18 +84,6 @@ NotAppliedCode = Literal["loss", "unsafe"]
 """Reason why a step that is not blocked is not applied."""
 
 
-FixRefusal = Literal[
-    "cannot-be-written",
-    "changed-meanwhile",
-    "gave-up",
-    "objection",
-    "overlaps",
-    "owner",
-    "returns",
-]
-"""Reason why `audit --fix` did not fix a finding in place."""
-
-
 class Reason(NamedTuple):
     """A code, and the sentence for people."""
 

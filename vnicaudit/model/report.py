@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
@@ -11,15 +11,16 @@ from vnicaudit.model.coverage import Coverage
 from vnicaudit.model.effective import Resolved
 from vnicaudit.model.failure import FailureKind
 from vnicaudit.model.finding import Confidence, Crashed, Finding, Severity, Skipped
+from vnicaudit.model.fix import FixRefusal
 from vnicaudit.model.location import Location
 from vnicaudit.model.names import NO_NAMES, FixNames, file_title
 from vnicaudit.model.owner import Keeper
-from vnicaudit.model.reasons import FixRefusal
+
+if TYPE_CHECKING:
+    from vnicaudit.model.rule_info import RuleInfo
 
 REPORT_SCHEMA: Literal["vnicaudit.report/1"] = "vnicaudit.report/1"
 NICS_SCHEMA: Literal["vnicaudit.nics/1"] = "vnicaudit.nics/1"
-EXPLAIN_SCHEMA: Literal["vnicaudit.explain/1"] = "vnicaudit.explain/1"
-RULES_SCHEMA: Literal["vnicaudit.rules/1"] = "vnicaudit.rules/1"
 
 AuditedScope = Literal["domain", "host", "config", "image", "flavor", "preference", "site", "mac"]
 
@@ -182,32 +183,6 @@ class Audited(msgspec.Struct, frozen=True):
         return file_title(self.subject) if self.scope == "config" else self.subject
 
 
-class RuleSetting(msgspec.Struct, frozen=True):
-    """A setting of a rule in `vnicaudit.toml`."""
-
-    name: str
-    default: str
-    """Its default, written as in TOML."""
-    meaning: str
-
-
-class RuleInfo(msgspec.Struct, frozen=True):
-    """One rule, for catalogues and for SARIF."""
-
-    id: str
-    name: str
-    severity: Severity
-    scope: str
-    summary: str
-    manual: str
-    judges: tuple[str, ...] = ()
-    """The scopes it judges, the main one first; ``manifests``: also NICs in KubeVirt manifests;
-    ``servers``: also servers of OpenStack, from Nova's records."""
-    groups: tuple[str, ...] = ()
-    """Words by which it is selected together with others."""
-    settings: tuple[RuleSetting, ...] = ()
-
-
 class ReportRequest(msgspec.Struct, frozen=True):
     """The findings, rules and files that were requested: anything missing from the report may have
     been excluded. ``*`` stands for redacted values (``--redact``).
@@ -299,59 +274,3 @@ class NicsReport(msgspec.Struct, frozen=True, kw_only=True):
 
     schema: Literal["vnicaudit.nics/1"] = NICS_SCHEMA
     nics: tuple[NicRow, ...]
-
-
-class LayerFact(msgspec.Struct, frozen=True):
-    """One fact, as one layer states it. ``wins``: it decides what the guest gets; ``note`` says
-    why, or why not."""
-
-    fact: str
-    value: str
-    wins: bool = False
-    note: str = ""
-
-
-class Layer(msgspec.Struct, frozen=True):
-    """One place that describes a NIC: a definition, a network, a QEMU command line, a host.
-
-    ``missing`` says why nothing is known from this layer, and which source would help; empty if the
-    layer was read (it may still have no facts).
-    """
-
-    name: str
-    place: str | None = None
-    facts: tuple[LayerFact, ...] = ()
-    missing: str = ""
-
-
-class ServerName(msgspec.Struct, frozen=True):
-    """The server of OpenStack that a domain is. None: unknown (only admins can see the host)."""
-
-    id: str
-    name: str
-    cloud: str
-    """The name that the user gave, ``openstack:NAME``."""
-    project: str | None = None
-    """The id of its project."""
-    project_name: str | None = None
-    host: str | None = None
-
-
-class Explanation(msgspec.Struct, frozen=True, kw_only=True):
-    """One NIC, layer by layer, and its problems. ``server`` None: it is not a server of a cloud
-    that was read."""
-
-    nic: NicRow
-    server: ServerName | None = None
-    layers: tuple[Layer, ...]
-    findings: tuple[Finding, ...] = ()
-    suppressed: tuple[Suppressed, ...] = ()
-    skipped: tuple[Skipped, ...] = ()
-    crashed: tuple[Crashed, ...] = ()
-
-
-class RulesReport(msgspec.Struct, frozen=True, kw_only=True):
-    """``vnicaudit.rules/1``: the catalogue."""
-
-    schema: Literal["vnicaudit.rules/1"] = RULES_SCHEMA
-    rules: tuple[RuleInfo, ...]

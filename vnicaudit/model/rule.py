@@ -7,15 +7,11 @@ The module's docstring is the rule's manual page. A rule is pure: subjects
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import ClassVar, Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Generic, Literal, TypeVar
 
 import msgspec
 
 from vnicaudit.model.decoding import converted
-from vnicaudit.model.domain import DescriptionKind
-from vnicaudit.model.finding import Change, Confidence, Severity
-from vnicaudit.model.fix import Fix
-from vnicaudit.model.location import Location
 from vnicaudit.model.subject import (
     ConfigSubject,
     DomainSubject,
@@ -27,6 +23,12 @@ from vnicaudit.model.subject import (
     SiteSubject,
     Subject,
 )
+
+if TYPE_CHECKING:
+    from vnicaudit.model.finding import Change, Confidence, Severity
+    from vnicaudit.model.fix import Fix
+    from vnicaudit.model.guest_words import DescriptionKind
+    from vnicaudit.model.location import Location
 
 Scope = Literal["nic", "domain", "host", "config", "image", "flavor", "preference", "site", "mac"]
 

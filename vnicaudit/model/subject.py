@@ -5,17 +5,22 @@ A rule sees only these records; its answers are defined in :mod:`vnicaudit.model
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import msgspec
 
-from vnicaudit.model.domain import DomainConfig, DomainState, StagedNic
-from vnicaudit.model.effective import NONE, Effective
-from vnicaudit.model.host import HostConfig
-from vnicaudit.model.kubevirt import Preference
-from vnicaudit.model.macs import NicSeen
-from vnicaudit.model.nic import NicConfig, PathMtu, RunningNic
-from vnicaudit.model.nova import NovaConfig
-from vnicaudit.model.openstack import Flavor, Image
-from vnicaudit.model.site import Difference, SiteNode
+from vnicaudit.model.effective import NONE
+
+if TYPE_CHECKING:
+    from vnicaudit.model.domain import DomainConfig, DomainState, StagedNic
+    from vnicaudit.model.effective import Effective
+    from vnicaudit.model.host import HostConfig
+    from vnicaudit.model.kubevirt import Preference
+    from vnicaudit.model.macs import NicSeen
+    from vnicaudit.model.nic import NicConfig, PathMtu, RunningNic
+    from vnicaudit.model.nova import NovaConfig
+    from vnicaudit.model.openstack import Flavor, Image
+    from vnicaudit.model.site import Difference, SiteNode
 
 
 class Subject(msgspec.Struct, frozen=True, cache_hash=True):

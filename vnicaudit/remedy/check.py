@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 from msgspec.structs import asdict, fields, replace
 
-from vnicaudit.audit.reading.files import Item
 from vnicaudit.model.domain import Domain, DomainConfig
+from vnicaudit.model.file_kind import Item
 from vnicaudit.model.finding import SEVERITIES, Change, Finding
 from vnicaudit.model.kubevirt import Preference
 from vnicaudit.model.nic import Nic, NicConfig

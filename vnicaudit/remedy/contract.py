@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Protocol, runtime_checkable
 
-from vnicaudit.audit.reading.files import Item
+from vnicaudit.model.file_kind import Item
 from vnicaudit.model.finding import Change
 from vnicaudit.model.location import Location
 from vnicaudit.text.edits import Edit

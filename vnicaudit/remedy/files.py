@@ -13,7 +13,7 @@ from vnicaudit.audit.run import AuditRun
 from vnicaudit.audit.work import AuditWork
 from vnicaudit.base.opening import open_regular
 from vnicaudit.errors import RefusedError
-from vnicaudit.model.reasons import FixRefusal
+from vnicaudit.model.fix import FixRefusal
 from vnicaudit.model.report import Audited
 from vnicaudit.remedy.contract import Remembering, Writers
 from vnicaudit.remedy.in_place import FixedText, RefusedFix, fixed

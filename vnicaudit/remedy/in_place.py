@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from vnicaudit.audit.reading.files import Item
 from vnicaudit.audit.work import AuditWork
 from vnicaudit.errors import OwnedError, RefusedError
 from vnicaudit.model.domain import Domain
+from vnicaudit.model.file_kind import Item
 from vnicaudit.model.finding import Finding
+from vnicaudit.model.fix import FixRefusal
 from vnicaudit.model.nova import NovaConfig
 from vnicaudit.model.owner import rewritten_by
-from vnicaudit.model.reasons import FixRefusal
 from vnicaudit.model.refs import nic_index
 from vnicaudit.remedy.check import MadeChange, objection
 from vnicaudit.remedy.contract import PlatformWriter, Writers

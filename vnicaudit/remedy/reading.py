@@ -7,9 +7,10 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from vnicaudit.audit.reading.files import Item, read_stream
+from vnicaudit.audit.reading.files import read_stream
 from vnicaudit.audit.work import AuditWork
 from vnicaudit.model.domain import Domain, FromManifest
+from vnicaudit.model.file_kind import Item
 from vnicaudit.model.finding import SEVERITIES, Finding
 from vnicaudit.model.host import HostConfig
 from vnicaudit.model.refs import nic_index

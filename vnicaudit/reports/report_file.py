@@ -11,20 +11,17 @@ from typing import Literal, TypeVar
 import msgspec
 
 from vnicaudit.model.coverage import Coverage
+from vnicaudit.model.explanation import EXPLAIN_SCHEMA, Explanation, Layer, ServerName
 from vnicaudit.model.finding import Change, Confidence, Crashed, Finding, Severity, Skipped
 from vnicaudit.model.fix import Fix
 from vnicaudit.model.location import Location
 from vnicaudit.model.owner import name_of
 from vnicaudit.model.refs import NicRef, Ref
 from vnicaudit.model.report import (
-    EXPLAIN_SCHEMA,
     REPORT_SCHEMA,
-    Explanation,
-    Layer,
     NicRow,
     NotFixed,
     ReportRequest,
-    ServerName,
     Summary,
     Suppressed,
     TargetResult,

@@ -10,7 +10,7 @@ import msgspec
 from vnicaudit.audit.judging.catalogue import Catalogue, RuleOptions, shipped_catalogue
 from vnicaudit.audit.judging.descriptions import DescriptionAuditor
 from vnicaudit.audit.judging.domains import DomainAuditor
-from vnicaudit.audit.judging.macs import MacAuditor, MacTable, nics_seen
+from vnicaudit.audit.judging.macs import MacAuditor, MacTable, encoded, nics_seen
 from vnicaudit.audit.judging.site import SiteAuditor, differing_nodes, node_of
 from vnicaudit.audit.reading.platform import Platforms
 from vnicaudit.audit.work import Assumptions
@@ -91,7 +91,7 @@ def _judge_description(rule: OneRule, case: Case) -> Audited | None:
     if case.manifest is not None:
         return _judge_manifest(rule, case)
     if case.image is not None:
-        image = Assumptions(nova=_release(case)).made_for(image_of(case.image, case.definition))
+        image = Assumptions(nova=_release(case)).interpreted(image_of(case.image, case.definition))
         return rule.descriptions().audit(image, OPENSTACK_FILE)
     if case.flavor is not None:
         flavor = flavor_of(case.flavor, case.definition, case.booted)
@@ -177,7 +177,7 @@ def _judge_macs(rule: OneRule, case: Case, owner: str | None) -> Audited:
     text, before = document(case)
     table = MacTable()
     for domain in read_bytes(text.encode(), target=FILE, file=FILE):
-        table.take(nics_seen(_owned(with_facts(domain, case), owner), FILE))
+        table.take(encoded(nics_seen(_owned(with_facts(domain, case), owner), FILE)))
     auditor = MacAuditor([rule.id], rule.platforms.wordings, rule.catalogue)
     found = (one for subject in table.subjects() for one in auditor.audit(subject).findings)
     return Audited(FILE, FILE, findings=_moved_up(found, before))

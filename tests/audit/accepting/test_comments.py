@@ -11,7 +11,6 @@ import pytest
 from tests.cli.inside import inside
 from tests.remedy.works import work
 from vnicaudit.audit.judging.fingerprint import digest
-from vnicaudit.audit.judging.macs import encoded
 from vnicaudit.audit.reading.commented import with_comments
 from vnicaudit.audit.reading.options import RunOptions
 from vnicaudit.audit.run import AuditRun
@@ -533,10 +532,10 @@ def test_a_nic_is_stored_with_few_comments(words: str, tmp_path: Path) -> None:
     path.write_text(comment(words) * 300 + _guest_of(_MACS, "see the wiki"))
     made, content = work(), Content(path.read_bytes(), "f", "f")
     sizes = [
-        len(nic.record)
+        len(record)
         for one in with_comments(INFRA_CODE.read(content), INFRA_CODE.comments, content)
         if isinstance(one, Domain)
-        for nic in encoded(made.nics_to_compare(one, "f"))
+        for _mac, record in made.nics_to_compare(one, "f")
     ]
     assert len(sizes) == 2
     assert max(sizes) < 1200

@@ -23,10 +23,10 @@ from vnicaudit.audit.reading.servers import with_node, with_server
 from vnicaudit.audit.work import Assumptions
 from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.model.domain import Domain, DomainConfig, Server
+from vnicaudit.model.explanation import Layer, LayerFact, ServerName
 from vnicaudit.model.host import HostConfig
 from vnicaudit.model.location import Location
 from vnicaudit.model.nic import Nic, NicConfig
-from vnicaudit.model.report import Layer, LayerFact, ServerName
 from vnicaudit.model.server import NodeFacts, NovaVersions, PortBinding, ServerConfig
 from vnicaudit.model.site import NodeValue, SiteNode
 

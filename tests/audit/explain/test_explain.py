@@ -15,10 +15,10 @@ from vnicaudit.model.domain import (
     PendingChanges,
     StagedNic,
 )
+from vnicaudit.model.explanation import Layer, LayerFact
 from vnicaudit.model.host import HostConfig
 from vnicaudit.model.location import Location
 from vnicaudit.model.nic import Nic, NicConfig, RunningNic
-from vnicaudit.model.report import Layer, LayerFact
 from vnicaudit.model.running import RunningQemu
 from vnicaudit.platforms.libvirt.join import join
 

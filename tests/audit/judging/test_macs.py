@@ -6,6 +6,7 @@ import datetime
 import tracemalloc
 from pathlib import Path
 
+import msgspec
 import pytest
 from msgspec.structs import replace
 
@@ -13,13 +14,14 @@ from vnicaudit.audit.accepting.suppressions import Suppressor
 from vnicaudit.audit.judging import macs
 from vnicaudit.audit.judging.catalogue import LoadedRule, RuleSet
 from vnicaudit.audit.judging.fingerprint import domain_mark
-from vnicaudit.audit.judging.macs import MacTable, nics_seen
+from vnicaudit.audit.judging.macs import MacTable, encoded, nics_seen
 from vnicaudit.audit.reading.options import RunOptions
 from vnicaudit.audit.run import AuditRun
 from vnicaudit.audit.work import Assumptions, AuditWork
 from vnicaudit.cli.wiring.platforms import every_platform
-from vnicaudit.model.domain import DescriptionKind, Domain, DomainState, Server
+from vnicaudit.model.domain import Domain, DomainState, Server
 from vnicaudit.model.finding import Finding
+from vnicaudit.model.guest_words import DescriptionKind
 from vnicaudit.model.macs import NicSeen
 from vnicaudit.model.platform_name import OPENSTACK
 from vnicaudit.model.report import Audited
@@ -68,7 +70,7 @@ def test_of_a_server_only_its_own_nics_are_compared() -> None:
         server = Server(
             one.name, declared, one.location, nics, uuid=uuid, cloud=CloudServer(uuid, one.name)
         )
-        table.take(nics_seen(server, "openstack:a"))
+        table.take(encoded(nics_seen(server, "openstack:a")))
     found = [(one.nic.domain, one.nic.index, len(one.other_nics)) for one in table.subjects()]
     assert found == [("guest1", 0, 1), ("guest1", 1, 1)]
 
@@ -85,7 +87,7 @@ def test_a_guest_that_is_called_no_name_has_one(name: str, shared: int) -> None:
             "<source bridge='br0'/></interface></devices></domain>"
         )
         (found,) = read_bytes(text.encode(), target="t", file=f"{number}.xml")
-        table.take(nics_seen(found, "t"))
+        table.take(encoded(nics_seen(found, "t")))
     assert len(list(table.subjects())) == shared
 
 
@@ -141,7 +143,7 @@ def test_how_sure_it_is_depends_on_where_they_run() -> None:
 
     def graded(first: NicSeen, second: NicSeen) -> tuple[str, str]:
         table = MacTable()
-        table.take([first, second])
+        table.take(encoded([first, second]))
         subject = next(table.subjects())
         (finding,) = macs.MacAuditor(["VNIC016"], every_platform().wordings).audit(subject).findings
         return finding.severity, finding.confidence
@@ -158,7 +160,7 @@ def test_nova_s_own_may_have_one_address_on_two_networks() -> None:
     for number in (1, 2):
         found = domain(number)
         declared = replace(found.declared, owner="nova")
-        table.take(nics_seen(replace(found, declared=declared), "t"))
+        table.take(encoded(nics_seen(replace(found, declared=declared), "t")))
     assert list(table.subjects()) == []
 
 
@@ -190,7 +192,7 @@ def test_a_nic_of_a_fleet_costs_little() -> None:
     ]
     tracemalloc.start()
     table = MacTable()
-    table.take(nics)
+    table.take(encoded(nics))
     size, _peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert size < 700 * number
@@ -203,7 +205,9 @@ def test_nics_that_share_an_address_are_bounded_too(monkeypatch: pytest.MonkeyPa
     table = MacTable()
     for address in range(4):
         for guest in range(3):
-            table.take(nics_seen(domain(10 * address + guest, f"52:54:00:00:00:0{address}"), "t"))
+            table.take(
+                encoded(nics_seen(domain(10 * address + guest, f"52:54:00:00:00:0{address}"), "t"))
+            )
     kept = [subject.nic.domain for subject in table.subjects()]
     assert kept == ["guest0", "guest1", "guest2", "guest10", "guest11"]
     assert table.left_out == 7
@@ -213,7 +217,7 @@ def test_a_guest_read_again_takes_no_room(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(macs, "MAX_NICS", 2)
     table = MacTable()
     for guest in (1, 2, 1, 2, 1):
-        table.take(nics_seen(domain(guest), "t"))
+        table.take(encoded(nics_seen(domain(guest), "t")))
     assert [subject.nic.domain for subject in table.subjects()] == ["guest1", "guest2"]
     assert table.left_out == 0
 
@@ -229,7 +233,7 @@ def test_each_rule_has_fingerprints_of_its_own(monkeypatch: pytest.MonkeyPatch, 
     monkeypatch.setattr(macs, "RuleSet", Rules)
     table, domains = MacTable(), [domain(number) for number in (1, 2)]
     for one in domains:
-        table.take(nics_seen(one, "t"))
+        table.take(encoded(nics_seen(one, "t")))
     auditor = macs.MacAuditor(["VNIC016"], every_platform().wordings)
     found = [finding for nic in table.subjects() for finding in auditor.audit(nic).findings]
     assert [one.fingerprint for one in found] == [
@@ -250,8 +254,8 @@ def test_a_nic_is_stored_with_few_suppressions() -> None:
     (found,) = read_bytes(text(1, more=more).encode(), target="t", file="1.xml")
     rules = ("VNIC016",)
     suppressor = Suppressor((), datetime.date(2026, 1, 1), rules)
-    (nic,) = AuditWork(rules, Assumptions(), suppressor, {}, every_platform()).nics_to_compare(
-        found, "t"
-    )
+    made = AuditWork(rules, Assumptions(), suppressor, {}, every_platform())
+    ((_mac, record),) = made.nics_to_compare(found, "t")
+    nic = msgspec.msgpack.decode(record, type=NicSeen)
     assert len(nic.suppressions) == 1
     assert len(nic.suppressions[0]) < 600

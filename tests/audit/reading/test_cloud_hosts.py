@@ -8,8 +8,8 @@ from tests.audit.clouds import server
 from vnicaudit.audit.explain import layers
 from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.model.domain import Domain
+from vnicaudit.model.explanation import Layer, LayerFact
 from vnicaudit.model.host import HostConfig
-from vnicaudit.model.report import Layer, LayerFact
 from vnicaudit.model.server import Aggregate
 
 

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from vnicaudit.audit.reading.files import MAX_BYTES, Item, read_file, read_stream
+from vnicaudit.audit.reading.files import MAX_BYTES, read_file, read_stream
 from vnicaudit.audit.reading.readers import HEAD, WHOLE
 from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.model.domain import Domain
-from vnicaudit.model.file_kind import Content, FileKind, FileKinds
+from vnicaudit.model.file_kind import Content, FileKind, FileKinds, Item
 from vnicaudit.model.report import ReadError
 
 DOMAIN = """<domain type='kvm'><name>{name}</name>

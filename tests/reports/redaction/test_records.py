@@ -12,8 +12,9 @@ from tests.reports.samples import RULES
 from vnicaudit.knowledge.fixes.owners import Wordings
 from vnicaudit.knowledge.fixes.shipped import WORDINGS
 from vnicaudit.model.domain import Domain, Server
+from vnicaudit.model.explanation import Explanation
 from vnicaudit.model.fleet import FleetAudit, HostReading
-from vnicaudit.model.report import Audited, Explanation, RunEnd, RunInfo, TargetResult, Tool
+from vnicaudit.model.report import Audited, RunEnd, RunInfo, TargetResult, Tool
 from vnicaudit.reports.audit.explain import explanation_json, explanation_text
 from vnicaudit.reports.audit.registry import formats, writer
 from vnicaudit.reports.findings.grouped import GROUP_BY

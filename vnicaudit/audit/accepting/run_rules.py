@@ -7,15 +7,15 @@ from collections.abc import Iterable
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from vnicaudit.audit.judging import macs
-from vnicaudit.audit.judging.catalogue import Catalogue
-from vnicaudit.model.domain import Domain
 from vnicaudit.model.finding import ALL_BUT_THE_MODEL, EVERY_RULE
 from vnicaudit.model.refs import mac_of
-from vnicaudit.model.report import Audited
 
 if TYPE_CHECKING:
     from vnicaudit.audit.accepting.suppression import Suppression
+    from vnicaudit.audit.judging.catalogue import Catalogue
+    from vnicaudit.model.domain import Domain
+    from vnicaudit.model.macs import NicSeen
+    from vnicaudit.model.report import Audited
 
 _ALL = (EVERY_RULE, ALL_BUT_THE_MODEL)
 
@@ -42,7 +42,7 @@ class RunRules:
         found = {one.rule for one in audited.skipped} | {one.rule for one in audited.crashed}
         offline = domain is not None and domain.state is None
         scope = "site" if domain is None else "mac"
-        compared = domain is None or bool(macs.nics_seen(domain, domain.location.target))
+        compared = domain is None or bool(_nics_seen(domain))
         found.update(
             rule
             for rule in self._rules
@@ -58,8 +58,7 @@ class RunRules:
             return False
         if domain is None:
             return True
-        compared = macs.nics_seen(domain, domain.location.target)
-        return any(entry.mac in (None, nic.mac) for nic in compared)
+        return any(entry.mac in (None, nic.mac) for nic in _nics_seen(domain))
 
     def is_undecided(self, entry: Suppression, audited: Audited, domain: Domain | None) -> bool:
         """True if a rule that the entry is about could not be judged here: skipped, crashed, or
@@ -85,6 +84,12 @@ class RunRules:
             needs = self._catalogue.main_judge(rule).needs
             found = self._live[rule] = any(need.live for need in needs)
         return found
+
+
+def _nics_seen(domain: Domain) -> tuple[NicSeen, ...]:
+    from vnicaudit.audit.judging.macs import nics_seen  # imported when a domain has suppressions
+
+    return nics_seen(domain, domain.location.target)
 
 
 def covers_any(entry: Suppression, rules: Iterable[str]) -> bool:

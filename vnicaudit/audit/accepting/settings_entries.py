@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from vnicaudit.audit.accepting.run_rules import RunRules
-from vnicaudit.model.domain import Domain
-from vnicaudit.model.finding import Finding
+from vnicaudit.model.owner import SETTINGS
 from vnicaudit.model.refs import ConfigRef, DomainRef, FlavorRef, ImageRef, NicRef, Ref
 from vnicaudit.model.report import Audited
 
 if TYPE_CHECKING:
+    from vnicaudit.audit.accepting.run_rules import RunRules
     from vnicaudit.audit.accepting.suppression import Suppression
+    from vnicaudit.model.domain import Domain
+    from vnicaudit.model.finding import Finding
 
 
 class Usage(msgspec.Struct, frozen=True):
@@ -84,10 +85,8 @@ class SettingsEntries:
         findings = (*self._expired(), *(self.unused(usage) if whole else ()))
         if not findings:
             return None
-        from vnicaudit.audit.accepting.stale import OWNER
-
         file = self._entries[0].location.file or self._entries[0].location.target
-        return Audited(file, file, owner=OWNER, scope="config", findings=findings, file=file)
+        return Audited(file, file, owner=SETTINGS, scope="config", findings=findings, file=file)
 
     def unused(self, usage: Usage) -> tuple[Finding, ...]:
         """SUPP002 for each suppression that accepted nothing in the whole run."""

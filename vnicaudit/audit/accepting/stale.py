@@ -10,20 +10,20 @@ from typing import TYPE_CHECKING, Literal
 
 from vnicaudit.audit.judging.fingerprint import digest
 from vnicaudit.base.wording import shortened
+from vnicaudit.model.finding import INVALID_SUPPRESSION as INVALID
 from vnicaudit.model.finding import Finding, Severity
 from vnicaudit.model.location import Location
+from vnicaudit.model.owner import SETTINGS
 from vnicaudit.model.refs import Ref
-from vnicaudit.model.report import RuleInfo
+from vnicaudit.model.rule_info import RuleInfo
 
 if TYPE_CHECKING:
     from vnicaudit.audit.accepting.suppression import Suppression
 
-OWNER: Literal["vnicaudit"] = "vnicaudit"
-
 _NAMES: dict[str, tuple[str, Severity, str]] = {
     "SUPP001": ("expired-suppression", "low", "A suppression whose last day is over"),
     "SUPP002": ("unused-suppression", "low", "A suppression that accepts nothing any more"),
-    "SUPP003": ("invalid-suppression", "medium", "A suppression that is not valid"),
+    INVALID: ("invalid-suppression", "medium", "A suppression that is not valid"),
 }
 
 _MANUAL = {
@@ -35,7 +35,7 @@ _MANUAL = {
     "reported when its rule was not selected, or was skipped for what it is about; nor of a "
     "domain's own metadata where a rule that compares NICs when all has been read (VNIC016) may "
     "yet need it.",
-    "SUPP003": "A `<vnicaudit:suppress>` in a domain's metadata, an annotation or a comment that "
+    INVALID: "A `<vnicaudit:suppress>` in a domain's metadata, an annotation or a comment that "
     "cannot be used: no reason, no such rule, a date that is none, a misspelt word, a line with "
     "several findings of one rule. It suppresses nothing. (A "
     "mistake in the settings is a usage error instead.)",
@@ -87,21 +87,16 @@ def unused(entry: Suppression, about: Ref, *, judged: bool) -> Finding:
 
 def invalid(problem: str, about: Ref, place: Location, form: Form) -> Finding:
     """SUPP003 for one entry at that place."""
-    name, severity, _summary = _NAMES["SUPP003"]
+    name, severity, _summary = _NAMES[INVALID]
     who = about.id or place.file or f"{place.target}#{about.name}"
-    mark = digest("SUPP003", who, problem)
+    mark = digest(INVALID, who, problem)
     where = "a comment" if form == "comment" else "the metadata"
     return Finding(
-        "SUPP003", name, severity, "high",
+        INVALID, name, severity, "high",
         f"a suppression in {where} is not valid, and suppresses nothing: {problem}",
-        about, place, OWNER, None, mark,
+        about, place, SETTINGS, None, mark,
         f"Correct it: {_FORMS[form]}. `vnicaudit rules` lists the rules.",
     )  # fmt: skip
-
-
-def is_refused_comment(finding: Finding) -> bool:
-    """True for SUPP003 about a comment, which alone has a line and no place within a document."""
-    return finding.rule == "SUPP003" and finding.location.xpath is None
 
 
 def _finding(
@@ -124,7 +119,7 @@ def _finding(
         message,
         about,
         entry.location,
-        OWNER,
+        SETTINGS,
         None,
         mark,
         fix,

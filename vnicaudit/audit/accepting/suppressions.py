@@ -15,18 +15,18 @@ import msgspec
 from vnicaudit.audit.accepting.run_rules import RunRules, covers_any
 from vnicaudit.audit.accepting.settings_entries import SettingsEntries
 from vnicaudit.audit.judging.catalogue import Catalogue, shipped_catalogue
-from vnicaudit.model.accepting import AcceptingComment
-from vnicaudit.model.domain import Domain
-from vnicaudit.model.finding import Finding
-from vnicaudit.model.macs import NicSeen
-from vnicaudit.model.refs import Ref
-from vnicaudit.model.report import Audited
 
 if TYPE_CHECKING:
     from vnicaudit.audit.accepting.file_comments import FileComments
     from vnicaudit.audit.accepting.mac_comments import MacComments
     from vnicaudit.audit.accepting.own_entries import OwnTexts
     from vnicaudit.audit.accepting.suppression import Suppression
+    from vnicaudit.model.accepting import AcceptingComment
+    from vnicaudit.model.domain import Domain
+    from vnicaudit.model.finding import Finding
+    from vnicaudit.model.macs import NicSeen
+    from vnicaudit.model.refs import Ref
+    from vnicaudit.model.report import Audited
 
 
 class Suppressor:

@@ -9,10 +9,10 @@ import msgspec
 from vnicaudit.audit.explain.openstack import nova_layers, placed, without_definition
 from vnicaudit.model.domain import Domain, Server, StagedNic
 from vnicaudit.model.effective import Effective
+from vnicaudit.model.explanation import Layer, LayerFact
 from vnicaudit.model.host import HostConfig
 from vnicaudit.model.kubevirt import Manifest
 from vnicaudit.model.nic import Nic
-from vnicaudit.model.report import Layer, LayerFact
 
 _FACTS = ("model", "driver_name", "queues", "rx_queue_size", "tx_queue_size")
 """Declared fields that decide the five effective facts, in display order."""

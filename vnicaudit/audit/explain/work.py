@@ -11,10 +11,11 @@ from vnicaudit.audit.judging.nic_row import nic_row
 from vnicaudit.audit.nics_work import NicsAlone
 from vnicaudit.audit.work import Assumptions, AuditWork
 from vnicaudit.model.domain import Domain, Server
+from vnicaudit.model.explanation import Explanation, ServerName
 from vnicaudit.model.host import HostConfig
 from vnicaudit.model.nic import Nic
 from vnicaudit.model.refs import ConfigRef, Ref, nic_index
-from vnicaudit.model.report import Audited, Explanation, ServerName
+from vnicaudit.model.report import Audited
 from vnicaudit.model.server import CloudServer
 
 _NAMES = 10_000
@@ -49,7 +50,7 @@ class ExplainWork(NicsAlone):
         self.macs: set[str] = set()
         """MAC addresses of the first NICs among which one is wanted."""
 
-    def domain(self, domain: Domain, host: HostConfig, target: str) -> Audited:
+    def domain(self, domain: Domain, host: HostConfig | None, target: str) -> Audited:
         """Explain the wanted NICs of this domain."""
         if self._domain is not None and len(self.names) < _NAMES:
             self.names.add(domain.name)
@@ -68,7 +69,9 @@ class ExplainWork(NicsAlone):
         """The uses of the settings' suppressions that were counted so far."""
         return self._audit_work.usage()
 
-    def _explained(self, domain: Domain, nic: Nic, host: HostConfig, target: str) -> Explanation:
+    def _explained(
+        self, domain: Domain, nic: Nic, host: HostConfig | None, target: str
+    ) -> Explanation:
         judged_host = self._assumptions.host_of(domain, host)
         effective = self._auditor.effective(nic, domain, judged_host)
         audited = self._audit_work.domain(domain, host, target)

@@ -21,10 +21,10 @@ from vnicaudit.audit.judging.rule_files import (
 )
 from vnicaudit.base.wording import close_to
 from vnicaudit.errors import UsageError
-from vnicaudit.model.domain import DescriptionKind
 from vnicaudit.model.finding import Severity
-from vnicaudit.model.report import RuleInfo, RuleSetting
+from vnicaudit.model.guest_words import DescriptionKind
 from vnicaudit.model.rule import AnyJudge, Judge, Rule
+from vnicaudit.model.rule_info import RuleInfo, RuleSetting
 
 if TYPE_CHECKING:
     from vnicaudit.audit.judging.outside import OutsideRule

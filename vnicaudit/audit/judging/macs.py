@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 import msgspec
@@ -50,17 +50,18 @@ def nics_seen(domain: Domain, target: str) -> tuple[NicSeen, ...]:
     return tuple([_nic_seen(domain, nic, mac, of_domain) for nic, mac in found])
 
 
-class EncodedNic(NamedTuple):
-    """A NIC in the form that the table stores and worker processes return: few NICs share an
-    address, and only those are decoded."""
-
-    mac: str
-    record: bytes
+EncodedNic = tuple[str, bytes]
+"""The MAC address of a NIC, and its record in the form that the table stores and worker processes
+return: few NICs share an address, and only those are decoded."""
 
 
 def encoded(nics: Iterable[NicSeen]) -> list[EncodedNic]:
     """The records, each with its MAC."""
-    return [EncodedNic(nic.mac, _ENCODER.encode(nic)) for nic in nics]
+    return [(nic.mac, _ENCODER.encode(nic)) for nic in nics]
+
+
+WithSuppressions = Callable[[tuple[NicSeen, ...], Domain], tuple[NicSeen, ...]]
+"""Adds to the NICs of a domain the entries that accept findings on them."""
 
 
 class MacTable:
@@ -73,11 +74,7 @@ class MacTable:
         self.left_out = 0
         """Number of NICs that were not compared, for lack of room."""
 
-    def take(self, nics: Iterable[NicSeen]) -> None:
-        """Store the NICs of one domain."""
-        self.take_encoded(encoded(nics))
-
-    def take_encoded(self, nics: Iterable[EncodedNic]) -> None:
+    def take(self, nics: Iterable[EncodedNic]) -> None:
         """Store NICs that :func:`encoded` returned."""
         for mac, record in nics:
             known = self._first.get(mac)
@@ -93,6 +90,13 @@ class MacTable:
                 others = tuple(other for other in alike if other is not nic and _meet(nic, other))
                 if others:
                     yield MacSubject(nic, others)
+
+    def notes(self) -> list[str]:
+        """The note that the table had no room for some NICs."""
+        if not self.left_out:
+            return []
+        which = f"{self.left_out:,} NICs were not compared with the others by their MAC address"
+        return [f"{which}: too many"]
 
     def _add(self, nic: NicSeen, known: bytes) -> None:
         alike = self._alike.get(nic.mac) or [_decoded(known)]
@@ -113,11 +117,6 @@ class MacTable:
         return True
 
 
-def left_out_note(number: int) -> str:
-    """The note that a table had no room for some NICs."""
-    return f"{number:,} NICs were not compared with the others by their MAC address: too many"
-
-
 class MacAuditor:
     """Judges NICs that share a MAC address by a fixed set of rules."""
 
@@ -130,10 +129,13 @@ class MacAuditor:
         self._rules = RuleSet(rule.MacJudge, rule_ids, catalogue)
         self._wordings = wordings
 
-    @property
-    def has_rules(self) -> bool:
-        """True if a selected rule compares NICs with each other."""
-        return bool(self._rules)
+    def nics_to_compare(
+        self, domain: Domain, target: str, with_suppressions: WithSuppressions
+    ) -> list[EncodedNic]:
+        """The records of a domain's NICs, if a selected rule compares them with all others."""
+        if not self._rules:
+            return []
+        return encoded(with_suppressions(nics_seen(domain, target), domain))
 
     def audit(self, subject: MacSubject) -> Audited:
         """Judge one NIC together with those that share its MAC."""

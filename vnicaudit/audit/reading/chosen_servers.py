@@ -14,8 +14,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-import msgspec
-
+from vnicaudit.audit.reading.options import ServerFilter
 from vnicaudit.base.wording import closest, count
 from vnicaudit.model.domain import Server
 from vnicaudit.model.live import CloudItem
@@ -40,32 +39,6 @@ _WHAT = {
     "aggregate": "is on a host in an aggregate with that name",
     "image": "was created from an image with that name or id",
 }
-
-
-class ServerFilter(msgspec.Struct, frozen=True):
-    """The selected servers: for each kind with values, one of these values. Names or ids."""
-
-    project: tuple[str, ...] = ()
-    host: tuple[str, ...] = ()
-    zone: tuple[str, ...] = ()
-    aggregate: tuple[str, ...] = ()
-    image: tuple[str, ...] = ()
-
-    @property
-    def values_by_kind(self) -> dict[str, tuple[str, ...]]:
-        """Kind -> values, for the kinds that have some."""
-        found: dict[str, tuple[str, ...]] = msgspec.structs.asdict(self)
-        return {kind: values for kind, values in found.items() if values}
-
-    @property
-    def options(self) -> tuple[str, ...]:
-        """The filter as command-line options, each with its value."""
-        found = self.values_by_kind.items()
-        return tuple(f"--{kind} {value}" for kind, values in found for value in values)
-
-    def __str__(self) -> str:
-        """The options on one line, with commas."""
-        return ", ".join(self.options)
 
 
 class ServerSelection:

@@ -7,18 +7,22 @@ Descriptions in an INI file get their comments from its reader.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from vnicaudit.model.accepting import AcceptingComment
-from vnicaudit.model.domain import Domain
-from vnicaudit.model.file_kind import Content, Item
-from vnicaudit.model.kubevirt import Preference
-from vnicaudit.model.openstack import Flavor, Image
+from vnicaudit.model.nova import NovaConfig
+from vnicaudit.model.report import NotJudged, PutAside, ReadError
 from vnicaudit.text.comments import MARK
 
-_Described = Domain | Image | Flavor | Preference
-_Comments = Callable[[Content], tuple[AcceptingComment, ...]]
+if TYPE_CHECKING:
+    from vnicaudit.model.accepting import AcceptingComment
+    from vnicaudit.model.file_kind import Content, Item
+
+    _Comments = Callable[[Content], tuple[AcceptingComment, ...]]
+
+_WITHOUT = (NovaConfig, ReadError, PutAside, NotJudged)
+"""Items that get no comments here."""
 
 
 def with_comments(items: Iterator[Item], comments: _Comments, content: Content) -> Iterator[Item]:
@@ -45,10 +49,10 @@ def _with_all(
 ) -> Iterator[Item]:
     """Each description with all comments of its file, as its settings may be anywhere in the
     file."""
-    places = [place for place, item in enumerate(items) if isinstance(item, _Described)]
+    places = [place for place, item in enumerate(items) if not isinstance(item, _WITHOUT)]
     between = tuple(replace(entry, reporter=False, settles=False) for entry in entries)
     for place, item in enumerate(items):
-        if not isinstance(item, _Described):
+        if isinstance(item, _WITHOUT):
             yield item
             continue
         comments, is_last = between, whole and place == places[-1]

@@ -5,8 +5,8 @@ judged are reported."""
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
-from typing import NamedTuple
 
+import msgspec
 from msgspec.structs import replace
 
 from vnicaudit.errors import TargetError
@@ -17,7 +17,7 @@ Part = tuple[FileKind, Content]
 """A kind of file, and the content for its reader."""
 
 
-class Readings(NamedTuple):
+class Readings(msgspec.Struct, frozen=True):
     """Everything to be read in a file, in the order of the kinds. ``alone``: it is one document,
     with only tags and comments before and after it."""
 

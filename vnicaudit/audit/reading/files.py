@@ -6,8 +6,9 @@ import os
 import re
 import stat
 from collections.abc import Iterator
-from typing import BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, BinaryIO
 
+import msgspec
 from msgspec.structs import replace
 
 from vnicaudit.audit.reading.commented import with_comments
@@ -23,9 +24,11 @@ from vnicaudit.audit.reading.readers import (
 from vnicaudit.base.opening import open_file
 from vnicaudit.base.waiting import is_readable
 from vnicaudit.errors import TargetError
-from vnicaudit.model.domain import Domain
-from vnicaudit.model.file_kind import Content, FileKind, FileKinds, Item
+from vnicaudit.model.file_kind import Content, FileKind, FileKinds, is_domain
 from vnicaudit.model.report import PutAside, ReadError
+
+if TYPE_CHECKING:
+    from vnicaudit.model.file_kind import Item
 
 MAX_BYTES = 64 * 1024 * 1024
 """Larger files are not read (except QEMU logs, from their end)."""
@@ -36,10 +39,8 @@ _ESCAPED = rb"\\x([89a-f][0-9a-f])"
 PIPE_PATIENCE = 60.0
 """Seconds to wait for output from a pipe's writer."""
 
-__all__ = ["MAX_BYTES", "FileKinds", "Item", "read_file", "read_stream", "real_path", "shown_path"]
 
-
-class _Input(NamedTuple):
+class _Input(msgspec.Struct, frozen=True):
     """A file to read: its displayed name, and its target. ``explicit``: the user named this very
     file. ``kinds``: the kinds it may be of."""
 
@@ -149,10 +150,10 @@ def _read_with(kind: FileKind, content: Content, file: _Input) -> Iterator[Item]
     items = kind.read(content) if found.alone else read_all(found.parts)
     for item in with_comments(items, kind.comments, content):
         empty = False
-        if isinstance(item, Domain):
-            lines.add(item.location.line or 0)
-        elif isinstance(item, ReadError):
+        if isinstance(item, ReadError):
             lines.add(item.line or 0)
+        elif is_domain(item):
+            lines.add(item.location.line or 0)
         yield replace(item, is_explicit=file.explicit) if isinstance(item, PutAside) else item
     for part in () if found.alone else not_judged(file.kinds.unjudged, found, content, lines):
         empty = False

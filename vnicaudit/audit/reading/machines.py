@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from vnicaudit.audit.reading.error_boundary import guarded
-from vnicaudit.audit.reading.platform import Platforms
-from vnicaudit.audit.reading.targets import Target
-from vnicaudit.model.live import LiveOptions
 
 if TYPE_CHECKING:
-    from vnicaudit.audit.reading.targets import Met
+    from vnicaudit.audit.reading.platform import Platforms
+    from vnicaudit.audit.reading.targets import Met, Target
+    from vnicaudit.model.live_options import LiveOptions
 
 
 class Machines:

@@ -10,19 +10,22 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Protocol
 
-from vnicaudit.audit.reading.targets import CloudReading, Target, TargetKind, target_of
+from vnicaudit.audit.reading.targets import target_of
 from vnicaudit.knowledge.fixes.owners import Wordings
 from vnicaudit.knowledge.fixes.shipped import wordings_with
-from vnicaudit.knowledge.fixes.wording import Wording
-from vnicaudit.model.domain import DomainConfig, Form
-from vnicaudit.model.file_kind import FileKind, FileKinds, Unjudged
-from vnicaudit.model.platform_name import PlatformName
+from vnicaudit.model.file_kind import FileKinds
 
 if TYPE_CHECKING:
     from vnicaudit.audit.effective import Resolver
-    from vnicaudit.audit.reading.targets import Met
+    from vnicaudit.audit.reading.targets import CloudReading, Met, Target, TargetKind
+    from vnicaudit.knowledge.fixes.wording import Wording
+    from vnicaudit.model.domain import DomainConfig
+    from vnicaudit.model.file_kind import FileKind, Unjudged
+    from vnicaudit.model.guest_words import Form
     from vnicaudit.model.host import Host
-    from vnicaudit.model.live import LiveDefinition, LiveOptions
+    from vnicaudit.model.live import LiveDefinition
+    from vnicaudit.model.live_options import LiveOptions
+    from vnicaudit.model.platform_name import PlatformName
     from vnicaudit.model.report import ReadError
 
 

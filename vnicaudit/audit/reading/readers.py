@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
-from vnicaudit.model.file_kind import FileKind, FileKinds
+if TYPE_CHECKING:
+    from vnicaudit.model.file_kind import FileKind, FileKinds
+
 
 HEAD = 64 * 1024
 """Bytes by which a kind is recognised; most files are smaller."""

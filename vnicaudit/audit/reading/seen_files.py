@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
-from vnicaudit.audit.reading.selection import Selection
-from vnicaudit.audit.reading.targets import Target, walk
+from vnicaudit.audit.reading.targets import walk
 from vnicaudit.model.report import ReadError
+
+if TYPE_CHECKING:
+    from vnicaudit.audit.reading.selection import Selection
+    from vnicaudit.audit.reading.targets import Target
 
 
 class SeenFiles:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from vnicaudit.model.compute_node import ComputeNode
     from vnicaudit.model.file_kind import Item
     from vnicaudit.model.host import Host
-    from vnicaudit.model.live import CloudItem, LiveDefinition, LiveDomain, LiveOptions
+    from vnicaudit.model.live import CloudItem, LiveDefinition, LiveDomain
+    from vnicaudit.model.live_options import LiveOptions
     from vnicaudit.model.traffic import HostTraffic
 
     Met = Item | Host | LiveDomain | HostTraffic
@@ -58,7 +59,7 @@ def _itself(name: str, live: LiveOptions) -> list[str]:
     return [name]
 
 
-class TargetKind(NamedTuple):
+class TargetKind(msgspec.Struct, frozen=True):
     """A kind of target that a platform reads, other than files."""
 
     kind: str

@@ -20,21 +20,14 @@ from vnicaudit.cli.output.stderr import tell
 from vnicaudit.cli.output.stdout import stream
 from vnicaudit.errors import TargetError
 from vnicaudit.model.finding import CONFIDENCES, SEVERITIES, Confidence, Severity
-from vnicaudit.model.report import (
-    Audited,
-    ReportRequest,
-    RuleInfo,
-    RunEnd,
-    RunInfo,
-    Summary,
-    TargetResult,
-    Tool,
-)
+from vnicaudit.model.report import Audited, ReportRequest, RunEnd, RunInfo, Tool
 from vnicaudit.reports.audit.registry import writer
 from vnicaudit.reports.writer import Options, Replacements, ReportWriter
 
 if TYPE_CHECKING:
     from vnicaudit.model.page_memory import PageMemory
+    from vnicaudit.model.report import Summary, TargetResult
+    from vnicaudit.model.rule_info import RuleInfo
     from vnicaudit.reports.baseline import BaselineWriter
 
 

@@ -11,7 +11,7 @@ import msgspec
 from vnicaudit.cli.options.records import Decorator, group
 from vnicaudit.errors import UsageError
 from vnicaudit.fleet.running.engines.threads import Threads
-from vnicaudit.model.live import LiveOptions
+from vnicaudit.model.live_options import LiveOptions
 
 if TYPE_CHECKING:
     from vnicaudit.audit.reading.targets import Met

@@ -38,7 +38,8 @@ from vnicaudit.errors import TargetError, UsageError
 from vnicaudit.fleet.running.definitions import DefinitionItem, read_definitions
 from vnicaudit.model.failure import FailureKind
 from vnicaudit.model.fleet import HostStatus, InventoryHost
-from vnicaudit.model.live import LiveDefinition, LiveOptions
+from vnicaudit.model.live import LiveDefinition
+from vnicaudit.model.live_options import LiveOptions
 from vnicaudit.model.report import LostRead, ReadError
 from vnicaudit.reports.plan.grouped import PLAN_GROUP_BY, PlanGroupBy
 from vnicaudit.reports.safe import safe

@@ -10,7 +10,7 @@ from vnicaudit.errors import UsageError
 from vnicaudit.fleet.inventory.records import SourceHost, SourceHosts
 from vnicaudit.fleet.inventory.sources import Sources
 from vnicaudit.model.compute_node import ComputeNode
-from vnicaudit.model.live import LiveOptions
+from vnicaudit.model.live_options import LiveOptions
 
 _NAMED = 10
 

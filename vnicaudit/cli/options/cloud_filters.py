@@ -8,7 +8,7 @@ from collections.abc import Iterable
 import click
 import msgspec
 
-from vnicaudit.audit.reading.chosen_servers import ServerFilter
+from vnicaudit.audit.reading.options import ServerFilter
 from vnicaudit.audit.reading.targets import TargetKind, is_cloud
 from vnicaudit.cli.options.records import group
 from vnicaudit.errors import UsageError

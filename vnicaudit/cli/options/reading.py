@@ -9,16 +9,14 @@ import click
 import msgspec
 
 from vnicaudit.audit.judging.catalogue import Catalogue, catalogue_with
-from vnicaudit.audit.reading.chosen_servers import ServerFilter
-from vnicaudit.audit.reading.options import RunOptions
+from vnicaudit.audit.reading.options import RunOptions, ServerFilter
 from vnicaudit.audit.reading.selection import Changed, Exclusion, Selection
 from vnicaudit.audit.settings.settings import LoadedSettings, load_settings
 from vnicaudit.audit.work import Assumptions
 from vnicaudit.cli.options.candidates import nova_releases
 from vnicaudit.cli.options.records import Number, group
 from vnicaudit.cli.output.stderr import tell
-from vnicaudit.model.host import DEADLINE, CloudLimits
-from vnicaudit.model.live import LiveOptions
+from vnicaudit.model.live_options import DEADLINE, CloudLimits, LiveOptions
 from vnicaudit.model.nova_options import Release
 from vnicaudit.model.version import Version
 from vnicaudit.reports.safe import safe

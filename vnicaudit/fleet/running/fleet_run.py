@@ -10,7 +10,7 @@ import msgspec
 
 from vnicaudit.audit.accepting.settings_entries import Usage
 from vnicaudit.audit.accepting.suppressions import Suppressor
-from vnicaudit.audit.judging.macs import EncodedNic, MacTable, left_out_note
+from vnicaudit.audit.judging.macs import MacTable
 from vnicaudit.audit.tally import Totals
 from vnicaudit.audit.work import AuditWork
 from vnicaudit.errors import JournalError
@@ -101,13 +101,13 @@ class FleetRun:
         for kept in self.readings():
             reading = kept.reading()
             self._results.append(reading.result)
-            self._macs.take_encoded(EncodedNic(*nic) for nic in reading.nics_seen)
+            self._macs.take(reading.nics_seen)
             yield from map(self._counted, reading.audited)
         for audited in self._work.shared_macs(self._macs):
             self._shared.setdefault(audited.target, []).append(audited)
             yield self._counted(audited)
-        if self._macs.left_out and self._results:
-            self._results[-1] = _with_left_out(self._results[-1], self._macs.left_out)
+        if self._results:
+            self._results[-1] = _with_notes(self._results[-1], self._macs.notes())
 
     @property
     def are_compared(self) -> bool:
@@ -161,6 +161,5 @@ class FleetRun:
         return dict(self._totals.graded)
 
 
-def _with_left_out(result: TargetResult, number: int) -> TargetResult:
-    note = left_out_note(number)
-    return msgspec.structs.replace(result, notes=(*result.notes, note))
+def _with_notes(result: TargetResult, notes: list[str]) -> TargetResult:
+    return msgspec.structs.replace(result, notes=(*result.notes, *notes))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from vnicaudit.audit.judging.macs import EncodedNic, encoded
+from vnicaudit.audit.judging.macs import EncodedNic
 from vnicaudit.audit.tally import TargetCounts
 from vnicaudit.audit.work import AuditWork
 from vnicaudit.fleet.running.host_reading import HostItems
@@ -89,7 +89,7 @@ class _JudgedHost:
         if not self._sample.has_domain(domain):
             return
         self.tally.domain(domain)
-        self.nics_seen += encoded(self._work.nics_to_compare(domain, self._target))
+        self.nics_seen += self._work.nics_to_compare(domain, self._target)
         yield self._work.domain(domain, host, self._target)
 
 

@@ -10,7 +10,8 @@ from functools import lru_cache
 from lxml import etree
 
 from vnicaudit.errors import TargetError
-from vnicaudit.model.domain import DefinitionForm, Domain
+from vnicaudit.model.domain import Domain
+from vnicaudit.model.guest_words import DefinitionForm
 from vnicaudit.model.location import Location
 from vnicaudit.platforms.domain_xml.documents import documents
 from vnicaudit.platforms.domain_xml.domain_config import pcie_ports

@@ -9,7 +9,8 @@ from msgspec.structs import replace
 
 from vnicaudit.knowledge.owner import owner_of
 from vnicaudit.knowledge.readiness import TRANSITIONAL, readiness_of
-from vnicaudit.model.domain import DefinitionForm, DomainConfig
+from vnicaudit.model.domain import DomainConfig
+from vnicaudit.model.guest_words import DefinitionForm
 from vnicaudit.model.nic import Nic
 from vnicaudit.model.owner import Owner
 from vnicaudit.platforms.domain_xml.facts import DomainFacts, shared_memory

@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 from lxml import etree
 
-from vnicaudit.model.domain import DefinitionForm, Domain
+from vnicaudit.model.domain import Domain
+from vnicaudit.model.guest_words import DefinitionForm
 from vnicaudit.model.location import Location
 from vnicaudit.model.names import NAMELESS
 from vnicaudit.model.nic import Nic

@@ -15,7 +15,8 @@ from collections.abc import Mapping
 import msgspec
 
 from vnicaudit.errors import TargetError
-from vnicaudit.model.domain import DefinitionForm, Domain, DomainState, LiveFacts, PendingChanges
+from vnicaudit.model.domain import Domain, DomainState, LiveFacts, PendingChanges
+from vnicaudit.model.guest_words import DefinitionForm
 from vnicaudit.model.host import Network
 from vnicaudit.model.location import Location
 from vnicaudit.model.report import LostRead, ReadError

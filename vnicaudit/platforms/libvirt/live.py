@@ -13,7 +13,8 @@ from vnicaudit.base.opening import open_file
 from vnicaudit.errors import TargetError
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.host import Host, HostConfig
-from vnicaudit.model.live import LiveDefinition, LiveDomain, LiveOptions
+from vnicaudit.model.live import LiveDefinition, LiveDomain
+from vnicaudit.model.live_options import LiveOptions
 from vnicaudit.model.nic import Nic
 from vnicaudit.model.report import ReadError
 from vnicaudit.model.running import RunningQemu

@@ -15,7 +15,8 @@ import msgspec
 from vnicaudit.errors import TargetError
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.failure import failure_kind
-from vnicaudit.model.host import DEADLINE, Host
+from vnicaudit.model.host import Host
+from vnicaudit.model.live_options import DEADLINE
 from vnicaudit.model.report import LostRead, ReadError
 from vnicaudit.model.traffic import HostTraffic
 from vnicaudit.platforms.libvirt.domains import (

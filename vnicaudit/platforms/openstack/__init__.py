@@ -25,7 +25,7 @@ from vnicaudit.text.cloud_names import CLOUD
 
 if TYPE_CHECKING:
     from vnicaudit.model.compute_node import ComputeNode
-    from vnicaudit.model.live import LiveOptions
+    from vnicaudit.model.live_options import LiveOptions
     from vnicaudit.platforms.openstack.cloud_reading import LazyCloudReading
 
 

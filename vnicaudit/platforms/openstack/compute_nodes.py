@@ -11,7 +11,7 @@ import msgspec
 from vnicaudit.errors import TargetError
 from vnicaudit.model.compute_node import ComputeNode
 from vnicaudit.model.decoding import json_decoder
-from vnicaudit.model.host import CloudLimits
+from vnicaudit.model.live_options import CloudLimits
 from vnicaudit.platforms.openstack.client import Client
 from vnicaudit.platforms.openstack.connect import connect
 from vnicaudit.platforms.openstack.failures import plain

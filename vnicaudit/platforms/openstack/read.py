@@ -17,8 +17,8 @@ from msgspec.structs import replace
 from vnicaudit.base.deadlines import DaemonCall
 from vnicaudit.errors import TargetError
 from vnicaudit.model.domain import Server
-from vnicaudit.model.host import DEADLINE, CloudLimits
 from vnicaudit.model.live import CloudItem
+from vnicaudit.model.live_options import DEADLINE, CloudLimits
 from vnicaudit.model.openstack import Flavor, Image
 from vnicaudit.model.report import ReadError
 from vnicaudit.model.server import NovaVersions

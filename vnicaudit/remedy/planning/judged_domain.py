@@ -9,9 +9,10 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from vnicaudit.audit.reading.files import FileKinds, read_stream
+from vnicaudit.audit.reading.files import read_stream
 from vnicaudit.errors import RefusedError
 from vnicaudit.model.domain import Domain
+from vnicaudit.model.file_kind import FileKinds
 from vnicaudit.model.finding import Change, Finding
 from vnicaudit.model.location import Location
 from vnicaudit.model.nic import Nic

@@ -10,10 +10,10 @@ from msgspec.structs import replace
 from vnicaudit.knowledge.device_leftovers import has_qemus_rom
 from vnicaudit.knowledge.fixes.wording import OwnedNic
 from vnicaudit.model.domain import Domain
-from vnicaudit.model.finding import Change, Finding, FindingKey
+from vnicaudit.model.finding import Change, Finding
 from vnicaudit.model.guest_words import S390
 from vnicaudit.model.nic import VIRTIO, Nic
-from vnicaudit.model.plan import DomainUnit, FileUnit
+from vnicaudit.model.plan import DomainUnit, FileUnit, FindingKey
 from vnicaudit.model.reasons import Blocked, Reason
 from vnicaudit.remedy.planning import gates
 from vnicaudit.remedy.planning.backends import to_backend

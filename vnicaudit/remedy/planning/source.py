@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from vnicaudit.audit.reading.files import MAX_BYTES, FileKinds, Item, read_stream
+from vnicaudit.audit.reading.files import MAX_BYTES, read_stream
 from vnicaudit.audit.reading.options import RunOptions
 from vnicaudit.audit.reading.platform import Platforms
 from vnicaudit.audit.reading.seen_files import SeenFiles
@@ -18,6 +18,7 @@ from vnicaudit.base.opening import NotRegularError, read_regular
 from vnicaudit.errors import TargetError, UsageError
 from vnicaudit.model.description import Description
 from vnicaudit.model.domain import Domain
+from vnicaudit.model.file_kind import FileKinds, Item
 from vnicaudit.model.host import Host, HostConfig
 from vnicaudit.model.live import LiveDefinition
 from vnicaudit.model.report import NotJudged, PutAside, ReadError

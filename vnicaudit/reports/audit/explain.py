@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vnicaudit.model.report import Explanation, Layer, LayerFact
+from vnicaudit.model.explanation import Explanation, Layer, LayerFact
 from vnicaudit.reports.encode import encode
 from vnicaudit.reports.findings.finding_text import FindingText
 from vnicaudit.reports.nics.facts_text import facts_text, type_of

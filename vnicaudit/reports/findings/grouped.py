@@ -8,6 +8,8 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Literal, NamedTuple, get_args
 
+from msgspec.structs import replace
+
 from vnicaudit.base.wording import count
 from vnicaudit.knowledge.fixes.owners import Wordings
 from vnicaudit.knowledge.fixes.unsafe import unsafe_because
@@ -134,7 +136,7 @@ class Groups:
             return FindingWords(message, owner)
         named = audited.fix_names
         if named.server_id or named.image_id:
-            anyone = named._replace(any_server=True, any_image=self._by != "image")
+            anyone = replace(named, any_server=True, any_image=self._by != "image")
             fix = self._wordings.said_for(finding, anyone)
         risk = "" if change is None or change.safe else change.reason
         edit = fix.removesuffix(f" {unsafe_because(risk)}") if risk else fix

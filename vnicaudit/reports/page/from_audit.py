@@ -9,7 +9,8 @@ from msgspec.structs import replace
 from vnicaudit.model.finding import Crashed, Finding
 from vnicaudit.model.owner import name_of
 from vnicaudit.model.refs import mac_of
-from vnicaudit.model.report import Audited, Placed, RuleInfo, RunEnd, TargetResult
+from vnicaudit.model.report import Audited, Placed, RunEnd, TargetResult
+from vnicaudit.model.rule_info import RuleInfo
 from vnicaudit.reports.page.data import (
     NO_MEMORY,
     PageEnd,

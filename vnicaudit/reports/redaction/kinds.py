@@ -12,6 +12,7 @@ import msgspec
 from vnicaudit.model.accepting import AcceptingComment
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.effective import Resolved
+from vnicaudit.model.explanation import ServerName
 from vnicaudit.model.finding import Change, Crashed, Finding, Skipped
 from vnicaudit.model.fleet import Coverage, FleetAudit, HostReading, InventoryHost
 from vnicaudit.model.location import Location
@@ -29,14 +30,13 @@ from vnicaudit.model.report import (
     Placed,
     PutAside,
     ReadError,
-    RuleSetting,
     RunEnd,
-    ServerName,
     Summary,
     Suppressed,
     TargetResult,
     Tool,
 )
+from vnicaudit.model.rule_info import RuleSetting
 from vnicaudit.model.server import Aggregate, CloudServer, NodeFacts
 from vnicaudit.reports.redaction.pseudonyms import Prefix
 

@@ -14,7 +14,8 @@ from msgspec.structs import replace
 
 from vnicaudit.model.fleet import HostReading
 from vnicaudit.model.names import FixNames
-from vnicaudit.model.report import Audited, ReportRequest, RuleInfo, RunInfo
+from vnicaudit.model.report import Audited, ReportRequest, RunInfo
+from vnicaudit.model.rule_info import RuleInfo
 from vnicaudit.reports.redaction.kinds import KINDS, NAMES, SUBJECTS, Kind
 from vnicaudit.reports.redaction.pseudonyms import Prefix, Pseudonyms
 from vnicaudit.reports.redaction.texts import TextRedactor
@@ -135,7 +136,8 @@ class Redactor:
     def _names(self, names: FixNames) -> FixNames:
         """The names with which fixes are worded again when equal findings are grouped."""
         made = self._pseudonyms
-        return names._replace(
+        return replace(
+            names,
             target=made.target(names.target) if names.target else "",
             server_id=made.identity(names.server_id),
             image_id=made.identity(names.image_id),

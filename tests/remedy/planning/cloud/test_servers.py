@@ -270,7 +270,7 @@ def test_a_step_is_made_of_what_is_known_for_certain() -> None:
 
 
 class Crashing(AuditWork):
-    def domain(self, domain: Domain, host: HostConfig, target: str) -> Audited:
+    def domain(self, domain: Domain, host: HostConfig | None, target: str) -> Audited:
         del host
         crashed = Crashed("VNIC001", domain.ref, "ValueError: no")
         return Audited(target, domain.name, crashed=(crashed,))

@@ -1,0 +1,78 @@
+"""The table of the commands of ``vnicaudit bench``. Each is loaded only when it runs."""
+
+from __future__ import annotations
+
+import click
+
+from vnicaudit.cli.commands import CommandEntry, lazy_group
+
+
+def _run() -> click.Command:
+    from vnicaudit.cli.bench.run import command
+
+    return command
+
+
+def _compare() -> click.Command:
+    from vnicaudit.cli.bench.compare import command
+
+    return command
+
+
+def _search() -> click.Command:
+    from vnicaudit.cli.bench.search import command
+
+    return command
+
+
+def _watch() -> click.Command:
+    from vnicaudit.cli.bench.watch import command
+
+    return command
+
+
+def _show() -> click.Command:
+    from vnicaudit.cli.bench.show import command
+
+    return command
+
+
+def _profiles() -> click.Command:
+    from vnicaudit.cli.bench.profiles import command
+
+    return command
+
+
+def _line_rate() -> click.Command:
+    from vnicaudit.cli.bench.line_rate import command
+
+    return command
+
+
+_COMMANDS = {
+    "run": CommandEntry("Measure one path, or compare several paths or arms.", _run),
+    "compare": CommandEntry("Compare two measurements.", _compare),
+    "search": CommandEntry("Find the highest rate within the loss limit.", _search),
+    "watch": CommandEntry("Measure a path regularly, and report when it changes.", _watch),
+    "show": CommandEntry("List past measurements, or show one.", _show),
+    "profiles": CommandEntry("List built-in profiles, or validate your own.", _profiles),
+    "line-rate": CommandEntry("Show a link's theoretical maximum throughput.", _line_rate),
+}
+
+_EPILOG = """\b
+Examples:
+  vnicaudit bench profiles                  list the profiles
+  vnicaudit bench profiles quick            what one profile measures, and how long it takes
+  vnicaudit bench run agent://web01 --profile smoke
+  vnicaudit bench run agent://web01,ssh://root@192.0.2.9 -o before.json
+  vnicaudit bench compare before.json after.json
+  vnicaudit bench line-rate --speed 25G --mtu 9000"""
+
+
+@click.command("bench", cls=lazy_group(_COMMANDS), epilog=_EPILOG)
+def command() -> None:
+    """Measure throughput, packet rate, DNS and latency before and after a change.
+
+    A profile defines the workloads; a path between two endpoints defines where they run. The
+    verdict is better, equal or worse, with its confidence.
+    """

@@ -1,0 +1,78 @@
+"""The table of the commands of ``vnicaudit fleet``. Each is loaded only when it runs."""
+
+from __future__ import annotations
+
+import click
+
+from vnicaudit.cli.commands import CommandEntry, lazy_group
+
+
+def _audit() -> click.Command:
+    from vnicaudit.cli.fleet.audit import command
+
+    return command
+
+
+def _plan() -> click.Command:
+    from vnicaudit.cli.fleet.plan import command
+
+    return command
+
+
+def _apply() -> click.Command:
+    from vnicaudit.cli.fleet.apply import command
+
+    return command
+
+
+def _serve() -> click.Command:
+    from vnicaudit.cli.fleet.serve import command
+
+    return command
+
+
+def _notify() -> click.Command:
+    from vnicaudit.cli.fleet.notify import command
+
+    return command
+
+
+def _inventory() -> click.Command:
+    from vnicaudit.cli.fleet.inventory import command
+
+    return command
+
+
+def _top() -> click.Command:
+    from vnicaudit.cli.fleet.top import command
+
+    return command
+
+
+_COMMANDS = {
+    "audit": CommandEntry("Audit the hosts of an inventory in parallel.", _audit),
+    "inventory": CommandEntry(
+        "Show the hosts of an inventory, and where each comes from.", _inventory
+    ),
+    "top": CommandEntry("Rank the changes to make first, with reasons.", _top),
+    "plan": CommandEntry("Plan changes on all hosts.", _plan),
+    "apply": CommandEntry("Apply a plan host by host, canaries of each group first.", _apply),
+    "serve": CommandEntry("Serve a web page and metrics of the fleet, read-only.", _serve),
+    "notify": CommandEntry("Notify channels of new and reopened findings.", _notify),
+}
+
+_EPILOG = """\b
+Examples:
+  vnicaudit fleet inventory -i hosts.ini --check
+  vnicaudit fleet audit -i fleet.toml --format json -o fleet.json
+  vnicaudit fleet audit -i hosts.ini --limit 'zone_a,!kvm7'
+  vnicaudit fleet top --top 20
+  vnicaudit fleet plan -i fleet.toml -o plan.json
+  vnicaudit fleet apply plan.json -i fleet.toml --mode restart --batch 10 --window 22:00-04:00
+  vnicaudit fleet serve --metrics
+  vnicaudit fleet notify --channels channels.toml"""
+
+
+@click.command("fleet", cls=lazy_group(_COMMANDS), epilog=_EPILOG)
+def command() -> None:
+    """Audit and change fleets: all hosts of an inventory, in parallel."""
