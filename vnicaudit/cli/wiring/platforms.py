@@ -12,9 +12,7 @@ from vnicaudit.audit.reading.platform import Platforms
 from vnicaudit.audit.reading.targets import TargetKind, target_of
 from vnicaudit.errors import UsageError
 from vnicaudit.model import platform_name as names
-from vnicaudit.model.domain import Domain
-from vnicaudit.model.kubevirt import Preference
-from vnicaudit.model.nova import NovaConfig
+from vnicaudit.model.file_kind import is_domain
 from vnicaudit.platforms import libvirt, openstack, unjudged
 from vnicaudit.platforms.domain_xml import DOMAIN_XML, xpath_of
 from vnicaudit.platforms.infra_code import INFRA_CODE
@@ -59,7 +57,7 @@ class RegisteredPlatform(msgspec.Struct, frozen=True):
     planner: NewPlanner | None = None
     kinds: Callable[[], tuple[Kind[Unit], ...]] | None = None
     writer: Callable[[], PlatformWriter] | None = None
-    describes: tuple[type[Description], ...] = ()
+    describes: Callable[[], tuple[type[Description], ...]] = tuple
 
 
 class PlatformRegistry(Platforms):
@@ -90,8 +88,8 @@ class PlatformRegistry(Platforms):
         """The platform writer for an item's description; None: it is not changed in files (QEMU
         command lines, images, flavors)."""
         for one in self.registered:
-            described = isinstance(item, one.describes)
-            if described or (isinstance(item, Domain) and item.declared.platform == one.name):
+            described = isinstance(item, one.describes())
+            if described or (is_domain(item) and item.declared.platform == one.name):
                 return None if one.writer is None else one.writer()
         return None
 
@@ -198,6 +196,18 @@ def _nova_conf_writer() -> PlatformWriter:
     return write
 
 
+def _nova_conf_descriptions() -> tuple[type[Description], ...]:
+    from vnicaudit.model.nova import NovaConfig
+
+    return (NovaConfig,)
+
+
+def _manifest_descriptions() -> tuple[type[Description], ...]:
+    from vnicaudit.model.kubevirt import Preference
+
+    return (Preference,)
+
+
 PLATFORMS = (
     RegisteredPlatform(
         names.DOMAIN_XML,
@@ -214,7 +224,7 @@ PLATFORMS = (
         writer=_domain_writer,
     ),
     RegisteredPlatform(
-        names.NOVA_CONF, (NOVA_CONF,), writer=_nova_conf_writer, describes=(NovaConfig,)
+        names.NOVA_CONF, (NOVA_CONF,), writer=_nova_conf_writer, describes=_nova_conf_descriptions
     ),
     RegisteredPlatform(
         names.QEMU,
@@ -229,7 +239,7 @@ PLATFORMS = (
         _manifest,
         {"manifest": "Manifest"},
         writer=_manifest_writer,
-        describes=(Preference,),
+        describes=_manifest_descriptions,
     ),
     RegisteredPlatform(
         names.INFRA_CODE, (INFRA_CODE,), definition, {"terraform": "Terraform resource"}
