@@ -38,7 +38,6 @@ from itertools import cycle
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from msgspec.structs import replace
 from msgspec.structs import replace as with_fields
 
 from benchmarks import delay_proxy
@@ -54,7 +53,7 @@ from vnicaudit.cli.wiring import Wiring
 from vnicaudit.cli.wiring.platforms import PLATFORMS, PlatformRegistry, every_platform
 from vnicaudit.errors import TargetError
 from vnicaudit.model.live_options import LiveOptions
-from vnicaudit.platforms.libvirt.face import read as libvirt_read
+from vnicaudit.platforms.libvirt import read_host as libvirt_read
 
 if TYPE_CHECKING:
     from vnicaudit.audit.reading.targets import Met
@@ -141,10 +140,12 @@ def failing(seconds: float, share: int) -> Reader:
 def with_reader(read: Reader) -> Wiring:
     """Run vnicaudit with another reader for libvirt hosts."""
     platforms = [
-        one._replace(
+        with_fields(
+            one,
             targets=tuple(
-                replace(kind, read=read) if kind.kind == "libvirt" else kind for kind in one.targets
-            )
+                with_fields(kind, read=read) if kind.kind == "libvirt" else kind
+                for kind in one.targets
+            ),
         )
         for one in PLATFORMS
     ]

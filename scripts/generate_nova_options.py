@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Write vnicaudit/knowledge/nova_conf/options.json from Nova's own releases.
+"""Write options.json and names.json of vnicaudit/knowledge/nova_conf from Nova's own releases.
 
     for v in 15.1.5 … 34.0.0; do pip download "nova==$v" --no-deps -d whl; done
     for w in whl/*.whl; do unzip -q "$w" 'nova/conf/*' -d "src/$(basename "$w" | cut -d- -f2)"; done
@@ -29,7 +29,7 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import MagicMock
 
-OUTPUT = Path(__file__).parents[1] / "vnicaudit/knowledge/nova_conf/options.json"
+OUTPUT = Path(__file__).parents[1] / "vnicaudit/knowledge/nova_conf"
 
 RELEASES = (
     (10, "Juno", "2014.2"), (11, "Kilo", "2015.1"), (12, "Liberty", "12.0"), (13, "Mitaka", "13.0"),
@@ -198,8 +198,8 @@ def _items(kind: Any) -> list[str] | None:
     return [str(choice) for choice in kind.item_type.choices]
 
 
-def build(found: dict[int, list[dict[str, Any]]]) -> dict[str, Any]:
-    """The table, built from the options of each release (by number)."""
+def options_table(found: dict[int, list[dict[str, Any]]]) -> dict[str, Any]:
+    """The options that matter, built from the options of each release (by number)."""
     options = [
         _history(section, name, note, found)
         for section, names in NIC_OPTIONS.items()
@@ -223,13 +223,12 @@ def build(found: dict[int, list[dict[str, Any]]]) -> dict[str, Any]:
         )
         for section in ("DEFAULT", "libvirt")
     }
-    return {
-        "releases": RELEASES,
-        "options": options,
-        "strings": plain,
-        "names": _names(found),
-        "library": _of_libraries(),
-    }
+    return {"releases": RELEASES, "options": options, "strings": plain}
+
+
+def names_table(found: dict[int, list[dict[str, Any]]]) -> dict[str, Any]:
+    """The names of all options."""
+    return {"names": _names(found), "library": _of_libraries()}
 
 
 def _names(found: dict[int, list[dict[str, Any]]]) -> dict[str, list[str]]:
@@ -300,7 +299,7 @@ def _form(option: dict[str, Any]) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Extract each release in a process of its own, then write the table."""
+    """Extract each release in a process of its own, then write the tables."""
     if sys.argv[1] == "--extract":
         json.dump(extract(Path(sys.argv[2])), sys.stdout)
         return
@@ -311,10 +310,16 @@ def main() -> None:
             [sys.executable, __file__, "--extract", str(folder)], capture_output=True, check=True
         )
         found[number] = json.loads(out.stdout)
-    text = json.dumps(build(found), indent=None, separators=(",", ":"))
+    write("options.json", options_table(found))
+    write("names.json", names_table(found))
+
+
+def write(name: str, table: dict[str, Any]) -> None:
+    """Write one table, with a line for each of its parts."""
+    text = json.dumps(table, indent=None, separators=(",", ":"))
     for start in ('{"section"', '"releases"', '"options"', '"strings"', '"names"', '"library"'):
         text = text.replace(start, "\n" + start)
-    OUTPUT.write_text(text + "\n", "utf-8")
+    (OUTPUT / name).write_text(text + "\n", "utf-8")
 
 
 if __name__ == "__main__":

@@ -58,8 +58,9 @@ def texts(folders: tuple[str, ...]) -> Iterator[str]:
     for folder in folders:
         for path in sorted((ROOT / folder).rglob("*.py")):
             yield from literals(ast.parse(path.read_text("utf-8")))
-    options = json.loads((ROOT / "knowledge/nova_conf/options.json").read_text("utf-8"))
-    yield from re.findall(r'"([^"]+)"', json.dumps(options))
+    for name in ("options.json", "names.json"):
+        table = json.loads((ROOT / "knowledge/nova_conf" / name).read_text("utf-8"))
+        yield from re.findall(r'"([^"]+)"', json.dumps(table))
     yield from map(os.strerror, errno.errorcode)
     yield ERRORS
 

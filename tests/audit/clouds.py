@@ -31,7 +31,7 @@ from vnicaudit.model.openstack import Flavor, Image, Property
 from vnicaudit.model.platform_name import LIBVIRT, OPENSTACK
 from vnicaudit.model.report import Audited, ReadError
 from vnicaudit.model.server import CloudServer, PortBinding, PropertiesSource, ServerConfig
-from vnicaudit.platforms.openstack import face
+from vnicaudit.platforms.openstack.cloud_reading import LazyCloudReading
 
 TARGET = "openstack:prod"
 UUID = "6e1f1c2e-6a0f-4d53-a1f2-0d8f3f0a4a{:02x}"
@@ -124,7 +124,7 @@ class FakeCloud:
     what each libvirt host has."""
 
     def __init__(self) -> None:
-        fields = {"cloud": partial(face.read, opened=self._opened), "check": lambda: None}
+        fields = {"cloud": partial(LazyCloudReading, opened=self._opened), "check": lambda: None}
         local = {"read": self._read_host, "check": lambda: None}
         self.platforms = platforms_with({OPENSTACK: fields, LIBVIRT: local})
         self.wiring = Wiring(platforms=lambda: self.platforms)

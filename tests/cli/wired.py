@@ -17,6 +17,6 @@ def platforms_with(otherwise: Mapping[PlatformName, Mapping[str, object]]) -> Pl
     def changed(one: RegisteredPlatform) -> RegisteredPlatform:
         fields = otherwise.get(one.name, {})
         kinds = (replace(kind, **fields) for kind in one.targets)
-        return one._replace(targets=tuple(kinds))
+        return replace(one, targets=tuple(kinds))
 
     return PlatformRegistry(changed(one) for one in PLATFORMS)

@@ -39,5 +39,5 @@ def platforms_with(
         return kind
 
     return PlatformRegistry(
-        one._replace(targets=tuple(map(replaced, one.targets))) for one in PLATFORMS
+        replace(one, targets=tuple(map(replaced, one.targets))) for one in PLATFORMS
     )

@@ -7,6 +7,9 @@ number of queues also Linux ``drivers/net/tun.c`` and QEMU's ``VIRTIO_QUEUE_MAX`
 
 from __future__ import annotations
 
+from vnicaudit.knowledge.rings import DEFAULT_RING, MAX_RING
+from vnicaudit.model.version import Version
+
 TAP_TYPES = frozenset({"bridge", "ethernet", "direct"})
 """Actual types on a tap or macvtap device: the only ones with vhost-net."""
 
@@ -28,6 +31,11 @@ SINGLE_QUEUE = frozenset({"user", "server", "client", "mcast", "udp", "internal"
 MAX_TAP_QUEUES = 256
 """``MAX_TAP_QUEUES`` of Linux; libvirt opens one descriptor per queue pair."""
 
+STRICT_TX_QEMU = Version(8, 1)
+"""From this QEMU on a TX ring above the backend's maximum is an error at start; older ones reduced
+it silently. Measured: 7.2.22 reduces it, 10.0.13 refuses; changed by "virtio-net: correctly report
+maximum tx_queue_size value" (June 2023)."""
+
 _OVS_FOLDERS = ("/run/openvswitch/", "/var/run/openvswitch/", "/usr/local/var/run/openvswitch/")
 """Folders where Open vSwitch keeps its sockets (its ``--prefix`` /usr or /usr/local), and the
 default of Neutron's ``vhostuser_socket_dir``."""
@@ -46,6 +54,12 @@ def queue_limit(actual_type: str | None) -> int | None:
     if actual_type is None or actual_type in TAP_TYPES:
         return MAX_TAP_QUEUES
     return _MAX_VHOSTUSER_QUEUES if actual_type == "vhostuser" else None
+
+
+def tx_limit(actual_type: str | None) -> int:
+    """The largest TX ring of a backend. None is an unknown network: it becomes a tap or a macvtap,
+    never vhost-user or vDPA (``virDomainActualNetDefParseXML``)."""
+    return MAX_RING if actual_type in OWN_PATH else DEFAULT_RING
 
 
 def is_ovs_socket(path: str) -> bool:

@@ -1,4 +1,5 @@
-"""The facts that rules need: how to check for each, and which source would provide it.
+"""The facts that rules need: how to check for each, and which source would provide it. Those on
+nova.conf, images and flavors are in :mod:`vnicaudit.knowledge.nova_facts`.
 
 A judge of a rule names them in its ``needs``. If a fact is unknown because this source cannot tell,
 the rule is skipped, and the report contains the fact's sentence. The type of a fact says to which
@@ -7,33 +8,19 @@ subjects it applies.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 from vnicaudit.knowledge.hypervisors import KVM_OR_QEMU
 from vnicaudit.knowledge.machines import modern_only_slot
 from vnicaudit.knowledge.nova_releases import LASTING
-from vnicaudit.knowledge.rings import RING_SIZES
 from vnicaudit.model.effective import UNKNOWN
-from vnicaudit.model.nova import NovaConfig, NovaOption
-from vnicaudit.model.nova_options import as_number
-from vnicaudit.model.openstack import FOREIGN_VIF_MODELS
 from vnicaudit.model.rule import Fact
 from vnicaudit.model.server import ServerConfig
-from vnicaudit.model.subject import (
-    ConfigSubject,
-    DomainSubject,
-    FlavorSubject,
-    HostSubject,
-    ImageSubject,
-    PreferenceSubject,
-    Subject,
-)
+from vnicaudit.model.subject import DomainSubject, HostSubject, PreferenceSubject, Subject
 
 _InDomain = Subject | DomainSubject
 """Subjects that are a domain or belong to one."""
 _OnHost = Subject | DomainSubject | HostSubject
-
-_RENDERED = "the rendered file: here a template or another option decides"
 
 
 def _model_is_told(subject: Subject) -> bool:
@@ -54,83 +41,87 @@ def _keeper_is_told(subject: Subject) -> bool:
     return system or domain.session is not None
 
 
-MODEL = Fact[Subject](
+MODEL: Fact[Subject] = Fact(
     lambda subject: subject.domain.is_server or _model_is_told(subject),
     "the effective model (architecture, or libvirt's dumpxml)",
 )
 """For a server of a cloud see :data:`SERVER_MODEL`."""
-QUEUES = Fact[Subject](
+QUEUES: Fact[Subject] = Fact(
     lambda subject: subject.effective.queues.state != UNKNOWN, "the effective number of queues"
 )
-ACTUAL_TYPE = Fact[Subject](
+ACTUAL_TYPE: Fact[Subject] = Fact(
     lambda subject: subject.nic.actual_type is not None,
     "what the network is connected to (libvirt's network definition)",
 )
-SLOT = Fact[Subject](
+SLOT: Fact[Subject] = Fact(
     _slot_is_told, "the PCI controller the NIC is behind (libvirt's dumpxml shows them all)"
 )
-SESSION = Fact[Subject](
+SESSION: Fact[Subject] = Fact(
     _keeper_is_told,
     "the libvirt that owns it, system or session (audit qemu:///system, or the file below "
     "/etc/libvirt/qemu)",
 )
-ACCELERATOR = Fact[_InDomain](
+ACCELERATOR: Fact[_InDomain] = Fact(
     lambda subject: subject.domain.type != KVM_OR_QEMU,
     "the accelerator that QEMU chose, KVM or TCG (its command line leaves it open)",
 )
-VCPUS = Fact[_InDomain](lambda subject: subject.domain.vcpus is not None, "the number of vCPUs")
-ARCH = Fact[_InDomain](lambda subject: subject.domain.arch is not None, "the guest's architecture")
-SHARED_MEMORY = Fact[_InDomain](
+VCPUS: Fact[_InDomain] = Fact(
+    lambda subject: subject.domain.vcpus is not None, "the number of vCPUs"
+)
+ARCH: Fact[_InDomain] = Fact(
+    lambda subject: subject.domain.arch is not None, "the guest's architecture"
+)
+SHARED_MEMORY: Fact[_InDomain] = Fact(
     lambda subject: subject.domain.shared_memory is not None, "the guest's memory backing"
 )
-STATE = Fact[_InDomain](
+STATE: Fact[_InDomain] = Fact(
     lambda subject: subject.state is not None, "a live libvirt connection", live=True
 )
-RUNNING_VHOST = Fact[Subject](
+RUNNING_VHOST: Fact[Subject] = Fact(
     lambda subject: subject.running is not None and subject.running.vhost is not None,
     "the running QEMU: its command line, its log, or /proc on the hypervisor",
     live=True,
 )
-RUNNING_LOG_WARNING = Fact[Subject](
+RUNNING_LOG_WARNING: Fact[Subject] = Fact(
     lambda subject: subject.running is not None and subject.running.log_warning is not None,
     "libvirt's log of the last start",
     live=True,
 )
 
-HOST_ARCH = Fact[_OnHost](
+HOST_ARCH: Fact[_OnHost] = Fact(
     lambda subject: subject.host.arch is not None, "the hypervisor's architecture", live=True
 )
-HOST_BACKEND_VHOST = Fact[Subject](
+HOST_BACKEND_VHOST: Fact[Subject] = Fact(
     lambda subject: subject.nic.backend_vhost in dict(subject.host.vhost_paths),
     "the hypervisor's /dev (run it on the host itself)",
     live=True,
 )
-HOST_KVM = Fact[_OnHost](
+HOST_KVM: Fact[_OnHost] = Fact(
     lambda subject: subject.host.kvm is not None,
     "the hypervisor's KVM support (its /dev/kvm and CPU flags)",
     live=True,
 )
-HOST_VHOST_NET = Fact[_OnHost](
+HOST_VHOST_NET: Fact[_OnHost] = Fact(
     lambda subject: subject.host.vhost_net is not None,
     "the hypervisor's /dev/vhost-net (run it on the host itself)",
     live=True,
 )
-HOST_ZEROCOPY_TX = Fact[_OnHost](
+HOST_ZEROCOPY_TX: Fact[_OnHost] = Fact(
     lambda subject: subject.host.zerocopy_tx is not None,
     "the hypervisor's /sys/module/vhost_net (run it on the host itself)",
     live=True,
 )
 
-MANIFEST_MODEL = Fact[Subject](
+MANIFEST_MODEL: Fact[Subject] = Fact(
     _model_is_told,
     "the interface's model (the rendered manifest, or beside it the preference it refers to)",
 )
-PREFERENCE_READINESS = Fact[PreferenceSubject](
+PREFERENCE_READINESS: Fact[PreferenceSubject] = Fact(
     lambda subject: subject.preference.readiness != "unknown",
     "the kind of guests the preference is for (label instancetype.kubevirt.io/os-type, or "
     "annotation vm.kubevirt.io/os)",
 )
-PREFERENCE_MODEL = Fact[PreferenceSubject](
+PREFERENCE_MODEL: Fact[PreferenceSubject] = Fact(
     lambda subject: "model" not in subject.preference.unseen,
     "preferredInterfaceModel after the template is rendered",
 )
@@ -163,158 +154,26 @@ def _is_dated(server: ServerConfig) -> bool:
     return (nova.oldest or 0) >= LASTING or (nova.newest is not None and nova.newest < LASTING)
 
 
-SERVER_MODEL = Fact[Subject](
+SERVER_MODEL: Fact[Subject] = Fact(
     lambda subject: not subject.domain.is_server or _model_is_told(subject),
     "the server's NIC model (as kept by Nova, which Nova 31 and later report; or libvirt of its "
     "compute node, read in the same run)",
 )
-SERVER_KEPT = Fact[_InDomain](
+SERVER_KEPT: Fact[_InDomain] = Fact(
     _server_is_told,
     "the properties that Nova keeps for the server (reported by Nova 31 and later, microversion "
     "2.98; or libvirt of its compute node, read in the same run)",
 )
-SERVER_FLAVOR = Fact[_InDomain](
+SERVER_FLAVOR: Fact[_InDomain] = Fact(
     _of_server(lambda server: server.flavor is not None and server.flavor.complete),
     "the extra specs of the server's flavor (its cloud's policy hides them from this user)",
 )
-SERVER_NODE = Fact[_InDomain](
+SERVER_NODE: Fact[_InDomain] = Fact(
     _of_server(lambda server: server.node is not None),
     "nova.conf of the server's compute node, read in the same run",
 )
-SERVER_NOVA30 = Fact[_InDomain](
+SERVER_NOVA30: Fact[_InDomain] = Fact(
     _of_server(_is_dated),
     "the Nova release: since 30, image_property set survives migrations (nova-manage --version on "
     "a controller)",
-)
-
-
-def _option(section: str, name: str) -> Fact[ConfigSubject]:
-    """An option of nova.conf: known when it is not set, or set for certain."""
-
-    def is_known(subject: ConfigSubject) -> bool:
-        nova = subject.nova
-        options = (nova.winner(section, name), nova.written(section, name))
-        return all(option is None or option.certain for option in options)
-
-    return Fact(is_known, f"[{section}] {name} as Nova reads it ({_RENDERED})")
-
-
-def _one_is_wrong_or_all_certain(
-    options: Iterable[NovaOption], is_wrong: Callable[[NovaOption], bool]
-) -> bool:
-    """True if enough is known about several options: one is certainly wrong, or all are certain."""
-    certain = [option.certain for option in options]
-    return all(certain) or any(option.certain and is_wrong(option) for option in options)
-
-
-def _rings(nova: NovaConfig) -> list[NovaOption]:
-    options = (nova.setting("libvirt", name) for name in ("rx_queue_size", "tx_queue_size"))
-    return [option for option in options if option is not None]
-
-
-def _devices(nova: NovaConfig) -> list[NovaOption]:
-    names = ("device_spec", "passthrough_whitelist")
-    return [o for o in nova.settings if o.section == "pci" and o.name in names]
-
-
-def _not_current(nova: NovaConfig) -> list[NovaOption]:
-    return [o for o in nova.own if (o.known and o.known.status != "current") or o.name[:2] == "--"]
-
-
-def _is_no_ring(option: NovaOption) -> bool:
-    return bool(option.value.strip()) and as_number(option.value) not in RING_SIZES
-
-
-def _is_refused(option: NovaOption) -> bool:
-    form = None if option.known is None else option.known.form
-    return form is not None and not form.accepts(option.value)
-
-
-def _values_known(nova: NovaConfig) -> bool:
-    """True if one value is certainly wrong, or none is uncertain."""
-    if any(option.broken for option in nova.settings):
-        return True
-    return _one_is_wrong_or_all_certain(nova.settings, _is_refused)
-
-
-def _is_there(nova: NovaConfig, section: str, name: str) -> bool:
-    options = [o for o in nova.own if o.name == name and o.section in (section, "")]
-    return not options or any(option.present for option in options)
-
-
-NOVA_DRIVER = Fact[ConfigSubject](
-    lambda subject: subject.nova.libvirt is not None,
-    f"[DEFAULT] compute_driver as Nova reads it ({_RENDERED})",
-)
-NOVA_RING_SIZES = Fact[ConfigSubject](
-    lambda subject: _one_is_wrong_or_all_certain(_rings(subject.nova), _is_no_ring),
-    f"[libvirt] rx_queue_size and tx_queue_size as Nova reads them ({_RENDERED})",
-)
-NOVA_VALUES = Fact[ConfigSubject](
-    lambda subject: _values_known(subject.nova),
-    f"the values of options that affect NICs, as Nova reads them ({_RENDERED})",
-)
-NOVA_NAMES = Fact[ConfigSubject](
-    lambda subject: any(option.present for option in _not_current(subject.nova)),
-    "the rendered file (it may have options that this release lacks)",
-)
-NOVA_DEVICES = Fact[ConfigSubject](
-    lambda subject: any(option.certain for option in _devices(subject.nova)),
-    f"the list of PCI devices as Nova reads it ({_RENDERED})",
-)
-NOVA_MAX_QUEUES = _option("libvirt", "max_queues")
-NOVA_VIRT_TYPE = _option("libvirt", "virt_type")
-NOVA_USE_VIRTIO_FOR_BRIDGES = _option("libvirt", "use_virtio_for_bridges")
-NOVA_TX_QUEUE_SIZE = _option("libvirt", "tx_queue_size")
-NOVA_LIBVIRT_USE_VIRTIO_FOR_BRIDGES = Fact[ConfigSubject](
-    lambda subject: _is_there(subject.nova, "DEFAULT", "libvirt_use_virtio_for_bridges"),
-    "the rendered file (it may set [DEFAULT] libvirt_use_virtio_for_bridges)",
-)
-
-
-def _is_for_a_known_hypervisor(subject: ImageSubject) -> bool:
-    """True if the hypervisor of an image is known, as far as its NIC model depends on it."""
-    image = subject.image
-    return image.qemu is not None or image.vif_model not in FOREIGN_VIF_MODELS
-
-
-def _as_it_will_be_set(name: str) -> str:
-    return f"{name} as it will be set (here a variable or a template decides)"
-
-
-def _image_property(name: str) -> Fact[ImageSubject]:
-    """A property of an image: known if it is not set, or set for certain."""
-
-    def is_known(subject: ImageSubject) -> bool:
-        entry = subject.image.property(name)
-        return entry is None or entry.certain
-
-    return Fact(is_known, _as_it_will_be_set(name))
-
-
-def _flavor_property(name: str) -> Fact[FlavorSubject]:
-    """An extra spec of a flavor: known if it is not set, or set for certain."""
-
-    def is_known(subject: FlavorSubject) -> bool:
-        entry = subject.flavor.property(name)
-        return entry is None or entry.certain
-
-    return Fact(is_known, _as_it_will_be_set(name))
-
-
-IMAGE_PROPERTIES = Fact[ImageSubject](
-    lambda subject: subject.image.complete,
-    "all properties of the image (here only some are set, or the list is filled in)",
-)
-IMAGE_QEMU = Fact[ImageSubject](
-    _is_for_a_known_hypervisor,
-    "the hypervisor the image is for (its disk format, or img_hv_type)",
-)
-IMAGE_HW_VIF_MODEL = _image_property("hw_vif_model")
-IMAGE_HW_VIRTIO_PACKED_RING = _image_property("hw_virtio_packed_ring")
-IMAGE_OS_DISTRO = _image_property("os_distro")
-FLAVOR_MULTIQUEUE = _flavor_property("hw:vif_multiqueue_enabled")
-FLAVOR_PACKED_RING = _flavor_property("hw:virtio_packed_ring")
-FLAVOR_VCPUS = Fact[FlavorSubject](
-    lambda subject: subject.flavor.vcpus is not None, "the flavor's number of vCPUs"
 )

@@ -3,7 +3,10 @@ permanent."""
 
 from __future__ import annotations
 
-from vnicaudit.model.server import ServerConfig
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from vnicaudit.model.server import ServerConfig
 
 IMAGE_PROPERTY = 25
 """Yoga: ``nova-manage image_property`` shows and sets the properties that Nova keeps for a server

@@ -6,9 +6,10 @@ Source: QEMU's ``virtio_net_max_tx_queue_size`` and ``virtio_net_device_realize`
 
 from __future__ import annotations
 
-from vnicaudit.knowledge.backends import OWN_PATH
-from vnicaudit.model.nic import Behind, NicConfig
-from vnicaudit.model.version import Version
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from vnicaudit.model.nic import Behind, NicConfig
 
 DEFAULT_RING = 256
 """QEMU's default, and the smallest size it accepts."""
@@ -17,12 +18,6 @@ MAX_RING = 1024
 
 RING_SIZES = (256, 512, 1024)
 """The sizes that QEMU accepts: powers of two."""
-
-STRICT_TX_QEMU = Version(8, 1)
-"""From this QEMU on a TX ring above the backend's maximum is an error at start; older ones reduced
-it silently. Measured: 7.2.22 reduces it, 10.0.13 refuses; changed by "virtio-net: correctly report
-maximum tx_queue_size value" (June 2023)."""
-
 
 _DIGITS = 10
 """Maximum number of digits that are read; no ring size has as many."""
@@ -46,9 +41,3 @@ def ring_behind(nic: NicConfig, field: str, *, declared: bool) -> Behind | None:
 
 def _behind_named(found: tuple[Behind, ...], name: str) -> Behind | None:
     return next((one for one in found if one.name == name), None)
-
-
-def tx_limit(actual_type: str | None) -> int:
-    """The largest TX ring of a backend. None is an unknown network: it becomes a tap or a macvtap,
-    never vhost-user or vDPA (``virDomainActualNetDefParseXML``)."""
-    return MAX_RING if actual_type in OWN_PATH else DEFAULT_RING

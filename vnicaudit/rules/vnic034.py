@@ -55,8 +55,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vnicaudit.knowledge.backends import OWN_PATH
-from vnicaudit.knowledge.rings import DEFAULT_RING, RING_SIZES, STRICT_TX_QEMU, as_ring, ring_behind
+from vnicaudit.knowledge.backends import OWN_PATH, STRICT_TX_QEMU
+from vnicaudit.knowledge.rings import DEFAULT_RING, RING_SIZES, as_ring, ring_behind
 from vnicaudit.model.finding import Change, Confidence, Severity
 from vnicaudit.model.fix import BehindSetting, RemoveBehind
 from vnicaudit.model.nic import VIRTIO, Behind

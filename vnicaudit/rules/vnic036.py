@@ -53,7 +53,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vnicaudit.knowledge import facts
+from vnicaudit.knowledge import nova_facts
 from vnicaudit.knowledge.rings import DEFAULT_RING, RING_SIZES
 from vnicaudit.model.finding import Change
 from vnicaudit.model.nova import NovaConfig
@@ -107,7 +107,9 @@ RULE = Rule(
     groups=("rings", "nova"),
     judges=(
         ConfigJudge(
-            needs=(facts.NOVA_DRIVER, facts.NOVA_TX_QUEUE_SIZE), applies=applies, check=check
+            needs=(nova_facts.NOVA_DRIVER, nova_facts.NOVA_TX_QUEUE_SIZE),
+            applies=applies,
+            check=check,
         ),
     ),
 )

@@ -60,7 +60,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vnicaudit.knowledge import facts
+from vnicaudit.knowledge import nova_facts
 from vnicaudit.model.finding import Change
 from vnicaudit.model.nova import NovaConfig
 from vnicaudit.model.nova_options import as_bool
@@ -113,7 +113,11 @@ RULE = Rule(
     groups=("nova", "models"),
     judges=(
         ConfigJudge(
-            needs=(facts.NOVA_DRIVER, facts.NOVA_VIRT_TYPE, facts.NOVA_USE_VIRTIO_FOR_BRIDGES),
+            needs=(
+                nova_facts.NOVA_DRIVER,
+                nova_facts.NOVA_VIRT_TYPE,
+                nova_facts.NOVA_USE_VIRTIO_FOR_BRIDGES,
+            ),
             applies=applies,
             check=check,
         ),

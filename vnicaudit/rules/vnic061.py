@@ -46,7 +46,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vnicaudit.knowledge import facts
+from vnicaudit.knowledge import nova_facts
 from vnicaudit.model.finding import Change
 from vnicaudit.model.nova import NovaConfig, NovaOption
 from vnicaudit.model.nova_options import as_bool
@@ -110,7 +110,9 @@ RULE = Rule(
     groups=("nova",),
     judges=(
         ConfigJudge(
-            needs=(facts.NOVA_LIBVIRT_USE_VIRTIO_FOR_BRIDGES,), applies=applies, check=check
+            needs=(nova_facts.NOVA_LIBVIRT_USE_VIRTIO_FOR_BRIDGES,),
+            applies=applies,
+            check=check,
         ),
     ),
 )

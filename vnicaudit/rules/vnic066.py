@@ -78,7 +78,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vnicaudit.knowledge import facts
+from vnicaudit.knowledge import nova_facts
 from vnicaudit.knowledge.multiqueue import is_emulated, is_single, taken_away
 from vnicaudit.model.finding import Change
 from vnicaudit.model.fix import Advice, OpenStack, SetProperty
@@ -278,13 +278,17 @@ RULE = Rule(
     forms=("definition", "server"),
     judges=(
         ConfigJudge(
-            needs=(facts.NOVA_DRIVER, facts.NOVA_VIRT_TYPE, facts.NOVA_MAX_QUEUES),
+            needs=(
+                nova_facts.NOVA_DRIVER,
+                nova_facts.NOVA_VIRT_TYPE,
+                nova_facts.NOVA_MAX_QUEUES,
+            ),
             applies=applies,
             check=check,
         ),
         DomainJudge(applies=applies_domain, check=check_domain),
         FlavorJudge(
-            needs=(facts.FLAVOR_MULTIQUEUE, facts.FLAVOR_VCPUS),
+            needs=(nova_facts.FLAVOR_MULTIQUEUE, nova_facts.FLAVOR_VCPUS),
             applies=applies_flavor,
             check=check_flavor,
         ),

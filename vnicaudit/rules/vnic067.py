@@ -54,7 +54,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vnicaudit.knowledge import facts
+from vnicaudit.knowledge import nova_facts
 from vnicaudit.knowledge.backends import KEPT_MODEL
 from vnicaudit.knowledge.models import shown_model
 from vnicaudit.model.fix import Advice, SetProperty
@@ -180,11 +180,18 @@ RULE = Rule(
     forms=("definition", "server"),
     judges=(
         ImageJudge(
-            needs=(facts.IMAGE_HW_VIF_MODEL, facts.IMAGE_HW_VIRTIO_PACKED_RING),
+            needs=(
+                nova_facts.IMAGE_HW_VIF_MODEL,
+                nova_facts.IMAGE_HW_VIRTIO_PACKED_RING,
+            ),
             applies=applies,
             check=check,
         ),
         DomainJudge(applies=applies_domain, check=check_domain),
-        FlavorJudge(needs=(facts.FLAVOR_PACKED_RING,), applies=applies_flavor, check=check_flavor),
+        FlavorJudge(
+            needs=(nova_facts.FLAVOR_PACKED_RING,),
+            applies=applies_flavor,
+            check=check_flavor,
+        ),
     ),
 )

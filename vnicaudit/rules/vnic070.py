@@ -55,7 +55,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vnicaudit.knowledge import facts
+from vnicaudit.knowledge import nova_facts
 from vnicaudit.knowledge.fixes.unsafe import unsafe_because
 from vnicaudit.knowledge.nova_releases import VIF_MODELS_SINCE, VIF_WORDS_SINCE, lacks_vif_model
 from vnicaudit.model.finding import Change
@@ -145,7 +145,9 @@ RULE = Rule(
     groups=("images", "models", "refused"),
     judges=(
         ImageJudge(
-            needs=(facts.IMAGE_HW_VIF_MODEL, facts.IMAGE_QEMU), applies=applies, check=check
+            needs=(nova_facts.IMAGE_HW_VIF_MODEL, nova_facts.IMAGE_QEMU),
+            applies=applies,
+            check=check,
         ),
     ),
 )

@@ -61,7 +61,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vnicaudit.knowledge import facts
+from vnicaudit.knowledge import nova_facts
 from vnicaudit.model.nova import NovaConfig, NovaOption
 from vnicaudit.model.rule import ConfigJudge, Problem, Rule
 from vnicaudit.model.subject import ConfigSubject
@@ -139,6 +139,10 @@ RULE = Rule(
     severity="error",
     groups=("nova", "refused"),
     judges=(
-        ConfigJudge(needs=(facts.NOVA_DRIVER, facts.NOVA_VALUES), applies=applies, check=check),
+        ConfigJudge(
+            needs=(nova_facts.NOVA_DRIVER, nova_facts.NOVA_VALUES),
+            applies=applies,
+            check=check,
+        ),
     ),
 )

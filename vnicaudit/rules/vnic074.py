@@ -63,7 +63,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Annotated
 
-from vnicaudit.knowledge import facts
+from vnicaudit.knowledge import nova_facts
 from vnicaudit.model.finding import Change, Severity
 from vnicaudit.model.nova import NovaConfig, NovaOption
 from vnicaudit.model.nova_options import KnownOption
@@ -218,7 +218,7 @@ def judges(reported: Reported) -> Judges:
     """The judges for these settings."""
     return (
         ConfigJudge(
-            needs=(facts.NOVA_NAMES,),
+            needs=(nova_facts.NOVA_NAMES,),
             applies=lambda subject: applies(subject, reported),
             check=lambda subject: check(subject, reported),
         ),

@@ -20,7 +20,7 @@ from vnicaudit.model.file_kind import Content, Item
 from vnicaudit.model.location import Location
 from vnicaudit.model.openstack import Image
 from vnicaudit.model.report import Audited
-from vnicaudit.platforms.infra_code.face import INFRA_CODE
+from vnicaudit.platforms.infra_code import INFRA_CODE
 from vnicaudit.text.comments import Form, accepting_comments
 
 _NOVA = """\

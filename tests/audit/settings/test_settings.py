@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from vnicaudit.audit.judging.catalogue import RuleOptions
-from vnicaudit.audit.settings import file
+from vnicaudit.audit.settings import file, settings
 from vnicaudit.audit.settings.keys import PolicyTable, Settings, SuppressTable
 from vnicaudit.audit.settings.settings import LoadedSettings, load_settings
 from vnicaudit.errors import UsageError
@@ -150,8 +150,8 @@ def test_what_is_excluded_is_relative_to_the_file(tmp_path: Path) -> None:
 
 
 def test_without_a_file_there_are_defaults(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(file, "OWN", "no-such-file.toml")
-    monkeypatch.setattr(file, "SHARED", "no-such-project.toml")
+    monkeypatch.setattr(settings, "OWN", "no-such-file.toml")
+    monkeypatch.setattr(settings, "SHARED", "no-such-project.toml")
     assert load_settings(None, tmp_path) == LoadedSettings()
     assert LoadedSettings().settings.fail_on == "low"
     assert LoadedSettings().baseline is None

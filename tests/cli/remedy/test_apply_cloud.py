@@ -63,7 +63,7 @@ def run(world: CloudWorld, *words: str) -> int:
         made.world = world
         return made
 
-    return run_program(list(words), world.wiring._replace(controller=controller))
+    return run_program(list(words), replace(world.wiring, controller=controller))
 
 
 def plan(*steps: Step) -> str:

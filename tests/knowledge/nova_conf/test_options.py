@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
+from vnicaudit.base.package_data import read_beside
+from vnicaudit.knowledge.nova_conf import options
 from vnicaudit.knowledge.nova_conf.options import knowledge, release_of, releases
 
 
@@ -33,6 +36,18 @@ def test_releases_are_in_order_and_each_has_a_name() -> None:
     assert numbers == sorted(set(numbers))
     assert str(releases()[0]) == "Juno (2014.2)"
     assert knowledge().release == releases()[-1]
+
+
+def test_the_table_is_as_msgspec_decodes_it() -> None:
+    content = read_beside(options.__file__, "options.json")
+    assert options._table() == msgspec.json.decode(content, type=options._OptionsTable)
+
+
+def test_no_section_with_an_option_that_matters_looks_misspelt() -> None:
+    matter, _names = options._asked_for()
+    foreign = {section for section, _name in matter} - set(options._every_name().names)
+    assert foreign == {"keystone_authtoken"}
+    assert not any(options._sections().likely(section) for section in foreign)
 
 
 def status(section: str, name: str, release: str) -> str:

@@ -12,6 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from tests.platforms.example.driver import Command, nicctl
 from tests.platforms.example.inventory import KIND, NAME
@@ -263,7 +264,7 @@ def test_without_the_platform_its_plans_and_runs_are_nobodys(
 
 
 def test_a_platform_that_plans_nothing_is_told(program: Program, capsys: Capture) -> None:
-    reads_only = with_example().registered[-1]._replace(planner=None)
+    reads_only = replace(with_example().registered[-1], planner=None)
     platforms = PlatformRegistry((*every_platform().registered, reads_only))
     named = f"inventory:{program.file}"
     assert program.run("plan", named, platforms=platforms) == 2

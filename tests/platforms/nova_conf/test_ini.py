@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import astuple
 from oslo_config.iniparser import BaseParser, ParseError
 
 from vnicaudit.platforms.nova_conf.ini import IniError, statements
@@ -38,7 +39,7 @@ def _by_us(lines: list[str]) -> Outcome:
     found: list[object] = []
     try:
         for statement in statements(lines):
-            found.append(statement if isinstance(statement, str) else tuple(statement))
+            found.append(statement if isinstance(statement, str) else astuple(statement))
     except IniError as error:
         return found, (error.message, error.number)
     return found, None

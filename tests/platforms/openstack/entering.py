@@ -12,8 +12,8 @@ from vnicaudit.cli.wiring import Wiring
 from vnicaudit.model.live_options import DEADLINE, CloudLimits, LiveOptions
 from vnicaudit.model.platform_name import OPENSTACK
 from vnicaudit.platforms.openstack import connect as login
-from vnicaudit.platforms.openstack import face
 from vnicaudit.platforms.openstack import read as reading
+from vnicaudit.platforms.openstack.cloud_reading import LazyCloudReading, regions
 from vnicaudit.platforms.openstack.connect import ReadLogin
 
 connect = partial(login.connect, pauses=(0.0, 0.0, 0.0))
@@ -37,8 +37,8 @@ def wiring(login: ReadLogin = connect) -> Wiring:
         return reading.regions_of(cloud, deadline=live.deadline, limits=live.cloud, login=login)
 
     fields = {
-        "cloud": partial(face.read, opened=opened, listed=listed),
-        "expanded": partial(face.regions, listed=listed),
+        "cloud": partial(LazyCloudReading, opened=opened, listed=listed),
+        "expanded": partial(regions, listed=listed),
     }
     there = platforms_with({OPENSTACK: fields})
     return Wiring(platforms=lambda: there)

@@ -11,14 +11,13 @@ from vnicaudit.audit.effective.emulated_nic import (
     EmulatedNic,
     ResolvedFact,
 )
+from vnicaudit.knowledge.backends import STRICT_TX_QEMU, tx_limit
 from vnicaudit.knowledge.rings import (
     DEFAULT_RING,
     MAX_RING,
     RING_SIZES,
-    STRICT_TX_QEMU,
     as_ring,
     ring_behind,
-    tx_limit,
 )
 from vnicaudit.model.effective import NONE, UNKNOWN, Resolved
 from vnicaudit.model.nic import MAYBE, VIRTIO, Behind

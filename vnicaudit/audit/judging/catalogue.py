@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 import msgspec
 from msgspec.structs import replace
 
-from vnicaudit.audit.judging.close_ids import LISTS_RULES, closest_id, has_known_prefix, id_hint
 from vnicaudit.audit.judging.rule_files import (
     ListedRule,
     folders_with_rules,
@@ -165,6 +164,13 @@ class Catalogue:
 
     def hint(self, word: str) -> str:
         """``; did you mean '…'?``; if no id, name or group is close, how to list the rules."""
+        from vnicaudit.audit.judging.close_ids import (
+            LISTS_RULES,
+            closest_id,
+            has_known_prefix,
+            id_hint,
+        )
+
         if has_known_prefix(word, self.ids) or closest_id(word, self.ids):
             return id_hint(word, self.ids)
         names = [*self.groups(), *(rule.name for rule in self._rules.values())]

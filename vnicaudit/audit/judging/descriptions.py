@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 import msgspec
 
@@ -16,13 +16,10 @@ from vnicaudit.audit.judging.catalogue import Catalogue, RuleSet
 from vnicaudit.audit.judging.fingerprint import file_key, is_uuid
 from vnicaudit.audit.judging.judgement import FindingCollector, Judgement, ask
 from vnicaudit.knowledge.fixes.owners import Wordings
-from vnicaudit.knowledge.fixes.wording import of_image
 from vnicaudit.model.description import Description
-from vnicaudit.model.kubevirt import Preference
 from vnicaudit.model.location import Location
 from vnicaudit.model.names import NO_NAMES, FixNames
 from vnicaudit.model.nova import NovaConfig
-from vnicaudit.model.openstack import Flavor, Image
 from vnicaudit.model.owner import Owner
 from vnicaudit.model.refs import ConfigRef, FlavorRef, ImageRef, PreferenceRef, Ref
 from vnicaudit.model.report import Audited, AuditedScope
@@ -33,6 +30,10 @@ from vnicaudit.model.subject import (
     ImageSubject,
     PreferenceSubject,
 )
+
+if TYPE_CHECKING:
+    from vnicaudit.model.kubevirt import Preference
+    from vnicaudit.model.openstack import Flavor, Image
 
 D = TypeVar("D", bound=Description)
 S = TypeVar("S")
@@ -48,21 +49,25 @@ class DescriptionAuditor:
     def __init__(
         self, rule_ids: Iterable[str], wordings: Wordings, catalogue: Catalogue | None = None
     ) -> None:
-        rules = tuple(rule_ids)
+        self._rule_ids = tuple(rule_ids)
         self._wordings = wordings
-        self._auditors = tuple(row.auditor(rules, catalogue) for row in JUDGED)
+        self._catalogue = catalogue
+        self._auditors: list[AuditDescription] = []
+        """Those of the first kinds of :data:`JUDGED`, as far as they have been needed."""
 
     def audit(self, item: Description, target: str) -> Audited:
         """Judge one description."""
         collector = FindingCollector(self._wordings)
-        for audit in self._auditors:
-            if (found := audit(item, target, collector)) is not None:
+        for number, kind in enumerate(JUDGED):
+            if number == len(self._auditors):
+                self._auditors.append(kind().auditor(self._rule_ids, self._catalogue))
+            if (found := self._auditors[number](item, target, collector)) is not None:
                 return found
         raise TypeError(item)
 
 
 class JudgedKind(Protocol):
-    """A row of :data:`JUDGED`."""
+    """One kind of :data:`JUDGED`."""
 
     def auditor(self, rules: tuple[str, ...], catalogue: Catalogue | None) -> AuditDescription:
         """The function that judges descriptions of this kind by these rules."""
@@ -130,8 +135,8 @@ def _flavor_key(item: Flavor) -> str:
     return item.id if is_uuid(item.id) else f"{item.id}#{item.name}"
 
 
-JUDGED: tuple[JudgedKind, ...] = (
-    DescriptionJudging(
+def _nova_conf() -> JudgedKind:
+    return DescriptionJudging(
         kind=NovaConfig,
         judge=ConfigJudge,
         subject=ConfigSubject,
@@ -141,8 +146,14 @@ JUDGED: tuple[JudgedKind, ...] = (
         ref=lambda _item: ConfigRef(),  # its name is the file, which is its place
         place=NovaConfig.place,
         key=lambda item: file_key(item.file),
-    ),
-    DescriptionJudging(
+    )
+
+
+def _image() -> JudgedKind:
+    from vnicaudit.knowledge.fixes.wording import of_image
+    from vnicaudit.model.openstack import Image
+
+    return DescriptionJudging(
         kind=Image,
         judge=ImageJudge,
         subject=ImageSubject,
@@ -153,8 +164,13 @@ JUDGED: tuple[JudgedKind, ...] = (
         place=_property_place,
         key=lambda item: _key_in_file(item) if item.id is None else item.id,
         fix_names=of_image,
-    ),
-    DescriptionJudging(
+    )
+
+
+def _flavor() -> JudgedKind:
+    from vnicaudit.model.openstack import Flavor
+
+    return DescriptionJudging(
         kind=Flavor,
         judge=FlavorJudge,
         subject=FlavorSubject,
@@ -164,8 +180,13 @@ JUDGED: tuple[JudgedKind, ...] = (
         ref=lambda item: FlavorRef(item.name or None, item.id),
         place=_property_place,
         key=_flavor_key,
-    ),
-    DescriptionJudging(
+    )
+
+
+def _preference() -> JudgedKind:
+    from vnicaudit.model.kubevirt import Preference
+
+    return DescriptionJudging(
         kind=Preference,
         judge=PreferenceJudge,
         subject=PreferenceSubject,
@@ -175,6 +196,9 @@ JUDGED: tuple[JudgedKind, ...] = (
         ref=lambda item: PreferenceRef(item.name or None),
         place=Preference.place,
         key=_key_in_file,
-    ),
-)
-"""Every kind of description; a new kind is a new row."""
+    )
+
+
+JUDGED: tuple[Callable[[], JudgedKind], ...] = (_nova_conf, _image, _flavor, _preference)
+"""Every kind of description, in the order in which they are tried: the record of a kind is loaded
+when the item is of none before it. A new kind is a new row."""

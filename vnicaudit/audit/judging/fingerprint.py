@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
 try:  # as Python's random module does: hashlib loads OpenSSL, which takes longer than a lint
     from _blake2 import blake2b
 except ImportError:  # an interpreter built without it
     from hashlib import blake2b
 
-from vnicaudit.model.domain import Domain
-from vnicaudit.model.nic import Nic
+if TYPE_CHECKING:
+    from vnicaudit.model.domain import Domain
+    from vnicaudit.model.nic import Nic
 
 
 def digest(rule: str, owner: str, part: str) -> str:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import importlib
 import os
-import re
 import sys
 from functools import cache
 from types import ModuleType
@@ -27,9 +26,9 @@ ENTRY_POINTS = "vnicaudit.rules"
 """Group of the entry points by which installed packages bring rules."""
 
 _INDEX = "index.json"
-_SHIPPED = r"vnic\d{3}\.py"
+_PREFIX, _SUFFIX = "vnic", ".py"
+"""The beginning and the end of a file with a rule; between them is its number."""
 _METADATA = (".dist-info", ".egg-info")
-_WORD = r"[a-z][a-z0-9]*(-[a-z0-9]+)*"
 _FORMS = get_args(DescriptionKind)
 
 
@@ -58,10 +57,15 @@ def shipped_rules() -> tuple[ListedRule, ...]:
     (folder,) = vnicaudit.rules.__path__
     with open(os.path.join(folder, _INDEX), "rb") as stream:
         index = {each.id: each for each in json_as(stream.read(), tuple[ListedRule, ...])}
-    ids = (name[:-3].upper() for name in os.listdir(folder) if re.fullmatch(_SHIPPED, name))
+    ids = (name[:-3].upper() for name in os.listdir(folder) if _is_rule_file(name))
     return tuple(
         index.get(rule_id) or listed(rule_id, load_shipped_rule(rule_id)) for rule_id in sorted(ids)
     )
+
+
+def _is_rule_file(name: str) -> bool:
+    number = name.removeprefix(_PREFIX).removesuffix(_SUFFIX)
+    return number.isdigit() and name == f"{_PREFIX}{number}{_SUFFIX}"
 
 
 def index_text() -> str:
@@ -147,16 +151,24 @@ def _judges_problem(judges: tuple[object, ...]) -> str | None:
 
 
 def _is_word(text: object) -> bool:
-    return isinstance(text, str) and re.fullmatch(_WORD, text) is not None
+    """True for words such as small-ring: lower-case letters and digits, beginning with a letter."""
+    if not isinstance(text, str) or not text.isascii() or not text[:1].isalpha():
+        return False
+    return text == text.lower() and all(part.isalnum() for part in text.split("-"))
 
 
 def folders_with_rules() -> tuple[str, ...]:
     """The folders of ``sys.path`` with a package that brings rules: asking importlib.metadata takes
     longer than judging a file."""
-    here = os.path.realpath(".")  # added by `python -m`; it may be the audited folder
-    return tuple(
-        each for each in sys.path if each and os.path.realpath(each) != here and _names_rules(each)
-    )
+    return tuple(each for each in sys.path if each and not _is_current(each) and _names_rules(each))
+
+
+def _is_current(folder: str) -> bool:
+    """True for the current folder, which `python -m` adds: it may be the audited one."""
+    try:
+        return os.path.samefile(folder, os.curdir)
+    except OSError:  # no such folder
+        return False
 
 
 def _names_rules(folder: str) -> bool:

@@ -7,7 +7,7 @@ knows none of them by name.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Protocol
 
 from vnicaudit.audit.reading.targets import target_of
@@ -41,9 +41,9 @@ class Platform(Protocol):
         """The kinds of files that it reads, in the order in which to try them."""
 
     @property
-    def field_places(self) -> Mapping[str, str]:
-        """Field of a NIC -> its place relative to the NIC; for other fields the place is the
-        field's name."""
+    def place_of(self) -> Callable[[str], str]:
+        """Returns the place of a NIC's field in a description, relative to the NIC; a field without
+        a place of its own is called by its name."""
 
     @property
     def targets(self) -> tuple[TargetKind, ...]:
@@ -131,7 +131,7 @@ class Platforms:
 
     def place_of(self, field: str, domain: DomainConfig) -> str:
         """The place of a NIC's field in a definition, relative to the NIC."""
-        return self._by_name[domain.platform].field_places.get(field, field)
+        return self._by_name[domain.platform].place_of(field)
 
     def title(self, domain: DomainConfig) -> str:
         """The title of the layer of a domain's definition."""

@@ -1,19 +1,17 @@
-"""Find and read the settings file, and find the line of a key in it."""
+"""Read a settings file, and find the line of a key in it."""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
 import msgspec
 
+from vnicaudit.audit.settings import SHARED
 from vnicaudit.base.opening import as_usage_error, open_regular
 from vnicaudit.errors import UsageError
 
-OWN = "vnicaudit.toml"
-SHARED = "pyproject.toml"
 MAX_BYTES = 1024 * 1024
 
 _IN_OWN = r"\[\[[ \t]{0,99}suppress[ \t]{0,99}\]\]"
@@ -98,64 +96,6 @@ def assigns_table(line: str, key: str) -> bool:
     """True if a line begins the table ``key``: ``[key]``, ``[[key]]``, ``[tool.vnicaudit.key]``."""
     name = line.strip().lstrip("[").partition("]")[0].replace(" ", "")
     return bool(key) and name in (key, f"tool.vnicaudit.{key}")
-
-
-def find(start: str | os.PathLike[str], trusted: Iterable[str] = ()) -> SettingsFile | None:
-    """The nearest settings from ``start`` upwards, up to the top of the Git repository or the home
-    folder, whichever comes first; None if there are none. In one folder vnicaudit.toml wins; a
-    pyproject.toml without the table is skipped.
-
-    Raises UsageError for a file that cannot be read, or that another user may write, unless it is
-    in one of the ``trusted`` folders or below it.
-    """
-    for folder in _upwards(os.path.realpath(start)):
-        for name in (OWN, SHARED):
-            path = os.path.join(folder, name)
-            if os.path.isfile(path) or (name == OWN and _is_broken(path)):
-                source = read_settings_file(path, explicit=False)
-                if source is not None:
-                    if not _is_within(folder, trusted):
-                        _check_own(path)
-                    return source
-    return None
-
-
-def _is_broken(path: str) -> bool:
-    """True if the name of a settings file leads to something unusable, such as a dangling link or a
-    pipe. An audit without these settings would not be the intended one."""
-    return os.path.lexists(path) and not os.path.isdir(path)
-
-
-def _upwards(folder: str) -> Iterator[str]:
-    """The folder and those above it, up to the top of a project or of a user's files."""
-    home = os.path.realpath(os.path.expanduser("~"))
-    yield folder
-    while (above := os.path.dirname(folder)) != folder:
-        if folder == home or os.path.lexists(os.path.join(folder, ".git")):
-            return
-        yield above
-        folder = above
-
-
-def _is_within(folder: str, trusted: Iterable[str]) -> bool:
-    """True if a folder is one of the trusted ones, or below one, with links resolved."""
-    roots = (os.path.realpath(root) for root in trusted if root)
-    return any(os.path.commonpath((folder, root)) == root for root in roots)
-
-
-def _check_own(path: str) -> None:
-    """Raises UsageError for settings that another user can change: they can suppress findings, and
-    change what is planned."""
-    from vnicaudit.base.ownership import why_not_own
-
-    for place in (path, os.path.dirname(path)):
-        reason = why_not_own(os.stat(place))
-        if reason is not None:
-            raise UsageError(
-                f"{path}: not used, for {'it' if place == path else 'its folder'} {reason}; name "
-                "it with --config, or its folder with --trust-settings, if it is to hold, or "
-                "correct owner and mode"
-            )
 
 
 def read_settings_file(path: str, *, explicit: bool) -> SettingsFile | None:

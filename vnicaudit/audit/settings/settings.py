@@ -7,44 +7,20 @@ usage error that names file and line: a setting that is silently ignored would h
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, get_args
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from vnicaudit.audit.judging.catalogue import Catalogue, RuleOptions, shipped_catalogue
 from vnicaudit.audit.reading.selection import Exclusion
-from vnicaudit.audit.settings.file import SettingsFile, find, read_settings_file
-from vnicaudit.audit.settings.keys import FailOn, PolicyTable, Settings, SuppressTable
-from vnicaudit.base.wording import close_to
+from vnicaudit.audit.settings import OWN, SHARED
+from vnicaudit.audit.settings.keys import Settings
 from vnicaudit.errors import UsageError
-from vnicaudit.model.decoding import converted
-from vnicaudit.model.finding import Confidence
-from vnicaudit.model.location import Location
-from vnicaudit.model.version import Version
 
 if TYPE_CHECKING:
     from vnicaudit.audit.accepting.suppression import Suppression
-
-_ELEMENT = r"(?<!^suppress)\[\d+\]$"
-"""The index of an element in msgspec's path, which is dropped: the key is enough."""
-
-_URL = r"https?://[!-.0-~][!-~]*"
-
-_NAMES = ("domain", "image", "flavor")
-"""Keys of a suppression of which only one may be set: a finding is about one kind of object."""
-
-_CHOICES = {"fail-on": get_args(FailOn), "fail-confidence": get_args(Confidence)}
-"""Words that a key takes."""
-
-_RING = '"keep", 256, 512 or 1024'
-_POLICY = {
-    "queues": '"keep", "auto" or a number from 1',
-    "rx-queue-size": _RING,
-    "tx-queue-size": _RING,
-}
-"""The values that a key of the policy accepts, if it is not just a number."""
+    from vnicaudit.audit.settings.file import SettingsFile
 
 
 class LoadedSettings(msgspec.Struct, frozen=True):
@@ -84,138 +60,78 @@ def load_settings(
 
     Raises UsageError with file and line for anything wrong in it.
     """
-    source = read_settings_file(explicit, explicit=True) if explicit else find(start, trusted)
+    source = _settings_in(explicit, explicit=True) if explicit else find(start, trusted)
     if source is None:
         return LoadedSettings()
-    from vnicaudit.audit.settings.rules import rule_options  # most runs have no settings
+    # most runs have no settings
+    from vnicaudit.audit.settings.checks import checked, suppressions
+    from vnicaudit.audit.settings.rules import rule_options
 
-    for problem in _unknown_keys(source):
-        raise problem
-    try:
-        settings = converted(source.table, Settings)
-    except msgspec.ValidationError as error:
-        raise _decoding_error(source, str(error)) from None
     catalogue = catalogue or shipped_catalogue()
-    _check(source, settings, catalogue)
+    settings = checked(source, catalogue)
     options = rule_options(source, settings.rules, catalogue)
-    return LoadedSettings(settings, source.file, tuple(_suppressions(source, settings)), options)
+    return LoadedSettings(settings, source.file, tuple(suppressions(source, settings)), options)
 
 
-def _suppressions(source: SettingsFile, settings: Settings) -> Iterator[Suppression]:
-    from vnicaudit.audit.accepting.suppression import Suppression
+def _settings_in(path: str, *, explicit: bool) -> SettingsFile | None:
+    from vnicaudit.audit.settings.file import read_settings_file
 
-    for index, table in enumerate(settings.suppress):
-        line = source.line(f"suppress[{index}]")
-        yield Suppression(
-            rule=table.rule.upper(),
-            reason=table.reason.strip(),
-            location=Location(source.file, source.file, line),
-            owner=table.owner,
-            until=table.until,
-            domain=table.domain,
-            uuid=None if table.uuid is None else table.uuid.lower(),
-            mac=None if table.mac is None else table.mac.lower().replace("-", ":"),
-            file=table.file,
-            project=table.project,
-            image=table.image,
-            flavor=table.flavor,
-        )
+    return read_settings_file(path, explicit=explicit)
 
 
-def _unknown_keys(source: SettingsFile) -> Iterator[UsageError]:
-    """Unknown keys, with the one that was probably meant."""
-    from vnicaudit.audit.settings.rules import in_table
+def find(start: str | os.PathLike[str], trusted: Iterable[str] = ()) -> SettingsFile | None:
+    """The nearest settings from ``start`` upwards, up to the top of the Git repository or the home
+    folder, whichever comes first; None if there are none. In one folder vnicaudit.toml wins; a
+    pyproject.toml without the table is skipped.
 
-    for key, known in _strange(source.table, Settings):
-        yield source.error(f"unknown key {key!r}{close_to(key, known)}", key)
-    tables: object = source.table.get("suppress")
-    for index, table in enumerate(tables if isinstance(tables, list) else ()):
-        for key, known in _strange(table, SuppressTable):
-            message = f"unknown key {key!r} in [[suppress]]{close_to(key, known)}"
-            yield source.error(message, f"suppress[{index}].{key}")
-    for key, known in _strange(source.table.get("policy"), PolicyTable):
-        yield in_table(
-            source, "policy", f"unknown key {key!r} in [policy]{close_to(key, known)}", key
-        )
-
-
-def _strange(table: object, kind: type[msgspec.Struct]) -> Iterator[tuple[str, list[str]]]:
-    """The unknown keys of a table, each with the keys that it may have."""
-    known = [field.encode_name for field in msgspec.structs.fields(kind)]
-    for key in table if isinstance(table, dict) else ():
-        if key not in known:
-            yield key, known
+    Raises UsageError for a file that cannot be read, or that another user may write, unless it is
+    in one of the ``trusted`` folders or below it.
+    """
+    for folder in _upwards(os.path.realpath(start)):
+        for name in (OWN, SHARED):
+            path = os.path.join(folder, name)
+            if os.path.isfile(path) or (name == OWN and _is_broken(path)):
+                source = _settings_in(path, explicit=False)
+                if source is not None:
+                    if not _is_within(folder, trusted):
+                        _check_own(path)
+                    return source
+    return None
 
 
-def _decoding_error(source: SettingsFile, message: str) -> UsageError:
-    """msgspec's sentence, reworded for the author of the file."""
-    what, _, path = message.partition(" - at `$.")
-    path = re.sub(_ELEMENT, "", path.rstrip("`"))
-    missing = what.removeprefix("Object missing required field ")
-    if missing != what:
-        return source.error(f"{missing.strip('`')!r} is missing in [[suppress]]", path)
-    if path.startswith("policy."):
-        from vnicaudit.audit.settings.rules import in_table
-
-        key = path.removeprefix("policy.")
-        return in_table(
-            source, "policy", f"{key}: expected {_POLICY.get(key, 'a number from 1')}", key
-        )
-    if path.startswith("rules"):
-        return source.error("rules: expected tables such as [rules.VNIC001]", "rules")
-    if "RFC3339" in what or "`datetime`" in what:
-        what = "expected a date such as 2027-01-31"
-    what = what.replace(" | null`", "`")
-    key = path.rpartition(".")[2] or "the table"
-    written = what.removeprefix("Invalid enum value ")
-    if written != what and key in _CHOICES:
-        what = f"expected one of {', '.join(_CHOICES[key])}, not {written}"
-    return source.error(f"{key}: {what[:1].lower()}{what[1:]}", path)
+def _is_broken(path: str) -> bool:
+    """True if the name of a settings file leads to something unusable, such as a dangling link or a
+    pipe. An audit without these settings would not be the intended one."""
+    return os.path.lexists(path) and not os.path.isdir(path)
 
 
-def _check(source: SettingsFile, settings: Settings, catalogue: Catalogue) -> None:
-    """Check what types alone cannot express. Raises UsageError."""
-    from vnicaudit.audit.settings.rules import check_selected
-
-    for key, words in (("select", settings.select), ("ignore", settings.ignore)):
-        for word in words:
-            check_selected(source, word, key, catalogue)
-    versions = {"assume-qemu": settings.assume_qemu, "assume-libvirt": settings.assume_libvirt}
-    for key, text in versions.items():
-        try:
-            if text is not None:
-                Version.parse(text)
-        except ValueError as error:
-            raise source.error(f"{key}: {error}", key) from None
-    _check_nova_release(source, settings.nova_release)
-    if settings.docs_url is not None and not re.fullmatch(_URL, settings.docs_url):
-        message = "docs-url: expected an address such as https://docs.example.org/vnicaudit"
-        raise source.error(message, "docs-url")
-    for index, table in enumerate(settings.suppress):
-        _check_rule(source, table.rule, f"suppress[{index}].rule", catalogue.ids)
-        if not table.reason.strip():
-            message = "'reason' is empty in [[suppress]]: say why it is accepted"
-            raise source.error(message, f"suppress[{index}].reason")
-        named = [key for key in _NAMES if getattr(table, key) is not None]
-        if len(named) > 1:
-            message = f"{' and '.join(named)} in one [[suppress]]: nothing is both"
-            raise source.error(message, f"suppress[{index}].{named[1]}")
+def _upwards(folder: str) -> Iterator[str]:
+    """The folder and those above it, up to the top of a project or of a user's files."""
+    home = os.path.realpath(os.path.expanduser("~"))
+    yield folder
+    while (above := os.path.dirname(folder)) != folder:
+        if folder == home or os.path.lexists(os.path.join(folder, ".git")):
+            return
+        yield above
+        folder = above
 
 
-def _check_nova_release(source: SettingsFile, name: str | None) -> None:
-    if name is None:
-        return
-    # imported late: few settings name one
-    from vnicaudit.knowledge.nova_conf.options import release_of, releases
-
-    if release_of(name) is None:
-        known = f"{releases()[0]} to {releases()[-1]}"
-        message = f"nova-release: unknown Nova release {name!r} (known: {known})"
-        raise source.error(message, "nova-release")
+def _is_within(folder: str, trusted: Iterable[str]) -> bool:
+    """True if a folder is one of the trusted ones, or below one, with links resolved."""
+    roots = (os.path.realpath(root) for root in trusted if root)
+    return any(os.path.commonpath((folder, root)) == root for root in roots)
 
 
-def _check_rule(source: SettingsFile, prefix: str, path: str, known: Sequence[str]) -> None:
-    if not prefix or not any(rule.startswith(prefix.upper()) for rule in known):
-        from vnicaudit.audit.judging.close_ids import id_hint
+def _check_own(path: str) -> None:
+    """Raises UsageError for settings that another user can change: they can suppress findings, and
+    change what is planned."""
+    from vnicaudit.base.ownership import why_not_own
 
-        raise source.error(f"no rule begins with {prefix!r}{id_hint(prefix, known)}", path)
+    for place in (path, os.path.dirname(path)):
+        reason = why_not_own(os.stat(place))
+        if reason is not None:
+            raise UsageError(
+                f"{path}: not used, for {'it' if place == path else 'its folder'} {reason}; name "
+                "it with --config, or its folder with --trust-settings, if it is to hold, or "
+                "correct owner and mode"
+            )

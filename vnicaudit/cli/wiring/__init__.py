@@ -6,13 +6,14 @@ unnecessarily.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Concatenate, NamedTuple, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
-from vnicaudit.cli.wiring.adapters import adapters, connect
+import msgspec
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from vnicaudit.cli.wiring.controller import Controller
     from vnicaudit.cli.wiring.platforms import PlatformRegistry
     from vnicaudit.fleet.sink import ReadingSink
@@ -23,9 +24,17 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
+def shipped_adapters() -> Adapters:
+    """The platform functions for the remedy and the lab."""
+    from vnicaudit.cli.wiring.adapters import adapters
+
+    return adapters()
+
+
 def open_controller(url: str, command: tuple[str, ...], seconds: float) -> Controller:
     """Access to nova-manage at an endpoint."""
     from vnicaudit.bench.endpoints.opening import open_endpoint
+    from vnicaudit.cli.wiring.adapters import connect
     from vnicaudit.cli.wiring.controller import Controller
 
     return Controller(url, command, seconds, partial(open_endpoint, connect=connect))
@@ -46,13 +55,13 @@ def remembered(place: HistoryPlace, is_named: bool, quiet: bool) -> ReadingSink 
     return history_sink(place, is_named=is_named, quiet=quiet)
 
 
-class Wiring(NamedTuple):
+class Wiring(msgspec.Struct, frozen=True):
     """``adapters``: platform functions for the remedy and the lab. ``controller``: nova-manage at
     an endpoint, by its command line, with a timeout in seconds for each call; raises UsageError for
     an invalid endpoint. ``platforms``: all that is read, planned and changed. ``sink``: stores
     fleet audits in a history; None: they are not stored."""
 
-    adapters: Callable[[], Adapters] = adapters
+    adapters: Callable[[], Adapters] = shipped_adapters
     controller: Callable[[str, tuple[str, ...], float], Controller] = open_controller
     platforms: Callable[[], PlatformRegistry] = every_platform
     sink: Callable[[HistoryPlace, bool, bool], ReadingSink | None] = remembered

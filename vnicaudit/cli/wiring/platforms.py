@@ -3,58 +3,49 @@ module knows all of them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from msgspec.structs import replace
+import msgspec
 
 from vnicaudit.audit.reading.platform import Platforms
 from vnicaudit.audit.reading.targets import TargetKind, target_of
 from vnicaudit.errors import UsageError
 from vnicaudit.model import platform_name as names
-from vnicaudit.model.description import Description
-from vnicaudit.model.domain import Domain, DomainConfig
-from vnicaudit.model.effective import Effective
-from vnicaudit.model.file_kind import FileKind, Item
-from vnicaudit.model.guest_words import Form
-from vnicaudit.model.host import HostConfig
-from vnicaudit.model.kubevirt import Preference
-from vnicaudit.model.nic import NicConfig, RunningNic
-from vnicaudit.model.nova import NovaConfig
-from vnicaudit.model.platform_name import PlatformName
-from vnicaudit.platforms.domain_xml.face import DOMAIN_XML
-from vnicaudit.platforms.domain_xml.fields import XPATH
-from vnicaudit.platforms.infra_code.face import INFRA_CODE
-from vnicaudit.platforms.kubevirt.face import MANIFEST
-from vnicaudit.platforms.libvirt.face import check as libvirt_check
-from vnicaudit.platforms.libvirt.face import probe as libvirt_probe
-from vnicaudit.platforms.libvirt.face import read as libvirt_read
-from vnicaudit.platforms.libvirt.face import read_definitions, uri_of
-from vnicaudit.platforms.libvirt.face import waits as libvirt_waits
-from vnicaudit.platforms.nova_conf.face import NOVA_CONF
-from vnicaudit.platforms.openstack.face import check as cloud_check
-from vnicaudit.platforms.openstack.face import cloud_of, compute_nodes, regions
-from vnicaudit.platforms.openstack.face import read as cloud_read
-from vnicaudit.platforms.qemu.face import COMMANDS, NOT_PLANNED, QEMU_LOG, proc_of, read_processes
-from vnicaudit.platforms.unjudged import face as unjudged
+from vnicaudit.model.file_kind import is_domain
+from vnicaudit.platforms import libvirt, openstack, unjudged
+from vnicaudit.platforms.domain_xml import DOMAIN_XML, xpath_of
+from vnicaudit.platforms.infra_code import INFRA_CODE
+from vnicaudit.platforms.kubevirt import MANIFEST
+from vnicaudit.platforms.nova_conf import NOVA_CONF
+from vnicaudit.platforms.qemu import COMMANDS, NOT_PLANNED, QEMU_LOG, proc_of, read_processes
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
     from vnicaudit.audit.effective import Resolver
     from vnicaudit.knowledge.fixes.wording import Wording
+    from vnicaudit.model.description import Description
+    from vnicaudit.model.domain import DomainConfig
+    from vnicaudit.model.effective import Effective
+    from vnicaudit.model.file_kind import FileKind, Item
+    from vnicaudit.model.guest_words import Form
+    from vnicaudit.model.host import HostConfig
+    from vnicaudit.model.nic import NicConfig, RunningNic
     from vnicaudit.model.plan import Unit
+    from vnicaudit.model.platform_name import PlatformName
     from vnicaudit.remedy.applying.driver import Kind
     from vnicaudit.remedy.applying.kinds import KindTable
     from vnicaudit.remedy.contract import PlatformWriter
     from vnicaudit.remedy.planning.target_planner import NewPlanner, PlanContext, TargetPlanner
 
 
-class RegisteredPlatform(NamedTuple):
+class RegisteredPlatform(msgspec.Struct, frozen=True):
     """One platform, as it is read (see :class:`vnicaudit.audit.reading.platform.Platform`) and
     changed. ``planner`` plans changes for its targets, ``kinds`` are the kinds of units it changes,
     ``writer`` writes changes into its files; each is loaded on first use, and None if the platform
-    has none. ``describes``: descriptions other than domains that it reads from files and may
-    write."""
+    has none. ``place_of``: by default a field's place is its name. ``describes``: descriptions
+    other than domains that it reads from files and may write."""
 
     name: PlatformName
     files: tuple[FileKind, ...] = ()
@@ -62,11 +53,11 @@ class RegisteredPlatform(NamedTuple):
     titles: Mapping[Form, str] = {}
     targets: tuple[TargetKind, ...] = ()
     wordings: Mapping[str, Wording] = {}
-    field_places: Mapping[str, str] = {}
+    place_of: Callable[[str], str] = str
     planner: NewPlanner | None = None
     kinds: Callable[[], tuple[Kind[Unit], ...]] | None = None
     writer: Callable[[], PlatformWriter] | None = None
-    describes: tuple[type[Description], ...] = ()
+    describes: Callable[[], tuple[type[Description], ...]] = tuple
 
 
 class PlatformRegistry(Platforms):
@@ -97,8 +88,8 @@ class PlatformRegistry(Platforms):
         """The platform writer for an item's description; None: it is not changed in files (QEMU
         command lines, images, flavors)."""
         for one in self.registered:
-            described = isinstance(item, one.describes)
-            if described or (isinstance(item, Domain) and item.declared.platform == one.name):
+            described = isinstance(item, one.describes())
+            if described or (is_domain(item) and item.declared.platform == one.name):
                 return None if one.writer is None else one.writer()
         return None
 
@@ -128,7 +119,7 @@ class TargetOwners:
 
     def narrowed(self, kind: Kind[Unit], platform: RegisteredPlatform) -> Kind[Unit]:
         """A kind of units that accepts only steps at targets of its platform."""
-        return replace(kind, is_at=lambda target: self.is_of(target, platform))
+        return msgspec.structs.replace(kind, is_at=lambda target: self.is_of(target, platform))
 
 
 def definition(
@@ -205,6 +196,18 @@ def _nova_conf_writer() -> PlatformWriter:
     return write
 
 
+def _nova_conf_descriptions() -> tuple[type[Description], ...]:
+    from vnicaudit.model.nova import NovaConfig
+
+    return (NovaConfig,)
+
+
+def _manifest_descriptions() -> tuple[type[Description], ...]:
+    from vnicaudit.model.kubevirt import Preference
+
+    return (Preference,)
+
+
 PLATFORMS = (
     RegisteredPlatform(
         names.DOMAIN_XML,
@@ -215,13 +218,13 @@ PLATFORMS = (
             "dump": "Persistent definition",
             "live": "Live definition",
         },
-        field_places=XPATH,
+        place_of=xpath_of,
         planner=_domain_planner,  # for live hosts too: both read definitions
         kinds=_file_kinds,
         writer=_domain_writer,
     ),
     RegisteredPlatform(
-        names.NOVA_CONF, (NOVA_CONF,), writer=_nova_conf_writer, describes=(NovaConfig,)
+        names.NOVA_CONF, (NOVA_CONF,), writer=_nova_conf_writer, describes=_nova_conf_descriptions
     ),
     RegisteredPlatform(
         names.QEMU,
@@ -236,7 +239,7 @@ PLATFORMS = (
         _manifest,
         {"manifest": "Manifest"},
         writer=_manifest_writer,
-        describes=(Preference,),
+        describes=_manifest_descriptions,
     ),
     RegisteredPlatform(
         names.INFRA_CODE, (INFRA_CODE,), definition, {"terraform": "Terraform resource"}
@@ -247,11 +250,11 @@ PLATFORMS = (
         targets=(
             TargetKind(
                 "openstack",
-                cloud_of,
-                cloud_check,
-                cloud=cloud_read,
-                expanded=regions,
-                compute_nodes=compute_nodes,
+                openstack.cloud_of,
+                openstack.check,
+                cloud=openstack.read_cloud,
+                expanded=openstack.cloud_regions,
+                compute_nodes=openstack.cloud_nodes,
             ),
         ),
         planner=_cloud_planner,
@@ -262,12 +265,12 @@ PLATFORMS = (
         targets=(
             TargetKind(
                 "libvirt",
-                uri_of,
-                libvirt_check,
-                libvirt_read,
-                libvirt_waits,
-                read_definitions,
-                probe=libvirt_probe,
+                libvirt.uri_of,
+                libvirt.check,
+                libvirt.read_host,
+                libvirt.waits,
+                libvirt.read_definitions,
+                probe=libvirt.probe_host,
             ),
         ),
         kinds=_domain_kinds,

@@ -1,21 +1,27 @@
 """Options that affect NICs, as each release of Nova knows them.
 
-``options.json`` beside this module is written by ``scripts/generate_nova_options.py`` from the
-option definitions in Nova's own packages, from Ocata (15.0) to the newest.
+``options.json`` and ``names.json`` beside this module are written by
+``scripts/generate_nova_options.py`` from the option definitions in Nova's own packages, from Ocata
+(15.0) to the newest. The names of all other options are in a file of their own, because a
+configuration with options about NICs only does not need them.
 """
 
 from __future__ import annotations
 
 from functools import cache
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from vnicaudit.base.package_data import read_beside
-from vnicaudit.knowledge.nova_conf.spelling import Spelling
 from vnicaudit.model.decoding import json_as
 from vnicaudit.model.nova import Name
 from vnicaudit.model.nova_options import MISPLACED, KnownOption, OptionForm, Release
 from vnicaudit.model.site import IDENTITY, SITE_OPTIONS
+
+if TYPE_CHECKING:
+    from vnicaudit.knowledge.nova_conf.option_rows import FormRow, HistoryRow, OptionsContent
+    from vnicaudit.knowledge.nova_conf.spelling import Spelling
 
 FIRST_PACKAGED = 15
 """Ocata: there are no packages of earlier releases, so it is unknown which options they lacked."""
@@ -47,6 +53,11 @@ class _OptionsTable(msgspec.Struct, frozen=True):
     options: tuple[_History, ...]
     strings: dict[str, frozenset[str]]
     """Section -> options whose value is text, of which only the names are known."""
+
+
+class _NamesTable(msgspec.Struct, frozen=True):
+    """The content of ``names.json``."""
+
     names: dict[str, frozenset[str]]
     """Section -> every name that any release reads there, including old names."""
     library: frozenset[str]
@@ -65,7 +76,45 @@ class Knowledge(msgspec.Struct, frozen=True):
 
 @cache
 def _table() -> _OptionsTable:
-    return json_as(read_beside(__file__, "options.json"), _OptionsTable)
+    """Built by hand: msgspec takes five times as long to examine the types of these records, which
+    would be felt in the lint of one file."""
+    content: OptionsContent = msgspec.json.decode(read_beside(__file__, "options.json"))
+    return _OptionsTable(
+        tuple(Release(*row) for row in content["releases"]),
+        tuple(map(_history, content["options"])),
+        {section: frozenset(names) for section, names in content["strings"].items()},
+    )
+
+
+def _history(row: HistoryRow) -> _History:
+    return _History(
+        row["section"],
+        row["name"],
+        row["since"],
+        tuple(map(_form, row.get("forms", ()))),
+        row.get("removed"),
+        row.get("deprecated"),
+        row.get("note", ""),
+    )
+
+
+def _form(row: FormRow) -> _Form:
+    return _Form(
+        since=row["since"],
+        kind=row["kind"],
+        multi=row.get("multi", False),
+        choices=tuple(row.get("choices", ())),
+        ignore_case=row.get("ignore_case", False),
+        low=row.get("low"),
+        high=row.get("high"),
+        default=row.get("default"),
+        aliases=tuple((section, name) for section, name in row.get("aliases", ())),
+    )
+
+
+@cache
+def _every_name() -> _NamesTable:
+    return json_as(read_beside(__file__, "names.json"), _NamesTable)
 
 
 def releases() -> tuple[Release, ...]:
@@ -106,9 +155,11 @@ def is_asked_for(section: str, name: str) -> bool:
 def options_named(section: str, name: str) -> tuple[Name, ...]:
     """The options of the newest release that were probably meant by a name or section that no
     release has: those that affect NICs and have a similar spelling, likeliest first."""
-    names = _table().names
+    if (section, name) in _asked_for()[0]:
+        return ()
+    names = _every_name().names
     if section in names:
-        if name in names[section] or (section, name) in _asked_for()[0]:
+        if name in names[section]:
             return ()
         return tuple((section, meant) for meant in _spelling(section).likely(name))
     sections = [meant for meant in _sections().likely(section) if meant in _JUDGED]
@@ -118,7 +169,7 @@ def options_named(section: str, name: str) -> tuple[Name, ...]:
 def may_have(section: str, name: str) -> bool:
     """True if some release has an option of that name in the section, or a library has it in any
     section."""
-    table = _table()
+    table = _every_name()
     return name in table.library or name in table.names.get(section, ())
 
 
@@ -138,12 +189,16 @@ def _current(section: str) -> frozenset[str]:
 
 @cache
 def _spelling(section: str) -> Spelling:
+    from vnicaudit.knowledge.nova_conf.spelling import Spelling  # few files have an unknown name
+
     return Spelling(_current(section))
 
 
 @cache
 def _sections() -> Spelling:
-    return Spelling(frozenset(_table().names))
+    from vnicaudit.knowledge.nova_conf.spelling import Spelling
+
+    return Spelling(frozenset(_every_name().names))
 
 
 @cache

@@ -8,4 +8,126 @@ QEMU's, ``override.py`` those that it changes.
 
 ``write.py`` changes settings of a NIC: ``tags.py`` finds elements and attributes in bytes,
 ``markup.py`` makes the edits, ``source.py`` applies them to other encodings.
+
+Here is how files are recognised and read; whatever reads them is imported on first use.
 """
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from vnicaudit.model.file_kind import Content, Documents, Extent, FileKind, Item
+
+_SAVED = b"LibvirtQemud"
+"""The beginning of a save image; its definition precedes the memory of the guest."""
+_NO_BREAK = rb"[^\r\n]"
+
+
+def _may_have_tags(head: bytes) -> bool:
+    """False for a file without any tag, such as most of nova.conf's: the recogniser is not loaded
+    for it. A save image begins with an L, and so does XML in EBCDIC."""
+    return b"<" in head or head.startswith(b"L")
+
+
+def _looks_like(head: bytes) -> bool:
+    if not _may_have_tags(head):
+        return False
+    from vnicaudit.platforms.domain_xml.recognise import looks_like_xml
+
+    return looks_like_xml(head)
+
+
+def _holds_document(data: bytes) -> bool:
+    if not _may_have_tags(data):
+        return False
+    from vnicaudit.platforms.domain_xml.recognise import holds_document
+
+    return holds_document(data)
+
+
+def _read_content(content: Content) -> Iterator[Item]:
+    from vnicaudit.platforms.domain_xml.read import read_bytes
+
+    for domain in read_bytes(content.data, target=content.target, file=content.path):
+        yield domain
+        yield from domain.unread
+
+
+def _load() -> None:
+    import vnicaudit.platforms.domain_xml.read  # noqa: F401 (to have it loaded)
+
+
+def _extent(data: bytes) -> Extent:
+    """The part of a file that its definitions take; anything but text counts as one document."""
+    from vnicaudit.platforms.domain_xml.recognise import SAVE_MAGIC, is_foreign
+
+    if is_foreign(data) or data.startswith(SAVE_MAGIC):
+        return "alone"
+    if data.startswith(_SAVED):
+        return "whole"
+    if data.count(b"</domain>") > 1:
+        return "several"
+    if data.startswith(b"<domain ") and data.endswith((b"</domain>", b"</domain>\n")):
+        return "alone"  # as in most files
+    text = data.strip()
+    if not (text.startswith(b"<") and text.endswith(b">")):
+        return "several"
+    return "alone" if _is_alone(data) else "whole"
+
+
+def _is_alone(data: bytes) -> bool:
+    """True for one definition with nothing but tags and comments before and behind it."""
+    from vnicaudit.platforms.domain_xml.recognise import OPENING
+
+    first, last = OPENING.search(data), data.rfind(b"</domain>")
+    if first is None:
+        return False
+    before, behind = data[: first.start()].strip(), data[last + len(b"</domain>") :].strip()
+    if b"<interface" in before or b"<interface" in behind:
+        return False
+    return all(text[:1] in (b"", b"<") and text[-1:] in (b"", b">") for text in (before, behind))
+
+
+def _without_documents(data: bytes) -> bytes:
+    """The file with the documents blanked that begin at the start of a line. Indented ones belong
+    to a text, and stay."""
+    from vnicaudit.platforms.domain_xml.spans import spans
+
+    parts, position = [], 0
+    for span in spans(data):
+        if span.start == 0 or data[span.start - 1 : span.start] == b"\n":
+            blanked = re.sub(_NO_BREAK, b" ", data[span.start : span.end])
+            parts += [data[position : span.start], blanked]
+            position = span.end
+    return b"".join([*parts, data[position:]])
+
+
+def _unrecognised_reason(head: bytes) -> str | None:
+    from vnicaudit.platforms.domain_xml.recognise import OTHER_ROOTS, root_name
+
+    root = root_name(head) if head.lstrip().startswith(b"<") else None
+    if root in OTHER_ROOTS:
+        return f"a libvirt <{root}> document: it describes no NIC"
+    return None if root is None else f"XML with the root <{root}>: not a libvirt domain"
+
+
+def xpath_of(field: str) -> str:
+    """The place of a NIC's field relative to its ``<interface>``."""
+    from vnicaudit.platforms.domain_xml.fields import XPATH
+
+    return XPATH.get(field, field)
+
+
+DOMAIN_XML = FileKind(
+    "libvirt domain XML",
+    "domain",
+    "xml",
+    _looks_like,
+    _read_content,
+    documents=Documents(_holds_document, _without_documents, _extent),
+    any_size=lambda head: head.startswith(_SAVED),
+    suffix=".xml",
+    load=_load,
+    why_not=_unrecognised_reason,
+)

@@ -1,4 +1,49 @@
 """KubeVirt: manifests of virtual machines in files.
 
-They are read like in KubeVirt: interface, then preference, then default.
+They are read like in KubeVirt: interface, then preference, then default. Here is how files are
+recognised; whatever reads them is imported on first use.
 """
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from vnicaudit.model.accepting import AcceptingComment
+from vnicaudit.model.file_kind import Content, FileKind, Item
+
+
+def _looks_like(head: bytes) -> bool:
+    from vnicaudit.platforms.kubevirt.recognise import looks_like
+    from vnicaudit.text.beginning import is_code
+
+    return looks_like(head) and not is_code(head)
+
+
+def _is_one(data: bytes) -> bool:
+    from vnicaudit.platforms.kubevirt.recognise import is_wanted
+
+    return is_wanted(data.decode("utf-8-sig", "replace"))
+
+
+def _read_content(content: Content) -> Iterator[Item]:
+    from vnicaudit.platforms.kubevirt.read import read_bytes
+
+    yield from read_bytes(content.data, target=content.target, file=content.path)
+
+
+def _comments(content: Content) -> tuple[AcceptingComment, ...]:
+    from vnicaudit.text.yaml_comments import yaml_comments
+
+    entries = yaml_comments(content.data, content.path)
+    return tuple(AcceptingComment(content.path, *one) for one in entries)
+
+
+MANIFEST = FileKind(
+    "KubeVirt manifest",
+    "",  # network attachments and instance types alone are valid
+    "yaml",
+    _looks_like,
+    _read_content,
+    _is_one,
+    comments=_comments,
+)

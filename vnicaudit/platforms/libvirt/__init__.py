@@ -4,4 +4,87 @@
 starts threads (``workers.py``) that fetch data (``state.py``, ``domains.py``, ``capabilities.py``,
 ``agent.py``); ``networks.py`` and ``staged.py`` draw conclusions without libvirt. ``binding.py`` is
 the only module that imports libvirt-python.
+
+Here is how targets that are a host are recognised and read; whatever reads them is imported on
+first use.
 """
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING
+
+from vnicaudit.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from vnicaudit.model.host import Host
+    from vnicaudit.model.live import LiveDefinition, LiveDomain
+    from vnicaudit.model.live_options import LiveOptions
+    from vnicaudit.model.report import ReadError
+    from vnicaudit.model.traffic import HostTraffic
+
+_URI = r"([A-Za-z][A-Za-z0-9]*)(\+[A-Za-z0-9]+)?:///?"
+_DRIVERS = ("qemu", "test", "xen", "lxc", "ch", "bhyve")
+"""libvirt drivers that can be read; only QEMU's NICs are judged."""
+
+
+def uri_of(name: str) -> str | None:
+    """A libvirt URI; None for any other target. Raises UsageError for a URI that is not
+    supported."""
+    if ":/" not in name:
+        return None  # as most names of files
+    uri = re.match(_URI, name)
+    if uri is None or os.path.exists(name):
+        return None
+    if uri.group(1) not in _DRIVERS:
+        raise UsageError(
+            f"{name}: not a supported libvirt URI; it must begin with {', '.join(_DRIVERS)}, for "
+            "example qemu:///system"
+        )
+    from urllib.parse import urlsplit  # slow to load; only for live hosts
+
+    try:
+        urlsplit(name)
+    except ValueError as error:
+        raise UsageError(f"{name}: not a URI: {error}") from None
+    return name
+
+
+def waits(uri: str) -> bool:
+    """True if a host is read only through its libvirt, not by the processes of this machine."""
+    from vnicaudit.text.libvirt_uri import parse
+
+    return not parse(uri).local
+
+
+def probe_host(uri: str, options: LiveOptions) -> str:
+    """Connect to a host, and return its name and libvirt's version. Raises TargetError."""
+    from vnicaudit.platforms.libvirt.probe import probe
+
+    return probe(uri, options.deadline)
+
+
+def read_host(
+    uri: str, options: LiveOptions
+) -> Iterator[Host | LiveDomain | HostTraffic | ReadError]:
+    """A host, and its domains as they come; its traffic last, if requested."""
+    from vnicaudit.platforms.libvirt.live import read_live
+
+    return read_live(uri, options)
+
+
+def read_definitions(uri: str, options: LiveOptions) -> Iterator[Host | LiveDefinition | ReadError]:
+    """Read a host, and each domain with its persistent definition."""
+    from vnicaudit.platforms.libvirt.live import read_live_definitions
+
+    return read_live_definitions(uri, options)
+
+
+def check() -> None:
+    """Raises MissingExtraError if libvirt-python is missing."""
+    import vnicaudit.platforms.libvirt.binding as binding
+
+    del binding

@@ -1,6 +1,41 @@
 """nova.conf: oslo.config files and folders, and templates of them.
 
-``recognise.py`` distinguishes a Nova configuration from other ini files, ``read.py`` parses one
-file (also one from before oslo.config), ``siblings.py`` adds the files that Nova reads beside it,
-``copies.py`` recognises backup copies, ``write.py`` changes options.
+``recognise.py`` distinguishes a Nova configuration from other ini files, and from backup copies of
+one; ``read.py`` parses one file (also one from before oslo.config), ``siblings.py`` adds the files
+that Nova reads beside it, ``write.py`` changes options.
+
+Here is how files are read; whatever reads them is imported on first use.
 """
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from vnicaudit.model.file_kind import Content, FileKind, Item
+from vnicaudit.model.report import PutAside
+
+
+def _looks_like(head: bytes) -> bool:
+    from vnicaudit.platforms.nova_conf.recognise import looks_like
+
+    return looks_like(head)
+
+
+def _read_content(content: Content) -> Iterator[Item]:
+    from vnicaudit.platforms.nova_conf.recognise import is_put_aside
+
+    if is_put_aside(content.path):
+        yield PutAside(content.path)
+        return
+    from vnicaudit.platforms.nova_conf.siblings import read_with_siblings
+
+    yield read_with_siblings(content.data, target=content.target, file=content.path)
+
+
+def _together(paths: tuple[str, ...], target: str) -> Iterator[Item]:
+    from vnicaudit.platforms.nova_conf.siblings import read_together
+
+    return read_together(paths, target)
+
+
+NOVA_CONF = FileKind("nova.conf", "option", "ini", _looks_like, _read_content, together=_together)

@@ -6,7 +6,8 @@ That module is a tenth of a package with twelve dependencies; the tests compare 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+
+import msgspec
 
 _QUOTES = ('"', "'")
 
@@ -21,7 +22,7 @@ class IniError(Exception):
         self.number = number
 
 
-class Assignment(NamedTuple):
+class Assignment(msgspec.Struct):
     """An option, and its value: one text per line."""
 
     key: str

@@ -152,7 +152,7 @@ class _OptionParser:
                 if isinstance(statement, str):
                     self._begin_section(statement)
                 else:
-                    self._assign(*statement)
+                    self._assign(statement.key, statement.values)
         except IniError as error:
             raise TargetError(
                 f"{error.message}: Nova would not start with it",

@@ -20,7 +20,6 @@ from vnicaudit.errors import TargetError
 from vnicaudit.knowledge.nova_conf.resolve import as_of
 from vnicaudit.model.nova import NovaConfig, NovaOption
 from vnicaudit.model.report import ReadError
-from vnicaudit.platforms.nova_conf.copies import FILES, FOLDERS
 from vnicaudit.platforms.nova_conf.read import (
     MAX_BYTES,
     Parsed,
@@ -29,6 +28,7 @@ from vnicaudit.platforms.nova_conf.read import (
     read_bytes,
     text_of,
 )
+from vnicaudit.platforms.nova_conf.recognise import FILES, FOLDERS
 
 _MOST_BYTES = 8 * MAX_BYTES
 """Maximum size of all files that are read together."""

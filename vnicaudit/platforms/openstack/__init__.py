@@ -10,4 +10,72 @@ its parts; ``osinfo_db.py`` tells which NIC an image's ``os_distro`` results in.
 
 Changing (``control.py``): ``states.py`` decodes the current state of a server, ``flavor_copies.py``
 copies flavors.
+
+Here is how targets that are a cloud are recognised; whatever reads them (``cloud_reading.py``) is
+imported on first use.
 """
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from vnicaudit.errors import UsageError
+from vnicaudit.text.cloud_names import CLOUD
+
+if TYPE_CHECKING:
+    from vnicaudit.model.compute_node import ComputeNode
+    from vnicaudit.model.live_options import LiveOptions
+    from vnicaudit.platforms.openstack.cloud_reading import LazyCloudReading
+
+
+def cloud_of(name: str) -> str | None:
+    """The name of a cloud, from OS_CLOUD if the target has none; None if the target is not a cloud.
+    Raises UsageError if neither names one, or if no region follows the slash."""
+    if not name.startswith(CLOUD):
+        return None
+    cloud, slash, region = name.removeprefix(CLOUD).strip().partition("/")
+    if slash and not name.rpartition("/")[2].strip():
+        alone = name.rstrip("/ ")
+        raise UsageError(
+            f"{name}: the region after the slash is missing; write {alone} for the configured "
+            f"region, or {alone}/* for all of them"
+        )
+    if cloud:
+        return name
+    if chosen := os.environ.get("OS_CLOUD", "").strip():
+        return f"{CLOUD}{chosen}{slash}{region}"
+    raise UsageError(
+        f"{name}: the cloud is missing; write openstack:NAME with a name from clouds.yaml (or set "
+        "OS_CLOUD), or openstack:envvars to use the OS_* variables"
+    )
+
+
+def read_cloud(name: str, live: LiveOptions) -> LazyCloudReading:
+    """Everything in a cloud."""
+    from vnicaudit.platforms.openstack.cloud_reading import LazyCloudReading
+
+    return LazyCloudReading(name, live)
+
+
+def cloud_regions(name: str, live: LiveOptions) -> list[str]:
+    """The targets for a name, see :func:`vnicaudit.platforms.openstack.cloud_reading.regions`."""
+    from vnicaudit.platforms.openstack.cloud_reading import regions
+
+    return regions(name, live)
+
+
+def cloud_nodes(name: str, live: LiveOptions) -> list[ComputeNode]:
+    """The hosts of a cloud that run its servers, by its hypervisors. Raises TargetError if this
+    user may not list them."""
+    from vnicaudit.platforms.openstack.compute_nodes import compute_nodes_of
+
+    cloud = name.removeprefix(CLOUD)
+    return compute_nodes_of(cloud, deadline=live.deadline, limits=live.cloud)
+
+
+def check() -> None:
+    """Raises MissingExtraError if openstacksdk is missing."""
+    import vnicaudit.platforms.openstack.binding as binding
+
+    del binding

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vnicaudit.audit.settings.keys import PolicyTable
-from vnicaudit.knowledge.rings import DEFAULT_RING, MAX_RING, RING_SIZES, tx_limit
+from vnicaudit.knowledge.backends import tx_limit
+from vnicaudit.knowledge.rings import DEFAULT_RING, MAX_RING, RING_SIZES
 from vnicaudit.model.domain import DomainConfig
 from vnicaudit.model.finding import Change
 from vnicaudit.model.nic import Nic
@@ -26,7 +27,7 @@ def ring_changes(
     policy: PolicyTable, domain: DomainConfig, nic: Nic, backend: str | None
 ) -> tuple[tuple[Change, ...], tuple[str, ...]]:
     """The changes, and notes on reductions. ``backend`` is the interface type after the change; see
-    :func:`vnicaudit.knowledge.rings.tx_limit`."""
+    :func:`vnicaudit.knowledge.backends.tx_limit`."""
     wanted: dict[str, int] = {}
     notes: list[str] = []
     if policy.rx_queue_size != "keep":

@@ -1,19 +1,15 @@
-"""A cloud as a target: its name, its regions, and everything in it. The readers are imported on
-first use."""
+"""Everything in a cloud, and its regions, as an audit reads them."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
-from vnicaudit.errors import TargetError, UsageError
+from vnicaudit.errors import TargetError
 from vnicaudit.model.live import CloudItem
 from vnicaudit.model.live_options import LiveOptions
 from vnicaudit.text.cloud_names import CLOUD
-
-if TYPE_CHECKING:
-    from vnicaudit.model.compute_node import ComputeNode
 
 ALL_REGIONS = "/*"
 """Suffix of a cloud's name: every region of its catalogue."""
@@ -21,28 +17,6 @@ _NOT_TOLD = (
     "its regions could not be listed at the start, but can be now ({regions}): none was read; "
     "try again"
 )
-
-
-def cloud_of(name: str) -> str | None:
-    """The name of a cloud, from OS_CLOUD if the target has none; None if the target is not a cloud.
-    Raises UsageError if neither names one, or if no region follows the slash."""
-    if not name.startswith(CLOUD):
-        return None
-    cloud, slash, region = name.removeprefix(CLOUD).strip().partition("/")
-    if slash and not name.rpartition("/")[2].strip():
-        alone = name.rstrip("/ ")
-        raise UsageError(
-            f"{name}: the region after the slash is missing; write {alone} for the configured "
-            f"region, or {alone}/* for all of them"
-        )
-    if cloud:
-        return name
-    if chosen := os.environ.get("OS_CLOUD", "").strip():
-        return f"{CLOUD}{chosen}{slash}{region}"
-    raise UsageError(
-        f"{name}: the cloud is missing; write openstack:NAME with a name from clouds.yaml (or set "
-        "OS_CLOUD), or openstack:envvars to use the OS_* variables"
-    )
 
 
 class OpenedCloud(Protocol):
@@ -93,29 +67,6 @@ def regions(name: str, live: LiveOptions, listed: RegionsOf = regions_of) -> lis
     return [f"{CLOUD}{with_region(name.removeprefix(CLOUD))}"]
 
 
-def read(
-    name: str, live: LiveOptions, opened: OpenCloud = open_cloud, listed: RegionsOf = regions_of
-) -> LazyCloudReading:
-    """Everything in a cloud."""
-    return LazyCloudReading(name, live, opened, listed)
-
-
-def compute_nodes(name: str, live: LiveOptions) -> list[ComputeNode]:
-    """The hosts of a cloud that run its servers, by its hypervisors. Raises TargetError if this
-    user may not list them."""
-    from vnicaudit.platforms.openstack.compute_nodes import compute_nodes_of
-
-    cloud = name.removeprefix(CLOUD)
-    return compute_nodes_of(cloud, deadline=live.deadline, limits=live.cloud)
-
-
-def check() -> None:
-    """Raises MissingExtraError if openstacksdk is missing."""
-    import vnicaudit.platforms.openstack.binding as binding
-
-    del binding
-
-
 def _every_region(target: str, live: LiveOptions, listed: RegionsOf) -> list[str]:
     """One target for each region (``openstack:CLOUD/REGION``) of ``openstack:CLOUD/*``. If the
     cloud cannot be queried, the target is unchanged: reading it reports the reason, and does not
@@ -133,7 +84,11 @@ class LazyCloudReading:
     ``calls`` how many calls were made to each API."""
 
     def __init__(
-        self, target: str, live: LiveOptions, opened: OpenCloud, listed: RegionsOf
+        self,
+        target: str,
+        live: LiveOptions,
+        opened: OpenCloud = open_cloud,
+        listed: RegionsOf = regions_of,
     ) -> None:
         self._name = target.removeprefix(CLOUD)
         self._live = live
