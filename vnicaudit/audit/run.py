@@ -20,7 +20,6 @@ from vnicaudit.audit.reading.seen_files import SeenFiles
 from vnicaudit.audit.reading.targets import Target, awaited_pipe, expanded_targets, unique_targets
 from vnicaudit.audit.tally import TargetCounts, Totals
 from vnicaudit.audit.work import ItemWork, Product
-from vnicaudit.base.waiting import standard_input
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.finding import Confidence, Severity
 from vnicaudit.model.host import Host
@@ -201,6 +200,8 @@ class AuditRun:
         if target.kind == "path":
             yield from self._files(target.name, tally)
         elif target.kind == "stdin":
+            from vnicaudit.base.waiting import standard_input  # most targets are files
+
             stream = self._stdin or standard_input()
             if stream is None:
                 tally.error(ReadError("standard input is closed", "-"))

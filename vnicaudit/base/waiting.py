@@ -10,7 +10,6 @@ from __future__ import annotations
 import io
 import os
 import select
-import stat
 import sys
 import time
 from collections.abc import Iterator
@@ -58,23 +57,6 @@ def sleep(seconds: float) -> None:
     """Wait for so many seconds."""
     for part in _parts(seconds):
         time.sleep(part)
-
-
-def is_input_awaited() -> bool:
-    """True if standard input is a pipe or a socket, whose end may be long in coming."""
-    try:
-        return sys.stdin is not None and is_pipe(sys.stdin.fileno())
-    except (OSError, ValueError):  # standard input was replaced by a stream in memory
-        return False
-
-
-def is_pipe(place: int | str) -> bool:
-    """True if a descriptor or path is a pipe or a socket."""
-    try:
-        mode = os.stat(place).st_mode
-    except (OSError, ValueError):
-        return False
-    return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
 
 
 def standard_input() -> BinaryIO | None:

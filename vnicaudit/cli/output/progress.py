@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from vnicaudit.base.waiting import is_input_awaited
+from vnicaudit.base.opening import is_input_awaited
 from vnicaudit.base.wording import count
 from vnicaudit.cli.output.progress_line import STALLED, ProgressLine
 from vnicaudit.cli.output.stderr import QUIET_FOR, time_left

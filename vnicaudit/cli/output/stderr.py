@@ -8,7 +8,6 @@ line of output.
 from __future__ import annotations
 
 import os
-import select
 import sys
 import threading
 import time
@@ -83,6 +82,8 @@ class _Stderr:
 
 
 def _has_room(descriptor: int, seconds: float) -> bool:
+    import select  # most runs say nothing here
+
     poll = select.poll()
     poll.register(descriptor, select.POLLOUT)
     events = poll.poll(seconds * 1000)
