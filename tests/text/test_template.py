@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from vnicaudit.platforms.nova_conf.read import parsed_text
-from vnicaudit.text import tags, template
+from vnicaudit.text import tags, template_walk
 
 _OPEN = tags._OPEN_OR_ERB
 

@@ -10,7 +10,6 @@ import pytest
 from tests.reports.redaction.planting import NAME, Planter, texts_of, unpacked
 from tests.reports.samples import RULES
 from vnicaudit.knowledge.fixes.owners import Wordings
-from vnicaudit.knowledge.fixes.shipped import WORDINGS
 from vnicaudit.model.domain import Domain, Server
 from vnicaudit.model.fleet import FleetAudit, HostReading
 from vnicaudit.model.report import Audited, Explanation, RunEnd, RunInfo, TargetResult, Tool
@@ -37,7 +36,7 @@ def report(format_: str, key: bytes, group_by: str = "") -> str:
     """A report of one planted judgement in every scope, redacted."""
     redactor, out = (
         Redactor(key),
-        writer(format_, Options(verbose=True, group_by=group_by, wordings=Wordings(WORDINGS))),
+        writer(format_, Options(verbose=True, group_by=group_by, wordings=Wordings())),
     )
     text = out.start(redactor.run(RunInfo(Tool("vnicaudit", "1"), STARTED, lambda: RULES)))
     for scope in ("domain", "host", "config", "image", "flavor", "preference", "site", "mac"):

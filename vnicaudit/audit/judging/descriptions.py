@@ -15,8 +15,7 @@ import msgspec
 from vnicaudit.audit.judging.catalogue import Catalogue, RuleSet
 from vnicaudit.audit.judging.fingerprint import file_key, is_uuid
 from vnicaudit.audit.judging.judgement import FindingCollector, Judgement, ask
-from vnicaudit.knowledge.fixes.owners import Wordings
-from vnicaudit.knowledge.fixes.wording import of_image
+from vnicaudit.knowledge.fixes.owners import Wordings, of_image
 from vnicaudit.model.description import Description
 from vnicaudit.model.kubevirt import Preference
 from vnicaudit.model.location import Location

@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING, Protocol
 
 from vnicaudit.audit.reading.targets import CloudReading, Target, TargetKind, target_of
 from vnicaudit.knowledge.fixes.owners import Wordings
-from vnicaudit.knowledge.fixes.shipped import wordings_with
-from vnicaudit.knowledge.fixes.wording import Wording
 from vnicaudit.model.domain import DomainConfig, Form
 from vnicaudit.model.file_kind import FileKind, FileKinds, Unjudged
 from vnicaudit.model.platform_name import PlatformName
@@ -21,6 +19,7 @@ from vnicaudit.model.platform_name import PlatformName
 if TYPE_CHECKING:
     from vnicaudit.audit.effective import Resolver
     from vnicaudit.audit.reading.targets import Met
+    from vnicaudit.knowledge.fixes.wording import Wording
     from vnicaudit.model.host import Host
     from vnicaudit.model.live import LiveDefinition, LiveOptions
     from vnicaudit.model.report import ReadError
@@ -77,7 +76,7 @@ class Platforms:
         self.targets = tuple(kind for platform in self.all for kind in platform.targets)
         """Every kind of target except files."""
         own = (wording for platform in self.all for wording in platform.wordings.items())
-        self.wordings = Wordings(wordings_with(dict(own)))
+        self.wordings = Wordings(dict(own))
         """The words of fixes for each owner."""
 
     def resolver(self, domain: DomainConfig) -> Resolver:

@@ -26,10 +26,8 @@ from vnicaudit.model.fix import (
     SetProperty,
     Topic,
 )
-from vnicaudit.model.names import NO_NAMES, FixNames
+from vnicaudit.model.names import FixNames
 from vnicaudit.model.nic import Nic
-from vnicaudit.model.openstack import Image
-from vnicaudit.model.server import ServerConfig
 from vnicaudit.text.cloud_names import client
 
 POWER_CYCLE = "then power the guest off and on."
@@ -133,17 +131,6 @@ class Wording(msgspec.Struct, frozen=True):
 def grows(change: Change) -> bool:
     """True if a change requests more queues than before."""
     return change.new is not None and int(change.old or 1) < int(change.new)
-
-
-def of_server(target: str, server_id: str, server: ServerConfig | None) -> FixNames:
-    """Names for a server whose cloud was read."""
-    image = None if server is None else server.image
-    return FixNames(target, server_id, (image and image.id) or "", server)
-
-
-def of_image(target: str, image: Image) -> FixNames:
-    """Names for an image."""
-    return NO_NAMES if image.id is None else FixNames(target, image_id=image.id)
 
 
 def sentence(fix: Fix, wording: Wording, named: FixNames) -> str:
