@@ -21,8 +21,8 @@ from vnicaudit.model.refs import (
     ServerRef,
 )
 from vnicaudit.model.report import Audited
-from vnicaudit.reports.subjects import FileSubject, Fixable, fixable, rule_page, subject_of
-from vnicaudit.reports.writer import Options
+from vnicaudit.reports.subjects import FileSubject, Fixable, fixable, subject_of
+from vnicaudit.reports.writer import Options, rule_page
 
 MAC = "52:54:00:6b:3c:58"
 

@@ -52,6 +52,13 @@ def read_regular(path: FilePath, most: int) -> bytes:
         return stream.read(most)
 
 
+def read_beside(module: str, name: str) -> bytes:
+    """The content of a file beside a module, which is given by its ``__file__``. ``pkgutil`` does
+    the same, and takes longer to load than a file to lint."""
+    with open(os.path.join(os.path.dirname(module), name), "rb") as stream:
+        return stream.read()
+
+
 @contextmanager
 def as_usage_error(path: FilePath) -> Iterator[None]:
     """Turn an OSError raised in the body into UsageError: the user named the file and can correct

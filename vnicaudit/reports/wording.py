@@ -20,7 +20,6 @@ from vnicaudit.model.finding import (
 from vnicaudit.model.owner import name_of
 from vnicaudit.model.refs import NicRef, Ref
 from vnicaudit.model.report import Audited, RunEnd, TargetResult
-from vnicaudit.reports.coverage import coverage_sentence
 from vnicaudit.reports.tally import SCOPE_WORD, Tally
 
 _REASONS = 5
@@ -212,9 +211,17 @@ def closing(tally: Tally, end: RunEnd) -> str:
     """The last line: ``Found 3 problems (1 high, 2 low) in 2 of 12 domains, 24 NICs``. It never
     says that all is well if something could not be read or judged."""
     broken = "; ".join(_broken(tally, end))
-    part = coverage_sentence(end.coverage)
+    part = _coverage(end)
     unjudged = filter(None, (part, not_judged_sentence(end.targets), *_without_rules(tally)))
     return "; ".join((_closing(tally, end, broken), *unjudged))
+
+
+def _coverage(end: RunEnd) -> str:
+    if end.coverage is None:
+        return ""
+    from vnicaudit.reports.coverage import coverage_sentence  # only of a fleet
+
+    return coverage_sentence(end.coverage)
 
 
 def _without_rules(tally: Tally) -> Iterator[str]:

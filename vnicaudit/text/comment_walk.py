@@ -1,14 +1,14 @@
-"""A walk over the comments of a file; :mod:`vnicaudit.text.comments` explains them."""
+"""Find the comments in a file that accept findings, as :mod:`vnicaudit.text.comments` describes."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from itertools import takewhile
+from itertools import islice, takewhile
 from typing import NamedTuple
 
 from vnicaudit.base.wording import closest, shortened
-from vnicaudit.text.comments import MARK, Form
+from vnicaudit.text.comments import MARK, MOST_COMMENTS, Form
 
 FIRST, LAST = 0, 2**31
 """Line range of a whole file; a finding without a line has line 0."""
@@ -70,7 +70,16 @@ def _is_meant_so(name: str) -> bool:
     return name in _SETTINGS or (len(name) <= _LONGEST and bool(closest(name, _MEANT_SO)))
 
 
-class CommentWalk:
+def accepting_comments(text: str, form: Form) -> tuple[CommentEntry, ...]:
+    """The comments of a file that accept findings or are meant to. At most one more than
+    MOST_COMMENTS is returned, since the file may come from anywhere. In YAML and code, ``#`` within
+    a string must have been replaced already."""
+    if MARK not in text:
+        return ()
+    return tuple(islice(_CommentWalk(text, form).comments(), MOST_COMMENTS + 1))
+
+
+class _CommentWalk:
     """A walk over the lines of a file."""
 
     def __init__(self, text: str, form: Form) -> None:

@@ -9,11 +9,7 @@ about; in an INI file that would be part of the value.
 
 from __future__ import annotations
 
-from itertools import islice
-from typing import TYPE_CHECKING, Literal
-
-if TYPE_CHECKING:
-    from vnicaudit.text.comment_walk import CommentEntry
+from typing import Literal
 
 MARK = "vnicaudit:"
 """Part of every comment that accepts findings."""
@@ -22,14 +18,3 @@ MOST_COMMENTS = 1000
 
 Form = Literal["ini", "flags", "yaml", "code"]
 """Syntax of a file. Only YAML has several documents."""
-
-
-def accepting_comments(text: str, form: Form) -> tuple[CommentEntry, ...]:
-    """The comments of a file that accept findings or are meant to. At most one more than
-    MOST_COMMENTS is returned, since the file may come from anywhere. In YAML and code, ``#`` within
-    a string must have been replaced already."""
-    if MARK not in text:
-        return ()
-    from vnicaudit.text.comment_walk import CommentWalk  # few files have such comments
-
-    return tuple(islice(CommentWalk(text, form).comments(), MOST_COMMENTS + 1))

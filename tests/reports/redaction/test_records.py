@@ -14,10 +14,9 @@ from vnicaudit.model.domain import Domain, Server
 from vnicaudit.model.fleet import FleetAudit, HostReading
 from vnicaudit.model.report import Audited, Explanation, RunEnd, RunInfo, TargetResult, Tool
 from vnicaudit.reports.audit.explain import explanation_json, explanation_text
-from vnicaudit.reports.audit.registry import formats, writer
-from vnicaudit.reports.findings.grouped import GROUP_BY
+from vnicaudit.reports.formats import formats, writer
 from vnicaudit.reports.redaction.records import Redactor
-from vnicaudit.reports.writer import Options
+from vnicaudit.reports.writer import GROUP_BY, Options
 
 KEY, OTHER_KEY = b"k" * 32, b"o" * 32
 RECORDS = (Audited, Domain, Server, Explanation, RunEnd, TargetResult, HostReading, FleetAudit)

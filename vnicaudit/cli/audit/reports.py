@@ -30,7 +30,7 @@ from vnicaudit.model.report import (
     TargetResult,
     Tool,
 )
-from vnicaudit.reports.audit.registry import writer
+from vnicaudit.reports.formats import writer
 from vnicaudit.reports.writer import Options, Replacements, ReportWriter
 
 if TYPE_CHECKING:

@@ -28,7 +28,7 @@ from vnicaudit.cli.output.progress import Progress
 from vnicaudit.cli.output.stderr import tell
 from vnicaudit.errors import RefusedError
 from vnicaudit.model.report import Summary, TargetResult
-from vnicaudit.reports.audit.registry import load
+from vnicaudit.reports.formats import load
 from vnicaudit.reports.writer import Replacements
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from functools import cache
 
 import msgspec
 
-from vnicaudit.base.package_data import read_beside
+from vnicaudit.base.opening import read_beside
 from vnicaudit.knowledge.nova_conf.spelling import Spelling
 from vnicaudit.model.decoding import json_as
 from vnicaudit.model.nova import Name

@@ -23,7 +23,7 @@ from vnicaudit.reports.wording import (
     skip_sentences,
     unread_of,
 )
-from vnicaudit.reports.wrap import Piece, fold, hidden, with_lead, wrap
+from vnicaudit.reports.wrap import Piece, aligned, fold, hidden, with_lead, wrap
 from vnicaudit.reports.writer import Options
 
 _RULES = {EVERY_RULE: "every rule", ALL_BUT_THE_MODEL: "every rule except on the model"}
@@ -114,19 +114,21 @@ class Ending:
         if not counts:
             return
         from vnicaudit.reports.findings.finding_text import SEVERITY
-        from vnicaudit.reports.table.columns import columns
-        from vnicaudit.reports.table.model import Part
 
         yield self._paint("name", "Summary") + "\n"
         keys = sorted(counts, key=lambda key: (_rank(key)[0], -counts[key], key[1]))
-        cells = (
-            (Part(f"{counts[key]:,}"), Part(key[0], style=key[0]), Part(key[1])) for key in keys
-        )
-        rows = columns(cells, self._paint, least=(0, SEVERITY), numbers={0})
+        rows = aligned(
+            [[self._piece("", f"{counts[key]:,}"), self._piece(key[0], key[0]),
+              self._piece("", safe(key[1]))] for key in keys],
+            least=(0, SEVERITY), numbers={0},
+        )  # fmt: skip
         for row, (_severity, _rule, name) in zip(rows, keys, strict=True):
             words = safe(name)
             yield fold([*row, Piece(words, words)], self._width, "  ", "    ", "  ")
         yield "\n"
+
+    def _piece(self, style: str, text: str) -> Piece:
+        return Piece(text, self._paint(style, text))
 
     def _not_judged(self) -> Iterator[str]:
         parts = [
