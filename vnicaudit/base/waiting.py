@@ -26,6 +26,19 @@ LOOK = 0.5
 _FOR_EVER = float("inf")
 
 
+class Clock(Protocol):
+    """Tells the time in seconds and can sleep; the module :mod:`time` is such a clock."""
+
+    def monotonic(self) -> float:
+        """Time from an arbitrary start; it never goes backwards."""
+
+    def time(self) -> float:
+        """Time since 1970 (UTC)."""
+
+    def sleep(self, seconds: float, /) -> None:
+        """Wait."""
+
+
 class AnyQueue(Protocol[T_co]):
     """A queue of either class: Queue or SimpleQueue."""
 
