@@ -3,14 +3,14 @@ added by a platform."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from vnicaudit.model.finding import Change, Finding
-from vnicaudit.model.fix import Advice, EditArgument, Fix, OwnersFix, RemoveBehind
+from vnicaudit.model.fix import Advice, EditArgument, Fix, OwnersFix
 from vnicaudit.model.names import NO_NAMES, FixNames
 from vnicaudit.model.owner import Keeper, Owner, name_of, rewritten_by
 
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from vnicaudit.knowledge.fixes.wording import Wording
     from vnicaudit.model.openstack import Image
     from vnicaudit.model.server import ServerConfig
-
-_THEN_VIRTIO = Advice(("Then make the NIC virtio.",))
 
 
 class WordedFix(msgspec.Struct, frozen=True):
@@ -81,7 +79,9 @@ class Wordings:
             for fix in finding.fixes
         )
         wording = self._wording(finding.owner, in_arguments=behind)
-        return _text(finding.fixes, change, wording, named)
+        from vnicaudit.knowledge.fixes.wording import text_of
+
+        return text_of(finding.fixes, change, wording, named)
 
     def backend_procedure(self, owner: Owner, backend: str) -> str:
         """How to connect a NIC to another ``backend`` (``vdpa``, ``vhostuser``) if this owner
@@ -99,13 +99,15 @@ class Wordings:
     ) -> WordedFix:
         if change is None and isinstance(advice, (str, Advice)):
             return _advised(advice, named)
+        from vnicaudit.knowledge.fixes.wording import fixes_of, text_of
+
         wording = self._wording(owner, in_arguments=in_arguments)
         if change is not None and in_arguments and wording.in_arguments is not None:
             # the owner of the definition did not write this argument, and has no setting for it
             fixes: tuple[Fix, ...] = (wording.in_arguments,)
         else:
-            fixes = tuple(_fixes(change, advice, wording, rewrites=bool(rewritten_by(owner))))
-        return WordedFix(fixes, _text(fixes, change, wording, named))
+            fixes = tuple(fixes_of(change, advice, wording, rewrites=bool(rewritten_by(owner))))
+        return WordedFix(fixes, text_of(fixes, change, wording, named))
 
     def _wording(self, owner: Keeper, *, in_arguments: bool) -> Wording:
         wording = self.of(owner)
@@ -137,40 +139,3 @@ def _advised(advice: str | Advice, named: FixNames) -> WordedFix:
     from vnicaudit.knowledge.fixes.wording import advice_text  # only for commands
 
     return WordedFix((advice,), advice_text(advice, named))
-
-
-def _text(fixes: tuple[Fix, ...], change: Change | None, wording: Wording, named: FixNames) -> str:
-    from vnicaudit.knowledge.fixes.wording import sentence
-
-    sentences = [sentence(fix, wording, named) for fix in fixes]
-    edits = fixes != (wording.in_arguments,)
-    if edits and change is not None and not change.safe and change.reason:
-        from vnicaudit.knowledge.fixes.unsafe import unsafe_because
-
-        sentences.append(unsafe_because(change.reason))
-    return " ".join(sentences)
-
-
-def _fixes(
-    change: Change | None, advice: str | Fix, wording: Wording, *, rewrites: bool
-) -> Iterator[Fix]:
-    if change is not None:
-        yield wording.edit(change)
-    behind = wording.behind or (_unset_by(wording) if rewrites else None)
-    if isinstance(advice, RemoveBehind) and behind is not None:
-        yield from _undone_by_owner(advice, behind)
-    elif not isinstance(advice, str):
-        yield advice
-    elif advice:
-        yield Advice((advice,))
-
-
-def _unset_by(wording: Wording) -> Callable[[str], OwnersFix]:
-    return lambda field: wording.edit(Change(field or "setting", None, None, safe=True))
-
-
-def _undone_by_owner(fix: RemoveBehind, behind: Callable[[str], OwnersFix]) -> Iterator[Fix]:
-    """Fixes that remove a setting from a definition that its owner rewrites."""
-    yield behind(fix.settings[0].field if len(fix.settings) == 1 else "")
-    if fix.before_virtio:
-        yield _THEN_VIRTIO

@@ -12,7 +12,8 @@ from vnicaudit.model.report import Audited, RunEnd, RunInfo
 from vnicaudit.reports.paint import Paint
 from vnicaudit.reports.safe import safe
 from vnicaudit.reports.tally import Tally
-from vnicaudit.reports.wording import accepted_sentence, closing, message_of, unread_of
+from vnicaudit.reports.unjudged import unread_of
+from vnicaudit.reports.wording import accepted_sentence, closing, message_of
 from vnicaudit.reports.writer import Options, ReportWriter
 
 if TYPE_CHECKING:

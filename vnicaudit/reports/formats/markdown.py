@@ -21,16 +21,14 @@ from vnicaudit.reports.safe import markdown, markdown_code
 from vnicaudit.reports.table.markdown import table_text
 from vnicaudit.reports.table.model import Cell, Part, Row, Table
 from vnicaudit.reports.tally import Tally
+from vnicaudit.reports.unjudged import not_judged_of, skip_sentences, unread_of
 from vnicaudit.reports.wording import (
     about_domain,
     accepted_sentence,
     closing,
     fix_label,
     message_of,
-    not_judged_of,
     notes_of,
-    skip_sentences,
-    unread_of,
 )
 from vnicaudit.reports.writer import GROUP_BY, Options, ReportWriter
 

@@ -18,15 +18,8 @@ from vnicaudit.reports.encode import encode, encode_items
 from vnicaudit.reports.safe import safe
 from vnicaudit.reports.sarif_places import artifact, location_of, locations_in, replacement
 from vnicaudit.reports.subjects import fixable, subject_of
-from vnicaudit.reports.wording import (
-    Unread,
-    fix_label,
-    level_of,
-    message_of,
-    nic_label,
-    not_judged_of,
-    unread_of,
-)
+from vnicaudit.reports.unjudged import Unread, not_judged_of, unread_of
+from vnicaudit.reports.wording import fix_label, level_of, message_of, nic_label
 from vnicaudit.reports.writer import Options, ReportWriter, rule_page
 
 FORMAT = "sarif"

@@ -98,18 +98,24 @@ class _AuditText:
         return ""
 
     def finish(self, end: RunEnd) -> Iterator[str]:
-        ending = Ending(self._tally, end, self._options, self._paint)
         if self._grouped is not None:
-            yield from ending.answer()
-            yield from self._grouped.text()
-            yield from self._crashes
-            yield from ending.brief()
+            yield from self._brief(self._grouped, end)
             return
+        ending = Ending(self._tally, end, self._options, self._paint)
         yield from filter(None, map(self._whole, self._waiting))
         if self._worst is not None:
             yield from self._worst_entries(self._worst)
             yield from ending.left_out(self._tally.findings.total() - len(self._worst))
         yield from ending.whole()
+
+    def _brief(self, grouped: GroupedText, end: RunEnd) -> Iterator[str]:
+        from vnicaudit.reports.findings.brief_ending import BriefEnding  # few findings need none
+
+        ending = BriefEnding(self._tally, end, self._options, self._paint)
+        yield from ending.answer()
+        yield from grouped.text()
+        yield from self._crashes
+        yield from ending.brief()
 
     def _add_to(self, grouped: GroupedText, audited: Audited) -> None:
         grouped.add(audited)
