@@ -25,7 +25,7 @@ KNOWLEDGE = (
 )  # fmt: skip
 RULES = (*LANGUAGE, "vnicaudit.knowledge", "vnicaudit.model")
 MODEL = (
-    *LANGUAGE, "functools.cached_property", "re", "msgspec", "threading.RLock", "vnicaudit.model",
+    *LANGUAGE, "functools.cached_property", "re", "msgspec", "_thread.RLock", "vnicaudit.model",
 )  # fmt: skip
 ERRORS = (*LANGUAGE,)
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
-import threading
 import time
+from _thread import allocate_lock
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -17,6 +17,8 @@ from vnicaudit.cli.output.stderr import Rewritten, is_terminal, tell
 from vnicaudit.model.names import STANDARD_INPUT
 
 if TYPE_CHECKING:
+    import threading
+
     from vnicaudit.audit.reading.targets import Target
 
 QUIET_FOR = 1.0
@@ -76,6 +78,8 @@ class ProgressLine:
         """Call ``action`` every second from now on, in a thread, until the command ends, however it
         does. Only the first call starts one."""
         if self.is_enabled and self._ticking is None:
+            import threading  # files are read without
+
             end = threading.Event()
             if (command := click.get_current_context(silent=True)) is not None:
                 command.call_on_close(end.set)
@@ -137,7 +141,7 @@ class Progress:
         self._last: tuple[str, int] | None = None
         self._place = ""
         self._files: tuple[int, int | None] = (0, None)
-        self._lock = threading.Lock()
+        self._lock = allocate_lock()  # as threading.Lock, which is slow to load
 
     @property
     def is_shown(self) -> bool:
