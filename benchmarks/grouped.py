@@ -16,9 +16,8 @@ from vnicaudit.model.finding import Finding
 from vnicaudit.model.location import Location
 from vnicaudit.model.refs import NicRef
 from vnicaudit.model.report import Audited, Placed, RunEnd, RunInfo, Summary, TargetResult, Tool
-from vnicaudit.reports.audit.registry import writer
-from vnicaudit.reports.findings.grouped import GROUP_BY
-from vnicaudit.reports.writer import Options
+from vnicaudit.reports.formats import writer
+from vnicaudit.reports.writer import GROUP_BY, Options
 
 _TARGET = "openstack:prod"
 _FIX = (

@@ -19,13 +19,13 @@ PACKAGE = Path(__file__).parents[1] / "vnicaudit"
 LANGUAGE = ("__future__", "collections.abc", "typing")
 KNOWLEDGE = (
     *LANGUAGE, "functools.cache", "functools.lru_cache", "re", "msgspec",
-    "vnicaudit.base.package_data", "vnicaudit.base.shell", "vnicaudit.errors",
+    "vnicaudit.base.opening.read_beside", "vnicaudit.base.shell", "vnicaudit.errors",
     "vnicaudit.knowledge", "vnicaudit.model", "vnicaudit.text.cloud_names",
     "vnicaudit.text.placeholders",
 )  # fmt: skip
 RULES = (*LANGUAGE, "vnicaudit.knowledge", "vnicaudit.model")
 MODEL = (
-    *LANGUAGE, "functools.cached_property", "re", "msgspec", "threading.RLock", "vnicaudit.model",
+    *LANGUAGE, "functools.cached_property", "re", "msgspec", "_thread.RLock", "vnicaudit.model",
 )  # fmt: skip
 ERRORS = (*LANGUAGE,)
 
@@ -198,7 +198,7 @@ def test_tests_that_measure_and_those_of_l1_are_where_tox_looks_for_them() -> No
 
 
 REGISTRIES = {
-    "reports/audit/registry.py": ("reports/formats",),
+    "reports/formats/__init__.py": ("reports/formats",),
     "reports/bench/registry.py": ("reports/bench/formats",),
     "bench/profiles/registry.py": ("bench/engines", "bench/guards"),
     "bench/endpoints/opening.py": ("bench/endpoints/transports",),

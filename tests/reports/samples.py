@@ -26,7 +26,7 @@ from vnicaudit.model.report import (
     Tool,
 )
 from vnicaudit.model.rule_info import RuleInfo
-from vnicaudit.reports.audit.registry import writer
+from vnicaudit.reports.formats import writer
 from vnicaudit.reports.writer import Options
 
 WEB_UUID = "3b2bb8cc-9a31-4a4b-a26c-1a7d0a5c8e01"

@@ -31,7 +31,7 @@ from vnicaudit.model.report import (
     Suppressed,
     TargetResult,
 )
-from vnicaudit.reports.audit.registry import formats, writer
+from vnicaudit.reports.formats import formats, writer
 from vnicaudit.reports.report_file import Report
 from vnicaudit.reports.writer import Options
 

@@ -16,7 +16,7 @@ from vnicaudit.model.location import Location
 from vnicaudit.model.nic import Nic, NicConfig
 from vnicaudit.model.refs import NicRef
 from vnicaudit.model.report import Audited
-from vnicaudit.reports.audit.registry import formats, writer
+from vnicaudit.reports.formats import formats, writer
 from vnicaudit.reports.nics import json as nics_json
 from vnicaudit.reports.nics import text as nics_text
 from vnicaudit.reports.writer import Options

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from vnicaudit.errors import UsageError
-from vnicaudit.reports.audit.registry import formats, load, writer
+from vnicaudit.reports.formats import formats, load, writer
 from vnicaudit.reports.writer import Options
 
 
@@ -37,7 +37,7 @@ def test_an_unknown_format_is_a_usage_error_that_lists_the_known_ones() -> None:
 def test_choosing_one_format_imports_no_other() -> None:
     program = (
         "import sys\n"
-        "from vnicaudit.reports.audit.registry import formats, load\n"
+        "from vnicaudit.reports.formats import formats, load\n"
         "formats(); load('json')\n"
         "loaded = [m for m in sys.modules if m.startswith('vnicaudit.reports.formats.')]\n"
         "print(loaded, 'lxml.etree' in sys.modules)\n"

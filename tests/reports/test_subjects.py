@@ -7,7 +7,6 @@ from msgspec.structs import replace
 
 from tests.reports.samples import LEGACY, LIVE, PLAIN, WEB_UUID, finding, written
 from vnicaudit.knowledge.fixes.owners import Wordings
-from vnicaudit.knowledge.fixes.shipped import WORDINGS
 from vnicaudit.model.finding import Finding
 from vnicaudit.model.location import Location
 from vnicaudit.model.refs import (
@@ -22,8 +21,8 @@ from vnicaudit.model.refs import (
     ServerRef,
 )
 from vnicaudit.model.report import Audited
-from vnicaudit.reports.subjects import FileSubject, Fixable, fixable, rule_page, subject_of
-from vnicaudit.reports.writer import Options
+from vnicaudit.reports.subjects import FileSubject, Fixable, fixable, subject_of
+from vnicaudit.reports.writer import Options, rule_page
 
 MAC = "52:54:00:6b:3c:58"
 
@@ -62,7 +61,7 @@ _STANDARD_INPUT = Audited(
         ("text", Options(), "\nstandard input  nova, configuration\n"),
         (
             "text",
-            Options(group_by="domain", wordings=Wordings(WORDINGS)),
+            Options(group_by="domain", wordings=Wordings()),
             "\nstandard input  1 problem\n",
         ),
         ("markdown", Options(), "\n### `standard input` (config)\n"),

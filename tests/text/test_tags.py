@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from vnicaudit.text.tags import Turn, is_opened, tags
+from vnicaudit.text.tags import CLOSE, Turn, is_opened, tags
+from vnicaudit.text.template import OPENERS, is_template
 
 FOUND = {
     "a {{ b }} {% c %} {# d #}": ["{{ b }}", "{% c %}", "{# d #}"],
@@ -21,6 +22,12 @@ FOUND = {
 @pytest.mark.parametrize("text", FOUND)
 def test_each_tag_is_found_from_its_opening_to_its_close(text: str) -> None:
     assert [text[tag.start : tag.end] for tag in tags(text)] == FOUND[text]
+
+
+def test_each_tag_begins_with_an_opener_of_templates() -> None:
+    assert set(OPENERS) == set(CLOSE)
+    assert not is_template("a = ${#array[@]} %%{if x}")
+    assert is_template("a = %{ if x }")
 
 
 def test_those_of_erb_are_found_where_they_are_asked_for() -> None:

@@ -16,7 +16,6 @@ from vnicaudit.audit.reading.files import read_stream
 from vnicaudit.audit.reading.seen_files import SeenFiles
 from vnicaudit.audit.reading.targets import Target, awaited_pipe, expanded_targets, unique_targets
 from vnicaudit.audit.tally import TargetCounts, Totals
-from vnicaudit.base.waiting import standard_input
 from vnicaudit.model.description import Description
 from vnicaudit.model.names import STANDARD_INPUT
 from vnicaudit.model.report import Audited, NotJudged, PutAside, ReadError
@@ -204,6 +203,8 @@ class AuditRun:
         if target.kind == "path":
             yield from self._files(target.name, tally)
         elif target.kind == "stdin":
+            from vnicaudit.base.waiting import standard_input  # most targets are files
+
             stream = self._stdin or standard_input()
             if stream is None:
                 tally.error(ReadError("standard input is closed", "-"))

@@ -1,9 +1,9 @@
-"""The time of day as written in files and reports, and the clock that waiting code uses."""
+"""The time of day as written in files and reports."""
 
 from __future__ import annotations
 
 from datetime import datetime, timezone
-from typing import Literal, Protocol
+from typing import Literal
 
 
 def timestamp(unit: Literal["seconds", "milliseconds"] = "milliseconds") -> str:
@@ -25,16 +25,3 @@ def seconds_between(begin: str, end: str | None) -> float | None:
     except (ValueError, TypeError):  # not a timestamp, or only one of the two has a time zone
         return None
     return seconds if seconds >= 0 else None
-
-
-class Clock(Protocol):
-    """Tells the time in seconds and can sleep; the module :mod:`time` is such a clock."""
-
-    def monotonic(self) -> float:
-        """Time from an arbitrary start; it never goes backwards."""
-
-    def time(self) -> float:
-        """Time since 1970 (UTC)."""
-
-    def sleep(self, seconds: float, /) -> None:
-        """Wait."""

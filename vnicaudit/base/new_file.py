@@ -9,10 +9,8 @@ import stat
 from collections.abc import Iterator
 from typing import BinaryIO
 
-BEING_WRITTEN = ".vnicaudit-"
-"""Prefix of the name of a file that is not complete yet."""
-BACKUP = ".vnicaudit.bak"
-"""Suffix of the backup of a changed file; a number may follow."""
+from vnicaudit.base.own_files import BEING_WRITTEN
+
 _MOST_LINKS = 40
 """As many links in a path as Linux follows (path_resolution(7))."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import BinaryIO
@@ -51,6 +52,13 @@ def read_regular(path: FilePath, most: int) -> bytes:
         return stream.read(most)
 
 
+def read_beside(module: str, name: str) -> bytes:
+    """The content of a file beside a module, which is given by its ``__file__``. ``pkgutil`` does
+    the same, and takes longer to load than a file to lint."""
+    with open(os.path.join(os.path.dirname(module), name), "rb") as stream:
+        return stream.read()
+
+
 @contextmanager
 def as_usage_error(path: FilePath) -> Iterator[None]:
     """Turn an OSError raised in the body into UsageError: the user named the file and can correct
@@ -59,6 +67,23 @@ def as_usage_error(path: FilePath) -> Iterator[None]:
         yield
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror or error}") from None
+
+
+def is_input_awaited() -> bool:
+    """True if standard input is a pipe or a socket, whose end may be long in coming."""
+    try:
+        return sys.stdin is not None and is_pipe(sys.stdin.fileno())
+    except (OSError, ValueError):  # standard input was replaced by a stream in memory
+        return False
+
+
+def is_pipe(place: int | str) -> bool:
+    """True if a descriptor or path is a pipe or a socket."""
+    try:
+        mode = os.stat(place).st_mode
+    except (OSError, ValueError):
+        return False
+    return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
 
 
 def _is_null(status: os.stat_result) -> bool:

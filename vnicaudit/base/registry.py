@@ -10,25 +10,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from functools import cache
 from importlib import import_module
 from types import ModuleType
-from typing import Generic, Protocol, TypeVar, cast
+from typing import Generic, TypeVar, cast
 
 from vnicaudit.base.wording import close_to
 from vnicaudit.errors import UsageError
 
 Plugin = TypeVar("Plugin")
-Plugin_co = TypeVar("Plugin_co", covariant=True)
-
-
-class PluginSource(Protocol[Plugin_co]):
-    """A source of plug-ins, such as a :class:`Registry`."""
-
-    def names(self) -> tuple[str, ...]:
-        """The names of all plug-ins, ordered."""
-
-    def load(self, name: str) -> Plugin_co:
-        """Load one plug-in. Raises UsageError."""
 
 
 class Registry(Generic[Plugin]):
@@ -49,9 +39,8 @@ class Registry(Generic[Plugin]):
 
     def names(self) -> tuple[str, ...]:
         """The names of all plug-ins, ordered; files that begin with ``_`` are their helpers. Reads
-        the folder and imports nothing."""
-        files = [name for folder in self._package.__path__ for name in os.listdir(folder)]
-        return tuple(sorted(n[:-3] for n in files if n.endswith(".py") and not n.startswith("_")))
+        the folder, once, and imports nothing."""
+        return _modules_in(*self._package.__path__)
 
     def load(self, name: str) -> Plugin:
         """Load one plug-in. Raises UsageError for an unknown name (listing the known ones), and for
@@ -66,6 +55,12 @@ class Registry(Generic[Plugin]):
         if lacks := missing(module, self._contract):
             raise UsageError(f"{self._kind} {name!r} ({module.__file__}) lacks {', '.join(lacks)}")
         return cast(Plugin, module)
+
+
+@cache
+def _modules_in(*folders: str) -> tuple[str, ...]:
+    files = [name for folder in folders for name in os.listdir(folder)]
+    return tuple(sorted(n[:-3] for n in files if n.endswith(".py") and not n.startswith("_")))
 
 
 def missing(plugin: object, contract: type[object]) -> list[str]:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import io
 import os
 import select
-import stat
 import sys
 import time
 from collections.abc import Iterator
@@ -25,6 +24,19 @@ T_co = TypeVar("T_co", covariant=True)
 LOOK = 0.5
 """Seconds after which Python checks for signals again."""
 _FOR_EVER = float("inf")
+
+
+class Clock(Protocol):
+    """Tells the time in seconds and can sleep; the module :mod:`time` is such a clock."""
+
+    def monotonic(self) -> float:
+        """Time from an arbitrary start; it never goes backwards."""
+
+    def time(self) -> float:
+        """Time since 1970 (UTC)."""
+
+    def sleep(self, seconds: float, /) -> None:
+        """Wait."""
 
 
 class AnyQueue(Protocol[T_co]):
@@ -58,23 +70,6 @@ def sleep(seconds: float) -> None:
     """Wait for so many seconds."""
     for part in _parts(seconds):
         time.sleep(part)
-
-
-def is_input_awaited() -> bool:
-    """True if standard input is a pipe or a socket, whose end may be long in coming."""
-    try:
-        return sys.stdin is not None and is_pipe(sys.stdin.fileno())
-    except (OSError, ValueError):  # standard input was replaced by a stream in memory
-        return False
-
-
-def is_pipe(place: int | str) -> bool:
-    """True if a descriptor or path is a pipe or a socket."""
-    try:
-        mode = os.stat(place).st_mode
-    except (OSError, ValueError):
-        return False
-    return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
 
 
 def standard_input() -> BinaryIO | None:

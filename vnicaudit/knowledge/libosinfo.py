@@ -12,7 +12,7 @@ from functools import cache
 
 import msgspec
 
-from vnicaudit.base.package_data import read_beside
+from vnicaudit.base.opening import read_beside
 from vnicaudit.model.decoding import json_as
 
 

@@ -12,7 +12,7 @@ from typing import Final
 
 import msgspec
 
-from vnicaudit.base.package_data import read_beside
+from vnicaudit.base.opening import read_beside
 from vnicaudit.model.decoding import json_as
 from vnicaudit.model.guest_words import WINDOWS_RUNS_ON, Readiness
 

@@ -7,8 +7,8 @@ segmentation fault (msgspec 0.22). So all decoders are made here, by one thread 
 
 from __future__ import annotations
 
+from _thread import RLock  # threading is slow to load
 from collections.abc import Callable
-from threading import RLock
 from typing import Any, TypeVar, overload
 
 import msgspec

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
-from vnicaudit.base.clock import Clock
+from vnicaudit.base.waiting import Clock
 from vnicaudit.model.guest_network import GuestNetwork
 from vnicaudit.remedy import cloud, hypervisor
 from vnicaudit.remedy.definitions import Texts

@@ -27,7 +27,8 @@ from vnicaudit.model.report import (
     TargetResult,
     Tool,
 )
-from vnicaudit.reports.subjects import FileSubject, Fixable, fixable, rule_page, subject_of
+from vnicaudit.reports.subjects import FileSubject, Fixable, fixable, subject_of
+from vnicaudit.reports.writer import rule_page
 
 
 class FileNicRef(msgspec.Struct, frozen=True):

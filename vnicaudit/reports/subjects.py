@@ -1,8 +1,7 @@
-"""Subjects of findings by kind, name and id, for programs, and the address of a rule's page."""
+"""Subjects of findings by kind, name and id, for programs."""
 
 from __future__ import annotations
 
-import re
 from typing import Literal
 
 import msgspec
@@ -21,7 +20,6 @@ from vnicaudit.model.refs import (
 )
 
 SubjectKind = Literal["nic", "domain", "server", "image", "flavor", "preference", "host", "config"]
-_SHIPPED = r"(?a)VNIC\d{3}"
 _KINDS: dict[type[Ref], SubjectKind] = {
     NicRef: "nic",
     DomainRef: "domain",
@@ -68,11 +66,3 @@ def fixable(finding: Finding) -> Fixable:
     if finding.change is None:
         return "by-hand"
     return "safe" if finding.change.safe else "unsafe"
-
-
-def rule_page(docs_url: str, rule: str) -> str:
-    """The address of a rule's page; empty if ``docs_url`` is empty, and for rules that are not
-    built in, which have no page."""
-    if not docs_url or re.fullmatch(_SHIPPED, rule) is None:
-        return ""
-    return f"{docs_url.rstrip('/')}/rules/{rule}.html"

@@ -3,11 +3,13 @@ own, so that paths and ids can be copied."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import NamedTuple
+from collections.abc import Collection, Iterable, Sequence
+from itertools import zip_longest
+
+import msgspec
 
 
-class Piece(NamedTuple):
+class Piece(msgspec.Struct, frozen=True):
     """Text without (``plain``) and with colour codes (``painted``); its width is that of
     ``plain``."""
 
@@ -50,15 +52,36 @@ def fold(pieces: Iterable[Piece], width: int, first: str, rest: str, gap: str) -
     """Pieces joined by ``gap`` and never broken inside; further lines are indented by ``rest``."""
     lines: list[str] = []
     line, used, filled = first, len(first), False
-    for plain, shown in pieces:
-        size = width_of(plain)
+    for piece in pieces:
+        size = width_of(piece.plain)
         if filled and used + len(gap) + size > width:
             lines.append(line.rstrip())
             line, used, filled = rest, len(rest), False
-        line += f"{gap}{shown}" if filled else shown
+        line += f"{gap}{piece.painted}" if filled else piece.painted
         used += size + len(gap) * filled
         filled = True
     return "\n".join([*lines, line.rstrip(), ""])
+
+
+def padded(cell: Piece, width: int, *, right: bool = False) -> Piece:
+    """A cell with blanks behind it, or before it (``right``), up to the width of its column."""
+    pad = " " * (width - width_of(cell.plain))
+    if right:
+        return Piece(pad + cell.plain, pad + cell.painted)
+    return Piece(cell.plain + pad, cell.painted + pad)
+
+
+def aligned(
+    rows: Sequence[Sequence[Piece]], *, least: Sequence[int] = (), numbers: Collection[int] = ()
+) -> list[list[Piece]]:
+    """The cells of all rows, padded to the width of their column, which is at least ``least``.
+    ``numbers``: right-aligned columns."""
+    longest = [max(width_of(cell.plain) for cell in column) for column in zip(*rows, strict=True)]
+    widths = [max(pair) for pair in zip_longest(longest, least, fillvalue=0)]
+    return [
+        [padded(cell, widths[at], right=at in numbers) for at, cell in enumerate(row)]
+        for row in rows
+    ]
 
 
 def hidden(number: int, what: str = "") -> str:

@@ -10,6 +10,7 @@ them), ``TELLS_FILTERED`` (the same for the number of findings left out by a fil
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Literal, Protocol, get_args
 
@@ -17,7 +18,6 @@ import msgspec
 
 from vnicaudit.model.finding import Confidence, Finding
 from vnicaudit.model.report import Audited, RunEnd, RunInfo
-from vnicaudit.reports.subjects import rule_page
 
 if TYPE_CHECKING:
     from vnicaudit.knowledge.fixes.owners import Wordings
@@ -29,6 +29,10 @@ View = Literal["auto", "short", "full"]
 VIEWS: tuple[View, ...] = get_args(View)
 SortBy = Literal["severity", "number", "name"]
 SORT_BY: tuple[SortBy, ...] = get_args(SortBy)
+GroupBy = Literal["rule", "domain", "host", "owner", "image", "flavor", "project"]
+GROUP_BY: tuple[GroupBy, ...] = get_args(GroupBy)
+
+_SHIPPED = r"(?a)VNIC\d{3}"
 
 
 Replacements = Callable[[Finding], "Sequence[Replacement]"]
@@ -67,6 +71,14 @@ class Options(msgspec.Struct, frozen=True):
     def page_to_link(self, rule: str) -> str:
         """The address to which the id of a rule links; empty: no link."""
         return rule_page(self.docs_url, rule) if self.links else ""
+
+
+def rule_page(docs_url: str, rule: str) -> str:
+    """The address of a rule's page; empty if ``docs_url`` is empty, and for rules that are not
+    built in, which have no page."""
+    if not docs_url or re.fullmatch(_SHIPPED, rule) is None:
+        return ""
+    return f"{docs_url.rstrip('/')}/rules/{rule}.html"
 
 
 class ReportWriter(Protocol):

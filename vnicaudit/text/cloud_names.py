@@ -5,8 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Container
 
-from vnicaudit.base.shell import word
-
 CLOUD = "openstack:"
 """Prefix of a target that is a cloud of clouds.yaml."""
 ENVIRONMENT = "envvars"
@@ -23,6 +21,8 @@ def cloud_and_region(name: str, clouds: Container[object] = ()) -> tuple[str, st
 def client(target: str) -> str:
     """``openstack`` with the options that select a target, ``openstack:CLOUD``; without options if
     the target is the one of the environment, or unknown."""
+    from vnicaudit.base.shell import word  # the other names here are no commands
+
     cloud, region = cloud_and_region(target.partition(":")[2])
     which = f" --os-cloud {word(cloud)}" if cloud not in ("", ENVIRONMENT) else ""
     where = f" --os-region-name {word(region)}" if region else ""

@@ -1,20 +1,15 @@
-"""Remove template syntax (Jinja, ERB, Go) from a configuration, and tell which of the rest is
-certain.
-
-Nothing is rendered. A line inside a condition or a loop, or with an expression in it, is
-*uncertain*. If something unknown may be inserted (an include, an expression on a line of its own),
-the whole file is *open*.
-"""
+"""Tell whether a configuration is a template (Jinja, ERB, Go, Terraform), and the lines of one
+without its syntax, which :mod:`vnicaudit.text.template_walk` removes."""
 
 from __future__ import annotations
 
-import re
-from typing import NamedTuple
+import msgspec
 
-from vnicaudit.text.tags import HOLE, Tag, is_opened, tags
+OPENERS = ("{{", "{%", "{#", "<%", "%{")
+"""Every tag begins with one of these."""
 
 
-class TemplateLine(NamedTuple):
+class TemplateLine(msgspec.Struct, frozen=True):
     """Remainder of one line after its tags are removed. ``section_lost``: from here on the section
     is unknown, because a section may have begun inside a block. ``adrift``: something unknown was
     inserted since the last plain section header, and may have begun another section."""
@@ -25,130 +20,10 @@ class TemplateLine(NamedTuple):
     adrift: bool = False
 
 
-class PlainTemplate(NamedTuple):
-    """A template without its syntax, with the same number of lines. ``open_ended``: something
-    unknown is inserted somewhere."""
-
-    lines: list[TemplateLine]
-    open_ended: bool
-
-
 def is_template(text: str) -> bool:
     """True for a text with any template syntax in it."""
+    if not any(opener in text for opener in OPENERS):
+        return False
+    from vnicaudit.text.tags import is_opened  # compiles expressions, for few files
+
     return is_opened(text, erb=True)
-
-
-def plain(text: str) -> PlainTemplate:
-    """The template with only the lines that are configuration; the others are empty. Linear in its
-    size."""
-    walk = _TemplateWalk()
-    position = 0
-    for tag in tags(text, erb=True):
-        walk.between(text[position : tag.start])
-        walk.tag(tag)
-        position = tag.end
-    walk.between(text[position:])
-    walk.end_line()
-    return PlainTemplate(_assignments(walk.lines), walk.open_ended)
-
-
-class _TemplateWalk:
-    """One pass over a template that gathers its lines."""
-
-    def __init__(self) -> None:
-        self.lines: list[TemplateLine] = []
-        self.open_ended = False
-        self._parts: list[str] = []
-        self._depth = 0
-        self._certain = True
-        self._section_in_block = False
-        self._section_lost = False
-        self._adrift = False
-
-    def _opens(self) -> None:
-        self.open_ended = self._adrift = True
-
-    def between(self, text: str) -> None:
-        """Add text outside of tags. A tag that begins in it and is never closed may be anything."""
-        self.open_ended = self.open_ended or is_opened(text, erb=True)
-        for number, part in enumerate(text.split("\n")):
-            if number:
-                self.end_line()
-            if part.strip():
-                self._parts.append(part)
-                self._certain = self._certain and self._depth == 0
-
-    def tag(self, tag: Tag) -> None:
-        """Add one tag; the lines that it spans stay, empty."""
-        if tag.opener in ("{%", "%{"):
-            self._statement(tag)
-        elif tag.opener == "{{":
-            self._parts.append(HOLE)
-            self._certain = False
-        elif tag.opener == "<%":
-            self._opens()
-            self._certain = False
-        for _ in range(tag.text.count("\n")):
-            self.end_line()
-
-    def end_line(self) -> None:
-        """Finish the current line."""
-        text = "".join(self._parts)
-        if text.startswith("["):
-            self._section_in_block = self._section_in_block or self._depth > 0
-            if HOLE in text:
-                self._opens()
-            elif self._depth == 0:
-                self._adrift = False
-        elif HOLE in text and not _is_value(text):
-            self._opens()
-        self.lines.append(TemplateLine(text, self._certain, self._section_lost, self._adrift))
-        self._parts = []
-        self._certain = self._depth == 0
-        self._section_lost = False
-
-    def _statement(self, tag: Tag) -> None:
-        turn = tag.turn
-        if turn == "begins":
-            self._depth += 1
-        elif turn in ("between", "ends"):
-            self._depth = max(0, self._depth - (turn == "ends"))
-            self._leave()
-        elif turn == "inserts" or tag.word == "extends":  # the extended template surrounds this one
-            self._opens()
-
-    def _leave(self) -> None:
-        self._section_lost = self._section_lost or self._section_in_block
-        if self._depth == 0:
-            self._section_in_block = False
-
-
-def _is_value(text: str) -> bool:
-    """True if the hole is in a comment or in the value of an assignment."""
-    before = text.partition(HOLE)[0]
-    return before.startswith(("#", ";")) or "=" in before or ":" in before
-
-
-def _assignments(lines: list[TemplateLine]) -> list[TemplateLine]:
-    """The lines, with those that are not configuration made empty, so that the rest can be
-    parsed."""
-    kept = []
-    in_value = False
-    for line in lines:
-        text = line.text.rstrip()
-        if text.startswith((" ", "\t")):
-            good = in_value
-        else:
-            good = in_value = _is_assignment(text)
-            good = good or text.startswith("#") or _is_header(text)
-        kept.append(line if good else line._replace(text=""))
-    return kept
-
-
-def _is_header(text: str) -> bool:
-    return len(text) > 2 and text.startswith("[") and text.endswith("]")
-
-
-def _is_assignment(text: str) -> bool:
-    key = re.split("[=:]", text, maxsplit=1)
-    return len(key) == 2 and bool(key[0].strip()) and not text.startswith(("#", ";", "["))

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vnicaudit.errors import TargetError
-from vnicaudit.text.comments import MARK, CommentEntry, accepting_comments
+from vnicaudit.text.comment_walk import CommentEntry, accepting_comments
+from vnicaudit.text.comments import MARK
 from vnicaudit.text.yaml_compose import NotYamlError, composed
 from vnicaudit.text.yaml_nodes import without_tabs
 from vnicaudit.text.yaml_ranges import ranges_of

@@ -21,7 +21,8 @@ from vnicaudit.model.location import Location
 from vnicaudit.model.openstack import Image
 from vnicaudit.model.report import Audited
 from vnicaudit.platforms.infra_code import INFRA_CODE
-from vnicaudit.text.comments import Form, accepting_comments
+from vnicaudit.text.comment_walk import accepting_comments
+from vnicaudit.text.comments import Form
 
 _NOVA = """\
 {top}[DEFAULT]

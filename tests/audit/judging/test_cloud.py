@@ -24,7 +24,8 @@ from vnicaudit.audit.accepting.suppression import Suppression
 from vnicaudit.audit.judging.catalogue import LoadedRule, RuleSet, shipped_catalogue
 from vnicaudit.audit.judging.domains import DomainAuditor
 from vnicaudit.cli.wiring.platforms import every_platform
-from vnicaudit.knowledge.fixes.wording import command_text, of_image, of_server
+from vnicaudit.knowledge.fixes.owners import of_image, of_server
+from vnicaudit.knowledge.fixes.wording import command_text
 from vnicaudit.model.domain import Domain, DomainConfig
 from vnicaudit.model.finding import Change
 from vnicaudit.model.fix import Advice, Fix, SetOption, SetProperty, StopSetStart

@@ -10,7 +10,7 @@ from typing import ClassVar, Generic, TypeVar
 from msgspec.structs import replace
 
 from tests.bench.judging.made import TCP
-from vnicaudit.base.clock import Clock
+from vnicaudit.base.waiting import Clock
 from vnicaudit.bench import history
 from vnicaudit.bench.contract import Ends, Measured, Needs, SettledWorkload, StartedProgram
 from vnicaudit.bench.facts.validity import ValidityLimits

@@ -11,7 +11,7 @@ import pytest
 
 from tests.cli.inside import inside
 from tests.reports.redaction.planting import unpacked
-from vnicaudit.reports.audit.registry import formats
+from vnicaudit.reports.formats import formats
 
 KEY = "0123456789abcdef" * 4
 UUID, MAC = "6f1f9a90-6f0c-4f2a-9bb4-2b4bd9b9c001", "52:54:00:ac:3e:01"

@@ -11,7 +11,7 @@ import pytest
 from tests.cli.inside import inside
 from tests.fleet.daemons import write_host
 from tests.reports.redaction.planting import unpacked
-from vnicaudit.reports.audit.registry import formats
+from vnicaudit.reports.formats import formats
 
 FLEET = """\
 [groups.acmezone]

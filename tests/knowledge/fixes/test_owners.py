@@ -12,7 +12,7 @@ from vnicaudit.audit.judging.catalogue import rule_ids
 from vnicaudit.audit.judging.domains import DomainAuditor
 from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.knowledge.fixes.owners import Wordings
-from vnicaudit.knowledge.fixes.shipped import WORDINGS
+from vnicaudit.knowledge.fixes.shipped import SHIPPED
 from vnicaudit.knowledge.fixes.wording import Wording
 from vnicaudit.model.decoding import json_as
 from vnicaudit.model.domain import Domain, DomainConfig
@@ -108,13 +108,13 @@ def test_what_it_comes_to_for_a_nic_in_qemu_arguments(owner: KnownOwner, value: 
     assert worded(FIELDS[0], "", owner, in_arguments=True).values == (value,)
 
 
-@pytest.mark.parametrize("owner", WORDINGS)
+@pytest.mark.parametrize("owner", SHIPPED)
 def test_values_are_read_back_as_they_were_written(owner: KnownOwner) -> None:
     values = [value for change in FIELDS for value in worded(change, "Hint.", owner).values]
     assert json_as(msgspec.json.encode(values), list[Fix]) == values
 
 
-@pytest.mark.parametrize("owner", [*WORDINGS, "puppet"])
+@pytest.mark.parametrize("owner", [*SHIPPED, "puppet"])
 def test_every_owner_has_words_on_every_topic(owner: str) -> None:
     for topic in get_args(Topic):
         fix = worded(None, OwnerAdvice(topic), owner_named(owner))
@@ -392,11 +392,11 @@ def test_one_from_elsewhere_that_writes_definitions_anew_is_not_sent_to_edit_the
     change, advice = (value, "") if isinstance(value, Change) else (None, value)
     owner = OutsideOwner("engine", "the Engine")
     own = Wording(lambda one: SetField(one.field, one.new), lambda _fix, _named: "In the engine.")
-    for wordings in (Wordings(WORDINGS), Wordings({**WORDINGS, "engine": own})):
+    for wordings in (Wordings(), Wordings({"engine": own})):
         fix = wordings.worded(change, advice, owner)
         assert isinstance(fix.values[0], SetField)
         assert "virsh" not in fix.text
-    text = Wordings(WORDINGS).worded(FIELDS[0], "", owner, in_arguments=True).text
+    text = Wordings().worded(FIELDS[0], "", owner, in_arguments=True).text
     assert text == (
         "The definition is the Engine's, which rewrites it: change it there (arguments)."
     )

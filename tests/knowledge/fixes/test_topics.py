@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from vnicaudit.cli.wiring.platforms import every_platform
-from vnicaudit.knowledge.fixes.shipped import WORDINGS
+from vnicaudit.knowledge.fixes.shipped import SHIPPED
 from vnicaudit.model.fix import OwnerAdvice, Topic
 from vnicaudit.model.owner import owner_named
 
@@ -141,7 +141,7 @@ SENTENCES: dict[Topic, dict[str, str]] = {
 CASES = [
     pytest.param(topic, owner, sentences.get(owner, sentences["libvirt"]), id=f"{owner}-{topic}")
     for topic, sentences in SENTENCES.items()
-    for owner in [*WORDINGS, "puppet"]
+    for owner in [*SHIPPED, "puppet"]
 ]
 
 

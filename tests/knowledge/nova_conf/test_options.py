@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from vnicaudit.base.package_data import read_beside
+from vnicaudit.base.opening import read_beside
 from vnicaudit.knowledge.nova_conf import options
 from vnicaudit.knowledge.nova_conf.options import knowledge, release_of, releases
 

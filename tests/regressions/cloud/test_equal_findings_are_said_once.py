@@ -15,8 +15,8 @@ from tests.audit.clouds import TARGET, FakeCloud, config, image, port, server
 from tests.cli.inside import inside as anywhere
 from vnicaudit.model.domain import Server
 from vnicaudit.reports.findings import grouped
-from vnicaudit.reports.findings.grouped import GROUP_BY
 from vnicaudit.reports.plan.grouped import PLAN_GROUP_BY
+from vnicaudit.reports.writer import GROUP_BY
 
 CLOUD = FakeCloud()
 inside = partial(anywhere, wiring=CLOUD.wiring)

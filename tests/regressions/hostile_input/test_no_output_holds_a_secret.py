@@ -17,7 +17,7 @@ from tests.cli.inside import inside
 from tests.regressions.hostile_input.planted import DOMAIN_XML, FILES, NOVA_CONF, SECRET, plant
 from vnicaudit.cli.wiring import Wiring
 from vnicaudit.cli.wiring.platforms import PlatformRegistry
-from vnicaudit.reports.audit.registry import formats
+from vnicaudit.reports.formats import formats
 from vnicaudit.text.secrets import masked, masked_message
 
 DEBUG = {"VNICAUDIT_DEBUG": "1"}

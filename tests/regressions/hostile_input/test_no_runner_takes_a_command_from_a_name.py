@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from tests.cli.inside import inside
-from vnicaudit.reports.audit.registry import formats
 from vnicaudit.reports.encode import encode
+from vnicaudit.reports.formats import formats
 from vnicaudit.reports.safe import safe
 
 NAMES = (

@@ -17,7 +17,7 @@ from tests.regressions.said_clean.test_a_second_kind_in_a_file_is_not_dropped im
     NOVA,
     indented,
 )
-from vnicaudit.reports.audit.registry import formats
+from vnicaudit.reports.formats import formats
 
 IMAGE = """- hosts: all
   tasks:

@@ -9,7 +9,6 @@ from msgspec.structs import replace
 
 from tests.reports.samples import END, NOVA, OK_END, STREAM, WEB_01, WEB_UUID, finding, written
 from vnicaudit.knowledge.fixes.owners import Wordings
-from vnicaudit.knowledge.fixes.shipped import WORDINGS
 from vnicaudit.model.finding import EVERY_RULE, Change, Severity, Skipped
 from vnicaudit.model.refs import DomainRef, NicRef
 from vnicaudit.model.report import Audited, AuditedScope, RunEnd, Summary
@@ -18,7 +17,7 @@ from vnicaudit.reports.wrap import width_of
 from vnicaudit.reports.writer import Options, SortBy, View
 
 MESSAGE = finding().message
-SHORT = Options(width=80, view="short", wordings=Wordings(WORDINGS))
+SHORT = Options(width=80, view="short", wordings=Wordings())
 
 AT_80 = """\
 Found 4 problems (2 high, 1 medium, 1 low) in 2 of 4 domains, 5 NICs; 1 rule

@@ -10,16 +10,14 @@ import pytest
 from tests.reports.redaction.planting import NAME, Planter, texts_of, unpacked
 from tests.reports.samples import RULES
 from vnicaudit.knowledge.fixes.owners import Wordings
-from vnicaudit.knowledge.fixes.shipped import WORDINGS
 from vnicaudit.model.domain import Domain, Server
 from vnicaudit.model.explanation import Explanation
 from vnicaudit.model.fleet import FleetAudit, HostReading
 from vnicaudit.model.report import Audited, RunEnd, RunInfo, TargetResult, Tool
 from vnicaudit.reports.audit.explain import explanation_json, explanation_text
-from vnicaudit.reports.audit.registry import formats, writer
-from vnicaudit.reports.findings.grouped import GROUP_BY
+from vnicaudit.reports.formats import formats, writer
 from vnicaudit.reports.redaction.records import Redactor
-from vnicaudit.reports.writer import Options
+from vnicaudit.reports.writer import GROUP_BY, Options
 
 KEY, OTHER_KEY = b"k" * 32, b"o" * 32
 RECORDS = (Audited, Domain, Server, Explanation, RunEnd, TargetResult, HostReading, FleetAudit)
@@ -38,7 +36,7 @@ def report(format_: str, key: bytes, group_by: str = "") -> str:
     """A report of one planted judgement in every scope, redacted."""
     redactor, out = (
         Redactor(key),
-        writer(format_, Options(verbose=True, group_by=group_by, wordings=Wordings(WORDINGS))),
+        writer(format_, Options(verbose=True, group_by=group_by, wordings=Wordings())),
     )
     text = out.start(redactor.run(RunInfo(Tool("vnicaudit", "1"), STARTED, lambda: RULES)))
     for scope in ("domain", "host", "config", "image", "flavor", "preference", "site", "mac"):

@@ -150,7 +150,7 @@ def _nova_conf() -> JudgedKind:
 
 
 def _image() -> JudgedKind:
-    from vnicaudit.knowledge.fixes.wording import of_image
+    from vnicaudit.knowledge.fixes.owners import of_image
     from vnicaudit.model.openstack import Image
 
     return DescriptionJudging(

@@ -18,7 +18,7 @@ from vnicaudit.audit.judging.nic_row import nic_row
 from vnicaudit.audit.judging.staged import at_the_next_start, without_edits_made
 from vnicaudit.audit.judging.template_verdicts import not_filled_in, of_the_model
 from vnicaudit.audit.reading.platform import Platforms
-from vnicaudit.knowledge.fixes.wording import of_server
+from vnicaudit.knowledge.fixes.owners import of_server
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.effective import Effective
 from vnicaudit.model.finding import EVERY_RULE, Skipped

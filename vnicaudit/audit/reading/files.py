@@ -22,7 +22,6 @@ from vnicaudit.audit.reading.readers import (
     unrecognised_reason,
 )
 from vnicaudit.base.opening import open_file
-from vnicaudit.base.waiting import is_readable
 from vnicaudit.errors import TargetError
 from vnicaudit.model.file_kind import Content, FileKind, FileKinds, is_domain
 from vnicaudit.model.report import PutAside, ReadError
@@ -185,6 +184,8 @@ def _read_pipe(descriptor: int, path: str) -> bytes:
         try:
             part = os.read(descriptor, 1 << 16)
         except BlockingIOError:  # there is a writer that has not written yet
+            from vnicaudit.base.waiting import is_readable  # only pipes are waited for
+
             if is_readable(descriptor, PIPE_PATIENCE):
                 continue
             raise TargetError(

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Protocol
 
 from vnicaudit.audit.reading.targets import target_of
 from vnicaudit.knowledge.fixes.owners import Wordings
-from vnicaudit.knowledge.fixes.shipped import wordings_with
 from vnicaudit.model.file_kind import FileKinds
 
 if TYPE_CHECKING:
@@ -80,7 +79,7 @@ class Platforms:
         self.targets = tuple(kind for platform in self.all for kind in platform.targets)
         """Every kind of target except files."""
         own = (wording for platform in self.all for wording in platform.wordings.items())
-        self.wordings = Wordings(wordings_with(dict(own)))
+        self.wordings = Wordings(dict(own))
         """The words of fixes for each owner."""
 
     def resolver(self, domain: DomainConfig) -> Resolver:

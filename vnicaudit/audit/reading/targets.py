@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
-from vnicaudit.base.waiting import is_input_awaited, is_pipe
+from vnicaudit.base.opening import is_input_awaited, is_pipe
 from vnicaudit.errors import UsageError
 from vnicaudit.model.names import STANDARD_INPUT
 from vnicaudit.model.report import ReadError

@@ -3,11 +3,11 @@ generator, every module in ``bench/guards/`` a guard rail."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
 import vnicaudit.bench.engines
 import vnicaudit.bench.guards
-from vnicaudit.base.registry import PluginSource, Registry
+from vnicaudit.base.registry import Registry
 from vnicaudit.bench.contract import Engine, Guard
 
 if TYPE_CHECKING:
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
     _ENGINES: tuple[Engine, ...] = (dnsperf, iperf3, netperf, pktgen, rr)
     _GUARDS: tuple[Guard, ...] = (addresses, counters, path_mtu, ping)
+
+Plugin_co = TypeVar("Plugin_co", covariant=True)
 
 RETIRED_ENGINES = {
     "uperf": (
@@ -29,6 +31,16 @@ ENGINES: Registry[Engine] = Registry(
     "engine", vnicaudit.bench.engines, Engine, retired=RETIRED_ENGINES
 )
 GUARDS: Registry[Guard] = Registry("guard rail", vnicaudit.bench.guards, Guard)
+
+
+class PluginSource(Protocol[Plugin_co]):
+    """A source of plug-ins, such as a :class:`~vnicaudit.base.registry.Registry`."""
+
+    def names(self) -> tuple[str, ...]:
+        """The names of all plug-ins, ordered."""
+
+    def load(self, name: str) -> Plugin_co:
+        """Load one plug-in. Raises UsageError."""
 
 
 class BenchPlugins(NamedTuple):

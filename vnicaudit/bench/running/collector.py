@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from vnicaudit.base.clock import Clock, timestamp
+from vnicaudit.base.clock import timestamp
+from vnicaudit.base.waiting import Clock
 from vnicaudit.bench.facts.validity import ValidityLimits
 from vnicaudit.bench.history import StoredMeasurement, without_output
 from vnicaudit.bench.judging.order import Slot

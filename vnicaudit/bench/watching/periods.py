@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vnicaudit.base.clock import Clock
+from vnicaudit.base.waiting import Clock
 
 
 def periods(every: float, clock: Clock) -> Iterator[int]:

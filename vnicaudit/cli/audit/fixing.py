@@ -12,7 +12,6 @@ import msgspec
 from vnicaudit.audit.reading.options import RunOptions
 from vnicaudit.audit.reading.targets import Target
 from vnicaudit.audit.work import AuditWork
-from vnicaudit.base.waiting import standard_input
 from vnicaudit.cli.options.output import Color, OutputOptions, use_color
 from vnicaudit.cli.options.reading import NovaOptions
 from vnicaudit.cli.options.records import group, option
@@ -287,7 +286,7 @@ class _FixReport:
 
 def _way_back(copy: str) -> str:
     """The command that restores a file from its backup copy."""
-    from vnicaudit.base.new_file import BACKUP
+    from vnicaudit.base.own_files import BACKUP
 
     return f"mv {_word(copy)} {_word(copy[: copy.rindex(BACKUP)])}"
 
@@ -310,6 +309,7 @@ def _note(text: str) -> None:
 def _stdin(*, quiet: bool) -> bytes | None:
     """Standard input, read once; None if it is closed (the audit reports that)."""
     from vnicaudit.audit.reading.files import MAX_BYTES
+    from vnicaudit.base.waiting import standard_input
     from vnicaudit.cli.output.progress import awaited_input
 
     stream = standard_input()

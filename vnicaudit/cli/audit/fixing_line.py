@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from vnicaudit.base.wording import count
-from vnicaudit.cli.output.progress_line import ProgressLine
+from vnicaudit.cli.output.progress import ProgressLine
 
 
 class FixingLine:

@@ -37,7 +37,8 @@ from vnicaudit.errors import TargetError, UsageError
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.report import TargetResult
 from vnicaudit.reports.safe import safe
-from vnicaudit.reports.wording import calls_sentence, not_judged_of, notes_of
+from vnicaudit.reports.unjudged import calls_sentence, not_judged_of
+from vnicaudit.reports.wording import notes_of
 from vnicaudit.reports.writer import Options
 
 if TYPE_CHECKING:

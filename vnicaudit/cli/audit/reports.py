@@ -21,7 +21,7 @@ from vnicaudit.cli.output.stdout import stream
 from vnicaudit.errors import TargetError
 from vnicaudit.model.finding import CONFIDENCES, SEVERITIES, Confidence, Severity
 from vnicaudit.model.report import Audited, ReportRequest, RunEnd, RunInfo, Tool
-from vnicaudit.reports.audit.registry import writer
+from vnicaudit.reports.formats import writer
 from vnicaudit.reports.writer import Options, Replacements, ReportWriter
 
 if TYPE_CHECKING:

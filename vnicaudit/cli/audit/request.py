@@ -34,7 +34,7 @@ from vnicaudit.cli.output.files import check_different, check_not_compressed, fo
 from vnicaudit.cli.output.progress import Progress
 from vnicaudit.errors import UsageError
 from vnicaudit.model.finding import Confidence
-from vnicaudit.reports.audit.registry import formats
+from vnicaudit.reports.formats import formats
 from vnicaudit.reports.writer import SortBy, View
 
 if TYPE_CHECKING:

@@ -28,7 +28,7 @@ from vnicaudit.cli.output.progress import Progress
 from vnicaudit.cli.output.stderr import tell
 from vnicaudit.errors import RefusedError
 from vnicaudit.model.report import Summary, TargetResult
-from vnicaudit.reports.audit.registry import load
+from vnicaudit.reports.formats import load
 from vnicaudit.reports.writer import Replacements
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def audit_work(request: AuditRequest, *, regrades: bool, with_rows: bool = False
 def _tell_unread(run: AuditRun) -> None:
     """Print the read errors that a report would list: with ``--diff`` there may be no report."""
     from vnicaudit.reports.safe import safe
-    from vnicaudit.reports.wording import unread_of
+    from vnicaudit.reports.unjudged import unread_of
 
     for result in run.results:
         for number, error in enumerate(unread_of(result)):
@@ -117,7 +117,8 @@ def _tell_not_judged(results: tuple[TargetResult, ...], request: AuditRequest) -
     if any(load(name).NAMES_NOT_JUDGED for name, _place in request.outputs):
         return
     from vnicaudit.reports.safe import safe
-    from vnicaudit.reports.wording import not_judged_of, not_judged_sentence
+    from vnicaudit.reports.unjudged import not_judged_of
+    from vnicaudit.reports.wording import not_judged_sentence
 
     sentence = not_judged_sentence(results)
     if sentence:

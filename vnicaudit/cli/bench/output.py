@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from vnicaudit.base.clock import Clock
+from vnicaudit.base.waiting import Clock
 from vnicaudit.base.wording import count
 from vnicaudit.bench.judging.reasons import amount
 from vnicaudit.bench.metrics import METRICS

@@ -35,7 +35,7 @@ from vnicaudit.cli.wiring import Wiring, pass_wiring
 from vnicaudit.errors import BusyError, EndpointError, MeasureError, UsageError
 
 if TYPE_CHECKING:
-    from vnicaudit.base.clock import Clock
+    from vnicaudit.base.waiting import Clock
     from vnicaudit.bench.running.run import MeasurementRequest
     from vnicaudit.bench.watching.series import PathIdentity
     from vnicaudit.bench.watching.state import SeriesState

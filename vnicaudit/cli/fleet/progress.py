@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from vnicaudit.base.wording import count
-from vnicaudit.cli.output.progress_line import STALLED, ProgressLine
+from vnicaudit.cli.output.progress import STALLED, ProgressLine
 from vnicaudit.model.fleet import FailureKind, HostStatus
 
 

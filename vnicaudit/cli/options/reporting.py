@@ -9,9 +9,8 @@ import msgspec
 
 from vnicaudit.cli.options.records import group, option, path, whole_number
 from vnicaudit.model.finding import CONFIDENCES, SEVERITIES, Confidence, Severity
-from vnicaudit.reports.audit.registry import formats
-from vnicaudit.reports.findings.grouped import GROUP_BY, GroupBy
-from vnicaudit.reports.writer import SORT_BY, VIEWS, SortBy, View
+from vnicaudit.reports.formats import formats
+from vnicaudit.reports.writer import GROUP_BY, SORT_BY, VIEWS, GroupBy, SortBy, View
 
 if TYPE_CHECKING:
     import click

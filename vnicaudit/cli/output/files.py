@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from types import TracebackType
 from typing import TextIO
 
-from vnicaudit.base.new_file import begin_file
 from vnicaudit.cli.output.stdout import stream, write_error
 from vnicaudit.errors import UsageError
 
@@ -79,6 +78,8 @@ class ReportOutput:
     def _opened(self) -> TextIO:
         if self._place == STDOUT:
             return stream()
+        from vnicaudit.base.new_file import begin_file  # most reports go to standard output
+
         try:
             descriptor, self._part = begin_file(
                 self._place, private=self._private, readable=self._readable

@@ -7,7 +7,6 @@ import io
 import os
 import signal
 import sys
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
@@ -87,6 +86,8 @@ def hang_up_noted() -> Iterator[Callable[[], str]]:
     """Keep SIGHUP from ending the process inside this context. Yields a function that returns why
     nothing more should be started; empty: go on. If SIGHUP is already ignored (nohup), it stays
     ignored."""
+    import threading  # only changes need it
+
     seen = threading.Event()
 
     def halted() -> str:

@@ -8,25 +8,15 @@ line of output.
 from __future__ import annotations
 
 import os
-import select
 import sys
-import threading
 import time
+from _thread import allocate_lock
 from contextlib import suppress
-from functools import cache
 
 from vnicaudit.base.wording import count
 
 _PATIENCE = 2.0
 """Seconds that a reader gets, once, to make room; afterwards nothing waits for it."""
-QUIET_FOR = 1.0
-"""Seconds before the first line of progress: short work shows none."""
-EVERY = 0.2
-"""Seconds between two lines of progress."""
-_EARLY = 3
-"""Number done before the rate is considered meaningful."""
-_SOON = 5.0
-"""Remaining times below this many seconds are not shown."""
 _PIECE = 512
 """Bytes written at once: a pipe that polls as writable has room for PIPE_BUF, which is at least
 this."""
@@ -36,7 +26,7 @@ class _Stderr:
     """Writes to standard error without waiting long for its reader."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = allocate_lock()  # as threading.Lock, which is slow to load
         self._untold = 0
         self._rewritable: object = None
         """The stream whose cursor is behind a rewritable line; None: no stream."""
@@ -83,6 +73,8 @@ class _Stderr:
 
 
 def _has_room(descriptor: int, seconds: float) -> bool:
+    import select  # most runs say nothing here
+
     poll = select.poll()
     poll.register(descriptor, select.POLLOUT)
     events = poll.poll(seconds * 1000)
@@ -114,49 +106,6 @@ def tell(text: str) -> None:
 def show(text: str) -> None:
     """Write part of a line on standard error, for progress."""
     _STDERR.write(text)
-
-
-def is_outcome(text: str) -> bool:
-    """True for a message that says how work on a unit ended."""
-    return text.partition(":")[0] in _outcomes()
-
-
-@cache
-def _outcomes() -> frozenset[str]:
-    from typing import get_args
-
-    from vnicaudit.model.runs import Outcome  # only for changes
-
-    return frozenset(get_args(Outcome))
-
-
-class RunPace:
-    """Pace of a run: counts outcomes and estimates the remaining time."""
-
-    def __init__(self, total: int) -> None:
-        self._total = total
-        self._done = 0
-        self._started = time.monotonic()
-
-    def mark(self, text: str) -> str:
-        """``[12/300, 4 min left] ``, to put before an outcome; empty for other messages, and if
-        there is only one unit."""
-        if self._total < 2 or not is_outcome(text):
-            return ""
-        self._done += 1
-        seconds = time.monotonic() - self._started
-        left = time_left(self._done, self._total, seconds)
-        return f"[{self._done:,}/{self._total:,}{left and f', {left}'}] "
-
-
-def time_left(done: int, total: int, seconds: float) -> str:
-    """``4 min left`` at the rate so far; empty if it is too early to say, or nearly done."""
-    if done < _EARLY or done >= total:
-        return ""
-    left = seconds / done * (total - done)
-    if left < _SOON:
-        return ""
-    return f"{left:.0f} s left" if left < 100 else f"{left / 60:.0f} min left"
 
 
 class Rewritten:

@@ -5,9 +5,37 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from typing import get_args
 
-from vnicaudit.cli.output.progress_line import STALLED, ProgressLine
-from vnicaudit.cli.output.stderr import RunPace, is_outcome, tell
+from vnicaudit.cli.output.progress import STALLED, ProgressLine, time_left
+from vnicaudit.cli.output.stderr import tell
+from vnicaudit.model.runs import Outcome
+
+_OUTCOMES = frozenset(get_args(Outcome))
+
+
+class RunPace:
+    """Pace of a run: counts outcomes and estimates the remaining time."""
+
+    def __init__(self, total: int) -> None:
+        self._total = total
+        self._done = 0
+        self._started = time.monotonic()
+
+    def mark(self, text: str) -> str:
+        """``[12/300, 4 min left] ``, to put before an outcome; empty for other messages, and if
+        there is only one unit."""
+        if self._total < 2 or not is_outcome(text):
+            return ""
+        self._done += 1
+        seconds = time.monotonic() - self._started
+        left = time_left(self._done, self._total, seconds)
+        return f"[{self._done:,}/{self._total:,}{left and f', {left}'}] "
+
+
+def is_outcome(text: str) -> bool:
+    """True for a message that says how work on a unit ended."""
+    return text.partition(":")[0] in _OUTCOMES
 
 
 class RunTelling:

@@ -12,7 +12,7 @@ from typing import Protocol
 
 import msgspec
 
-from vnicaudit.base.clock import Clock
+from vnicaudit.base.waiting import Clock
 from vnicaudit.fleet.notifying.channels import Address, Channel
 from vnicaudit.fleet.notifying.delivery import Delivery, Fate, deliver
 from vnicaudit.model.finding import SEVERITIES

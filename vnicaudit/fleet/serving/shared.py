@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
-from vnicaudit.base.clock import Clock
+from vnicaudit.base.waiting import Clock
 from vnicaudit.errors import TargetError
 
 T = TypeVar("T")

@@ -3,21 +3,24 @@ added by a platform."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from functools import lru_cache
-from typing import NamedTuple
+from typing import TYPE_CHECKING
 
-from vnicaudit.knowledge.fixes.shipped import WORDINGS
-from vnicaudit.knowledge.fixes.wording import Wording, sentence
+import msgspec
+
 from vnicaudit.model.finding import Change, Finding
-from vnicaudit.model.fix import Advice, EditArgument, Fix, OwnersFix, RemoveBehind
+from vnicaudit.model.fix import Advice, EditArgument, Fix, OwnersFix
 from vnicaudit.model.names import NO_NAMES, FixNames
 from vnicaudit.model.owner import Keeper, Owner, name_of, rewritten_by
 
-_THEN_VIRTIO = Advice(("Then make the NIC virtio.",))
+if TYPE_CHECKING:
+    from vnicaudit.knowledge.fixes.wording import Wording
+    from vnicaudit.model.openstack import Image
+    from vnicaudit.model.server import ServerConfig
 
 
-class WordedFix(NamedTuple):
+class WordedFix(msgspec.Struct, frozen=True):
     """A fix of a finding, as values and in words."""
 
     values: tuple[Fix, ...]
@@ -28,19 +31,24 @@ class WordedFix(NamedTuple):
 class Wordings:
     """Wordings of fixes, by the names of owners; an owner without an own wording gets libvirt's."""
 
-    def __init__(self, by_owner: Mapping[str, Wording]) -> None:
-        self._by_owner = by_owner
+    def __init__(self, own: Mapping[str, Wording] | None = None) -> None:
+        """``own``: wordings of owners beside those that this program knows; they win."""
+        self._own = own or {}
         self._remembered = lru_cache(maxsize=4096)(self._say)
         """Only fixes without names are cached: those that name a server do not repeat."""
 
     def of(self, owner: Keeper) -> Wording:
         """The wording for an owner; for one that rewrites definitions it never says to edit
         them."""
-        found = self._by_owner.get(name_of(owner))
-        if found is not None:
-            return found
+        name = name_of(owner)
+        if name in self._own:
+            return self._own[name]
+        from vnicaudit.knowledge.fixes.shipped import SHIPPED  # not for a rule's own words
+
+        if name in SHIPPED:
+            return SHIPPED[name]()
         if not rewritten_by(owner):
-            return WORDINGS["libvirt"]
+            return SHIPPED["libvirt"]()
         from vnicaudit.knowledge.fixes.elsewhere import kept_by
 
         return kept_by(rewritten_by(owner))
@@ -71,7 +79,9 @@ class Wordings:
             for fix in finding.fixes
         )
         wording = self._wording(finding.owner, in_arguments=behind)
-        return _text(finding.fixes, change, wording, named)
+        from vnicaudit.knowledge.fixes.wording import text_of
+
+        return text_of(finding.fixes, change, wording, named)
 
     def backend_procedure(self, owner: Owner, backend: str) -> str:
         """How to connect a NIC to another ``backend`` (``vdpa``, ``vhostuser``) if this owner
@@ -87,13 +97,17 @@ class Wordings:
         named: FixNames,
         in_arguments: bool,
     ) -> WordedFix:
+        if change is None and isinstance(advice, (str, Advice)):
+            return _advised(advice, named)
+        from vnicaudit.knowledge.fixes.wording import fixes_of, text_of
+
         wording = self._wording(owner, in_arguments=in_arguments)
         if change is not None and in_arguments and wording.in_arguments is not None:
             # the owner of the definition did not write this argument, and has no setting for it
             fixes: tuple[Fix, ...] = (wording.in_arguments,)
         else:
-            fixes = tuple(_fixes(change, advice, wording, rewrites=bool(rewritten_by(owner))))
-        return WordedFix(fixes, _text(fixes, change, wording, named))
+            fixes = tuple(fixes_of(change, advice, wording, rewrites=bool(rewritten_by(owner))))
+        return WordedFix(fixes, text_of(fixes, change, wording, named))
 
     def _wording(self, owner: Keeper, *, in_arguments: bool) -> Wording:
         wording = self.of(owner)
@@ -104,36 +118,24 @@ class Wordings:
         return ARGUMENTS
 
 
-def _text(fixes: tuple[Fix, ...], change: Change | None, wording: Wording, named: FixNames) -> str:
-    sentences = [sentence(fix, wording, named) for fix in fixes]
-    edits = fixes != (wording.in_arguments,)
-    if edits and change is not None and not change.safe and change.reason:
-        from vnicaudit.knowledge.fixes.unsafe import unsafe_because
-
-        sentences.append(unsafe_because(change.reason))
-    return " ".join(sentences)
+def of_server(target: str, server_id: str, server: ServerConfig | None) -> FixNames:
+    """Names for a server whose cloud was read."""
+    image = None if server is None else server.image
+    return FixNames(target, server_id, (image and image.id) or "", server)
 
 
-def _fixes(
-    change: Change | None, advice: str | Fix, wording: Wording, *, rewrites: bool
-) -> Iterator[Fix]:
-    if change is not None:
-        yield wording.edit(change)
-    behind = wording.behind or (_unset_by(wording) if rewrites else None)
-    if isinstance(advice, RemoveBehind) and behind is not None:
-        yield from _undone_by_owner(advice, behind)
-    elif not isinstance(advice, str):
-        yield advice
-    elif advice:
-        yield Advice((advice,))
+def of_image(target: str, image: Image) -> FixNames:
+    """Names for an image."""
+    return NO_NAMES if image.id is None else FixNames(target, image_id=image.id)
 
 
-def _unset_by(wording: Wording) -> Callable[[str], OwnersFix]:
-    return lambda field: wording.edit(Change(field or "setting", None, None, safe=True))
+def _advised(advice: str | Advice, named: FixNames) -> WordedFix:
+    """A rule's own words, which are the same for every owner."""
+    if isinstance(advice, str):
+        return WordedFix((Advice((advice,)),) if advice else (), advice)
+    words = [part for part in advice.parts if isinstance(part, str)]
+    if len(words) == len(advice.parts):
+        return WordedFix((advice,), "".join(words))
+    from vnicaudit.knowledge.fixes.wording import advice_text  # only for commands
 
-
-def _undone_by_owner(fix: RemoveBehind, behind: Callable[[str], OwnersFix]) -> Iterator[Fix]:
-    """Fixes that remove a setting from a definition that its owner rewrites."""
-    yield behind(fix.settings[0].field if len(fix.settings) == 1 else "")
-    if fix.before_virtio:
-        yield _THEN_VIRTIO
+    return WordedFix((advice,), advice_text(advice, named))

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 import msgspec
 
 from vnicaudit.base.shell import word
+from vnicaudit.knowledge.fixes.unsafe import unsafe_because
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.finding import Change, Finding
 from vnicaudit.model.fix import (
@@ -26,10 +27,8 @@ from vnicaudit.model.fix import (
     SetProperty,
     Topic,
 )
-from vnicaudit.model.names import NO_NAMES, FixNames
+from vnicaudit.model.names import FixNames
 from vnicaudit.model.nic import Nic
-from vnicaudit.model.openstack import Image
-from vnicaudit.model.server import ServerConfig
 from vnicaudit.text.cloud_names import client
 
 POWER_CYCLE = "then power the guest off and on."
@@ -57,6 +56,7 @@ _FIRST_GLOBAL = (
     "Correct or remove that -global in <qemu:commandline> first (virsh edit); then make the NIC "
     "virtio."
 )
+_THEN_VIRTIO = Advice(("Then make the NIC virtio.",))
 _SHOWN = 60
 """Maximum number of characters of a staged value."""
 
@@ -135,17 +135,6 @@ def grows(change: Change) -> bool:
     return change.new is not None and int(change.old or 1) < int(change.new)
 
 
-def of_server(target: str, server_id: str, server: ServerConfig | None) -> FixNames:
-    """Names for a server whose cloud was read."""
-    image = None if server is None else server.image
-    return FixNames(target, server_id, (image and image.id) or "", server)
-
-
-def of_image(target: str, image: Image) -> FixNames:
-    """Names for an image."""
-    return NO_NAMES if image.id is None else FixNames(target, image_id=image.id)
-
-
 def sentence(fix: Fix, wording: Wording, named: FixNames) -> str:
     """A fix in the words of an owner."""
     if isinstance(fix, Advice):
@@ -206,3 +195,40 @@ def _setting_text(setting: SetProperty, named: FixNames) -> str:
     if setting.of == "image" and not named.knows_image:
         return f"Set {pair} on the image"
     return f"{client(named.target)} image set --property {pair} {named.image}"
+
+
+def text_of(
+    fixes: tuple[Fix, ...], change: Change | None, wording: Wording, named: FixNames
+) -> str:
+    """Fixes as sentences, followed by the reason if the change is unsafe."""
+    sentences = [sentence(fix, wording, named) for fix in fixes]
+    edits = fixes != (wording.in_arguments,)
+    if edits and change is not None and not change.safe and change.reason:
+        sentences.append(unsafe_because(change.reason))
+    return " ".join(sentences)
+
+
+def fixes_of(
+    change: Change | None, advice: str | Fix, wording: Wording, *, rewrites: bool
+) -> Iterator[Fix]:
+    """The fixes of a problem, worded later. ``rewrites``: the owner rewrites its definitions."""
+    if change is not None:
+        yield wording.edit(change)
+    behind = wording.behind or (_unset_by(wording) if rewrites else None)
+    if isinstance(advice, RemoveBehind) and behind is not None:
+        yield from _undone_by_owner(advice, behind)
+    elif not isinstance(advice, str):
+        yield advice
+    elif advice:
+        yield Advice((advice,))
+
+
+def _unset_by(wording: Wording) -> Callable[[str], OwnersFix]:
+    return lambda field: wording.edit(Change(field or "setting", None, None, safe=True))
+
+
+def _undone_by_owner(fix: RemoveBehind, behind: Callable[[str], OwnersFix]) -> Iterator[Fix]:
+    """Fixes that remove a setting from a definition that its owner rewrites."""
+    yield behind(fix.settings[0].field if len(fix.settings) == 1 else "")
+    if fix.before_virtio:
+        yield _THEN_VIRTIO

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from vnicaudit.base.package_data import read_beside
+from vnicaudit.base.opening import read_beside
 from vnicaudit.model.decoding import json_as
 from vnicaudit.model.nova import Name
 from vnicaudit.model.nova_options import MISPLACED, KnownOption, OptionForm, Release

@@ -12,7 +12,7 @@ from vnicaudit.platforms.infra_code import packer, terraform
 from vnicaudit.platforms.infra_code.hcl import MAX_LENGTH
 from vnicaudit.platforms.infra_code.hcl_tokens import UnexpectedError, without_texts
 from vnicaudit.text.beginning import is_script, like_hcl, like_yaml
-from vnicaudit.text.comments import CommentEntry, accepting_comments
+from vnicaudit.text.comment_walk import CommentEntry, accepting_comments
 from vnicaudit.text.yaml_comments import yaml_comments
 
 

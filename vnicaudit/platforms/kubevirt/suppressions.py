@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import msgspec
 
 from vnicaudit.platforms.kubevirt.objects import Object
-from vnicaudit.text.comments import reason_and_settings
+from vnicaudit.text.comment_walk import reason_and_settings
 
 PREFIX = "suppress.vnicaudit/"
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import Protocol
 
-from vnicaudit.base.clock import Clock
+from vnicaudit.base.waiting import Clock
 from vnicaudit.errors import UsageError
 from vnicaudit.model.plan import Step, Unit
 from vnicaudit.remedy.applying.driver import Driver, Kind

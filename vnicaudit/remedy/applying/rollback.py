@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from vnicaudit.base.run_folders import DEFINITIONS
+from vnicaudit.base.own_files import DEFINITIONS
 from vnicaudit.errors import UsageError, VnicauditError
 from vnicaudit.model.runs import Foreseen
 from vnicaudit.remedy.applying.apply import RunContext, dry_run_units, open_or_hold

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from vnicaudit.base.clock import Clock
+from vnicaudit.base.waiting import Clock
 from vnicaudit.model.runs import Check
 from vnicaudit.remedy.applying.work import BegunUnit
 

@@ -8,7 +8,7 @@ from typing import Generic, TypeVar
 
 import msgspec
 
-from vnicaudit.base.clock import Clock
+from vnicaudit.base.waiting import Clock
 from vnicaudit.remedy.applying.journal.events import Begin
 from vnicaudit.remedy.applying.journal.kept_texts import KeptTexts
 from vnicaudit.remedy.applying.journal.notes import Notes

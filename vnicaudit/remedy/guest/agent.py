@@ -11,8 +11,8 @@ import ipaddress
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import repeat
 
-from vnicaudit.base.clock import Clock
 from vnicaudit.base.identifiers import MAC
+from vnicaudit.base.waiting import Clock
 from vnicaudit.errors import GuestError
 from vnicaudit.model.machine import GuestExit, GuestInterface
 from vnicaudit.remedy.hypervisor import Machine

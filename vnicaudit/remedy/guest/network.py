@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from vnicaudit.base.clock import Clock
+from vnicaudit.base.waiting import Clock
 from vnicaudit.errors import GuestError, RefusedError
 from vnicaudit.model.guest_network import GuestNetwork
 from vnicaudit.remedy.guest import links as guest_links

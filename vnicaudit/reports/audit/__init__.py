@@ -1,1 +1,1 @@
-"""Reports of the commands that audit: formats of findings, one NIC explained, the rules."""
+"""Reports of the commands that audit: one NIC explained, the rules."""

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 
 from vnicaudit.base.wording import count
-from vnicaudit.model.finding import ALL_BUT_THE_MODEL, EVERY_RULE, Severity
+from vnicaudit.model.finding import Severity
 from vnicaudit.model.report import RunEnd, TargetResult
 from vnicaudit.reports.paint import Paint
 from vnicaudit.reports.safe import safe
@@ -14,27 +13,19 @@ from vnicaudit.reports.tally import Tally
 from vnicaudit.reports.wording import (
     WORST_FIRST,
     accepted_sentence,
-    calls_sentence,
     closing,
     fixed_sentence,
     is_clean,
-    not_judged_of,
     notes_of,
-    skip_sentences,
-    unread_of,
 )
-from vnicaudit.reports.wrap import Piece, fold, hidden, with_lead, wrap
+from vnicaudit.reports.wrap import Piece, aligned, fold, hidden, wrap
 from vnicaudit.reports.writer import Options
 
-_RULES = {EVERY_RULE: "every rule", ALL_BUT_THE_MODEL: "every rule except on the model"}
 _SHOWN = 20
-_SHOWN_BRIEFLY = 5
-_LINES = 2
-"""Lines about what was not judged, in a short report."""
 
 
 class Ending:
-    """The end of a text; its answer may also be put first."""
+    """The end of a text that shows each finding."""
 
     def __init__(self, tally: Tally, end: RunEnd, options: Options, paint: Paint) -> None:
         self._tally = tally
@@ -52,26 +43,6 @@ class Ending:
             yield from self._notes(_SHOWN)
             yield from self._accepted()
         yield from self._answer()
-
-    def answer(self) -> Iterator[str]:
-        """The answer with the number of accepted findings, followed by an empty line."""
-        told = [*self._answer(safe_fixes=True), *self._accepted()]
-        yield from (*told, "\n") if told else ()
-
-    def brief(self) -> Iterator[str]:
-        """The lines after the findings of a short report. Everything not shown is counted."""
-        yield from self._unread(_SHOWN_BRIEFLY)
-        if self._options.quiet:
-            return
-        if self._options.verbose:
-            yield from self._not_judged()
-        else:
-            yield from self._not_judged_briefly()
-        yield from self._notes(_SHOWN_BRIEFLY)
-        if self._tally.findings:
-            rule = min(self._tally.findings, key=_rank)[1]
-            each = "--view full, or --format concise for a line each"
-            yield wrap(f"Each finding: {each}. Why: vnicaudit rules {rule}", self._width, "", "  ")
 
     def left_out(self, number: int) -> Iterator[str]:
         """A line saying how many findings are not shown."""
@@ -103,6 +74,8 @@ class Ending:
         yield "\n"
 
     def _errors(self, target: TargetResult, most: int) -> Iterator[str]:
+        from vnicaudit.reports.unjudged import unread_of  # most targets are read in full
+
         for number, error in enumerate(unread_of(target)):
             if number == most and not self._options.verbose:
                 yield wrap(hidden(target.unread - number), self._width, "  ", "    ")
@@ -114,21 +87,27 @@ class Ending:
         if not counts:
             return
         from vnicaudit.reports.findings.finding_text import SEVERITY
-        from vnicaudit.reports.table.columns import columns
-        from vnicaudit.reports.table.model import Part
 
         yield self._paint("name", "Summary") + "\n"
-        keys = sorted(counts, key=lambda key: (_rank(key)[0], -counts[key], key[1]))
-        cells = (
-            (Part(f"{counts[key]:,}"), Part(key[0], style=key[0]), Part(key[1])) for key in keys
-        )
-        rows = columns(cells, self._paint, least=(0, SEVERITY), numbers={0})
+        keys = sorted(counts, key=lambda key: (rank(key)[0], -counts[key], key[1]))
+        rows = aligned(
+            [[self._piece("", f"{counts[key]:,}"), self._piece(key[0], key[0]),
+              self._piece("", safe(key[1]))] for key in keys],
+            least=(0, SEVERITY), numbers={0},
+        )  # fmt: skip
         for row, (_severity, _rule, name) in zip(rows, keys, strict=True):
             words = safe(name)
             yield fold([*row, Piece(words, words)], self._width, "  ", "    ", "  ")
         yield "\n"
 
+    def _piece(self, style: str, text: str) -> Piece:
+        return Piece(text, self._paint(style, text))
+
     def _not_judged(self) -> Iterator[str]:
+        if not (self._tally.skipped or any(each.not_judged_count for each in self._end.targets)):
+            return
+        from vnicaudit.reports.unjudged import not_judged_of, skip_sentences
+
         parts = [
             f"{part.place}: {part.message}"
             for each in self._end.targets
@@ -144,25 +123,11 @@ class Ending:
             yield wrap(sentence, self._width, "  ", "    ")
         yield "\n"
 
-    def _not_judged_briefly(self) -> Iterator[str]:
-        """Two lines: as many rules as fit, each with its counts; the others are only counted."""
-        words = [
-            f"{_RULES.get(rule, rule)} ({', '.join(count(number, kind) for kind, number in kinds)})"
-            for rule, kinds in _skipped_by_rule(self._tally)
-        ]
-        if not words:
-            return
-        shown = len(words)
-        lead = Piece("Not judged", self._paint("name", "Not judged"))
-        text = _listed(words, shown)
-        while shown > 1 and _lines_of(lead, text, self._width) > _LINES:
-            shown -= 1
-            text = _listed(words, shown)
-        yield with_lead(lead, text, self._width, "", "  ")
-
     def _notes(self, most: int) -> Iterator[str]:
         notes = [note for target in self._end.targets for note in notes_of(target)]
         if self._options.verbose:
+            from vnicaudit.reports.unjudged import calls_sentence
+
             notes.extend(filter(None, map(calls_sentence, self._end.targets)))
         elif len(notes) > most:
             notes[most:] = [hidden(len(notes) - most)]
@@ -174,25 +139,6 @@ class Ending:
         yield "\n"
 
 
-def _skipped_by_rule(tally: Tally) -> list[tuple[str, list[tuple[str, int]]]]:
-    """Each rule that was not judged, the most frequent first, with the number of subjects of each
-    kind, whatever was missing."""
-    found: dict[str, Counter[str]] = {}
-    for (rule, _needs, kind), number in tally.skipped.items():
-        found.setdefault(rule, Counter())[kind] += number
-    ordered = sorted(found.items(), key=lambda one: -one[1].total())
-    return [(rule, kinds.most_common()) for rule, kinds in ordered]
-
-
-def _rank(key: tuple[Severity, str, str]) -> tuple[int, str]:
+def rank(key: tuple[Severity, str, str]) -> tuple[int, str]:
+    """Key that sorts counts of findings, the worst rule first."""
     return WORST_FIRST.index(key[0]), key[1]
-
-
-def _listed(words: list[str], shown: int) -> str:
-    more = len(words) - shown
-    rest = f" and {more:,} more" if more else ""
-    return safe(f": {', '.join(words[:shown])}{rest}; why: --verbose")
-
-
-def _lines_of(lead: Piece, text: str, width: int) -> int:
-    return wrap(lead.plain + text, width, "", "  ").count("\n")

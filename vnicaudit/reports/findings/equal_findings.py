@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from vnicaudit.base.wording import shared_folder, told_apart
-from vnicaudit.model.finding import Finding
+from vnicaudit.base.told_apart import shared_folder, told_apart
+from vnicaudit.model.finding import Finding, Severity
 from vnicaudit.reports.wording import nic_label
 
 NAMES = 3
@@ -15,6 +15,9 @@ NAMES = 3
 MANY_NAMES = 20
 _WORDINGS = 40
 """Maximum different messages and fixes per rule and group."""
+
+RuleKey = tuple[Severity, str, str]
+"""Severity, id and name of a rule."""
 
 
 class FindingWords(NamedTuple):

@@ -4,28 +4,16 @@ from __future__ import annotations
 
 from vnicaudit.model.finding import ALL_BUT_THE_MODEL, EVERY_RULE, Crashed, Finding, Skipped
 from vnicaudit.model.report import Suppressed
-from vnicaudit.reports.findings.equal_findings import (
-    MANY_NAMES,
-    EqualFindings,
-    FixOfOwners,
-    names_of,
-    names_within,
-)
-from vnicaudit.reports.findings.grouped import RuleKey
 from vnicaudit.reports.paint import Paint
 from vnicaudit.reports.safe import safe
-from vnicaudit.reports.table.columns import padded_cell
-from vnicaudit.reports.table.model import Part
 from vnicaudit.reports.wording import fix_label, message_of, nic_label
-from vnicaudit.reports.wrap import Piece, fold, with_lead, wrap
+from vnicaudit.reports.wrap import Piece, fold, padded, with_lead, wrap
 from vnicaudit.reports.writer import Options
 
 SEVERITY = 6
 """Width of the longest severity."""
-_OWNERS = 4
-"""Maximum fixes of different owners shown for one rule."""
-_HEAD = "  "
-_BODY = "    "
+HEAD = "  "
+BODY = "    "
 _HANG = "      "
 _RULES = {EVERY_RULE: "every rule", ALL_BUT_THE_MODEL: "every rule except on the model"}
 
@@ -46,51 +34,6 @@ class FindingText:
             places = ", ".join(safe(str(place)) for place in finding.related)
             text += self._labelled("see also", places, "quiet")
         return text + self._fix(fix_label(finding), finding.fix)
-
-    def group(self, key: RuleKey, same: EqualFindings, about: str = "") -> str:
-        """Equal findings: count, problem and fix once, and their subjects. ``about``: the counts,
-        if they form a group of their own."""
-        words = [*key[1:], about] if about else [key[1], f"{same.count:,}", key[2]]
-        text = self._line(key[0], *words, head="" if about else _HEAD)
-        text += "".join(map(self._body, _messages(same)))
-        text += self._equal_fixes(same)
-        return text + self._labelled("on", safe(self._names(same)), "quiet")
-
-    def _equal_fixes(self, same: EqualFindings) -> str:
-        """The most frequent fix of each owner, the number of unsafe ones, and their most frequent
-        reason."""
-        fixes = same.fixes
-        words = {(one.label, one.fix) for one in same.wordings}
-        if len(words) == 1 or not fixes:
-            return self._fix(*words.pop())
-        text = "".join(
-            self._labelled(_label_for(fix, same.count), safe(fix.edit), "fix")
-            for fix in fixes[:_OWNERS]
-        )
-        if len(fixes) > _OWNERS:
-            more = f"{len(fixes) - _OWNERS:,} more, of other owners (--view full has each)"
-            text += self._labelled("fix", more, "fix")
-        if risks := same.risks:
-            (risk, number), *_more = risks
-            label = f"unsafe ({number:,} of {same.count:,})"
-            text += self._labelled(label, safe(risk), "medium")
-        return text
-
-    def one_line(self, key: RuleKey, same: EqualFindings, about: str) -> str:
-        """Equal findings as one line of counts, with as many names as fit."""
-        words = (*key[1:], about)
-        used = SEVERITY + sum(len(safe(word)) + 2 for word in words)
-        names = safe(names_of(same))
-        fits = used + 2 + len(names) <= self._width
-        return self._line(key[0], *words, names if fits else "", head="")
-
-    def _names(self, same: EqualFindings) -> str:
-        if same.count == 1:
-            name = same.names[0]
-            return same.place if same.place.startswith(name) else f"{name}  {same.place}"
-        if self._verbose:
-            return names_of(same, most=MANY_NAMES)
-        return names_within(same, self._width - len(_BODY) - len("on: "))
 
     def _fix(self, label: str, fix: str) -> str:
         return self._labelled(label, safe(fix), _fix_style(label)) if fix else ""
@@ -119,21 +62,21 @@ class FindingText:
             finding.severity, finding.rule, name, nic_label(finding.about), place, *more
         )
 
-    def _line(self, severity: str, rule: str, *more: str, head: str = _HEAD) -> str:
-        pieces = [padded_cell(Part(severity, style=severity), SEVERITY, self._paint)]
+    def _line(self, severity: str, rule: str, *more: str, head: str = HEAD) -> str:
+        pieces = [padded(Piece(severity, self._paint(severity, severity)), SEVERITY)]
         painted = self._paint("name", safe(rule))
         pieces.append(
             Piece(safe(rule), self._paint.link(self._options.page_to_link(rule), painted))
         )
         pieces.extend(Piece(word, word) for word in map(safe, more) if word)
-        return fold(pieces, self._width, head, _BODY, "  ")
+        return fold(pieces, self._width, head, BODY, "  ")
 
     def _body(self, text: str) -> str:
-        return wrap(text, self._width, _BODY, _BODY)
+        return wrap(text, self._width, BODY, BODY)
 
     def _labelled(self, label: str, text: str, style: str) -> str:
         lead = Piece(label, self._paint(style, label))
-        return with_lead(lead, f": {text}", self._width, _BODY, _HANG)
+        return with_lead(lead, f": {text}", self._width, BODY, _HANG)
 
 
 def _accepted(entry: Suppressed) -> str:
@@ -141,24 +84,6 @@ def _accepted(entry: Suppressed) -> str:
     owner = entry.owner and f"owner {entry.owner}"
     until = entry.until and f"until {entry.until}"
     return f"{entry.reason} ({'; '.join(filter(None, (entry.source, owner, until)))})"
-
-
-def _messages(same: EqualFindings) -> list[str]:
-    """At most two lines: the most frequent messages, each with its count."""
-    messages = same.messages
-    if len(messages) == 1 and not same.others:
-        return [safe(messages[0][0])]
-    shown = messages[: 1 if same.others or len(messages) > 2 else 2]
-    lines = [safe(f"{number:,}: {message}") for message, number in shown]
-    if more := same.count - sum(number for _message, number in shown):
-        lines.append(f"{more:,}: worded differently (--view full has each)")
-    return lines
-
-
-def _label_for(fix: FixOfOwners, findings: int) -> str:
-    """``fix``, ``fix (5 of 12)`` or ``fix for nova, ovirt (5 of 12)``."""
-    whose = f"fix for {safe(', '.join(fix.owners))}" if fix.owners else "fix"
-    return whose if fix.number == findings else f"{whose} ({fix.number:,} of {findings:,})"
 
 
 def _fix_style(label: str) -> str:

@@ -6,33 +6,33 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterator
-from typing import Literal, NamedTuple, get_args
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
 from vnicaudit.base.wording import count
 from vnicaudit.knowledge.fixes.owners import Wordings
 from vnicaudit.knowledge.fixes.unsafe import unsafe_because
-from vnicaudit.model.finding import Finding, Severity
+from vnicaudit.model.finding import Finding
 from vnicaudit.model.names import file_title
 from vnicaudit.model.owner import name_of
 from vnicaudit.model.report import Audited
-from vnicaudit.reports.findings.equal_findings import MANY_NAMES, NAMES, EqualFindings, FindingWords
+from vnicaudit.reports.findings.equal_findings import (
+    MANY_NAMES,
+    NAMES,
+    EqualFindings,
+    FindingWords,
+    RuleKey,
+)
 from vnicaudit.reports.tally import SCOPE_WORD
 from vnicaudit.reports.wording import WORST_FIRST, fix_label, message_of, name_and_id
-from vnicaudit.reports.writer import Options, SortBy
-
-GroupBy = Literal["rule", "domain", "host", "owner", "image", "flavor", "project"]
-GROUP_BY: tuple[GroupBy, ...] = get_args(GroupBy)
+from vnicaudit.reports.writer import GROUP_BY, GroupBy, Options, SortBy
 
 GROUPS = 5_000
 """Maximum groups; beyond that, findings go to one common group."""
 _OTHERS = "all others"
 _NO_SERVER = "no server of a cloud"
 _NOT_TOLD = "not told"
-
-RuleKey = tuple[Severity, str, str]
-"""Severity, id and name of a rule."""
 
 
 class _GroupKey(NamedTuple):
@@ -201,13 +201,10 @@ def _badness(item: tuple[RuleKey, EqualFindings]) -> tuple[int, int, str]:
     return WORST_FIRST.index(severity), -same.count, rule
 
 
-def groups_of(options: Options, *, by_rule: bool = False) -> Groups | None:
-    """The groups of a report: by ``--group-by``, or else by rule if ``by_rule``; None: each finding
-    is shown by itself. Raises ValueError if it is unknown how a fix is worded for several
-    subjects."""
+def groups_of(options: Options) -> Groups:
+    """The groups of a report: by ``--group-by``, or else by rule. Raises ValueError if it is
+    unknown how a fix is worded for several subjects."""
     by: GroupBy = options.group_by if options.group_by in GROUP_BY else "rule"
-    if options.group_by not in GROUP_BY and not by_rule:
-        return None
     if options.wordings is None:
         raise ValueError("grouped findings need wordings")
     return Groups(by, options.wordings, names=MANY_NAMES, sort=options.sort)

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from vnicaudit.base.wording import count
 from vnicaudit.model.finding import Crashed, Finding
 from vnicaudit.model.refs import Ref, nic_index
 from vnicaudit.model.report import Audited, RunEnd, RunInfo
-from vnicaudit.reports.findings.worst import WorstFindings
 from vnicaudit.reports.paint import Paint
 from vnicaudit.reports.safe import safe
 from vnicaudit.reports.tally import Tally
-from vnicaudit.reports.wording import accepted_sentence, closing, message_of, unread_of
+from vnicaudit.reports.unjudged import unread_of
+from vnicaudit.reports.wording import accepted_sentence, closing, message_of
 from vnicaudit.reports.writer import Options, ReportWriter
+
+if TYPE_CHECKING:
+    from vnicaudit.reports.findings.worst import WorstFindings
 
 FORMAT = "concise"
 SUMMARY = "one line per finding, for grep and editors"
@@ -32,7 +36,7 @@ class _Concise:
         self._options = options
         self._paint = Paint(color=options.color)
         self._tally = Tally()
-        self._worst = None if options.most is None else WorstFindings(options.most)
+        self._worst = None if options.most is None else _worst(options.most)
 
     def start(self, run: RunInfo) -> str:
         del run
@@ -73,6 +77,12 @@ class _Concise:
         about = safe(f"{_about(audited.subject, crashed.about)} {crashed.error}")
         word = self._paint("crash", "crash")
         return f"{safe(audited.file or audited.target)}: {word} {crashed.rule} {about}\n"
+
+
+def _worst(most: int) -> WorstFindings:
+    from vnicaudit.reports.findings.worst import WorstFindings  # only with --max
+
+    return WorstFindings(most)
 
 
 def _about(subject: str, ref: Ref) -> str:

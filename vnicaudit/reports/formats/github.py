@@ -12,14 +12,8 @@ from vnicaudit.model.finding import Confidence, Crashed, Finding
 from vnicaudit.model.report import Audited, RunEnd, RunInfo
 from vnicaudit.reports.safe import annotation, annotation_property
 from vnicaudit.reports.tally import Tally
-from vnicaudit.reports.wording import (
-    closing,
-    fix_label,
-    level_of,
-    message_of,
-    subject_label,
-    unread_of,
-)
+from vnicaudit.reports.unjudged import unread_of
+from vnicaudit.reports.wording import closing, fix_label, level_of, message_of, subject_label
 from vnicaudit.reports.writer import Options, ReportWriter
 
 FORMAT = "github"

@@ -21,15 +21,8 @@ from vnicaudit.model.report import Audited, RunEnd, RunInfo, TargetResult
 from vnicaudit.reports.array import Separator
 from vnicaudit.reports.encode import encode_items
 from vnicaudit.reports.safe import safe
-from vnicaudit.reports.wording import (
-    Unread,
-    fix_label,
-    level_of,
-    message_of,
-    not_judged_of,
-    subject_label,
-    unread_of,
-)
+from vnicaudit.reports.unjudged import Unread, not_judged_of, unread_of
+from vnicaudit.reports.wording import fix_label, level_of, message_of, subject_label
 from vnicaudit.reports.writer import Options, ReportWriter
 
 FORMAT = "gitlab"

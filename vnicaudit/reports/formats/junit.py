@@ -14,14 +14,8 @@ from vnicaudit.model.finding import Confidence, Finding
 from vnicaudit.model.report import Audited, RunEnd, RunInfo, TargetResult
 from vnicaudit.reports.junit import END, JUnitCase, begin, suite_text
 from vnicaudit.reports.safe import safe
-from vnicaudit.reports.wording import (
-    fix_label,
-    is_hint,
-    message_of,
-    nic_label,
-    not_judged_of,
-    unread_of,
-)
+from vnicaudit.reports.unjudged import not_judged_of, unread_of
+from vnicaudit.reports.wording import fix_label, is_hint, message_of, nic_label
 from vnicaudit.reports.writer import Options, ReportWriter
 
 FORMAT = "junit"

@@ -9,24 +9,28 @@ from vnicaudit.model.finding import Crashed, Finding
 from vnicaudit.model.refs import NicRef, Ref
 from vnicaudit.model.report import Audited, RunEnd, RunInfo
 from vnicaudit.reports.array import TextSpool
-from vnicaudit.reports.findings.equal_findings import MANY_NAMES, NAMES, EqualFindings, names_of
-from vnicaudit.reports.findings.grouped import RuleKey, groups_of
+from vnicaudit.reports.findings.equal_findings import (
+    MANY_NAMES,
+    NAMES,
+    EqualFindings,
+    RuleKey,
+    names_of,
+)
+from vnicaudit.reports.findings.grouped import groups_of
 from vnicaudit.reports.safe import markdown, markdown_code
 from vnicaudit.reports.table.markdown import table_text
 from vnicaudit.reports.table.model import Cell, Part, Row, Table
 from vnicaudit.reports.tally import Tally
+from vnicaudit.reports.unjudged import not_judged_of, skip_sentences, unread_of
 from vnicaudit.reports.wording import (
     about_domain,
     accepted_sentence,
     closing,
     fix_label,
     message_of,
-    not_judged_of,
     notes_of,
-    skip_sentences,
-    unread_of,
 )
-from vnicaudit.reports.writer import Options, ReportWriter
+from vnicaudit.reports.writer import GROUP_BY, Options, ReportWriter
 
 FORMAT = "markdown"
 SUMMARY = "tables for comments and issues"
@@ -49,7 +53,7 @@ class _Markdown:
     def __init__(self, options: Options) -> None:
         self._tally = Tally()
         self._body = TextSpool()
-        self._groups = groups_of(options)
+        self._groups = groups_of(options) if options.group_by in GROUP_BY else None
         self._names = MANY_NAMES if options.verbose else NAMES
 
     def start(self, run: RunInfo) -> str:

@@ -18,17 +18,10 @@ from vnicaudit.reports.array import Separator, SpooledArray
 from vnicaudit.reports.encode import encode, encode_items
 from vnicaudit.reports.safe import safe
 from vnicaudit.reports.sarif_places import artifact, location_of, locations_in, replacement
-from vnicaudit.reports.subjects import fixable, rule_page, subject_of
-from vnicaudit.reports.wording import (
-    Unread,
-    fix_label,
-    level_of,
-    message_of,
-    nic_label,
-    not_judged_of,
-    unread_of,
-)
-from vnicaudit.reports.writer import Options, ReportWriter
+from vnicaudit.reports.subjects import fixable, subject_of
+from vnicaudit.reports.unjudged import Unread, not_judged_of, unread_of
+from vnicaudit.reports.wording import fix_label, level_of, message_of, nic_label
+from vnicaudit.reports.writer import Options, ReportWriter, rule_page
 
 FORMAT = "sarif"
 SUMMARY = "SARIF 2.1.0, for code scanning"

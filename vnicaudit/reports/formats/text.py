@@ -7,21 +7,20 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from vnicaudit.base.wording import count
 from vnicaudit.model.owner import name_of
 from vnicaudit.model.report import Audited, RunEnd, RunInfo
 from vnicaudit.reports.findings.ending import Ending
-from vnicaudit.reports.findings.grouped import FindingGroup, groups_of
-from vnicaudit.reports.findings.worst import WorstFindings
 from vnicaudit.reports.paint import Paint
 from vnicaudit.reports.safe import safe
 from vnicaudit.reports.tally import Tally
 from vnicaudit.reports.wording import about_domain
-from vnicaudit.reports.wrap import Piece, title_line, wrap
+from vnicaudit.reports.wrap import Piece, title_line
 from vnicaudit.reports.writer import Options, ReportWriter
 
 if TYPE_CHECKING:
     from vnicaudit.reports.findings.finding_text import FindingText
+    from vnicaudit.reports.findings.grouped_text import GroupedText
+    from vnicaudit.reports.findings.worst import WorstFindings
 
 FORMAT = "text"
 SUMMARY = "for people: by domain, or by rule if there are many findings"
@@ -31,8 +30,6 @@ NEEDS_ROWS = False
 
 FEW = 10
 """Up to this number, findings are shown one by one by default."""
-_LINES = 46
-"""Lines for rules with message, fix and names; each further rule takes one line."""
 _CRASHES = 20
 _NAMES_REPEAT = "openstack:"
 """Start of targets in which domains may share a name, so that the UUID is needed to distinguish
@@ -62,18 +59,21 @@ class _AuditText:
         self._view = "short" if options.group_by else options.view
         if self._view == "auto" and (options.verbose or options.wordings is None):
             self._view = "full"
-        self._groups = groups_of(options, by_rule=self._view != "full")
-        self._waiting: list[str] = []
+        self._waiting: list[Audited] = []
         self._crashes: list[str] = []
-        self._worst = None if options.most is None else WorstFindings(options.most)
+        self._grouped = self._new_groups() if self._view == "short" else None
+        self._worst = None if options.most is None else _worst(options.most)
 
     @cached_property
     def _entry(self) -> FindingText:
-        from vnicaudit.reports.findings.finding_text import (
-            FindingText,  # loaded on the first entry
-        )
+        from vnicaudit.reports.findings.finding_text import FindingText  # most files need none
 
         return FindingText(self._options, self._paint)
+
+    def _new_groups(self) -> GroupedText:
+        from vnicaudit.reports.findings.grouped_text import GroupedText  # few findings need none
+
+        return GroupedText(self._options, self._paint)
 
     def start(self, run: RunInfo) -> str:
         del run
@@ -81,38 +81,44 @@ class _AuditText:
 
     def add(self, audited: Audited) -> str:
         self._tally.add(audited)
-        if self._groups is not None:
-            self._groups.add(audited)
-        if self._view == "short":
-            self._note_crashes(audited)
+        if self._grouped is not None:
+            self._add_to(self._grouped, audited)
             return ""
         if self._worst is not None:
             self._worst.add(audited)
-        text = self._whole(audited)
         if self._view == "full":
-            return text
-        self._note_crashes(audited)
-        self._waiting.append(text)
+            return self._whole(audited)
+        if audited.findings or audited.crashed:
+            self._waiting.append(audited)
         if self._tally.findings.total() > FEW:
-            self._view = "short"
+            self._grouped = self._new_groups()
+            for each in self._waiting:
+                self._add_to(self._grouped, each)
             self._waiting.clear()
         return ""
 
     def finish(self, end: RunEnd) -> Iterator[str]:
-        yield from filter(None, self._waiting)
-        ending = Ending(self._tally, end, self._options, self._paint)
-        if self._view != "short":
-            if self._worst is not None:
-                yield from self._worst_entries(self._worst)
-                yield from ending.left_out(self._tally.findings.total() - len(self._worst))
-            yield from ending.whole()
+        if self._grouped is not None:
+            yield from self._brief(self._grouped, end)
             return
+        ending = Ending(self._tally, end, self._options, self._paint)
+        yield from filter(None, map(self._whole, self._waiting))
+        if self._worst is not None:
+            yield from self._worst_entries(self._worst)
+            yield from ending.left_out(self._tally.findings.total() - len(self._worst))
+        yield from ending.whole()
+
+    def _brief(self, grouped: GroupedText, end: RunEnd) -> Iterator[str]:
+        from vnicaudit.reports.findings.brief_ending import BriefEnding  # few findings need none
+
+        ending = BriefEnding(self._tally, end, self._options, self._paint)
         yield from ending.answer()
-        yield from self._grouped()
+        yield from grouped.text()
         yield from self._crashes
         yield from ending.brief()
 
-    def _note_crashes(self, audited: Audited) -> None:
+    def _add_to(self, grouped: GroupedText, audited: Audited) -> None:
+        grouped.add(audited)
         if audited.crashed and len(self._crashes) < _CRASHES:
             crashed = "".join(map(self._entry.crashed, audited.crashed))
             self._crashes.append(f"{self._header(audited)}{crashed}\n")
@@ -123,37 +129,6 @@ class _AuditText:
         if not entries and (is_later or not self._options.verbose):
             return ""
         return f"{self._header(audited)}{entries or '  no findings' + chr(10)}\n"
-
-    def _grouped(self) -> Iterator[str]:
-        groups = list(self._groups.groups()) if self._groups is not None else []
-        most = len(groups) if self._options.most is None else self._options.most
-        by_rule = self._options.group_by in ("", "rule")
-        unbounded = self._options.verbose or not by_rule or self._options.most is not None
-        lines, in_full = 0, 0
-        for group in groups[:most]:
-            text = self._group(group)
-            lines += text.count("\n")
-            if in_full and not unbounded and lines > _LINES:
-                break
-            in_full += 1
-            yield text
-        rest = groups[in_full:most]
-        yield from (self._entry.one_line(*group.rules[0], group.about) for group in rest)
-        yield "\n" if rest else ""
-        if hidden := groups[most:]:
-            yield self._hidden(hidden)
-
-    def _hidden(self, groups: list[FindingGroup]) -> str:
-        problems = sum(same.count for group in groups for _key, same in group.rules)
-        text = f"… {count(problems, 'more problem')} in {count(len(groups), 'more group')} (--max)"
-        return wrap(text, self._width, "", "  ") + "\n"
-
-    def _group(self, group: FindingGroup) -> str:
-        if not group.name:
-            return "".join(self._entry.group(*rule, group.about) for rule in group.rules) + "\n"
-        shown = safe(group.name)
-        title = title_line(Piece(shown, self._paint("name", shown)), group.about, self._width)
-        return title + "".join(self._entry.group(*rule) for rule in group.rules) + "\n"
 
     def _entries(self, audited: Audited) -> Iterator[str]:
         if self._worst is None:
@@ -171,6 +146,12 @@ class _AuditText:
         name = safe(audited.title)
         about = safe(", ".join(_about(audited, verbose=self._options.verbose)))
         return title_line(Piece(name, self._paint("name", name)), about, self._width)
+
+
+def _worst(most: int) -> WorstFindings:
+    from vnicaudit.reports.findings.worst import WorstFindings  # only with --max
+
+    return WorstFindings(most)
 
 
 def _about(audited: Audited, *, verbose: bool) -> Iterator[str]:

@@ -23,14 +23,8 @@ from vnicaudit.reports.page.data import (
     SettledState,
 )
 from vnicaudit.reports.tally import Tally
-from vnicaudit.reports.wording import (
-    accepted_sentence,
-    name_and_id,
-    not_judged_of,
-    skip_sentences,
-    subject_label,
-    unread_of,
-)
+from vnicaudit.reports.unjudged import not_judged_of, skip_sentences, unread_of
+from vnicaudit.reports.wording import accepted_sentence, name_and_id, subject_label
 
 _NOWHERE = Placed()
 _CRASHES = 200

@@ -14,7 +14,6 @@ from msgspec.structs import replace
 
 from vnicaudit.base.wording import count
 from vnicaudit.knowledge.fixes.owners import Wordings
-from vnicaudit.knowledge.fixes.shipped import WORDINGS
 from vnicaudit.model.finding import Change, Finding
 from vnicaudit.model.fleet import HostReading, HostStatus, InventoryHost
 from vnicaudit.model.fleet_state import (
@@ -59,7 +58,7 @@ _STATES: dict[str, FindingState] = {
     "new": "new", "known": "known", "reopened": "reopened", "returned": "returned",
     "moved": "moved", "not looked at": "not looked at",
 }  # fmt: skip
-_WORDINGS = Wordings(WORDINGS)
+_WORDINGS = Wordings()
 
 
 def kept_reading(kept: HostReading, host: FleetHost, marks: Collection[str]) -> HostReading | None:

@@ -4,12 +4,11 @@ below it; and for rows that are written before the next one is known."""
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from itertools import zip_longest
 
 from vnicaudit.reports.paint import Paint
 from vnicaudit.reports.table.model import Part
 from vnicaudit.reports.table.text import GAP, piece_of
-from vnicaudit.reports.wrap import Piece, width_of, with_lead
+from vnicaudit.reports.wrap import Piece, aligned, padded, width_of, with_lead
 
 _NARROW = 28
 """Columns that text needs beside its row; with less room it goes below."""
@@ -26,17 +25,12 @@ def columns(
     """The cells of all rows, padded to the width of their column, which is at least ``least``.
     ``numbers``: right-aligned columns."""
     cells = [[piece_of(part, paint) for part in row] for row in rows]
-    longest = [max(width_of(cell.plain) for cell in column) for column in zip(*cells, strict=True)]
-    widths = [max(pair) for pair in zip_longest(longest, least, fillvalue=0)]
-    return [
-        [_filled(cell, widths[at], right=at in numbers) for at, cell in enumerate(row)]
-        for row in cells
-    ]
+    return aligned(cells, least=least, numbers=numbers)
 
 
 def padded_cell(part: Part, width: int, paint: Paint) -> Piece:
     """One cell of a column whose width is known in advance."""
-    return _filled(piece_of(part, paint), width)
+    return padded(piece_of(part, paint), width)
 
 
 def row_with_text(
@@ -45,10 +39,9 @@ def row_with_text(
     """``first``, a row, and a text aligned in its own column; if there is too little room, the text
     goes below the row, indented by ``rest``. ``lead``: coloured beginning of the text. Ends with a
     line break."""
-    plain, row = (
-        first + "".join(f"{word}{GAP}" for word in words)
-        for words in zip(*cells, strict=True)
-    )  # fmt: skip
+    pieces = list(cells)
+    plain = first + "".join(f"{piece.plain}{GAP}" for piece in pieces)
+    row = first + "".join(f"{piece.painted}{GAP}" for piece in pieces)
     if not (text or lead.plain):
         return f"{row.rstrip()}\n"
     room = width_of(plain)
@@ -66,10 +59,3 @@ def at_stops(cells: Iterable[str], stops: Iterable[int]) -> str:
         line += " " * gap + cell
         used += gap + width_of(cell)
     return line
-
-
-def _filled(cell: Piece, width: int, *, right: bool = False) -> Piece:
-    pad = " " * (width - width_of(cell.plain))
-    if right:
-        return Piece(pad + cell.plain, pad + cell.painted)
-    return Piece(cell.plain + pad, cell.painted + pad)

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Literal
 
 from vnicaudit.base.clock import timestamp
+from vnicaudit.base.own_files import DEFINITIONS
 from vnicaudit.base.private_files import (
     write_private,
     write_private_quickly,
     write_several_private,
 )
-from vnicaudit.base.run_folders import DEFINITIONS
 from vnicaudit.errors import KeptError
 from vnicaudit.remedy.applying.journal.events import Begin
 from vnicaudit.remedy.applying.journal.journal_line import (

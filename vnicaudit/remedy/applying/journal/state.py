@@ -23,6 +23,7 @@ from pathlib import Path
 from vnicaudit.base.clock import timestamp
 from vnicaudit.base.identifiers import TIME_ID, time_id
 from vnicaudit.base.locks import open_lock, own_lock
+from vnicaudit.base.own_files import DEFINITIONS
 from vnicaudit.base.private_files import (
     check_own,
     make_private,
@@ -30,7 +31,6 @@ from vnicaudit.base.private_files import (
     unwritable,
     write_private,
 )
-from vnicaudit.base.run_folders import DEFINITIONS
 from vnicaudit.errors import RefusedError, UsageError
 from vnicaudit.model.host_lock import HostLock
 from vnicaudit.text.own_commands import command

@@ -1,10 +1,14 @@
-"""Folders of runs: they keep definitions as they were, which nothing may change or take for
-guests."""
+"""Files and folders that this program makes, which nothing may change or take for guests: those of
+runs, which keep definitions as they were, backups, and files that are not complete yet."""
 
 from __future__ import annotations
 
 import os
 
+BEING_WRITTEN = ".vnicaudit-"
+"""Prefix of the name of a file that is not complete yet."""
+BACKUP = ".vnicaudit.bak"
+"""Suffix of the backup of a changed file; a number may follow."""
 DEFINITIONS = "definitions"
 """The folder, in that of a run, of the definitions before and after the change."""
 
