@@ -91,7 +91,7 @@ def test_a_lint_of_a_nova_conf_loads_little(tmp_path: Path) -> None:
     accepting = {name for name in ours if name.startswith("audit.accepting.")}
     assert accepting == {
         f"audit.accepting.{name}"
-        for name in ("finding_filter", "run_rules", "settings_entries", "stale", "suppressions")
+        for name in ("finding_filter", "run_rules", "settings_entries", "suppressions")
     }
 
 

@@ -4,72 +4,19 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 import click
-import msgspec
 
 from vnicaudit import __version__
-from vnicaudit.base.wording import close_to, shortened
+from vnicaudit.base.wording import close_to
 from vnicaudit.cli.completion import COMPLETES
+from vnicaudit.cli.options.lazy_group import CommandEntry, lazy_group
 from vnicaudit.cli.output.stderr import tell
 from vnicaudit.errors import UsageError
 
 if TYPE_CHECKING:
     from vnicaudit.cli.wiring import Wiring
-
-
-class CommandEntry(msgspec.Struct, frozen=True):
-    """A command: its line in ``--help``, and a function that loads it."""
-
-    summary: str
-    load: Callable[[], click.Command]
-
-
-def lazy_group(entries: Mapping[str, CommandEntry], default: str = "") -> type[click.Group]:
-    """A group of these commands, listed by ``--help`` in this order. ``default``: the command to
-    run, with its options, if none is named; empty: show the help and exit with code 2."""
-
-    class LazyGroup(click.Group):
-        """Writes ``--help`` from the entries, without loading commands."""
-
-        def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-            if default and (not args or (args[0][:1] == "-" and args[0] not in ("-h", "--help"))):
-                args = [default, *args]
-            if not args and not ctx.resilient_parsing:
-                self._show_help(ctx)
-            return super().parse_args(ctx, args)
-
-        def _show_help(self, ctx: click.Context) -> NoReturn:
-            """Show the help and exit with code 2. click's own error has the help as its message,
-            which would be escaped like any other message."""
-            tell(ctx.get_help())
-            raise click.exceptions.Exit(UsageError.exit_code)
-
-        def list_commands(self, ctx: click.Context) -> list[str]:
-            del ctx
-            return list(entries)
-
-        def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-            del ctx
-            entry = entries.get(cmd_name)
-            return None if entry is None else entry.load()
-
-        def resolve_command(
-            self, ctx: click.Context, args: list[str]
-        ) -> tuple[str | None, click.Command | None, list[str]]:
-            if args and args[0] not in entries and args[0][:1] != "-":
-                hint = close_to(args[0], list(entries))
-                ctx.fail(f"No such command {shortened(args[0])!r}{hint or '.'}")
-            return super().resolve_command(ctx, args)
-
-        def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-            del ctx
-            with formatter.section("Commands"):
-                formatter.write_dl([(name, one.summary) for name, one in entries.items()])
-
-    return LazyGroup
 
 
 def _audit() -> click.Command:

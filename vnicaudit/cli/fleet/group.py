@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from vnicaudit.cli.commands import CommandEntry, lazy_group
+from vnicaudit.cli.options.lazy_group import CommandEntry, lazy_group
 
 
 def _audit() -> click.Command:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import wraps
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
 import msgspec
 
@@ -25,8 +25,7 @@ P = ParamSpec("P")
 Function = Callable[..., int]
 """The function run by a command; it returns the exit code."""
 Decorator = Callable[[Function], Function]
-ClickType: TypeAlias = "click.ParamType[Any]"
-Kind = Callable[[], ClickType]
+Kind = Callable[[], object]
 """Makes click's type of a value."""
 
 
@@ -52,7 +51,7 @@ class Option(msgspec.Struct, frozen=True, eq=False):
     names: tuple[str, ...]
     choices: tuple[str, ...]
     kind: Kind | None
-    settings: Mapping[str, Any]
+    settings: Mapping[str, object]
 
     def __call__(self, function: Function) -> Function:
         """Add the option."""
@@ -63,7 +62,8 @@ class Option(msgspec.Struct, frozen=True, eq=False):
             settings["type"] = click.Choice(self.choices)
         elif self.kind is not None:
             settings["type"] = self.kind()
-        return click.option(*self.names, **settings)(function)
+        added: Callable[..., Decorator] = click.option
+        return added(*self.names, **settings)(function)
 
     @property
     def field(self) -> str:
@@ -72,7 +72,7 @@ class Option(msgspec.Struct, frozen=True, eq=False):
 
 
 def option(
-    *names: str, choices: Iterable[str] = (), kind: Kind | None = None, **settings: Any
+    *names: str, choices: Iterable[str] = (), kind: Kind | None = None, **settings: object
 ) -> Option:
     """Declare an option. ``choices``: the values it can have; ``kind``: makes the type of its
     value; ``settings``: further arguments of ``click.option``."""
@@ -82,34 +82,34 @@ def option(
 def path(*, file_okay: bool = True, dir_okay: bool = True) -> Kind:
     """The path of a file or folder."""
 
-    def made() -> ClickType:
+    def kind() -> object:
         import click
 
         return click.Path(file_okay=file_okay, dir_okay=dir_okay)
 
-    return made
+    return kind
 
 
 def whole_number(at_least: int) -> Kind:
     """A whole number with a lower limit."""
 
-    def made() -> ClickType:
+    def kind() -> object:
         import click
 
         return click.IntRange(min=at_least)
 
-    return made
+    return kind
 
 
 def number(*, at_least: float, at_most: float) -> Kind:
     """A number in a range; never ``nan``."""
 
-    def made() -> ClickType:
+    def kind() -> object:
         from vnicaudit.cli.options.number import Number
 
         return Number(min=at_least, max=at_most)
 
-    return made
+    return kind
 
 
 def bad_value(
