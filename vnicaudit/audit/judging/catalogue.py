@@ -23,10 +23,10 @@ from vnicaudit.errors import UsageError
 from vnicaudit.model.finding import Severity
 from vnicaudit.model.guest_words import DescriptionKind
 from vnicaudit.model.rule import AnyJudge, Judge, Rule
-from vnicaudit.model.rule_info import RuleInfo, RuleSetting
 
 if TYPE_CHECKING:
     from vnicaudit.audit.judging.outside import OutsideRule
+    from vnicaudit.model.rule_info import RuleInfo, RuleSetting
 
 S = TypeVar("S")
 
@@ -112,6 +112,8 @@ class Catalogue:
 
     def info(self, rule_id: str) -> RuleInfo:
         """A rule's entry for catalogues and reports; ``manual`` is its docstring, Markdown."""
+        from vnicaudit.model.rule_info import RuleInfo  # not for judging
+
         entry, rule = self.listed(rule_id), self.rule(rule_id)
         manual = manual_of(self.module(rule_id))
         summary = manual.split("\n\n", 1)[0].replace("\n", " ").strip()
@@ -188,6 +190,8 @@ def settings_of(rule: Rule) -> Iterator[RuleSetting]:
     """The keys that can be set for a rule."""
     if rule.settings is None:
         return
+    from vnicaudit.model.rule_info import RuleSetting
+
     kind = rule.settings.kind
     schema = msgspec.json.schema(kind)["$defs"][kind.__name__]
     for name, key in schema["properties"].items():
