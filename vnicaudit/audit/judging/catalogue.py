@@ -22,7 +22,7 @@ from vnicaudit.base.wording import close_to
 from vnicaudit.errors import UsageError
 from vnicaudit.model.finding import Severity
 from vnicaudit.model.guest_words import DescriptionKind
-from vnicaudit.model.rule import AnyJudge, Judge, Rule
+from vnicaudit.model.rule import AnyJudge, Judge, Rule, Scope
 
 if TYPE_CHECKING:
     from vnicaudit.audit.judging.outside import OutsideRule
@@ -129,6 +129,10 @@ class Catalogue:
             groups=entry.groups,
             settings=tuple(settings_of(rule)),
         )
+
+    def has_scope(self, scope: Scope, rule_ids: Iterable[str]) -> bool:
+        """True if one of these rules judges subjects of this kind."""
+        return any(scope in self.listed(rule_id).scopes for rule_id in rule_ids)
 
     def select(self, wanted: Iterable[str], ignored: Iterable[str]) -> tuple[str, ...]:
         """The ids that ``--select`` and ``--ignore`` leave; nothing wanted means all. Raises
