@@ -10,9 +10,9 @@ from lxml import etree
 from vnicaudit.audit.effective import resolve
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.finding import Change
-from vnicaudit.model.guest_words import S390
+from vnicaudit.model.guest_words import S390, VIRTIO
 from vnicaudit.model.host import HostConfig
-from vnicaudit.model.nic import VIRTIO, Nic
+from vnicaudit.model.nic import Nic
 
 _LOST = (
     "source", "virtualport", "bandwidth", "vlan", "port", "ip", "route", "portForward", "script",

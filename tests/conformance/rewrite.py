@@ -25,7 +25,7 @@ from tests.conformance.goals import GOALS, Goal, Made, changes_to, is_wanted
 from vnicaudit.errors import OwnedError, RefusedError, TargetError
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.finding import Change
-from vnicaudit.model.nic import VIRTIO
+from vnicaudit.model.guest_words import VIRTIO
 from vnicaudit.platforms.domain_xml.read import read_bytes
 from vnicaudit.platforms.domain_xml.recognise import looks_like_xml
 from vnicaudit.platforms.domain_xml.spans import spans

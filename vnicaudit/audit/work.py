@@ -37,6 +37,10 @@ Product: TypeAlias = "Audited | Domain"
 """The result of the work on one item."""
 
 
+_FEWEST_NODES = 2
+"""Number of compute nodes below which there is nothing to compare."""
+
+
 class Assumptions(msgspec.Struct, frozen=True):
     """Versions to judge by instead of the real ones (``--assume-qemu``, ``--assume-libvirt``), and
     the release of Nova (``--nova-release``), which no file names."""
@@ -70,7 +74,7 @@ class Assumptions(msgspec.Struct, frozen=True):
         """The compute node of a configuration; None if it belongs to something else."""
         if not isinstance(item, NovaConfig):
             return None
-        from vnicaudit.audit.judging.site import node_of  # imported when there is a nova.conf
+        from vnicaudit.audit.judging.site_node import node_of  # imported when there is a nova.conf
 
         return node_of(self.configured(item))
 
@@ -203,20 +207,25 @@ class AuditWork:
 
     @cached_property
     def _site_auditor(self) -> SiteAuditor:
-        from vnicaudit.audit.judging.site import SiteAuditor  # imported when there is a nova.conf
+        from vnicaudit.audit.judging.site import SiteAuditor  # imported when nodes are compared
 
         return SiteAuditor(self._rule_ids, self.platforms.wordings, self.catalogue)
 
+    @cached_property
+    def _compares_nodes(self) -> bool:
+        """True if a selected rule compares compute nodes with each other."""
+        return self.catalogue.has_scope("site", self._rule_ids)
+
     def node(self, item: Description, *, joins: bool) -> SiteNode | None:
         """The comparable part of a configuration; None if it is neither compared nor joined."""
-        if not isinstance(item, NovaConfig) or not (joins or self._site_auditor.has_rules):
+        if not isinstance(item, NovaConfig) or not (joins or self._compares_nodes):
             return None
         return self._assumptions.node(item)
 
     def site(self, nodes: Iterable[SiteNode]) -> Iterator[Audited]:
         """Findings on compute nodes that differ."""
         nodes = tuple(nodes)
-        if not nodes or not self._site_auditor.has_rules:
+        if len(nodes) < _FEWEST_NODES or not self._compares_nodes:
             return
         from vnicaudit.audit.judging.site import differing_nodes
 

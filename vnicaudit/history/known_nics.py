@@ -13,8 +13,8 @@ from vnicaudit.history.rows import NicFacts, uuid_text
 from vnicaudit.history.tables import nic
 from vnicaudit.model.effective import KNOWN, NONE, UNKNOWN, Resolved
 from vnicaudit.model.fleet_state import FleetHost
+from vnicaudit.model.guest_words import VIRTIO
 from vnicaudit.model.location import Location
-from vnicaudit.model.nic import VIRTIO
 from vnicaudit.model.report import NicRow
 
 T = TypeVar("T", str, bool, int)

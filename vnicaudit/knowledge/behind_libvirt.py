@@ -7,8 +7,9 @@ defined``: measured with libvirt 9.0 and QEMU 7.2.
 
 from __future__ import annotations
 
+from vnicaudit.model.guest_words import MAYBE
 from vnicaudit.model.host import HostConfig
-from vnicaudit.model.nic import MAYBE, SET, NicConfig
+from vnicaudit.model.nic import SET, NicConfig
 from vnicaudit.model.version import Version
 
 _JSON_QEMU, _JSON_LIBVIRT = Version(6, 2), Version(9, 0)

@@ -12,9 +12,9 @@ from __future__ import annotations
 from vnicaudit.knowledge.buses import CCW, ISA, USB, VIRTIO_BUS, VIRTIO_PCI, bus_of
 from vnicaudit.knowledge.models import model_of_driver
 from vnicaudit.model.domain import DomainConfig
-from vnicaudit.model.guest_words import ARM, PPC64, RISCV, S390, X86
+from vnicaudit.model.guest_words import ARM, PPC64, RISCV, S390, VIRTIO, X86
 from vnicaudit.model.host import HostConfig
-from vnicaudit.model.nic import VIRTIO, NicConfig
+from vnicaudit.model.nic import NicConfig
 from vnicaudit.model.version import Version
 
 IGB = Version(8, 0)

@@ -11,7 +11,8 @@ works.
 
 from __future__ import annotations
 
-from vnicaudit.model.nic import MAYBE, Behind, NicConfig
+from vnicaudit.model.guest_words import MAYBE
+from vnicaudit.model.nic import Behind, NicConfig
 
 _ROMS = frozenset(
     f"{kind}-{device}.rom"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from vnicaudit.model.nic import VIRTIO
+from vnicaudit.model.guest_words import VIRTIO
 
 LEGACY = (
     frozenset({"rtl8139", "ne2k_pci", "ne2k_isa", "pcnet", "tulip"})

@@ -18,8 +18,8 @@ from vnicaudit.knowledge.pci_ids import model_of
 from vnicaudit.knowledge.slots import ccw_number, is_i440fx, pci_slot
 from vnicaudit.knowledge.systems import System
 from vnicaudit.model.domain import DomainConfig
-from vnicaudit.model.guest_words import S390
-from vnicaudit.model.nic import VIRTIO, Nic
+from vnicaudit.model.guest_words import S390, VIRTIO
+from vnicaudit.model.nic import Nic
 
 Scheme = Literal["systemd", "kernel"]
 

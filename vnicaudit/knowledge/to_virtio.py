@@ -14,7 +14,7 @@ from vnicaudit.knowledge.machines import modern_only_slot
 from vnicaudit.model.domain import DomainConfig
 from vnicaudit.model.finding import Change, Confidence, Severity
 from vnicaudit.model.fix import BehindSetting, Fix, RemoveBehind
-from vnicaudit.model.nic import VIRTIO
+from vnicaudit.model.guest_words import VIRTIO
 from vnicaudit.model.rule import Problem
 from vnicaudit.model.subject import Subject
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 from vnicaudit.knowledge.backends import TAP_TYPES
 from vnicaudit.knowledge.hypervisors import KVM_DOMAINS, KVM_OR_QEMU
 from vnicaudit.model.effective import UNKNOWN
+from vnicaudit.model.guest_words import VIRTIO
 from vnicaudit.model.host import HostConfig
-from vnicaudit.model.nic import VIRTIO, NicConfig
+from vnicaudit.model.nic import NicConfig
 from vnicaudit.model.subject import Subject
 
 DEVICE = "/dev/vhost-net"

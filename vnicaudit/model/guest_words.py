@@ -1,8 +1,9 @@
-"""Vocabulary for guests: how they are described, architectures, and readiness for virtio."""
+"""Vocabulary for guests: how they and their NICs are described, architectures, and readiness for
+virtio."""
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Final, Literal
 
 Readiness = Literal[
     "ready", "likely-ready", "ready-transitional", "needs-driver", "unknown", "not-supported"
@@ -22,6 +23,16 @@ one: a ``manifest`` (KubeVirt), or Nova's record of a ``server`` (OpenStack)."""
 
 Form = DefinitionForm | Literal["manifest", "server"]
 """The kind of description, with the form of a definition, which decides the title of its layer."""
+
+DESCRIPTORS: Final = "open descriptors"
+LOG: Final = "log"
+"""Evidence from the log of a start, which may belong to a running process or may have failed."""
+
+MAYBE = "?"
+"""In :attr:`vnicaudit.model.nic.NicConfig.behind`: the alias that the NIC will have is unknown."""
+
+VIRTIO = frozenset({"virtio", "virtio-transitional", "virtio-non-transitional"})
+"""``virDomainNetIsVirtioModel``: only these have vhost, queues and rings."""
 
 # by the names that libvirt uses (virArch)
 S390 = frozenset({"s390x", "s390"})

@@ -9,12 +9,13 @@ are separate because rules judge settings only: two NICs configured alike get on
 from __future__ import annotations
 
 import re
-from typing import Final, Literal
+from typing import Literal
 
 import msgspec
 
 from vnicaudit.model.definition_refusal import DefinitionRefusal
 from vnicaudit.model.effective import Effective
+from vnicaudit.model.guest_words import VIRTIO
 from vnicaudit.model.location import Location
 from vnicaudit.model.start_refusal import StartRefusal
 
@@ -23,20 +24,9 @@ _GROUP = r"(?i)[0-9a-f]?[13579bdf]:[0-9a-f]"
 Evidence = Literal["command line", "open descriptors", "log", "arguments in <qemu:commandline>"]
 """The source about QEMU that proves how a NIC runs."""
 
-DESCRIPTORS: Final = "open descriptors"
-LOG: Final = "log"
-"""Evidence from the log of a start, which may belong to a running process or may have failed."""
-
-MAYBE = "?"
-"""In :attr:`NicConfig.behind`: the alias that the NIC will have is unknown."""
-
 OVERRIDE, SET, GLOBAL = "<qemu:override>", "-set", "-global"
 """Ways to set a property of a device behind libvirt's settings; the latter two in
 ``<qemu:commandline>``."""
-
-
-VIRTIO = frozenset({"virtio", "virtio-transitional", "virtio-non-transitional"})
-"""``virDomainNetIsVirtioModel``: only these have vhost, queues and rings."""
 
 
 def is_multicast(mac: str | None) -> bool:

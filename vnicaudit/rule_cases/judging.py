@@ -11,7 +11,8 @@ from vnicaudit.audit.judging.catalogue import Catalogue, RuleOptions, shipped_ca
 from vnicaudit.audit.judging.descriptions import DescriptionAuditor
 from vnicaudit.audit.judging.domains import DomainAuditor
 from vnicaudit.audit.judging.macs import MacAuditor, MacTable, encoded, nics_seen
-from vnicaudit.audit.judging.site import SiteAuditor, differing_nodes, node_of
+from vnicaudit.audit.judging.site import SiteAuditor, differing_nodes
+from vnicaudit.audit.judging.site_node import node_of
 from vnicaudit.audit.reading.platform import Platforms
 from vnicaudit.audit.work import Assumptions
 from vnicaudit.knowledge.nova_conf.options import release_of

@@ -65,8 +65,7 @@ from vnicaudit.knowledge.binaries import misplaced
 from vnicaudit.knowledge.machines import is_board
 from vnicaudit.knowledge.models import model_of_driver
 from vnicaudit.knowledge.to_virtio import to_virtio
-from vnicaudit.model.guest_words import S390
-from vnicaudit.model.nic import VIRTIO
+from vnicaudit.model.guest_words import S390, VIRTIO
 from vnicaudit.model.rule import NicJudge, Problem, Rule
 from vnicaudit.model.subject import Subject
 

@@ -101,8 +101,7 @@ from vnicaudit.knowledge.to_virtio import to_virtio
 from vnicaudit.model.definition_refusal import is_misspelt
 from vnicaudit.model.effective import NONE
 from vnicaudit.model.finding import Change
-from vnicaudit.model.guest_words import S390
-from vnicaudit.model.nic import VIRTIO
+from vnicaudit.model.guest_words import S390, VIRTIO
 from vnicaudit.model.openstack import FOREIGN_VIF_MODELS
 from vnicaudit.model.rule import NicJudge, Problem, Rule
 from vnicaudit.model.subject import Subject

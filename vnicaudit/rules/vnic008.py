@@ -74,8 +74,7 @@ from vnicaudit.knowledge.buses import USB, bus_of
 from vnicaudit.knowledge.models import QEMU_MODELS, model_of_driver
 from vnicaudit.knowledge.to_virtio import how_sure
 from vnicaudit.model.finding import Change, Severity
-from vnicaudit.model.guest_words import S390
-from vnicaudit.model.nic import VIRTIO
+from vnicaudit.model.guest_words import S390, VIRTIO
 from vnicaudit.model.rule import NicJudge, Problem, Rule
 from vnicaudit.model.subject import Subject
 

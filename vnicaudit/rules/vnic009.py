@@ -64,7 +64,7 @@ from collections.abc import Iterator
 
 from vnicaudit.knowledge.models import shown_model
 from vnicaudit.model.fix import OwnerAdvice
-from vnicaudit.model.nic import VIRTIO
+from vnicaudit.model.guest_words import VIRTIO
 from vnicaudit.model.rule import DomainJudge, Problem, Rule
 from vnicaudit.model.subject import DomainSubject, Subject
 

@@ -83,9 +83,9 @@ from typing import Annotated
 from vnicaudit.knowledge import facts
 from vnicaudit.knowledge.fixes.unsafe import unsafe_because
 from vnicaudit.model.finding import Change
-from vnicaudit.model.guest_words import S390
+from vnicaudit.model.guest_words import S390, VIRTIO
 from vnicaudit.model.kubevirt import Manifest
-from vnicaudit.model.nic import VIRTIO, NicConfig
+from vnicaudit.model.nic import NicConfig
 from vnicaudit.model.nova_options import as_number
 from vnicaudit.model.rule import (
     DomainJudge,

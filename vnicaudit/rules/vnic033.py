@@ -59,7 +59,7 @@ from collections.abc import Iterator
 from typing import Annotated, Literal
 
 from vnicaudit.model.finding import Change
-from vnicaudit.model.nic import VIRTIO
+from vnicaudit.model.guest_words import VIRTIO
 from vnicaudit.model.rule import (
     Judges,
     NicJudge,

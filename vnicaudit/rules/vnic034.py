@@ -59,7 +59,8 @@ from vnicaudit.knowledge.backends import OWN_PATH, STRICT_TX_QEMU
 from vnicaudit.knowledge.rings import DEFAULT_RING, RING_SIZES, as_ring, ring_behind
 from vnicaudit.model.finding import Change, Confidence, Severity
 from vnicaudit.model.fix import BehindSetting, RemoveBehind
-from vnicaudit.model.nic import VIRTIO, Behind
+from vnicaudit.model.guest_words import VIRTIO
+from vnicaudit.model.nic import Behind
 from vnicaudit.model.rule import NicJudge, Problem, Rule
 from vnicaudit.model.subject import Subject
 from vnicaudit.model.version import Version

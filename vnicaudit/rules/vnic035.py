@@ -70,16 +70,20 @@ Safe: as it is, the domain cannot be defined or does not start, or Nova cannot r
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from vnicaudit.knowledge import nova_facts
 from vnicaudit.knowledge.rings import RING_SIZES, as_ring, ring_behind
 from vnicaudit.model.finding import Change
 from vnicaudit.model.fix import BehindSetting, RemoveBehind
-from vnicaudit.model.nic import DESCRIPTORS, LOG, MAYBE, VIRTIO, Behind
+from vnicaudit.model.guest_words import DESCRIPTORS, LOG, MAYBE, VIRTIO
 from vnicaudit.model.nova import NovaConfig, NovaOption
 from vnicaudit.model.nova_options import as_number
 from vnicaudit.model.rule import ConfigJudge, NicJudge, Problem, Rule
 from vnicaudit.model.subject import ConfigSubject, Subject
+
+if TYPE_CHECKING:
+    from vnicaudit.model.nic import Behind
 
 _RINGS = ("rx_queue_size", "tx_queue_size")
 _DIGITS = 10

@@ -55,7 +55,7 @@ from collections.abc import Iterator
 
 from vnicaudit.model.effective import UNKNOWN
 from vnicaudit.model.finding import Change
-from vnicaudit.model.nic import VIRTIO
+from vnicaudit.model.guest_words import VIRTIO
 from vnicaudit.model.rule import NicJudge, Problem, Rule
 from vnicaudit.model.server import PACKED
 from vnicaudit.model.subject import Subject

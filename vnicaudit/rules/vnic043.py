@@ -64,8 +64,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vnicaudit.model.finding import Change
-from vnicaudit.model.guest_words import S390
-from vnicaudit.model.nic import VIRTIO
+from vnicaudit.model.guest_words import S390, VIRTIO
 from vnicaudit.model.rule import NicJudge, Problem, Rule
 from vnicaudit.model.subject import Subject
 from vnicaudit.model.version import Version

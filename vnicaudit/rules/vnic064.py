@@ -71,7 +71,7 @@ from vnicaudit.knowledge.backends import KEPT_MODEL
 from vnicaudit.knowledge.to_virtio import to_virtio
 from vnicaudit.model.finding import Change
 from vnicaudit.model.fix import Advice, SetProperty
-from vnicaudit.model.nic import VIRTIO
+from vnicaudit.model.guest_words import VIRTIO
 from vnicaudit.model.openstack import VIF_MODELS, Image, as_flag
 from vnicaudit.model.rule import DomainJudge, Problem, Rule
 from vnicaudit.model.server import MULTIQUEUE, MULTIQUEUE_VCPUS, PACKED, ServerConfig

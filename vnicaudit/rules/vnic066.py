@@ -82,7 +82,7 @@ from vnicaudit.knowledge import nova_facts
 from vnicaudit.knowledge.multiqueue import is_emulated, is_single, taken_away
 from vnicaudit.model.finding import Change
 from vnicaudit.model.fix import Advice, OpenStack, SetProperty
-from vnicaudit.model.nic import VIRTIO
+from vnicaudit.model.guest_words import VIRTIO
 from vnicaudit.model.nova import NovaConfig, NovaOption
 from vnicaudit.model.nova_options import as_number
 from vnicaudit.model.openstack import Flavor, Image, as_flag

@@ -58,7 +58,7 @@ from vnicaudit.knowledge import nova_facts
 from vnicaudit.knowledge.backends import KEPT_MODEL
 from vnicaudit.knowledge.models import shown_model
 from vnicaudit.model.fix import Advice, SetProperty
-from vnicaudit.model.nic import VIRTIO
+from vnicaudit.model.guest_words import VIRTIO
 from vnicaudit.model.openstack import Image, as_flag
 from vnicaudit.model.rule import DomainJudge, FlavorJudge, ImageJudge, Problem, Rule
 from vnicaudit.model.server import FLAVOR_WORDS, PACKED, NovaVersions, ServerConfig

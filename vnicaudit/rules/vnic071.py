@@ -112,9 +112,8 @@ from vnicaudit.knowledge import facts
 from vnicaudit.knowledge.models import E1000, LEGACY
 from vnicaudit.knowledge.to_virtio import VirtioConversion, to_virtio
 from vnicaudit.model.finding import Change, Severity
-from vnicaudit.model.guest_words import S390
+from vnicaudit.model.guest_words import S390, VIRTIO
 from vnicaudit.model.kubevirt import MODELS, Manifest
-from vnicaudit.model.nic import VIRTIO
 from vnicaudit.model.rule import NicJudge, PreferenceJudge, Problem, Rule
 from vnicaudit.model.subject import PreferenceSubject, Subject
 

@@ -70,7 +70,7 @@ from vnicaudit.knowledge.models import shown_model
 from vnicaudit.knowledge.multiqueue import queue_pairs
 from vnicaudit.model.finding import Severity
 from vnicaudit.model.fix import Advice, Command, OpenStack, SetProperty
-from vnicaudit.model.nic import VIRTIO
+from vnicaudit.model.guest_words import VIRTIO
 from vnicaudit.model.nova_options import as_number
 from vnicaudit.model.openstack import VIF_MODELS
 from vnicaudit.model.rule import NicJudge, Problem, Rule

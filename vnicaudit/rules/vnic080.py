@@ -58,7 +58,7 @@ from vnicaudit.knowledge import facts
 from vnicaudit.knowledge.models import BOARD
 from vnicaudit.model.domain import DomainState
 from vnicaudit.model.effective import KNOWN
-from vnicaudit.model.nic import VIRTIO
+from vnicaudit.model.guest_words import VIRTIO
 from vnicaudit.model.owner import Owner
 from vnicaudit.model.rule import DomainJudge, Problem, Rule
 from vnicaudit.model.subject import DomainSubject, Subject

@@ -79,8 +79,7 @@ from vnicaudit.knowledge.models import shown_model
 from vnicaudit.knowledge.nova_releases import may_have_overrides
 from vnicaudit.model.finding import Severity
 from vnicaudit.model.fix import Advice, SetProperty
-from vnicaudit.model.guest_words import X86
-from vnicaudit.model.nic import VIRTIO
+from vnicaudit.model.guest_words import VIRTIO, X86
 from vnicaudit.model.rule import NicJudge, Problem, Rule
 from vnicaudit.model.server import ServerConfig
 from vnicaudit.model.subject import Subject

@@ -16,9 +16,10 @@ from vnicaudit.audit.judging.domains import DomainAuditor
 from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.model.domain import Domain, DomainConfig, DomainState
 from vnicaudit.model.finding import Finding
+from vnicaudit.model.guest_words import DESCRIPTORS, LOG
 from vnicaudit.model.host import HostConfig
 from vnicaudit.model.location import Location
-from vnicaudit.model.nic import DESCRIPTORS, LOG, Nic, NicConfig, RunningNic
+from vnicaudit.model.nic import Nic, NicConfig, RunningNic
 from vnicaudit.model.version import Version
 
 ENGINE = DomainAuditor(rule_ids(), every_platform())

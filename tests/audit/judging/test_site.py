@@ -12,7 +12,8 @@ import pytest
 from tests.cli.inside import inside as vnicaudit
 from vnicaudit.audit import compared
 from vnicaudit.audit.accepting.suppressions import Suppressor
-from vnicaudit.audit.judging.site import differing_nodes, node_of
+from vnicaudit.audit.judging.site import differing_nodes
+from vnicaudit.audit.judging.site_node import node_of
 from vnicaudit.audit.reading.options import RunOptions
 from vnicaudit.audit.run import AuditRun
 from vnicaudit.audit.work import Assumptions, AuditWork

@@ -8,8 +8,9 @@ import msgspec
 
 from vnicaudit.model.domain import DomainConfig
 from vnicaudit.model.effective import Resolved
+from vnicaudit.model.guest_words import DESCRIPTORS, LOG
 from vnicaudit.model.host import HostConfig
-from vnicaudit.model.nic import DESCRIPTORS, LOG, Behind, NicConfig, RunningNic
+from vnicaudit.model.nic import Behind, NicConfig, RunningNic
 
 T = TypeVar("T")
 

@@ -11,9 +11,9 @@ from vnicaudit.knowledge.models import E1000, LEGACY
 from vnicaudit.knowledge.rings import DEFAULT_RING
 from vnicaudit.model.domain import DomainConfig
 from vnicaudit.model.effective import NONE, UNKNOWN, Effective, Resolved
-from vnicaudit.model.guest_words import S390
+from vnicaudit.model.guest_words import S390, VIRTIO
 from vnicaudit.model.kubevirt import MAX_QUEUES, MODELS, REMOVED_BINDINGS, Manifest
-from vnicaudit.model.nic import VIRTIO, NicConfig
+from vnicaudit.model.nic import NicConfig
 
 _RENDERED = "KubeVirt: a template decides; the rendered manifest would show it"
 _NO_RING = "KubeVirt: there is no field for it"

@@ -12,8 +12,8 @@ from vnicaudit.knowledge.machines import is_board
 from vnicaudit.knowledge.models import QEMU_MODELS, model_of_driver, shown_model
 from vnicaudit.model.definition_refusal import is_misspelt
 from vnicaudit.model.effective import NONE, UNKNOWN, Resolved
-from vnicaudit.model.guest_words import X86
-from vnicaudit.model.nic import MAYBE, VIRTIO, Behind
+from vnicaudit.model.guest_words import MAYBE, VIRTIO, X86
+from vnicaudit.model.nic import Behind
 from vnicaudit.model.version import Version
 
 VHOSTUSER_DEFAULT = Version(11, 1)

@@ -14,7 +14,7 @@ from vnicaudit.knowledge.backends import SINGLE_QUEUE, queue_limit
 from vnicaudit.knowledge.multiqueue import queue_pairs
 from vnicaudit.model.domain import DomainConfig
 from vnicaudit.model.effective import NONE, UNKNOWN, Resolved
-from vnicaudit.model.nic import MAYBE, VIRTIO
+from vnicaudit.model.guest_words import MAYBE, VIRTIO
 
 
 def resolve_queues(emulated: EmulatedNic, model: str | None) -> ResolvedFact[int]:

@@ -6,7 +6,8 @@ from vnicaudit.audit.effective.emulated_nic import EmulatedNic
 from vnicaudit.model.definition_refusal import on_ccw
 from vnicaudit.model.domain import DomainConfig
 from vnicaudit.model.effective import NONE, UNKNOWN, Resolved
-from vnicaudit.model.nic import VIRTIO, NicConfig, RunningNic
+from vnicaudit.model.guest_words import VIRTIO
+from vnicaudit.model.nic import NicConfig, RunningNic
 from vnicaudit.model.version import Version
 
 _SHARED_MEMORY = Version(11, 2)

@@ -20,7 +20,8 @@ from vnicaudit.knowledge.rings import (
     ring_behind,
 )
 from vnicaudit.model.effective import NONE, UNKNOWN, Resolved
-from vnicaudit.model.nic import MAYBE, VIRTIO, Behind
+from vnicaudit.model.guest_words import MAYBE, VIRTIO
+from vnicaudit.model.nic import Behind
 
 _Field = Literal["rx_queue_size", "tx_queue_size"]
 

@@ -17,8 +17,9 @@ from vnicaudit.knowledge.nova_releases import lacks_vif_model, may_have_override
 from vnicaudit.knowledge.rings import DEFAULT_RING
 from vnicaudit.model.domain import DomainConfig
 from vnicaudit.model.effective import NONE, UNKNOWN, Effective, Resolved
+from vnicaudit.model.guest_words import VIRTIO
 from vnicaudit.model.host import HostConfig
-from vnicaudit.model.nic import VIRTIO, NicConfig
+from vnicaudit.model.nic import NicConfig
 from vnicaudit.model.nova_options import as_number
 from vnicaudit.model.openstack import FOREIGN_VIF_MODELS
 from vnicaudit.model.server import ServerConfig

@@ -7,7 +7,7 @@ from vnicaudit.knowledge.backends import OWN_PATH, TAP_TYPES
 from vnicaudit.knowledge.hypervisors import KVM_DOMAINS
 from vnicaudit.knowledge.vhost import DEVICE, has_device, vhost_device
 from vnicaudit.model.effective import NONE, UNKNOWN, Resolved
-from vnicaudit.model.nic import VIRTIO
+from vnicaudit.model.guest_words import VIRTIO
 
 
 def resolve_vhost(emulated: EmulatedNic, model: str | None) -> ResolvedFact[bool]:

@@ -13,7 +13,8 @@ from vnicaudit.knowledge.nova_releases import may_have_overrides
 from vnicaudit.model.domain import Domain, Server
 from vnicaudit.model.effective import Effective
 from vnicaudit.model.explanation import Layer, LayerFact
-from vnicaudit.model.nic import VIRTIO, Nic
+from vnicaudit.model.guest_words import VIRTIO
+from vnicaudit.model.nic import Nic
 from vnicaudit.model.openstack import as_flag, normal_vif_model
 from vnicaudit.model.server import (
     FLAVOR_WORDS,

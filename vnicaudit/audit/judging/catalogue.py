@@ -22,11 +22,11 @@ from vnicaudit.base.wording import close_to
 from vnicaudit.errors import UsageError
 from vnicaudit.model.finding import Severity
 from vnicaudit.model.guest_words import DescriptionKind
-from vnicaudit.model.rule import AnyJudge, Judge, Rule
-from vnicaudit.model.rule_info import RuleInfo, RuleSetting
+from vnicaudit.model.rule import AnyJudge, Judge, Rule, Scope
 
 if TYPE_CHECKING:
     from vnicaudit.audit.judging.outside import OutsideRule
+    from vnicaudit.model.rule_info import RuleInfo, RuleSetting
 
 S = TypeVar("S")
 
@@ -112,6 +112,8 @@ class Catalogue:
 
     def info(self, rule_id: str) -> RuleInfo:
         """A rule's entry for catalogues and reports; ``manual`` is its docstring, Markdown."""
+        from vnicaudit.model.rule_info import RuleInfo  # not for judging
+
         entry, rule = self.listed(rule_id), self.rule(rule_id)
         manual = manual_of(self.module(rule_id))
         summary = manual.split("\n\n", 1)[0].replace("\n", " ").strip()
@@ -127,6 +129,10 @@ class Catalogue:
             groups=entry.groups,
             settings=tuple(settings_of(rule)),
         )
+
+    def has_scope(self, scope: Scope, rule_ids: Iterable[str]) -> bool:
+        """True if one of these rules judges subjects of this kind."""
+        return any(scope in self.listed(rule_id).scopes for rule_id in rule_ids)
 
     def select(self, wanted: Iterable[str], ignored: Iterable[str]) -> tuple[str, ...]:
         """The ids that ``--select`` and ``--ignore`` leave; nothing wanted means all. Raises
@@ -188,6 +194,8 @@ def settings_of(rule: Rule) -> Iterator[RuleSetting]:
     """The keys that can be set for a rule."""
     if rule.settings is None:
         return
+    from vnicaudit.model.rule_info import RuleSetting
+
     kind = rule.settings.kind
     schema = msgspec.json.schema(kind)["$defs"][kind.__name__]
     for name, key in schema["properties"].items():

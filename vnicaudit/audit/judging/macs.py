@@ -21,8 +21,9 @@ from vnicaudit.knowledge.fixes.owners import Wordings
 from vnicaudit.model import rule
 from vnicaudit.model.decoding import msgpack_decoder
 from vnicaudit.model.domain import Domain
+from vnicaudit.model.guest_words import DESCRIPTORS
 from vnicaudit.model.macs import NicSeen
-from vnicaudit.model.nic import DESCRIPTORS, Nic, is_multicast
+from vnicaudit.model.nic import Nic, is_multicast
 from vnicaudit.model.refs import NicRef
 from vnicaudit.model.report import Audited
 from vnicaudit.model.subject import MacSubject

@@ -17,8 +17,8 @@ from msgspec.structs import replace
 
 from vnicaudit.knowledge.buses import device_of
 from vnicaudit.knowledge.rings import RING_SIZES, as_ring
-from vnicaudit.model.guest_words import S390
-from vnicaudit.model.nic import GLOBAL, MAYBE, OVERRIDE, SET, VIRTIO, Behind, Nic, NicConfig
+from vnicaudit.model.guest_words import MAYBE, S390, VIRTIO
+from vnicaudit.model.nic import GLOBAL, OVERRIDE, SET, Behind, Nic, NicConfig
 from vnicaudit.platforms.domain_xml.commandline import (
     NAMESPACE,
     defaults_behind,

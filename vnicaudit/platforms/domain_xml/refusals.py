@@ -13,7 +13,8 @@ from typing import NamedTuple
 
 from vnicaudit.knowledge.models import normal_model
 from vnicaudit.model.definition_refusal import MODEL, MULTICAST, DefinitionRefusal, place_of
-from vnicaudit.model.nic import VIRTIO, is_multicast
+from vnicaudit.model.guest_words import VIRTIO
+from vnicaudit.model.nic import is_multicast
 from vnicaudit.platforms.domain_xml.bare import names_itself
 from vnicaudit.platforms.domain_xml.combinations import combined
 from vnicaudit.platforms.domain_xml.values import count, long_count, number

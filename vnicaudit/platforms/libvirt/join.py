@@ -8,7 +8,8 @@ import msgspec
 
 from vnicaudit.base.identifiers import bare_uuid
 from vnicaudit.model.domain import Domain, LiveFacts
-from vnicaudit.model.nic import VIRTIO, Nic, RunningNic
+from vnicaudit.model.guest_words import VIRTIO
+from vnicaudit.model.nic import Nic, RunningNic
 from vnicaudit.model.running import RunningQemu
 from vnicaudit.platforms.qemu.domain import anonymous
 

@@ -14,9 +14,9 @@ from msgspec.structs import replace
 
 from vnicaudit.knowledge.libosinfo import emulated_model
 from vnicaudit.knowledge.readiness import readiness_of
-from vnicaudit.model.guest_words import Readiness
+from vnicaudit.model.guest_words import VIRTIO, Readiness
 from vnicaudit.model.location import Location
-from vnicaudit.model.nic import VIRTIO, Nic, NicConfig, is_multicast
+from vnicaudit.model.nic import Nic, NicConfig, is_multicast
 from vnicaudit.model.openstack import Image, Property, as_flag
 from vnicaudit.model.server import (
     MULTIQUEUE,

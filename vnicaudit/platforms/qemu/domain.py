@@ -8,8 +8,9 @@ from vnicaudit.knowledge.buses import CCW, VIRTIO_BUS, bus_of, device_of
 from vnicaudit.knowledge.hypervisors import KVM_OR_QEMU
 from vnicaudit.knowledge.readiness import readiness_of
 from vnicaudit.model.domain import Domain, DomainConfig
+from vnicaudit.model.guest_words import VIRTIO
 from vnicaudit.model.location import Location
-from vnicaudit.model.nic import VIRTIO, Nic, NicConfig, Origin, RunningNic, is_multicast
+from vnicaudit.model.nic import Nic, NicConfig, Origin, RunningNic, is_multicast
 from vnicaudit.model.platform_name import QEMU
 from vnicaudit.model.report import ReadError
 from vnicaudit.model.running import RunningQemu

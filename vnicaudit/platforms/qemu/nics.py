@@ -15,7 +15,8 @@ from msgspec.structs import replace
 
 from vnicaudit.knowledge.buses import device_of
 from vnicaudit.knowledge.models import QEMU_MODELS, model_of_driver
-from vnicaudit.model.nic import VIRTIO, RunningNic
+from vnicaudit.model.guest_words import VIRTIO
+from vnicaudit.model.nic import RunningNic
 from vnicaudit.model.start_refusal import StartRefusal
 from vnicaudit.platforms.qemu.addresses import NOT_SET, of_nic
 from vnicaudit.platforms.qemu.arguments import Arguments

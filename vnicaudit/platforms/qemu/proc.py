@@ -16,8 +16,9 @@ import msgspec
 from vnicaudit.base.cpu_deadline import PROCESS_SECONDS, Deadline, OutOfTime
 from vnicaudit.base.opening import open_regular
 from vnicaudit.model.domain import Domain
+from vnicaudit.model.guest_words import DESCRIPTORS, VIRTIO
 from vnicaudit.model.location import Location
-from vnicaudit.model.nic import DESCRIPTORS, VIRTIO, RunningNic
+from vnicaudit.model.nic import RunningNic
 from vnicaudit.model.report import ReadError
 from vnicaudit.model.running import RunningQemu
 from vnicaudit.platforms.qemu.arguments import Arguments, parse

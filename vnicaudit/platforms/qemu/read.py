@@ -9,8 +9,8 @@ from itertools import islice
 import msgspec
 
 from vnicaudit.errors import TargetError
+from vnicaudit.model.guest_words import LOG
 from vnicaudit.model.location import Location
-from vnicaudit.model.nic import LOG
 from vnicaudit.model.report import NotJudged
 from vnicaudit.model.running import RunningQemu
 from vnicaudit.platforms.qemu.arguments import Arguments, parse

@@ -22,8 +22,7 @@ from vnicaudit.knowledge.buses import (
     machine_buses,
 )
 from vnicaudit.knowledge.models import QEMU_MODELS, shown_model
-from vnicaudit.model.guest_words import S390, X86
-from vnicaudit.model.nic import VIRTIO
+from vnicaudit.model.guest_words import S390, VIRTIO, X86
 from vnicaudit.model.start_refusal import NEVER, NIC_REWORK, StartRefusal
 from vnicaudit.platforms.qemu.arguments import MAX_WORDS, Arguments
 from vnicaudit.platforms.qemu.options import Options, lenient, truth

@@ -16,8 +16,9 @@ from vnicaudit.knowledge.backends import OWN_PATH
 from vnicaudit.knowledge.device_leftovers import not_of_virtio
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.finding import Change
+from vnicaudit.model.guest_words import VIRTIO
 from vnicaudit.model.host import HostConfig, VdpaDevice, needed_memlock_kib
-from vnicaudit.model.nic import VIRTIO, Nic
+from vnicaudit.model.nic import Nic
 from vnicaudit.model.plan import Goal, Loss, Step
 from vnicaudit.model.reasons import Blocked
 from vnicaudit.model.version import Version

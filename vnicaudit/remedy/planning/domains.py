@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from vnicaudit.errors import RefusedError
 from vnicaudit.model.domain import Domain
-from vnicaudit.model.nic import VIRTIO, Nic
+from vnicaudit.model.guest_words import VIRTIO
+from vnicaudit.model.nic import Nic
 from vnicaudit.model.plan import NotPlanned, Planned
 from vnicaudit.model.reasons import Reason
 from vnicaudit.remedy.planning import gates

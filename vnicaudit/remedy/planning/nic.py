@@ -11,8 +11,8 @@ from vnicaudit.knowledge.device_leftovers import has_qemus_rom
 from vnicaudit.knowledge.fixes.wording import OwnedNic
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.finding import Change, Finding
-from vnicaudit.model.guest_words import S390
-from vnicaudit.model.nic import VIRTIO, Nic
+from vnicaudit.model.guest_words import S390, VIRTIO
+from vnicaudit.model.nic import Nic
 from vnicaudit.model.plan import DomainUnit, FileUnit, FindingKey
 from vnicaudit.model.reasons import Blocked, Reason
 from vnicaudit.remedy.planning import gates

@@ -21,8 +21,8 @@ from vnicaudit.knowledge.backends import TAP_TYPES, queue_limit
 from vnicaudit.knowledge.pci_ids import model_of
 from vnicaudit.model.domain import DomainConfig
 from vnicaudit.model.finding import Change
-from vnicaudit.model.guest_words import S390
-from vnicaudit.model.nic import VIRTIO, Nic
+from vnicaudit.model.guest_words import S390, VIRTIO
+from vnicaudit.model.nic import Nic
 from vnicaudit.model.owner import name_of
 from vnicaudit.model.plan import Goal
 from vnicaudit.remedy.planning.rings import ring_changes

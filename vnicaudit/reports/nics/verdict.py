@@ -7,7 +7,7 @@ from typing import Literal
 
 from vnicaudit.base.wording import count
 from vnicaudit.model.effective import NONE, UNKNOWN
-from vnicaudit.model.nic import VIRTIO
+from vnicaudit.model.guest_words import VIRTIO
 from vnicaudit.model.report import NicRow
 
 Verdict = Literal["slow", "less", "ok"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from vnicaudit.model.effective import NONE, UNKNOWN
-from vnicaudit.model.nic import VIRTIO
+from vnicaudit.model.guest_words import VIRTIO
 from vnicaudit.model.report import NicRow
 
 Path = Literal["slow", "fast", "unknown", "does not start"]

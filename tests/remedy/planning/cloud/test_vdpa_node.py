@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from tests.remedy.planning.cloud.clouds import NOVA_34, OVS, PORT, SECOND, port, server
-from vnicaudit.audit.judging.site import node_of
+from vnicaudit.audit.judging.site_node import node_of
 from vnicaudit.audit.reading.nodes import NodesByHost
 from vnicaudit.knowledge.nova_conf.options import release_of
 from vnicaudit.knowledge.nova_conf.resolve import as_of

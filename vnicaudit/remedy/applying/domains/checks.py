@@ -14,8 +14,9 @@ from typing import NamedTuple
 from vnicaudit.base.wording import count
 from vnicaudit.errors import ActionError, GuestError, SilentError
 from vnicaudit.model.domain import Domain
+from vnicaudit.model.guest_words import VIRTIO
 from vnicaudit.model.machine import GuestInterface
-from vnicaudit.model.nic import VIRTIO, Nic, NicConfig, RunningNic
+from vnicaudit.model.nic import Nic, NicConfig, RunningNic
 from vnicaudit.model.runs import Check, Verdict
 from vnicaudit.remedy.adapters import Adapters
 from vnicaudit.remedy.applying.domains.definition_transactions import GuestBefore, nic_of, unmet

@@ -8,8 +8,8 @@ from itertools import chain
 from msgspec.structs import replace
 
 from vnicaudit.model.domain import Server
+from vnicaudit.model.guest_words import VIRTIO
 from vnicaudit.model.live import CloudRecord
-from vnicaudit.model.nic import VIRTIO
 from vnicaudit.model.openstack import Flavor, Image
 from vnicaudit.model.plan import ImageUnit, NotPlanned, ServerUnit, UnitInCloud, UnitStep
 from vnicaudit.model.server import MODEL

@@ -13,8 +13,8 @@ from vnicaudit.knowledge.fixes.nova_tenant import TENANT, tenant_procedure
 from vnicaudit.knowledge.image_properties import properties_of, property_of
 from vnicaudit.model.domain import Server
 from vnicaudit.model.finding import EVERY_RULE, Change, Finding
+from vnicaudit.model.guest_words import VIRTIO
 from vnicaudit.model.host import HostConfig
-from vnicaudit.model.nic import VIRTIO
 from vnicaudit.model.plan import GuestView, ServerUnit, StepWords, UnitStep
 from vnicaudit.model.reasons import Blocked, Reason
 from vnicaudit.model.refs import nic_index

@@ -19,7 +19,8 @@ from collections.abc import Iterator
 
 from vnicaudit.base.shell import word
 from vnicaudit.model.domain import Server
-from vnicaudit.model.nic import VIRTIO, Nic
+from vnicaudit.model.guest_words import VIRTIO
+from vnicaudit.model.nic import Nic
 from vnicaudit.model.server import NovaVersions, PortBinding, ServerConfig
 from vnicaudit.remedy.planning.cloud.gates import nova_range
 from vnicaudit.remedy.planning.cloud.vdpa_devices import Prerequisite
