@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import datetime
 import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -113,6 +115,34 @@ def test_workers_are_forked_when_the_rules_are_there(folder: Path, suffix: str) 
     batches = gathered(folder, 2, loading)
     expected = os.getpid() if suffix == ".xml" else 0
     assert {one.target for batch in batches for one in batch.audited} == {str(expected)}
+
+
+_LATE = """
+import datetime, sys
+from vnicaudit.audit.accepting.suppressions import Suppressor
+from vnicaudit.audit.chunk import Job, run_chunk
+from vnicaudit.audit.work import Assumptions, AuditWork
+from vnicaudit.audit.workers import load
+from vnicaudit.cli.wiring.platforms import every_platform
+from vnicaudit.audit.judging.catalogue import shipped_catalogue
+rules = shipped_catalogue().ids
+suppressor = Suppressor((), datetime.date(2026, 11, 21), rules)
+job = Job(AuditWork(rules, Assumptions(), suppressor, {}, every_platform()), "t")
+paths = sys.argv[1:]
+load(paths, job)
+before = set(sys.modules)
+assert run_chunk(paths, job, explicit=False).audited
+print(*sorted(name for name in set(sys.modules) - before if name.startswith("vnicaudit")))
+"""
+
+
+def test_workers_load_little_themselves(folder: Path) -> None:
+    """What all of them need is loaded once, before they are forked."""
+    paths = [str(path) for path in sorted(folder.iterdir())[20:60]]
+    done = subprocess.run(
+        [sys.executable, "-c", _LATE, *paths], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == []
 
 
 class Noting(AuditWork):

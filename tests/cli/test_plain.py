@@ -3,24 +3,37 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Iterable
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from ruamel.yaml import YAML
 
+from tests.cli.inside import inside
 from tests.cli.records import options_of
 from vnicaudit.cli.audit.audit import command
 from vnicaudit.cli.audit.plain import options_in
 from vnicaudit.cli.audit.request import AUDIT_OPTIONS, AuditOptions
+from vnicaudit.cli.completion import COMPLETES
 from vnicaudit.cli.options.records import Option
+from vnicaudit.cli.output.process import at_end
 
 OPTIONS = [one for group in AUDIT_OPTIONS for one in group.options if isinstance(one, Option)]
 NAMES = [name for one in OPTIONS for name in one.names if name[0] == "-"]
 CHOICES = sorted({choice for one in OPTIONS for choice in one.choices})
 
 ODD = ["--", "-", "", "-qv", "-q-v", "--no-quiet", "--view=", "=", "--=", "-h", "--help", "--qui"]
-HOOK = ("--view", "full", "--skip-unrecognised", "--force-exclude", "--", "a.conf")
+
+
+def hooks() -> list[tuple[str, ...]]:
+    """The words after ``audit`` of the hooks for pre-commit, for one file."""
+    file = Path(__file__).parents[2] / ".pre-commit-hooks.yaml"
+    found = YAML(typ="safe").load(file.read_text("utf-8"))
+    lines = (shlex.split(hook["entry"]) + hook["args"] for hook in found)
+    return [(*line[line.index("audit") + 1 :], "a.conf") for line in lines]
 
 
 @pytest.fixture(autouse=True)
@@ -59,8 +72,7 @@ def test_what_is_parsed_without_click_is_as_by_click(line: list[str]) -> None:
         ("--exit-zero", "nova.conf"),
         ("-q", "a.xml", "--color=never", "-"),
         ("--group-by", "rule", "--min-confidence", "medium", "definitions/"),
-        HOOK,
-        ("--fix", *HOOK),
+        *hooks(),
     ],
     ids=" ".join,
 )
@@ -89,9 +101,33 @@ def test_click_parses_all_others(line: tuple[str, ...]) -> None:
     assert options_in(line) is None
 
 
-@pytest.mark.parametrize("option", OPTIONS, ids=lambda one: one.field)
-def test_a_variable_leaves_it_to_click(option: Option, monkeypatch: pytest.MonkeyPatch) -> None:
-    variable = option.settings.get("envvar")
-    if isinstance(variable, str):
-        monkeypatch.setenv(variable, "1")
-        assert options_in(["a.xml"]) is None
+@pytest.mark.parametrize(
+    "variable", [COMPLETES, *(one.variable for one in OPTIONS if one.variable)]
+)
+def test_a_variable_leaves_it_to_click(variable: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(variable, "1")
+    assert options_in(["a.xml"]) is None
+
+
+def test_a_traceback_is_to_be_had_of_both(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VNICAUDIT_DEBUG", "1")
+    assert options_in(["a.xml"]) is not None
+
+
+@pytest.mark.parametrize("text", ["[libvirt]\nuse_virtio_for_bridges = false\n", "[DEFAULT]\n", ""])
+def test_both_ways_give_the_same(text: str, tmp_path: Path) -> None:
+    (tmp_path / "nova.conf").write_text(text)
+    plain, by_click = (
+        inside("audit", *more, "nova.conf", "missing.conf", cwd=tmp_path)
+        for more in ((), ("--jobs", "0"))
+    )
+    assert (plain.returncode, plain.stderr) == (by_click.returncode, by_click.stderr)
+    assert plain.stdout == by_click.stdout
+
+
+def test_what_waits_for_the_end_of_a_command_is_done(tmp_path: Path) -> None:
+    done: list[str] = []
+    at_end(lambda: done.append("first"))
+    at_end(lambda: done.append("second"))
+    assert inside("audit", tmp_path / "missing.conf").returncode == 4
+    assert done == ["second", "first"]

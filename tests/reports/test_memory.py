@@ -9,9 +9,10 @@ import msgspec
 import pytest
 
 from tests.reports.samples import END, START, WEB_01, finding
+from vnicaudit.knowledge.fixes.owners import Wordings
 from vnicaudit.model.domain import Domain, DomainConfig
 from vnicaudit.model.effective import Effective, Resolved
-from vnicaudit.model.finding import Skipped
+from vnicaudit.model.finding import Crashed, Skipped
 from vnicaudit.model.location import Location
 from vnicaudit.model.nic import Nic, NicConfig
 from vnicaudit.model.refs import NicRef
@@ -59,6 +60,25 @@ def test_writers_stream(name: str) -> None:
         "openmetrics",
         "prometheus",
     )
+
+
+def test_the_text_keeps_little_of_a_rule_that_crashes_everywhere() -> None:
+    """Whether there will be many findings is not known until the end."""
+    report = writer("text", Options(view="auto", wordings=Wordings()))
+    tracemalloc.start()
+    try:
+        for audited in stream(DOMAINS):
+            crashed = (Crashed("ACME001", audited.findings[0].about, "a typo"),)
+            needs = tuple(f"{audited.subject} needs {number}" for number in range(24))
+            skipped = tuple(Skipped("ACME002", audited.findings[0].about, why) for why in needs)
+            found = msgspec.structs.replace(audited, findings=(), crashed=crashed, skipped=skipped)
+            report.add(found)
+        size, _peak = tracemalloc.get_traced_memory()
+        text = "".join(report.finish(END))
+    finally:
+        tracemalloc.stop()
+    assert size < DOMAINS * 512
+    assert text.count("a typo") == DOMAINS
 
 
 def domains() -> Iterator[Domain]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class ComparedWork:
         """Notes on what was not compared, for lack of space."""
         return [] if self._macs is None else self._macs.notes()
 
-    def _take_nics(self, nics: Iterable[EncodedNic]) -> None:
+    def _take_nics(self, nics: list[EncodedNic]) -> None:
         if not nics:
             return
         if self._macs is None:

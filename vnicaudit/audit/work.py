@@ -181,8 +181,12 @@ class AuditWork:
         return MacAuditor(self._rule_ids, self.platforms.wordings, self.catalogue)
 
     def load(self) -> None:
-        """Import the rules that judge definitions."""
+        """Import the rules that judge definitions, what compares their NICs, and the usual words of
+        fixes."""
+        from vnicaudit.audit.judging import macs  # noqa: F401 (worker processes inherit it)
+
         self._auditor.load()
+        self.platforms.wordings.of("libvirt")
 
     def domain(self, domain: Domain, host: HostConfig | None, target: str) -> Audited:
         """Findings of one domain."""

@@ -54,9 +54,9 @@ def _run(arguments: list[str] | None, wiring: Wiring) -> int:
 def _plain_audit(words: list[str], wiring: Wiring) -> int | None:
     """Run an audit whose command line is simple enough to be parsed without click; None: it is
     not."""
-    from vnicaudit.cli.audit.plain import plain_audit
-
     try:
+        from vnicaudit.cli.audit.plain import plain_audit
+
         return plain_audit(words, wiring)
     except KeyboardInterrupt:
         tell("")  # after the ^C that a terminal shows, as click does

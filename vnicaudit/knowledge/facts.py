@@ -1,5 +1,6 @@
 """The facts that rules need: how to check for each, and which source would provide it. Those on
-nova.conf, images and flavors are in :mod:`vnicaudit.knowledge.nova_facts`.
+nova.conf, images and flavors are defined in :mod:`vnicaudit.knowledge.nova_facts`, which a lint of
+nova.conf loads without the others.
 
 A judge of a rule names them in its ``needs``. If a fact is unknown because this source cannot tell,
 the rule is skipped, and the report contains the fact's sentence. The type of a fact says to which
@@ -12,6 +13,26 @@ from collections.abc import Callable
 
 from vnicaudit.knowledge.hypervisors import KVM_OR_QEMU
 from vnicaudit.knowledge.machines import modern_only_slot
+from vnicaudit.knowledge.nova_facts import (  # noqa: F401 (a user's own rules have all facts here)
+    FLAVOR_MULTIQUEUE,
+    FLAVOR_PACKED_RING,
+    FLAVOR_VCPUS,
+    IMAGE_HW_VIF_MODEL,
+    IMAGE_HW_VIRTIO_PACKED_RING,
+    IMAGE_OS_DISTRO,
+    IMAGE_PROPERTIES,
+    IMAGE_QEMU,
+    NOVA_DEVICES,
+    NOVA_DRIVER,
+    NOVA_LIBVIRT_USE_VIRTIO_FOR_BRIDGES,
+    NOVA_MAX_QUEUES,
+    NOVA_NAMES,
+    NOVA_RING_SIZES,
+    NOVA_TX_QUEUE_SIZE,
+    NOVA_USE_VIRTIO_FOR_BRIDGES,
+    NOVA_VALUES,
+    NOVA_VIRT_TYPE,
+)
 from vnicaudit.knowledge.nova_releases import LASTING
 from vnicaudit.model.effective import UNKNOWN
 from vnicaudit.model.rule import Fact

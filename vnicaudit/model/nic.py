@@ -15,7 +15,12 @@ import msgspec
 
 from vnicaudit.model.definition_refusal import DefinitionRefusal
 from vnicaudit.model.effective import Effective
-from vnicaudit.model.guest_words import VIRTIO
+from vnicaudit.model.guest_words import (  # noqa: F401 (words for the fields below)
+    DESCRIPTORS,
+    LOG,
+    MAYBE,
+    VIRTIO,
+)
 from vnicaudit.model.location import Location
 from vnicaudit.model.start_refusal import StartRefusal
 

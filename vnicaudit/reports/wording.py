@@ -135,7 +135,7 @@ def closing(tally: Tally, end: RunEnd) -> str:
 def _coverage(end: RunEnd) -> str:
     if end.coverage is None:
         return ""
-    from vnicaudit.reports.coverage import coverage_sentence  # only of a fleet
+    from vnicaudit.reports.coverage import coverage_sentence  # fleets have one
 
     return coverage_sentence(end.coverage)
 

@@ -21,7 +21,7 @@ def cloud_and_region(name: str, clouds: Container[object] = ()) -> tuple[str, st
 def client(target: str) -> str:
     """``openstack`` with the options that select a target, ``openstack:CLOUD``; without options if
     the target is the one of the environment, or unknown."""
-    from vnicaudit.base.shell import word  # the other names here are no commands
+    from vnicaudit.base.shell import word  # for commands to copy
 
     cloud, region = cloud_and_region(target.partition(":")[2])
     which = f" --os-cloud {word(cloud)}" if cloud not in ("", ENVIRONMENT) else ""

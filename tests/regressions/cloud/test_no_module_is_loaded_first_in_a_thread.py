@@ -78,8 +78,9 @@ def test_carrying_on_a_run_in_batches(tmp_path: Path) -> None:
     assert "outcomes: applied applied applied applied" in done.stdout
 
 
-def test_visiting_hosts() -> None:
+@pytest.mark.parametrize("others", [(), ("test:///default?other=1",)], ids=["one", "side by side"])
+def test_visiting_hosts(others: tuple[str, ...]) -> None:
     pytest.importorskip("libvirt")
-    done = _python(_COMMAND, "audit", "test:///default")
+    done = _python(_COMMAND, "audit", "test:///default", *others)
     assert "test:///default" in done.stdout, done.stderr
     assert done.stderr.splitlines()[-1] == "loaded in threads:"

@@ -69,6 +69,7 @@ def test_the_error_says_what_is_wrong(tmp_path: Path) -> None:
     (tmp_path / "token.json").write_text('{"kind": "VirtualMachine",\n')
     for target, said in (
         ("file:///etc/passwd", "not a supported libvirt URI"),
+        ("qemu+SSH://host/system", "write qemu+SSH:// in lower case"),
         (tmp_path / "secret.xml", "secret.xml:"),
         (tmp_path / "token.json", "token.json:"),
         (tmp_path / "passwd", "passwd: No such file"),

@@ -112,7 +112,7 @@ class Catalogue:
 
     def info(self, rule_id: str) -> RuleInfo:
         """A rule's entry for catalogues and reports; ``manual`` is its docstring, Markdown."""
-        from vnicaudit.model.rule_info import RuleInfo  # not for judging
+        from vnicaudit.model.rule_info import RuleInfo  # for catalogues and reports
 
         entry, rule = self.listed(rule_id), self.rule(rule_id)
         manual = manual_of(self.module(rule_id))

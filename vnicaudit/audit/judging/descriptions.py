@@ -52,16 +52,18 @@ class DescriptionAuditor:
         self._rule_ids = tuple(rule_ids)
         self._wordings = wordings
         self._catalogue = catalogue
-        self._auditors: list[AuditDescription] = []
-        """Those of the first kinds of :data:`JUDGED`, as far as they have been needed."""
+        self._auditors: dict[int, AuditDescription] = {}
+        """Those of the kinds of :data:`JUDGED` that have been needed, by their number."""
 
     def audit(self, item: Description, target: str) -> Audited:
         """Judge one description."""
         collector = FindingCollector(self._wordings)
         for number, kind in enumerate(JUDGED):
-            if number == len(self._auditors):
-                self._auditors.append(kind().auditor(self._rule_ids, self._catalogue))
-            if (found := self._auditors[number](item, target, collector)) is not None:
+            audit = self._auditors.get(number)
+            if audit is None:
+                audit = kind().auditor(self._rule_ids, self._catalogue)
+                self._auditors[number] = audit
+            if (found := audit(item, target, collector)) is not None:
                 return found
         raise TypeError(item)
 

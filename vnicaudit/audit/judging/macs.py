@@ -96,8 +96,8 @@ class MacTable:
         """The note that the table had no room for some NICs."""
         if not self.left_out:
             return []
-        which = f"{self.left_out:,} NICs were not compared with the others by their MAC address"
-        return [f"{which}: too many"]
+        number = f"{self.left_out:,} NICs"
+        return [f"{number} were not compared with the others by their MAC address: too many"]
 
     def _add(self, nic: NicSeen, known: bytes) -> None:
         alike = self._alike.get(nic.mac) or [_decoded(known)]

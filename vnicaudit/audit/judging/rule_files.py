@@ -26,7 +26,7 @@ ENTRY_POINTS = "vnicaudit.rules"
 """Group of the entry points by which installed packages bring rules."""
 
 _INDEX = "index.json"
-_PREFIX, _SUFFIX = "vnic", ".py"
+_PREFIX, _DIGITS, _SUFFIX = "vnic", 3, ".py"
 """The beginning and the end of a file with a rule; between them is its number."""
 _METADATA = (".dist-info", ".egg-info")
 _FORMS = get_args(DescriptionKind)
@@ -65,7 +65,8 @@ def shipped_rules() -> tuple[ListedRule, ...]:
 
 def _is_rule_file(name: str) -> bool:
     number = name.removeprefix(_PREFIX).removesuffix(_SUFFIX)
-    return number.isdigit() and name == f"{_PREFIX}{number}{_SUFFIX}"
+    is_number = len(number) == _DIGITS and number.isascii() and number.isdigit()
+    return is_number and name == f"{_PREFIX}{number}{_SUFFIX}"
 
 
 def index_text() -> str:

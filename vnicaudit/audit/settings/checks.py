@@ -53,6 +53,7 @@ def checked(source: SettingsFile, catalogue: Catalogue) -> Settings:
 
 
 def suppressions(source: SettingsFile, settings: Settings) -> Iterator[Suppression]:
+    """The suppressions of the settings, each with its place in the file."""
     for index, table in enumerate(settings.suppress):
         line = source.line(f"suppress[{index}]")
         yield Suppression(

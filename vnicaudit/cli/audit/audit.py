@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
-from vnicaudit.cli.audit.plain import audit_with
 from vnicaudit.cli.audit.request import AUDIT_OPTIONS, AuditOptions
+from vnicaudit.cli.audit.run import audit_with
 from vnicaudit.cli.options.candidates import targets as target_words
 from vnicaudit.cli.options.records import as_record, together
 from vnicaudit.cli.options.sections import SectionedCommand

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from vnicaudit.audit.reading.targets import unique_targets
-from vnicaudit.cli.audit.request import AUDIT_OPTIONS, AuditOptions, request_of
-from vnicaudit.cli.audit.run import audit
+from vnicaudit.cli.audit.request import AUDIT_OPTIONS, AuditOptions
+from vnicaudit.cli.audit.run import audit_with
 from vnicaudit.cli.options.plain import plain_command_line
 
 if TYPE_CHECKING:
@@ -29,11 +28,3 @@ def options_in(words: Sequence[str]) -> AuditOptions | None:
     if parsed is None or not parsed.arguments:
         return None
     return _filled(targets=parsed.arguments, **parsed.records)
-
-
-def audit_with(options: AuditOptions, wiring: Wiring) -> int:
-    """Audit with these options; returns the exit code."""
-    # reject impossible combinations before anything is written
-    platforms = wiring.platforms()
-    targets = unique_targets(options.targets, platforms.targets)
-    return audit(request_of(options, targets, platforms))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from vnicaudit.audit.accepting.suppressions import Suppressor
+from vnicaudit.audit.reading.targets import unique_targets
 from vnicaudit.audit.run import AuditRun
 from vnicaudit.audit.work import AuditWork
 from vnicaudit.base.clock import timestamp
@@ -22,7 +23,7 @@ from vnicaudit.cli.audit.reports import (
     settled_in_baseline,
     with_closing,
 )
-from vnicaudit.cli.audit.request import AuditRequest
+from vnicaudit.cli.audit.request import AuditOptions, AuditRequest, request_of
 from vnicaudit.cli.options.finding_filters import options_of
 from vnicaudit.cli.output.progress import Progress
 from vnicaudit.cli.output.stderr import tell
@@ -32,10 +33,19 @@ from vnicaudit.reports.formats import load
 from vnicaudit.reports.writer import Replacements
 
 if TYPE_CHECKING:
+    from vnicaudit.cli.wiring import Wiring
     from vnicaudit.remedy.offered import OfferedFixes
 
 _UNREAD = 20
 """Errors of a target that are printed beside a diff."""
+
+
+def audit_with(options: AuditOptions, wiring: Wiring) -> int:
+    """Audit with these options; returns the exit code."""
+    # reject impossible combinations before anything is written
+    platforms = wiring.platforms()
+    targets = unique_targets(options.targets, platforms.targets)
+    return audit(request_of(options, targets, platforms))
 
 
 def audit(request: AuditRequest) -> int:

@@ -1,7 +1,8 @@
-"""Simple command lines, parsed without click, which takes as long to load as half an audit.
+"""Simple command lines, parsed without click, which is slow to load.
 
 Simple are options that are switches or have one of a few values, and arguments. For anything else,
-an error included, click parses the command line. ``tests/cli/test_plain.py`` compares the two.
+an error included, click parses the command line. ``tests/cli/test_plain.py`` compares the two, and
+decision 21 says why.
 """
 
 from __future__ import annotations
@@ -11,10 +12,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
+from vnicaudit.cli.completion import COMPLETES
 from vnicaudit.cli.options.records import Option, OptionGroup
-
-_OF_THE_PROGRAM = ("VNICAUDIT_", "_VNICAUDIT_")
-"""Beginnings of the environment variables that set options, or by which a shell asks for words."""
 
 
 class PlainCommandLine(msgspec.Struct, frozen=True):
@@ -26,13 +25,13 @@ class PlainCommandLine(msgspec.Struct, frozen=True):
 
 
 def plain_command_line(
-    words: Sequence[str], groups: Iterable[OptionGroup]
+    words: Sequence[str], groups: Iterable[OptionGroup[Option]]
 ) -> PlainCommandLine | None:
     """The command line with these options; None if click is to parse it."""
-    if any(name.startswith(_OF_THE_PROGRAM) for name in os.environ):
-        return None
     groups = tuple(groups)
-    options = [one for group in groups for one in group.options if isinstance(one, Option)]
+    options = [one for group in groups for one in group.options]
+    if any(name in os.environ for name in (COMPLETES, *(one.variable for one in options))):
+        return None
     values = {one.field: _default(one) for one in options}
     arguments = _take(words, {name: one for one in options for name in one.names}, values)
     if arguments is None:
@@ -54,7 +53,7 @@ def _take(
             continue
         name, has_value, value = word.partition("=")
         option = options.get(name)
-        if option is None or name[0] != "-":
+        if option is None:
             return None
         if option.settings.get("is_flag"):
             if has_value:
@@ -70,10 +69,9 @@ def _take(
 
 def _default(option: Option) -> object:
     """The value of an option that is not given, as by click."""
-    if option.settings.get("is_flag"):
-        return False
-    return option.settings.get("default", () if option.settings.get("multiple") else None)
+    usual = False if option.settings.get("is_flag") else None
+    return option.settings.get("default", () if option.settings.get("multiple") else usual)
 
 
-def _record(group: OptionGroup, values: Mapping[str, object]) -> msgspec.Struct:
+def _record(group: OptionGroup[Option], values: Mapping[str, object]) -> msgspec.Struct:
     return group.record(**{field: values[field] for field in group.record.__struct_fields__})

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import wraps
-from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Concatenate, Generic, ParamSpec, TypeVar
 
 import msgspec
 
@@ -25,7 +25,8 @@ P = ParamSpec("P")
 Function = Callable[..., int]
 """The function run by a command; it returns the exit code."""
 Decorator = Callable[[Function], Function]
-Kind = Callable[[], object]
+D = TypeVar("D", bound=Decorator)
+MakeType = Callable[[], object]
 """Makes click's type of a value."""
 
 
@@ -50,7 +51,7 @@ class Option(msgspec.Struct, frozen=True, eq=False):
 
     names: tuple[str, ...]
     choices: tuple[str, ...]
-    kind: Kind | None
+    kind: MakeType | None
     settings: Mapping[str, object]
 
     def __call__(self, function: Function) -> Function:
@@ -67,19 +68,31 @@ class Option(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def field(self) -> str:
-        """The field of the record that has its value: the last name, as for click."""
-        return self.names[-1].lstrip("-").replace("-", "_")
+        """The field of the record that has its value, as click derives it: a name without hyphens
+        in front, else the first of the longest prefix."""
+        own = [name for name in self.names if name[0] != "-"]
+        name = (own or sorted(self.names, key=_prefix, reverse=True))[0]
+        return name.lstrip("-").replace("-", "_")
+
+    @property
+    def variable(self) -> str:
+        """The environment variable that sets it; empty: none."""
+        return str(self.settings.get("envvar", ""))
+
+
+def _prefix(name: str) -> int:
+    return len(name) - len(name.lstrip("-"))
 
 
 def option(
-    *names: str, choices: Iterable[str] = (), kind: Kind | None = None, **settings: object
+    *names: str, choices: Iterable[str] = (), kind: MakeType | None = None, **settings: object
 ) -> Option:
     """Declare an option. ``choices``: the values it can have; ``kind``: makes the type of its
     value; ``settings``: further arguments of ``click.option``."""
     return Option(names, tuple(choices), kind, settings)
 
 
-def path(*, file_okay: bool = True, dir_okay: bool = True) -> Kind:
+def path(*, file_okay: bool = True, dir_okay: bool = True) -> MakeType:
     """The path of a file or folder."""
 
     def kind() -> object:
@@ -90,7 +103,7 @@ def path(*, file_okay: bool = True, dir_okay: bool = True) -> Kind:
     return kind
 
 
-def whole_number(at_least: int) -> Kind:
+def whole_number(at_least: int) -> MakeType:
     """A whole number with a lower limit."""
 
     def kind() -> object:
@@ -101,7 +114,7 @@ def whole_number(at_least: int) -> Kind:
     return kind
 
 
-def number(*, at_least: float, at_most: float) -> Kind:
+def number(*, at_least: float, at_most: float) -> MakeType:
     """A number in a range; never ``nan``."""
 
     def kind() -> object:
@@ -121,13 +134,13 @@ def bad_value(
     return click.BadParameter(message, context, parameter)
 
 
-class OptionGroup(msgspec.Struct, frozen=True, eq=False):
+class OptionGroup(msgspec.Struct, Generic[D], frozen=True, eq=False):
     """Options that belong together, in the order of ``--help``. As a decorator it adds them to a
     command. They are passed on as one argument called ``name``, an instance of ``record``."""
 
     name: str
     record: type[msgspec.Struct]
-    options: tuple[Decorator, ...]
+    options: tuple[D, ...]
 
     def __call__(self, function: Function) -> Function:
         """Add the options."""
@@ -140,7 +153,7 @@ class OptionGroup(msgspec.Struct, frozen=True, eq=False):
         return together(*self.options)(called)
 
 
-def group(name: str, record: type[msgspec.Struct], *options: Decorator) -> OptionGroup:
+def group(name: str, record: type[msgspec.Struct], *options: D) -> OptionGroup[D]:
     """One decorator for options that belong together."""
     return OptionGroup(name, record, options)
 

@@ -77,7 +77,7 @@ class ProgressLine:
         """Call ``action`` every second from now on, in a thread, until the command ends, however it
         does. Only the first call starts one."""
         if self.is_enabled and self._ticking is None:
-            import threading  # files are read without
+            import threading  # not needed where only files are read
 
             end = threading.Event()
             at_end(end.set)
@@ -139,7 +139,7 @@ class Progress:
         self._last: tuple[str, int] | None = None
         self._place = ""
         self._files: tuple[int, int | None] = (0, None)
-        self._lock = allocate_lock()  # as threading.Lock, which is slow to load
+        self._lock = allocate_lock()  # like threading.Lock, which is slow to load
 
     @property
     def is_shown(self) -> bool:

@@ -26,7 +26,7 @@ class _Stderr:
     """Writes to standard error without waiting long for its reader."""
 
     def __init__(self) -> None:
-        self._lock = allocate_lock()  # as threading.Lock, which is slow to load
+        self._lock = allocate_lock()  # like threading.Lock, which is slow to load
         self._untold = 0
         self._rewritable: object = None
         """The stream whose cursor is behind a rewritable line; None: no stream."""

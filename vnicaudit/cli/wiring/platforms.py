@@ -40,12 +40,20 @@ if TYPE_CHECKING:
     from vnicaudit.remedy.planning.target_planner import NewPlanner, PlanContext, TargetPlanner
 
 
+def _its_name(field: str) -> str:
+    return field
+
+
+def _domains_alone() -> tuple[type[Description], ...]:
+    return ()
+
+
 class RegisteredPlatform(msgspec.Struct, frozen=True):
     """One platform, as it is read (see :class:`vnicaudit.audit.reading.platform.Platform`) and
     changed. ``planner`` plans changes for its targets, ``kinds`` are the kinds of units it changes,
     ``writer`` writes changes into its files; each is loaded on first use, and None if the platform
-    has none. ``place_of``: by default a field's place is its name. ``describes``: descriptions
-    other than domains that it reads from files and may write."""
+    has none. ``place_of``: by default a field's place is its name. ``describes`` returns the
+    records, other than domains, that it reads from files and may write."""
 
     name: PlatformName
     files: tuple[FileKind, ...] = ()
@@ -53,11 +61,11 @@ class RegisteredPlatform(msgspec.Struct, frozen=True):
     titles: Mapping[Form, str] = {}
     targets: tuple[TargetKind, ...] = ()
     wordings: Mapping[str, Wording] = {}
-    place_of: Callable[[str], str] = str
+    place_of: Callable[[str], str] = _its_name
     planner: NewPlanner | None = None
     kinds: Callable[[], tuple[Kind[Unit], ...]] | None = None
     writer: Callable[[], PlatformWriter] | None = None
-    describes: Callable[[], tuple[type[Description], ...]] = tuple
+    describes: Callable[[], tuple[type[Description], ...]] = _domains_alone
 
 
 class PlatformRegistry(Platforms):

@@ -9,7 +9,7 @@ QEMU's, ``override.py`` those that it changes.
 ``write.py`` changes settings of a NIC: ``tags.py`` finds elements and attributes in bytes,
 ``markup.py`` makes the edits, ``source.py`` applies them to other encodings.
 
-Here is how files are recognised and read; whatever reads them is imported on first use.
+This module recognises files; whatever reads them is imported on first use.
 """
 
 from __future__ import annotations

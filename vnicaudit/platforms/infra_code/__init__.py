@@ -3,7 +3,7 @@
 Nothing is executed and nothing is rendered: a value that depends on a variable or a template is
 kept and marked as not certain.
 
-Here is how files are recognised; whatever reads them is imported on first use.
+This module recognises files; whatever reads them is imported on first use.
 """
 
 from __future__ import annotations

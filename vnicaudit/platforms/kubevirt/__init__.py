@@ -1,7 +1,8 @@
 """KubeVirt: manifests of virtual machines in files.
 
-They are read like in KubeVirt: interface, then preference, then default. Here is how files are
-recognised; whatever reads them is imported on first use.
+They are read like in KubeVirt: interface, then preference, then default.
+
+This module recognises files; whatever reads them is imported on first use.
 """
 
 from __future__ import annotations

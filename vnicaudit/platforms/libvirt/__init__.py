@@ -5,7 +5,7 @@ starts threads (``workers.py``) that fetch data (``state.py``, ``domains.py``, `
 ``agent.py``); ``networks.py`` and ``staged.py`` draw conclusions without libvirt. ``binding.py`` is
 the only module that imports libvirt-python.
 
-Here is how targets that are a host are recognised and read; whatever reads them is imported on
+This module recognises targets that are a host; whatever reads them is imported on
 first use.
 """
 
@@ -44,6 +44,8 @@ def uri_of(name: str) -> str | None:
             f"{name}: not a supported libvirt URI; it must begin with {', '.join(_DRIVERS)}, for "
             "example qemu:///system"
         )
+    if name[: uri.end()] != name[: uri.end()].lower():
+        raise UsageError(f"{name}: not a supported libvirt URI; write {uri.group()} in lower case")
     from urllib.parse import urlsplit  # slow to load; only for live hosts
 
     try:
@@ -84,7 +86,10 @@ def read_definitions(uri: str, options: LiveOptions) -> Iterator[Host | LiveDefi
 
 
 def check() -> None:
-    """Raises MissingExtraError if libvirt-python is missing."""
+    """Load what reads a host, before threads begin. Raises MissingExtraError if libvirt-python is
+    missing."""
     import vnicaudit.platforms.libvirt.binding as binding
+    import vnicaudit.platforms.libvirt.live as live
+    import vnicaudit.platforms.libvirt.read as read
 
-    del binding
+    del binding, live, read

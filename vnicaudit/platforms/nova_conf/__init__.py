@@ -4,7 +4,7 @@
 one; ``read.py`` parses one file (also one from before oslo.config), ``siblings.py`` adds the files
 that Nova reads beside it, ``write.py`` changes options.
 
-Here is how files are read; whatever reads them is imported on first use.
+This module recognises files; whatever reads them is imported on first use.
 """
 
 from __future__ import annotations

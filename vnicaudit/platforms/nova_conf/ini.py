@@ -22,7 +22,7 @@ class IniError(Exception):
         self.number = number
 
 
-class Assignment(msgspec.Struct):
+class Assignment(msgspec.Struct, frozen=True):
     """An option, and its value: one text per line."""
 
     key: str

@@ -11,7 +11,7 @@ its parts; ``osinfo_db.py`` tells which NIC an image's ``os_distro`` results in.
 Changing (``control.py``): ``states.py`` decodes the current state of a server, ``flavor_copies.py``
 copies flavors.
 
-Here is how targets that are a cloud are recognised; whatever reads them (``cloud_reading.py``) is
+This module recognises targets that are a cloud; whatever reads them (``cloud_reading.py``) is
 imported on first use.
 """
 

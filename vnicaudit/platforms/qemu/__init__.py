@@ -6,6 +6,8 @@ start in a libvirt log. ``machine.py`` and ``nics.py`` interpret the arguments, 
 out whether some are missing, ``refusals.py`` whether QEMU refuses them. ``read.py`` and ``proc.py``
 combine all of this, ``domain.py`` makes a domain from it; ``added.py`` reads arguments in a libvirt
 definition.
+
+This module recognises files and ``/proc``; whatever reads them is imported on first use.
 """
 
 from __future__ import annotations

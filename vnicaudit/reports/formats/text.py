@@ -59,19 +59,22 @@ class _AuditText:
         self._view = "short" if options.group_by else options.view
         if self._view == "auto" and (options.verbose or options.wordings is None):
             self._view = "full"
-        self._waiting: list[Audited] = []
+        self._waiting: list[Audited | str] = []
+        """The first few with findings; text of what only crashed, which may be many."""
         self._crashes: list[str] = []
         self._grouped = self._new_groups() if self._view == "short" else None
         self._worst = None if options.most is None else _worst(options.most)
 
     @cached_property
     def _entry(self) -> FindingText:
-        from vnicaudit.reports.findings.finding_text import FindingText  # most files need none
+        from vnicaudit.reports.findings.finding_text import FindingText  # if there is a finding
 
         return FindingText(self._options, self._paint)
 
     def _new_groups(self) -> GroupedText:
-        from vnicaudit.reports.findings.grouped_text import GroupedText  # few findings need none
+        from vnicaudit.reports.findings.grouped_text import (
+            GroupedText,
+        )  # if there are many findings
 
         return GroupedText(self._options, self._paint)
 
@@ -81,35 +84,46 @@ class _AuditText:
 
     def add(self, audited: Audited) -> str:
         self._tally.add(audited)
-        if self._grouped is not None:
-            self._add_to(self._grouped, audited)
-            return ""
-        if self._worst is not None:
+        if self._worst is not None and self._grouped is None:
             self._worst.add(audited)
         if self._view == "full":
             return self._whole(audited)
-        if audited.findings or audited.crashed:
+        self._note_crashes(audited)
+        if self._grouped is not None:
+            self._grouped.add(audited)
+        else:
+            self._wait(audited)
+        return ""
+
+    def _wait(self, audited: Audited) -> None:
+        """Keep the first few, and group them once there are more."""
+        if audited.findings:
             self._waiting.append(audited)
+        elif audited.crashed:
+            self._waiting.append(self._whole(audited))
         if self._tally.findings.total() > FEW:
             self._grouped = self._new_groups()
             for each in self._waiting:
-                self._add_to(self._grouped, each)
+                if not isinstance(each, str):
+                    self._grouped.add(each)
             self._waiting.clear()
-        return ""
 
     def finish(self, end: RunEnd) -> Iterator[str]:
         if self._grouped is not None:
             yield from self._brief(self._grouped, end)
             return
         ending = Ending(self._tally, end, self._options, self._paint)
-        yield from filter(None, map(self._whole, self._waiting))
+        for each in self._waiting:
+            yield each if isinstance(each, str) else self._whole(each)
         if self._worst is not None:
             yield from self._worst_entries(self._worst)
             yield from ending.left_out(self._tally.findings.total() - len(self._worst))
         yield from ending.whole()
 
     def _brief(self, grouped: GroupedText, end: RunEnd) -> Iterator[str]:
-        from vnicaudit.reports.findings.brief_ending import BriefEnding  # few findings need none
+        from vnicaudit.reports.findings.brief_ending import (
+            BriefEnding,
+        )  # if there are many findings
 
         ending = BriefEnding(self._tally, end, self._options, self._paint)
         yield from ending.answer()
@@ -117,8 +131,7 @@ class _AuditText:
         yield from self._crashes
         yield from ending.brief()
 
-    def _add_to(self, grouped: GroupedText, audited: Audited) -> None:
-        grouped.add(audited)
+    def _note_crashes(self, audited: Audited) -> None:
         if audited.crashed and len(self._crashes) < _CRASHES:
             crashed = "".join(map(self._entry.crashed, audited.crashed))
             self._crashes.append(f"{self._header(audited)}{crashed}\n")
