@@ -185,7 +185,9 @@ def test_the_capacity_of_a_slow_server_is_never_more_than_it_has(ends: Ends, slo
         assert found.error.startswith("the search found no rate: not finished after 30 s: between ")
     else:
         assert 0 < found.values["query_rate"] <= 4000
-    assert len(found.raw) == 1 + found.details["trials"]  # type: ignore[operator]
+    # dnsperf sometimes hangs on a busy machine; such a run is kept, and repeated
+    ended = [ran for ran in found.raw if "Statistics:" in ran.stdout]
+    assert len(ended) == 1 + found.details["trials"]  # type: ignore[operator]
 
 
 def test_nothing_is_left(ends: Ends, nsd: int, tmp_path: Path) -> None:

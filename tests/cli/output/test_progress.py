@@ -16,7 +16,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, redirect_stderr
 from pathlib import Path
 
-import click
 import pytest
 
 from tests.remedy.works import work
@@ -24,6 +23,7 @@ from vnicaudit.audit.reading.options import RunOptions
 from vnicaudit.audit.reading.targets import Target
 from vnicaudit.audit.run import AuditRun
 from vnicaudit.cli.audit.fixing_line import FixingLine
+from vnicaudit.cli.output.process import end
 from vnicaudit.cli.output.progress import Progress
 
 _CLOUDS = """\
@@ -267,9 +267,9 @@ def test_no_thread_outlives_its_command() -> None:
     """If a command fails, nobody says that nothing is waited for any more."""
     before = set(threading.enumerate())
     with redirect_stderr(Terminal()):
-        with click.Context(click.Command("audit")):
-            Progress(enabled=True).waits_for("openstack:prod")
-            started = set(threading.enumerate()) - before
+        Progress(enabled=True).waits_for("openstack:prod")
+        started = set(threading.enumerate()) - before
+        end()  # as after each command
         for thread in started:
             thread.join(60)
     assert [thread.is_alive() for thread in started] == [False]
