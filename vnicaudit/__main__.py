@@ -20,10 +20,23 @@ def main() -> NoReturn:
             from vnicaudit.cli.version import print_version
 
             sys.exit(print_version())
+        _load_msgspec()
         from vnicaudit.cli.main import run
     except KeyboardInterrupt:  # while the program is still being loaded
         sys.exit(130)
     _leave(run())
+
+
+def _load_msgspec() -> None:
+    """Load msgspec while Ctrl-C waits: msgspec 0.22 may ignore an exception in the middle of that,
+    and crash when it examines its first type."""
+    import signal
+
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT,))
+    try:
+        import msgspec  # noqa: F401
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _leave(code: int) -> NoReturn:

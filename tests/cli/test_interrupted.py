@@ -90,3 +90,25 @@ def test_while_a_host_is_silent(command: str, tmp_path: Path) -> None:
 def _unread(pipe: int) -> int:
     (number,) = struct.unpack("i", fcntl.ioctl(pipe, termios.FIONREAD, b"\0" * 4))
     return int(number)
+
+
+_IN_MSGSPEC = """
+import atexit, signal, sys
+class Interrupts:
+    def find_spec(self, name, path, target=None):
+        if name == "msgspec._core":
+            signal.raise_signal(signal.SIGINT)
+sys.meta_path.insert(0, Interrupts())
+atexit.register(lambda: print("msgspec is whole:", hasattr(sys.modules.get("msgspec"), "Struct")))
+sys.argv[1:] = ["audit", "nova.conf"]
+from vnicaudit.__main__ import main
+main()
+"""
+
+
+def test_ctrl_c_waits_until_msgspec_is_loaded() -> None:
+    """Half loaded, it crashes later."""
+    done = subprocess.run(
+        [sys.executable, "-c", _IN_MSGSPEC], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (130, "msgspec is whole: True\n")

@@ -17,7 +17,7 @@ from tests.cli.records import options_of
 from vnicaudit.cli.audit.audit import command
 from vnicaudit.cli.audit.plain import options_in
 from vnicaudit.cli.audit.request import AUDIT_OPTIONS, AuditOptions
-from vnicaudit.cli.completion import COMPLETES
+from vnicaudit.cli.options import COMPLETES
 from vnicaudit.cli.options.records import Option
 from vnicaudit.cli.output.process import at_end
 

@@ -10,7 +10,7 @@ import click
 
 from vnicaudit import __version__
 from vnicaudit.base.wording import close_to
-from vnicaudit.cli.completion import COMPLETES
+from vnicaudit.cli.options import COMPLETES
 from vnicaudit.cli.options.lazy_group import CommandEntry, lazy_group
 from vnicaudit.cli.output.stderr import tell
 from vnicaudit.errors import UsageError

@@ -20,7 +20,7 @@ from click.shell_completion import (
     split_arg_string,
 )
 
-from vnicaudit.cli.completion import COMPLETES
+from vnicaudit.cli.options import COMPLETES
 
 Shell = Literal["bash", "zsh", "fish"]
 SHELLS: tuple[Shell, ...] = ("bash", "zsh", "fish")

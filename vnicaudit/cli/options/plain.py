@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
-from vnicaudit.cli.completion import COMPLETES
+from vnicaudit.cli.options import COMPLETES
 from vnicaudit.cli.options.records import Option, OptionGroup
 
 
