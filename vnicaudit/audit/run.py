@@ -130,11 +130,7 @@ class AuditRun:
 
     def _read_hosts(self, hosts: list[Target], waited: list[Target]) -> Iterator[Product]:
         """Live hosts. ``waited``: all targets for which the run waits."""
-        # loaded when there is a live host, and before threads begin
-        from vnicaudit.audit.effective import uses_of  # noqa: F401
-        from vnicaudit.audit.reading.machines import Machines
-        from vnicaudit.model.live import LiveDomain  # noqa: F401
-        from vnicaudit.model.traffic import HostTraffic  # noqa: F401
+        from vnicaudit.audit.reading.machines import Machines  # loaded when there is a live host
 
         machines = Machines(hosts, self._work.platforms, self._options.live)
         for target in hosts:

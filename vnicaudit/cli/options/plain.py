@@ -36,7 +36,7 @@ def plain_command_line(
     arguments = _take(words, {name: one for one in options for name in one.names}, values)
     if arguments is None:
         return None
-    return PlainCommandLine({one.name: _record(one, values) for one in groups}, tuple(arguments))
+    return PlainCommandLine({one.name: one.filled(values) for one in groups}, tuple(arguments))
 
 
 def _take(
@@ -71,7 +71,3 @@ def _default(option: Option) -> object:
     """The value of an option that is not given, as by click."""
     usual = False if option.settings.get("is_flag") else None
     return option.settings.get("default", () if option.settings.get("multiple") else usual)
-
-
-def _record(group: OptionGroup[Option], values: Mapping[str, object]) -> msgspec.Struct:
-    return group.record(**{field: values[field] for field in group.record.__struct_fields__})

@@ -147,10 +147,15 @@ class OptionGroup(msgspec.Struct, Generic[D], frozen=True, eq=False):
 
         @wraps(function)
         def called(*others: object, **values: object) -> int:
-            own = {field: values.pop(field) for field in self.record.__struct_fields__}
-            return function(*others, **{self.name: self.record(**own)}, **values)
+            own = {self.name: self.filled(values)}
+            rest = {name: values[name] for name in values.keys() - self.record.__struct_fields__}
+            return function(*others, **own, **rest)
 
         return together(*self.options)(called)
+
+    def filled(self, values: Mapping[str, object]) -> msgspec.Struct:
+        """The record with its values among these."""
+        return self.record(**{field: values[field] for field in self.record.__struct_fields__})
 
 
 def group(name: str, record: type[msgspec.Struct], *options: D) -> OptionGroup[D]:
