@@ -34,13 +34,13 @@ _HARMLESS = re.compile(
 """Values that are not secret: switches, empty values, and names of variables that stand for one."""
 
 
-_LONGEST_NAME = 200
-"""Maximum number of characters of a name that are examined."""
+_EXAMINED = 200
+"""Number of characters that are examined at both ends of a name."""
 
 
 def is_secret_name(name: str) -> bool:
     """True for a name whose value is secret in any kind of file."""
-    return _is_certain(name[:_LONGEST_NAME])
+    return _is_certain(_examined(name))
 
 
 @lru_cache(maxsize=1024)  # a domain has forty lines with the same dozen names, a plan hundreds
@@ -51,7 +51,7 @@ def _is_certain(name: str) -> bool:
 
 def may_be_secret_name(name: str) -> bool:
     """True if a line of a file that assigns to ``name`` may hold a secret."""
-    return _is_likely(name[:_LONGEST_NAME])
+    return _is_likely(_examined(name))
 
 
 @lru_cache(maxsize=1024)
@@ -62,7 +62,7 @@ def _is_likely(name: str) -> bool:
 
 def is_address_name(name: str) -> bool:
     """True for a name whose value is an address that may contain a password."""
-    return _ADDRESS_NAME.search(_plain(name)) is not None
+    return _ADDRESS_NAME.search(_plain(_examined(name))) is not None
 
 
 def is_harmless(value: str) -> bool:
@@ -70,7 +70,14 @@ def is_harmless(value: str) -> bool:
     return _HARMLESS.fullmatch(value.strip()) is not None
 
 
+def _examined(name: str) -> str:
+    """The name, shortened in the middle: no word ends where it was cut."""
+    if len(name) <= 2 * _EXAMINED:
+        return name
+    return f"{name[:_EXAMINED]}+{name[-_EXAMINED:]}"
+
+
 def _plain(name: str) -> str:
     """``adminPass``, ``admin-pass`` and ``admin.pass`` as ``admin_pass``."""
-    spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name[:_LONGEST_NAME])
+    spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name)
     return re.sub(r"[-.:/ ]", "_", spaced).lower()

@@ -21,6 +21,7 @@ from vnicaudit.text.secret_names import (
     may_be_secret_name,
 )
 from vnicaudit.text.secret_places import is_place
+from vnicaudit.text.secret_signs import may_hold_secret
 from vnicaudit.text.secret_values import masked_values
 from vnicaudit.text.secret_xml import masked_xml
 from vnicaudit.text.stars import STARS
@@ -69,6 +70,10 @@ _FW_CFG = re.compile(r"(?i)fw_?cfg|opt/")
 def masked(text: str) -> str:
     """The text of a file of any kind, with the same number of lines, and stars in place of
     everything that may be secret."""
+    return _masked_text(text) if may_hold_secret(text) else text
+
+
+def _masked_text(text: str) -> str:
     of_kubernetes = _SECRET_DATA if _SECRET_KIND.search(text) else frozenset[str]()
     shown = masked_values(masked_xml(text, STARS), of_kubernetes, STARS)
     lines = _masked_lines(shown.split("\n"), of_kubernetes)
