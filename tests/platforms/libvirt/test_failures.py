@@ -13,6 +13,7 @@ RPC, SYSTEM, INTERNAL = 39, 38, 1
 def error(code: int, message: str) -> libvirt.libvirtError:
     """An error as the binding makes it."""
     made = libvirt.libvirtError(message)
+    made.args = (message,)  # not the last error of libvirt in this thread
     made.err = (code, 0, message, 2, None, None, None, -1, -1)
     return made
 

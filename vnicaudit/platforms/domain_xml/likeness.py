@@ -39,7 +39,10 @@ def unlike(wanted: bytes, got: bytes) -> tuple[str, ...]:
     count, nor does an additional PCI controller, which libvirt adds when needed."""
     if wanted == got:
         return ()
-    old, new = _parts(wanted), _parts(got)
+    return _unlike(_parts(wanted), _parts(got))
+
+
+def _unlike(old: _Parts, new: _Parts) -> tuple[str, ...]:
     pieces = Counter(old.controllers + old.rest), Counter(new.controllers + new.rest)
     gone = [f"{piece_label(piece)} is missing or different" for piece in (pieces[0] - pieces[1])]
     more = [
@@ -56,7 +59,10 @@ def rearranged(wanted: bytes, got: bytes) -> str:
     """A clause on PCI controllers that libvirt added, and on a changed order of controllers, as the
     end of a sentence that begins with "libvirt"; empty if there is neither. Added or removed
     controllers of other kinds are reported by :func:`unlike`."""
-    old, new = _parts(wanted), _parts(got)
+    return _rearranged(_parts(wanted), _parts(got))
+
+
+def _rearranged(old: _Parts, new: _Parts) -> str:
     words = []
     more = Counter(new.controllers) - Counter(old.controllers)
     if added := sum(map(_is_pci_controller, more.elements())):
@@ -71,12 +77,15 @@ def on_way_back(text: bytes, again: bytes) -> str:
     """A sentence on how libvirt would change a definition that is defined again; empty if it would
     keep it. ``again``: the definition as libvirt would write it, with its CPU converted to the
     host's terms."""
-    if words := rearranged(text, again):
+    if text == again:
+        return ""
+    old, new = _parts(text), _parts(again)
+    if words := _rearranged(old, new):
         words = (
             f"libvirt {words} as soon as this definition is defined again: a rollback brings every "
             "device back as it was, at its address, in that order"
         )
-    otherwise = [one for one in unlike(text, again) if not one.startswith("<cpu>")]
+    otherwise = [one for one in _unlike(old, new) if not one.startswith("<cpu>")]
     if otherwise:
         what = "; ".join(otherwise[:5])
         return (

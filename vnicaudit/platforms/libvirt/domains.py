@@ -203,7 +203,7 @@ def definition_from(fetched: Fetched, around: Surroundings) -> JudgedDefinition 
             text = "" if fetched.state.active else fetched.definition
         if not text:
             return JudgedDefinition(running, running, b"")
-        written = definition_root(text)
+        written = root if beside is None else beside
         later = _domain(written, around.uri, fetched.state, form="dump", xpath="/domain")
     except TargetError as error:
         return _not_read(error)

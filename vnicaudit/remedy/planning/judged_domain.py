@@ -39,6 +39,8 @@ class JudgedDomain(JudgedItem[Domain]):
         self.source = source
         self.texts = texts
         self._kinds = judges.work.platforms.files
+        self._changed: tuple[Nic, tuple[Change, ...], tuple[bytes, Domain]] | None = None
+        """The last changes, and what they led to: a step asks for what was just judged."""
         super().__init__(
             source.domain, judges, lambda work, one: work.domain(one, source.host, source.target)
         )
@@ -50,8 +52,11 @@ class JudgedDomain(JudgedItem[Domain]):
     def with_changes(self, nic: Nic, changes: Iterable[Change]) -> tuple[bytes, Domain]:
         """The text with these changes of a NIC, and the domain it describes. Raises RefusedError if
         they cannot be made."""
-        text = self.texts.changed_at(self.source.text, nic.location.xpath or "", changes)
-        return text, self._read_again(text)
+        changes, last = tuple(changes), self._changed
+        if last is None or last[0] is not nic or last[1] != changes:
+            text = self.texts.changed_at(self.source.text, nic.location.xpath or "", changes)
+            last = self._changed = (nic, changes, (text, self._read_again(text)))
+        return last[2]
 
     def findings_to_plan(self, nic: Nic, changes: Iterable[Change]) -> list[Finding]:
         """The findings on the NIC that propose changes once these are made, the most severe first;

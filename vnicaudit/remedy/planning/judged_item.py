@@ -46,6 +46,8 @@ class JudgedItem(Generic[Item]):
         self.item = item
         self._judges = judges
         self._audit = audit
+        self._last: tuple[AuditWork, Item, tuple[Finding, ...]] | None = None
+        """The last judgement: what a change leads to is asked several times in a row."""
         self.catalogue = judges.work.catalogue
         audited = audit(judges.work, item)
         self.findings = findings_in(audited)
@@ -54,9 +56,7 @@ class JudgedItem(Generic[Item]):
 
     def findings_after(self, after: Item) -> tuple[Finding, ...]:
         """The findings on the changed item. Raises RefusedError if a rule crashes."""
-        if after is self.item:
-            return self.findings
-        return findings_in(self._audit(self._judges.work, after))
+        return self._findings_by(self._judges.work, after)
 
     def resolved_rules(self, after: Item) -> tuple[str, ...]:
         """The rules whose findings would be resolved."""
@@ -69,7 +69,7 @@ class JudgedItem(Generic[Item]):
         single NIC."""
         return tuple(
             Blocked("brings-up-error", f"it would cause {found.rule}: {found.message}")
-            for found in findings_in(self._audit(self._judges.by_all, after))
+            for found in self._findings_by(self._judges.by_all, after)
             if found.severity == "error" and found.fingerprint not in self._errors
             and (nic is None or nic_index(found.about) in (nic, None))
         )  # fmt: skip
@@ -77,9 +77,16 @@ class JudgedItem(Generic[Item]):
     @cached_property
     def _errors(self) -> frozenset[str]:
         """Fingerprints of the errors that exist already."""
-        same = self._judges.by_all is self._judges.work
-        found = self.findings if same else findings_in(self._audit(self._judges.by_all, self.item))
+        found = self._findings_by(self._judges.by_all, self.item)
         return frozenset(one.fingerprint for one in found if one.severity == "error")
+
+    def _findings_by(self, work: AuditWork, item: Item) -> tuple[Finding, ...]:
+        if item is self.item and work is self._judges.work:
+            return self.findings
+        last = self._last
+        if last is None or last[0] is not work or last[1] is not item:
+            last = self._last = (work, item, findings_in(self._audit(work, item)))
+        return last[2]
 
 
 def findings_in(audited: Audited) -> tuple[Finding, ...]:
