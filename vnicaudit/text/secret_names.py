@@ -5,6 +5,8 @@ Sources: the options of Nova's reference that are marked secret (``[database] co
 libvirt returns only with VIR_DOMAIN_XML_SECURE (domain_conf.c: ``passwd`` of VNC and SPICE, cookies
 of disks); QEMU's ``-object secret,data=`` and ``password=``; cloud-init's user data, which may hold
 anything.
+
+A new name needs a sign in secret_signs.py.
 """
 
 from __future__ import annotations
@@ -12,6 +14,8 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+SEPARATORS = "-.:/ "
+"""Characters between the words of a name, apart from the underscore."""
 _CERTAIN = (
     r"passw|pass_?phrase|pass_?code|secret|token|credential|cookie|private_?key|api_?key"
     r"|access_?key|admin_?pass|fixed_?key|hmac_?key|encryption_?key|auth_?blob|authorization"
@@ -34,35 +38,48 @@ _HARMLESS = re.compile(
 """Values that are not secret: switches, empty values, and names of variables that stand for one."""
 
 
-_EXAMINED = 200
-"""Number of characters that are examined at both ends of a name."""
+_HEAD = 200
+"""Number of characters of a long name that are also examined alone."""
 
 
 def is_secret_name(name: str) -> bool:
     """True for a name whose value is secret in any kind of file."""
-    return _is_certain(_examined(name))
+    if len(name) <= _HEAD:
+        return _is_certain(name)
+    return any(_has_secret_name(_CERTAIN_NAME, part) for part in _parts(name))
 
 
 @lru_cache(maxsize=1024)  # a domain has forty lines with the same dozen names, a plan hundreds
 def _is_certain(name: str) -> bool:
-    plain = _plain(name)
-    return _CERTAIN_NAME.search(plain) is not None and _ABOUT_ONE.search(plain) is None
+    return _has_secret_name(_CERTAIN_NAME, name)
 
 
 def may_be_secret_name(name: str) -> bool:
     """True if a line of a file that assigns to ``name`` may hold a secret."""
-    return _is_likely(_examined(name))
+    if len(name) <= _HEAD:
+        return _is_likely(name)
+    return any(_has_secret_name(_LIKELY_NAME, part) for part in _parts(name))
 
 
 @lru_cache(maxsize=1024)
 def _is_likely(name: str) -> bool:
+    return _has_secret_name(_LIKELY_NAME, name)
+
+
+def _has_secret_name(names: re.Pattern[str], name: str) -> bool:
     plain = _plain(name)
-    return _LIKELY_NAME.search(plain) is not None and _ABOUT_ONE.search(plain) is None
+    return names.search(plain) is not None and _ABOUT_ONE.search(plain) is None
+
+
+def _parts(name: str) -> tuple[str, str]:
+    """A long name, and its beginning: an ending far behind the name of a secret does not make it
+    harmless. The beginning ends with "+", so that it is not taken for a name that ends there."""
+    return f"{name[:_HEAD]}+", name
 
 
 def is_address_name(name: str) -> bool:
     """True for a name whose value is an address that may contain a password."""
-    return _ADDRESS_NAME.search(_plain(_examined(name))) is not None
+    return _ADDRESS_NAME.search(_plain(name)) is not None
 
 
 def is_harmless(value: str) -> bool:
@@ -70,14 +87,7 @@ def is_harmless(value: str) -> bool:
     return _HARMLESS.fullmatch(value.strip()) is not None
 
 
-def _examined(name: str) -> str:
-    """The name, shortened in the middle: no word ends where it was cut."""
-    if len(name) <= 2 * _EXAMINED:
-        return name
-    return f"{name[:_EXAMINED]}+{name[-_EXAMINED:]}"
-
-
 def _plain(name: str) -> str:
     """``adminPass``, ``admin-pass`` and ``admin.pass`` as ``admin_pass``."""
     spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name)
-    return re.sub(r"[-.:/ ]", "_", spaced).lower()
+    return re.sub(rf"[{SEPARATORS}]", "_", spaced).lower()

@@ -1,5 +1,8 @@
 """Values of secrets in quotes, brackets and parentheses, at any place in a line and over any number
-of lines: JSON, the flow style of YAML, lists and calls of HCL."""
+of lines: JSON, the flow style of YAML, lists and calls of HCL.
+
+A new notation needs a sign in secret_signs.py.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Elements and attributes of XML that hold secrets, also over several lines."""
+"""Elements and attributes of XML that hold secrets, also over several lines.
+
+A new notation needs a sign in secret_signs.py.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ _OPENING = re.compile(r"<(?P<name>[A-Za-z_][\w:.-]*)(?![\w:.-])(?P<attributes>[^
 _CLOSING = re.compile(r"</(?P<name>[A-Za-z_][\w:.-]*)")
 _TAG = re.compile(r"<[A-Za-z_][^<>]*>")
 _NAMED = re.compile(r"\bname\s{0,9}=\s{0,9}(?:\"([^\"<>]*)\"|'([^'<>]*)')")
-_VALUE = re.compile(r"(\bvalue\s{0,9}=\s{0,9})(?:\"[^\"<>]*\"|'[^'<>]*')")
+_VALUE = re.compile(r"(?P<before>\bvalue\s{0,9}=\s{0,9})(?P<value>\"[^\"<>]*\"|'[^'<>]*')")
 _TEXT = re.compile(r"(?<=>)[^<>]+(?=<)")
 
 
@@ -37,7 +40,7 @@ def _masked_tag(tag: str, stars: str) -> str:
     tag = _ATTRIBUTE.sub(hidden, tag)
     named = _NAMED.search(tag)  # <qemu:env name='X_PASSWORD' value='…'/>
     if named is not None and is_secret_name(named[1] or named[2] or ""):
-        tag = _VALUE.sub(lambda found: f"{found[1]}'{_stars(found[0], stars)}'", tag)
+        tag = _VALUE.sub(lambda found: f"{found['before']}'{_stars(found['value'], stars)}'", tag)
     return tag
 
 

@@ -3,7 +3,7 @@
 It knows no file format. It masks what a line assigns to the name of a secret, the contents of an
 element or attribute of such a name, the data of QEMU's ``-object secret``, and the password before
 the ``@`` of a URL. It hides too much rather than too little, and never a line break: line N stays
-line N.
+line N. A new notation needs a sign in secret_signs.py.
 """
 
 from __future__ import annotations

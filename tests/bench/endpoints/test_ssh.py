@@ -102,7 +102,7 @@ def test_a_lost_host_ends_everything_by_itself(tmp_path: Path) -> None:
     [
         ("UserKnownHostsFile /dev/null", "Host key verification failed."),
         ("IdentityFile /dev/null", "Permission denied (publickey)."),
-        # it reads what ssh says first: had it ended before, ssh might report a broken pipe instead
+        # the proxy reads ssh's greeting before it exits: otherwise ssh may report a broken pipe
         ("ProxyCommand head -n 1 >/dev/null", "Connection closed by UNKNOWN port 65535"),
     ],
 )

@@ -28,6 +28,13 @@ def test_of_several_new_controllers_those_of_pci_are_counted() -> None:
     assert unlike(old, new) == ("<controller> is new or different",)
 
 
+def test_what_libvirt_adds_is_new_and_what_it_drops_is_missing() -> None:
+    old, new = _of(SATA), _of(SATA, USB.format("qemu-xhci"))
+    assert on_way_back(old, new).endswith("<controller> is new or different")
+    assert on_way_back(new, old).endswith("<controller> is missing or different")
+    assert on_way_back(new, new) == ""
+
+
 def test_another_order_is_told() -> None:
     old, new = _of(PCI.format(1), SATA), _of(SATA, PCI.format(1), PCI.format(2))
     assert rearranged(old, new) == (

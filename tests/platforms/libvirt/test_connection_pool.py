@@ -9,6 +9,7 @@ from unittest.mock import Mock
 import libvirt
 import pytest
 
+from tests.platforms.libvirt.errors import libvirt_error
 from vnicaudit.errors import ActionError, SilentError
 from vnicaudit.platforms.libvirt.connection_pool import ConnectionPool, PooledConnection
 from vnicaudit.text.libvirt_uri import parse
@@ -33,24 +34,16 @@ class Host:
     def breaks(self, _line: PooledConnection) -> str:
         """libvirtd is ended."""
         self.connections[-1].isAlive.return_value = 0
-        raise _failure("End of file while reading data")
+        raise libvirt_error("End of file while reading data")
 
     def _open(self, uri: str) -> Mock:
         del uri
         if not self.reachable:
-            raise _failure("Failed to connect socket")
+            raise libvirt_error("Failed to connect socket")
         connection = Mock()
         connection.isAlive.return_value = 1
         self.connections.append(connection)
         return connection
-
-
-def _failure(message: str) -> libvirt.libvirtError:
-    """An error of its own, not the last one of libvirt in this thread: another test may have left
-    that."""
-    made = libvirt.libvirtError(message)
-    made.args, made.err = (message,), None
-    return made
 
 
 @pytest.fixture
@@ -60,7 +53,7 @@ def host(monkeypatch: pytest.MonkeyPatch) -> Host:
 
 def refused(_line: PooledConnection) -> str:
     """libvirt says no."""
-    raise _failure("no")
+    raise libvirt_error("no")
 
 
 def test_one_after_the_other_share_a_connection(host: Host) -> None:

@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-import libvirt
 import pytest
 
+from tests.platforms.libvirt.errors import libvirt_error
 from vnicaudit.platforms.libvirt.failures import failure_of, lost_connection
 
 RPC, SYSTEM, INTERNAL = 39, 38, 1
-
-
-def error(code: int, message: str) -> libvirt.libvirtError:
-    """An error as the binding makes it."""
-    made = libvirt.libvirtError(message)
-    made.args = (message,)  # not the last error of libvirt in this thread
-    made.err = (code, 0, message, 2, None, None, None, -1, -1)
-    return made
 
 
 @pytest.mark.parametrize(
@@ -43,10 +35,11 @@ def error(code: int, message: str) -> libvirt.libvirtError:
     ],
 )  # fmt: skip
 def test_kinds(code: int, message: str, kind: str) -> None:
-    assert failure_of(error(code, message)) == kind
+    assert failure_of(libvirt_error(message, code)) == kind
 
 
 def test_a_lock_of_one_domain_is_no_lost_connection() -> None:
     held = "Timed out during operation: cannot acquire state change lock"
-    assert lost_connection(error(68, held)) is None
-    assert lost_connection(error(INTERNAL, "internal error: client socket is closed")) == "broken"
+    assert lost_connection(libvirt_error(held, 68)) is None
+    closed = libvirt_error("internal error: client socket is closed", INTERNAL)
+    assert lost_connection(closed) == "broken"

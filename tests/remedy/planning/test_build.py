@@ -390,6 +390,14 @@ def test_the_nics_that_are_named() -> None:
     assert [mac_of(found.about) for found in steps(source, PlanOptions(macs=(SECOND,)))] == [SECOND]
 
 
+def test_equal_nics_have_steps_of_their_own() -> None:
+    source = live(definition(interface("e1000"), interface("e1000", 2)))
+    first, second = (found.diff for found in steps(source))
+    assert changed_lines(first) == changed_lines(second)
+    places = [[line for line in diff.splitlines() if line[:2] == "@@"] for diff in (first, second)]
+    assert places[0] != places[1]
+
+
 def test_only_what_the_chosen_rules_find() -> None:
     source = live(definition(interface("e1000"), interface("rtl8139", 2)))
     assert [found.rules for found in steps(source, rules=("VNIC001",))] == [("VNIC001",)]

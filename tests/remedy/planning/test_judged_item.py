@@ -11,6 +11,7 @@ from tests.remedy.planning.planned import (
     HOST,
     MAC,
     SECOND,
+    VIRTIO,
     definition,
     in_file,
     interface,
@@ -18,13 +19,20 @@ from tests.remedy.planning.planned import (
     selected,
 )
 from tests.remedy.works import work
+from vnicaudit.audit.judging.catalogue import rule_ids
+from vnicaudit.audit.work import AuditWork
 from vnicaudit.cli.wiring.adapters import texts
 from vnicaudit.errors import RefusedError
+from vnicaudit.model.domain import Domain
 from vnicaudit.model.finding import Change
-from vnicaudit.model.host import Network
+from vnicaudit.model.host import HostConfig, Network
 from vnicaudit.model.refs import mac_of
+from vnicaudit.model.report import Audited
+from vnicaudit.remedy.planning.domains import DomainPlanner
+from vnicaudit.remedy.planning.guests import InterfaceNames, no_names
 from vnicaudit.remedy.planning.judged_domain import JudgedDomain
 from vnicaudit.remedy.planning.judged_item import Judges, is_decided
+from vnicaudit.remedy.planning.nic_step import NicContext
 from vnicaudit.remedy.planning.source import Source
 
 TO_VIRTIO = Change("model", "e1000", "virtio", safe=True)
@@ -48,6 +56,39 @@ def test_what_would_come_is_read_again_not_guessed() -> None:
     text, after = found.with_changes(found.source.domain.nics[0], (TO_VIRTIO,))
     assert [nic.declared.model for nic in after.nics] == ["virtio", "rtl8139"]
     assert text == found.source.text.replace(b"e1000", b"virtio")
+
+
+def test_equal_changes_of_two_nics_are_not_confused() -> None:
+    found = judged(live(definition(interface("e1000"), interface("e1000", 2))))
+    first, second = found.source.domain.nics
+    for nic, models in (
+        (first, ["virtio", "e1000"]), (second, ["e1000", "virtio"]), (first, ["virtio", "e1000"])
+    ):  # fmt: skip
+        text, after = found.with_changes(nic, (TO_VIRTIO,))
+        assert [one.declared.model for one in after.nics] == models
+        assert text.find(b"virtio") < text.find(b"e1000") or nic is second
+        assert "VNIC002" not in [one.rule for one in found.findings_to_plan(nic, (TO_VIRTIO,))]
+
+
+class CountingWork(AuditWork):
+    """Counts the domains that are judged."""
+
+    judged = 0
+
+    def domain(self, domain: Domain, host: HostConfig | None, target: str) -> Audited:
+        CountingWork.judged += 1
+        return super().domain(domain, host, target)
+
+
+def test_a_change_is_judged_once_for_a_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Half of the time of a plan once went into reading and judging it again."""
+    monkeypatch.setattr(CountingWork, "judged", 0)
+    counting = selected(*rule_ids(), kind=CountingWork)
+    names, wordings = InterfaceNames(no_names), counting.platforms.wordings
+    context = NicContext(VIRTIO, texts(), None, {}, names, wordings)
+    planner = DomainPlanner(Judges(counting, counting), context)
+    assert len(list(planner.plan(live(definition(interface("e1000")))))) == 1
+    assert CountingWork.judged == 2  # as it is, and as it would be
 
 
 def test_what_is_read_again_keeps_what_only_the_host_knows() -> None:

@@ -198,12 +198,12 @@ def definition_from(fetched: Fetched, around: Surroundings) -> JudgedDefinition 
         root = definition_root(fetched.definition)
         beside = None if fetched.persistent is None else definition_root(fetched.persistent)
         running = domain_from(_read(fetched.state, root, beside, around.uri), around)
-        text = fetched.persistent
-        if text is None:
-            text = "" if fetched.state.active else fetched.definition
-        if not text:
+        if fetched.persistent is not None and beside is not None:
+            text, written = fetched.persistent, beside
+        elif not fetched.state.active:
+            text, written = fetched.definition, root
+        else:
             return JudgedDefinition(running, running, b"")
-        written = root if beside is None else beside
         later = _domain(written, around.uri, fetched.state, form="dump", xpath="/domain")
     except TargetError as error:
         return _not_read(error)

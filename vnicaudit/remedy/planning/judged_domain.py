@@ -31,6 +31,15 @@ class _Own(NamedTuple):
     lines: int
 
 
+class _Changed(NamedTuple):
+    """Changes of a NIC, and their result."""
+
+    nic: Nic
+    changes: tuple[Change, ...]
+    text: bytes
+    domain: Domain
+
+
 class JudgedDomain(JudgedItem[Domain]):
     """One domain of a target, before anything is changed."""
 
@@ -39,8 +48,8 @@ class JudgedDomain(JudgedItem[Domain]):
         self.source = source
         self.texts = texts
         self._kinds = judges.work.platforms.files
-        self._changed: tuple[Nic, tuple[Change, ...], tuple[bytes, Domain]] | None = None
-        """The last changes, and what they led to: a step asks for what was just judged."""
+        self._last_changed: _Changed | None = None
+        """Planning a step asks for the same changes several times."""
         super().__init__(
             source.domain, judges, lambda work, one: work.domain(one, source.host, source.target)
         )
@@ -51,12 +60,13 @@ class JudgedDomain(JudgedItem[Domain]):
 
     def with_changes(self, nic: Nic, changes: Iterable[Change]) -> tuple[bytes, Domain]:
         """The text with these changes of a NIC, and the domain it describes. Raises RefusedError if
-        they cannot be made."""
-        changes, last = tuple(changes), self._changed
-        if last is None or last[0] is not nic or last[1] != changes:
+        they cannot be made. For the same NIC and equal changes as in the last call, it is the same
+        domain object: ``JudgedItem`` judges each object once."""
+        changes, last = tuple(changes), self._last_changed
+        if last is None or last.nic is not nic or last.changes != changes:
             text = self.texts.changed_at(self.source.text, nic.location.xpath or "", changes)
-            last = self._changed = (nic, changes, (text, self._read_again(text)))
-        return last[2]
+            last = self._last_changed = _Changed(nic, changes, text, self._read_again(text))
+        return last.text, last.domain
 
     def findings_to_plan(self, nic: Nic, changes: Iterable[Change]) -> list[Finding]:
         """The findings on the NIC that propose changes once these are made, the most severe first;

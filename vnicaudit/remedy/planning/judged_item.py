@@ -35,6 +35,14 @@ class Judges(NamedTuple):
     by_all: AuditWork
 
 
+class _Judged(NamedTuple):
+    """An item, and its findings by these rules."""
+
+    work: AuditWork
+    item: object
+    findings: tuple[Finding, ...]
+
+
 class JudgedItem(Generic[Item]):
     """One item, before anything is changed."""
 
@@ -46,8 +54,8 @@ class JudgedItem(Generic[Item]):
         self.item = item
         self._judges = judges
         self._audit = audit
-        self._last: tuple[AuditWork, Item, tuple[Finding, ...]] | None = None
-        """The last judgement: what a change leads to is asked several times in a row."""
+        self._last_judged: _Judged | None = None
+        """Planning a step asks about the same changed domain several times in a row."""
         self.catalogue = judges.work.catalogue
         audited = audit(judges.work, item)
         self.findings = findings_in(audited)
@@ -83,10 +91,10 @@ class JudgedItem(Generic[Item]):
     def _findings_by(self, work: AuditWork, item: Item) -> tuple[Finding, ...]:
         if item is self.item and work is self._judges.work:
             return self.findings
-        last = self._last
-        if last is None or last[0] is not work or last[1] is not item:
-            last = self._last = (work, item, findings_in(self._audit(work, item)))
-        return last[2]
+        last = self._last_judged
+        if last is None or last.work is not work or last.item is not item:
+            last = self._last_judged = _Judged(work, item, findings_in(self._audit(work, item)))
+        return last.findings
 
 
 def findings_in(audited: Audited) -> tuple[Finding, ...]:

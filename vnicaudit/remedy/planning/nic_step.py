@@ -123,12 +123,12 @@ def _with_ports(source: Source, texts: Texts) -> Domain:
     """The domain with its PCI Express ports, on which the id of a virtio device depends."""
     if not source.alone:
         return source.domain
-    ports = _ports(source.text, texts)
+    ports = _pcie_ports(source.text, texts)
     declared = replace(source.domain.declared, pcie_ports=ports)
     return replace(source.domain, declared=declared).with_state(source.running.state)
 
 
 @lru_cache(maxsize=1)
-def _ports(text: bytes, texts: Texts) -> tuple[int, ...] | None:
+def _pcie_ports(text: bytes, texts: Texts) -> tuple[int, ...] | None:
     """The PCI Express ports, cached: all steps of one definition have the same."""
     return texts.reading.ports_of(text)
