@@ -31,7 +31,7 @@ class _Own(NamedTuple):
     lines: int
 
 
-class _Changed(NamedTuple):
+class _ChangedNic(NamedTuple):
     """Changes of a NIC, and their result."""
 
     nic: Nic
@@ -48,7 +48,7 @@ class JudgedDomain(JudgedItem[Domain]):
         self.source = source
         self.texts = texts
         self._kinds = judges.work.platforms.files
-        self._last_changed: _Changed | None = None
+        self._last_changed: _ChangedNic | None = None
         """Planning a step asks for the same changes several times."""
         super().__init__(
             source.domain, judges, lambda work, one: work.domain(one, source.host, source.target)
@@ -65,7 +65,7 @@ class JudgedDomain(JudgedItem[Domain]):
         changes, last = tuple(changes), self._last_changed
         if last is None or last.nic is not nic or last.changes != changes:
             text = self.texts.changed_at(self.source.text, nic.location.xpath or "", changes)
-            last = self._last_changed = _Changed(nic, changes, text, self._read_again(text))
+            last = self._last_changed = _ChangedNic(nic, changes, text, self._read_again(text))
         return last.text, last.domain
 
     def findings_to_plan(self, nic: Nic, changes: Iterable[Change]) -> list[Finding]:

@@ -35,7 +35,7 @@ class Judges(NamedTuple):
     by_all: AuditWork
 
 
-class _Judged(NamedTuple):
+class _Judgement(NamedTuple):
     """An item, and its findings by these rules."""
 
     work: AuditWork
@@ -54,7 +54,7 @@ class JudgedItem(Generic[Item]):
         self.item = item
         self._judges = judges
         self._audit = audit
-        self._last_judged: _Judged | None = None
+        self._last_judged: _Judgement | None = None
         """Planning a step asks about the same changed domain several times in a row."""
         self.catalogue = judges.work.catalogue
         audited = audit(judges.work, item)
@@ -93,7 +93,7 @@ class JudgedItem(Generic[Item]):
             return self.findings
         last = self._last_judged
         if last is None or last.work is not work or last.item is not item:
-            last = self._last_judged = _Judged(work, item, findings_in(self._audit(work, item)))
+            last = self._last_judged = _Judgement(work, item, findings_in(self._audit(work, item)))
         return last.findings
 
 
