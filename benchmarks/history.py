@@ -57,6 +57,8 @@ _SLOW = frozenset({"TEST01"})
 _GUESTS = 50
 _NICS = 2
 _PER_HOST = _GUESTS * _NICS
+_GARBAGE = 100_000
+"""As in ``vnicaudit/__main__.py``."""
 _TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -280,6 +282,7 @@ def main() -> None:
     words = parser.parse_args()
     fleet = Fleet(words.hosts)
     fleet.readings(1)
+    gc.set_threshold(_GARBAGE)
     gc.collect()
     # this data stands for the spool; keep it out of garbage collection during the measurement
     gc.freeze()
