@@ -45,6 +45,7 @@ from tests.history.fleets import (
     timestamp,
 )
 from tests.history.postgresql import server, url
+from vnicaudit.__main__ import GARBAGE
 from vnicaudit.history.bulk import Row, insert_rows
 from vnicaudit.history.history import History, history_to_read, history_to_write
 from vnicaudit.history.place import HistoryPlace, history_place
@@ -57,8 +58,6 @@ _SLOW = frozenset({"TEST01"})
 _GUESTS = 50
 _NICS = 2
 _PER_HOST = _GUESTS * _NICS
-_GARBAGE = 100_000
-"""As in ``vnicaudit/__main__.py``."""
 _TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -282,7 +281,7 @@ def main() -> None:
     words = parser.parse_args()
     fleet = Fleet(words.hosts)
     fleet.readings(1)
-    gc.set_threshold(_GARBAGE)
+    gc.set_threshold(GARBAGE)  # as the program does
     gc.collect()
     # this data stands for the spool; keep it out of garbage collection during the measurement
     gc.freeze()

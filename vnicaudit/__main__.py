@@ -7,14 +7,14 @@ import os
 import sys
 from typing import NoReturn
 
-_GARBAGE = 100_000
+GARBAGE = 100_000
 """Objects made between two looks for cycles; records have none, and Python's 700 costs a tenth of
 the start."""
 
 
 def main() -> NoReturn:
     """Run the command line; ``--version`` is answered before anything heavy is imported."""
-    gc.set_threshold(_GARBAGE)
+    gc.set_threshold(GARBAGE)
     try:
         if sys.argv[1:] in (["--version"], ["-V"]):
             from vnicaudit.cli.version import print_version

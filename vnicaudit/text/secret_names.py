@@ -16,6 +16,7 @@ from functools import lru_cache
 
 SEPARATORS = "-.:/ "
 """Characters between the words of a name, apart from the underscore."""
+_SEPARATOR = re.compile(f"[{SEPARATORS}]")
 _CERTAIN = (
     r"passw|pass_?phrase|pass_?code|secret|token|credential|cookie|private_?key|api_?key"
     r"|access_?key|admin_?pass|fixed_?key|hmac_?key|encryption_?key|auth_?blob|authorization"
@@ -39,42 +40,39 @@ _HARMLESS = re.compile(
 
 
 _HEAD = 200
-"""Number of characters of a long name that are also examined alone."""
+"""Number of characters of a longer name that are also examined alone."""
 
 
 def is_secret_name(name: str) -> bool:
     """True for a name whose value is secret in any kind of file."""
-    if len(name) <= _HEAD:
-        return _is_certain(name)
-    return any(_has_secret_name(_CERTAIN_NAME, part) for part in _parts(name))
-
-
-@lru_cache(maxsize=1024)  # a domain has forty lines with the same dozen names, a plan hundreds
-def _is_certain(name: str) -> bool:
-    return _has_secret_name(_CERTAIN_NAME, name)
+    return _is_certain(name) if len(name) <= _HEAD else _is_long_one_of(_CERTAIN_NAME, name)
 
 
 def may_be_secret_name(name: str) -> bool:
     """True if a line of a file that assigns to ``name`` may hold a secret."""
-    if len(name) <= _HEAD:
-        return _is_likely(name)
-    return any(_has_secret_name(_LIKELY_NAME, part) for part in _parts(name))
+    return _is_likely(name) if len(name) <= _HEAD else _is_long_one_of(_LIKELY_NAME, name)
+
+
+@lru_cache(maxsize=1024)  # a domain has forty lines with the same dozen names, a plan hundreds
+def _is_certain(name: str) -> bool:
+    return _is_one_of(_CERTAIN_NAME, name)
 
 
 @lru_cache(maxsize=1024)
 def _is_likely(name: str) -> bool:
-    return _has_secret_name(_LIKELY_NAME, name)
+    return _is_one_of(_LIKELY_NAME, name)
 
 
-def _has_secret_name(names: re.Pattern[str], name: str) -> bool:
+def _is_long_one_of(names: re.Pattern[str], name: str) -> bool:
+    """True if a long name, or its beginning alone, is one of these: an ending far behind the name
+    of a secret does not make it harmless. The "+" keeps the beginning from being a name that ends
+    there."""
+    return _is_one_of(names, f"{name[:_HEAD]}+") or _is_one_of(names, name)
+
+
+def _is_one_of(names: re.Pattern[str], name: str) -> bool:
     plain = _plain(name)
     return names.search(plain) is not None and _ABOUT_ONE.search(plain) is None
-
-
-def _parts(name: str) -> tuple[str, str]:
-    """A long name, and its beginning: an ending far behind the name of a secret does not make it
-    harmless. The beginning ends with "+", so that it is not taken for a name that ends there."""
-    return f"{name[:_HEAD]}+", name
 
 
 def is_address_name(name: str) -> bool:
@@ -90,4 +88,4 @@ def is_harmless(value: str) -> bool:
 def _plain(name: str) -> str:
     """``adminPass``, ``admin-pass`` and ``admin.pass`` as ``admin_pass``."""
     spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name)
-    return re.sub(rf"[{SEPARATORS}]", "_", spaced).lower()
+    return _SEPARATOR.sub("_", spaced).lower()

@@ -40,7 +40,7 @@ def expressions() -> list[Expression]:
     """All of them, each once."""
     found: dict[Key, Expression] = {}
     for module in _modules():
-        for pattern, place, methods in _in_module(module):
+        for pattern, place, methods in expressions_in(module):
             key = (pattern.pattern, pattern.flags)
             old = found.get(key, Expression(pattern, (), frozenset()))
             places = tuple(sorted({*old.places, place}))
@@ -55,7 +55,8 @@ def _modules() -> Iterator[ModuleType]:
             yield importlib.import_module(found.name)
 
 
-def _in_module(module: ModuleType) -> Iterator[tuple[re.Pattern[Any], str, frozenset[str]]]:
+def expressions_in(module: ModuleType) -> Iterator[tuple[re.Pattern[Any], str, frozenset[str]]]:
+    """Each pattern of a module, where it was found, and the methods it is called by."""
     held = [(name, one) for name, value in vars(module).items() for one in _patterns(value)]
     if not held and module.__name__ not in _MADE and vars(module).get("re") is not re:
         return  # most modules: nothing to look for in their sources
