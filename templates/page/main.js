@@ -33,6 +33,7 @@ class Page {
       event.preventDefault();
       search.focus();
     } else if (event.key === "Escape" && event.target === search) {
+      clearTimeout(this.timer);
       search.value = "";
       this.change({ q: "" });
       byId("grid").focus();
@@ -189,10 +190,12 @@ class Page {
     });
   }
 
+  /** The event comes later than the dialog closes: by then the focus may be somewhere the reader moved it. */
   closed() {
     this.change({ row: null });
     byId("grid").classList.remove("open");
-    byId("grid").focus();
+    const focused = document.activeElement;
+    if (focused === document.body || byId("details").contains(focused)) byId("grid").focus();
   }
 
   print() {

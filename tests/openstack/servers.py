@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 _SECONDS = 600
 _PAUSE = 0.3
 """Seconds more between two questions to Nova, which asks Keystone and Neutron for each answer."""
+_UNDEFINED = "failed to get domain"
 _NIC = re.compile(r"^NIC mac=(\S+) driver=(\S+) queues=(\d+)", re.MULTILINE)
 
 
@@ -68,9 +69,19 @@ class Server:
         self.wait("ACTIVE")
 
     def xml(self, *, inactive: bool = False) -> str:
-        """Its domain XML."""
-        options = ["--inactive"] if inactive else []
-        return self.cloud.machine.output("virsh", "--quiet", "dumpxml", *options, self.domain)
+        """Its domain XML. At each start Nova undefines the domain and defines it again; a
+        nova-compute that has been started again may do so behind an ACTIVE."""
+        name, options = self.domain, ["--inactive"] if inactive else []
+
+        def defined() -> str:
+            try:
+                return self.cloud.machine.output("virsh", "--quiet", "dumpxml", *options, name)
+            except RigError as error:
+                if _UNDEFINED not in str(error):
+                    raise
+                return ""
+
+        return wait_for(defined, f"{name} is defined", seconds=_SECONDS)
 
     def interface(self) -> ElementTree.Element:
         """Its only NIC in domain XML."""
@@ -104,7 +115,10 @@ class Server:
     def console(self) -> str:
         """All that the guest said since it was started: virtlogd begins anew each time."""
         path = self.cloud.machine.state / f"nova/cmp1/{self.id}/console.log"
-        return path.read_text(errors="replace").replace("\r", "") if path.exists() else ""
+        try:
+            return path.read_text(errors="replace").replace("\r", "")
+        except FileNotFoundError:
+            return ""
 
     def delete(self) -> None:
         """Delete it; it may be gone already. Nova does the rest behind this."""

@@ -79,6 +79,22 @@ def test_the_keyboard_is_enough(tab: Tab) -> None:
         expect(grid).to_have_attribute("aria-activedescendant", "row-399")
 
 
+def test_a_dialog_that_closes_takes_no_focus_away(tab: Tab) -> None:
+    """Its event may come late: by then the reader is in the search field."""
+    with tab.open("#nics?row=3") as page:
+        search = page.locator("#search")
+        expect(page.locator("dialog")).to_be_visible()
+        page.keyboard.press("Escape")
+        expect(page.locator("dialog")).to_be_hidden()
+        expect(page.locator("#grid")).to_be_focused()
+        page.keyboard.press("/")
+        page.locator("dialog").dispatch_event("close")
+        expect(page).to_have_url(re.compile(r"#nics$"))
+        expect(search).to_be_focused()
+        page.keyboard.type("kvm-0002")
+        expect(page.locator("#status")).to_have_text("100 of 400 NICs")
+
+
 def test_lists_to_choose_from_name_each_value_once(tab: Tab) -> None:
     models = Counter(str(row.model.effective) for one in SMALL for row in one.rows)
     with tab.open("#nics") as page:
