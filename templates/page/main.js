@@ -190,8 +190,9 @@ class Page {
     });
   }
 
-  /** The event comes later than the dialog closes: by then the focus may be somewhere the reader moved it. */
+  /** The event comes later than the dialog closes: by then the reader may have moved the focus, or opened it again. */
   closed() {
+    if (byId("details").open) return;
     this.change({ row: null });
     byId("grid").classList.remove("open");
     const focused = document.activeElement;

@@ -5,6 +5,7 @@ from __future__ import annotations
 import configparser
 import json
 import os
+import shutil
 import socket
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -23,7 +24,9 @@ from vnicaudit.cli.doctor.machine_checks import (
     check_vhost_net,
     is_complete,
 )
+from vnicaudit.cli.wiring import machine as machine_module
 from vnicaudit.cli.wiring.machine import AuditMachine, this_machine
+from vnicaudit.platforms.qemu.proc import read_proc
 
 ROOT = Path(__file__).parents[3]
 
@@ -99,11 +102,26 @@ def test_processes_of_a_machine(tmp_path: Path) -> None:
         words = b"/usr/bin/qemu-system-x86_64\0-name\0a\0"
         (tmp_path / "proc" / pid / "cmdline").write_bytes(words)
         (tmp_path / "proc" / pid / "fd").mkdir()
+        (tmp_path / "proc" / pid / "fd" / "0").symlink_to("/dev/null")
     (tmp_path / "proc/8/fd").chmod(0o700 if os.geteuid() == 0 else 0o000)
     opened_to_all(tmp_path)
     with as_nobody():
         found = this_machine(str(tmp_path))
     assert (found.qemus, found.closed, found.hidden) == (2, 1, False)
+
+
+def test_a_process_that_ended_since_has_no_closed_descriptors(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = b"/usr/bin/qemu-system-x86_64\0-name\0a\0"
+    (tmp_path / "proc/7/fd").mkdir(parents=True)
+    (tmp_path / "proc/7/cmdline").write_bytes(words)
+    seen = list(read_proc(str(tmp_path / "proc")))
+    assert len(seen) == 1
+    shutil.rmtree(tmp_path / "proc/7")
+    monkeypatch.setattr(machine_module, "read_proc", lambda _root: seen)
+    found = this_machine(str(tmp_path))
+    assert (found.qemus, found.closed) == (1, 0)
 
 
 @pytest.fixture

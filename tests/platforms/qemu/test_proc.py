@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import time
 from pathlib import Path
 
 import pytest
 
 from vnicaudit.model.report import ReadError
 from vnicaudit.model.running import RunningQemu
-from vnicaudit.platforms.qemu.proc import read_proc
+from vnicaudit.platforms.qemu.proc import read_proc, vhost_descriptors
 
 VHOST = "/usr/bin/qemu-system-x86_64 -name guest=a -nodefaults -accel kvm "
 ONE_TAP = VHOST + "-netdev tap,fds=9:10,vhost=on,id=n -device virtio-net-pci,netdev=n,mq=on"
@@ -109,6 +111,17 @@ def test_a_process_that_ends_meanwhile(tmp_path: Path, gone: str) -> None:
     else:
         (tmp_path / "700" / gone).rename(tmp_path / "700" / "elsewhere")
     assert _one(tmp_path).pid == 701
+
+
+def test_descriptors_of_a_process_that_ends_say_nothing() -> None:
+    """The kernel has closed all of them, and keeps the process until somebody asks how it ended."""
+    with subprocess.Popen(["true"]) as ended:
+        state = Path(f"/proc/{ended.pid}/stat")
+        while state.read_text().rpartition(")")[2].split()[0] != "Z":
+            time.sleep(0.01)
+        assert vhost_descriptors(f"/proc/{ended.pid}/fd") is None
+    with pytest.raises(FileNotFoundError):
+        vhost_descriptors(f"/proc/{ended.pid}/fd")
 
 
 def test_what_is_not_qemu(tmp_path: Path) -> None:

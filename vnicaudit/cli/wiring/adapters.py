@@ -4,6 +4,7 @@ so that the rest of the command line starts without them."""
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -67,7 +68,9 @@ class _ThisMachine:
 
         for found in proc.read_proc("/proc", target="/proc"):
             if isinstance(found, RunningQemu) and found.uuid == uuid:
-                return RunningProcess(found.nics, proc.vhost_descriptors(f"/proc/{found.pid}/fd"))
+                with suppress(FileNotFoundError):  # it has ended since
+                    files = proc.vhost_descriptors(f"/proc/{found.pid}/fd")
+                    return RunningProcess(found.nics, files)
         return None
 
     def arp_table(self) -> dict[str, tuple[str, ...]]:

@@ -28,6 +28,13 @@ def this_machine(root: str = "/") -> AuditMachine:
     tree = Tree(root)
     proc = str(tree.path("/proc"))
     pids = [one.pid for one in read_proc(proc) if isinstance(one, RunningQemu)]
-    closed = [pid for pid in pids if vhost_descriptors(f"{proc}/{pid}/fd") is None]
+    closed = [pid for pid in pids if _is_closed(f"{proc}/{pid}/fd")]
     hidden = not os.path.exists(f"{proc}/1")
     return AuditMachine(read_vhost_net(tree, read_release(tree)), len(pids), len(closed), hidden)
+
+
+def _is_closed(descriptors: str) -> bool:
+    try:
+        return vhost_descriptors(descriptors) is None
+    except FileNotFoundError:  # the process has ended since
+        return False

@@ -110,7 +110,11 @@ def _program(folder: str, first: str) -> str | None:
 
 
 def vhost_descriptors(folder: str) -> int | None:
-    """Number of open descriptors of vhost-net; None if they may not be read."""
+    """Number of open descriptors of vhost-net; None if they may not be read, or not any more: the
+    kernel closes those of a process that ends before it removes the process.
+
+    Raises FileNotFoundError if there is no such process.
+    """
     count = 0
     try:
         with os.scandir(folder) as entries:
@@ -118,6 +122,8 @@ def vhost_descriptors(folder: str) -> int | None:
                 if number >= MAX_DESCRIPTORS:
                     return None
                 count += _is_vhost_net(f"{folder}/{entry.name}")
+        if not count and not os.listdir(folder):
+            return None
     except FileNotFoundError:
         raise  # the process ended
     except OSError:
