@@ -27,9 +27,13 @@ class Consoles:
         self._texts: list[str] = []
 
     def __enter__(self) -> Consoles:
-        self._known = {path.stat().st_ino for path in self._logs.glob("*/console.log")}
-        # on the same file system, for the links
+        # on the same file system, for the links; those that are there have one too, for the file
+        # system would give their number to the next one when they go
         self._folder = TemporaryDirectory(dir=self._logs.parent)
+        self._before, self._since = (Path(self._folder.name, name) for name in ("before", "since"))
+        self._before.mkdir()
+        self._since.mkdir()
+        self._keep_new(self._before)
         self._thread.start()
         return self
 
@@ -41,7 +45,7 @@ class Consoles:
     ) -> None:
         self._ended.set()
         self._thread.join()
-        links = sorted(Path(self._folder.name).iterdir(), key=lambda path: path.stat().st_mtime)
+        links = sorted(self._since.iterdir(), key=lambda path: path.stat().st_mtime)
         self._texts = [path.read_text(errors="replace").replace("\r", "") for path in links]
         self._folder.cleanup()
 
@@ -55,9 +59,16 @@ class Consoles:
 
     def _watch(self) -> None:
         while not self._ended.wait(_SOON):
-            for path in self._logs.glob("*/console.log"):
-                with suppress(OSError):  # it has gone since
-                    number = path.stat().st_ino
-                    if number not in self._known:
-                        os.link(path, Path(self._folder.name, str(number)))
-                        self._known.add(number)
+            self._keep_new(self._since)
+
+    def _keep_new(self, folder: Path) -> None:
+        for path in self._logs.glob("*/console.log"):
+            with suppress(OSError):  # it has gone since
+                link = folder / "new"
+                os.link(path, link)
+                number = link.stat().st_ino
+                if number in self._known:
+                    link.unlink()
+                else:
+                    link.rename(folder / str(number))
+                    self._known.add(number)

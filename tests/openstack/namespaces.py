@@ -50,7 +50,7 @@ class Namespaces:
         *argv: str | Path,
         env: Mapping[str, str] | None = None,
         stdin: str = "",
-        timeout: float = 300,
+        timeout: float = 900,
     ) -> subprocess.CompletedProcess[str]:
         """How a program ended that was run inside."""
         command = self.command(*argv)

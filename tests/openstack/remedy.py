@@ -20,7 +20,7 @@ TARGET = "openstack:admin"
 DEAF = "has sent no packet yet"
 """What the product says of a guest that did not boot: an emulated one does not, now and then. All
 is taken back then."""
-_HERE = ("--nova-manage", "local")
+_HERE = ("--nova-manage", "local", "--nova-manage-timeout", "120")
 _SECONDS = 1200
 
 

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 
 from tests.openstack.cloud import Cloud, wait_for_service
 from tests.openstack.servers import Server
+from tests.rig.errors import RigError
 
 HOST = "fake1"
 # of a copy's ids, whose last digits are its number
@@ -81,6 +82,20 @@ def _called(cloud: Cloud, hypervisor: str) -> Iterator[None]:
 
 @contextmanager
 def _one_server(cloud: Cloud, image: str) -> Iterator[Server]:
+    server = _asked_for(cloud, image)
+    try:
+        try:
+            server.wait("ACTIVE")
+        except RigError:  # once: the machine may have been too busy for one of Nova's timeouts
+            _remove(server)
+            server = _asked_for(cloud, image)
+            server.wait("ACTIVE")
+        yield server
+    finally:
+        _remove(server)
+
+
+def _asked_for(cloud: Cloud, image: str) -> Server:
     api = cloud.api
     record = api.compute.create_server(
         name="scale-0",
@@ -89,13 +104,12 @@ def _one_server(cloud: Cloud, image: str) -> Iterator[Server]:
         networks=[{"uuid": api.network.find_network("net", ignore_missing=False).id}],
         availability_zone=f"nova:{HOST}",
     )
-    server = Server(cloud, record.id)
-    try:
-        server.wait("ACTIVE")
-        yield server
-    finally:
-        server.delete()
-        server.wait_until_gone()
+    return Server(cloud, record.id)
+
+
+def _remove(server: Server) -> None:
+    server.delete()
+    server.wait_until_gone()
 
 
 class _Copies:

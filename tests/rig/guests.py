@@ -20,7 +20,7 @@ from tests.rig.errors import KernelPanicError, RigError
 from tests.rig.hypervisor import Hypervisor, forget
 from tests.rig.images import guest_image
 from tests.rig.inside import Inside
-from tests.rig.process import wait_for
+from tests.rig.process import log, wait_for
 
 BOOT_SECONDS = 300
 UP, PANICKED = "rig guest is up", "end Kernel panic"
@@ -92,25 +92,30 @@ class Guest(Inside):
         except self._libvirt.libvirtError as error:
             raise RigError(f"{self.name} does not start: {error}") from error
 
-    def boot(self, *, seconds: float = BOOT_SECONDS) -> None:
-        """Start and wait until the guest is up; a guest that fails is removed."""
+    def boot(self, *, seconds: float = BOOT_SECONDS, again: bool = True) -> None:
+        """Start and wait until the guest is up; a guest that fails is removed. ``again``: one that
+        hangs is started once more."""
         began = time.monotonic()
         try:
-            self._come_up(seconds)
+            self._come_up(seconds, again=again)
             self.booted_in = time.monotonic() - began
         except RigError as error:
             console = self.console()[-2000:]
             self.remove()
             raise RigError(f"{error}; its console ends with:\n{console}") from error
 
-    def _come_up(self, seconds: float) -> None:
-        """Start it until it is up; once more if its kernel panics: where two emulated CPUs run,
-        one may still run code that the other has patched."""
+    def _come_up(self, seconds: float, *, again: bool) -> None:
+        """Start it until it is up; once more if its kernel panics or hangs: where two emulated CPUs
+        run, one may still run code that the other has patched."""
         self.start()
         try:
             self.wait_until_up(seconds=seconds)
-        except KernelPanicError:
-            self.domain.destroy()
+        except RigError as error:
+            if not (again or isinstance(error, KernelPanicError)):
+                raise
+            log(f"{self.name} is started once more: {error}\n{self.console()[-2000:]}")
+            if self.domain.isActive():
+                self.domain.destroy()
             self.start()
             self.wait_until_up(seconds=seconds)
 

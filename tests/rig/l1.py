@@ -135,7 +135,7 @@ def _bring_up(hypervisor: Hypervisor, image: GuestImage, name: str) -> L1:
         console=hypervisor.folder / f"{name}.log",
     )
     guest = Guest(hypervisor, definition)
-    guest.boot(seconds=BOOT_SECONDS)
+    guest.boot(seconds=BOOT_SECONDS, again=False)  # it is made anew, with its disk
     l1 = L1(guest, inbox)
     try:
         _wait_for_libvirt(l1)

@@ -45,7 +45,7 @@ def under_way(factory: GuestFactory, remedy: Callable[[], Remedy]) -> Iterator[C
 
 def patience(guest: Guest) -> tuple[str, str]:
     """How long the product is to wait for a guest that comes back, or goes: in vain all of it."""
-    return "--guest-deadline", str(round(max(30, 4 * guest.booted_in)))
+    return "--guest-deadline", str(round(max(60, 6 * guest.booted_in)))
 
 
 def does_not_come_back(boot: Booting, remedy: Remedy) -> None:

@@ -82,6 +82,20 @@ def private_daemon() -> Iterator[PrivateDaemon]:
         raise Missing("a libvirtd of our own needs root")
     require("libvirtd", "unshare", "mount")
     folder = Path(tempfile.mkdtemp(prefix="vnicaudit-"))
+    try:
+        try:
+            daemon = _started(folder / "first")
+        except RigError:  # once: somebody else may have taken the port before it did
+            daemon = _started(folder / "second")
+        try:
+            yield daemon
+        finally:
+            _end(daemon.process)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _started(folder: Path) -> PrivateDaemon:
     port = _free_port()
     capabilities = cache.folder() / "libvirt-capabilities"
     capabilities.mkdir(exist_ok=True)
@@ -92,11 +106,15 @@ def private_daemon() -> Iterator[PrivateDaemon]:
     daemon = PrivateDaemon(f"qemu+unix:///system?socket={folder}/sock/libvirt-sock", port, process)
     try:
         _wait_until_ready(daemon, folder)
-        yield daemon
-    finally:
-        process.terminate()
-        process.wait()
-        shutil.rmtree(folder, ignore_errors=True)
+    except BaseException:
+        _end(process)
+        raise
+    return daemon
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    process.terminate()
+    process.wait()
 
 
 def _configure(folder: Path, port: int) -> None:

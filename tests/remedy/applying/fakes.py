@@ -122,7 +122,8 @@ class Machine:
     """A domain, and the guest in it. ``deaf``: it does not shut down; ``driverless``: it has no
     virtio driver; ``stubborn``: it gives no NIC up; ``keeps``: not the one with that MAC;
     ``crashes_with``: it goes off a second after it was started with such a NIC; ``left``: it is
-    not there any more, ``leaves_at``: … from that call on."""
+    not there any more, ``leaves_at``: … from that call on; ``defines_at``: when a definition comes
+    that was on its way, and which."""
 
     def __init__(self, world: World, number: int, *, nics: int = 1) -> None:
         self.name = f"guest-{number}"
@@ -136,6 +137,7 @@ class Machine:
         self.managed_save = False
         self.keeps = self.crashes_with = self.leaves_at = ""
         self.left = False
+        self.defines_at: tuple[float, bytes] | None = None
         self.world = world
         self._off_at: float | None = None
         self._gone_at: dict[str, float] = {}
@@ -178,6 +180,8 @@ class Machine:
 
     def definition(self, *, secrets: bool) -> bytes:
         self.must_be_here()
+        if self.defines_at is not None and self.world.clock.seconds >= self.defines_at[0]:
+            self.persistent, self.defines_at = self.defines_at[1], None
         return self.persistent if secrets else self.persistent.replace(b" passwd='s3cret'", b"")
 
     def live(self) -> bytes:

@@ -6,16 +6,16 @@ import json
 import os
 import shutil
 import subprocess
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from tests.not_run import not_run
+from tests.rig.process import wait_for
 from vnicaudit.model.machine import GuestExit, GuestInterface
 
 MAC = "52:54:00:12:34:57"
-_PATIENCE = 10
+_PATIENCE = 120
 _NO_DUPLICATES = ("net.ipv6.conf.all.accept_dad", "net.ipv6.conf.default.accept_dad")
 
 
@@ -67,16 +67,17 @@ class Namespace:
         self.plug(new, link["address"])
 
     def settle(self) -> None:
-        """Wait until the kernel has made the IPv6 addresses it makes, and taken new ones into use:
-        it does both by and by, even where it asks nobody for them."""
-        end = time.monotonic() + _PATIENCE
-        while not self._settled():
-            assert time.monotonic() < end, "IPv6 addresses are not there, or still tentative"
+        """Wait until the kernel has noticed that links are up, has made the IPv6 addresses it makes
+        and taken new ones into use: all that by and by, even where it asks nobody for them."""
+        wait_for(self._settled, "links are up, IPv6 addresses there and in use", seconds=_PATIENCE)
 
     def _settled(self) -> bool:
         infos = {one["ifname"]: one["addr_info"] for one in self.json("addr", "show")}
         for link in self.json("link", "show"):
             mine = infos[link["ifname"]]
+            pair = link.get("linkinfo", {}).get("info_kind") == "veth"
+            if pair and "UP" in link["flags"] and link.get("operstate") != "UP":
+                return False
             makes = link.get("inet6_addr_gen_mode", "none") != "none" and "UP" in link["flags"]
             own = [one for one in mine if one["family"] == "inet6" and one["scope"] == "link"]
             if makes and not own and link["link_type"] == "ether":

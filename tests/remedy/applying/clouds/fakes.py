@@ -208,6 +208,8 @@ class CloudWorld(Stage):
         """It is another cloud by now, or asked as another user: it knows none of the servers."""
         self.looks: list[Callable[[], None]] = []
         """Are called whenever the server is looked at: what somebody else does."""
+        self.on_its_way: tuple[float, Callable[[], None]] | None = None
+        """When a request comes whose answer nobody waits for any more, and what it does."""
         self.shown_as: dict[str, Any] = {}
         """Fields of every server as Nova shows it, instead of what they are."""
 
@@ -386,6 +388,10 @@ class CloudWorld(Stage):
             self.calls.append(name)
         for one in self.servers:
             one.catch_up()
+        if self.on_its_way is not None and self.clock.seconds >= self.on_its_way[0]:
+            _at, land_now = self.on_its_way
+            self.on_its_way = None
+            land_now()
         self.passing(f"before {name}")
         if land is not None:
             try:

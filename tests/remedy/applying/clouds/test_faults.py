@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -24,6 +25,7 @@ from tests.remedy.applying.clouds.fakes import (
 )
 from tests.remedy.applying.fakes import Killed
 from vnicaudit.errors import UsageError
+from vnicaudit.model.cloud_state import FlavorState
 from vnicaudit.model.runs import UnitRun
 from vnicaudit.remedy.applying.clouds.leftovers import EarlierRuns
 from vnicaudit.remedy.applying.history import runs
@@ -510,6 +512,35 @@ def test_an_image_that_somebody_changes_in_the_middle_stays(cloud: Cloud) -> Non
     assert unit.outcome == "failed"
     assert "somebody else changed it in the meantime: hw_vif_model is e1000" in unit.message
     assert world.image[MODEL] == "e1000"
+
+
+@pytest.mark.parametrize("kind", ["image", "flavor"])
+def test_what_comes_late_is_waited_for_and_taken_back(cloud: Cloud, kind: str) -> None:
+    """The cloud did not answer when it was asked for it; it does it when the next run has seen that
+    all is as before."""
+    world = cloud.world
+    before = dict(world.image), dict(world.flavors)
+    made = image_step if kind == "image" else flavor_step
+    step = made(world, {MODEL: "virtio"})
+    call = "set_image" if kind == "image" else "copy_flavor"
+    world.faults[call] = Fault(SILENT, "before")
+    assert world.apply((step,), world.context()).run.steps[0].outcome == "unfinished"
+    world.faults.clear()
+
+    def comes() -> None:
+        if kind == "image":
+            world.image[MODEL] = "virtio"
+        else:
+            (journal,) = world.folder.glob("runs/*/journal.jsonl")
+            events = [json.loads(line) for line in journal.read_text().splitlines()]
+            (copy,) = [event["data"]["id"] for event in events if event["event"] == "copying"]
+            world.flavors[copy] = FlavorState(copy, "m1.small-multiqueue", {MODEL: "virtio"})
+
+    world.on_its_way = world.clock.seconds + 1, comes
+    (went,) = world.rollback(world.context())
+    assert went.run.steps[0].outcome == "rolled-back"
+    assert world.on_its_way is None
+    assert (world.image, world.flavors) == before
 
 
 @pytest.mark.parametrize("ending", ["before", "behind"])

@@ -76,6 +76,29 @@ def test_an_edit_meanwhile_is_left_alone(world: World) -> None:
     assert machine.persistent == edited
 
 
+def test_a_definition_that_libvirt_stores_late_is_waited_for_and_taken_back(world: World) -> None:
+    """The host did not answer when it was asked to define it. The definition was on its way: it is
+    stored when the next run has seen the old one."""
+    (machine,) = world.machines
+    world.silent_at = "define"
+    assert applied(world).outcome == "unfinished"
+    world.silent_at = ""
+    machine.defines_at = world.clock.seconds + 1, world.before[0].replace(b"'e1000'", b"'virtio'")
+    (went,) = world.rollback(world.context())
+    (unit,) = went.run.steps
+    assert (unit.outcome, unit.message) == ("rolled-back", "rolled back; it was put back")
+    world.clock.sleep(1000)
+    assert machine.definition(secrets=True) == world.before[0]
+
+
+def test_a_definition_that_libvirt_refused_is_not_waited_for(world: World) -> None:
+    (machine,) = world.machines
+    machine.refuses["define"] = "libvirt says no"
+    began = world.clock.seconds
+    assert applied(world).message == "libvirt says no; nothing was changed"
+    assert world.clock.seconds == began
+
+
 def test_a_definition_that_was_made_and_not_noted_is_known_as_its_own(world: World) -> None:
     """libvirt wrote it in its own words."""
     (machine,) = world.machines

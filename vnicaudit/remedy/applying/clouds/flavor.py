@@ -19,6 +19,7 @@ from vnicaudit.remedy.applying.clouds.object_actions import (
     ENDS_THE_RUN,
     ObjectState,
     undo_one,
+    wait_for_late,
 )
 from vnicaudit.remedy.applying.clouds.transaction import CloudTransaction
 from vnicaudit.remedy.applying.clouds.work import CloudPlace, CloudWork
@@ -102,7 +103,7 @@ def forward(work: CloudWork) -> Result:
         return Result("refused", str(error), codes=error.codes)
     except VnicauditError as error:
         work.notes.write(Undoing(str(error), "failed"))
-        return undo(work, str(error), "failed")
+        return _undone(work, str(error), "failed")
     if transaction.removes:
         return Result("applied", f"flavor {transaction.copy_name} is gone")
     detail = f"flavor {transaction.copy_name} exists, with its extra specs"
@@ -112,10 +113,17 @@ def forward(work: CloudWork) -> Result:
 
 
 def undo(work: CloudWork, reason: str, outcome: Outcome) -> Result:
-    """Undo the change: delete the copy, or make it again."""
+    """Undo a change that was interrupted: delete the copy, or make it again."""
+    return _undone(work, reason, outcome, resumed=True)
+
+
+def _undone(work: CloudWork, reason: str, outcome: Outcome, *, resumed: bool = False) -> Result:
+    cloud, transaction = work.place.cloud, work.transaction
 
     def back() -> None:
-        _bring(work, there=work.transaction.removes)
+        if resumed and not transaction.removes:
+            wait_for_late(work, lambda: cloud.flavor(transaction.copy) is not None)
+        _bring(work, there=transaction.removes)
 
     return undo_one(back, reason, outcome, "flavors are as before")
 

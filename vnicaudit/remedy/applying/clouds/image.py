@@ -16,6 +16,7 @@ from vnicaudit.remedy.applying.clouds.object_actions import (
     ENDS_THE_RUN,
     ObjectState,
     undo_one,
+    wait_for_late,
 )
 from vnicaudit.remedy.applying.clouds.stored_properties import ForeignError, differing
 from vnicaudit.remedy.applying.clouds.transaction import CloudTransaction
@@ -79,16 +80,23 @@ def forward(work: CloudWork) -> Result:
         return Result("failed", str(error))
     except VnicauditError as error:
         work.notes.write(Undoing(str(error), "failed"))
-        return undo(work, str(error), "failed")
+        return _undone(work, str(error), "failed")
     words = ", ".join(f"{name}={value}" for name, value in work.transaction.goal.items())
     return Result("applied", _LATER, (Check("image", "ok", f"the image has {words}"),))
 
 
 def undo(work: CloudWork, reason: str, outcome: Outcome) -> Result:
-    """Restore the properties from before the change."""
+    """Restore the properties from before a change that was interrupted."""
+    return _undone(work, reason, outcome, resumed=True)
+
+
+def _undone(work: CloudWork, reason: str, outcome: Outcome, *, resumed: bool = False) -> Result:
+    before = work.transaction.before
 
     def back() -> None:
-        _set_properties(work, work.transaction.goal, work.transaction.before)
+        if resumed:
+            wait_for_late(work, lambda: bool(_differs(_now(work, before), before)))
+        _set_properties(work, work.transaction.goal, before)
 
     return undo_one(back, reason, outcome, "its properties are as before")
 

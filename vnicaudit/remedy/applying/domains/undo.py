@@ -48,12 +48,12 @@ def begin_undo(work: DomainWork, reason: str, outcome: Outcome) -> Result:
     return undo(work, reason, outcome)
 
 
-def undo(work: DomainWork, reason: str, outcome: Outcome) -> Result:
+def undo(work: DomainWork, reason: str, outcome: Outcome, *, resumed: bool = False) -> Result:
     """Undo the change. Reports what cannot be undone, with what to do about it; the guest's power
-    and NICs are restored even then."""
+    and NICs are restored even then. ``resumed``: the change, or its undo, was interrupted."""
     changed, left = False, []
     try:
-        changed = defining.undefine(work)
+        changed = defining.undefine(work, resumed=resumed)
     except CANNOT_BE_UNDONE:
         raise
     except VnicauditError as error:

@@ -134,7 +134,7 @@ class DomainDriver:
         """Restore the domain's definition and NICs from before the run."""
         at_work = self._at_work(work)
         try:
-            return undo(at_work, undoing.reason, undoing.outcome)
+            return undo(at_work, undoing.reason, undoing.outcome, resumed=True)
         except JournalError:
             leave_nobody_off(at_work)
             raise
