@@ -24,9 +24,7 @@ from vnicaudit.cli.doctor.machine_checks import (
     check_vhost_net,
     is_complete,
 )
-from vnicaudit.cli.wiring import machine as machine_module
 from vnicaudit.cli.wiring.machine import AuditMachine, this_machine
-from vnicaudit.platforms.qemu.proc import read_proc
 
 ROOT = Path(__file__).parents[3]
 
@@ -113,13 +111,19 @@ def test_processes_of_a_machine(tmp_path: Path) -> None:
 def test_a_process_that_ended_since_has_no_closed_descriptors(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    words = b"/usr/bin/qemu-system-x86_64\0-name\0a\0"
-    (tmp_path / "proc/7/fd").mkdir(parents=True)
-    (tmp_path / "proc/7/cmdline").write_bytes(words)
-    seen = list(read_proc(str(tmp_path / "proc")))
-    assert len(seen) == 1
-    shutil.rmtree(tmp_path / "proc/7")
-    monkeypatch.setattr(machine_module, "read_proc", lambda _root: seen)
+    """It goes when its arguments and its descriptors have been read."""
+    process, real = tmp_path / "proc/7", os.listdir
+    (process / "fd").mkdir(parents=True)
+    (process / "fd/0").symlink_to("/dev/null")
+    (process / "cmdline").write_bytes(b"/usr/bin/qemu-system-x86_64\0-name\0a\0")
+
+    def last_look(path: str) -> list[str]:
+        names = real(path)
+        if path == str(process / "fd"):
+            shutil.rmtree(process)
+        return names
+
+    monkeypatch.setattr(os, "listdir", last_look)
     found = this_machine(str(tmp_path))
     assert (found.qemus, found.closed) == (1, 0)
 
