@@ -57,6 +57,21 @@ def test_2_and_the_help_as_it_is_where_no_command_is_named(words: list[str]) -> 
     assert result.stderr == inside(*words, "--help").stdout
 
 
+def test_2_where_the_current_folder_is_gone(slow: Path, tmp_path: Path) -> None:
+    leaves = "import os, sys; os.rmdir(os.getcwd()); os.execv(sys.executable, sys.argv[1:])"
+    command: list[str | Path] = [sys.executable, "-c", leaves, sys.executable, SCRIPT]
+    for words in (("audit", slow), ("plan", slow), ("audit", slow, "--fix", "--quiet")):
+        folder = tmp_path / "gone"
+        folder.mkdir()
+        result = subprocess.run(
+            [*command, *words], cwd=folder, capture_output=True, text=True, check=False, timeout=120
+        )
+        assert result.stderr == (
+            "Error: the current folder has been deleted: change to another one (cd)\n"
+        )
+        assert (result.returncode, result.stdout) == (2, "")
+
+
 @pytest.mark.parametrize(("threshold", "code"), [("high", 1), ("error", 0), ("never", 0)])
 def test_fail_on_sets_the_threshold(slow: Path, threshold: str, code: int) -> None:
     result = vnicaudit("audit", slow, "--fail-on", threshold)

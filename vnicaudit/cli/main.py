@@ -29,6 +29,10 @@ def run(arguments: list[str] | None = None, wiring: Wiring | None = None) -> int
         _tell_error(str(error))
         return error.exit_code
     except Exception as error:
+        if isinstance(error, FileNotFoundError) and _folder_is_gone():
+            discard()
+            _tell_error("the current folder has been deleted: change to another one (cd)")
+            return UsageError.exit_code
         if os.environ.get("VNICAUDIT_DEBUG"):
             _trace(error)
         _tell_error(f"internal error: {type(error).__name__}: {error}")
@@ -74,6 +78,14 @@ def _check_files_like_options(arguments: list[str]) -> None:
                 f"{word}: this is an option, but there is also a file of that name. For the file, "
                 f"write ./{word} or put -- before the file names"
             )
+
+
+def _folder_is_gone() -> bool:
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        return True
+    return False
 
 
 def _tell_error(text: str) -> None:
