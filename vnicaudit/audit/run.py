@@ -12,7 +12,7 @@ from vnicaudit.audit.compared import ComparedWork
 from vnicaudit.audit.file_findings import with_files_apart
 from vnicaudit.audit.pool import default_jobs, run_files
 from vnicaudit.audit.progress import FileCount
-from vnicaudit.audit.reading.files import read_stream
+from vnicaudit.audit.reading.files import read_stream, shown_path
 from vnicaudit.audit.reading.seen_files import SeenFiles
 from vnicaudit.audit.reading.targets import Target, awaited_pipe, expanded_targets, unique_targets
 from vnicaudit.audit.tally import TargetCounts, Totals
@@ -230,7 +230,7 @@ class AuditRun:
         passed = self._seen_files.passed
         jobs = self._options.jobs or default_jobs()
         explicit = named and not selection.skip_unrecognised
-        job = Job(self._work, top, self._has_cloud)
+        job = Job(self._work, shown_path(top), self._has_cloud)
         files, done = FileCount(top, selection, self._seen_files, self._progress), 0
         files.begin()
         for batch in run_files(paths(), job, explicit=explicit, jobs=jobs):

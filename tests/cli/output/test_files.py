@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -107,6 +108,21 @@ def test_file_names_that_are_not_utf8(folder: Path, count: int, command: str) ->
     assert result.returncode == (1 if command == "audit" else 0), result.stderr[-500:]
     assert "guests/\\xff\\x1b[31m0.xml" in "".join(result.stdout.split("\n    "))
     assert "\x1b" not in result.stdout
+
+
+@pytest.mark.parametrize("count", [1, 400])
+@pytest.mark.parametrize("which", ["", "/0.xml"])
+def test_a_target_whose_name_is_not_utf8(folder: Path, count: int, which: str) -> None:
+    target = os.fsdecode(b"odd\xff")
+    Path(folder, target).mkdir()
+    for number in range(count):
+        Path(folder, target, f"{number}.xml").write_text(DOMAIN.format(name=f"odd{number}"))
+    formats = ("text", "json", "sarif", "junit", "csv", "markdown", "github", "gitlab")
+    for form in formats if count == 1 else ("concise", "json"):
+        result = vnicaudit("audit", f"{target}{which}", "--format", form, cwd=folder)
+        assert result.returncode == 1, result.stderr[-500:]
+        assert "0.xml" in result.stdout
+        assert result.stderr == ""
 
 
 def test_no_rule_left_is_a_mistake(folder: Path) -> None:
