@@ -161,7 +161,7 @@ def _sqlite_engine(place: HistoryPlace, *, read_only: bool, patience: float) -> 
     if not read_only:
         prepare_file(path)
     mode = {"mode": "ro" if read_only else "rw", "uri": "true"}
-    url = URL.create("sqlite", database=f"file:{quote(str(path))}", query=mode)
+    url = URL.create("sqlite", database=f"file:{quote(os.fsencode(path))}", query=mode)
     # transactions are begun by _begin: the driver itself would begin them late, or not at all
     given = {"timeout": patience, "isolation_level": None}
     engine = create_engine(url, poolclass=NullPool, connect_args=given)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote
@@ -37,7 +38,7 @@ def sql_text(place: HistoryPlace) -> Iterator[str]:
 def read_only_url(place: HistoryPlace) -> str:
     """The URL of a read-only connection, without a password."""
     if place.kind == "sqlite":
-        return f"file:{quote(str(Path(place.target).absolute()))}?mode=ro"
+        return f"file:{quote(os.fsencode(Path(place.target).absolute()))}?mode=ro"
     mark = "&" if "?" in place.label else "?"
     return f"{place.label}{mark}options=-c%20default_transaction_read_only%3Don"
 

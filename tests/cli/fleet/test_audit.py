@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -54,6 +55,17 @@ def audited(
     given = ("-i", inventory(folder, uris, more), "--state", folder / "state", "--format", "json")
     result = vnicaudit("fleet", "audit", *given, *words)
     return (json.loads(result.stdout) if result.stdout else {}), result
+
+
+def test_an_inventory_and_a_history_in_a_folder_whose_name_is_not_utf8(
+    daemon: HostsDaemon, tmp_path: Path
+) -> None:
+    folder = tmp_path / os.fsdecode(b"odd\xff")
+    folder.mkdir()
+    for time in ("first", "again"):
+        report, result = audited(folder, {"h0": daemon.tcp(0)}, "--select", "VNIC002")
+        assert result.stderr == "Read 1 of 1 host, 3 domains\n", time
+        assert report["summary"]["nics"] > 0
 
 
 def without_times(text: str) -> str:

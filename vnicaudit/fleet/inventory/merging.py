@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from vnicaudit.audit.reading.files import shown_path
 from vnicaudit.errors import UsageError
 from vnicaudit.fleet.inventory.checks import fault_of_uri
 from vnicaudit.fleet.inventory.records import DEFAULT_URI, Inventory, SourceHost, SourceHosts
@@ -96,4 +97,6 @@ def _bare(uri: str) -> str:
 
 
 def _finished(host: SourceHost) -> InventoryHost:
-    return InventoryHost(host.name, host.uri, host.site, host.groups, host.options, host.source)
+    return InventoryHost(
+        host.name, host.uri, host.site, host.groups, host.options, shown_path(host.source)
+    )
