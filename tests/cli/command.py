@@ -16,9 +16,10 @@ def vnicaudit(
     cwd: Path | None = None,
     stdin: bytes = b"",
     env: dict[str, str] | None = None,
-    timeout: float = 120,
+    timeout: float = 500,
 ) -> subprocess.CompletedProcess[str]:
-    """Run ``vnicaudit`` with these arguments; output is decoded as UTF-8."""
+    """Run ``vnicaudit`` with these arguments; output is decoded as UTF-8. It may have to wait for
+    its turn at this machine, which another test holds."""
     environment = {k: v for k, v in os.environ.items() if not k.startswith("VNICAUDIT_")}
     result = subprocess.run(
         [sys.executable, str(SCRIPT), *map(str, arguments)],

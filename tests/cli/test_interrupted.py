@@ -25,7 +25,7 @@ signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
 from vnicaudit.__main__ import main
 main()
 """
-SECONDS = 30
+SECONDS = 50
 """Less than all that is waited for: a pipe for 60 s, a host for 600 s, standard input for ever."""
 
 

@@ -35,6 +35,13 @@ seconds = 1
 warmup = 0
 """
 
+HELD = """\
+from vnicaudit.bench.endpoints import opening
+opening.open_endpoint.__kwdefaults__["lease"] = 600.0
+"""
+"""What a command leaves running is there for longer than a test waits for its end: no lease ends it
+meanwhile."""
+
 
 class TwoEnds(NamedTuple):
     """Names of namespaces; the target is 192.0.2.1, the peer 192.0.2.2."""
@@ -48,7 +55,8 @@ class TwoEnds(NamedTuple):
         return f"netns://{self.target},netns://{self.peer}"
 
     def processes(self) -> list[int]:
-        """What runs in either of them."""
+        """What runs in either of them. To be waited for: what was killed is in its namespace for a
+        moment longer than whoever killed it can see its mark."""
         found = []
         for name in (self.target, self.peer):
             listed = subprocess.run(["ip", "netns", "pids", name], capture_output=True, check=True)

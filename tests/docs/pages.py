@@ -66,7 +66,7 @@ def steps(text: str) -> list[Step]:
     return [Step(*pair) for pair in zip(parts[::2], parts[1::2], strict=True)]
 
 
-def run(step: Step, folder: Path) -> tuple[int, str]:
+def run(step: Step, folder: Path, timeout: float = 120) -> tuple[int, str]:
     """Exit code and everything printed, in the words of the page."""
     scripts = sysconfig.get_path("scripts")
     environment = {k: v for k, v in os.environ.items() if not k.startswith("VNICAUDIT_")}
@@ -77,7 +77,7 @@ def run(step: Step, folder: Path) -> tuple[int, str]:
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
-        timeout=120,
+        timeout=timeout,
         check=False,
     )
     return result.returncode, result.stdout.decode().replace(str(folder), CHECKOUT)

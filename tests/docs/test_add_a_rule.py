@@ -73,6 +73,8 @@ ABOUT_IT = (
     f"-q -p no:cacheprovider -k '({ID} or not VNIC0) and not test_docs and not test_add_a_rule'"
 )
 """Leaves out what is only about other rules, and what is slow: running the commands of pages."""
+SECONDS = 550
+"""For one command: the tests of a checkout without any caches take more than a minute."""
 
 
 @pytest.fixture
@@ -95,5 +97,5 @@ def test_the_steps_of_the_page_are_enough(checkout: Path) -> None:
     assert GENERATORS
     assert TESTS
     for command in (*GENERATORS, *(f"{tests} {ABOUT_IT}" for tests in TESTS)):
-        code, printed = run(Step(f"PYTHONPATH=. {command}", ""), checkout)
+        code, printed = run(Step(f"PYTHONPATH=. {command}", ""), checkout, SECONDS)
         assert code == 0, f"$ {command}\n{printed}"

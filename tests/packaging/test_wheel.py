@@ -23,9 +23,10 @@ from tests.packaging.conftest import Release
 from vnicaudit.bench.generator.native_source import PARTS
 
 ROOT = Path(__file__).parents[2]
-SECONDS = 30
-"""CPU time that ``pip install`` may take; the clock of a machine that runs other tests tells
-nothing."""
+SECONDS = 120
+"""CPU time that ``pip install`` may take here. It is to take less than 30 s on an ordinary machine,
+and takes about 10; what it took is printed. One that is slow, or runs other tests beside this one,
+may take several times that; that nothing was compiled is proven by there being no compiler."""
 MEGABYTES = 60
 """What an environment may grow by."""
 TOO_GENERAL = {"cli", "tests", "test", "docs", "examples", "scripts", "utils", "benchmarks"}

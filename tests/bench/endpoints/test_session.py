@@ -73,7 +73,8 @@ def test_how_long_a_program_waited_for_a_cpu(session: EndpointSession) -> None:
 
 
 def test_a_program_that_ended_at_once_says_nothing_of_its_wait(local: EndpointSession) -> None:
-    assert local.run(["true"]).cpu_wait is None
+    ran = local.run(["true"])
+    assert ran.cpu_wait is None or ran.seconds > 1  # so long that it was looked at
 
 
 def test_a_program_is_run_to_its_end(session: EndpointSession) -> None:
@@ -136,7 +137,7 @@ def test_one_that_ended_by_itself_says_how(session: EndpointSession) -> None:
 
 
 def test_one_that_is_waited_for_too_short_a_time_is_stopped(session: EndpointSession) -> None:
-    started = session.start(["sleep", "100"], seconds=50)
+    started = session.start(["sleep", "100"], seconds=90)
     assert started.wait(0.2).code is None
     assert not started.running()
 
@@ -157,7 +158,7 @@ def test_one_that_will_not_end_is_killed_with_its_children(session: EndpointSess
 
 def test_children_that_left_are_found(session: EndpointSession) -> None:
     """By their mark: ``setsid`` takes them out of the group."""
-    started = session.start(["sh", "-c", "setsid sleep 99 & sleep 99; exit"], seconds=50)
+    started = session.start(["sh", "-c", "setsid sleep 300 & sleep 300; exit"], seconds=300)
     until(lambda: len(_programs(session)) == 3, "both sleep")
     started.stop()
     until(lambda: not _programs(session), "nothing of it is left")
@@ -175,13 +176,13 @@ def test_one_without_its_mark_is_killed_too(session: EndpointSession) -> None:
 
 
 def test_the_others_go_on(local: EndpointSession) -> None:
-    started = [local.start(["sleep", "99"], seconds=50) for _ in range(11)]
+    started = [local.start(["sleep", "99"], seconds=90) for _ in range(11)]
     started[0].stop()
     assert [one.running() for one in started] == [False] + [True] * 10
 
 
 def test_children_end_with_their_parent(session: EndpointSession) -> None:
-    assert session.run(["sh", "-c", "sleep 99 & exit 0"]).code == 0
+    assert session.run(["sh", "-c", "sleep 300 & exit 0"]).code == 0
     until(lambda: not _programs(session), "the child is gone")
 
 
@@ -268,7 +269,7 @@ def test_it_is_closed_while_another_thread_waits(local: EndpointSession) -> None
 
     def work() -> None:
         try:
-            ended.append(local.run(["sleep", "50"], seconds=60).code)
+            ended.append(local.run(["sleep", "300"], seconds=300).code)
         except EndpointError as error:
             ended.append(str(error).partition(":")[0])
 
@@ -291,7 +292,7 @@ def test_a_place_without_setsid_will_do() -> None:
     assert session.run(["no-such-program"]).code == 127
     assert session.run(["sleep", "100"], seconds=0.3).code is None
     assert session.start(["sleep", "100"], seconds=0.3).wait(60).code is None
-    started = session.start(["sh", "-c", "sleep 99 & sleep 99; exit"], seconds=50)
+    started = session.start(["sh", "-c", "sleep 300 & sleep 300; exit"], seconds=300)
     until(lambda: len(_programs(session)) == 3, "both sleep")
     started.stop()
     until(lambda: not _programs(session), "nothing of it is left")

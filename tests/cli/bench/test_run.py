@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from tests.bench.endpoints.left import until
 from tests.bench.measurements import result
 from tests.cli.command import vnicaudit
-from tests.cli.two_ends import Running, TwoEnds, two_ends
+from tests.cli.two_ends import HELD, Running, TwoEnds, two_ends
 from tests.not_run import not_run
 from vnicaudit.bench.judging.stored_comparison import compare_results
 from vnicaudit.cli.bench.options import FailOn
@@ -170,14 +170,14 @@ def test_it_is_interrupted(ends: TwoEnds, tmp_path: Path, number: signal.Signals
     """Nothing is left running, and what was measured is there."""
     state, log = tmp_path / "state", tmp_path / "log"
     running = Running(
-        "bench", "run", ends.path, "-p", ends.profile, "--seconds", "60", "--state", state,
+        "bench", "run", ends.path, "-p", ends.profile, "--seconds", "600", "--state", state,
         "--arm", f"one=sh -c 'echo one >>{log}'", "--arm", f"two=sh -c 'echo two >>{log}'",
-        folder=tmp_path,
+        folder=tmp_path, patch=HELD,
     )  # fmt: skip
     running.until_it_measures(ends)
     done = running.signalled(number)
     assert done.returncode == {signal.SIGINT: 130, signal.SIGTERM: 143}[number]
-    assert ends.processes() == []
+    until(lambda: not ends.processes(), "nothing runs there")
     assert running.left() == []
     assert done.stdout == ""
     kept = re.findall(r"the measurement so far is stored: vnicaudit bench show (\S+)", done.stderr)

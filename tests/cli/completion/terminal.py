@@ -14,7 +14,7 @@ from pathlib import Path
 
 from tests.not_run import not_run
 
-_SECONDS = 60
+_SECONDS = 120
 PROMPT = "ready> "
 _START_OF_LINE = "\x01"
 _PRINTED = r"<vnicaudit>((?:<[^<>\r\n]*>)*)\r?\n"

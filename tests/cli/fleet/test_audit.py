@@ -7,7 +7,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -31,6 +31,7 @@ SAMPLE_IN = {
     "sarif": '"seed":7',
 }
 """Format -> how a sample stands in it."""
+NOTHING: Mapping[str, str] = {}
 
 
 @pytest.fixture(scope="module")
@@ -40,19 +41,29 @@ def daemon() -> Iterator[HostsDaemon]:
         yield running
 
 
-def inventory(folder: Path, uris: dict[str, str], more: str = "") -> Path:
-    """An inventory of hosts by name."""
+def inventory(
+    folder: Path, uris: dict[str, str], more: str = "", own: Mapping[str, str] = NOTHING
+) -> Path:
+    """An inventory of hosts by name. ``more``: settings of all; ``own``: those of a host."""
     path = folder / "fleet.toml"
-    hosts = "".join(f'[[hosts]]\nname = "{name}"\nuri = "{uri}"\n' for name, uri in uris.items())
+    hosts = "".join(
+        f'[[hosts]]\nname = "{name}"\nuri = "{uri}"\n{own.get(name, "")}\n'
+        for name, uri in uris.items()
+    )
     path.write_text(f"[defaults]\n{more}\n{hosts}")
     return path
 
 
 def audited(
-    folder: Path, uris: dict[str, str], *words: str, more: str = ""
+    folder: Path,
+    uris: dict[str, str],
+    *words: str,
+    more: str = "",
+    own: Mapping[str, str] = NOTHING,
 ) -> tuple[dict[str, Any], subprocess.CompletedProcess[str]]:
     """The report of a fleet, and what else was said."""
-    given = ("-i", inventory(folder, uris, more), "--state", folder / "state", "--format", "json")
+    hosts = inventory(folder, uris, more, own)
+    given = ("-i", hosts, "--state", folder / "state", "--format", "json")
     result = vnicaudit("fleet", "audit", *given, *words)
     return (json.loads(result.stdout) if result.stdout else {}), result
 
@@ -113,9 +124,9 @@ def test_six_ways_to_fail_cost_six_hosts_and_each_is_explained(
             "key": by_ssh(daemon, sshd, 5).replace("test+ssh://", "test+ssh://nobody@"),
             "well": daemon.tcp(6),
         }
-        report, result = audited(
-            tmp_path, uris, "--retries", "0", "--select", "VNIC002", more="deadline = 3"
-        )
+        hanging = dict.fromkeys(("mute", "hung"), "deadline = 3")  # the others have time to fail
+        words = ("--retries", "0", "--select", "VNIC002")
+        report, result = audited(tmp_path, uris, *words, more="deadline = 60", own=hanging)
     assert result.returncode == 4
     targets = dict(zip(uris, report["targets"], strict=True))
     statuses = {name: one["status"] for name, one in targets.items()}

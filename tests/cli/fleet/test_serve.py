@@ -63,7 +63,7 @@ def serving(state: Path, *words: str) -> Iterator[str]:
 
 
 def fetched(url: str) -> str:
-    with urllib.request.urlopen(url, timeout=60) as answer:
+    with urllib.request.urlopen(url, timeout=120) as answer:
         text: str = answer.read().decode()
         return text
 

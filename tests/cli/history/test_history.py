@@ -270,7 +270,7 @@ def test_without_a_library_the_extra_is_named(
         capture_output=True,
         text=True,
         check=False,
-        timeout=30,
+        timeout=120,
     )
     assert done.returncode == 2
     assert f"pip install '.[{extra}]'" in done.stderr

@@ -30,6 +30,6 @@ runpy.run_path({program.__file__!r}, run_name="__main__")
 def test_the_missing_package_is_named(tmp_path: Path, words: tuple[str, ...]) -> None:
     # a process of its own: modules that others imported would hide what is imported too early
     command = [sys.executable, "-c", _PLAIN, *words, "--state", str(tmp_path / "state")]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert (done.returncode, done.stdout) == (2, "")
     assert "pip install '.[history]'" in done.stderr

@@ -271,7 +271,7 @@ def test_no_thread_outlives_its_command() -> None:
         started = set(threading.enumerate()) - before
         end()  # as after each command
         for thread in started:
-            thread.join(60)
+            thread.join(120)
     assert [thread.is_alive() for thread in started] == [False]
 
 
@@ -366,8 +366,8 @@ def test_a_cloud_that_keeps_silent(silent_cloud: Path, command: tuple[str, ...])
 
 
 def _until(descriptor: int, end: bytes) -> bytes:
-    """What comes until there is that, or a minute is over."""
-    found, over = b"", time.monotonic() + 60
+    """What comes until there is that, or two minutes are over."""
+    found, over = b"", time.monotonic() + 120
     while end not in found and time.monotonic() < over:
         if select.select([descriptor], [], [], 1)[0]:
             found += os.read(descriptor, 1 << 10)

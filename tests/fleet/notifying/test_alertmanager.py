@@ -51,7 +51,7 @@ def alertmanager(tmp_path: Path) -> Iterator[str]:
 
 
 def _wait(process: subprocess.Popen[bytes], url: str) -> None:
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 120
     while time.monotonic() < deadline:
         assert process.poll() is None
         try:
@@ -72,7 +72,7 @@ def test_alertmanager_has_an_alert_for_each_rule_and_site(
         notifier = Notifier(history.claims(), messages_of, time)
         outcomes = notifier.tell(told, findings, "a", "2026-11-26")
     assert outcomes == (ChannelOutcome("am", delivered=302),)
-    with urllib.request.urlopen(f"{alertmanager}/api/v2/alerts", timeout=20) as answer:
+    with urllib.request.urlopen(f"{alertmanager}/api/v2/alerts", timeout=120) as answer:
         alerts = json.load(answer)
     sites = {alert["labels"]["site"] for alert in alerts}
     assert len(alerts) == 3

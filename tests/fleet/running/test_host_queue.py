@@ -37,7 +37,7 @@ def test_a_site_has_no_more_than_its_cap() -> None:
     queue.done(first if first.host.site == "b" else second)
     assert not third  # the site that has room has no host left
     queue.done(first if first.host.site == "a" else second)
-    waiting.join(10)
+    waiting.join(120)
     assert third[0].host.site == "a"
 
 

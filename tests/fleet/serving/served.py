@@ -40,7 +40,7 @@ def served(
 
 def connected(server: ReadOnlyServer) -> socket.socket:
     """A connection to it."""
-    return socket.create_connection((server.address.host, server.address.port), timeout=20)
+    return socket.create_connection((server.address.host, server.address.port), timeout=120)
 
 
 def asked(server: ReadOnlyServer, data: bytes) -> bytes:

@@ -35,7 +35,7 @@ class SlowHistory:
         self.asked += 1
         self.at_once += 1
         self.most = max(self.most, self.at_once)
-        assert self.go.wait(20)
+        assert self.go.wait(120)
         self.at_once -= 1
         return COUNTS
 
@@ -46,7 +46,7 @@ def route(shared: SharedValue[FleetCounts], accept: str) -> RouteContent:
 
 def scraped(url: str, accept: str) -> tuple[str, str]:
     asked = urllib.request.Request(f"{url}/metrics", headers={"Accept": accept})
-    with urllib.request.urlopen(asked, timeout=20) as answer:
+    with urllib.request.urlopen(asked, timeout=120) as answer:
         return answer.headers["Content-Type"], answer.read().decode()
 
 

@@ -114,7 +114,7 @@ def _read(connection: socket.socket, ended: threading.Event) -> None:
 
 
 def test_one_who_says_nothing_is_cut_off_and_so_is_one_who_says_little() -> None:
-    with served(limits=Limits(idle=0.5, whole=1.5)) as server:
+    with served(limits=Limits(idle=3, whole=6)) as server:
         with connected(server) as silent:
             assert everything(silent) == b""
         with connected(server) as slow:
@@ -126,13 +126,13 @@ def test_one_who_says_nothing_is_cut_off_and_so_is_one_who_says_little() -> None
                     slow.sendall(b"G")
                 except OSError:
                     break
-            reader.join(20)
+            reader.join(120)
             assert ended.is_set()
         assert status(asked(server, GET)) == 200
 
 
 def test_too_many_at_once_are_told_so_and_the_next_is_served() -> None:
-    with served(limits=Limits(requests=2, idle=20)) as server:
+    with served(limits=Limits(requests=2, idle=60)) as server:
         with connected(server) as one, connected(server) as other:
             for each in (one, other):
                 each.sendall(GET[:-2])
@@ -147,7 +147,7 @@ def test_too_many_at_once_are_told_so_and_the_next_is_served() -> None:
 
 def test_a_reader_who_takes_nothing_holds_nobody_up() -> None:
     big = RouteContent(HTML, b"x" * (64 << 20))
-    limits = Limits(requests=1, idle=0.5, whole=3)
+    limits = Limits(requests=1, idle=3, whole=6)
     with (
         served({**ROUTES, "/": lambda _accept: big}, limits) as server,
         connected(server) as slow,

