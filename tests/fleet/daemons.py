@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import socket
 import subprocess
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -18,6 +17,7 @@ from typing import NamedTuple
 
 from tests.bench.endpoints.left import listens, until
 from tests.not_run import not_run
+from tests.ports import free_port
 
 _CONF = """\
 listen_tcp = 1
@@ -154,10 +154,3 @@ def make_keys(folder: Path) -> None:
 def openssl(*words: Sequence[str] | str) -> None:
     """Run OpenSSL."""
     subprocess.run(["openssl", *map(str, words)], check=True, capture_output=True)
-
-
-def free_port() -> int:
-    """A port that nobody has now."""
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        port: int = server.getsockname()[1]
-        return port

@@ -13,7 +13,7 @@ from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 
 from tests.bench.endpoints.left import listens, until
-from tests.fleet.daemons import free_port
+from tests.ports import free_port
 
 _SLOTS = 4
 _FORKS = multiprocessing.get_context("forkserver")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import getpass
 import os
 import shutil
-import socket
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,6 +13,7 @@ from typing import NamedTuple
 
 from tests.bench.endpoints.left import listens, until
 from tests.not_run import not_run
+from tests.ports import free_port
 
 _SSHD = """\
 ListenAddress 127.0.0.1
@@ -56,8 +56,7 @@ def private_sshd(folder: Path) -> Iterator[PrivateSshd]:
         not_run("tests", "sshd or ssh is not installed")
     if os.getuid() == 0:
         Path("/run/sshd").mkdir(mode=0o755, exist_ok=True)  # where it leaves its privileges behind
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        port: int = server.getsockname()[1]
+    port = free_port()
     for name in ("host", "user"):
         command = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(folder / name)]
         subprocess.run(command, check=True)

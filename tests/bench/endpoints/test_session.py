@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import shutil
-import socket
 import stat
+import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,6 +16,7 @@ import pytest
 
 from tests.bench.endpoints.left import gone, listens, marked, until
 from tests.not_run import not_run
+from tests.ports import free_port
 from vnicaudit.bench.contract import Endpoint, StartedProgram
 from vnicaudit.bench.endpoints import session as sessions
 from vnicaudit.bench.endpoints.reach.process import Prefixed
@@ -148,6 +150,18 @@ def test_its_time_is_over_there_too(session: EndpointSession) -> None:
     assert ran.seconds < 60
 
 
+def test_one_that_begins_when_its_time_is_over_is_ended(session: EndpointSession) -> None:
+    """As on a busy machine; here a named pipe holds it up, which it is to read from."""
+    folder = Path(session.folder)
+    os.mkfifo(folder / "held")
+    words = ["sh", str(folder / "supervisor"), "start", "99", "0.1", "0", "held", "sleep", "300"]
+    subprocess.run(words, check=True, stdout=subprocess.DEVNULL)
+    until((folder / "99.late").exists, "its time is over")
+    time.sleep(2)  # what would end it has looked
+    with open(folder / "held", "wb"):
+        until((folder / "99.code").exists, "it is ended")
+
+
 def test_one_that_will_not_end_is_killed_with_its_children(session: EndpointSession) -> None:
     started = session.start(STUBBORN, seconds=90)
     until(lambda: _printed(session, "ready\n"), "it is deaf")
@@ -202,8 +216,7 @@ def test_a_name_is_the_name_of_one_file(local: EndpointSession, name: str) -> No
 
 
 def test_everything_is_gone_after_closing(session: EndpointSession) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        port: int = server.getsockname()[1]
+    port = free_port()
     server_command = ["iperf3", "-s", "-p", str(port)]
     session.put_file("file", b"x")
     session.start(server_command, seconds=100)

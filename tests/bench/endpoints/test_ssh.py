@@ -7,7 +7,7 @@ import signal
 import subprocess
 import tempfile
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
@@ -131,7 +131,8 @@ def _accepted(sshd: PrivateSshd) -> int:
 
 
 def _kill_tree(pid: int) -> None:
-    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-    for child in children:
-        _kill_tree(int(child))
-    os.kill(pid, signal.SIGKILL)
+    with suppress(FileNotFoundError, ProcessLookupError):  # it may end by itself meanwhile
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        for child in children:
+            _kill_tree(int(child))
+        os.kill(pid, signal.SIGKILL)

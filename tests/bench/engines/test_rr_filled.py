@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import sys
 from pathlib import Path
@@ -36,7 +37,7 @@ def test_requests_go_on_beside_a_stream(way: str) -> None:
         not_run("tests/bench/engines", "iperf3 is not installed")
     work = replace(_WORK, options={**_WORK.options, "fill": way})
     with Here("target") as target, Here("peer") as peer:
-        found = rr.measure(work, Ends(target, peer, "127.0.0.1", seed=11))
+        found = rr.measure(work, Ends(target, peer, "127.0.0.1", seed=os.getpid()))
         assert found.error == ""
         assert found.values["transaction_rate"] > 0
         fill_rate = found.details["fill_rate"]
@@ -69,7 +70,7 @@ def test_a_stream_that_ends_before_the_requests_is_an_error(tmp_path: Path) -> N
     text = _LISTENS + """print('{"intervals": [], "error": "unable to connect"}')\n"""
     programs = _actor(tmp_path, text)
     with Here("target", programs) as target, Here("peer", programs) as peer:
-        found = rr.measure(_WORK, Ends(target, peer, "127.0.0.1", seed=11))
+        found = rr.measure(_WORK, Ends(target, peer, "127.0.0.1", seed=os.getpid()))
         for end in (target, peer):
             assert not any(group_lives(started.process) for started in end.started)
     assert found.values == {}
@@ -81,7 +82,7 @@ def test_a_stream_that_ends_before_the_requests_is_an_error(tmp_path: Path) -> N
 def test_a_stream_whose_server_does_not_start_is_an_error(tmp_path: Path) -> None:
     programs = _actor(tmp_path, "raise SystemExit('no iperf3 today')")
     with Here("target", programs) as target, Here("peer", programs) as peer:
-        found = rr.measure(_WORK, Ends(target, peer, "127.0.0.1", seed=11))
+        found = rr.measure(_WORK, Ends(target, peer, "127.0.0.1", seed=os.getpid()))
     assert found.values == {}
     assert found.error.endswith(": no iperf3 today")
     assert found.failure == "tool"

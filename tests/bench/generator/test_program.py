@@ -6,21 +6,23 @@ import ast
 import os
 import signal
 import socket
-from collections.abc import Callable, Iterator
-from itertools import count
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 import vermin  # type: ignore[import-untyped]
 
-from tests.bench.clearest import clearest
 from tests.bench.generator.roles import (
     TOKEN,
     Roles,
+    counted_apart,
+    error_of_nobody,
     group_lives,
+    least_excess,
     listens,
     result_of,
+    stand_still,
     until,
     workers_of,
 )
@@ -46,35 +48,8 @@ _ENDS = (
 say so."""
 
 
-def least_excess(folder: Path, excess: Callable[[Any], float], *words: str, mode: str) -> float:
-    """By how much more than it may what was counted differs: of several runs, the least, for a
-    machine that is busy at the beginning or at the end of a window counts others."""
-    folders = (folder / str(number) for number in count())
-
-    def run() -> Any:
-        own = next(folders)
-        own.mkdir()
-        with Roles(own) as roles:
-            result = result_of(roles.client(*words, mode=mode))
-        assert result["error"] == ""
-        return result
-
-    return clearest(run, excess, 0)
-
-
 def test_both_ends_count_the_same(tmp_path: Path) -> None:
-    """Each in a window of its own, which begins when it hears of it."""
-
-    def excess(result: Any) -> float:
-        answered = sum(worker["transactions"] for worker in result["client"])
-        assert answered == sum(times for _, times in result["counts"])
-        if not answered:  # a machine that stalls all that time
-            return float("inf")
-        assert sum(worker["bytes"] for worker in result["client"]) == answered * 1200
-        there = sum(worker["transactions"] for worker in result["server"])
-        return float(abs(there - answered) - max(0.05 * answered, 50))
-
-    assert least_excess(tmp_path, excess, *_SHORT, mode="rr") <= 0
+    assert least_excess(tmp_path, counted_apart, *_SHORT, mode="rr") <= 0
 
 
 def test_nothing_is_left_of_it(roles: Roles) -> None:
@@ -150,6 +125,14 @@ def test_workers_end_when_their_client_is_killed_alone(roles: Roles) -> None:
     until(lambda: client.poll() is not None and not group_lives(client))
 
 
+def test_its_own_standstill_is_no_silence(roles: Roles) -> None:
+    client = roles.client("--connections", "4", "--seconds", "8")
+    workers_of(client)
+    workers_of(roles.server)
+    stand_still(roles, client)
+    assert result_of(client)["error"] == ""
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_a_signal_ends_it_with_its_workers(roles: Roles, number: signal.Signals) -> None:
     client = roles.client(*_LONG)
@@ -162,10 +145,7 @@ def test_a_signal_ends_it_with_its_workers(roles: Roles, number: signal.Signals)
 
 
 def test_a_client_that_does_not_come_is_not_waited_for(tmp_path: Path) -> None:
-    with Roles(tmp_path, deadline=3) as roles:
-        error = result_of(roles.server)["error"]
-        assert error.startswith("the client did not come")
-        assert not listens(roles.port)
+    assert error_of_nobody(tmp_path).startswith("the client did not come")
 
 
 @pytest.mark.parametrize(
@@ -196,7 +176,7 @@ def test_crowds_of_silent_strangers_keep_nobody_out(roles: Roles) -> None:
     try:
         # the 65th and later ones are turned away at once
         assert _rest(strangers[-1]) == b""
-        until(lambda: _finished(strangers[0]))
+        until(lambda: all(map(_finished, strangers)))
         assert result_of(roles.client(*_SHORT))["error"] == ""
         assert result_of(roles.server)["refused"] == 80
     finally:

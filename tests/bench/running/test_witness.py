@@ -10,6 +10,7 @@ import pytest
 from tests.bench.two_links import TwoLinks, two_links
 from vnicaudit.bench.contract import Measured
 from vnicaudit.bench.facts.covariates import Watch
+from vnicaudit.bench.running import witness
 from vnicaudit.bench.running.arms import Arm, OpenedArm
 from vnicaudit.bench.running.witness import parse_neighbour, witness_of
 from vnicaudit.model.measurement import Path, Witness
@@ -30,7 +31,8 @@ def path_of(links: TwoLinks, address: str = ADDRESS) -> OpenedArm:
     return OpenedArm(Arm("p", path), ends, Watch(ends, path, None, None))
 
 
-def test_a_path_that_is_there(links: TwoLinks) -> None:
+def test_a_path_that_is_there(links: TwoLinks, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(witness, "_FRESH_SECONDS", 60)  # as old as that if the machine stalls
     opened = path_of(links)
     opened.watch.begin()
     links.peer.run(("ping", "-c", "1", ADDRESS))
@@ -38,7 +40,8 @@ def test_a_path_that_is_there(links: TwoLinks) -> None:
     assert witness_of(opened) == Witness(True, "3 of 3 answered", arp=True, counted=True)
 
 
-def test_a_firewall_drops_ping(links: TwoLinks) -> None:
+def test_a_firewall_drops_ping(links: TwoLinks, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(witness, "_FRESH_SECONDS", 60)
     opened = path_of(links)
     words = ["sysctl", "-qw", "net.ipv4.icmp_echo_ignore_all=1"]
     subprocess.run(["ip", "netns", "exec", links.names[0], *words], check=True)

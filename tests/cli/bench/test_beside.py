@@ -93,7 +93,7 @@ def test_all_together_and_the_least_are_what_decides(ends: ThreeEnds, tmp_path: 
     each = [value for name, value in details.items() if name.startswith("goodput of netns://")]
     assert values["goodput"] == pytest.approx(sum(each))
     assert values["goodput_least"] == min(each) < 21e6
-    assert 60e6 < values["goodput"] < 85e6
+    assert 30e6 < values["goodput"] < 85e6  # of a and b, though one is held up for some time
     assert "the least" in done.stdout
 
 

@@ -19,8 +19,9 @@ from tests.bench.endpoints.left import until
 from tests.bench.endpoints.private_sshd import private_sshd
 from tests.cli.command import SCRIPT, vnicaudit
 from tests.cli.inside import inside
-from tests.fleet.daemons import HostsDaemon, free_port, hosts_daemon, write_host
+from tests.fleet.daemons import HostsDaemon, hosts_daemon, write_host
 from tests.fleet.paths import by_ssh, mute_port, tiring_proxy
+from tests.ports import free_port
 
 HOSTS = 20
 SAMPLE_IN = {
@@ -228,6 +229,24 @@ def test_ctrl_c_keeps_what_is_done(daemon: HostsDaemon, tmp_path: Path) -> None:
         "5 of 6 hosts were read and stored; to continue, run the same command with "
         "--resume\n\nInterrupted.\n"
     )
+
+
+def test_one_that_is_stored_and_not_yet_counted_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ctrl-C may come between."""
+    real = os.replace
+
+    def interrupted(part: str, path: str | Path) -> None:
+        real(part, path)
+        if "/hosts/" in str(path):
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "replace", interrupted)
+    uris = {f"h{n}": f"test:///default?{n}" for n in range(3)}
+    result = inside("fleet", "audit", "-i", inventory(tmp_path, uris), "--state", tmp_path / "s")
+    assert result.returncode == 130
+    assert "1 of 3 hosts were read and stored; to continue, run the same" in result.stderr
 
 
 def test_a_sample_is_told_wherever_numbers_are(daemon: HostsDaemon, tmp_path: Path) -> None:

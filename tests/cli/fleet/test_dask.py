@@ -18,9 +18,10 @@ import pytest
 from tests.bench.endpoints.left import until
 from tests.cli.command import SCRIPT
 from tests.cli.inside import inside
-from tests.fleet.daemons import HostsDaemon, free_port, hosts_daemon, make_keys
+from tests.fleet.daemons import HostsDaemon, hosts_daemon, make_keys
 from tests.fleet.dask_cluster import DaskCluster, dask_cluster
 from tests.fleet.paths import Gate
+from tests.ports import free_port
 
 HOSTS = 12
 SITES = ("site-a", "site-b")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import socket
 import subprocess
 import time
 import urllib.error
@@ -15,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.not_run import not_run
+from tests.ports import free_port
 from tests.reports.notices.samples import new, odd
 from vnicaudit.fleet.notifying.channels import Channel, address_of
 from vnicaudit.fleet.notifying.notifying import ChannelOutcome, Notifier
@@ -32,8 +32,7 @@ def alertmanager(tmp_path: Path) -> Iterator[str]:
     if program is None:
         not_run("webhooks", "Alertmanager is not installed: apt install prometheus-alertmanager")
     (tmp_path / "config.yml").write_text(CONFIG)
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    port = free_port()
     process = subprocess.Popen(
         [
             program, f"--config.file={tmp_path / 'config.yml'}", f"--storage.path={tmp_path}",

@@ -50,6 +50,14 @@ def test_a_reading_comes_back_as_it_was(spool: AuditSpool) -> None:
     assert spool.host(1) is None
 
 
+def test_what_is_being_written_is_not_kept_yet(spool: AuditSpool) -> None:
+    assert spool.host_count() == 0
+    for place in (0, 7):
+        spool.add(place, READING)
+    (spool.folder / "hosts" / "000008.part").write_bytes(b"{")
+    assert spool.host_count() == 2
+
+
 def test_nobody_else_may_read_it(spool: AuditSpool) -> None:
     spool.add(0, READING)
     modes = {stat.S_IMODE(path.stat().st_mode) for path in spool.folder.rglob("*")}

@@ -20,6 +20,7 @@ from pathlib import Path
 
 import libvirt
 
+from tests.ports import free_port
 from tests.rig import cache
 from tests.rig.errors import Missing, RigError
 from tests.rig.process import require, wait_for
@@ -96,7 +97,7 @@ def private_daemon() -> Iterator[PrivateDaemon]:
 
 
 def _started(folder: Path) -> PrivateDaemon:
-    port = _free_port()
+    port = free_port()
     capabilities = cache.folder() / "libvirt-capabilities"
     capabilities.mkdir(exist_ok=True)
     _configure(folder, port)
@@ -135,10 +136,3 @@ def _wait_until_ready(daemon: PrivateDaemon, folder: Path) -> None:
     connection = libvirt.open(daemon.uri)
     connection.getVersion()
     connection.close()
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port

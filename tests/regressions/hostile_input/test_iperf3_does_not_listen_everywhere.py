@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import threading
 from collections.abc import Iterator
@@ -31,7 +32,7 @@ def _needs_iperf3() -> None:
 @pytest.fixture
 def ends() -> Iterator[Ends]:
     with Here("target") as target, Here("peer") as peer:
-        yield Ends(target, peer, "127.0.0.1", seed=4)
+        yield Ends(target, peer, "127.0.0.1", seed=os.getpid())
 
 
 def listeners() -> set[tuple[str, int]]:

@@ -144,10 +144,12 @@ quit() { # quit NUMBER|'*': TERM, and after two seconds KILL
     hit KILL "$1"
 }
 
+begun() { [ -s "$1.pid" ] || settled "$1"; } # begun NUMBER: before that, nobody can end it
+
 stop() { # stop NUMBER
     if [ ! -s "$1.code" ]; then : >"$1.stopped"; fi
     for _ in 1 2 3 4 5 6 7 8 9; do # it may just be about to begin
-        if [ -s "$1.pid" ] || [ -s "$1.code" ]; then break; fi
+        if begun "$1"; then break; fi
         nap 0.1
     done
     quit "$1"
@@ -242,6 +244,7 @@ case $verb in
     limit)
         linger "$1" "$2"
         : >"$1.late"
+        until begun "$1"; do nap 0.1; done # on a busy machine its time may be over before
         quit "$1"
         ;;
     wait)

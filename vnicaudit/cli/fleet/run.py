@@ -183,7 +183,7 @@ def _read(
         run.read(engine, request.limits, sample, progress)
     except (KeyboardInterrupt, TargetError):
         progress.clear()
-        kept = f"{progress.done:,} of {count(len(run.audit.chosen_hosts), 'host')}"
+        kept = f"{run.host_count():,} of {count(len(run.audit.chosen_hosts), 'host')}"
         tell(f"{kept} were read and stored; to continue, run the same command with --resume")
         raise
     finally:

@@ -69,6 +69,10 @@ class FleetRun:
         finally:
             results.close()
 
+    def host_count(self) -> int:
+        """Number of hosts whose readings are stored, also of one that nobody was told of yet."""
+        return self._spool.host_count()
+
     def find_missing(self, on_host: OnHost | None = None) -> None:
         """Find the hosts that are not in the spool yet; ``on_host`` is called for the others."""
         self._missing = list(self._not_kept(on_host))

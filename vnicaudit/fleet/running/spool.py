@@ -148,6 +148,10 @@ class AuditSpool:
         whole = len(body) == summary.length and zlib.crc32(body) == summary.checksum
         return SpooledHost(path, summary) if whole else None
 
+    def host_count(self) -> int:
+        """Number of hosts that are stored."""
+        return sum(not name.endswith(".part") for name in os.listdir(self._hosts))
+
     def drop_hosts(self) -> None:
         """Remove the files of the hosts and the audit: its contents are stored elsewhere, or are
         old."""

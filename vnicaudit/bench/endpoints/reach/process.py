@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import IO
 
+from vnicaudit.bench.endpoints.reach.held_signals import signals_held
 from vnicaudit.bench.endpoints.reach.transport import EndpointUrl, TransportOutput
 from vnicaudit.errors import EndpointError
 
@@ -31,11 +32,14 @@ def run_here(argv: Sequence[str], seconds: float, most: int = ANSWER_MAX) -> Tra
     the background.
     """
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-        process = _started(argv, out, err)
+        process = None
         try:
+            with signals_held():
+                process = _started(argv, out, err)
             code = _end_of(process, seconds, (out, err), most)
         except BaseException:
-            _let_end(process)
+            if process is not None:
+                _let_end(process)
             raise
         if code is None:
             raise EndpointError(f"{argv[0]} got no answer within {seconds:g} s")

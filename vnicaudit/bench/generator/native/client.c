@@ -12,21 +12,26 @@ static void expect(struct control *control, const char *word)
         fail("the server speaks another language");
 }
 
-/* Fails where nothing came or went on a connection for PATIENCE. */
+/* Fails where nothing came or went on a connection for PATIENCE. Where this process itself stood
+ * still, nothing could: its threads get that time anew. */
 static void check_progress(struct worker *workers, int64_t connections)
 {
     static struct {
         uint_fast64_t number;
         int64_t since;
     } seen[CONNECTIONS];
+    static int64_t looked;
+    int64_t time = now();
+    bool stood_still = time - looked > STANDSTILL;
 
+    looked = time;
     for (int at = 0; at < connections; at++) {
         uint_fast64_t number =
             atomic_load_explicit(&workers[at].progress, memory_order_relaxed);
-        if (number != seen[at].number || !seen[at].since) {
+        if (number != seen[at].number || stood_still) {
             seen[at].number = number;
-            seen[at].since = now();
-        } else if (now() - seen[at].since > PATIENCE) {
+            seen[at].since = time;
+        } else if (time - seen[at].since > PATIENCE) {
             fail("nothing came or went for 5 s");
         }
     }

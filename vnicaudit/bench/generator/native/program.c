@@ -37,6 +37,7 @@
 #define SECOND INT64_C(1000000000) /* times are nanoseconds of CLOCK_MONOTONIC */
 #define PATIENCE (5 * SECOND)      /* for a step of the handshake, and without any progress */
 #define SLICE 500                  /* milliseconds of one wait */
+#define STANDSTILL (2 * SECOND)    /* between two looks: this process had no CPU, or was stopped */
 #define TOKEN 32                   /* characters that begin every connection; one more: its kind */
 #define CONTROL 'C'
 #define DATA 'D'

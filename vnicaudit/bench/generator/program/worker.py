@@ -14,6 +14,9 @@ CHUNK = 256 << 10
 """Maximum number of bytes read at once."""
 LATE = 0.001
 """Seconds; a message that is sent later than that although a connection was free is late."""
+STANDSTILL = 2.0
+"""Seconds between two looks at the links, each of which waits for a tenth of one at most: this
+process had no CPU, or was stopped."""
 SPIN = 0.0002
 """Seconds before a message is due from which the clock is polled: sleeping is not exact enough."""
 
@@ -75,9 +78,13 @@ class Worker:
         for link in list(self.links.values()):
             self.watch(link, select.EPOLLIN)
             self.attempt(link, self.opened)
+        looked = self.start
         while self.links:
             events = self.wait()
             now = self.clock()
+            if now - looked > STANDSTILL:
+                self.progress = now  # nothing could come or go meanwhile
+            looked = now
             if now >= self.next_mark():
                 self.mark(now, pipe)
             for fd, event in events:
