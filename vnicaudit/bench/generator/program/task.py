@@ -70,10 +70,11 @@ class Task(NamedTuple):
 def ready_of(
     sources: "list[Any]", deadline: float, clock: "Callable[[], float]" = clock
 ) -> "list[Any]":
-    """The sources that can be read; raises Failure when the deadline has passed."""
+    """The sources that can be read; raises Failure when the deadline has passed. They get a slice
+    of time even then: this process may have stood still until now, and the others with it."""
     while True:
         left = deadline - clock()
-        ready = select.select(sources, [], [], min(max(left, 0.0), SLICE))[0]
+        ready = select.select(sources, [], [], SLICE)[0]
         if ready:
             return ready
         if left <= 0:
