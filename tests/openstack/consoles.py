@@ -24,7 +24,8 @@ class Consoles:
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._watch, daemon=True)
         self._known: set[int] = set()
-        self._texts: list[str] = []
+        self._texts: list[tuple[str, str]] = []
+        """Server and what its guest said, for each start."""
 
     def __enter__(self) -> Consoles:
         # on the same file system, for the links; those that are there have one too, for the file
@@ -46,16 +47,18 @@ class Consoles:
         self._ended.set()
         self._thread.join()
         links = sorted(self._since.iterdir(), key=lambda path: path.stat().st_mtime)
-        self._texts = [path.read_text(errors="replace").replace("\r", "") for path in links]
+        self._texts = [
+            (path.name.rpartition(".")[0], path.read_text(errors="replace").replace("\r", ""))
+            for path in links
+        ]
         self._folder.cleanup()
 
-    @property
-    def one_hung(self) -> bool:
-        """A guest was started, and never came up."""
-        return any(UP not in text for text in self._texts)
+    def one_hung(self, server: str) -> bool:
+        """The guest of that server was started, and never came up."""
+        return any(UP not in text for owner, text in self._texts if owner == server)
 
     def __str__(self) -> str:
-        return "\n".join(f"a console ended with:\n{text[-1500:]}" for text in self._texts)
+        return "\n".join(f"{owner}: it ended with:\n{text[-1500:]}" for owner, text in self._texts)
 
     def _watch(self) -> None:
         while not self._ended.wait(_SOON):
@@ -70,5 +73,5 @@ class Consoles:
                 if number in self._known:
                     link.unlink()
                 else:
-                    link.rename(folder / str(number))
+                    link.rename(folder / f"{path.parent.name}.{number}")
                     self._known.add(number)

@@ -92,7 +92,8 @@ class Remedy:
         before."""
         with Consoles(self.cloud.machine) as consoles:
             result = self._result(*words)
-        if result.returncode != code and consoles.one_hung and DEAF in result.stderr:
+        deaf = result.returncode != code and DEAF in result.stderr
+        if deaf and consoles.one_hung(self.last()["uuid"]):
             log(f"a guest did not come up, once more: {result.stderr}\n{consoles}")
             with Consoles(self.cloud.machine) as consoles:
                 result = self._result(*words)

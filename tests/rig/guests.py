@@ -95,10 +95,8 @@ class Guest(Inside):
     def boot(self, *, seconds: float = BOOT_SECONDS, again: bool = True) -> None:
         """Start and wait until the guest is up; a guest that fails is removed. ``again``: one that
         hangs is started once more."""
-        began = time.monotonic()
         try:
             self._come_up(seconds, again=again)
-            self.booted_in = time.monotonic() - began
         except RigError as error:
             console = self.console()[-2000:]
             self.remove()
@@ -107,6 +105,7 @@ class Guest(Inside):
     def _come_up(self, seconds: float, *, again: bool) -> None:
         """Start it until it is up; once more if its kernel panics or hangs: where two emulated CPUs
         run, one may still run code that the other has patched."""
+        began = time.monotonic()
         self.start()
         try:
             self.wait_until_up(seconds=seconds)
@@ -116,8 +115,10 @@ class Guest(Inside):
             log(f"{self.name} is started once more: {error}\n{self.console()[-2000:]}")
             if self.domain.isActive():
                 self.domain.destroy()
+            began = time.monotonic()
             self.start()
             self.wait_until_up(seconds=seconds)
+        self.booted_in = time.monotonic() - began
 
     def save(self, path: Path) -> "SavedGuest":
         """Write the running guest to a file and end it."""

@@ -8,6 +8,7 @@ from itertools import chain
 from vnicaudit.audit.compared import ComparedWork
 from vnicaudit.audit.reading.chosen_servers import ServerSelection
 from vnicaudit.audit.reading.error_boundary import guarded
+from vnicaudit.audit.reading.files import shown_path
 from vnicaudit.audit.reading.nodes import NodesByHost
 from vnicaudit.audit.reading.seen_objects import SeenObjects
 from vnicaudit.audit.reading.servers import JoinedServers
@@ -82,7 +83,7 @@ class CloudServers:
             if self._chosen.is_left_out(guest.uuid):
                 self._tallies[name].forget(guest)
             else:
-                yield self._work.domain(self.servers.joined(guest), name)
+                yield self._work.domain(self.servers.joined(guest), shown_path(name))
 
     def is_left_out(self, uuid: str | None) -> bool:
         """True for the domain of a server that was not selected."""

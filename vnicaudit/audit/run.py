@@ -176,7 +176,7 @@ class AuditRun:
     @property
     def results(self) -> tuple[TargetResult, ...]:
         """How reading each target went."""
-        return tuple(tally.result(name) for name, tally in self._tallies.items())
+        return tuple(tally.result(shown_path(name)) for name, tally in self._tallies.items())
 
     @property
     def summary(self) -> Summary:

@@ -29,12 +29,12 @@ def run(arguments: list[str] | None = None, wiring: Wiring | None = None) -> int
         _tell_error(str(error))
         return error.exit_code
     except Exception as error:
+        if os.environ.get("VNICAUDIT_DEBUG"):
+            _trace(error)
         if isinstance(error, FileNotFoundError) and _folder_is_gone():
             discard()
             _tell_error("the current folder has been deleted: change to another one (cd)")
             return UsageError.exit_code
-        if os.environ.get("VNICAUDIT_DEBUG"):
-            _trace(error)
         _tell_error(f"internal error: {type(error).__name__}: {error}")
         tell("Set VNICAUDIT_DEBUG=1 for a traceback, and please report it.")
         return 3

@@ -8,7 +8,6 @@ import stat
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -150,16 +149,24 @@ def test_its_time_is_over_there_too(session: EndpointSession) -> None:
     assert ran.seconds < 60
 
 
-def test_one_that_begins_when_its_time_is_over_is_ended(session: EndpointSession) -> None:
+@pytest.mark.parametrize("ended", ["late", "stopped"])
+def test_one_that_is_ended_before_it_begins_does_nothing(
+    session: EndpointSession, ended: str
+) -> None:
     """As on a busy machine; here a named pipe holds it up, which it is to read from."""
     folder = Path(session.folder)
     os.mkfifo(folder / "held")
-    words = ["sh", str(folder / "supervisor"), "start", "99", "0.1", "0", "held", "sleep", "300"]
+    supervisor, seconds = ["sh", str(folder / "supervisor")], "0.1" if ended == "late" else "300"
+    words = [*supervisor, "start", "99", seconds, "0", "held", "touch", "begun"]
     subprocess.run(words, check=True, stdout=subprocess.DEVNULL)
-    until((folder / "99.late").exists, "its time is over")
-    time.sleep(2)  # what would end it has looked
+    if ended == "stopped":
+        said = subprocess.run([*supervisor, "stop", "99"], check=True, stdout=subprocess.PIPE)
+        assert b"stopped 137" in said.stdout
+    until((folder / f"99.{ended}").exists, "it is to end")
     with open(folder / "held", "wb"):
-        until((folder / "99.code").exists, "it is ended")
+        until((folder / "99.pid").exists, "it would begin")
+    until(lambda: not _programs(session), "nothing of it is left")
+    assert not (folder / "begun").exists()
 
 
 def test_one_that_will_not_end_is_killed_with_its_children(session: EndpointSession) -> None:

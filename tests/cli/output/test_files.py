@@ -125,6 +125,17 @@ def test_a_target_whose_name_is_not_utf8(folder: Path, count: int, which: str) -
         assert result.stderr == ""
 
 
+def test_such_a_target_has_one_name_in_a_report_and_one_pseudonym(folder: Path) -> None:
+    target = os.fsdecode(b"odd\xff")
+    Path(folder, target).mkdir()
+    Path(folder, target, "a.xml").write_text(DOMAIN.format(name="odd"))
+    for more in ((), ("--redact",)):
+        result = vnicaudit("audit", target, "--format", "json", *more, cwd=folder)
+        report = json.loads(result.stdout)
+        found = {finding["location"]["target"] for finding in report["findings"]}
+        assert found == {one["target"] for one in report["targets"]}
+
+
 def test_no_rule_left_is_a_mistake(folder: Path) -> None:
     result = vnicaudit("audit", "guests", "--select", "VNIC001", "--ignore", "VNIC0", cwd=folder)
     assert result.returncode == 2

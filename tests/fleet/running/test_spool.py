@@ -70,6 +70,9 @@ def test_a_damaged_file_is_as_if_it_were_not_there(spool: AuditSpool, keep: int)
     path = spool.folder / "hosts" / "000000"
     path.write_bytes(path.read_bytes()[:keep])
     assert spool.host(0) is None
+    spool.drop_host(0)
+    spool.drop_host(1)
+    assert spool.host_count() == 0
 
 
 def test_a_changed_byte_is_found(spool: AuditSpool) -> None:

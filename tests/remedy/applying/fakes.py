@@ -138,6 +138,7 @@ class Machine:
         self.keeps = self.crashes_with = self.leaves_at = ""
         self.left = False
         self.defines_at: tuple[float, bytes] | None = None
+        self.at_define_late: Callable[[], None] = lambda: None
         self.world = world
         self._off_at: float | None = None
         self._gone_at: dict[str, float] = {}
@@ -182,6 +183,7 @@ class Machine:
         self.must_be_here()
         if self.defines_at is not None and self.world.clock.seconds >= self.defines_at[0]:
             self.persistent, self.defines_at = self.defines_at[1], None
+            self.at_define_late()
         return self.persistent if secrets else self.persistent.replace(b" passwd='s3cret'", b"")
 
     def live(self) -> bytes:

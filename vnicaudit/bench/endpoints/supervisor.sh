@@ -62,9 +62,12 @@ program() { # program NUMBER SECONDS INPUT PROGRAM [WORD...]: run it to its end
     mark=program:$number,
     (
         ulimit -f "$most"
-        # a shell between: it says which program is not there, and from when on there is a mark
+        # a shell between: it says which program is not there, and from when on there is a mark;
+        # who was to end it before that cannot have found it
         # shellcheck disable=SC2016 # for that shell to expand
-        apart sh -c 'echo "$$" >"$1"; shift; exec "$@"' sh "$number.pid" "$@"
+        apart sh -c 'echo "$$" >"$1.pid"
+            if [ -e "$1.stopped" ] || [ -e "$1.late" ]; then exit 137; fi
+            shift; exec "$@"' sh "$number" "$@"
     ) <"$input" >"$number.out" 2>"$number.err" &
     leader=$!
     mark=supervisor,
@@ -144,12 +147,10 @@ quit() { # quit NUMBER|'*': TERM, and after two seconds KILL
     hit KILL "$1"
 }
 
-begun() { [ -s "$1.pid" ] || settled "$1"; } # begun NUMBER: before that, nobody can end it
-
 stop() { # stop NUMBER
     if [ ! -s "$1.code" ]; then : >"$1.stopped"; fi
     for _ in 1 2 3 4 5 6 7 8 9; do # it may just be about to begin
-        if begun "$1"; then break; fi
+        if [ -s "$1.pid" ] || [ -s "$1.code" ]; then break; fi
         nap 0.1
     done
     quit "$1"
@@ -244,7 +245,6 @@ case $verb in
     limit)
         linger "$1" "$2"
         : >"$1.late"
-        until begun "$1"; do nap 0.1; done # on a busy machine its time may be over before
         quit "$1"
         ;;
     wait)

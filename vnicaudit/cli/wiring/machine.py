@@ -35,6 +35,8 @@ def this_machine(root: str = "/") -> AuditMachine:
 
 def _is_closed(descriptors: str) -> bool:
     try:
-        return vhost_descriptors(descriptors) is None
+        return vhost_descriptors(descriptors) is None and bool(os.listdir(descriptors))
     except FileNotFoundError:  # the process has ended since
         return False
+    except PermissionError:
+        return True

@@ -83,6 +83,7 @@ class FleetRun:
         for place, name in enumerate(self.audit.chosen_hosts):
             kept = self._spool.host(place)
             if kept is None or kept.host != name:
+                self._spool.drop_host(place)
                 yield place, hosts[name]
             elif on_host is not None:
                 on_host(kept.summary)

@@ -152,6 +152,10 @@ class AuditSpool:
         """Number of hosts that are stored."""
         return sum(not name.endswith(".part") for name in os.listdir(self._hosts))
 
+    def drop_host(self, place: int) -> None:
+        """Remove the file of one host, if there is one."""
+        self._path(place).unlink(missing_ok=True)
+
     def drop_hosts(self) -> None:
         """Remove the files of the hosts and the audit: its contents are stored elsewhere, or are
         old."""

@@ -14,6 +14,8 @@ from vnicaudit.model.runs import Check
 from vnicaudit.remedy.applying.work import BegunUnit
 
 POLL = 0.2
+_LATE_SECONDS = 2.0
+"""Storing a definition or a property takes some milliseconds."""
 """Seconds between two rounds of checks."""
 
 
@@ -26,6 +28,12 @@ def wait_until(clock: Clock, fact: Callable[[], bool], seconds: float, poll: flo
             return False
         clock.sleep(poll)
     return True
+
+
+def wait_for_late(clock: Clock, has_come: Callable[[], bool]) -> None:
+    """Wait for what was asked for without an answer being seen: it may be done only now, although
+    the host or the cloud has answered another question since."""
+    wait_until(clock, has_come, _LATE_SECONDS)
 
 
 class CheckResults(NamedTuple):

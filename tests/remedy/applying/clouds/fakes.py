@@ -208,7 +208,7 @@ class CloudWorld(Stage):
         """It is another cloud by now, or asked as another user: it knows none of the servers."""
         self.looks: list[Callable[[], None]] = []
         """Are called whenever the server is looked at: what somebody else does."""
-        self.on_its_way: tuple[float, Callable[[], None]] | None = None
+        self.on_its_way: tuple[float, Callable[[], object]] | None = None
         """When a request comes whose answer nobody waits for any more, and what it does."""
         self.shown_as: dict[str, Any] = {}
         """Fields of every server as Nova shows it, instead of what they are."""

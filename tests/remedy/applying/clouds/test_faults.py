@@ -13,6 +13,7 @@ import pytest
 from tests.remedy.applying.clouds.fakes import (
     BROKEN,
     CONFLICT,
+    FLAVOR,
     MODEL,
     SILENT,
     CloudWorld,
@@ -514,18 +515,20 @@ def test_an_image_that_somebody_changes_in_the_middle_stays(cloud: Cloud) -> Non
     assert world.image[MODEL] == "e1000"
 
 
-@pytest.mark.parametrize("kind", ["image", "flavor"])
-def test_what_comes_late_is_waited_for_and_taken_back(cloud: Cloud, kind: str) -> None:
-    """The cloud did not answer when it was asked for it; it does it when the next run has seen that
-    all is as before."""
+LATE = {"image": ("set_image", image_step), "flavor": ("copy_flavor", flavor_step)}
+
+
+@pytest.mark.parametrize("kind", LATE)
+@pytest.mark.parametrize("error", [SILENT, BROKEN], ids=["silent", "500"])
+def test_what_comes_late_is_waited_for_and_taken_back(
+    cloud: Cloud, kind: str, error: Exception
+) -> None:
+    """The cloud did not answer when it was asked for it, or a proxy before it had no patience; it
+    does it when it has been seen that all is as before."""
     world = cloud.world
     before = dict(world.image), dict(world.flavors)
-    made = image_step if kind == "image" else flavor_step
-    step = made(world, {MODEL: "virtio"})
-    call = "set_image" if kind == "image" else "copy_flavor"
-    world.faults[call] = Fault(SILENT, "before")
-    assert world.apply((step,), world.context()).run.steps[0].outcome == "unfinished"
-    world.faults.clear()
+    call, made = LATE[kind]
+    world.faults[call] = Fault(error, "before")
 
     def comes() -> None:
         if kind == "image":
@@ -536,11 +539,47 @@ def test_what_comes_late_is_waited_for_and_taken_back(cloud: Cloud, kind: str) -
             (copy,) = [event["data"]["id"] for event in events if event["event"] == "copying"]
             world.flavors[copy] = FlavorState(copy, "m1.small-multiqueue", {MODEL: "virtio"})
 
-    world.on_its_way = world.clock.seconds + 1, comes
-    (went,) = world.rollback(world.context())
-    assert went.run.steps[0].outcome == "rolled-back"
+    if error is BROKEN:
+        world.on_its_way = world.clock.seconds + 1, comes
+    (unit,) = world.apply((made(world, {MODEL: "virtio"}),), world.context()).run.steps
+    assert unit.outcome == ("unfinished" if error is SILENT else "failed")
+    world.faults.clear()
+    if error is SILENT:
+        world.on_its_way = world.clock.seconds + 1, comes
+        (went,) = world.rollback(world.context())
+        assert went.run.steps[0].outcome == "rolled-back"
     assert world.on_its_way is None
     assert (world.image, world.flavors) == before
+
+
+@pytest.mark.parametrize("kind", LATE)
+def test_what_never_comes_is_waited_for_two_seconds(cloud: Cloud, kind: str) -> None:
+    world = cloud.world
+    call, made = LATE[kind]
+    world.faults[call] = Fault(SILENT, "before")
+    world.apply((made(world, {MODEL: "virtio"}),), world.context())
+    world.faults.clear()
+    began = world.clock.seconds
+    (went,) = world.rollback(world.context())
+    assert went.run.steps[0].outcome == "rolled-back"
+    assert 2 <= world.clock.seconds - began < 3
+
+
+def test_a_copy_that_nova_deletes_late_is_made_again(cloud: Cloud) -> None:
+    """It was asked to when the copy was taken back, and did not answer; that is taken back too."""
+    world = cloud.world
+    world.apply((flavor_step(world, {MODEL: "virtio"}),), world.context())
+    (copy,) = set(world.flavors) - {FLAVOR}
+    made = dict(world.flavors)
+    world.faults["delete_flavor"] = Fault(SILENT, "before")
+    (went,) = world.rollback(world.context())
+    assert went.run.steps[0].outcome == "unfinished"
+    world.faults.clear()
+    world.on_its_way = world.clock.seconds + 1, lambda: world.flavors.pop(copy)
+    (again,) = world.rollback(world.context(), run=went.run.id)
+    assert again.run.steps[0].outcome == "rolled-back"
+    assert world.on_its_way is None
+    assert world.flavors == made
 
 
 @pytest.mark.parametrize("ending", ["before", "behind"])

@@ -91,6 +91,49 @@ def test_a_definition_that_libvirt_stores_late_is_waited_for_and_taken_back(worl
     assert machine.definition(secrets=True) == world.before[0]
 
 
+def test_an_edit_that_comes_instead_of_it_is_left_alone(world: World) -> None:
+    (machine,) = world.machines
+    world.silent_at = "define"
+    assert applied(world).outcome == "unfinished"
+    world.silent_at = ""
+    edited = world.before[0].replace(b"262144", b"524288")
+    machine.defines_at = world.clock.seconds + 1, edited
+    (went,) = world.rollback(world.context())
+    (unit,) = went.run.steps
+    assert unit.outcome == "failed"
+    assert "somebody else changed the definition in the meantime" in unit.message
+    assert machine.definition(secrets=True) == edited
+
+
+def test_a_definition_that_never_comes_is_waited_for_two_seconds(world: World) -> None:
+    world.silent_at = "define"
+    assert applied(world).outcome == "unfinished"
+    world.silent_at = ""
+    began = world.clock.seconds
+    (went,) = world.rollback(world.context())
+    (unit,) = went.run.steps
+    assert (unit.outcome, unit.message) == ("rolled-back", "rolled back; nothing was changed")
+    assert 2 <= world.clock.seconds - began < 3
+
+
+def test_one_that_comes_after_the_resumed_run_was_refused_is_taken_back(world: World) -> None:
+    (machine,) = world.machines
+    world.silent_at = "define"
+    assert applied(world).outcome == "unfinished"
+    world.silent_at = ""
+    machine.refuses["define"] = "libvirt is busy with it"
+    machine.defines_at = world.clock.seconds + 1, world.before[0].replace(b"'e1000'", b"'virtio'")
+
+    def seen() -> None:  # by the time it is taken back, libvirt is no longer busy
+        machine.refuses.clear()
+
+    machine.at_define_late = seen
+    unit = applied(world)
+    assert unit.outcome == "failed"
+    assert unit.message == "libvirt is busy with it; it was put back"
+    assert machine.definition(secrets=True) == world.before[0]
+
+
 def test_a_definition_that_libvirt_refused_is_not_waited_for(world: World) -> None:
     (machine,) = world.machines
     machine.refuses["define"] = "libvirt says no"

@@ -19,12 +19,12 @@ from vnicaudit.remedy.applying.clouds.object_actions import (
     ENDS_THE_RUN,
     ObjectState,
     undo_one,
-    wait_for_late,
 )
 from vnicaudit.remedy.applying.clouds.transaction import CloudTransaction
 from vnicaudit.remedy.applying.clouds.work import CloudPlace, CloudWork
 from vnicaudit.remedy.applying.journal.events import Copying, Removing, Undoing
 from vnicaudit.remedy.applying.journal.result import Result
+from vnicaudit.remedy.applying.verifying import wait_for_late
 from vnicaudit.remedy.cloud import Cloud
 from vnicaudit.remedy.unit_refusal import UnitRefusedError
 from vnicaudit.text.cloud_names import client
@@ -103,7 +103,7 @@ def forward(work: CloudWork) -> Result:
         return Result("refused", str(error), codes=error.codes)
     except VnicauditError as error:
         work.notes.write(Undoing(str(error), "failed"))
-        return _undone(work, str(error), "failed")
+        return undo(work, str(error), "failed")
     if transaction.removes:
         return Result("applied", f"flavor {transaction.copy_name} is gone")
     detail = f"flavor {transaction.copy_name} exists, with its extra specs"
@@ -113,16 +113,16 @@ def forward(work: CloudWork) -> Result:
 
 
 def undo(work: CloudWork, reason: str, outcome: Outcome) -> Result:
-    """Undo a change that was interrupted: delete the copy, or make it again."""
-    return _undone(work, reason, outcome, resumed=True)
-
-
-def _undone(work: CloudWork, reason: str, outcome: Outcome, *, resumed: bool = False) -> Result:
+    """Undo the change: delete the copy, or make it again."""
     cloud, transaction = work.place.cloud, work.transaction
 
+    def is_done() -> bool:
+        return (cloud.flavor(transaction.copy) is None) == transaction.removes
+
     def back() -> None:
-        if resumed and not transaction.removes:
-            wait_for_late(work, lambda: cloud.flavor(transaction.copy) is not None)
+        asked = work.notes.latest(Copying, Removing)
+        if asked is not None and isinstance(asked.event, Removing) == transaction.removes:
+            wait_for_late(work.clock, is_done)  # nobody notes what Nova answers
         _bring(work, there=transaction.removes)
 
     return undo_one(back, reason, outcome, "flavors are as before")

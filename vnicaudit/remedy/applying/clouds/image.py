@@ -16,13 +16,13 @@ from vnicaudit.remedy.applying.clouds.object_actions import (
     ENDS_THE_RUN,
     ObjectState,
     undo_one,
-    wait_for_late,
 )
 from vnicaudit.remedy.applying.clouds.stored_properties import ForeignError, differing
 from vnicaudit.remedy.applying.clouds.transaction import CloudTransaction
 from vnicaudit.remedy.applying.clouds.work import CloudPlace, CloudWork
 from vnicaudit.remedy.applying.journal.events import Properties, Set, Setting, Undoing
 from vnicaudit.remedy.applying.journal.result import Result
+from vnicaudit.remedy.applying.verifying import wait_for_late
 from vnicaudit.remedy.unit_refusal import UnitRefusedError
 
 _OF_IMAGES = re.compile(r"(hw_[a-z0-9_]{1,90}|os_distro|os_type|os_version)")
@@ -80,25 +80,32 @@ def forward(work: CloudWork) -> Result:
         return Result("failed", str(error))
     except VnicauditError as error:
         work.notes.write(Undoing(str(error), "failed"))
-        return _undone(work, str(error), "failed")
+        return undo(work, str(error), "failed")
     words = ", ".join(f"{name}={value}" for name, value in work.transaction.goal.items())
     return Result("applied", _LATER, (Check("image", "ok", f"the image has {words}"),))
 
 
 def undo(work: CloudWork, reason: str, outcome: Outcome) -> Result:
-    """Restore the properties from before a change that was interrupted."""
-    return _undone(work, reason, outcome, resumed=True)
-
-
-def _undone(work: CloudWork, reason: str, outcome: Outcome, *, resumed: bool = False) -> Result:
+    """Restore the properties from before the change."""
     before = work.transaction.before
 
     def back() -> None:
-        if resumed:
-            wait_for_late(work, lambda: bool(_differs(_now(work, before), before)))
+        if _is_unanswered(work):
+            wait_for_late(work.clock, lambda: bool(_differs(_now(work, before), before)))
         _set_properties(work, work.transaction.goal, before)
 
     return undo_one(back, reason, outcome, "its properties are as before")
+
+
+def _is_unanswered(work: CloudWork) -> bool:
+    """True if the goal was asked for, and nobody saw that it was stored: Glance, or a proxy before
+    it, may have been interrupted as well as this program."""
+    asked = work.notes.latest(Setting, Set)
+    return (
+        asked is not None
+        and isinstance(asked.event, Setting)
+        and asked.event.properties == work.transaction.goal
+    )
 
 
 def _checked(transaction: CloudTransaction, place: CloudPlace) -> CloudTransaction | None:

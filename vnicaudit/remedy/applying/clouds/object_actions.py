@@ -13,9 +13,7 @@ from vnicaudit.model.runs import Check, Outcome
 from vnicaudit.remedy.applying.clouds.leftovers import Leftovers
 from vnicaudit.remedy.applying.clouds.transaction import CloudTransaction
 from vnicaudit.remedy.applying.clouds.work import CloudPlace, CloudWork
-from vnicaudit.remedy.applying.journal.events import Copying, Set, Setting
 from vnicaudit.remedy.applying.journal.result import Result
-from vnicaudit.remedy.applying.verifying import wait_until
 
 DRIFT = "it changed since the plan was made: make a new plan"
 EDITED = (
@@ -24,9 +22,6 @@ EDITED = (
 
 ENDS_THE_RUN = (SilentError, JournalError)
 """Errors that end the run: the cloud does not answer, or an action could not be recorded."""
-
-_LANDS_SECONDS = 2.0
-"""Seconds in which a request that was on its way is done, once the cloud answers again."""
 
 ObjectState = tuple[Literal["in-effect", "waiting", "differs"], str, tuple[Check, ...]]
 
@@ -59,14 +54,6 @@ class ObjectActions(msgspec.Struct, Generic[CloudUnitT], frozen=True):
     forward: Callable[[CloudWork], Result]
     undo: Callable[[CloudWork, str, Outcome], Result]
     verify: Callable[[CloudPlace, CloudTransaction], ObjectState]
-
-
-def wait_for_late(work: CloudWork, has_come: Callable[[], bool]) -> None:
-    """Wait for what an interrupted run asked of the cloud without seeing an answer: it may be done
-    only now."""
-    asked = work.notes.latest(Setting, Copying, Set)
-    if asked is not None and not isinstance(asked.event, Set):
-        wait_until(work.clock, has_come, _LANDS_SECONDS)
 
 
 def undo_one(back: Callable[[], None], reason: str, outcome: Outcome, as_before: str) -> Result:

@@ -8,13 +8,8 @@ from vnicaudit.errors import ActionError, KeptError
 from vnicaudit.remedy.applying.domains.definition_transactions import DomainTransaction, unmet
 from vnicaudit.remedy.applying.domains.place import DomainWork, kept_definition
 from vnicaudit.remedy.applying.journal.events import Defined, Defining
-from vnicaudit.remedy.applying.verifying import wait_until
+from vnicaudit.remedy.applying.verifying import wait_for_late
 from vnicaudit.remedy.digests import digest
-
-_LANDS_SECONDS = 2.0
-"""Seconds in which a definition that was on its way is stored, once libvirt answers again: storing
-one takes it some milliseconds."""
-_SOON = 0.2
 
 
 class EditedError(ActionError):
@@ -50,14 +45,21 @@ def _note(work: DomainWork, now: bytes, goal: bytes) -> None:
         work.notes.write(Defined(work.texts.keep_settled(now, goal)))
 
 
-def undefine(work: DomainWork, *, resumed: bool = False) -> bool:
-    """Restore the definition from before; returns False if that was not necessary. ``resumed``: the
-    run was interrupted, and may not have seen what libvirt answered. Raises EditedError if the
+def is_unanswered(work: DomainWork) -> bool:
+    """True if libvirt was asked to define the goal, and its answer was not noted: it refused, or
+    the run was interrupted."""
+    asked = work.notes.latest(Defining, Defined)
+    return asked is not None and isinstance(asked.event, Defining)
+
+
+def undefine(work: DomainWork, *, late: bool = False) -> bool:
+    """Restore the definition from before; returns False if that was not necessary. ``late``: an
+    interrupted run asked for the goal, which may be stored only now. Raises EditedError if the
     definition is neither that nor what this run made of it, ActionError if it could not be restored
     exactly, KeptError if the saved text cannot be trusted."""
     now = work.place.machine.definition(secrets=True)
     before, goal = kept_definition(work, "before"), kept_definition(work, "goal")
-    if resumed:
+    if late:
         now = _settled(work, before, now)
     if work.place.texts.likeness.equal_but_controllers(now, before):
         return False
@@ -85,18 +87,14 @@ def made_otherwise(work: DomainWork) -> str:
 
 
 def _settled(work: DomainWork, before: bytes, now: bytes) -> bytes:
-    """The definition, after waiting for one that an interrupted run asked libvirt to store without
-    seeing an answer: it may be stored only now."""
-    asked = work.notes.latest(Defining, Defined)
-    if asked is None or isinstance(asked.event, Defined):
-        return now
+    """The definition, after waiting for the one that may be stored only now."""
 
     def is_stored() -> bool:
         nonlocal now
         now = work.place.machine.definition(secrets=True)
         return not work.place.texts.likeness.equal_but_controllers(now, before)
 
-    wait_until(work.clock, is_stored, _LANDS_SECONDS, _SOON)
+    wait_for_late(work.clock, is_stored)
     return now
 
 

@@ -30,6 +30,7 @@ def forward(work: DomainWork) -> Result:
     worse = ""
     if reason := _not_measured(work):
         return Result("refused", reason, codes=("measuring",))
+    late = defining.is_unanswered(work)  # by the run that this one resumes
     try:
         if work.transaction.active and work.transaction.mode == "hotswap":
             hotswap.capture(work)  # before any change, as it may be refused
@@ -47,11 +48,11 @@ def forward(work: DomainWork) -> Result:
     except defining.EditedError as error:
         return give_back(work, str(error))
     except hotswap.NotTakenError as error:
-        return begin_undo(work, str(error), "rolled-back")
+        return begin_undo(work, str(error), "rolled-back", late=late)
     except VnicauditError as error:
-        return begin_undo(work, str(error), "failed")
+        return begin_undo(work, str(error), "failed", late=late)
     if reason := failed(checks) or worse:
-        return begin_undo(work, reason, "rolled-back")
+        return begin_undo(work, reason, "rolled-back", late=late)
     waits = _waits(work)
     return Result("applied", _words(work, waits=waits), checks, downtime, waits=waits)
 

@@ -40,20 +40,21 @@ _STILL = (
 _AGAIN = "to try again, roll back this run with --mode restart"
 
 
-def begin_undo(work: DomainWork, reason: str, outcome: Outcome) -> Result:
+def begin_undo(work: DomainWork, reason: str, outcome: Outcome, *, late: bool = False) -> Result:
     """Start undoing the change, because of ``reason``; ``outcome`` is the unit's outcome
-    afterwards."""
+    afterwards, ``late``: as for :func:`undo`."""
     work.notes.write(Undoing(reason, outcome))
     work.tell(f"undoing: {reason}")
-    return undo(work, reason, outcome)
+    return undo(work, reason, outcome, late=late)
 
 
-def undo(work: DomainWork, reason: str, outcome: Outcome, *, resumed: bool = False) -> Result:
+def undo(work: DomainWork, reason: str, outcome: Outcome, *, late: bool = False) -> Result:
     """Undo the change. Reports what cannot be undone, with what to do about it; the guest's power
-    and NICs are restored even then. ``resumed``: the change, or its undo, was interrupted."""
+    and NICs are restored even then. ``late``: a definition that an interrupted run asked for may be
+    stored only now."""
     changed, left = False, []
     try:
-        changed = defining.undefine(work, resumed=resumed)
+        changed = defining.undefine(work, late=late)
     except CANNOT_BE_UNDONE:
         raise
     except VnicauditError as error:

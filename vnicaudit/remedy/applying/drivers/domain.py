@@ -11,6 +11,7 @@ from vnicaudit.errors import ActionError, GoneError, JournalError
 from vnicaudit.model.plan import DomainUnit, UnitStep
 from vnicaudit.remedy.applying.domains import forward as changing
 from vnicaudit.remedy.applying.domains.checks import DomainChecks
+from vnicaudit.remedy.applying.domains.defining import is_unanswered
 from vnicaudit.remedy.applying.domains.definition_transactions import (
     DomainTransaction,
     GuestBefore,
@@ -134,7 +135,8 @@ class DomainDriver:
         """Restore the domain's definition and NICs from before the run."""
         at_work = self._at_work(work)
         try:
-            return undo(at_work, undoing.reason, undoing.outcome, resumed=True)
+            late = is_unanswered(at_work)
+            return undo(at_work, undoing.reason, undoing.outcome, late=late)
         except JournalError:
             leave_nobody_off(at_work)
             raise
