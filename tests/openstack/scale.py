@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
 from tests.openstack.cloud import Cloud, wait_for_service
-from tests.openstack.servers import Server
+from tests.openstack.servers import Server, create
 from tests.rig.errors import RigError
 
 HOST = "fake1"
@@ -96,15 +96,8 @@ def _one_server(cloud: Cloud, image: str) -> Iterator[Server]:
 
 
 def _asked_for(cloud: Cloud, image: str) -> Server:
-    api = cloud.api
-    record = api.compute.create_server(
-        name="scale-0",
-        image_id=api.image.find_image(image, ignore_missing=False).id,
-        flavor_id=api.compute.find_flavor("m1", ignore_missing=False).id,
-        networks=[{"uuid": api.network.find_network("net", ignore_missing=False).id}],
-        availability_zone=f"nova:{HOST}",
-    )
-    return Server(cloud, record.id)
+    zone = f"nova:{HOST}"
+    return create(cloud, image, "m1", "net", name="scale-0", availability_zone=zone)
 
 
 def _remove(server: Server) -> None:

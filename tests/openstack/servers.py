@@ -179,11 +179,13 @@ def _unhurried(fact: Callable[[], bool]) -> Callable[[], bool]:
     return ask
 
 
-def create(cloud: Cloud, image: str, flavor: str, network: str, **more: str) -> Server:
+def create(
+    cloud: Cloud, image: str, flavor: str, network: str, *, name: str = "", **more: str
+) -> Server:
     """A server with one port that Nova has been asked for; ``more`` is of that request."""
     api = cloud.api
     record = api.compute.create_server(
-        name=cloud.new_name(),
+        name=name or cloud.new_name(),
         image_id=api.image.find_image(image, ignore_missing=False).id,
         flavor_id=api.compute.find_flavor(flavor, ignore_missing=False).id,
         networks=[{"uuid": api.network.find_network(network, ignore_missing=False).id}],

@@ -213,7 +213,7 @@ class AuditRun:
             yield from self._worked_items(items, target.name, tally)
         else:
             for read_together in self._work.platforms.read_together:
-                items = read_together(self._options.nova_config, target.name)
+                items = read_together(self._options.nova_config, shown_path(target.name))
                 yield from self._worked_items(items, target.name, tally)
 
     def _files(self, top: str, tally: TargetCounts) -> Iterator[Product]:
@@ -268,6 +268,7 @@ class AuditRun:
         self, items: Iterable[Item], name: str, tally: TargetCounts, *, met: bool = False
     ) -> Iterator[Product]:
         """``met``: clouds were read before, and their servers may be among these."""
+        shown = shown_path(name)
         for item in items:
             if isinstance(item, ReadError):
                 tally.error(item)
@@ -277,13 +278,13 @@ class AuditRun:
                 tally.unjudged(item)
             elif isinstance(item, Description):
                 tally.configs += 1
-                yield from self._compared.description(item, name)
+                yield from self._compared.description(item, shown)
             elif not self._is_left_out(item.uuid):
                 tally.domain(item)
                 if self._has_cloud and not met and item.nova_uuid is not None:
                     self._guests.append((item, name))
                 else:
-                    yield self._compared.domain(self._joined(item), name)
+                    yield self._compared.domain(self._joined(item), shown)
 
     def _is_left_out(self, uuid: str | None) -> bool:
         """True for the domain of a server that was not selected, where clouds were read."""

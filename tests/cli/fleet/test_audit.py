@@ -69,6 +69,13 @@ def audited(
     return (json.loads(result.stdout) if result.stdout else {}), result
 
 
+def without_times(text: str) -> str:
+    """A report without what differs between any two."""
+    report = json.loads(text)
+    del report["started"], report["finished"]
+    return json.dumps(report)
+
+
 def test_an_inventory_and_a_history_in_a_folder_whose_name_is_not_utf8(
     daemon: HostsDaemon, tmp_path: Path
 ) -> None:
@@ -78,13 +85,6 @@ def test_an_inventory_and_a_history_in_a_folder_whose_name_is_not_utf8(
         report, result = audited(folder, {"h0": daemon.tcp(0)}, "--select", "VNIC002")
         assert result.stderr == "Read 1 of 1 host, 3 domains\n", time
         assert report["summary"]["nics"] > 0
-
-
-def without_times(text: str) -> str:
-    """A report without what differs between any two."""
-    report = json.loads(text)
-    del report["started"], report["finished"]
-    return json.dumps(report)
 
 
 def test_twenty_hosts_are_read_whatever_the_way_to_them(

@@ -129,11 +129,13 @@ def test_such_a_target_has_one_name_in_a_report_and_one_pseudonym(folder: Path) 
     target = os.fsdecode(b"odd\xff")
     Path(folder, target).mkdir()
     Path(folder, target, "a.xml").write_text(DOMAIN.format(name="odd"))
-    for more in ((), ("--redact",)):
-        result = vnicaudit("audit", target, "--format", "json", *more, cwd=folder)
-        report = json.loads(result.stdout)
-        found = {finding["location"]["target"] for finding in report["findings"]}
-        assert found == {one["target"] for one in report["targets"]}
+    Path(folder, target, "nova.conf").write_text("[libvirt]\nvirt_type = qemu\n")
+    for words in ((target,), ("--nova-config", f"{target}/nova.conf")):
+        for more in ((), ("--redact",)):
+            result = vnicaudit("audit", *words, "--format", "json", *more, cwd=folder)
+            report = json.loads(result.stdout)
+            found = {finding["location"]["target"] for finding in report["findings"]}
+            assert found == {one["target"] for one in report["targets"]}
 
 
 def test_no_rule_left_is_a_mistake(folder: Path) -> None:

@@ -14,9 +14,10 @@ from vnicaudit.model.runs import Check
 from vnicaudit.remedy.applying.work import BegunUnit
 
 POLL = 0.2
-_LATE_SECONDS = 2.0
-"""Storing a definition or a property takes some milliseconds."""
 """Seconds between two rounds of checks."""
+_LATE_SECONDS = 2.0
+"""Seconds to wait for what may be done late: storing a definition or a property takes some
+milliseconds."""
 
 
 def wait_until(clock: Clock, fact: Callable[[], bool], seconds: float, poll: float = POLL) -> bool:

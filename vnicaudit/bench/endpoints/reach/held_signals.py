@@ -18,7 +18,8 @@ _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 def signals_held() -> Iterator[None]:
     """Call the handlers of signals that come inside this context at its end. An exception of theirs
     within ``subprocess.Popen`` would come after the program has started and before anybody knows
-    its process: nobody could end it.
+    its process: nobody could end it. They are not blocked (``pthread_sigmask``), because the
+    program would inherit that.
 
     Signals without a handler in Python do what they always do. Only the main thread calls handlers:
     in others there is nothing to hold.
