@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
+from vnicaudit.cli.commands import run_command
 from vnicaudit.cli.output.process import end, prepare
 from vnicaudit.cli.output.stderr import tell
 from vnicaudit.cli.output.stdout import discard, flush
@@ -45,26 +46,10 @@ def run(arguments: list[str] | None = None, wiring: Wiring | None = None) -> int
 def _run(arguments: list[str] | None, wiring: Wiring) -> int:
     words = sys.argv[1:] if arguments is None else arguments
     _check_files_like_options(words)
-    code = _plain_audit(words[1:], wiring) if words[:1] == ["audit"] else None
-    if code is None:
-        from vnicaudit.cli.commands import run_command
-
-        code = run_command(words, wiring)
+    code = run_command(words, wiring)
     if sys.stdout is not None:
         flush()
     return code
-
-
-def _plain_audit(words: list[str], wiring: Wiring) -> int | None:
-    """Run an audit whose command line is simple enough to be parsed without click; None: it is
-    not."""
-    try:
-        from vnicaudit.cli.audit.plain import plain_audit
-
-        return plain_audit(words, wiring)
-    except KeyboardInterrupt:
-        tell("")  # after the ^C that a terminal shows, as click does
-        raise
 
 
 def _check_files_like_options(arguments: list[str]) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from io import BytesIO
 from typing import TYPE_CHECKING
 
+import click
 import msgspec
 
 from vnicaudit.audit.reading.options import RunOptions
@@ -14,7 +15,7 @@ from vnicaudit.audit.reading.targets import Target
 from vnicaudit.audit.work import AuditWork
 from vnicaudit.cli.options.output import Color, OutputOptions, use_color
 from vnicaudit.cli.options.reading import NovaOptions
-from vnicaudit.cli.options.records import group, option
+from vnicaudit.cli.options.records import group
 from vnicaudit.cli.output.files import STDOUT
 from vnicaudit.cli.output.stderr import tell
 from vnicaudit.cli.output.stdout import emit, flush, stream
@@ -46,24 +47,24 @@ class FixOptions(msgspec.Struct, frozen=True):
 fix_options = group(
     "fixes",
     FixOptions,
-    option(
+    click.option(
         "--fix",
         is_flag=True,
         help="Apply safe fixes in place to nova.conf, KubeVirt manifests and offline domain XML, "
         "then report the remaining findings.",
     ),
-    option(
+    click.option(
         "--diff",
         is_flag=True,
         help="Print the changes that --fix would make (with --fix: those it makes) instead of the "
         "report.",
     ),
-    option(
+    click.option(
         "--include-unsafe",
         is_flag=True,
         help="With --fix or --diff: include fixes that may harm a guest.",
     ),
-    option(
+    click.option(
         "--backup",
         is_flag=True,
         help="With --fix: keep a copy of each changed file beside it, FILE.vnicaudit.bak.",

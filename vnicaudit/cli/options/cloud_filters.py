@@ -5,11 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+import click
 import msgspec
 
 from vnicaudit.audit.reading.options import ServerFilter
 from vnicaudit.audit.reading.targets import TargetKind, is_cloud
-from vnicaudit.cli.options.records import group, option
+from vnicaudit.cli.options.records import group
 from vnicaudit.errors import UsageError
 from vnicaudit.text.cloud_names import CLOUD
 
@@ -27,7 +28,7 @@ class ServerOptions(msgspec.Struct, frozen=True):
 cloud_filter_options = group(
     "servers",
     ServerOptions,
-    option(
+    click.option(
         "--project",
         "of_project",
         multiple=True,
@@ -35,28 +36,28 @@ cloud_filter_options = group(
         help="Read only servers of this project, with their images and flavors. Repeatable, like "
         "the other cloud filters: a server must match one value of each filter that is used.",
     ),
-    option(
+    click.option(
         "--host",
         "of_host",
         multiple=True,
         metavar="NAME",
         help="Read only servers on this compute node (admins only).",
     ),
-    option(
+    click.option(
         "--zone",
         "of_zone",
         multiple=True,
         metavar="NAME",
         help="Read only servers in this availability zone.",
     ),
-    option(
+    click.option(
         "--aggregate",
         "of_aggregate",
         multiple=True,
         metavar="NAME",
         help="Read only servers on hosts of this aggregate (admins only).",
     ),
-    option(
+    click.option(
         "--image",
         "of_image",
         multiple=True,

@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, get_args
 
+import click
 import msgspec
 
 from vnicaudit.audit.accepting.finding_filter import FindingFilter
 from vnicaudit.base.wording import close_to, shortened
-from vnicaudit.cli.options.records import group, option
+from vnicaudit.cli.options.records import group
 from vnicaudit.errors import UsageError
 from vnicaudit.model.finding import CONFIDENCES, SEVERITIES, Confidence, Severity
 from vnicaudit.model.owner import KnownOwner
 
 if TYPE_CHECKING:
-    import click
-
     from vnicaudit.cli.wiring.platforms import PlatformRegistry
 
 _BESIDE_DEFINITIONS = ("host", "vnicaudit")
@@ -38,7 +37,7 @@ def _owner_names(context: click.Context, parameter: click.Parameter, incomplete:
     return [name for name in known if name.startswith(incomplete.lower())]
 
 
-owner_option = option(
+owner_option = click.option(
     "--owner",
     "owners",
     multiple=True,
@@ -51,7 +50,7 @@ owner_option = option(
 finding_options = group(
     "findings",
     FindingOptions,
-    option(
+    click.option(
         "--severity",
         "severities",
         envvar="VNICAUDIT_SEVERITY",
@@ -60,10 +59,10 @@ finding_options = group(
         help=f"Report only these severities ({', '.join(SEVERITIES)}). Repeatable, or separated "
         "by commas. The others are only counted and do not fail the run.",
     ),
-    option(
+    click.option(
         "--min-confidence",
         envvar="VNICAUDIT_MIN_CONFIDENCE",
-        choices=CONFIDENCES,
+        type=click.Choice(CONFIDENCES),
         help="Report only findings with at least this confidence.",
     ),
     owner_option,

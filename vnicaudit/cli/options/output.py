@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 from typing import Literal
 
+import click
 import msgspec
 
-from vnicaudit.cli.options.records import group, option
+from vnicaudit.cli.options.records import group
 from vnicaudit.cli.output.stdout import stream
 from vnicaudit.errors import UsageError
 from vnicaudit.reports.writer import Options, View
@@ -30,24 +31,24 @@ class OutputOptions(msgspec.Struct, frozen=True):
 output_options = group(
     "output",
     OutputOptions,
-    option(
+    click.option(
         "-q",
         "--quiet",
         envvar="VNICAUDIT_QUIET",
         is_flag=True,
         help="Print results only; no progress, no notes.",
     ),
-    option(
+    click.option(
         "-v",
         "--verbose",
         envvar="VNICAUDIT_VERBOSE",
         is_flag=True,
         help="Also show what passed, and why.",
     ),
-    option(
+    click.option(
         "--color",
         envvar="VNICAUDIT_COLOR",
-        choices=("auto", "always", "never"),
+        type=click.Choice(("auto", "always", "never")),
         default="auto",
         show_default=True,
         help="Colour on a terminal, always, or never (NO_COLOR is honoured).",
@@ -56,10 +57,10 @@ output_options = group(
 """Options of every command that prints something."""
 
 
-format_option = option(
+format_option = click.option(
     "--format",
     "format",
-    choices=("text", "json"),
+    type=click.Choice(("text", "json")),
     default="text",
     show_default=True,
     help="Output format.",

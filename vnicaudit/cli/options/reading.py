@@ -4,8 +4,8 @@ explain and plan cannot interpret the same input differently."""
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
+import click
 import msgspec
 
 from vnicaudit.audit.judging.catalogue import Catalogue, catalogue_with
@@ -13,15 +13,13 @@ from vnicaudit.audit.reading.options import RunOptions, ServerFilter
 from vnicaudit.audit.reading.selection import Changed, Exclusion, Selection
 from vnicaudit.audit.settings.settings import LoadedSettings, load_settings
 from vnicaudit.audit.work import Assumptions
-from vnicaudit.cli.options.records import bad_value, group, number, option, path, whole_number
+from vnicaudit.cli.options.number import Number
+from vnicaudit.cli.options.records import group
 from vnicaudit.cli.output.stderr import tell
 from vnicaudit.model.live_options import DEADLINE, CloudLimits, LiveOptions
 from vnicaudit.model.nova_options import Release
 from vnicaudit.model.version import Version
 from vnicaudit.reports.safe import safe
-
-if TYPE_CHECKING:
-    import click
 
 
 class ReadingOptions(msgspec.Struct, frozen=True):
@@ -64,7 +62,7 @@ def _to_version(
     try:
         return Version.parse(value)
     except ValueError as error:
-        raise bad_value(str(error), context, parameter) from None
+        raise click.BadParameter(str(error), context, parameter) from None
 
 
 def _to_release(
@@ -78,7 +76,7 @@ def _to_release(
     release = release_of(value)
     if release is None:
         known = f"{releases()[0]} to {releases()[-1]}"
-        raise bad_value(
+        raise click.BadParameter(
             f"unknown Nova release {value!r} (known: {known}); write it as Caracal, 29.0 or 2024.1",
             context,
             parameter,
@@ -99,39 +97,39 @@ def _seconds(
 ) -> float | None:
     """Check a time in seconds: it must be a finite number within limits."""
     if value is not None and not 0.1 <= value <= 86_400:
-        raise bad_value("must be from 0.1 to 86400 seconds", context, parameter)
+        raise click.BadParameter("must be from 0.1 to 86400 seconds", context, parameter)
     return value
 
 
-rules_dir_option = option(
+rules_dir_option = click.option(
     "--rules-dir",
     "rules_dirs",
     envvar="VNICAUDIT_RULES_DIR",
     multiple=True,
     metavar="DIR",
-    kind=path(file_okay=False),
+    type=click.Path(file_okay=False),
     help="Also run the rules in this directory. Repeatable. Rules are code that runs with your "
     "privileges: never use a directory that others can write to.",
 )
 """``--rules-dir``. A settings file cannot name such a directory, since it may be part of what is
 audited."""
 
-config_option = option(
+config_option = click.option(
     "--config",
     envvar="VNICAUDIT_CONFIG",
     metavar="FILE",
-    kind=path(),
+    type=click.Path(),
     help="Settings file (default: the nearest vnicaudit.toml, or pyproject.toml with "
     "[tool.vnicaudit], in this or a parent directory).",
 )
 
-trust_option = option(
+trust_option = click.option(
     "--trust-settings",
     "trusted_settings",
     envvar="VNICAUDIT_TRUST_SETTINGS",
     multiple=True,
     metavar="FOLDER",
-    kind=path(),
+    type=click.Path(),
     help="Accept settings files in or below this folder even if others can write to them. "
     "Repeatable.",
 )
@@ -142,7 +140,7 @@ reading_options = group(
     rules_dir_option,
     config_option,
     trust_option,
-    option(
+    click.option(
         "--exclude",
         "excluded",
         envvar="VNICAUDIT_EXCLUDE",
@@ -151,7 +149,7 @@ reading_options = group(
         help="Skip matching files and folders inside folders, in addition to those in the "
         "settings. Repeatable.",
     ),
-    option(
+    click.option(
         "--assume-qemu",
         envvar="VNICAUDIT_ASSUME_QEMU",
         callback=_to_version,
@@ -159,14 +157,14 @@ reading_options = group(
         help="Judge as if the hosts ran this QEMU version, to see whether the domains would still "
         "start.",
     ),
-    option(
+    click.option(
         "--assume-libvirt",
         envvar="VNICAUDIT_ASSUME_LIBVIRT",
         callback=_to_version,
         metavar="VERSION",
         help="Judge as if the hosts ran this libvirt version.",
     ),
-    option(
+    click.option(
         "--deadline",
         envvar="VNICAUDIT_DEADLINE",
         type=float,
@@ -174,14 +172,14 @@ reading_options = group(
         metavar="SECONDS",
         help=f"Timeout for a single libvirt or cloud API call.  [default: {DEADLINE:.0f}]",
     ),
-    option(
+    click.option(
         "--max-rps",
         envvar="VNICAUDIT_MAX_RPS",
-        kind=number(at_least=0.01, at_most=10_000),
+        type=Number(min=0.01, max=10_000),
         metavar="N",
         help="Send a cloud at most N requests per second.  [default: no limit]",
     ),
-    option(
+    click.option(
         "--cloud-deadline",
         envvar="VNICAUDIT_CLOUD_DEADLINE",
         type=float,
@@ -190,16 +188,16 @@ reading_options = group(
         help="Stop reading a cloud after this time and report what was read.  [default: "
         f"{CloudLimits().total:.0f}]",
     ),
-    option(
+    click.option(
         "--agent",
         envvar="VNICAUDIT_AGENT",
         is_flag=True,
         help="Also query the guest agents of live domains (slower).",
     ),
-    option(
+    click.option(
         "--jobs",
         envvar="VNICAUDIT_JOBS",
-        kind=whole_number(0),
+        type=click.IntRange(min=0),
         default=0,
         metavar="N",
         help="Worker processes for files; 0 means one per core.",
@@ -210,20 +208,20 @@ reading_options = group(
 file_options = group(
     "files",
     FileOptions,
-    option(
+    click.option(
         "--changed-since",
         envvar="VNICAUDIT_CHANGED_SINCE",
         metavar="REV",
         help="Read only files changed since this Git revision (its merge base with HEAD), "
         "including untracked files.",
     ),
-    option(
+    click.option(
         "--skip-unrecognised",
         envvar="VNICAUDIT_SKIP_UNRECOGNISED",
         is_flag=True,
         help="Ignore explicitly named files of unknown type.",
     ),
-    option(
+    click.option(
         "--force-exclude",
         envvar="VNICAUDIT_FORCE_EXCLUDE",
         is_flag=True,
@@ -235,16 +233,16 @@ file_options = group(
 nova_options = group(
     "nova",
     NovaOptions,
-    option(
+    click.option(
         "--nova-config",
         envvar="VNICAUDIT_NOVA_CONFIG",
         multiple=True,
         metavar="PATH",
-        kind=path(),
+        type=click.Path(),
         help="File or folder passed to nova-compute as --config-file or --config-dir. Repeatable; "
         "all are read as one configuration, in this order.",
     ),
-    option(
+    click.option(
         "--nova-release",
         shell_complete=_nova_releases,
         envvar="VNICAUDIT_NOVA_RELEASE",

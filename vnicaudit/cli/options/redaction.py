@@ -8,10 +8,11 @@ import os
 import stat
 from typing import TYPE_CHECKING
 
+import click
 import msgspec
 
 from vnicaudit.base.opening import as_usage_error, open_regular
-from vnicaudit.cli.options.records import group, option, path
+from vnicaudit.cli.options.records import group
 from vnicaudit.errors import UsageError
 
 if TYPE_CHECKING:
@@ -39,18 +40,18 @@ class RedactionOptions(msgspec.Struct, frozen=True):
 redaction_options = group(
     "redaction",
     RedactionOptions,
-    option(
+    click.option(
         "--redact",
         envvar="VNICAUDIT_REDACT",
         is_flag=True,
         help="Replace names, UUIDs, MAC and IP addresses, projects, hosts and paths by pseudonyms. "
         "They are the same in each report and cannot be reversed without the key.",
     ),
-    option(
+    click.option(
         "--redact-key",
         envvar="VNICAUDIT_REDACT_KEY",
         metavar="FILE",
-        kind=path(dir_okay=False),
+        type=click.Path(dir_okay=False),
         help=f"Key of the pseudonyms; implies --redact.  [default: {KEY_FILE} in the state "
         "directory, created at first use]",
     ),

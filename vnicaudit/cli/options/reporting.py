@@ -5,15 +5,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
+import click
 import msgspec
 
-from vnicaudit.cli.options.records import group, option, path, whole_number
+from vnicaudit.cli.options.records import group
 from vnicaudit.model.finding import CONFIDENCES, SEVERITIES, Confidence, Severity
 from vnicaudit.reports.formats import formats
 from vnicaudit.reports.writer import GROUP_BY, SORT_BY, VIEWS, GroupBy, SortBy, View
 
 if TYPE_CHECKING:
-    import click
     from click.shell_completion import CompletionItem
 
 
@@ -46,57 +46,57 @@ def _rules(
 reporting_options = group(
     "reporting",
     ReportingOptions,
-    option(
+    click.option(
         "--format",
         "formats",
         envvar="VNICAUDIT_FORMAT",
         multiple=True,
         metavar="FORMAT",
-        choices=formats(),
+        type=click.Choice(formats()),
         help=f"One of {', '.join(formats())}; repeatable, one for each --output.  [default: text]",
     ),
-    option(
+    click.option(
         "-o",
         "--output",
         "outputs",
         envvar="VNICAUDIT_OUTPUT",
         multiple=True,
         metavar="FILE",
-        kind=path(dir_okay=False),
+        type=click.Path(dir_okay=False),
         help="Write the report to FILE; - is standard output. Without --format, the suffix decides "
         "the format. Repeatable.",
     ),
-    option(
+    click.option(
         "--group-by",
-        choices=GROUP_BY,
+        type=click.Choice(GROUP_BY),
         help="Merge equal findings into one entry with a count, some names and the fix, grouped by "
         "rule or by subject. For text and markdown; other formats list each finding.",
     ),
-    option(
+    click.option(
         "--view",
         envvar="VNICAUDIT_VIEW",
-        choices=VIEWS,
+        type=click.Choice(VIEWS),
         default="auto",
         show_default=True,
         help="Length of the text report. full: each finding. short: a summary, then equal findings "
         "merged, worst first. auto: full up to 10 findings, short for more.",
     ),
-    option(
+    click.option(
         "--sort",
-        choices=SORT_BY,
+        type=click.Choice(SORT_BY),
         default="severity",
         show_default=True,
         help="Order of grouped findings: worst first, most frequent first, or by name.",
     ),
-    option(
+    click.option(
         "--max",
         "most",
-        kind=whole_number(1),
+        type=click.IntRange(min=1),
         metavar="N",
         help="Show at most N groups, or the N worst findings in a full listing; count the rest. "
         "For text and concise.",
     ),
-    option(
+    click.option(
         "--select",
         "selected",
         shell_complete=_rules,
@@ -106,7 +106,7 @@ reporting_options = group(
         help="Rules to run: ids, prefixes of ids, names or groups. Repeatable, or separated by "
         "commas.",
     ),
-    option(
+    click.option(
         "--ignore",
         "ignored",
         shell_complete=_rules,
@@ -115,37 +115,37 @@ reporting_options = group(
         metavar="RULE",
         help="Rules to skip: named as for --select.",
     ),
-    option(
+    click.option(
         "--fail-on",
         envvar="VNICAUDIT_FAIL_ON",
-        choices=[*SEVERITIES, "never"],
+        type=click.Choice([*SEVERITIES, "never"]),
         help="Lowest severity that makes the exit code 1.  [default: low]",
     ),
-    option(
+    click.option(
         "--fail-confidence",
         envvar="VNICAUDIT_FAIL_CONFIDENCE",
-        choices=CONFIDENCES,
+        type=click.Choice(CONFIDENCES),
         help="Lowest confidence that makes the exit code 1. Hints (low confidence) are reported "
         "but do not fail the run by default.  [default: medium]",
     ),
-    option(
+    click.option(
         "--exit-zero",
         envvar="VNICAUDIT_EXIT_ZERO",
         is_flag=True,
         help="Do not fail the run because of findings, as with --fail-on never. Errors still fail "
         "it.",
     ),
-    option(
+    click.option(
         "--baseline",
         envvar="VNICAUDIT_BASELINE",
         metavar="FILE",
-        kind=path(),
+        type=click.Path(),
         help="Report only findings that are not in this report or baseline file.",
     ),
-    option(
+    click.option(
         "--write-baseline",
         metavar="FILE",
-        kind=path(dir_okay=False),
+        type=click.Path(dir_okay=False),
         help="Write every finding to a baseline file and exit 0.",
     ),
 )
