@@ -68,7 +68,7 @@ def read_manifest(data: bytes) -> None:
 
 
 def read_infra(data: bytes) -> None:
-    """The readers of shell, Ansible, Heat, Terraform, Packer and Nodepool, and the resolver."""
+    """The readers of shell, Ansible, Heat and Terraform, and the resolver."""
     looks_like_infra(data)
     try:
         for found in read_infra_code(data, target="fuzz", file="fuzz"):

@@ -1,4 +1,4 @@
-"""Ansible, Heat, Packer and Nodepool."""
+"""Ansible and Heat."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from vnicaudit.errors import TargetError
 from vnicaudit.model.openstack import Flavor, Image
-from vnicaudit.platforms.infra_code import ansible, heat, nodepool, packer
+from vnicaudit.platforms.infra_code import ansible, heat
 from vnicaudit.platforms.infra_code.recognise import looks_like, read
 
 PLAYBOOK = """\
@@ -73,37 +73,6 @@ resources:
       flavor: {get_resource: flavor}
 """
 
-PACKER = """\
-source "openstack" "base" {
-  image_name = "base"
-  metadata = { hw_vif_model = "e1000" }
-  instance_metadata = { hw_vif_model = "rtl8139" }
-}
-source "qemu" "build" {
-  net_device = "e1000"
-}
-"""
-
-PACKER_JSON = """\
-{"builders": [
-  {"type": "qemu", "net_device": "e1000"},
-  {"type": "openstack", "image_name": "i",
-   "metadata": {"hw_vif_model": "pcnet", "os_distro": "{{user `distro`}}"}}
-]}
-"""
-
-NODEPOOL = """\
-diskimages:
-  - name: jammy
-providers:
-  - name: cloud
-    driver: openstack
-    diskimages:
-      - name: jammy
-        meta:
-          hw_vif_model: e1000
-"""
-
 
 def _said(found: list[Image | Flavor]) -> list[tuple[str, list[tuple[str, str, bool]]]]:
     return [
@@ -162,26 +131,7 @@ def test_a_number_that_is_none(text: str, reader: Callable[..., Iterator[Image |
     assert [flavor.vcpus for flavor in found] == [None]
 
 
-def test_packer() -> None:
-    found = list(packer.read(PACKER.encode(), target="t", file="p.pkr.hcl"))
-    assert _said(found) == [("base", [("hw_vif_model", "p.pkr.hcl:3:16", True)])]
-    assert not found[0].complete
-
-
-def test_packer_json() -> None:
-    found = list(packer.read(PACKER_JSON.encode(), target="t", file="p.json"))
-    assert _said(found) == [
-        ("i", [("hw_vif_model", "p.json:4:17", True), ("os_distro", "p.json:4:42", False)])
-    ]
-
-
-def test_nodepool() -> None:
-    found = list(nodepool.read(NODEPOOL.encode(), target="t", file="n.yaml"))
-    assert _said(found) == [("jammy", [("hw_vif_model", "n.yaml:9:11", True)])]
-    assert not found[0].complete
-
-
-@pytest.mark.parametrize("text", [PLAYBOOK, TEMPLATE, PACKER, PACKER_JSON, NODEPOOL])
+@pytest.mark.parametrize("text", [PLAYBOOK, TEMPLATE])
 def test_each_format_is_recognised(text: str) -> None:
     assert looks_like(text.encode())
     assert list(read(text.encode(), target="t", file="f"))
@@ -202,7 +152,6 @@ def test_each_format_is_recognised(text: str) -> None:
         f"Images\n======\n\n.. code-block:: yaml\n\n{PLAYBOOK}",
         f"# Images\n\n```yaml\n{PLAYBOOK}```\n",
         f"# Images\n\nTemplates look so.\n\n{TEMPLATE}",
-        f"Packer\n------\n\n{PACKER}",
         "\0\1\2 openstack image create",
     ],
 )
@@ -210,7 +159,7 @@ def test_nothing_else_is(text: str) -> None:
     assert not looks_like(text.encode())
 
 
-@pytest.mark.parametrize("text", [PLAYBOOK, TEMPLATE, PACKER_JSON, NODEPOOL, PACKER])
+@pytest.mark.parametrize("text", [PLAYBOOK, TEMPLATE])
 def test_truncation_is_read_or_refused(text: str) -> None:
     for length in range(0, len(text), 23):
         with suppress(TargetError):

@@ -45,9 +45,6 @@ ANSIBLE = ("- hosts: all\n  tasks:\n  - openstack.cloud.image:\n      name: a\n"
            "      properties: {{hw_vif_model: {}}}\n")  # fmt: skip
 HEAT = ("heat_template_version: wallaby\nresources:\n  a:\n    type: OS::Glance::WebImage\n"
         "    properties:\n      extra_properties: {{hw_vif_model: {}}}\n")  # fmt: skip
-NODEPOOL = ("providers:\n- name: p\n  diskimages:\n  - name: a\n    meta:\n"
-            "      hw_vif_model: {}\n")  # fmt: skip
-PACKER = 'source "openstack" "a" {{\n  metadata = {{\n    hw_vif_model = {}\n  }}\n}}\n'
 LOG = ("2026-11-22 10:00:00.000+0000: starting up libvirt version: 9.0.0, qemu version: 7.2.0, "
        "kernel: 6.1.0, hostname: a\nLC_ALL=C \\\n/usr/bin/qemu-system-x86_64 \\\n-nodefaults \\\n"
        "-device {} \\\n-msg timestamp=on\n")  # fmt: skip
@@ -56,8 +53,7 @@ HCL = 'resource "openstack_images_image_v2" "a" {{\n  name = "a"\n  x = {}\n}}\n
 
 READERS = {
     "XML": XML, "nova.conf": NOVA, "manifest": KUBEVIRT, "command line": QEMU, "shell": SHELL,
-    "HCL": HCL, "Ansible": ANSIBLE, "Heat": HEAT, "Nodepool": NODEPOOL, "Packer": PACKER,
-    "log": LOG, "ps": PS,
+    "HCL": HCL, "Ansible": ANSIBLE, "Heat": HEAT, "log": LOG, "ps": PS,
 }  # fmt: skip
 PIECES = {
     "braces": "{{", "statements": "{%", "unclosed roots": "<domain>\n", "marks": "<", "tags": "<%",

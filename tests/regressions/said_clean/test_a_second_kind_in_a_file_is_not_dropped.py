@@ -82,15 +82,6 @@ resources:
       hw_vif_model: e1000
       extra_properties: {hw_vif_model: e1000}
 """
-NODEPOOL = """diskimages:
-- name: debian
-providers:
-- name: a
-  diskimages:
-  - name: debian
-    meta: {hw_vif_model: e1000}
-labels: []
-"""
 NOVA = """[DEFAULT]
 compute_driver = libvirt.LibvirtDriver
 [libvirt]
@@ -105,7 +96,6 @@ DOCUMENTS = {
     "image-play": (IMAGE_PLAY, "debian"),
     "guest-play": (GUEST_PLAY, "inline"),
     "heat": (HEAT, "debian"),
-    "nodepool": (NODEPOOL, "debian"),
 }
 """Documents of one YAML file, and whom each is about."""
 TEXTS = {

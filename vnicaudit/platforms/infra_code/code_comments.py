@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from codecs import BOM_UTF8
 
-from vnicaudit.platforms.infra_code import packer, terraform
+from vnicaudit.platforms.infra_code import terraform
 from vnicaudit.platforms.infra_code.hcl import MAX_LENGTH
 from vnicaudit.platforms.infra_code.hcl_tokens import UnexpectedError, without_texts
 from vnicaudit.text.beginning import is_script, like_hcl, like_yaml
@@ -20,7 +20,7 @@ def code_comments(data: bytes, file: str) -> tuple[CommentEntry, ...]:
     """The comments of a file that accept findings; empty if it cannot be read."""
     data = data.removeprefix(BOM_UTF8)
     if like_hcl(data):
-        is_read = terraform.looks_like(data) or packer.looks_like(data)
+        is_read = terraform.looks_like(data)
         return _hcl_comments(data) if is_read else ()
     return () if is_script(data) or not like_yaml(data) else yaml_comments(data, file)
 

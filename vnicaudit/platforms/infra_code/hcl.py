@@ -1,4 +1,4 @@
-"""Parse HCL (Terraform, OpenTofu, Packer) into blocks of values. Nothing is evaluated.
+"""Parse HCL (Terraform, OpenTofu) into blocks of values. Nothing is evaluated.
 
 Literals, maps and lists are values; any other expression is kept as text. So operators and
 functions need not be known here, and text that Terraform refuses may be accepted.
