@@ -163,18 +163,13 @@ def _for_toml(node: Any) -> Any:
 
 
 def _rules() -> dict[str, Any]:
-    """A word that selects rules: an id or an id prefix, a name, or a group. Former names are
-    accepted by a pattern, so that editors do not offer them."""
+    """A word that selects rules: an id or an id prefix, a name, or a group."""
     catalogue = shipped_catalogue()
     names = [catalogue.listed(rule).name for rule in catalogue.ids]
     groups = catalogue.groups()
     docs = [", ".join(ids) for ids in groups.values()] + list(catalogue.ids)
     words = {"type": "string", "enum": [*groups, *names], "x-taplo": {"docs": {"enumValues": docs}}}
-    former = "|".join(
-        name for rule in catalogue.ids for name in catalogue.listed(rule).former_names
-    )
-    hidden = {"type": "string", "pattern": f"^({former})$"}
-    return {"anyOf": [{"$ref": "#/definitions/Rule"}, words, hidden]}
+    return {"anyOf": [{"$ref": "#/definitions/Rule"}, words]}
 
 
 def _tables() -> dict[str, Any]:

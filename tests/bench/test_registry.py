@@ -37,15 +37,6 @@ def test_what_is_no_engine_is_a_usage_error(name: str, message: str) -> None:
     assert str(caught.value) == message
 
 
-def test_an_engine_of_earlier_versions_is_refused_with_what_to_use_instead() -> None:
-    with pytest.raises(UsageError) as caught:
-        ENGINES.load("uperf")
-    assert str(caught.value) == (
-        """engine 'uperf' no longer exists: engine = "rr" has the same patterns (rr1c-AxB, """
-        "str-readxN, str-writexN), with percentiles, and needs no installation"
-    )
-
-
 @pytest.mark.parametrize("name", ENGINES.names())
 def test_each_engine_meets_the_contract(name: str) -> None:
     from vnicaudit.bench.metrics import METRICS

@@ -39,7 +39,6 @@ ACCEPTED = {
     "a date without quotes": '[[suppress]]\nrule = "VNIC001"\nreason = "r"\nuntil = 2027-01-31\n',
     "an inline table": 'suppress = [{ rule = "VNIC001", reason = "r" }]\n',
     "a whole number of seconds": "deadline = 3\n",
-    "former names": 'select = ["server-not-as-image"]\nignore = ["server-not-as-kept"]\n',
     "groups and names": 'select = ["nova", "small-rx-ring"]\nignore = ["rings"]\n',
     **{
         f"configuration.md:{block.line}": block.text

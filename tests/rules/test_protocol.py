@@ -121,8 +121,6 @@ def _module(rule: object) -> ModuleType:
     [
         ({"name": None}, "name"),
         ({"name": "Two Words"}, "name"),
-        ({"former_names": "old-name"}, "former_names"),
-        ({"former_names": ("Two Words",)}, "former_names"),
         ({"severity": "severe"}, "severity"),
         ({"groups": "models"}, "groups"),
         ({"groups": ("No Group",)}, "groups"),

@@ -9,7 +9,6 @@ their contract; ``tests/test_architecture.py`` compares that list with the folde
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
 from types import ModuleType
@@ -23,17 +22,10 @@ Plugin = TypeVar("Plugin")
 
 class Registry(Generic[Plugin]):
     """Plug-ins by the name of their file. ``kind``: the word for one in messages; ``contract``: the
-    Protocol that each must meet; ``retired``: plug-ins of earlier versions -> their replacement."""
+    Protocol that each must meet."""
 
-    def __init__(
-        self,
-        kind: str,
-        package: ModuleType,
-        contract: type[object],
-        retired: Mapping[str, str] | None = None,
-    ) -> None:
+    def __init__(self, kind: str, package: ModuleType, contract: type[object]) -> None:
         self._kind = kind
-        self._retired = retired or {}
         self._package = package
         self._contract = contract
 
@@ -46,8 +38,6 @@ class Registry(Generic[Plugin]):
         """Load one plug-in. Raises UsageError for an unknown name (listing the known ones), and for
         a module that does not meet the contract."""
         known = self.names()
-        if name in self._retired:
-            raise UsageError(f"{self._kind} {name!r} no longer exists: {self._retired[name]}")
         if name not in known:
             hint = close_to(name, known) or f": {', '.join(known)}"
             raise UsageError(f"no {self._kind} {name!r}{hint}")

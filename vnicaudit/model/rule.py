@@ -182,8 +182,6 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     """Short kebab-case name, unique."""
-    former_names: tuple[str, ...] = ()
-    """Earlier names. They still select the rule, but are listed nowhere."""
     severity: Severity
     """The severity of a problem that does not set its own."""
     judges: Judges

@@ -212,7 +212,6 @@ def _of_switch(
 
 RULE = Rule(
     name="server-image-model-mismatch",
-    former_names=("server-not-as-image",),
     severity="medium",
     groups=("servers", "drift"),
     forms=("definition", "server"),

@@ -200,7 +200,6 @@ def _reboot_or(*otherwise: str | Command) -> Advice:
 
 RULE = Rule(
     name="server-definition-drift",
-    former_names=("server-not-as-kept",),
     severity="medium",
     groups=("servers", "drift"),
     judges=(NicJudge(applies=applies, check=check),),

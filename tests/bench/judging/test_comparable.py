@@ -65,24 +65,6 @@ def test_other_work(changed: dict[str, Any], reason: str) -> None:
     )
 
 
-def test_results_of_an_engine_of_earlier_versions_are_compared() -> None:
-    """uperf is no engine any more; what it measured is read, and held against its own."""
-    work = replace(TCP, engine="uperf", pattern="str-writex30k")
-    one, other = (replace(each, workloads=(work,)) for each in (ONE, OTHER))
-    assert incomparable_reasons(one, other) == ()
-    facts = [Setup("ssh://web01", {"uperf": version}) for version in ("1.0.7", "1.0.8")]
-    one, other = (
-        replace(each, environment=(fact,)) for each, fact in zip((one, other), facts, strict=True)
-    )
-    assert incomparable_reasons(one, other) == (
-        "ssh://web01 had a different uperf: 1.0.7 and 1.0.8",
-    )
-    assert incomparable_reasons(ONE, other) == (
-        "tcp was run with a different engine: iperf3 and uperf",
-        "tcp was run with a different pattern: tcp and str-writex30k",
-    )
-
-
 @pytest.mark.parametrize(
     ("one", "other", "reasons"),
     [

@@ -255,10 +255,6 @@ MISTAKES = {
     "no engine of that name": (
         MINIMAL.replace("talk", "tolk"), "3: engine: no engine 'tolk'; did you mean 'talk'?",
     ),
-    "an engine of earlier versions": (
-        MINIMAL.replace("talk", "uperf"),
-        "3: engine: engine 'uperf' no longer exists: engine = \"rr\" has the same patterns",
-    ),
     "no pattern of that name": (
         MINIMAL.replace('"tcp"', '"tcq"'),
         "4: patterns: talk has no pattern 'tcq'; did you mean 'tcp'?",

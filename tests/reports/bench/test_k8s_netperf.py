@@ -64,15 +64,6 @@ def test_requests_are_operations_and_latency_is_the_99th_percentile() -> None:
     assert document["ltcyMetric"] == "usec"
 
 
-def test_results_of_uperf_are_documents_of_its_driver() -> None:
-    """k8s-netperf has a driver of that name; it is an engine of earlier versions here."""
-    result = one_arm()
-    works = tuple(replace(one, engine="uperf") for one in result.workloads)
-    for document in documents(written("k8s_netperf", replace(result, workloads=works))):
-        assert document["driver"] == "uperf"
-        assert document["profile"] == "TCP_STREAM"
-
-
 def test_the_client_is_who_sends() -> None:
     (sends,) = documents(written("k8s_netperf", one_arm()))
     assert sends["clientNodeInfo"] == {"ip": "192.0.2.10", "nodeName": "agent://web-01"}

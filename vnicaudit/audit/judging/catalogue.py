@@ -152,14 +152,14 @@ class Catalogue:
 
     def rules_named(self, word: str) -> tuple[str, ...]:
         """The ids of the rules that a word selects: an id or a prefix of ids (``VNIC03``), a
-        rule's name or former name, or a group."""
+        rule's name, or a group."""
         if not word:
             return ()
         beginning, name = word.upper(), word.lower()
         return tuple(
             rule.id
             for rule in self._rules.values()
-            if rule.id.startswith(beginning) or name in rule.names or name in rule.groups
+            if rule.id.startswith(beginning) or name == rule.name or name in rule.groups
         )
 
     def groups(self) -> dict[str, tuple[str, ...]]:

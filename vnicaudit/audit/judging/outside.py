@@ -61,17 +61,17 @@ def outside_rules(
     directories ``folders``, each ordered by id. Packages inside ``audited`` are ignored. Raises
     UsageError for a file that is not a rule, or may not be one."""
     found: dict[str, OutsideRule] = {}
-    names = {name: rule.id for rule in shipped_rules() for name in rule.names}
+    names = {rule.name: rule.id for rule in shipped_rules()}
     for module, rule_id in (*_installed(packages, audited), *_in_folders(folders)):
         one = OutsideRule(listed(rule_id, rule_in(module)), module)
         file = module.__file__ or module.__name__
         if rule_id in found:
             other = found[rule_id].module.__file__
             raise UsageError(f"{file}: rule {rule_id} already exists, in {other}")
-        for name in one.listed.names:
-            if name in names:
-                raise UsageError(f"{file}: name: {name!r} is already the name of {names[name]}")
-        names.update(dict.fromkeys(one.listed.names, rule_id))
+        name = one.listed.name
+        if name in names:
+            raise UsageError(f"{file}: name: {name!r} is already the name of {names[name]}")
+        names[name] = rule_id
         found[rule_id] = one
     return tuple(found[rule_id] for rule_id in sorted(found))
 

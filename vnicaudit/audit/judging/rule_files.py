@@ -42,12 +42,6 @@ class ListedRule(msgspec.Struct, frozen=True, omit_defaults=True):
     scopes: tuple[Scope, ...]
     """Its main scope first."""
     forms: tuple[DescriptionKind, ...]
-    former_names: tuple[str, ...] = ()
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The name and former names of the rule."""
-        return (self.name, *self.former_names)
 
 
 @cache
@@ -91,7 +85,7 @@ def load_shipped_rule(rule_id: str) -> Rule:
 def listed(rule_id: str, rule: Rule) -> ListedRule:
     """The entry of a rule in the index."""
     scopes = tuple(judge.scope for judge in rule.judges)
-    return ListedRule(rule_id, rule.name, rule.groups, scopes, rule.forms, rule.former_names)
+    return ListedRule(rule_id, rule.name, rule.groups, scopes, rule.forms)
 
 
 def rule_in(module: ModuleType) -> Rule:
@@ -120,8 +114,6 @@ def _problem(rule: Rule) -> str | None:
     they are valid."""
     if not _is_word(rule.name):
         return f"name: expected words such as small-ring, not {rule.name!r}"
-    if not isinstance(rule.former_names, tuple) or not all(map(_is_word, rule.former_names)):
-        return f"former_names: expected a tuple of words, not {rule.former_names!r}"
     if rule.severity not in SEVERITIES:
         return f"severity: expected one of {', '.join(SEVERITIES)}, not {rule.severity!r}"
     if not isinstance(rule.groups, tuple) or not all(map(_is_word, rule.groups)):

@@ -19,17 +19,7 @@ if TYPE_CHECKING:
 
 Plugin_co = TypeVar("Plugin_co", covariant=True)
 
-RETIRED_ENGINES = {
-    "uperf": (
-        'engine = "rr" has the same patterns (rr1c-AxB, str-readxN, str-writexN), with '
-        "percentiles, and needs no installation"
-    )
-}
-"""Engines of earlier versions -> what to use instead. Their results can still be read."""
-
-ENGINES: Registry[Engine] = Registry(
-    "engine", vnicaudit.bench.engines, Engine, retired=RETIRED_ENGINES
-)
+ENGINES: Registry[Engine] = Registry("engine", vnicaudit.bench.engines, Engine)
 GUARDS: Registry[Guard] = Registry("guard rail", vnicaudit.bench.guards, Guard)
 
 
