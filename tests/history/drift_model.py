@@ -54,7 +54,6 @@ class PlainHost:
     nics: dict[str, list[tuple[str | None, str | None]]] = field(default_factory=dict)
     findings: dict[str, PlainFinding] = field(default_factory=dict)
     read_at: str = ""
-    last: str = ""
 
     def models(self) -> defaultdict[NicKey, Models]:
         """The models of its NICs by guest and address."""
@@ -82,21 +81,18 @@ class PlainState:
         new = deepcopy(self)
         new.number, new.read, new.rules = self.number + 1, set(), set(audit.coverage.rules)
         for one in readings:
-            if new._is_news(one, audit):
+            if new._is_news(one):
                 new.read.add(one.host.name)
                 new._look(one, whole=one.status == "ok" and audit.coverage.nic_share == 1)
+        new._end_where_nobody_looked(self)
         new._note_what_left(self)
         return new
 
-    def _is_news(self, one: HostReading, audit: FleetAudit) -> bool:
+    def _is_news(self, one: HostReading) -> bool:
         host = self.hosts[one.host.name]
-        coverage = audit.coverage
-        result = f"{one.status} {one.digest} {sorted(coverage.rules)} {coverage.nic_share}"
-        same = one.status == "ok" and result == host.last
-        if one.status == "failed" or (one.finished < host.read_at and not same):
+        if one.status == "failed" or one.finished < host.read_at:
             return False
-        host.read_at = max(audit.started, host.read_at) if same else one.finished
-        host.last = result
+        host.read_at = one.finished
         return True
 
     def _look(self, one: HostReading, *, whole: bool) -> None:
@@ -115,17 +111,33 @@ class PlainState:
         for uuid, each in read.items():
             host.nics[uuid] = [(row.mac, row.model.effective) for row in each.rows]
 
+    def _end_where_nobody_looked(self, before: PlainState) -> None:
+        """What appeared on one host has left the hosts that this audit did not read."""
+        marks: set[str] = set()
+        keys: set[NicKey] = set()
+        for name in self.read:
+            host, had = self.hosts[name], before.hosts[name]
+            marks |= host.findings.keys() - had.findings.keys()
+            models = had.models()
+            keys |= {key for key, some in host.models().items() if len(some) > len(models[key])}
+        for name in self.hosts.keys() - self.read:
+            host = self.hosts[name]
+            for mark in marks & host.findings.keys():
+                del host.findings[mark]
+                self.ends[(name, mark)] = (self.number, "moved")
+            for uuid, nics in host.nics.items():
+                host.nics[uuid] = [one for one in nics if (uuid, one[0]) not in keys]
+
     def _note_what_left(self, before: PlainState) -> None:
-        arrived = set()
+        known = {mark for host in self.hosts.values() for mark in host.findings}
         for name, host in self.hosts.items():
             had = before.hosts[name]
-            arrived |= host.findings.keys() - had.findings.keys()
             now = host.models()
             for key, models in had.models().items():
                 if len(now[key]) < len(models):
                     self.left.add(key)
         for (name, mark), how in self.ends.items():
-            if how == (self.number, "gone") and mark in arrived:
+            if how == (self.number, "gone") and mark in known:
                 self.ends[(name, mark)] = (self.number, "moved")
 
 
@@ -173,7 +185,7 @@ def nic_drift(a: PlainState, b: PlainState) -> Iterator[NicDrift]:
             if host in compared:
                 for was, now in pairs:
                     yield NicDrift("changed", key, (host, was), (host, now))
-        yield from _across(key, left, came, a, compared)
+        yield from _across(key, left, came, (a, b))
 
 
 def _paired(old: Models, new: Models) -> tuple[list[tuple[str | None, str | None]], Models, Models]:
@@ -192,22 +204,31 @@ _Somewhere = tuple[str, str | None]
 
 
 def _across(
-    key: NicKey, left: list[_Somewhere], came: list[_Somewhere], a: PlainState, compared: set[str]
+    key: NicKey,
+    left: list[_Somewhere],
+    came: list[_Somewhere],
+    states: tuple[PlainState, PlainState],
 ) -> Iterator[NicDrift]:
+    a, b = states
+    compared = a.read & b.read
     for was, now in _moves(left, came):
         if {was[0], now[0]} & compared:
             yield NicDrift("moved", key, was, now)
     for was in left:
         if was[0] in compared:
-            yield NicDrift("gone", key, was)
+            now_at = None if key[1] is None else _elsewhere(b, key, was[0])
+            yield NicDrift("gone" if now_at is None else "moved", key, was, now_at)
     for now in came:
         if now[0] in compared:
-            others = [name for name, one in a.hosts.items() if name != now[0] and one.models()[key]]
-            first = min(others, default=None)
-            if first is None:
-                yield NicDrift("returned" if key in a.left else "new", key, None, now)
-            else:
-                yield NicDrift("moved", key, (first, a.hosts[first].models()[key][0]), now)
+            was_at = _elsewhere(a, key, now[0])
+            word = "returned" if key in a.left else "new"
+            yield NicDrift(word if was_at is None else "moved", key, was_at, now)
+
+
+def _elsewhere(state: PlainState, key: NicKey, host: str) -> _Somewhere | None:
+    """Another host that has that NIC, the first by name."""
+    first = min((n for n, one in state.hosts.items() if n != host and one.models()[key]), default="")
+    return (first, state.hosts[first].models()[key][0]) if first else None
 
 
 def _moves(
@@ -250,11 +271,12 @@ def finding_drift(a: PlainState, b: PlainState) -> Iterator[FindingDrift]:
         )
         (rule,) = {one.rule for one in (*old.values(), *new.values())}
         if rule in rules:
+            told = {one.host: one for one in _finding_across(mark, old, new, (a, b))}
             for host in compared & old.keys() & new.keys():
                 state = _change(old[host], new[host])
                 if state is not None:
-                    yield FindingDrift(state, host, mark)
-            yield from _finding_across(mark, old, new, (a, b))
+                    told[host] = FindingDrift(state, host, mark)
+            yield from told.values()
 
 
 def _finding_across(
@@ -266,13 +288,15 @@ def _finding_across(
     left = [host for host in order if host in old and host not in new]
     came = [host for host in order if host in new and host not in old]
     pairs = list(zip(left, came, strict=False))
+    for host in left[len(pairs) :]:
+        if host in compared:
+            how = _ended(b, mark, host, a.number)
+            elsewhere = how == "gone" and new
+            yield FindingDrift("moved", min(new), mark) if elsewhere else FindingDrift(how, host, mark)
     for was, now in pairs:
         if {was, now} & compared:
             state = _change(old[was], new[now])
             yield FindingDrift(state if state in _ACCEPTANCE else "moved", now, mark)
-    for host in left[len(pairs) :]:
-        if host in compared:
-            yield FindingDrift(_ended(b, mark, host, a.number), host, mark)
     for host in came[len(pairs) :]:
         if host in compared:
             word = "moved" if old else _origin(a, mark)

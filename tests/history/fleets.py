@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import random
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
 
 import msgspec
+import pytest
 
 from vnicaudit.audit.judging.fingerprint import digest
 from vnicaudit.model.effective import Resolved
@@ -14,6 +17,21 @@ from vnicaudit.model.fleet import Coverage, FleetAudit, HostReading, InventoryHo
 from vnicaudit.model.location import Location
 from vnicaudit.model.refs import DomainRef, NicRef
 from vnicaudit.model.report import Audited, NicRow, Suppressed, TargetResult
+
+def seeds(fixed: int, fresh: int) -> list[object]:
+    """Seeds for random fleets: that many fixed ones, and fresh ones that are left for ``--long``.
+    With HISTORY_SEEDS=1,2, those instead."""
+    named = [int(one) for one in os.environ.get("HISTORY_SEEDS", "").split(",") if one]
+    drawn_later = [pytest.param(None, id=f"fresh{n}", marks=pytest.mark.long) for n in range(fresh)]
+    return [*named] or [*range(1, fixed + 1), *drawn_later]
+
+
+def drawn(seed: int | None) -> int:
+    """The seed; a fresh one if there is none, printed so that a failure can be repeated."""
+    seed = random.randrange(10**6) if seed is None else seed
+    print(f"HISTORY_SEEDS={seed}")
+    return seed
+
 
 RULES: Mapping[str, Severity] = {
     "TEST01": "high", "TEST02": "medium", "TEST03": "low", "TEST04": "info",

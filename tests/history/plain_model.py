@@ -53,7 +53,6 @@ class PlainHost:
     read: int | None = None
     read_at: str = ""
     rules: tuple[str, ...] = ()
-    result: str = ""
 
 
 @dataclass
@@ -75,24 +74,30 @@ class PlainHistory:
         taken = []
         for one in readings:
             host = self.hosts.setdefault(one.host.name, PlainHost())
-            host.tried, before = self.number, host.read_at
-            basis = (sorted(audit.coverage.rules), audit.coverage.nic_share)
-            result = f"{one.status} {one.digest} {basis}"
-            is_same = one.status == "ok" and result == host.result
-            if one.status == "failed" or (one.finished < host.read_at and not is_same):
+            host.tried = self.number
+            if one.status == "failed" or one.finished < host.read_at:
                 continue
             taken.append(one)
             host.read, host.read_at = self.number, one.finished
-            if is_same:  # the reading is not unpacked, so its time is not known
-                host.read_at = max(audit.started, before)
-            host.rules, host.result = audit.coverage.rules, result
+            host.rules = audit.coverage.rules
         for one in taken:
             self._close_nics(one, audit)
             self._close_findings(one, audit)
         for one in taken:
             self._open_nics(one)
             self._open_findings(one)
+        self._end_where_nobody_looked({one.host.name for one in taken})
         self._mark_moves()
+
+    def _end_where_nobody_looked(self, read: set[str]) -> None:
+        """What appeared on one host has left the hosts that this audit did not read."""
+        marks = {f.mark for f in self.findings if self._arrived(f)}
+        keys = {(n.uuid, n.mac) for n in self.nics if self._arrived(n)}
+        ended: list[Interval | NicInterval] = [f for f in self.findings if f.mark in marks]
+        ended += [n for n in self.nics if (n.uuid, n.mac) in keys]
+        for one in ended:
+            if one.closed is None and one.host not in read:
+                one.closed, one.closed_as = self.number, "moved"
 
     def _close_findings(self, one: HostReading, audit: FleetAudit) -> None:
         seen = {mark for mark, *_ in came_up(one)}
@@ -201,14 +206,13 @@ class PlainHistory:
             self.nics.append(made)
 
     def _mark_moves(self) -> None:
-        marks = {f.mark for f in self.findings if self._arrived(f)}
-        nics = Counter((n.uuid, n.mac) for n in self.nics if self._arrived(n))
+        marks = {f.mark for f in self.findings if f.closed is None}
+        keys = {(n.uuid, n.mac) for n in self.nics if n.closed is None}
         for finding in self.findings:
             if finding.mark in marks and self._left(finding):
                 finding.closed_as = "moved"
         for nic in self.nics:
-            if nics[(nic.uuid, nic.mac)] and self._left(nic):
-                nics[(nic.uuid, nic.mac)] -= 1
+            if (nic.uuid, nic.mac) in keys and self._left(nic):
                 nic.closed_as = "moved"
         for one in self.findings:
             if one.closed == self.number and one.closed_as in ("fixed", "gone"):

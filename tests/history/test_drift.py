@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 from collections import Counter
 from collections.abc import Sequence
@@ -19,7 +18,7 @@ from tests.history.drift_model import (
     finding_drift,
     nic_drift,
 )
-from tests.history.fleets import RULES, TestDomain, TestNic, audit, host, reading
+from tests.history.fleets import RULES, TestDomain, TestNic, audit, drawn, host, reading, seeds
 from vnicaudit.history import drift_nic_rows
 from vnicaudit.history.history import History
 from vnicaudit.model.fleet import FleetAudit, HostReading, HostStatus, InventoryHost
@@ -28,7 +27,6 @@ from vnicaudit.model.history import Drift, NicRecord
 HOSTS = tuple(host(f"kvm{n}") for n in range(4))
 MAC = "52:54:00:00:00:01"
 MACS = (MAC, "52:54:00:00:00:02", "52:54:00:00:00:03", None)
-SEEDS = [int(one) for one in os.environ.get("HISTORY_SEEDS", "").split(",") if one]
 AUDITS = 8
 
 
@@ -114,10 +112,9 @@ class SmallFleet:
         return reading(one, guests, day, rules=rules, status=status)
 
 
-@pytest.mark.parametrize("round_", range(2))
-def test_drift_is_what_differs_between_two_states(history: History, round_: int) -> None:
-    seed = SEEDS[round_] if round_ < len(SEEDS) else random.randrange(10**6)
-    print(f"HISTORY_SEEDS={seed}")
+@pytest.mark.parametrize("seed", seeds(3, fresh=20))
+def test_drift_is_what_differs_between_two_states(history: History, seed: int | None) -> None:
+    seed = drawn(seed)
     fleet, states = SmallFleet(seed), [PlainState()]
     for number in range(1, AUDITS + 1):
         made, readings = fleet.audited(number)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 from collections import Counter
 from collections.abc import Sequence
@@ -10,14 +9,13 @@ from typing import get_args
 
 import pytest
 
-from tests.history.fleets import RULES, TestDomain, TestNic, audit, host, reading
+from tests.history.fleets import RULES, TestDomain, TestNic, audit, drawn, host, reading, seeds
 from tests.history.plain_model import PlainHistory
 from vnicaudit.history.history import History
 from vnicaudit.model.fleet import FleetAudit, HostReading, HostStatus
 
 HOSTS = tuple(host(f"kvm{n}", f"site{n % 2}") for n in range(5))
 MODELS = ("virtio", "e1000", "rtl8139")
-SEEDS = [int(one) for one in os.environ.get("HISTORY_SEEDS", "").split(",") if one]
 
 
 class Fleet:
@@ -99,10 +97,9 @@ class Fleet:
         return reading(one, guests, day, rules=rules, status=status)
 
 
-@pytest.mark.parametrize("round_", range(3))
-def test_random_audits(history: History, round_: int) -> None:
-    seed = SEEDS[round_] if round_ < len(SEEDS) else random.randrange(10**6)
-    print(f"HISTORY_SEEDS={seed}")
+@pytest.mark.parametrize("seed", seeds(4, fresh=40))
+def test_random_audits(history: History, seed: int | None) -> None:
+    seed = drawn(seed)
     fleet, plain = Fleet(seed), PlainHistory()
     for number in range(1, 25):
         made, readings = fleet.audited(number)

@@ -85,8 +85,8 @@ class ChangeWriter:
 
     def finish(self) -> None:
         """Call this when all hosts are written: something that is gone may have moved."""
-        if self._nics.has_ended or self._findings.has_ended:
-            self._origins.mark_moves()
+        if self._nics.has_ended or self._findings.has_ended or self._origins.have_moved:
+            self._origins.settle_moves()
         if self._findings.has_ended:
             for how, flow, number in ended_flows(self._connection, self._audit):
                 self.flows[how][flow] += number

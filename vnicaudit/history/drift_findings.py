@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping
 from itertools import chain
 from typing import NamedTuple
 
-from sqlalchemy import Column, ColumnElement, Connection, select
+from sqlalchemy import Column, ColumnElement, Connection, or_, select
 
 from vnicaudit.history.drift_sides import (
     AT_ONCE,
@@ -72,9 +72,12 @@ def finding_drift(connection: Connection, pair: AuditPair) -> list[FindingRecord
         {(one.host, one.fingerprint): one for one in some if one.problem in problems}
         for some in (before, after)
     )
-    told = dict(_changed(pair, problems, old, new))
-    told.update(_one_sided(connection, pair, old, new))
-    return sorted(_records(connection, pair, problems, told), key=_order)
+    told: dict[int, str] = {}
+    for number, state in chain(
+        _changed(pair, problems, old, new), _one_sided(connection, pair, old, new)
+    ):
+        told.setdefault(number, state)
+    return sorted(_records(connection, pair, told), key=_order)
 
 
 def _order(one: FindingRecord) -> tuple[str, ...]:
@@ -145,8 +148,27 @@ def _one_sided(connection: Connection, pair: AuditPair, old: _Side, new: _Side) 
         elif now is not None:
             arrived.append(contents[now.id])
     passing = _passing(connection, pair, {one.fingerprint for one in chain(gone, arrived)})
-    yield from _gone(gone, passing, old, new)
     yield from _arrived(arrived, passing, old, new)
+    words = dict(_gone(gone, passing, old, new))
+    there = _elsewhere(connection, pair, {one.fingerprint for one in gone})
+    for one in gone:
+        found = there.get(one.fingerprint) if words[one.id] == "gone" else None
+        yield (one.id, words[one.id]) if found is None else (found, "moved")
+
+
+def _elsewhere(
+    connection: Connection, pair: AuditPair, fingerprints: Collection[bytes]
+) -> dict[bytes, int]:
+    """Findings that exist at the second audit: the interval on the first of their hosts by name."""
+    f = finding.c
+    query = select(f.fingerprint, f.host, f.id).where(f.opened <= pair.after)
+    query = query.where(or_(f.closed.is_(None), f.closed > pair.after))
+    rows = [
+        (pair.names[host].name, number, bytes(mark))
+        for some in chunks(list(fingerprints))
+        for mark, host, number in connection.execute(query.where(f.fingerprint.in_(some)))
+    ]
+    return {mark: number for _name, number, mark in sorted(rows, reverse=True)}
 
 
 def _as_one_sided(one: _Content) -> OneSided:
@@ -204,11 +226,12 @@ def _arrived(
 
 
 def _records(
-    connection: Connection, pair: AuditPair, problems: _Problems, told: Mapping[int, str]
+    connection: Connection, pair: AuditPair, told: Mapping[int, str]
 ) -> Iterator[FindingRecord]:
     f = finding.c
-    query = select(f.id, f.host, f.problem, f.subject, f.uuid, f.mac, f.fingerprint, f.first_seen)
-    query = query.add_columns(f.reopened)
+    columns = (problem.c[name] for name in _Problem._fields)
+    query = select(f.id, f.host, *columns, f.subject, f.uuid, f.mac, f.fingerprint, f.first_seen)
+    query = query.add_columns(f.reopened).join(problem, problem.c.id == f.problem)
     for some in chunks(list(told)):
-        for number, host, what, *values in connection.execute(query.where(f.id.in_(some))):
-            yield finding_record(told[number], (*pair.names[host], *problems[what], *values))
+        for number, host, *values in connection.execute(query.where(f.id.in_(some))):
+            yield finding_record(told[number], (*pair.names[host], *values))

@@ -71,14 +71,15 @@ def _one_sided(
         elif was.host in pair.hosts and was.state != now.state:
             changes = _changes(nics[was.id].facts, nics[now.id].facts)
             yield _record("changed", pair, nics[now.id], changes)
-    arrived = []
+    left, arrived = [], []
     for was, now in across_hosts(pair, ended, begun):
         if was is not None and now is not None:
             yield _moved(pair, nics[was.id], nics[now.id])
         elif was is not None:
-            yield _record("gone", pair, nics[was.id])
+            left.append(nics[was.id])
         elif now is not None:
             arrived.append(nics[now.id])
+    yield from _left(connection, pair, left)
     yield from _arrived(connection, pair, arrived)
 
 
@@ -99,6 +100,20 @@ def _as_one_sided(number: int, one: NicInterval) -> OneSided:
     return OneSided(number, one.host, one.facts.key, one.facts.state, one.facts.nic_index)
 
 
+def _left(
+    connection: Connection, pair: AuditPair, nics: Sequence[NicInterval]
+) -> Iterator[NicRecord]:
+    """NICs that left a host and appeared on no other one: gone, unless another one had them before
+    already."""
+    past = _past(connection, pair, {one.facts.key for one in nics if one.facts.mac is not None})
+    places = {(one.host, one.facts.key) for one in nics if one.facts.key in past}
+    there = {place: _elsewhere(past[place[1]], place[0], pair, pair.after) for place in places}
+    known = nic_intervals(connection, [number for number in there.values() if number is not None])
+    for one in nics:
+        number = there.get((one.host, one.facts.key))
+        yield _record("gone", pair, one) if number is None else _moved(pair, one, known[number])
+
+
 def _arrived(
     connection: Connection, pair: AuditPair, nics: Sequence[NicInterval]
 ) -> Iterator[NicRecord]:
@@ -107,7 +122,7 @@ def _arrived(
     past = _past(connection, pair, known)
     words = {key: _origin(intervals, pair) for key, intervals in past.items()}
     places = {(one.host, one.facts.key) for one in nics if one.facts.key in past}
-    there = {place: _elsewhere(past[place[1]], place[0], pair) for place in places}
+    there = {place: _elsewhere(past[place[1]], place[0], pair, pair.before) for place in places}
     sources = nic_intervals(connection, [number for number in there.values() if number is not None])
     for one in nics:
         source = there.get((one.host, one.facts.key))
@@ -129,13 +144,13 @@ def _past(
     return grouped((key, one) for key, one in keyed if key in keys)
 
 
-def _elsewhere(intervals: Iterable[_Past], host: int, pair: AuditPair) -> int | None:
-    """Id of the interval that existed on another host at the first audit."""
+def _elsewhere(intervals: Iterable[_Past], host: int, pair: AuditPair, at: int) -> int | None:
+    """Id of the interval that existed on another host at that audit."""
     there = [
         (pair.names[one.host].name, one.id)
         for one in intervals
-        if one.host != host and one.opened <= pair.before
-        and (one.closed is None or one.closed > pair.before)
+        if one.host != host and one.opened <= at
+        and (one.closed is None or one.closed > at)
     ]  # fmt: skip
     return min(there)[1] if there else None
 

@@ -15,7 +15,7 @@ from vnicaudit.history.drift_nics import nic_drift
 from vnicaudit.history.drift_sides import AuditPair, host_names
 from vnicaudit.history.rows import time_text
 from vnicaudit.history.tables import audit, basis, basis_rule, reading
-from vnicaudit.model.history import Drift, DriftSide
+from vnicaudit.model.history import Drift, AuditName
 
 _NAMED = 10
 """Maximum rules named in a note."""
@@ -45,10 +45,10 @@ def drift_between(database: Database, before: str, after: str) -> Drift:
         )
 
 
-def _side(connection: Connection, number: int) -> DriftSide:
+def _side(connection: Connection, number: int) -> AuditName:
     query = select(audit.c.id, audit.c.started).where(audit.c.number == number)
     name, started = connection.execute(query).one()
-    return DriftSide(name, time_text(started))
+    return AuditName(name, time_text(started))
 
 
 def _common(connection: Connection, before: int, after: int) -> tuple[AuditPair, list[str]]:

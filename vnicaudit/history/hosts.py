@@ -93,31 +93,31 @@ def counts_of(one: HostReading) -> HostCounts:
 
 class HostWork(NamedTuple):
     """One host of an audit, with its state before (``known``). ``row``: its row in the table of
-    readings, without the audit. ``is_unchanged``: it was read, and nothing changed. ``reading``: to
-    be compared with the state before; None: no comparison is needed."""
+    readings, without the audit. ``is_late``: it was read before the last reading that is known.
+    ``is_unchanged``: it was read, and nothing changed. ``reading``: to be compared with the state
+    before; None: no comparison is needed."""
 
     known: KnownHost
     status: HostStatus
     row: Row
+    is_late: bool
     is_unchanged: bool
     reading: HostReading | None
 
 
 def host_work(
-    known: KnownHost, kept: KeptReading, basis_now: int, started: int, *, shares: bool = False
+    known: KnownHost, kept: KeptReading, basis_now: int, *, shares: bool = False
 ) -> HostWork:
-    """Find out if a reading contains changes, without unpacking it if possible; the time of a
-    reading that was not unpacked is ``started``, the start of the audit. ``shares``: the host
-    shares open findings with other hosts, which end when those change."""
+    """Find out if a reading contains changes, without unpacking it if possible. ``shares``: the
+    host shares open findings with other hosts, which end when those change."""
+    at = milliseconds(kept.finished)
+    is_late = at < known.read_at
     key = digest(kept.digest, kept.status) if kept.digest else b""
     same = bool(key) and (known.basis, known.digest) == (basis_now, key)
     if same and kept.status == "ok" and not shares:
-        at = max(started, known.read_at)
-        row: Row = (known.id, "ok", 0, 1, None, None, 1, at, key, *known.counts)
-        return HostWork(known, "ok", row, is_unchanged=True, reading=None)
+        row: Row = (known.id, "ok", int(is_late), 1, None, None, 1, at, key, *known.counts)
+        return HostWork(known, "ok", row, is_late=is_late, is_unchanged=True, reading=None)
     one = kept.reading()
-    at = milliseconds(one.finished)
-    is_late = at < known.read_at
     error = one.result.error
     same = same and one.status != "failed"
     row = (
@@ -133,7 +133,8 @@ def host_work(
         *counts_of(one),
     )
     new = one.status != "failed" and not is_late and (shares or not same)
-    return HostWork(known, one.status, row, is_unchanged=same, reading=one if new else None)
+    wanted = one if new else None
+    return HostWork(known, one.status, row, is_late=is_late, is_unchanged=same, reading=wanted)
 
 
 def note_readings(connection: Connection, audit: int, *, all_nics: bool) -> None:

@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, Table, and_, func, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    FromClause,
+    Table,
+    and_,
+    case,
+    delete,
+    exists,
+    func,
+    select,
+    update,
+)
 
-from vnicaudit.history.bulk import set_by_id
+from vnicaudit.history.bulk import insert_rows, set_by_id
 from vnicaudit.history.known import CHANGES, chunks, nics_with
 from vnicaudit.history.matching import grouped
 from vnicaudit.history.rows import NicKey, nic_key
-from vnicaudit.history.tables import finding, nic
+from vnicaudit.history.tables import finding, host, host_tally, nic, problem, reading
 
 
 class Origin(NamedTuple):
@@ -34,16 +45,25 @@ class EarlierInterval(NamedTuple):
     reopened: int = 0
 
 
+class _NicInterval(NamedTuple):
+    id: int
+    host: int
+    opened: int
+    opened_as: str
+    key: NicKey
+
+
 NEW = Origin()
 
 
 class Origins:
-    """Finds the origins of what an audit sees; ``audit`` is its number. ``no_nics``,
-    ``no_findings``: none were known before."""
+    """Finds the origins of what an audit sees; ``audit`` is its number. ``have_moved``: something
+    came from another host. ``no_nics``, ``no_findings``: none were known before."""
 
     def __init__(self, connection: Connection, audit: int) -> None:
         self._connection = connection
         self._audit = audit
+        self.have_moved = False
         self.no_nics = _is_empty(connection, nic)
         self.no_findings = _is_empty(connection, finding)
 
@@ -75,6 +95,7 @@ class Origins:
         """The origin of something not open on this host before, or of one more NIC with its key."""
         sources = [one for one in intervals if self._is_elsewhere(host, one)]
         if sources:
+            self.have_moved = True
             first = min(one.first_seen for one in intervals)
             return Origin("moved", first, max(one.reopened for one in sources))
         ended = [one for one in intervals if one.closed and one.closed_as not in CHANGES]
@@ -92,35 +113,89 @@ class Origins:
             return False
         return one.closed is None or (one.closed == self._audit and one.closed_as != "fixed")
 
-    def mark_moves(self) -> None:
-        """Mark NICs and findings as moved if they left one host and appeared on another in this
-        audit."""
-        f = finding.c
-        arrived = select(f.fingerprint).where(self._has_arrived(finding))
-        moved = update(finding).where(self._is_gone(finding), f.fingerprint.in_(arrived))
+    def settle_moves(self) -> None:
+        """Write what the arrival of NICs and findings on one host means for the others. Hosts that
+        this audit did not read no longer have them: their intervals end as moved, and nothing
+        counts twice. On hosts that it read, what is gone but exists elsewhere has moved."""
+        f, other = finding.c, finding.alias()
+        arrived = select(other.c.fingerprint).where(self._has_arrived(other))
+        left = and_(self._is_unread(finding), f.fingerprint.in_(arrived))
+        ended = {"closed": self._audit, "closed_as": "moved"}
+        hosts = set(self._connection.execute(select(f.host).where(left)).scalars())
+        self._connection.execute(update(finding).where(left).values(ended))
+        nics = list(self._nics_left())
+        set_by_id(self._connection, nic, [(one.id, self._audit, "moved") for one in nics], *ended)
+        reset_hosts(self._connection, sorted(hosts | {one.host for one in nics}))
+        elsewhere = exists().where(
+            other.c.fingerprint == f.fingerprint, other.c.closed.is_(None), other.c.host != f.host
+        )
+        moved = update(finding).where(self._is_gone(finding), elsewhere)
         self._connection.execute(moved.values(closed_as="moved"))
-        set_by_id(self._connection, nic, list(self._moved_nics()), "closed_as")
+        set_by_id(self._connection, nic, list(self._nics_moved()), "closed_as")
 
-    def _moved_nics(self) -> Iterator[tuple[int, str]]:
-        """Rows of NICs that left a host, for each guest and address as many as appeared
-        elsewhere."""
+    def _nics_left(self) -> Iterator[_NicInterval]:
+        """NICs that appeared on another host, on the hosts that this audit did not read."""
+        arrived = {one.key for one in self._nics(self._has_arrived(nic))}
+        for some in nics_with(arrived):
+            for one in self._nics(and_(self._is_unread(nic), some)):
+                if one.key in arrived:
+                    yield one
+
+    def _nics_moved(self) -> Iterator[tuple[int, str]]:
+        """Rows of NICs that left a host and exist on another one, of those that appeared there now
+        as many as appeared."""
+        gone = list(self._nics(self._is_gone(nic)))
+        found = (self._nics(and_(nic.c.closed.is_(None), some))
+                 for some in nics_with({one.key for one in gone}))  # fmt: skip
+        known = grouped((one.key, one) for some in found for one in some)
+        for one in gone:
+            there = [each for each in known.get(one.key, ()) if each.host != one.host]
+            if there:
+                source = min(there, key=self._is_arrival)
+                if self._is_arrival(source):
+                    known[one.key].remove(source)
+                yield one.id, "moved"
+
+    def _nics(self, condition: ColumnElement[bool]) -> Iterator[_NicInterval]:
         n = nic.c
-        query = select(n.id, n.uuid, n.domain, n.mac).order_by(n.id)
-        rows = self._connection.execute(query.where(self._has_arrived(nic)))
-        arrived = Counter(nic_key(*key) for _id, *key in rows)
-        if not arrived:
-            return
-        for number, *key in self._connection.execute(query.where(self._is_gone(nic))).all():
-            if arrived[nic_key(*key)]:
-                arrived[nic_key(*key)] -= 1
-                yield number, "moved"
+        query = select(n.id, n.host, n.opened, n.opened_as, n.uuid, n.domain, n.mac).order_by(n.id)
+        for *interval, uuid, domain, mac in self._connection.execute(query.where(condition)):
+            yield _NicInterval(*interval, nic_key(uuid, domain, mac))
 
-    def _has_arrived(self, table: Table) -> ColumnElement[bool]:
+    def _is_arrival(self, one: _NicInterval) -> bool:
+        return (one.opened, one.opened_as) == (self._audit, "moved")
+
+    def _has_arrived(self, table: FromClause) -> ColumnElement[bool]:
         c = table.c
         return and_(c.closed.is_(None), c.opened == self._audit, c.opened_as == "moved")
 
+    def _is_unread(self, table: Table) -> ColumnElement[bool]:
+        r = reading.c
+        read = select(r.host).where(r.audit == self._audit, r.status != "failed", r.late == 0)
+        return and_(table.c.closed.is_(None), table.c.host.not_in(read))
+
     def _is_gone(self, table: Table) -> ColumnElement[bool]:
         return and_(table.c.closed == self._audit, table.c.closed_as == "gone")
+
+
+def reset_hosts(connection: Connection, hosts: Sequence[int]) -> None:
+    """Count the open findings of these hosts again, after their intervals were changed by something
+    else than a reading of them; their next reading is compared in full."""
+    f, p = finding.c, problem.c
+    counted = [func.sum(case((state, 1), else_=0)) for state in (
+        and_(f.accepted == 0, f.unlooked.is_(None)),
+        and_(f.accepted == 0, f.unlooked.is_not(None)),
+        f.accepted != 0,
+    )]  # fmt: skip
+    group = (f.host, p.owner, p.rule, p.severity)
+    open_here = select(*group, *counted).join(problem, p.id == f.problem).group_by(*group)
+    for some in chunks(hosts):
+        connection.execute(delete(host_tally).where(host_tally.c.host.in_(some)))
+        rows = connection.execute(open_here.where(f.host.in_(some), f.closed.is_(None)))
+        insert_rows(connection, host_tally, [(*row[:4], *map(int, row[4:])) for row in rows])
+        last = select(host.c.read).where(host.c.id == reading.c.host).scalar_subquery()
+        stored = update(reading).where(reading.c.host.in_(some), reading.c.audit == last)
+        connection.execute(stored.values(digest=b""))
 
 
 def _is_empty(connection: Connection, table: Table) -> bool:

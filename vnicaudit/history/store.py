@@ -18,13 +18,13 @@ from vnicaudit.history.hosts import (
     note_readings,
     write_inventory,
 )
-from vnicaudit.history.known import hosts_sharing
-from vnicaudit.history.rows import milliseconds
+from vnicaudit.history.known import KnownHost, hosts_sharing
+from vnicaudit.history.rows import time_text
 from vnicaudit.history.tables import audit as audits
 from vnicaudit.history.tables import host, inventory, nic, reading
 from vnicaudit.history.tallies import write_tally
 from vnicaudit.model.fleet import FleetAudit, KeptReading
-from vnicaudit.model.history import StoredAudit
+from vnicaudit.model.history import AuditName, StoredAudit
 
 _HOSTS_AT_ONCE = 64
 """Maximum hosts whose rows are written together."""
@@ -50,11 +50,13 @@ class _AuditWriter:
         self._audit = audit
         self._number = 1 + (connection.execute(select(func.max(audits.c.number))).scalar() or 0)
         self._basis = basis_number(connection, audit.version, audit.coverage)
+        self._hosts_before = _listed(connection)
         self._hosts = write_inventory(connection, self._number, audit.hosts)
         compared = audit.compared
         self._changes = ChangeWriter(connection, self._number, audit.coverage, compared=compared)
         self._sharing = hosts_sharing(connection) if compared else frozenset()
         self._outcome: Counter[str] = Counter()
+        self._late: list[KnownHost] = []
 
     def store(self, readings: Iterable[KeptReading]) -> StoredAudit:
         for some in _pieces(self._work(readings)):
@@ -69,21 +71,31 @@ class _AuditWriter:
         insert_rows(self._connection, audits, [row])
         return StoredAudit(
             id=self._audit.id, number=self._number, is_new=True, **outcome._asdict(),
+            late=len(self._late), newest_reading=self._newest_reading(),
+            dropped=_dropped(self._connection, self._number), hosts_before=self._hosts_before,
             **{name: sum(flow.values()) for name, flow in self._changes.flows.items()},
         )  # fmt: skip
+
+    def _newest_reading(self) -> AuditName | None:
+        """The audit that late readings are compared with: of the newest reading."""
+        if not self._late:
+            return None
+        newest = max(self._late, key=lambda one: one.read_at)
+        query = select(audits.c.id, audits.c.started).where(audits.c.number == newest.read)
+        name, started = self._connection.execute(query).one()
+        return AuditName(name, time_text(started))
 
     def _work(self, readings: Iterable[KeptReading]) -> Iterator[HostWork]:
         """Each host's reading; the first one if there are two. Every host must be in the inventory
         of its audit."""
         done = set()
-        started = milliseconds(self._audit.started)
         for one in readings:
             if one.host in done:
                 continue
             done.add(one.host)
             known = self._hosts[one.host]
             shares = known.id in self._sharing
-            yield host_work(known, one, self._basis, started, shares=shares)
+            yield host_work(known, one, self._basis, shares=shares)
 
     def _store(self, work: Sequence[HostWork]) -> None:
         rows = [(self._number, *one.row) for one in work]
@@ -91,6 +103,8 @@ class _AuditWriter:
         for one in work:
             self._outcome[one.status] += 1
             self._outcome["unchanged"] += one.is_unchanged
+            if one.is_late and one.status != "failed":
+                self._late.append(one.known)
         self._changes.write(work)
 
 
@@ -111,6 +125,20 @@ def _rows(one: HostWork) -> int:
     """Number of unpacked NICs and findings; 0 for a host without changes."""
     audited = () if one.reading is None else one.reading.audited
     return sum(len(each.rows) + len(each.findings) for each in audited)
+
+
+def _listed(connection: Connection) -> int:
+    """Number of hosts of the last inventory."""
+    query = select(func.count()).where(inventory.c.closed.is_(None))
+    return connection.execute(query).scalar() or 0
+
+
+def _dropped(connection: Connection, number: int) -> int:
+    """Number of hosts of the inventory before that the one of this audit does not have."""
+    i = inventory.c
+    query = select(func.count()).where(i.closed == number)
+    listed = select(i.host).where(i.closed.is_(None))
+    return connection.execute(query.where(i.host.not_in(listed))).scalar() or 0
 
 
 def _known_now(connection: Connection) -> tuple[int, int]:

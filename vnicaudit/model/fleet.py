@@ -102,6 +102,10 @@ class KeptReading(Protocol):
         """Digest of all that was judged of the host; equal digests mean that nothing changed;
         empty: unknown."""
 
+    @property
+    def finished(self) -> str:
+        """When the host was read."""
+
     def reading(self) -> HostReading:
         """The reading itself, unpacked again at each call."""
 
@@ -125,6 +129,11 @@ class Unpacked(msgspec.Struct, frozen=True):
     def digest(self) -> str:
         """Digest of all that was judged of the host."""
         return self.host_reading.digest
+
+    @property
+    def finished(self) -> str:
+        """When the host was read."""
+        return self.host_reading.finished
 
     def reading(self) -> HostReading:
         """The reading itself."""

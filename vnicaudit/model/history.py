@@ -16,10 +16,20 @@ at``: it is open as far as is known, and the audit did not check it; ``fixed``: 
 longer there; ``gone``: its object no longer exists."""
 
 
+class AuditName(msgspec.Struct, frozen=True):
+    """An audit: its id, and when it started."""
+
+    audit: str
+    started: str
+
+
 class StoredAudit(msgspec.Struct, frozen=True, kw_only=True):
     """The result of storing an audit. ``is_new`` False: it had been stored before, and all counts
     are 0. Hosts: ``ok``, ``partial``, ``failed``, and ``unchanged`` of those that were read;
-    findings: ``new``, ``reopened``, ``fixed``, ``gone``."""
+    ``late`` ones were read before the last reading that is known of them, which audit
+    ``newest_reading`` stored, so their readings change nothing; ``dropped``: hosts of the last
+    inventory that this one does not have, of ``hosts_before``. Findings: ``new``, ``reopened``,
+    ``fixed``, ``gone``."""
 
     id: str
     number: int
@@ -28,6 +38,10 @@ class StoredAudit(msgspec.Struct, frozen=True, kw_only=True):
     partial: int = 0
     failed: int = 0
     unchanged: int = 0
+    late: int = 0
+    newest_reading: AuditName | None = None
+    dropped: int = 0
+    hosts_before: int = 0
     new: int = 0
     reopened: int = 0
     fixed: int = 0
@@ -181,20 +195,13 @@ class Trend(msgspec.Struct, frozen=True, kw_only=True):
     points: tuple[TrendPoint, ...]
 
 
-class DriftSide(msgspec.Struct, frozen=True):
-    """One of the two audits that are compared."""
-
-    audit: str
-    started: str
-
-
 class Drift(msgspec.Struct, frozen=True, kw_only=True):
     """The differences between two audits, within the part that both covered. ``hosts``, ``rules``:
     how many both covered; ``notes`` say what was left out."""
 
     schema: Literal["vnicaudit.drift/1"] = DRIFT_SCHEMA
-    before: DriftSide
-    after: DriftSide
+    before: AuditName
+    after: AuditName
     hosts: int
     rules: int
     notes: tuple[str, ...]

@@ -12,7 +12,7 @@ from vnicaudit.fleet.running.spool import HostSummary
 def summary(status: str = "ok") -> HostSummary:
     """A host of fifty domains."""
     failure = None if status == "ok" else "refused"
-    return HostSummary("kvm", status, failure, 1, 50, 100, 3, "", 0, 0)  # type: ignore[arg-type]
+    return HostSummary("kvm", status, failure, 1, 50, 100, 3, "", "", 0, 0)  # type: ignore[arg-type]
 
 
 def test_it_tells_totals_rate_and_time_left() -> None:

@@ -6,7 +6,7 @@ from vnicaudit.model.history import (
     AuditDetails,
     AuditSummary,
     Drift,
-    DriftSide,
+    AuditName,
     FindingRecord,
     HistoryStatus,
     NicRecord,
@@ -43,8 +43,8 @@ TREND = Trend(
     points=(TrendPoint(AUDIT.id, AUDIT.started, "", 12, 1234, 3, 2, 1, 4, 5),),
 )
 DRIFT = Drift(
-    before=DriftSide("a", "2026-11-21T00:00:00Z"),
-    after=DriftSide("b", "2026-11-22T00:00:00Z"),
+    before=AuditName("a", "2026-11-21T00:00:00Z"),
+    after=AuditName("b", "2026-11-22T00:00:00Z"),
     hosts=3,
     rules=4,
     notes=("1 host read by only one of them: not compared",),

@@ -47,6 +47,7 @@ class HostSummary(msgspec.Struct, frozen=True):
     nics: int
     findings: int
     digest: str
+    finished: str
     length: int
     checksum: int
 
@@ -73,6 +74,11 @@ class SpooledHost:
         """Digest of all its results."""
         return self.summary.digest
 
+    @property
+    def finished(self) -> str:
+        """When the host was read."""
+        return self.summary.finished
+
     def reading(self) -> HostReading:
         """The reading, unpacked at each call. Raises JournalError if the file was damaged after it
         was opened."""
@@ -93,6 +99,7 @@ class ComparedHost:
         self.host = kept.host
         self.status = kept.status
         self.digest = kept.digest
+        self.finished = kept.finished
         if shared:
             data = kept.digest.encode() + _ENCODER.encode(shared)
             self.digest = blake2b(data, digest_size=16).hexdigest()
@@ -130,7 +137,7 @@ class AuditSpool:
             reading.host.name, reading.status, reading.failure, reading.tries,
             reading.result.domains, reading.result.nics,
             sum(len(one.findings) for one in reading.audited),
-            reading.digest, len(body), zlib.crc32(body),
+            reading.digest, reading.finished, len(body), zlib.crc32(body),
         )  # fmt: skip
         data = msgspec.json.encode(summary) + b"\n" + body
         write_private_quickly(self._path(place), data)
