@@ -227,7 +227,9 @@ def _across(
 
 def _elsewhere(state: PlainState, key: NicKey, host: str) -> _Somewhere | None:
     """Another host that has that NIC, the first by name."""
-    first = min((n for n, one in state.hosts.items() if n != host and one.models()[key]), default="")
+    first = min(
+        (n for n, one in state.hosts.items() if n != host and one.models()[key]), default=""
+    )
     return (first, state.hosts[first].models()[key][0]) if first else None
 
 
@@ -292,7 +294,11 @@ def _finding_across(
         if host in compared:
             how = _ended(b, mark, host, a.number)
             elsewhere = how == "gone" and new
-            yield FindingDrift("moved", min(new), mark) if elsewhere else FindingDrift(how, host, mark)
+            yield (
+                FindingDrift("moved", min(new), mark)
+                if elsewhere
+                else FindingDrift(how, host, mark)
+            )
     for was, now in pairs:
         if {was, now} & compared:
             state = _change(old[was], new[now])

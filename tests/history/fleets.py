@@ -18,6 +18,7 @@ from vnicaudit.model.location import Location
 from vnicaudit.model.refs import DomainRef, NicRef
 from vnicaudit.model.report import Audited, NicRow, Suppressed, TargetResult
 
+
 def seeds(fixed: int, fresh: int) -> list[object]:
     """Seeds for random fleets: that many fixed ones, and fresh ones that are left for ``--long``.
     With HISTORY_SEEDS=1,2, those instead."""

@@ -8,8 +8,11 @@ import msgspec
 import pytest
 
 from tests.history.fleets import TestDomain, TestNic, audit, host, reading, timestamp
+from vnicaudit.errors import HistoryError, UsageError
 from vnicaudit.history.history import History
+from vnicaudit.history.rows import milliseconds
 from vnicaudit.model.fleet import HostReading, InventoryHost
+from vnicaudit.model.history import AuditName
 from vnicaudit.model.refs import NicRef
 
 A, B = host("kvm1", "north"), host("kvm2", "south")
@@ -119,6 +122,33 @@ def test_a_migrated_guest_is_nothing_new(
     assert found == [("kvm1", "new", "moved"), ("kvm2", "moved", None)]
 
 
+def test_a_guest_that_migrates_while_its_old_host_is_not_read_counts_once(
+    history: History,
+) -> None:
+    days = Days(history)
+    days.audit(reading(A, [SLOW], 1), reading(B, [], 1))
+    days.audit(reading(A, [], 2, status="failed"), reading(B, [SLOW], 2))
+    assert rows(history) == [Row("kvm1", "moved", 0), Row("kvm2", "moved", 0)]
+    assert history.details("latest").audit.open == 1
+    assert history.details("latest").audit.stale == 0
+    days.audit(reading(A, [], 3), reading(B, [SLOW], 3))
+    assert rows(history) == [Row("kvm1", "moved", 0), Row("kvm2", "known", 0)]
+    assert history.details("latest").audit.gone == 0
+    assert [one.state for one in history.drift("a1", "latest").findings] == ["moved"]
+
+
+def test_a_guest_that_its_old_host_still_has_is_there_again(history: History) -> None:
+    days = Days(history)
+    days.audit(reading(A, [SLOW], 1), reading(B, [], 1))
+    days.audit(reading(A, [], 2, status="failed"), reading(B, [SLOW], 2))
+    days.audit(reading(A, [SLOW], 3), reading(B, [SLOW], 3))
+    assert [one.state for one in rows(history)] == ["moved", "known", "moved"]
+    assert (history.details("latest").audit.open, history.details("latest").audit.new) == (2, 0)
+    days.audit(reading(A, [], 4), reading(B, [SLOW], 4))
+    assert [one.state for one in rows(history)] == ["moved", "known", "moved"]
+    assert [one.state for one in history.drift("previous", "latest").findings] == ["moved"]
+
+
 def test_other_rules_close_nothing(history: History) -> None:
     history.store(audit("a1", 1, [A]), [reading(A, [SLOW], 1)])
     narrow = reading(A, [SLOW], 2, rules=["TEST02"])
@@ -169,6 +199,49 @@ def test_a_reading_that_is_older_than_the_last_is_only_noted(history: History) -
     with history.database.reading() as connection:
         found = connection.exec_driver_sql("SELECT late FROM readings ORDER BY audit").fetchall()
     assert [tuple(one) for one in found] == [(0,), (1,)]
+
+
+def test_a_late_reading_that_says_the_same_is_only_noted(history: History) -> None:
+    days = Days(history)
+    days.audit(reading(A, [SLOW], 3))
+    stored = history.store(audit("late", 2, [A]), [reading(A, [SLOW], 2)])
+    assert (stored.late, stored.unchanged) == (1, 1)
+    assert stored.newest_reading == AuditName("a1", timestamp(1).replace(".000", ""))
+    assert states(history) == ["not looked at"]
+    assert (history.details("latest").audit.open, history.details("latest").audit.stale) == (0, 1)
+
+
+def test_an_audit_after_the_present_is_not_stored(history: History) -> None:
+    with pytest.raises(HistoryError, match="audit a1 is not stored: it ended at "):
+        history.store(audit("a1", 20_000, [A]), [reading(A, [SLOW], 20_000)])
+    with pytest.raises(UsageError, match="there is no audit 'latest'"):
+        history.details("latest")
+
+
+def test_an_audit_with_a_clock_in_the_future_can_be_removed(history: History) -> None:
+    days = Days(history)
+    days.audit(reading(A, [SLOW], 1))
+    history.store(audit("future", 90, [A, B]), [reading(A, [], 90)])
+    stored = history.store(audit("a3", 3, [A]), [reading(A, [FAST], 3)])
+    assert (stored.late, stored.dropped, stored.hosts_before) == (1, 1, 2)
+    assert states(history) == ["gone"]
+    assert history.remove("future").audit == "future"
+    assert states(history) == ["not looked at"]
+    stored = history.store(audit("a4", 4, [A]), [reading(A, [FAST], 4)])
+    assert (stored.number, stored.late, stored.dropped, stored.fixed) == (4, 0, 0, 1)
+    assert states(history) == ["fixed"]
+
+
+def test_an_audit_that_others_build_on_is_not_removed(history: History) -> None:
+    days = Days(history)
+    days.audit(reading(A, [SLOW], 1))
+    days.audit(reading(A, [FAST], 2))
+    with pytest.raises(UsageError, match="audit a1: a2 read some of its hosts later"):
+        history.remove("a1")
+    history.prune(milliseconds(timestamp(1.5)))
+    with pytest.raises(UsageError, match="audit a2: earlier readings of 1 host were pruned"):
+        history.remove("a2")
+    assert states(history) == ["fixed"]
 
 
 def test_a_changed_nic_says_what_changed(history: History) -> None:

@@ -79,7 +79,7 @@ def _one_sided(
             left.append(nics[was.id])
         elif now is not None:
             arrived.append(nics[now.id])
-    yield from _left(connection, pair, left)
+    yield from _departed(connection, pair, left)
     yield from _arrived(connection, pair, arrived)
 
 
@@ -100,7 +100,7 @@ def _as_one_sided(number: int, one: NicInterval) -> OneSided:
     return OneSided(number, one.host, one.facts.key, one.facts.state, one.facts.nic_index)
 
 
-def _left(
+def _departed(
     connection: Connection, pair: AuditPair, nics: Sequence[NicInterval]
 ) -> Iterator[NicRecord]:
     """NICs that left a host and appeared on no other one: gone, unless another one had them before

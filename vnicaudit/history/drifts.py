@@ -15,7 +15,7 @@ from vnicaudit.history.drift_nics import nic_drift
 from vnicaudit.history.drift_sides import AuditPair, host_names
 from vnicaudit.history.rows import time_text
 from vnicaudit.history.tables import audit, basis, basis_rule, reading
-from vnicaudit.model.history import Drift, AuditName
+from vnicaudit.model.history import AuditName, Drift
 
 _NAMED = 10
 """Maximum rules named in a note."""

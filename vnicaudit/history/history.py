@@ -13,6 +13,7 @@ from vnicaudit.model.fleet import FleetAudit, HostReading, KeptReading, Unpacked
 from vnicaudit.model.fleet_counts import FleetCounts
 from vnicaudit.model.history import (
     AuditDetails,
+    AuditName,
     Drift,
     HistoryStatus,
     StoredAudit,
@@ -97,6 +98,12 @@ class History:
         from vnicaudit.history.retention import prune
 
         return prune(self.database, before)
+
+    def remove(self, audit: str) -> AuditName:
+        """Remove one audit, with what it changed. Raises UsageError."""
+        from vnicaudit.history.retention import remove
+
+        return remove(self.database, audit)
 
     def export(self) -> Iterator[bytes]:
         """The whole history as JSON lines."""

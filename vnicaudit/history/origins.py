@@ -159,8 +159,8 @@ class Origins:
     def _nics(self, condition: ColumnElement[bool]) -> Iterator[_NicInterval]:
         n = nic.c
         query = select(n.id, n.host, n.opened, n.opened_as, n.uuid, n.domain, n.mac).order_by(n.id)
-        for *interval, uuid, domain, mac in self._connection.execute(query.where(condition)):
-            yield _NicInterval(*interval, nic_key(uuid, domain, mac))
+        for number, host_id, opened, as_, *key in self._connection.execute(query.where(condition)):
+            yield _NicInterval(number, host_id, opened, as_, nic_key(*key))
 
     def _is_arrival(self, one: _NicInterval) -> bool:
         return (one.opened, one.opened_as) == (self._audit, "moved")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from sqlalchemy import Connection, func, select
 
+from vnicaudit.errors import HistoryError
 from vnicaudit.history.bulk import insert_rows
 from vnicaudit.history.changes import ChangeWriter
 from vnicaudit.history.hosts import (
@@ -19,13 +21,15 @@ from vnicaudit.history.hosts import (
     write_inventory,
 )
 from vnicaudit.history.known import KnownHost, hosts_sharing
-from vnicaudit.history.rows import time_text
+from vnicaudit.history.rows import milliseconds, time_text
 from vnicaudit.history.tables import audit as audits
 from vnicaudit.history.tables import host, inventory, nic, reading
 from vnicaudit.history.tallies import write_tally
 from vnicaudit.model.fleet import FleetAudit, KeptReading
 from vnicaudit.model.history import AuditName, StoredAudit
 
+_CLOCKS_DIFFER = 3600
+"""Seconds that two clocks may differ."""
 _HOSTS_AT_ONCE = 64
 """Maximum hosts whose rows are written together."""
 _ROWS_AT_ONCE = 4000
@@ -41,7 +45,23 @@ def store_audit(
     known = connection.execute(select(audits.c.number).where(audits.c.id == audit.id)).scalar()
     if known is not None:
         return StoredAudit(id=audit.id, number=known, is_new=False)
+    _check_clock(connection, audit)
     return _AuditWriter(connection, audit).store(readings)
+
+
+def _check_clock(connection: Connection, audit: FleetAudit) -> None:
+    """Raises HistoryError for an audit that ended after the present, by the clock of the database
+    server or of this machine: until that time all others would be late."""
+    now = time.time()
+    if connection.dialect.name == "postgresql":
+        query = select(func.extract("epoch", func.clock_timestamp()))
+        now = float(connection.execute(query).scalar() or 0)
+    ended = audit.finished or audit.started
+    if milliseconds(ended) / 1000 > now + _CLOCKS_DIFFER:
+        raise HistoryError(
+            f"audit {audit.id} is not stored: it ended at {ended}, but the history's clock says "
+            f"{time_text(round(now * 1000))}; set the clocks, and audit again"
+        )
 
 
 class _AuditWriter:

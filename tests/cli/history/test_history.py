@@ -73,6 +73,16 @@ def test_show_says_what_an_audit_changed_and_what_it_could_not_read(state: Path)
     assert "kvm2: last read 2026-01-02T00:00:00Z; unreachable: something was not read" in text
 
 
+def test_remove_takes_out_the_last_audit(state: Path) -> None:
+    text = printed("history", "remove", "latest", "--state", state)
+    assert text.startswith("Removed audit 20260103-")
+    found = json.loads(printed("history", "status", "--state", state, "--format", "json"))
+    assert [one["id"][:8] for one in found["audits"]] == ["20260102", "20260101"]
+    done = inside("history", "remove", "previous", "--state", state)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "builds on it; remove that one first" in done.stderr
+
+
 @pytest.mark.parametrize("by", ["rule", "severity", "site", "owner", "all"])
 def test_trend_counts_the_whole_fleet(state: Path, by: str) -> None:
     found = json.loads(printed("trend", "--by", by, "--state", state, "--format", "json"))

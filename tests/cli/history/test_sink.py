@@ -38,6 +38,25 @@ def test_an_audit_is_taken_once_and_what_is_known_is_not_unpacked(tmp_path: Path
     assert [(each.id, each.open, each.unchanged) for each in audits] == [("a2", 1, 1), ("a1", 1, 0)]
 
 
+def test_late_hosts_and_lost_ones_are_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sink = history_sink(history_place(None, tmp_path / "state"), is_named=False)
+    assert sink is not None
+    many = [host(f"kvm{n}") for n in range(1, 11)]
+    sink.take(audit("a1", 9, many), [Unpacked(reading(HOST, [GUEST], 9))])
+    sink.take(audit("a2", 2, many[:9]), [Unpacked(reading(HOST, [], 2))])
+    told = capsys.readouterr().err
+    assert told.startswith("Warning: 1 of 1 host read late: audit a1, started 2026-01-10T00:00:00")
+    assert told.rstrip().endswith("vnicaudit history remove a1")
+    assert "this inventory" not in told  # a tenth
+    sink.take(audit("a3", 10, many[:1]), [Unpacked(reading(HOST, [GUEST], 10))])
+    told = capsys.readouterr().err
+    assert told.startswith(
+        "Warning: this inventory does not have 8 of the 9 hosts of the audit before: "
+    )
+
+
 def test_a_place_that_cannot_be_written_is_told_before_hosts_are_read(tmp_path: Path) -> None:
     path = tmp_path / "x.db"
     path.write_bytes(b"no database, and longer than the header of one" * 99)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from vnicaudit.model.history import (
     AuditDetails,
+    AuditName,
     AuditSummary,
     Drift,
-    AuditName,
     FindingRecord,
     HistoryStatus,
     NicRecord,

@@ -31,6 +31,12 @@ def _prune() -> click.Command:
     return command
 
 
+def _remove() -> click.Command:
+    from vnicaudit.cli.history.prune import remove
+
+    return remove
+
+
 def _export() -> click.Command:
     from vnicaudit.cli.history.transfer import export
 
@@ -54,6 +60,7 @@ _COMMANDS = {
     "show": CommandEntry("Show one audit: hosts not read, findings new and gone.", _show),
     "upgrade": CommandEntry("Migrate the history to this version's tables.", _upgrade),
     "prune": CommandEntry("Remove old audits, NICs and findings.", _prune),
+    "remove": CommandEntry("Remove one audit and what it changed.", _remove),
     "export": CommandEntry("Export the whole history as JSON lines or Parquet.", _export),
     "import": CommandEntry("Import an exported history, or add measurements.", _import),
     "sql": CommandEntry("Print how to connect, the views and the schema.", _sql),
@@ -64,6 +71,7 @@ Examples:
   vnicaudit history                         the stored audits
   vnicaudit history show latest
   vnicaudit history prune --keep 400d
+  vnicaudit history remove latest           an audit that ran with a wrong clock
   vnicaudit history sql                     how to use it with Grafana and SQL"""
 
 

@@ -1,4 +1,4 @@
-"""``vnicaudit history prune``: remove old entries."""
+"""``vnicaudit history prune`` and ``remove``: remove old entries, or one audit."""
 
 from __future__ import annotations
 
@@ -20,6 +20,10 @@ _EPILOG = """\b
 Examples:
   vnicaudit history prune --keep 400d
   vnicaudit history prune --keep 2y --history postgresql://audit@db.example.org/vnicaudit"""
+_REMOVE_EPILOG = """\b
+Examples:
+  vnicaudit history remove 20350101-000000-3f2a     its clock was wrong
+  vnicaudit history remove latest"""
 _UNITS = {"h": 1 / 24, "d": 1.0, "w": 7.0, "y": 365.25}
 _MOST_DAYS = 36_525
 
@@ -74,4 +78,38 @@ def command(options: PruneOptions) -> int:
             f"{count(pruned.nics, 'NIC')} and {count(pruned.findings, 'finding')} that had ended",
         )
         emit(f"Removed {', '.join(counted)}\n")
+    return 0
+
+
+class RemoveOptions(msgspec.Struct, frozen=True):
+    """The options of ``vnicaudit history remove``."""
+
+    audit: str
+    place: HistoryOptions
+    output: OutputOptions
+
+
+@click.command("remove", cls=SectionedCommand, epilog=_REMOVE_EPILOG)
+@click.argument("audit", metavar="AUDIT")
+@history_options
+@output_options
+@as_record(RemoveOptions)
+def remove(options: RemoveOptions) -> int:
+    """Remove one AUDIT, such as one that ran with a wrong clock, or of a wrong inventory.
+
+    What is known of its hosts is again what was known before it. If a later audit read one of them,
+    remove that one first; the counts that other audits stored stay as they were.
+
+    AUDIT is an id, a date or time (the last audit of the whole fleet up to then), latest or
+    previous.
+    """
+    from vnicaudit.history.history import history_to_write
+
+    place = options.place.place
+    if not place.exists:
+        raise UsageError(f"history {place.label} does not exist")
+    with history_to_write(place) as history:
+        removed = history.remove(options.audit)
+    if not options.output.quiet:
+        emit(f"Removed audit {removed.audit} of {removed.started}\n")
     return 0

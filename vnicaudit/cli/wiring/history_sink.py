@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from vnicaudit.base.wording import count
 from vnicaudit.cli.output.stderr import tell
 from vnicaudit.errors import MissingExtraError
+from vnicaudit.reports.safe import safe
 
 if TYPE_CHECKING:
     from vnicaudit.history.place import HistoryPlace
     from vnicaudit.model.fleet import FleetAudit, KeptReading
+    from vnicaudit.model.history import StoredAudit
 
 
 class HistorySink:
@@ -24,7 +27,33 @@ class HistorySink:
         from vnicaudit.history.history import history_to_write
 
         with history_to_write(self._place) as history:
-            history.take(audit, readings)
+            stored = history.take(audit, readings)
+        for note in _notes(stored, audit):
+            tell(safe(f"Warning: {note}"))
+
+
+_NOTABLE = 0.1
+"""Part of the known hosts that an inventory may leave out without a word."""
+
+
+def _notes(stored: StoredAudit, audit: FleetAudit) -> Iterator[str]:
+    """Warnings about an audit that was stored: late readings, an inventory with fewer hosts."""
+    newer = stored.newest_reading
+    if newer is not None:
+        read = stored.ok + stored.partial
+        yield (
+            f"{stored.late:,} of {count(read, 'host')} read late: audit {newer.audit}, started "
+            f"{newer.started}, already read them later than this one, started {audit.started}. "
+            "These readings were recorded and change nothing in the history. If a clock was wrong "
+            f"then, remove that audit: vnicaudit history remove {newer.audit}"
+        )
+    if stored.dropped > _NOTABLE * stored.hosts_before:
+        yield (
+            f"this inventory does not have {stored.dropped:,} of the {stored.hosts_before:,} hosts "
+            "of the audit before: their findings no longer count in the history, which is not the "
+            "same as fixed. To audit a part of a fleet, use --limit; for another fleet, use "
+            "another --history"
+        )
 
 
 def history_sink(place: HistoryPlace, *, is_named: bool, quiet: bool = False) -> HistorySink | None:
