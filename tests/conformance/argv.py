@@ -1,12 +1,13 @@
 """Compare what is read of random QEMU command lines with what QEMU makes of them.
 
-    python -m tests.conformance.argv [--seed NUMBER] [--count NUMBER] [--programs FOLDER]
+    python -m tests.conformance.argv [--seed NUMBER] [--count NUMBER] [--release trixie|sid]
 
-Each line is started by the QEMU of this machine, stopped before its first instruction, and asked
-for its devices. Of a line that starts each NIC must agree in model, MAC address, queue pairs and
-rings, and nothing may have been said to fail. Of a line that QEMU refuses, and would not without
-its NICs, it is counted whether that was predicted. Prints the seed, each difference and the
-counts; exit code 1 when a line that starts differs, or fewer than nine in ten are predicted.
+Each line is started by the QEMU of this machine or of a newer Debian (releases.py), stopped before
+its first instruction, and asked for its devices. Of a line that starts each NIC must agree in
+model, MAC address, queue pairs and rings, and nothing may have been said to fail. Of a line that
+QEMU refuses, and would not without its NICs, it is counted whether that was predicted. Prints the
+seed, each difference and the counts; exit code 1 when a line that starts differs, or fewer than
+nine in ten are predicted.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tests.conformance.argv_lines import Line, random_line
+from tests.conformance.releases import HERE, RELEASES
+from tests.conformance.releases import programs as programs_of
 from vnicaudit.audit.effective import resolve
 from vnicaudit.errors import TargetError
 from vnicaudit.knowledge.models import model_of_driver
@@ -234,9 +237,9 @@ def compare(source: random.Random, programs: Programs, *, tap: bool) -> tuple[st
     return "not predicted", [real.complaint, line.text]
 
 
-def run(seed: int, count: int, folder: Path | None = None) -> int:
+def run(seed: int, count: int, release: str = HERE) -> int:
     """Compare so many lines and print what they came to; 0 where the bar is met."""
-    source, programs = random.Random(seed), Programs(folder)
+    source, programs = random.Random(seed), Programs(programs_of(release))
     tap = programs.tap()
     counts: Counter[str] = Counter()
     for number in range(count):
@@ -262,10 +265,10 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--seed", type=int, default=None, help="default: a random one")
     parser.add_argument("--count", type=int, default=240)
-    parser.add_argument("--programs", type=Path, default=None, help="folder of qemu-system-*")
+    parser.add_argument("--release", choices=RELEASES, default=HERE)
     given = parser.parse_args(arguments)
     seed = random.SystemRandom().randrange(1 << 32) if given.seed is None else given.seed
-    return run(seed, given.count, given.programs)
+    return run(seed, given.count, given.release)
 
 
 if __name__ == "__main__":

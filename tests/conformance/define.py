@@ -1,12 +1,13 @@
 """Random ``<interface>`` elements, right and wrong ones, defined with the real libvirt: what it
 refuses, and what is said of it.
 
-    python -m tests.conformance.define [NUMBER [SEED]]
+    python -m tests.conformance.define [NUMBER [SEED [RELEASE]]]
 
-needs root, a QEMU and libvirt for Python. A libvirt of this process's own (``qemu:///embed``) is
-given every definition; nothing is started. A *false alarm* is a definition that libvirt takes while
-an error says that it refuses it; *missed* is one that it refuses for the NIC's sake, and no error
-says so. Each is printed, then the seed and the counts; exit code 1 after a false alarm.
+needs root and libvirt for Python. A libvirtd of its own, of this machine or of a newer Debian
+(releases.py), is given every definition; nothing is started. A *false alarm* is a definition that
+libvirt takes while an error says that it refuses it; *missed* is one that it refuses for the NIC's
+sake, and no error says so. Each is printed, then the seed and the counts; exit code 1 after a
+false alarm.
 """
 
 from __future__ import annotations
@@ -14,13 +15,9 @@ from __future__ import annotations
 import importlib
 import random
 import sys
-import tempfile
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
 from typing import Any, NamedTuple
 
+from tests.conformance.releases import HERE, connection
 from vnicaudit.audit.judging.catalogue import rule_ids
 from vnicaudit.audit.judging.domains import DomainAuditor
 from vnicaudit.cli.wiring.platforms import every_platform
@@ -28,7 +25,6 @@ from vnicaudit.model.host import HostConfig
 from vnicaudit.model.version import Version
 from vnicaudit.platforms.domain_xml.read import read_bytes
 
-_QEMU_CONF = Path(__file__).parent.parent / "rig/files/qemu.conf"
 _REFUSES = ("libvirt refuses", "it refuses the definition")
 _PCI = "<source><address type='pci' domain='0' bus='5' slot='1' function='0'/></source>"
 _SOURCES = {
@@ -42,12 +38,14 @@ _SOURCES = {
     "udp": "<source address='127.0.0.1' port='1'><local address='127.0.0.1' port='2'/></source>",
     "internal": "<source name='x'/>",
 }  # fmt: skip
+_STARTABLE = ("bridge", "bridge", "network", "ethernet", "user", "mcast")
 _ODD_SOURCES = (
     "", "<source/>", "<source dev='eth0' mode='nearby'/>", "<source type='tcp' path='x' mode='y'/>",
     "<source address='127.0.0.1'/>",
     "<source type='unix' path='/x' mode='server'><reconnect enabled='yes' timeout='1'/></source>",
 )  # fmt: skip
-_RIGHT = 0.6
+_RIGHT = (0.6, 0.95)
+"""How often a value is right, in definitions most of which are refused, or start."""
 _WORDS = ("on", "off", "yes", "no", "maybe", "ON", "", "default")
 _NUMBERS = ("256", "512", "0", "1", "2", "1500", "4095", "4096", " 7", "7 ", "+7", "-1", "x", "",
             "0x10", "4294967295", "4294967296", "18446744073709551616")  # fmt: skip
@@ -116,7 +114,7 @@ _ARCHES = (("x86_64", "pc"), ("x86_64", "q35"), ("s390x", "s390-ccw-virtio"))
 
 
 class Disagreement(NamedTuple):
-    """A definition on which the two differ: the interface, and what each says."""
+    """A definition on which the two differ, and what each says."""
 
     xml: str
     libvirt: str
@@ -132,26 +130,25 @@ class Counts(NamedTuple):
     missed: tuple[Disagreement, ...]
 
 
-def compare(connection: Any, number: int, seed: int, name: str = "define") -> Counts:
+def compare(opened: Any, number: int, seed: int, name: str = "define") -> Counts:
     """Define that many random interfaces with an open libvirt connection."""
     libvirt: Any = importlib.import_module("libvirt")
     chance = random.Random(seed)
-    here = Version.from_libvirt(connection.getLibVersion())
+    here = Version.from_libvirt(opened.getLibVersion())
     engine = DomainAuditor(rule_ids(), every_platform())
     alarms, missed, refused = [], [], 0
     for _ in range(number):
-        nic = _interface(chance)
-        text = _domain(nic, name, *chance.choice(_ARCHES))
+        text = random_domain(chance, name)
         said = _said(engine, text, here)
         try:
-            connection.defineXML(text).undefine()
+            opened.defineXML(text).undefine()
         except libvirt.libvirtError as error:
             refused += 1
             if not said:
-                missed.append(Disagreement(nic, str(error), said))
+                missed.append(Disagreement(text, str(error), said))
         else:
             if said:
-                alarms.append(Disagreement(nic, "defined", said))
+                alarms.append(Disagreement(text, "defined", said))
     return Counts(number, refused, tuple(alarms), tuple(missed))
 
 
@@ -168,36 +165,38 @@ def _is_refusal(message: str) -> bool:
     return any(words in message for words in _REFUSES)
 
 
-def _interface(chance: random.Random) -> str:
-    """One interface: most of it right, so that what is wrong is what it is refused for."""
-    kind = chance.choice((*_SOURCES, "bridge", "network", "bridge"))
+def random_domain(chance: random.Random, name: str) -> str:
+    """One definition with one interface: half of them with hardly anything wrong, to be started;
+    of the others most is right, so that what is wrong is what they are refused for."""
+    return _domain(_interface(chance, chance.choice(_RIGHT)), name, *chance.choice(_ARCHES))
+
+
+def _interface(chance: random.Random, right: float) -> str:
+    kinds = _STARTABLE if right == max(_RIGHT) else (*_SOURCES, "bridge", "network", "bridge")
+    kind = chance.choice(kinds)
+
+    def value(values: tuple[str, ...]) -> str:
+        """The first two are right for most, and more often chosen."""
+        return chance.choice(values[:2] if chance.random() < right else values)
+
     source = chance.choice(_ODD_SOURCES) if chance.random() < 0.1 else _SOURCES[kind]
     parts = [source]
     if chance.random() < 0.4:
-        parts.append(f"<mac address='{_value(chance, _MACS)}'/>")
+        parts.append(f"<mac address='{value(_MACS)}'/>")
     model = chance.choice(_MODELS) if chance.random() < 0.3 else "virtio"
     parts.append(f"<model type='{model}'/>")
     if chance.random() < 0.5:
-        parts.append(_driver(chance))
+        names = chance.sample(list(_DRIVER), chance.choice((1, 1, 2)))
+        given = "".join(f" {name}='{value(_DRIVER[name])}'" for name in names)
+        inner = ""
+        if chance.random() < 0.2:
+            inner = f"<{chance.choice(('host', 'guest'))} csum='{value(_WORDS)}'/>"
+        parts.append(f"<driver{given}>{inner}</driver>")
     for child in chance.sample(list(_CHILDREN), chance.choice((0, 1, 1, 2))):
-        parts.append(child.replace("@", _value(chance, _CHILDREN[child])))
-    trust = _value(chance, ("yes", "no", *_WORDS))
+        parts.append(child.replace("@", value(_CHILDREN[child])))
+    trust = value(("yes", "no", *_WORDS))
     more = f" trustGuestRxFilters='{trust}'" if chance.random() < 0.1 else ""
     return f"<interface type='{kind}'{more}>{''.join(parts)}</interface>"
-
-
-def _value(chance: random.Random, values: tuple[str, ...]) -> str:
-    """The first two are right for most, and more often chosen."""
-    return chance.choice(values[:2] if chance.random() < _RIGHT else values)
-
-
-def _driver(chance: random.Random) -> str:
-    names = chance.sample(list(_DRIVER), chance.choice((1, 1, 2)))
-    given = "".join(f" {name}='{_value(chance, _DRIVER[name])}'" for name in names)
-    inner = ""
-    if chance.random() < 0.2:
-        inner = f"<{chance.choice(('host', 'guest'))} csum='{_value(chance, _WORDS)}'/>"
-    return f"<driver{given}>{inner}</driver>"
 
 
 def _domain(nic: str, name: str, arch: str, machine: str) -> str:
@@ -208,30 +207,12 @@ def _domain(nic: str, name: str, arch: str, machine: str) -> str:
     )
 
 
-@contextmanager
-def embedded() -> Iterator[Any]:
-    """A libvirt in this process, in a folder that is removed with it."""
-    libvirt: Any = importlib.import_module("libvirt")
-    libvirt.registerErrorHandler(lambda _context, _error: None, None)
-    libvirt.virEventRegisterDefaultImpl()
-
-    def events() -> None:
-        while True:
-            libvirt.virEventRunDefaultImpl()
-
-    threading.Thread(target=events, daemon=True).start()
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-        Path(folder, "etc").mkdir()
-        Path(folder, "etc/qemu.conf").write_bytes(_QEMU_CONF.read_bytes())
-        yield libvirt.open(f"qemu:///embed?root={folder}")
-
-
 def main(arguments: list[str]) -> int:
     """Define as many as asked, and say how it went."""
     number = int(arguments[0]) if arguments else 500
     seed = int(arguments[1]) if arguments[1:] else random.SystemRandom().randrange(2**32)
-    with embedded() as connection:
-        counts = compare(connection, number, seed)
+    with connection(arguments[2] if arguments[2:] else HERE) as opened:
+        counts = compare(opened, number, seed)
     for what, found in (("FALSE ALARM", counts.false_alarms), ("missed", counts.missed)):
         for one in found:
             print(f"{what}: {one.xml}\n    libvirt: {one.libvirt}\n    said: {one.said}")

@@ -61,7 +61,7 @@ def fix_copy(folder: Path, *, include_unsafe: bool, schema: Path | None) -> Resu
     with tempfile.TemporaryDirectory() as name:
         copy = Path(name, "copy")
         shutil.copytree(folder, copy)
-        first = _fixed(copy, include_unsafe=include_unsafe)
+        first = fixed_files(copy, include_unsafe=include_unsafe)
         failures: list[str] = []
         for one in first:
             path = Path(one.path)
@@ -70,7 +70,7 @@ def fix_copy(folder: Path, *, include_unsafe: bool, schema: Path | None) -> Resu
                 failures += wrong(path, before, path.read_bytes(), validator)
             elif path.read_bytes() != (folder / path.relative_to(copy)).read_bytes():
                 failures.append(f"{path}: changed without saying so")
-        for one in _fixed(copy, include_unsafe=include_unsafe):
+        for one in fixed_files(copy, include_unsafe=include_unsafe):
             if one.changes:
                 failures.append(f"{one.path}: the second run fixed {one.changes} more")
         files = sum(path.is_file() for path in copy.rglob("*"))
@@ -86,7 +86,8 @@ def fix_copy(folder: Path, *, include_unsafe: bool, schema: Path | None) -> Resu
     )
 
 
-def _fixed(folder: Path, *, include_unsafe: bool) -> list[FileFixed]:
+def fixed_files(folder: Path, *, include_unsafe: bool) -> list[FileFixed]:
+    """Fix every file in a folder."""
     rules = rule_ids()
     work = AuditWork(
         rules, Assumptions(), Suppressor((), date.today(), rules), {}, every_platform()

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from tests.conformance.releases import HERE, connection
 from vnicaudit.audit.effective import resolve
 from vnicaudit.audit.judging.catalogue import rule_ids
 from vnicaudit.audit.judging.domains import DomainAuditor
@@ -84,15 +85,15 @@ def _domain(row: Row) -> str:
     )
 
 
-def measure(connection: Any, row: Row) -> Row:
+def measure(opened: Any, row: Row) -> Row:
     """Start it, and stop it."""
     libvirt: Any = importlib.import_module("libvirt")
     text = _domain(row)
     try:
-        connection.createXML(text, libvirt.VIR_DOMAIN_START_PAUSED).destroy()
+        opened.createXML(text, libvirt.VIR_DOMAIN_START_PAUSED).destroy()
     except libvirt.libvirtError:
         try:
-            connection.defineXML(text).undefineFlags(libvirt.VIR_DOMAIN_UNDEFINE_NVRAM)
+            opened.defineXML(text).undefineFlags(libvirt.VIR_DOMAIN_UNDEFINE_NVRAM)
         except libvirt.libvirtError:
             return row._replace(fate="refused")
         return row._replace(fate="fails")
@@ -101,15 +102,13 @@ def measure(connection: Any, row: Row) -> Row:
 
 def main(arguments: list[str]) -> int:
     """Measure and print."""
-    from tests.conformance.define import embedded
-
     arches, addresses = (argument.split(",") for argument in arguments)
     models = dict.fromkeys(row.model for row in rows())
-    with embedded() as connection:
+    with connection(HERE) as opened:
         for arch in arches:
             for address in addresses:
                 for model in models:
-                    print(*measure(connection, Row(arch, address, model, "")), sep="\t", flush=True)
+                    print(*measure(opened, Row(arch, address, model, "")), sep="\t", flush=True)
     return 0
 
 
