@@ -44,11 +44,11 @@ FOR_THIS_MACHINE = "fails for this machine's sake"
 _OF_THIS_MACHINE = re.compile(
     r"/dev/vhost-vdpa|macvtap|Failed to connect to|No such device|failed to find romfile"
     r"|host doesn't support passthrough|PCI device assignment is not supported by the host"
-    r"|to OVS bridge|Failed to load TC"
-    # of a network it is the network that decides
-    r"|(?s:('floor' is only supported|vlan tag not supported).*<interface type='network')"
+    r"|to OVS bridge|Child process \(tc |error adding vlan filter to interface"
+    r"|Cannot check QEMU binary|filter '.*' is missing|filter binding has no|nwfilter:///"
 )
-"""What libvirt says, before the definition, when that is not what is wrong."""
+_OF_THE_NETWORK = re.compile("'floor' is only supported|vlan tag not supported")
+"""What libvirt says when it is not the definition that is wrong."""
 
 
 class Judged(NamedTuple):
@@ -87,11 +87,15 @@ class Judge:
             errors.append(f"nics: {found.model.reason}")
         return Shape(
             found.model.effective,
-            nic.mac,
+            None if nic.mac is None else _as_qemu_writes(nic.mac),
             found.queues.effective,
             found.rx_queue_size.effective,
             found.tx_queue_size.effective,
         )
+
+
+def _as_qemu_writes(mac: str) -> str:
+    return ":".join(f"{int(part, 16):02x}" for part in mac.split(":"))
 
 
 def start(opened: Any, text: str) -> Real:
@@ -122,8 +126,12 @@ def compare(opened: Any, judge: Judge, text: str) -> tuple[str, list[str]]:
         found = [f"said not to start: {reason}" for reason in said.refused]
         found = found or differences(said.nics, real.nics)
         return ("differs" if found else "agrees"), found
-    if _OF_THIS_MACHINE.search(real.complaint + text):
+    if _OF_THIS_MACHINE.search(real.complaint) or (
+        "<interface type='network'" in text and _OF_THE_NETWORK.search(real.complaint)
+    ):
         return FOR_THIS_MACHINE, [real.complaint]
+    if start(opened, re.sub("<interface.*</interface>", "", text)).nics is None:
+        return "refused for another reason", [real.complaint]
     stage = "not defined" if real.complaint.startswith(_NOT_DEFINED) else "not started"
     if said.refused:
         return f"{stage}, predicted", []
