@@ -13,7 +13,7 @@ import pytest
 from msgspec.structs import replace
 
 from tests.remedy.applying.fakes import Killed, Machine, World, installed
-from vnicaudit.errors import GoneError, TargetError
+from vnicaudit.errors import ActionError, GoneError, TargetError
 from vnicaudit.model.host_lock import HostLock
 from vnicaudit.remedy.applying.apply import RunContext
 from vnicaudit.remedy.applying.history import runs
@@ -42,6 +42,7 @@ class Host:
         self.machines = {machine.uuid: machine for machine in machines}
         self.lock: HostLock | None = None
         self.is_down = False
+        self.program_is_dead = False
 
     def machine(self, uuid: str) -> Machine:
         if uuid not in self.machines:
@@ -60,6 +61,8 @@ class Host:
         return self.lock
 
     def drop_lock(self, owner: str) -> None:
+        if self.program_is_dead:
+            raise ActionError("nobody asks")
         assert self.lock is not None
         assert self.lock.owner == owner
         self.lock = None
@@ -84,6 +87,7 @@ class Fleet(World):
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder, HOSTS * GUESTS)
+        self.dies_at_once = False
         places = range(HOSTS)
         self.hosts = [Host(n, self.machines[n * GUESTS : (n + 1) * GUESTS]) for n in places]
         self.steps = tuple(
@@ -127,13 +131,24 @@ class Fleet(World):
         """Of each host."""
         return [host.lock is not None for host in self.hosts]
 
-    def kill(self, place: int) -> None:
-        """Carry it out up to that place."""
-        self.kill_at = place
+    def kill(self, place: int, *, at_once: bool = False) -> None:
+        """Carry it out up to that place; ``at_once``: the program does not unlock what it leaves, as
+        after SIGKILL."""
+        self.kill_at, self.dies_at_once = place, at_once
         with pytest.raises(Killed):
             self.apply(self.steps, self.fleet_context())
         self.kill_at = None
         self.passed.clear()
+        for host in self.hosts:
+            host.program_is_dead = False
+
+    def passing(self, place: str) -> None:
+        try:
+            super().passing(place)
+        except Killed:
+            for host in self.hosts:
+                host.program_is_dead = self.dies_at_once
+            raise
 
 
 def outcomes(went: RunResult) -> list[str]:
@@ -164,6 +179,38 @@ def test_what_is_half_done_keeps_its_host_locked_wherever_it_stops(tmp_path: Pat
         assert {machine.persistent for machine in fleet.machines}.isdisjoint(fleet.before)
         assert fleet.locked() == [False] * HOSTS
     assert kept > 10
+
+
+def test_the_same_command_unlocks_what_a_kill_left_locked(tmp_path: Path) -> None:
+    with Fleet(tmp_path / "whole").watched() as whole:
+        whole.apply(whole.steps, whole.fleet_context())
+    left = 0
+    for place in range(0, len(whole.passed), 3):
+        with Fleet(tmp_path / str(place)).watched() as fleet:
+            fleet.kill(place, at_once=True)
+            left += sum(fleet.locked()) > sum(fleet.half_done())
+            fleet.apply(fleet.steps, fleet.fleet_context())
+        assert fleet.locked() == [False] * HOSTS, whole.passed[place]
+    assert left > 5
+
+
+def test_a_lock_that_cannot_be_looked_at_is_told(fleet: Fleet) -> None:
+    fleet.kill_when, fleet.dies_at_once = ("behind line done", 2), True
+    with pytest.raises(Killed):
+        fleet.apply(fleet.steps, fleet.fleet_context())
+    for host in fleet.hosts:
+        host.program_is_dead = False
+    fleet.hosts[0].is_down = True
+    assert outcomes(fleet.apply(fleet.steps, fleet.fleet_context())) == ["applied"] * 6
+    assert fleet.locked() == [True, False, False]
+    assert (
+        "qemu+ssh://kvm0/system",
+        "an interrupted run may have left it locked: cannot connect: no route to host; repeat the "
+        "command when it answers",
+    ) in fleet.told
+    fleet.hosts[0].is_down = False
+    fleet.apply(fleet.steps, fleet.fleet_context())
+    assert fleet.locked() == [False] * HOSTS
 
 
 def test_all_lines_are_on_disk_before_a_host_is_left(

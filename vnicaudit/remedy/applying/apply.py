@@ -18,7 +18,7 @@ from vnicaudit.model.runs import Foreseen, ForeseenOutcome, Outcome
 from vnicaudit.remedy.adapters import Adapters
 from vnicaudit.remedy.applying.beside import OtherRuns, refuse_beside
 from vnicaudit.remedy.applying.driver import Prepared, PrepareRequest
-from vnicaudit.remedy.applying.host_by_host import HostByHost, open_begun
+from vnicaudit.remedy.applying.host_by_host import HostByHost, open_begun, open_locked
 from vnicaudit.remedy.applying.journal.past_run import PastRun, all_past, begin_run, unfinished
 from vnicaudit.remedy.applying.journal.run_request import RunLimits, RunRequest, UnitRequest
 from vnicaudit.remedy.applying.journal.state import StateFolder
@@ -120,7 +120,10 @@ def apply(
         runner = Runner(
             found, drivers, preparing, tell, trials, context.tell_remaining, context.halted
         )
-        return runner.go(context.schedule)
+        result = runner.go(context.schedule)
+        if context.host_by_host:
+            open_locked(found, drivers, context.state, context.tell_remaining or tell)
+        return result
 
 
 def dry_run_apply(steps: Sequence[Step], text: bytes, context: RunContext) -> tuple[Foreseen, ...]:

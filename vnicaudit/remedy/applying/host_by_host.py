@@ -9,9 +9,9 @@ from vnicaudit.remedy.applying.beside import OtherRuns
 from vnicaudit.remedy.applying.driver import Prepared
 from vnicaudit.remedy.applying.journal.past_run import PastRun
 from vnicaudit.remedy.applying.journal.run_request import UnitRequest
-from vnicaudit.remedy.applying.journal.state import HeldError
+from vnicaudit.remedy.applying.journal.state import HeldError, StateFolder
 from vnicaudit.remedy.applying.kinds import Drivers
-from vnicaudit.remedy.applying.runner import Preparing
+from vnicaudit.remedy.applying.runner import Preparing, Tell
 from vnicaudit.remedy.unit_refusal import UnitRefusedError
 
 
@@ -68,6 +68,24 @@ def open_begun(run: PastRun, drivers: Drivers, meanwhile: str) -> None:
             raise TargetError(message, file=error.file, failure=error.failure) from None
         except SilentError as error:
             raise SilentError(f"{error}{words}{meanwhile}") from None
+
+
+def open_locked(run: PastRun, drivers: Drivers, state: StateFolder, tell: Tell) -> None:
+    """Open the hosts of a run that a killed process left locked and where nothing is left to do:
+    their locks are removed when they are left. ``tell`` is told of those that do not answer."""
+    for target, unit in {unit.target: unit for unit in run.request.units}.items():
+        if not state.may_be_locked(target):
+            continue
+        try:
+            drivers.open((unit,))
+        except HeldError:  # by a living process, or by somebody else
+            continue
+        except (TargetError, SilentError) as error:
+            text = error.message if isinstance(error, TargetError) else str(error)
+            tell(unit.place, f"{_MAY_BE_LOCKED}: {text}; repeat the command when it answers")
+
+
+_MAY_BE_LOCKED = "an interrupted run may have left it locked"
 
 
 def _unreachable(error: TargetError | SilentError) -> UnitRefusedError:

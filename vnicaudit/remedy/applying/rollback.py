@@ -20,7 +20,7 @@ from vnicaudit.remedy.applying.apply import RunContext, dry_run_units, open_or_h
 from vnicaudit.remedy.applying.beside import OtherRuns, refuse_beside
 from vnicaudit.remedy.applying.driver import Prepared, UndoRequest
 from vnicaudit.remedy.applying.history import record, undone_by
-from vnicaudit.remedy.applying.host_by_host import HostByHost, open_begun
+from vnicaudit.remedy.applying.host_by_host import HostByHost, open_begun, open_locked
 from vnicaudit.remedy.applying.journal.events import Done, End
 from vnicaudit.remedy.applying.journal.journal_file import Journal
 from vnicaudit.remedy.applying.journal.past_run import (
@@ -155,7 +155,10 @@ class _WayBack(NamedTuple):
             back = HostByHost(back, OtherRuns(context.state, context.kinds, mine))
         remaining, halted = context.tell_remaining, context.halted
         runner = Runner(mine, self.drivers, back, self.tell, None, remaining, halted)
-        return runner.go(context.schedule)
+        result = runner.go(context.schedule)
+        if context.host_by_host:
+            open_locked(self.run, self.drivers, context.state, remaining or self.tell)
+        return result
 
 
 def _undo_open(

@@ -190,6 +190,7 @@ class Session:
         locked is used all the same. Returns the owner of the lock to release; empty: none."""
         try:
             if self.host_by_host:
+                self._state.note_locked(host.uri)
                 there: HostLock | None = host.take_lock(self._state.host_lock())
             else:
                 there = host.find_lock()
@@ -202,6 +203,7 @@ class Session:
         if there is None:
             return ""
         if there.owner != self._state.host_lock().owner:
+            self._state.note_unlocked(host.uri)
             raise HeldError(
                 f"another run is working on {host.name}: {there.holder}; wait for it to end or, "
                 f"if it is no longer running, remove its lock: {there.clear_command}"
@@ -217,6 +219,8 @@ class Session:
             return
         with suppress(ActionError):
             host.drop_lock(held.owner)
+            for uri in self._uris[key]:
+                self._state.note_unlocked(uri)
 
     def _why_locked(self, uris: Set[str], held: _Held) -> str:
         """The reason to keep the lock of a host that was reached by these URIs; empty: none. A

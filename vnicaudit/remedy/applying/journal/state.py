@@ -3,7 +3,7 @@
 ``STATE/runs/ID/``: ``run.json`` (the request), ``plan.json``, ``journal.jsonl`` and
 ``definitions/`` (each domain's definition before the change, and its goal). Definitions hold
 passwords: folders are 0700 and files 0600. ``STATE/locks/``: one file per host that is being worked
-on.
+on, and one per host that has the folder's own lock.
 """
 
 from __future__ import annotations
@@ -30,9 +30,11 @@ from vnicaudit.base.private_files import (
     sync_folder,
     unwritable,
     write_private,
+    write_private_quickly,
 )
 from vnicaudit.errors import RefusedError, UsageError
 from vnicaudit.model.host_lock import HostLock
+from vnicaudit.remedy.digests import short_digest
 from vnicaudit.text.own_commands import command
 
 _SAFE = re.compile(r"[^A-Za-z0-9.-]")
@@ -129,6 +131,24 @@ class StateFolder:
         owner = blake2b(f"{token} {machine}".encode(), digest_size=16).hexdigest()
         who = f"{_user()}@{machine}, process {os.getpid()}, since {timestamp('seconds')}"
         return HostLock(owner, f"vnicaudit of {who}, runs in {self.path}")
+
+    def note_locked(self, uri: str) -> None:
+        """Record that a host is about to get this folder's lock: a run that is killed leaves it
+        there."""
+        with self._kept_here():
+            write_private_quickly(self._note(uri), uri.encode())
+
+    def note_unlocked(self, uri: str) -> None:
+        """Record that a host no longer has this folder's lock."""
+        with suppress(OSError):  # then the host is looked at once more
+            self._note(uri).unlink(missing_ok=True)
+
+    def may_be_locked(self, uri: str) -> bool:
+        """True if a run of this folder locked that host and did not unlock it."""
+        return self._note(uri).exists()
+
+    def _note(self, uri: str) -> Path:
+        return self.path / "locks" / f"{short_digest(uri.encode(), 32)}.host"
 
     @staticmethod
     def _held(name: str) -> Callable[[str], HeldError]:
