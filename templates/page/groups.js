@@ -58,7 +58,7 @@ function groupTable(data, links, id, label, { names, used, groupOf, counts }) {
 function smaller(rows, names, sums, id, label) {
   const title = new TextColumn(null);
   title.split = Array.from(rows, (at) => names[at] || "(unknown)");
-  const labels = { nics: "NICs", slow: "Slow NICs", affected: "NICs with a problem", problems: "Problems", error: "error",
+  const labels = { nics: "NICs", slow: "Slow NICs", affected: "Affected NICs", problems: "Problems", error: "error",
     high: "high", medium: "medium", low: "low", info: "info" };
   const fields = Object.entries(labels).map(([name, text]) =>
     new Field(name, text, new NumberColumn(Uint32Array.from(rows, (at) => sums[name][at]))));

@@ -90,6 +90,8 @@ class RankedChange(msgspec.Struct, frozen=True, kw_only=True):
     """The highest confidence among the most severe findings."""
     hosts: int
     guests: int
+    shut_off: int
+    """Guests that are shut off, out of ``guests``."""
     nics: int
     findings: int
     traffic: MeasuredTraffic | None = None

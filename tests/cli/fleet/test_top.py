@@ -76,25 +76,29 @@ def test_text_has_rank_change_place_and_why(state: Path) -> None:
     assert (
         result.stdout
         == """\
-1  high  model → virtio in busy on kvm1  TEST1 test1
-   high severity, high confidence; 1,204 drops/s; carries 38 % of this host's bytes (304
+1  high  model → virtio in 2 places on 1 host  TEST1 test1
+   1,204 drops/s; high severity, high confidence; carries 100 % of this host's bytes (800
+     Mbit/s); safe; cures 2 NICs in 2 guests
+   Fix: set it
+
+2  high  model → virtio in busy on kvm1  TEST1 test1
+   1,204 drops/s; high severity, high confidence; carries 38 % of this host's bytes (304
      Mbit/s); safe; cures 1 NIC; the same change in 1 more place
    Fix: set it
 
-2  high  model → virtio in idle on kvm1  TEST1 test1
-   high severity, high confidence; carries 62 % of this host's bytes (496 Mbit/s); safe;
-     cures 1 NIC; the same change in 1 more place
-   Fix: set it
-
+Note: `vnicaudit fleet plan -i INVENTORY -o plan.json` plans these changes of libvirt's
+  guests, and `vnicaudit fleet apply plan.json -i INVENTORY` makes them
 2 of 3 changes, for 3 problems on 2 of 2 hosts, audited 2026-01-01T00:00:00Z
 """
     )
 
 
-def test_by_change_puts_places_together(state: Path) -> None:
-    one, two = top(state, "--by", "change")["changes"]
-    assert (one["place"]["kind"], one["places"], one["nics"]) == ("many", 2, 2)
-    assert (two["place"]["kind"], two["place"]["name"], two["places"]) == ("domain", "third", 1)
+def test_each_place_is_ranked_on_request(state: Path) -> None:
+    combined, *others = top(state)["changes"]
+    assert (combined["place"]["kind"], combined["places"], combined["nics"]) == ("many", 2, 2)
+    assert [one["place"]["name"] for one in others] == ["busy", "third"]
+    found = [one["place"]["name"] for one in top(state, "--by", "place")["changes"]]
+    assert found == ["busy", "idle", "third"]
 
 
 def test_gains_are_those_of_the_history(state: Path) -> None:

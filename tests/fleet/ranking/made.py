@@ -41,13 +41,17 @@ def guest(
     model: str = "e1000",
     placed: Placed | None = None,
     scope: AuditedScope = "domain",
+    active: bool | None = True,
 ) -> Audited:
     """A guest with so many NICs, ``vnet0`` and so on behind its name."""
     uuid = f"uuid of {name}"
     return Audited(
         "t", name, uuid, scope=scope, nics=nics, placed=placed,
         findings=tuple(_finding(one, name, uuid, scope) for one in problems),
-        rows=tuple(_row(name, uuid, index, model) for index in range(nics)),
+        rows=tuple(
+            msgspec.structs.replace(_row(name, uuid, index, model), active=active)
+            for index in range(nics)
+        ),
     )  # fmt: skip
 
 

@@ -9,9 +9,9 @@ import pytest
 
 from tests.drawing import drawn_seed
 from tests.fleet.ranking.made import VIRTIO, Problem, audit, guest, reading, traffic
-from vnicaudit.fleet.ranking.ranking import NO_TRAFFIC, rank
+from vnicaudit.fleet.ranking.ranking import NO_TRAFFIC, PLAN, rank
 from vnicaudit.model.finding import CONFIDENCES, SEVERITIES, Change
-from vnicaudit.model.fix import Advice, SetOption, SetProperty
+from vnicaudit.model.fix import Advice, EditElement, SetOption, SetProperty
 from vnicaudit.model.fleet import HostReading
 from vnicaudit.model.owner import OutsideOwner
 from vnicaudit.model.ranking import ChangePlace, GainEstimate, MeasuredGain, RankedChange
@@ -56,7 +56,42 @@ def test_drops_come_before_bytes_and_bytes_before_the_safety_of_the_change() -> 
         guest("severe", Problem(severity="error", change=None)),
     ]
     counters = [traffic("busy", rate=90 * MEGABYTE), traffic("dropping", drops=3), traffic("idle")]
-    assert names(reading("h", guests, counters)) == ["severe", "dropping", "busy", "idle"]
+    assert names(reading("h", guests, counters)) == ["dropping", "severe", "busy", "idle"]
+
+
+def test_guests_that_are_shut_off_come_last_and_guests_that_lose_packets_first() -> None:
+    off = guest("off", Problem(severity="error"), active=False)
+    low = guest("low", Problem(severity="low"))
+    unknown = guest("unknown", Problem(severity="high"), active=None)
+    counters = [traffic("low", drops=3)]
+    assert names(reading("h", [off, low, unknown], counters)) == ["low", "unknown", "off"]
+    (one,) = ranked(off)
+    assert one.reason == "shut off; error severity, high confidence; safe; cures 1 NIC"
+    (both,) = rank(audit("h"), [reading("h", [off, low])], per_place=False).changes
+    assert (both.guests, both.shut_off) == (2, 1)
+    assert both.reason.startswith("1 of 2 guests shut off; error severity, ")
+
+
+def test_of_the_same_change_the_guests_stand_out_that_lose_most_packets() -> None:
+    guests = [guest(f"g{n}", Problem()) for n in range(9)]
+    guests.append(guest("alone", Problem(change=UNSAFE)))
+    counters = [traffic(f"g{n}", drops=n * 10) for n in range(1, 6)]
+    counters += [traffic("g7", drops=0), traffic("alone", drops=5000)]
+    ranking = rank(audit("h"), [reading("h", guests, counters)], per_place=False)
+    found = [(one.place.name, one.places, one.elsewhere) for one in ranking.changes]
+    assert found == [("alone", 1, 0), ("", 9, 0), ("g3", 1, 8), ("g4", 1, 8), ("g5", 1, 8)]
+    assert ranking.candidates == 5
+    assert "the same change in 8 more places" in ranking.changes[2].reason
+
+
+def test_the_next_step_is_a_plan() -> None:
+    words, edit = "Set it (virsh edit), then power off", EditElement("model", "virtio")
+    guests = [guest("a", Problem(fix=words, fixes=(edit,)))]
+    ranking = rank(audit("h"), [reading("h", guests)])
+    assert ranking.changes[0].fix == "Set it (vnicaudit fleet plan), then power off"
+    assert PLAN in ranking.notes
+    of_nova = rank(audit("h"), [reading("h", [guest("a", Problem(owner="nova"))])])
+    assert PLAN not in of_nova.notes
 
 
 def test_what_differs_little_is_decided_by_safety() -> None:
@@ -87,7 +122,7 @@ def test_the_line_says_why_by_values() -> None:
     ]
     (one,) = rank(audit("h"), [reading("h", [guest("web", *problems, nics=3)], counters)]).changes
     assert one.reason == (
-        "high severity, high confidence; 1,204 drops/s; "
+        "1,204 drops/s; high severity, high confidence; "
         "carries 38 % of this host's bytes (304 Mbit/s); safe; cures 2 NICs"
     )
     assert (one.rules, one.nics, one.findings) == (("TEST1", "TEST2"), 2, 3)
@@ -107,10 +142,10 @@ def test_what_is_not_known_is_not_said_to_be_nothing() -> None:
 
 def test_traffic_that_was_not_asked_for_is_named_once() -> None:
     plain = [reading("h", [guest("web", Problem())])]
-    assert rank(audit("h"), plain).notes == (NO_TRAFFIC,)
+    assert rank(audit("h"), plain).notes == (NO_TRAFFIC, PLAN)
     assert rank(audit("h"), [reading("h", [])]).notes == ()
     known = [reading("h", [guest("web", Problem())], [traffic("web")])]
-    assert rank(audit("h", "i"), known).notes == ("1 of 2 hosts could not be read",)
+    assert rank(audit("h", "i"), known).notes == ("1 of 2 hosts could not be read", PLAN)
 
 
 def test_a_domain_s_finding_cures_all_its_nics_and_a_host_s_none() -> None:

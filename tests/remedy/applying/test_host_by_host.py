@@ -132,8 +132,7 @@ class Fleet(World):
         return [host.lock is not None for host in self.hosts]
 
     def kill(self, place: int, *, at_once: bool = False) -> None:
-        """Carry it out up to that place; ``at_once``: the program does not unlock what it leaves, as
-        after SIGKILL."""
+        """Carry it out up to that place; ``at_once``: nothing is unlocked, as after SIGKILL."""
         self.kill_at, self.dies_at_once = place, at_once
         with pytest.raises(Killed):
             self.apply(self.steps, self.fleet_context())

@@ -105,7 +105,7 @@ def test_the_answer_the_changes_the_trend_and_what_first(tab: Tab) -> None:
         first = page.locator("#first li").first
         expect(first).to_contain_text("high severity, high confidence")
         first.get_by_role("link").click()
-        expect(page.locator("#status")).to_have_text("1 of 4 findings")
+        expect(page.locator("#status")).to_have_text("2 of 4 findings")
         page.go_back()
         page.get_by_role("link", name="1 fixed").click()
         expect(page.locator("#status")).to_have_text("1 of 1 fixed or accepted")

@@ -82,7 +82,8 @@ class _LivePage:
             coverage=Coverage(summary.rules),
             chosen_hosts=tuple(one.name for one in hosts),
         )  # fmt: skip
-        ranking = rank(audit, self._readings_into_page(hosts), gains, most=FIRST)
+        readings = self._readings_into_page(hosts)
+        ranking = rank(audit, readings, gains, most=FIRST, per_place=False)
         for one in self._state.settled():
             self._page.add_settled(settled_of(one))
         about = PageAbout(

@@ -72,7 +72,7 @@ class AuditMemory:
             changes=changes_of(summary),
             trend=summary.audits,
             settled=tuple(map(settled_of, ended)),
-            ranking=rank(run.audit, readings, gains, most=FIRST),
+            ranking=rank(run.audit, readings, gains, most=FIRST, per_place=False),
             rules_left_out=tuple(sorted(set(catalogue.ids) - set(run.audit.coverage.rules))),
         )
 

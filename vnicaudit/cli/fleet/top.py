@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 _EPILOG = """\b
 Examples:
   vnicaudit fleet top                         the newest audit
-  vnicaudit fleet top --top 10 --by change    count a change in many guests as one
+  vnicaudit fleet top --top 10 --by place     each guest, host, image or template apart
   vnicaudit fleet top --format json | jq -r '.changes[].reason'
 
 \b
@@ -62,10 +62,10 @@ class TopOptions(msgspec.Struct, frozen=True):
 @click.option(
     "--by",
     type=click.Choice(["place", "change"]),
-    default="place",
+    default="change",
     show_default=True,
-    help="Rank each place to change (a guest, a host, an image, a template), or the same change "
-    "everywhere as one entry.",
+    help="Rank the same change everywhere as one entry, and beside it the guests that lose most "
+    "packets; or each place to change (a guest, a host, an image, a template).",
 )
 @format_option
 @history_options
@@ -74,10 +74,11 @@ class TopOptions(msgspec.Struct, frozen=True):
 def command(options: TopOptions) -> int:
     """Rank the changes proposed by the newest audit of the fleet by their benefit.
 
-    They are ordered by severity, confidence, packets lost per second, bytes per second, share of
-    the host's bytes, safety of the change, whether its owner can be reached, and the number of NICs
-    it fixes. Drops and bytes need an audit with --traffic. Gains are shown only if the same change
-    was measured with `vnicaudit bench` and imported into the history.
+    They are ordered by packets lost per second, whether a guest is running, severity, confidence,
+    bytes per second, share of the host's bytes, safety of the change, whether its owner can be
+    reached, and the number of NICs it fixes. Drops and bytes need an audit with --traffic. Gains
+    are shown only if the same change was measured with `vnicaudit bench` and imported into the
+    history.
     """
     from vnicaudit.fleet.ranking.ranking import rank
     from vnicaudit.fleet.running.spool import finished_spool

@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
+import msgspec
+
 from vnicaudit.fleet.ranking.places import place_of
 from vnicaudit.model.finding import CONFIDENCES, SEVERITIES, Change, Confidence, Finding, Severity
 from vnicaudit.model.fleet import HostReading
@@ -49,7 +51,7 @@ class Candidate:
 
     __slots__ = (
         "before", "counted", "findings", "first", "grade", "guests", "host", "hosts", "key",
-        "nics", "place", "places", "reachable", "rules", "sums",
+        "nics", "off", "place", "places", "reachable", "rules", "sums",
     )  # fmt: skip
 
     def __init__(self, key: CandidateKey, place: ChangePlace, first: Finding) -> None:
@@ -63,7 +65,7 @@ class Candidate:
         self.before: tuple[str | None, ...] = ()
         """The models of its NICs before the change."""
         self.reachable = False
-        self.findings = self.guests = self.nics = self.hosts = self.counted = 0
+        self.findings = self.guests = self.off = self.nics = self.hosts = self.counted = 0
         self.host = ""
         self.sums: Mapping[str, int] = {}
         """Rates in thousandths: integers, whose sum does not depend on the order of hosts."""
@@ -77,6 +79,16 @@ class Candidate:
     def confidence(self) -> Confidence:
         """The highest confidence among its most severe findings."""
         return CONFIDENCES[self.grade[1]]
+
+    @property
+    def is_off(self) -> bool:
+        """True if all its guests are shut off."""
+        return 0 < self.guests == self.off
+
+    @property
+    def packets_lost(self) -> float:
+        """Packets dropped or with errors per second, as far as known."""
+        return (self.drops or 0.0) + (self.errors or 0.0)
 
     @property
     def rate(self) -> float | None:
@@ -116,10 +128,11 @@ class Candidate:
 
 class Candidates:
     """All changes proposed by readings. ``per_place`` False: the same change in several places is
-    one candidate."""
+    one candidate; guests that lose packets are also candidates of their own
+    (:meth:`losing_packets`)."""
 
     def __init__(self, *, per_place: bool = True) -> None:
-        self._per_place = per_place
+        self._losing = None if per_place else Candidates()
         self._all: dict[CandidateKey, Candidate] = {}
         self._identities: dict[tuple[str, Keeper, Change | None], ChangeIdentity] = {}
         self._places: Counter[ChangeIdentity] = Counter()
@@ -134,7 +147,20 @@ class Candidates:
 
     def elsewhere(self, one: Candidate) -> int:
         """Number of other places in which the same change is proposed."""
-        return self._places[one.key.change] - 1
+        if one.places is not None:
+            return 0
+        change = one.key.change
+        everywhere = self._all.get(_combined_key(change))
+        places = None if everywhere is None else everywhere.places
+        return (self._places[change] if places is None else len(places)) - 1
+
+    def losing_packets(self) -> Iterator[Candidate]:
+        """Guests that lose packets, where the same change is proposed for others too."""
+        if self._losing is not None:
+            for one in self._losing:
+                is_guest = one.place.kind in ("domain", "server")
+                if is_guest and one.packets_lost >= 1 and self.elsewhere(one):
+                    yield one
 
     def add(self, reading: HostReading) -> None:
         """Add all findings of one host."""
@@ -149,6 +175,15 @@ class Candidates:
                     candidate.hosts += 1
                     if total:
                         candidate.add_thousandths(_HOST_BYTES, total)
+        if self._losing is not None:
+            losing = {
+                one.uuid
+                for one in reading.traffic
+                if (one.drops_per_second or 0) + (one.errors_per_second or 0) > 0
+            }
+            some = tuple(one for one in reading.audited if one.uuid in losing)
+            if some:
+                self._losing.add(msgspec.structs.replace(reading, audited=some))
 
     def _of(self, audited: Audited, reading: HostReading) -> dict[Candidate, set[int]]:
         """The candidates of one guest, each with the indices of the NICs that it fixes."""
@@ -170,12 +205,13 @@ class Candidates:
 
     def _candidate(self, finding: Finding, place: ChangePlace) -> Candidate:
         change = self._identity(finding)
-        shown = place if self._per_place else _MANY
+        is_combined = self._losing is not None
+        shown = _MANY if is_combined else place
         key = CandidateKey(change, (shown.kind, shown.name, shown.id, shown.host))
         candidate = self._all.get(key)
         if candidate is None:
             candidate = self._all[key] = Candidate(key, shown, finding)
-            candidate.places = None if self._per_place else set()
+            candidate.places = set() if is_combined else None
             self._places[change] += 1
         if candidate.places is not None:
             candidate.places.add(place)
@@ -191,6 +227,10 @@ class Candidates:
                 self._identities.clear()
             known = self._identities[key] = _identity(finding)
         return known
+
+
+def _combined_key(change: ChangeIdentity) -> CandidateKey:
+    return CandidateKey(change, (_MANY.kind, _MANY.name, _MANY.id, _MANY.host))
 
 
 def _identity(finding: Finding) -> ChangeIdentity:
@@ -229,7 +269,9 @@ def _word_order(finding: Finding) -> tuple[str, str]:
 
 def _count(candidate: Candidate, nics: set[int], audited: Audited, traffic: Traffic) -> None:
     """Add the NICs of one guest, each once, and their traffic."""
-    candidate.guests += audited.scope == "domain"
+    if audited.scope == "domain":
+        candidate.guests += 1
+        candidate.off += bool(audited.rows) and all(row.active is False for row in audited.rows)
     candidate.nics += len(nics)
     if not traffic:
         return

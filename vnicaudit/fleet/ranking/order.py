@@ -1,11 +1,11 @@
 """The order of candidates.
 
 It is lexicographic, not a weighted sum: the first criterion that differs decides, and each can be
-read in the line that explains the rank. 1. severity, 2. confidence, 3. packets lost per second
-(drops and errors), 4. bytes per second, 5. share of the host's bytes, 6. safety, 7. whether the
-owner can be reached, 8. NICs fixed, 9. findings fixed; then names. Criteria 3 to 5 are compared in
-steps, so that small differences leave the decision to later criteria; unknown traffic counts as
-none.
+read in the line that explains the rank. 1. packets lost per second (drops and errors), 2. whether a
+guest is running, 3. severity, 4. confidence, 5. bytes per second, 6. share of the host's bytes, 7.
+safety, 8. whether the owner can be reached, 9. NICs fixed, 10. findings fixed; then names. Criteria
+1, 5 and 6 are compared in steps, so that small differences leave the decision to later criteria;
+unknown traffic counts as none.
 """
 
 from __future__ import annotations
@@ -24,9 +24,12 @@ Order = tuple[tuple[int, ...], CandidateKey]
 
 def order_of(candidate: Candidate) -> Order:
     """Sort key: what to do first comes first."""
+    lost, *traffic = _traffic_steps(candidate) if candidate.sums else _NO_TRAFFIC
     criteria = (
+        lost,
+        not candidate.is_off,
         *candidate.grade,
-        *(_traffic_steps(candidate) if candidate.sums else _NO_TRAFFIC),
+        *traffic,
         _SAFETY[candidate.key.change.safety],
         int(candidate.reachable),
         candidate.nics,
@@ -40,16 +43,13 @@ _NO_TRAFFIC = (0, 0, 0)
 
 def _traffic_steps(candidate: Candidate) -> tuple[int, int, int]:
     """Steps for packets lost, bytes, and the share of the host's bytes."""
-    lost = (candidate.drops or 0.0) + (candidate.errors or 0.0)
     rate = _rate_step(candidate.rate)
-    return _loss_step(lost), rate, _share_step(candidate.share) if rate else 0
+    return _loss_step(candidate.packets_lost), rate, _share_step(candidate.share) if rate else 0
 
 
 def _loss_step(rate: float) -> int:
-    """0: none; 1: less than one packet per second; then one step for each power of ten."""
-    if rate <= 0:
-        return 0
-    return 1 if rate < 1 else 2 + floor(log10(rate))
+    """0: less than one packet per second; then one step for each power of ten."""
+    return 0 if rate < 1 else 1 + floor(log10(rate))
 
 
 def _rate_step(rate: float | None) -> int:

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from heapq import nsmallest
+from itertools import chain
 
 from vnicaudit.base.wording import count
-from vnicaudit.fleet.ranking.candidates import Candidate, Candidates
+from vnicaudit.fleet.ranking.candidates import Candidate, Candidates, ChangeIdentity
 from vnicaudit.fleet.ranking.estimates import Estimates
 from vnicaudit.fleet.ranking.order import order_of
 from vnicaudit.fleet.ranking.reasons import reason
+from vnicaudit.knowledge.fixes.libvirt import by_plan
 from vnicaudit.model.fleet import FleetAudit, HostReading
 from vnicaudit.model.ranking import MeasuredGain, MeasuredTraffic, RankedChange, Ranking
 
+PLAN = (
+    "`vnicaudit fleet plan -i INVENTORY -o plan.json` plans these changes of libvirt's guests, and "
+    "`vnicaudit fleet apply plan.json -i INVENTORY` makes them"
+)
+_STAND_OUT = 3
+"""Places of one change that are named beside it."""
 NO_TRAFFIC = "traffic is unknown; `vnicaudit fleet audit --traffic` measures it on QEMU hosts"
 
 
@@ -25,14 +33,15 @@ def rank(
     per_place: bool = True,
 ) -> Ranking:
     """The first ``most`` changes, independent of the order of readings. ``per_place`` False: the
-    same change in several places is one."""
+    same change in several places is one, and beside it only the guests that lose most packets."""
     candidates = Candidates(per_place=per_place)
     hosts = 0
     for reading in readings:
         hosts += reading.status != "failed"
         candidates.add(reading)
     estimates = Estimates(gains)
-    best = nsmallest(most, candidates, key=order_of)
+    outstanding = list(_outstanding(candidates))
+    best = nsmallest(most, chain(candidates, outstanding), key=order_of)
     return Ranking(
         audit=audit.id,
         started=audit.started,
@@ -40,12 +49,26 @@ def rank(
         hosts=hosts,
         of_hosts=len(audit.chosen_hosts),
         findings=candidates.findings,
-        candidates=len(candidates),
-        notes=_notes(candidates, hosts, len(audit.chosen_hosts)),
+        candidates=len(candidates) + len(outstanding),
+        notes=(*_notes(candidates, hosts, len(audit.chosen_hosts)), *_next_steps(best)),
         changes=tuple(
             _ranked(number, one, candidates, estimates) for number, one in enumerate(best, 1)
         ),
     )
+
+
+def _outstanding(candidates: Candidates) -> Iterator[Candidate]:
+    """Of each change, the guests that lose most packets."""
+    by_change: dict[ChangeIdentity, list[Candidate]] = {}
+    for one in candidates.losing_packets():
+        by_change.setdefault(one.key.change, []).append(one)
+    for some in by_change.values():
+        yield from nsmallest(_STAND_OUT, some, key=lambda one: (-one.packets_lost, one.key))
+
+
+def _next_steps(best: Iterable[Candidate]) -> tuple[str, ...]:
+    changes = (one.key.change for one in best)
+    return (PLAN,) if any(one.field and one.owner == "libvirt" for one in changes) else ()
 
 
 def _notes(candidates: Candidates, hosts: int, chosen: int) -> tuple[str, ...]:
@@ -81,11 +104,12 @@ def _ranked(
         confidence=one.confidence,
         hosts=one.hosts,
         guests=one.guests,
+        shut_off=one.off,
         nics=one.nics,
         findings=one.findings,
         traffic=_traffic(one),
         estimate=estimate,
-        fix=one.first.fix,
+        fix=by_plan(one.first, "vnicaudit fleet plan"),
         reason=reason(one, elsewhere, estimate),
     )
 

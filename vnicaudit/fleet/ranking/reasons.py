@@ -12,12 +12,18 @@ _SAFETY = {"safe": "safe", "unsafe": "needs review", "none": "no change to propo
 
 
 def reason(candidate: Candidate, elsewhere: int, estimate: GainEstimate | None) -> str:
-    """``high severity, high confidence; 1,204 drops/s; carries 38 % of this host's bytes; safe;
+    """``1,204 drops/s; high severity, high confidence; carries 38 % of this host's bytes; safe;
     cures 3 NICs``, without names of guests."""
     return "; ".join(_parts(candidate, elsewhere, estimate))
 
 
 def _parts(candidate: Candidate, elsewhere: int, estimate: GainEstimate | None) -> Iterator[str]:
+    if candidate.drops:
+        yield f"{_number(candidate.drops)} drops/s"
+    if candidate.errors:
+        yield f"{_number(candidate.errors)} errors/s"
+    if candidate.off:
+        yield _shut_off(candidate)
     yield f"{candidate.severity} severity, {candidate.confidence} confidence"
     yield from _traffic(candidate)
     yield _SAFETY[candidate.key.change.safety]
@@ -30,11 +36,13 @@ def _parts(candidate: Candidate, elsewhere: int, estimate: GainEstimate | None) 
         yield gain_words(estimate)
 
 
+def _shut_off(candidate: Candidate) -> str:
+    if not candidate.is_off:
+        return f"{candidate.off:,} of {count(candidate.guests, 'guest')} shut off"
+    return "shut off" if candidate.guests == 1 else "all guests shut off"
+
+
 def _traffic(candidate: Candidate) -> Iterator[str]:
-    if candidate.drops:
-        yield f"{_number(candidate.drops)} drops/s"
-    if candidate.errors:
-        yield f"{_number(candidate.errors)} errors/s"
     if candidate.rate is not None:
         yield _carries(candidate)
     if 0 < candidate.counted < candidate.nics:

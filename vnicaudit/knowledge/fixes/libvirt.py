@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from vnicaudit.knowledge.fixes.wording import POWER_CYCLE, Wording
-from vnicaudit.model.finding import Change
+from vnicaudit.model.finding import Change, Finding
 from vnicaudit.model.fix import EditElement, OwnersFix
 from vnicaudit.model.names import FixNames
 
@@ -27,6 +27,14 @@ _XML_GONE = {
     "host_off": "the off switches from <driver><host>",
     "guest_off": "the off switches from <driver><guest>",
 }
+
+
+def by_plan(finding: Finding, command: str = "vnicaudit plan, or fleet plan") -> str:
+    """The fix of a finding for those who have many to make: the command that plans edits of
+    definitions in place of the editor."""
+    if any(isinstance(one, EditElement) for one in finding.fixes):
+        return finding.fix.replace("(virsh edit)", f"({command})")
+    return finding.fix
 
 
 def _edit(change: Change) -> EditElement:

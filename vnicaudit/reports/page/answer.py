@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import NamedTuple
 
+from vnicaudit.knowledge.fixes.libvirt import by_plan
 from vnicaudit.model.finding import SEVERITIES, Confidence, Finding, Severity
 from vnicaudit.model.owner import name_of
 from vnicaudit.model.refs import mac_of
@@ -149,7 +150,7 @@ class AnswerCounts:
             if len(self._fixes) >= _CHANGES:
                 return None
             marks = SubjectMarks(subject)
-            fix = marks.sentence(finding.fix, mac_of(finding.about))
+            fix = marks.sentence(by_plan(finding), mac_of(finding.about))
             self._fixes[key] = fix.translate(_ANYONE)
         return key
 

@@ -60,7 +60,8 @@ def _answer(about: PageAbout, end: PageEnd, answer: AnswerCounts) -> Iterator[st
     yield from trend_parts(end.trend)
     yield from (f'<p class="notice">{notice}</p>\n' for notice in _notices(about, end))
     yield "</section>\n"
-    yield from _cures(answer.cures(CURES), end)
+    if end.ranking is None:
+        yield from _cures(answer.cures(CURES), end)
     yield from first_parts(end.ranking)
     yield from _problems(answer.problems(), end)
     if end.accepted:

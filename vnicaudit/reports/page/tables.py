@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Container
 
+from vnicaudit.knowledge.fixes.libvirt import by_plan
 from vnicaudit.model.effective import NONE, UNKNOWN, Resolved
 from vnicaudit.model.finding import Change, Finding
 from vnicaudit.model.refs import mac_of, nic_index
@@ -202,7 +203,7 @@ class FindingColumns:
         self.line.append(place.line or 0)
         mac = mac_of(one.about)
         self.message.append(marks.sentence(one.message, mac, self.message.known))
-        self.fix.append(marks.sentence(one.fix, mac, self.fix.known))
+        self.fix.append(marks.sentence(by_plan(one), mac, self.fix.known))
         kind = (
             one.rule, one.severity, one.confidence, one.change, past, place.file, one.related,
         )  # fmt: skip
