@@ -19,12 +19,16 @@ def main() -> NoReturn:
         if sys.argv[1:] in (["--version"], ["-V"]):
             from vnicaudit.cli.version import print_version
 
-            sys.exit(print_version())
+            raise SystemExit(print_version())
         _load_msgspec()
         from vnicaudit.cli.main import run
+
+        code: object = run()
     except KeyboardInterrupt:  # while the program is still being loaded
-        sys.exit(130)
-    _leave(run())
+        code = 130
+    except SystemExit as ended:  # by a signal; a thread that waits for a host must not delay it
+        code = ended.code
+    _leave(code if isinstance(code, int) else 0)
 
 
 def _load_msgspec() -> None:

@@ -91,6 +91,22 @@ def test_a_dead_worker_costs_one_file_and_not_the_run(folder: Path) -> None:
     assert names == [f"vm{n}" for n in range(MANY) if n not in (10, 42)]
 
 
+class Raising(AuditWork):
+    """Stands for a defect of our own."""
+
+    def domain(self, domain: Domain, host: HostConfig | None, target: str) -> Audited:
+        if domain.name == "vm42":
+            raise ZeroDivisionError(str(os.getpid()))
+        return super().domain(domain, host, target)
+
+
+def test_an_exception_in_a_worker_is_raised_here(folder: Path) -> None:
+    suppressor = Suppressor((), datetime.date(2026, 11, 21), ("VNIC001",))
+    raising = Raising(("VNIC001",), Assumptions(), suppressor, {}, every_platform())
+    with pytest.raises(ZeroDivisionError, match=str(os.getpid())):
+        gathered(folder, 2, raising)
+
+
 class Loading(AuditWork):
     """Says in the place of the target which process loaded what it takes."""
 

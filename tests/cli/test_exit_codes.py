@@ -260,6 +260,80 @@ def test_a_terminated_run_leaves_no_process(tmp_path: Path, number: signal.Signa
     process.stdout.close()
 
 
+def test_a_signal_to_the_group_waits_for_no_worker(tmp_path: Path) -> None:
+    """``systemctl stop`` signals the whole group; workers that die in the middle of an answer, or
+    do not answer, made the run wait for ever."""
+    process, workers = _begun(tmp_path, signal.SIG_DFL)
+    for worker in workers:
+        os.kill(int(worker), signal.SIGSTOP)
+    os.killpg(process.pid, signal.SIGTERM)
+    assert process.wait(60) == 128 + signal.SIGTERM
+    assert [worker for worker in workers if _is_running(worker)] == []
+    assert process.stdout is not None
+    process.stdout.close()
+
+
+def test_workers_leave_signals_to_the_run(tmp_path: Path) -> None:
+    process, workers = _begun(tmp_path, signal.SIG_DFL)
+    for worker in workers:
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            os.kill(int(worker), number)
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+    assert process.stdout is not None
+    process.stdout.read(1)  # the report, at the end: the workers have done everything by then
+    assert children.read_text().split() in (workers, [])
+    with process.stdout:
+        process.stdout.read()
+    assert process.wait(60) == 1
+
+
+_IN_A_DESTRUCTOR = """
+import signal, time
+from vnicaudit.cli.output import process
+process.prepare()
+class Dying:
+    def __del__(self):
+        signal.raise_signal(signal.SIG{0})
+del (dying := [Dying()])[0]
+while True:
+    time.sleep(60)
+"""
+
+
+@pytest.mark.parametrize(("name", "code"), [("TERM", 143), ("INT", -2), ("HUP", 129)])
+def test_a_signal_in_a_destructor_is_not_lost(name: str, code: int) -> None:
+    """Python drops the exception of its handler there."""
+    script = _IN_A_DESTRUCTOR.format(name)
+    done = subprocess.run(
+        [sys.executable, "-c", INTERRUPTIBLE, sys.executable, "-c", script],
+        capture_output=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert done.returncode == code
+
+
+_CLEANS_UP_FOR_EVER = """
+import os, signal, time
+from vnicaudit.cli.output import process
+process.prepare()
+try:
+    os.kill(os.getpid(), signal.SIGTERM)
+finally:
+    os.kill(os.getpid(), signal.SIGTERM)
+    print("a repetition changes nothing", flush=True)
+    process.REPEATED_WITHIN = 0
+    os.kill(os.getpid(), signal.SIGTERM)
+    print("still here", flush=True)
+"""
+
+
+def test_a_second_alarm_leaves_at_once() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", _CLEANS_UP_FOR_EVER],
+        capture_output=True, timeout=60, check=False, text=True,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == (143, "a repetition changes nothing\n")
+
+
 def test_a_run_that_ignores_hang_ups_goes_on(tmp_path: Path) -> None:
     """As with nohup, which this test may run under, too."""
     process, _workers = _begun(tmp_path, signal.SIG_IGN)

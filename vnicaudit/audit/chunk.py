@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 import msgspec
 
 from vnicaudit.audit.accepting.settings_entries import Usage
-from vnicaudit.audit.reading.files import read_file, shown_path
+from vnicaudit.audit.reading.files import read_file, read_stream, shown_path
 from vnicaudit.model.description import Description
 from vnicaudit.model.file_kind import is_domain
 from vnicaudit.model.report import Audited, NotJudged, PutAside, ReadError
@@ -25,11 +25,12 @@ _TOGETHER = 256
 
 class Job(msgspec.Struct, frozen=True):
     """The work on the files of one target. ``cloud``: a cloud is read in the same run, and the
-    files may be about its servers."""
+    files may be about its servers. ``stdin``: the file ``-``."""
 
     work: ItemWork
     target: str
     cloud: bool = False
+    stdin: BinaryIO | None = None
 
 
 class Batch(msgspec.Struct):
@@ -76,7 +77,12 @@ def run_chunk(paths: Iterable[str], job: Job, *, explicit: bool) -> Batch:
         for path in paths:
             batch.files += 1
             nothing = True
-            for item in read_file(path, target, kinds, explicit=explicit):
+            items = (
+                read_file(path, target, kinds, explicit=explicit)
+                if job.stdin is None
+                else read_stream(job.stdin, path, kinds)
+            )
+            for item in items:
                 nothing = False
                 yield item
             if nothing:

@@ -6,8 +6,9 @@ Memory stays flat: a few chunks are in progress, and results are dropped once th
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterable, Iterator
-from itertools import chain, islice
+from itertools import chain, groupby, islice
 from typing import TYPE_CHECKING
 
 from vnicaudit.audit.chunk import run_chunk
@@ -18,22 +19,21 @@ if TYPE_CHECKING:
 CHUNK = 64
 SERIAL_BELOW = 4 * CHUNK
 """With fewer files than this, worker processes are not worth their start-up."""
+LARGE = 64 * 1024
+"""Bytes of a file that is read in a process of its own: C code whose time grows with the square of
+a smaller one takes seconds at most."""
 
 
 def run_files(paths: Iterator[str], job: Job, *, explicit: bool, jobs: int) -> Iterator[Batch]:
-    """Process files: in this process if they are few, or if no more processes can be started, else
-    in ``jobs`` processes."""
+    """Process files: in this process if they are few and small, else in ``jobs`` processes."""
     first = list(islice(paths, SERIAL_BELOW))
     if len(first) < SERIAL_BELOW or jobs < 2:
         yield from _here(chain(first, paths), job, explicit=explicit)
         return
-    from vnicaudit.audit.workers import has_room, in_workers, load  # not for a few files
+    from vnicaudit.audit.workers import in_workers, load  # not for a few files
 
-    if has_room(jobs):
-        load(first, job)
-        yield from in_workers(_chunks(chain(first, paths)), job, jobs)
-    else:
-        yield from _here(chain(first, paths), job, explicit=explicit)
+    load(first, job)
+    yield from in_workers(_chunks(chain(first, paths)), job, jobs)
 
 
 def default_jobs() -> int:
@@ -42,8 +42,25 @@ def default_jobs() -> int:
 
 
 def _here(paths: Iterable[str], job: Job, *, explicit: bool) -> Iterator[Batch]:
-    for chunk in _chunks(paths):
-        yield run_chunk(chunk, job, explicit=explicit)
+    """Process files in this process, except those that may be large: some C code handles no signal
+    until it is done, and only another process can be killed."""
+    for large, some in groupby(paths, lambda path: job.stdin is not None or _may_be_large(path)):
+        if large:
+            from vnicaudit.audit.workers import in_workers  # most files are small
+
+            yield from in_workers(([path] for path in some), job, 1, explicit=explicit)
+        else:
+            for chunk in _chunks(some):
+                yield run_chunk(chunk, job, explicit=explicit)
+
+
+def _may_be_large(path: str) -> bool:
+    """True for a large file, and for a pipe."""
+    try:
+        status = os.stat(path)
+    except (OSError, ValueError):  # its reader will say so
+        return False
+    return status.st_size > LARGE or not stat.S_ISREG(status.st_mode)
 
 
 def _chunks(paths: Iterable[str]) -> Iterator[list[str]]:

@@ -12,7 +12,7 @@ from vnicaudit.audit.compared import ComparedWork
 from vnicaudit.audit.file_findings import with_files_apart
 from vnicaudit.audit.pool import default_jobs, run_files
 from vnicaudit.audit.progress import FileCount
-from vnicaudit.audit.reading.files import read_stream, shown_path
+from vnicaudit.audit.reading.files import shown_path
 from vnicaudit.audit.reading.seen_files import SeenFiles
 from vnicaudit.audit.reading.targets import Target, awaited_pipe, expanded_targets, unique_targets
 from vnicaudit.audit.tally import TargetCounts, Totals
@@ -209,8 +209,9 @@ class AuditRun:
             if stream is None:
                 tally.error(ReadError("standard input is closed", "-"))
                 return
-            items = read_stream(stream, "-", self._work.platforms.files)
-            yield from self._worked_items(items, target.name, tally)
+            job = Job(self._work, target.name, self._has_cloud, stream)
+            for batch in run_files(iter([target.name]), job, explicit=True, jobs=1):
+                yield from self._account(batch, target.name, tally)
         else:
             for read_together in self._work.platforms.read_together:
                 items = read_together(self._options.nova_config, shown_path(target.name))
@@ -234,17 +235,18 @@ class AuditRun:
         files, done = FileCount(top, selection, self._seen_files, self._progress), 0
         files.begin()
         for batch in run_files(paths(), job, explicit=explicit, jobs=jobs):
-            self._account(batch, top, tally)
+            products = self._account(batch, top, tally)
             done += batch.files
             files.read(done)
-            yield from batch.products
+            yield from products
         whole = self._seen_files.passed == passed and selection.changed is None
         if tally.is_empty and whole and not named:
             kinds = ", ".join(kind.name for kind in self._work.platforms.files)
             tally.notes.append(f"nothing in it is recognised; looked for: {kinds}")
         tally.passed_over = tally.is_empty and whole and named
 
-    def _account(self, batch: Batch, top: str, tally: TargetCounts) -> None:
+    def _account(self, batch: Batch, top: str, tally: TargetCounts) -> list[Audited] | list[Domain]:
+        """Count a batch; returns its products."""
         tally.domains += batch.domains
         tally.nics += batch.nics
         tally.configs += len(batch.products) + len(batch.guests) - batch.domains
@@ -258,6 +260,7 @@ class AuditRun:
         for part in batch.not_judged:
             tally.unjudged(part)
         tally.not_recognised(batch.unrecognised)
+        return batch.products
 
     def _put_aside(self, copy: PutAside, tally: TargetCounts) -> None:
         """A copy is not judged, unless it is given to Nova in this very run."""

@@ -1,17 +1,20 @@
 """Process chunks of files in worker processes.
 
-If a worker dies (a crash in a C library), only the file that killed it is lost, not the run.
+A worker is a forked process with two pipes: a list of paths goes in, a batch comes out. Nothing
+else is shared, no thread and no lock, so it may be killed at any moment: only the file that it was
+reading is lost, and the run goes on, or ends, at once.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
+import select
 import signal
 from collections import deque
 from collections.abc import Iterable, Iterator
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import NoReturn
 
 import msgspec
 
@@ -22,15 +25,17 @@ from vnicaudit.model.domain import Domain
 from vnicaudit.model.report import ReadError
 from vnicaudit.model.site import SiteNode
 
-if TYPE_CHECKING:
-    from concurrent.futures import Future, ProcessPoolExecutor
-
 _STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-_PR_SET_PDEATHSIG = 1
-"""prctl(2)."""
-
-_OWN_THREADS = 2
-"""Threads of an executor beside its workers: one manages them, one feeds them."""
+_LENGTH = 8
+"""Bytes before each message that tell its length."""
+_PART = 1 << 20
+"""Bytes that are read from a pipe at once."""
+_RAISED = 3
+"""Exit code of a worker whose work raised an exception."""
+_LOOK = 500
+"""Milliseconds after which Python looks for signals, as in :mod:`vnicaudit.base.waiting`."""
+_WINDOW = 4
+"""Chunks for each worker that are in progress, or wait for one that was read before them."""
 
 _KILLED = (
     "reading it killed a worker process (a crash in a library, or far more than "
@@ -47,43 +52,22 @@ class ReturnedBatch(Batch):
     guests: list[Domain] = msgspec.field(default_factory=list)
 
 
-def in_workers(chunks: Iterator[list[str]], job: Job, jobs: int) -> Iterator[Batch]:
-    """Process chunks of files in ``jobs`` processes; the results are in the order of the chunks."""
-    # imported late: it takes a while
-    from concurrent.futures.process import BrokenProcessPool
-
-    decoder = msgpack_decoder(ReturnedBatch)
-    waiting: deque[list[str]] = deque()
-    futures: deque[Future[bytes]] = deque()
-    pool = _pool(job, jobs)
+def in_workers(
+    chunks: Iterator[list[str]], job: Job, jobs: int, *, explicit: bool = False
+) -> Iterator[Batch]:
+    """Process chunks of files in ``jobs`` processes, or in as many as can be started; the results
+    are in the order of the chunks."""
+    crew = _Crew(chunks, job, jobs, explicit=explicit)
     try:
-        for chunk in chunks:
-            waiting.append(chunk)
-            futures.append(_submitted(pool, chunk))
-            if len(waiting) >= jobs * 4:
-                yield decoder.decode(futures.popleft().result())
-                waiting.popleft()
-        while waiting:
-            yield decoder.decode(futures.popleft().result())
-            waiting.popleft()
-    except BrokenProcessPool:
-        # a chunk leaves ``waiting`` only once its result is there, so none is lost
-        left = chain.from_iterable(chain(waiting, chunks))
-        yield from _one_by_one(left, job, decoder)
-    except _NoMoreProcessesError:
-        _end_workers()
-        for chunk in chain(waiting, chunks):
-            yield run_chunk(chunk, job, explicit=False)
+        yield from crew.batches()
     finally:
-        pool.shutdown(wait=True, cancel_futures=True)
+        crew.end()
 
 
 def load(paths: Iterable[str], job: Job) -> None:
     """Import the modules that worker processes will need before they are forked: otherwise each
     would import them. Chosen by file names alone: the content of a file may crash the process that
     reads it."""
-    import ctypes  # noqa: F401 (each worker uses it)
-
     ends = {os.path.splitext(path)[1] for path in paths}
     kinds = [kind for kind in job.work.platforms.files if kind.suffix in ends and kind.suffix]
     for kind in kinds:
@@ -92,88 +76,169 @@ def load(paths: Iterable[str], job: Job) -> None:
         job.work.load()
 
 
-def has_room(jobs: int) -> bool:
-    """True if the kernel can start ``jobs`` workers, tried with threads, which it counts as
-    processes. An executor that gets its workers but not its threads never ends."""
-    import threading
+class _Task:
+    """A chunk of files, and its batch once they have been processed."""
 
-    over = threading.Event()
-    threads: list[threading.Thread] = []
-    with _signals_wait():
-        try:
-            for _each in range(jobs + _OWN_THREADS):
-                thread = threading.Thread(target=over.wait, daemon=True)
-                thread.start()
-                threads.append(thread)
-        except RuntimeError:
-            return False
-        finally:
-            over.set()
-            for thread in threads:
-                thread.join()
-    return True
+    def __init__(self, paths: list[str]) -> None:
+        self.paths = paths
+        self.batch: Batch | None = None
 
 
-class _NoMoreProcessesError(Exception):
-    """The kernel starts no more workers: a container's limit of processes is reached, or memory is
-    short. Not an OSError, which reading a file may raise."""
+class _Crew:
+    """The workers of one job. After the death of one, each file of its chunk is processed alone, so
+    that the one that kills workers is identified."""
 
+    def __init__(self, chunks: Iterator[list[str]], job: Job, jobs: int, *, explicit: bool) -> None:
+        self._new = map(_Task, chunks)
+        self._job = job
+        self._jobs = jobs
+        self._explicit = explicit
+        self._workers: list[_Worker] = []
+        self._in_order: deque[_Task] = deque()
+        self._again: deque[_Task] = deque()
+        self._decoder = msgpack_decoder(ReturnedBatch)
 
-def _submitted(pool: ProcessPoolExecutor, paths: list[str]) -> Future[bytes]:
-    """Have a worker read some files. Raises _NoMoreProcessesError."""
-    with _signals_wait():
-        try:
-            return pool.submit(_in_worker, paths)
-        except OSError:
-            raise _NoMoreProcessesError from None
+    def batches(self) -> Iterator[Batch]:
+        """The batches of all chunks, in their order."""
+        while True:
+            self._assign()
+            if not self._in_order and self._next() is None:
+                return
+            first = self._in_order[0]
+            if first.batch is None and not self._workers:
+                first.batch = self._here(first)
+            if first.batch is None:
+                self._receive(_LOOK)
+                continue
+            self._in_order.popleft()
+            self._receive(0)  # so that no worker is idle while the caller takes the batch
+            self._assign()
+            yield first.batch
 
+    def end(self) -> None:
+        """Kill all workers."""
+        for worker in self._workers:
+            worker.end()
 
-def _end_workers() -> None:
-    """End the workers that were started: they wait for work that will not come."""
-    import multiprocessing
+    def _here(self, task: _Task) -> Batch:
+        """The batch of a task, processed in this process."""
+        return run_chunk(task.paths, self._job, explicit=self._explicit)
 
-    for worker in multiprocessing.active_children():
-        worker.kill()
-        worker.join()
+    def _assign(self) -> None:
+        """Give work to all workers that have none."""
+        while (worker := self._idle()) is not None and (task := self._next()) is not None:
+            worker.begin(task)
 
-
-def _one_by_one(
-    paths: Iterator[str], job: Job, decoder: msgspec.msgpack.Decoder[ReturnedBatch]
-) -> Iterator[Batch]:
-    """After a worker died: process each file alone, so that the one that kills workers is
-    identified."""
-    from concurrent.futures.process import BrokenProcessPool
-
-    pool = _pool(job, 1)
-    try:
-        for path in paths:
+    def _idle(self) -> _Worker | None:
+        """A worker without work: a new one, if all others work and there may be more."""
+        for worker in self._workers:
+            if worker.task is None:
+                return worker
+        if len(self._workers) < self._jobs:
             try:
-                with _signals_wait():
-                    future = pool.submit(_in_worker, [path])
-                yield decoder.decode(future.result())
-            except BrokenProcessPool:
-                pool.shutdown()
-                pool = _pool(job, 1)
-                yield Batch(errors=[ReadError(_KILLED, path)], files=1)
-    finally:
-        pool.shutdown(wait=True, cancel_futures=True)
+                with _signals_wait():  # a worker that is started is also ended
+                    worker = _Worker(self._workers, self._job, explicit=self._explicit)
+                    self._workers.append(worker)
+            except OSError:  # a container's limit of processes is reached, or memory is short
+                self._jobs = len(self._workers)
+            else:
+                return worker
+        return None
+
+    def _next(self) -> _Task | None:
+        """The next task to begin; None if there is none, or enough wait for an earlier one."""
+        if self._again:
+            return self._again.popleft()
+        if len(self._in_order) >= max(self._jobs, 1) * _WINDOW:
+            return None
+        if (task := next(self._new, None)) is not None:
+            self._in_order.append(task)
+        return task
+
+    def _receive(self, milliseconds: int) -> None:
+        """Take the batches that come within a time."""
+        poll = select.poll()
+        working = {worker.results: worker for worker in self._workers if worker.task is not None}
+        for descriptor in working:
+            poll.register(descriptor, select.POLLIN)
+        for descriptor, _event in poll.poll(milliseconds):
+            worker = working[descriptor]
+            task, message = worker.task, worker.receive()
+            if task is not None and message is None:
+                self._lose(worker, task)
+            elif task is not None and message:
+                task.batch, worker.task = self._decoder.decode(message), None
+
+    def _lose(self, worker: _Worker, task: _Task) -> None:
+        """Process each file of a dead worker alone, or name the one that killed it; an exception is
+        raised again in this process."""
+        self._workers.remove(worker)
+        if worker.end() == _RAISED:
+            task.batch = self._here(task)
+            return
+        if len(task.paths) == 1:
+            task.batch = Batch(errors=[ReadError(_KILLED, task.paths[0])], files=1)
+            return
+        alone = [_Task([path]) for path in task.paths]
+        place = self._in_order.index(task)
+        self._in_order.remove(task)
+        for number, each in enumerate(alone, place):
+            self._in_order.insert(number, each)
+        self._again.extend(alone)
 
 
-def _pool(job: Job, jobs: int) -> ProcessPoolExecutor:
-    import multiprocessing
-    from concurrent.futures import ProcessPoolExecutor
+class _Worker:
+    """A process that reads files. ``task``: what it works on; None: it waits. ``results``: the pipe
+    from which its batches are read. Raises OSError if it cannot be started."""
 
-    # fork: the workers inherit the loaded rules instead of loading them again; nothing else runs
-    # in this process yet (files are read before live connections and clouds are opened)
-    context = multiprocessing.get_context("fork")
-    return ProcessPoolExecutor(jobs, mp_context=context, initializer=_start_worker, initargs=(job,))
+    def __init__(self, others: Iterable[_Worker], job: Job, *, explicit: bool) -> None:
+        self.task: _Task | None = None
+        self._received = bytearray()
+        requests, self._requests = os.pipe()
+        self.results, results = os.pipe()
+        try:
+            self._process = os.fork()
+            if not self._process:
+                # a worker ends when nobody can write to it any more
+                unused = [(each.results, each._requests) for each in (self, *others)]
+                _serve(requests, results, job, explicit=explicit, close=chain(*unused))
+        except OSError:
+            os.close(self._requests)
+            os.close(self.results)
+            raise
+        finally:
+            os.close(requests)
+            os.close(results)
+
+    def begin(self, task: _Task) -> None:
+        """Have the worker, which waits, process some files."""
+        self.task = task
+        with contextlib.suppress(OSError):  # it is dead, which its other pipe tells
+            _send(self._requests, b"\0".join(map(os.fsencode, task.paths)))
+
+    def receive(self) -> bytearray | None:
+        """The encoded batch once all of it is here, until then empty; None: the worker is
+        dead."""
+        part = os.read(self.results, _PART)
+        self._received += part
+        end = _LENGTH + int.from_bytes(self._received[:_LENGTH], "big")
+        if not _LENGTH < end <= len(self._received):
+            return bytearray() if part else None
+        message, self._received = self._received[_LENGTH:end], bytearray()
+        return message
+
+    def end(self) -> int:
+        """Kill the worker, if it is not dead; returns its exit code, negative for a signal."""
+        os.kill(self._process, signal.SIGKILL)
+        _process, status = os.waitpid(self._process, 0)
+        os.close(self._requests)
+        os.close(self.results)
+        return os.waitstatus_to_exitcode(status)
 
 
 @contextlib.contextmanager
 def _signals_wait() -> Iterator[None]:
-    """Delay signals until this context ends. Submitting work may fork and start threads; an
-    exception raised by a signal handler in the middle of that is lost, or leaves a thread half
-    started."""
+    """Delay signals until this context ends; in a forked process until it unblocks them."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, _STOPPING)
     try:
         yield
@@ -181,31 +246,30 @@ def _signals_wait() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-class _Worker:
-    """The job that a worker process was started with."""
-
-    job: Job
-    encoder = msgspec.msgpack.Encoder()
-
-
-def _start_worker(job: Job) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent stops the run
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    signal.signal(signal.SIGHUP, signal.SIG_DFL)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, _STOPPING)
-    _die_with_parent()
-    kill_when_late()
-    _Worker.job = job
-
-
-def _die_with_parent() -> None:
-    """If the parent is killed outright it cannot stop its workers: ask the kernel to (Linux)."""
-    import ctypes
-
-    with contextlib.suppress(OSError, AttributeError):
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+def _serve(
+    requests: int, results: int, job: Job, *, explicit: bool, close: Iterable[int]
+) -> NoReturn:
+    """Work as a worker until no more requests can come. The parent decides when a run ends: a
+    signal to the whole group (Ctrl-C, ``systemctl stop``) is its business."""
+    try:
+        for number in _STOPPING:
+            signal.signal(number, signal.SIG_IGN)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, _STOPPING)
+        for descriptor in close:
+            os.close(descriptor)
+        kill_when_late()
+        encoder = msgspec.msgpack.Encoder()
+        with open(requests, "rb") as stream:
+            while length := stream.read(_LENGTH):
+                names = stream.read(int.from_bytes(length, "big")).split(b"\0")
+                batch = run_chunk(map(os.fsdecode, names), job, explicit=explicit)
+                _send(results, encoder.encode(batch))
+    finally:
+        os._exit(_RAISED)
 
 
-def _in_worker(paths: list[str]) -> bytes:
-    batch = run_chunk(paths, _Worker.job, explicit=False)
-    return _Worker.encoder.encode(batch)
+def _send(descriptor: int, message: bytes) -> None:
+    """Write a message. Raises OSError if nobody reads it."""
+    rest = memoryview(len(message).to_bytes(_LENGTH, "big") + message)
+    while rest:
+        rest = rest[os.write(descriptor, rest) :]

@@ -7,6 +7,7 @@ import io
 import os
 import signal
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
@@ -15,6 +16,10 @@ PLAIN = "vnicaudit.plain"
 _INSTEAD = {"→": ">", "←": "<", "…": "...", "─": "-", "│": "|", "├": "|", "└": "|", "µ": "u",
             "²": "2", "±": "+-", "·": ".", "≤": "<=", "≥": ">="}  # fmt: skip
 """Replacements with the same number of columns, or used only outside of tables."""
+REPEATED_WITHIN = 1.0
+"""Seconds after a signal within which another one is a repetition of it."""
+_SOON = 0.01
+"""Seconds, in which the destructor that was interrupted ends."""
 _HUNG_UP = "the terminal was closed (SIGHUP): finishing what was started"
 
 
@@ -42,6 +47,8 @@ def prepare() -> None:
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) is signal.SIG_DFL:
             signal.signal(number, _terminated)
+    if sys.unraisablehook is sys.__unraisablehook__:
+        sys.unraisablehook = _raise_again
 
 
 _AT_END: list[Callable[[], object]] = []
@@ -72,13 +79,41 @@ def _occupy_closed_streams() -> None:
                 os.close(opened)
 
 
+class _Ending:
+    """Monotonic seconds since which a signal has been ending this process; None: none has."""
+
+    since: float | None = None
+
+
 def _terminated(number: int, frame: object) -> None:
     """Let TERM and HUP end the run like an exception: worker processes and temporary files are
-    cleaned up, and a guest being measured is restored. A closing terminal sends HUP twice (the
-    kernel and the shell); the second must not interrupt that."""
+    cleaned up, and a guest being measured is restored. If that does not come to an end, a later
+    signal ends the process at once. ``timeout`` sends TERM twice (to its child and to its group),
+    and a closing terminal HUP (the kernel and the shell): such a repetition means nothing."""
     del frame
-    signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    raise SystemExit(128 + number)
+    now = time.monotonic()
+    if _Ending.since is None:
+        _Ending.since = now
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        raise SystemExit(128 + number)
+    if now - _Ending.since > REPEATED_WITHIN:
+        os._exit(128 + number)
+
+
+def _raise_again(lost: sys.UnraisableHookArgs) -> None:
+    """Raise the exception of a signal again that came in a destructor or in a callback of the
+    collector, where Python drops it."""
+    error = lost.exc_value
+    if not isinstance(error, (KeyboardInterrupt, SystemExit)):
+        sys.__unraisablehook__(lost)
+        return
+
+    def again(number: int, frame: object) -> None:
+        del number, frame
+        raise error
+
+    signal.signal(signal.SIGALRM, again)
+    signal.setitimer(signal.ITIMER_REAL, _SOON)
 
 
 @contextmanager

@@ -17,6 +17,7 @@ from vnicaudit.errors import TargetError
 from vnicaudit.platforms.domain_xml.encodings import as_utf8
 from vnicaudit.platforms.domain_xml.recognise import OPENING, ROOTS, SAVE_MAGIC, is_foreign
 from vnicaudit.platforms.domain_xml.spans import DOCTYPE, Span, spans
+from vnicaudit.platforms.domain_xml.tags import is_crowded
 from vnicaudit.platforms.domain_xml.template_tags import harmless, may_be_template
 from vnicaudit.text.placeholders import placeholder_text
 from vnicaudit.text.tags import Tag, tags
@@ -146,7 +147,10 @@ def _too_much(data: bytes) -> bool:
 
 
 def parsed(data: bytes) -> etree._Element | None:
-    """The root of one document; None for one that is not well-formed or has a document type."""
+    """The root of one document; None for one that is not well-formed, has a document type, or an
+    element with too many attributes."""
+    if is_crowded(data):
+        return None
     try:
         root = etree.fromstring(data, _PARSER)
     except (etree.XMLSyntaxError, ValueError):
@@ -197,6 +201,12 @@ def _parse(data: bytes, hidden: bytes, file: str, lines: int) -> tuple[etree._El
         raise TargetError(
             f"a document of {len(data) >> 20} MiB and {data.count(b'<'):,} tags: not read, "
             "no domain is that large",
+            file=file,
+            line=lines + 1,
+        )
+    if is_crowded(data):
+        raise TargetError(
+            "an element with hundreds of attributes: not read, no element of a domain has so many",
             file=file,
             line=lines + 1,
         )

@@ -22,6 +22,11 @@ _SLASH = ord("/")
 _ATTRIBUTE = re.compile(rb"(?<!\s)(\s+)([^\s=\"'<>/]+)\s*=\s*(?:\"([^\"<]*)\"|'([^'<]*)')")
 _DEFAULT_NAMESPACE = re.compile(rb"\sxmlns\s*=\s*(?:\"[^\"]|'[^'])")
 
+_MOST_ATTRIBUTES = 500
+"""Attributes of one element; no element of a domain has thirty. libxml2 takes the square of their
+number to read them, in C code that no signal interrupts."""
+_SHORTEST = len(b" a=''")
+
 FOREIGN = b"{}"
 """Name of an element in a default namespace, which is not libvirt's."""
 
@@ -59,6 +64,21 @@ class Element:
     def first(self, name: bytes) -> Element | None:
         """The first child of that name, which is the one that libvirt reads."""
         return next((child for child in self.children if child.name == name), None)
+
+
+def is_crowded(data: bytes) -> bool:
+    """True if an element has more attributes than any of a domain."""
+    if len(data) <= _MOST_ATTRIBUTES * _SHORTEST:
+        return False
+    parts = (len(part) > _MOST_ATTRIBUTES * _SHORTEST for part in data.split(b"<"))
+    return any(parts) and any(map(_has_many_attributes, _TAG.finditer(data)))
+
+
+def _has_many_attributes(tag: re.Match[bytes]) -> bool:
+    inside = tag[2] or b""
+    if inside.count(b"=") <= _MOST_ATTRIBUTES:
+        return False
+    return sum(1 for _each in _ATTRIBUTE.finditer(inside)) > _MOST_ATTRIBUTES
 
 
 def attributes(data: bytes, element: Element) -> list[Attribute]:
