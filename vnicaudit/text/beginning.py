@@ -17,8 +17,13 @@ _YAML = re.compile(rb"---|%YAML|[{\[]|-(?:\s|$)|(?:\"[^\"\n]*\"|'[^'\n]*'|[\w./-
 _SHEBANG = re.compile(rb"#!\s*\S*/(?:env\s+(?:-S\s+)?)?(?:ba|da|k|z)?sh\b")
 _FIRST_WORDS = re.compile(
     r"(?:openstack|glance|nova|set|source|\.|export|function|if|for|while|local|readonly|declare|cd"
-    r"|wget|curl|mkdir|sudo|true|trap)(?:\s|$)|\[\[? |[A-Za-z_]\w*=|[A-Za-z_]\w*\s*\(\)"
+    r"|wget|curl|mkdir|sudo|true|trap|exec|exit|echo|printf|ulimit|modprobe|sysctl|ip|brctl|mount"
+    r"|chmod|rm|cp|mv|ln|case|until|unset|umask|sleep|kill|eval)(?:\s|$)|\[\[? |[A-Za-z_]\w*="
+    r"|[A-Za-z_]\w*\s*\(\)"
 )
+_LINE = re.compile(r"[^\n]+")
+_UNIT = re.compile(r"\[[A-Z][A-Za-z-]*\]$")
+_BATCH = re.compile(r"@|::|(?:rem|setlocal|cls|pushd|start|call)(?:\s|$)", re.IGNORECASE)
 
 
 def like_hcl(head: bytes) -> bool:
@@ -46,11 +51,26 @@ def is_script(head: bytes) -> bool:
 
 
 def _begins_like_a_script(head: bytes) -> bool:
-    for line in head.decode("utf-8-sig", "replace").splitlines():
-        text = line.strip()
-        if text and not text.startswith("#"):
-            return _FIRST_WORDS.match(text) is not None
-    return False
+    return _FIRST_WORDS.match(_first_line(head.decode("utf-8-sig", "replace"))) is not None
+
+
+def is_program(text: str) -> bool:
+    """True for a shell script, a systemd unit or a batch file: its lines are run as they are
+    written. False if the first line already starts a QEMU, as in a pasted command."""
+    if text.startswith("#!"):
+        return _SHEBANG.match(text.split("\n", 1)[0].encode()) is not None
+    line = _first_line(text.lstrip("\ufeff"))
+    if "qemu-" in line or "kvm" in line:
+        return False
+    return any(pattern.match(line) for pattern in (_FIRST_WORDS, _UNIT, _BATCH))
+
+
+def _first_line(text: str) -> str:
+    """The first line that is neither empty nor a comment, without blanks around it."""
+    for match in _LINE.finditer(text):
+        if (line := match.group().strip())[:1] not in ("", "#", ";"):
+            return line
+    return ""
 
 
 def is_code(head: bytes) -> bool:

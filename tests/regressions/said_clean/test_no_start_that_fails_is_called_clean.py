@@ -103,7 +103,7 @@ def test_what_depends_on_the_version_is_told_for_the_one_assumed(tmp_path: Path)
         "qemu-system-x86_64 -M q35 -nic user,model=ne2k_isa",
         "qemu-system-x86_64 -M microvm,pcie=on -nodefaults -device e1000",
         "qemu-system-x86_64 -usb -nodefaults -device usb-net",
-        "PID CMD\n7 qemu-system-x86_64 -nodefaults -device rtl8139,mq=on",
+        "PID CMD\n7 qemu-system-x86_64 -nodefaults -device rtl8139,mq=on -m 64",
     ],
 )
 def test_what_starts_is_not_said_to_fail(tmp_path: Path, text: str) -> None:

@@ -40,6 +40,8 @@ EVIDENCE = _names(
 )
 """With one of these, a line that names QEMU is a command line rather than prose."""
 
+NIC_OPTIONS = ("device", "netdev", "nic", "net")
+
 MAX_WORDS = 100_000
 
 
@@ -96,10 +98,11 @@ def parse_unquoted(words: Sequence[str]) -> Arguments:
     pairs: list[tuple[str, str | None]] = []
     name: str | None = None
     value: list[str] = []
-    for word in words[:MAX_WORDS]:
-        option = _option(word)
+    for place, word in enumerate(words[:MAX_WORDS], 1):
+        option = "" if word == "-" else _option(word)
         known = option is not None and (option in FLAGS or option in VALUED)
-        if known and not (name in VALUED and not value):
+        cut = option is not None and place == len(words) and begins_nic_option(option)
+        if (known or cut) and not (name in VALUED and not value):
             _close(pairs, name, value)
             name, value = option, []
         elif name is not None and name not in FLAGS:
@@ -108,6 +111,12 @@ def parse_unquoted(words: Sequence[str]) -> Arguments:
         return Arguments(tuple(pairs), f"ends after -{name}, which takes a value")
     _close(pairs, name, value)
     return Arguments(tuple(pairs), _too_many(words))
+
+
+def begins_nic_option(name: str) -> bool:
+    """True for a name that no option has, but with which one for NICs begins."""
+    unknown = name not in FLAGS and name not in VALUED
+    return unknown and any(one.startswith(name) for one in NIC_OPTIONS)
 
 
 def _too_many(words: Sequence[str]) -> str | None:

@@ -9,11 +9,14 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from vnicaudit.model.location import Location
+from vnicaudit.model.nic import RunningNic
 from vnicaudit.model.running import RunningQemu
 from vnicaudit.platforms.qemu import machine
-from vnicaudit.platforms.qemu.arguments import Arguments
+from vnicaudit.platforms.qemu.arguments import NIC_OPTIONS, Arguments
 from vnicaudit.platforms.qemu.boards import machine_default
+from vnicaudit.platforms.qemu.faults import cut_off, left_over
 from vnicaudit.platforms.qemu.nics import nics, silent
+from vnicaudit.platforms.qemu.variables import unfilled
 
 
 class Built(NamedTuple):
@@ -60,7 +63,18 @@ def build(
         session=machine.session(arguments),
         owner=machine.owner(arguments),
     )
-    return Built(qemu, arguments.problem or found.problem or _missing_defaults(arguments))
+    cut = cut_off(arguments) or (_cut_nic(arguments, found.nics) if runs else None)
+    problem = arguments.problem or found.problem or cut or _missing_defaults(arguments)
+    return Built(qemu, problem)
+
+
+def _cut_nic(arguments: Arguments, nics: tuple[RunningNic, ...]) -> str | None:
+    """The reason why the last argument of a running QEMU is cut off: QEMU would refuse it."""
+    last = arguments.pairs[-1][0] if arguments.pairs else ""
+    refusal = nics[-1].refusal if nics and last in NIC_OPTIONS else None
+    if refusal is None or refusal.starts_from is not None:
+        return None
+    return f"its last argument is cut off: {refusal.reason}"
 
 
 def _missing_defaults(arguments: Arguments) -> str | None:
@@ -89,7 +103,9 @@ def gaps(
     nics: int,
 ) -> Iterator[str]:
     """Reasons why NICs may be missing. If some were found, further ones are only suspected in a
-    named file."""
+    named file, and on a netdev that none of them uses."""
+    for reason in left_over(arguments, any_nics=nics > 0):
+        yield f"{reason}: not judged"
     for path in arguments.values("readconfig"):
         yield unread_file(path)
     if nics == 0 and not arguments.has("readconfig"):
@@ -104,6 +120,7 @@ def _without_nics(
     whole: bool,
     opened: str | None,
 ) -> Iterator[str]:
+    open_device = next((value for value in arguments.values("device") if unfilled(value)), None)
     default = machine_default(arch, machine)
     if not default.known and (silent(arguments) or machine is not None):
         what = (
@@ -114,6 +131,8 @@ def _without_nics(
         yield f"no NIC is given, and {what} may have one of its own: not judged"
     elif opened is not None:
         yield f"no NIC is given, and {opened[:_SHOWN]!r} may hold some: not judged"
+    elif open_device is not None and not arguments.has("netdev"):
+        yield f"no NIC is given, and -device {open_device[:_SHOWN]!r} may be one: not judged"
     elif silent(arguments) and not whole and default.device is not None:
         yield (
             f"no NIC is given, so QEMU adds {default.device}; but these may not be all its "

@@ -8,10 +8,18 @@ from collections import deque
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from vnicaudit.platforms.qemu.arguments import EVIDENCE, Arguments, parse, parse_unquoted
+from vnicaudit.platforms.qemu.arguments import (
+    EVIDENCE,
+    FLAGS,
+    VALUED,
+    Arguments,
+    parse,
+    parse_unquoted,
+)
 from vnicaudit.platforms.qemu.prefixes import prefix_of
 from vnicaudit.platforms.qemu.variables import left_open
 from vnicaudit.platforms.qemu.words import MAX_COMMAND, shell_words
+from vnicaudit.text.beginning import is_program
 
 _PROGRAM = re.compile(
     r"(?:(?<![^\s;|&(])|(?<=ExecStart=)|(?<=ExecStart=[-@:+!]))"
@@ -36,10 +44,20 @@ _LISTING_END = re.compile(r"\n[ \t]*(?:\n|```)")
 _QUOTE = re.compile(r"['\"]")
 _EXPANDS = re.compile(r"\$[@*{(\w]|`|<|\.\.\.|…")
 _LIST = re.compile(r"\$[@*]|\$\{[@*]|\$\{\w{1,80}\[[@*]")
+_OPTION = r"[ \t]*--?(?P<name>[A-Za-z][\w-]*)(?![\w-])"
+_LOST_JOINT = re.compile(rf"(?:\\[ \t]+|(?<!\\))\r?\n(?={_OPTION})")
+"""The end of a line without backslash, or with blanks behind it, before one with an option."""
+_GOES_ON = re.compile(rf"(?:[ \t]*#[^\n]*)?\r?\n{_OPTION}")
+_NOT_CONTINUED = (
+    "line {} begins with an option, but the line before it is not continued: a shell would run the "
+    "first part alone"
+)
 _LOST = (
     "JSON outside quotes, where other quotes or lines were kept: a shell would mangle it, so what "
     "QEMU received is unknown"
 )
+_PAGE = 4096
+"""Bytes of a command line that kernels before 4.2 keep, with or without the last zero."""
 _PATIENCE = 1 << 20
 """Characters, in addition to four times the length of the text, that are scanned without result
 before the text is treated as made to take long."""
@@ -94,6 +112,8 @@ def commands(text: str) -> Iterator[Command]:
     """Every QEMU command line in ``text``, in order; threads listed by ``ps -L`` count once."""
     if _UNIT.search(text) is not None:
         text = _REMARK.sub(lambda remark: f"{remark[1]}{' ' * len(remark[2])}\\", text)
+    if not is_program(text):
+        text = _LOST_JOINT.sub(_joined, text)
     seen: set[tuple[int | None, Arguments]] = set()
     listings = _listings(text)
     position, line, counted, after = 0, 1, 0, 0
@@ -116,6 +136,14 @@ def commands(text: str) -> Iterator[Command]:
             if command.pid is not None:
                 seen.add((command.pid, command.arguments))
             yield command
+
+
+def _joined(end: re.Match[str]) -> str:
+    return " \\\n" if _is_option(end) else end.group()
+
+
+def _is_option(match: re.Match[str]) -> bool:
+    return match["name"] in FLAGS or match["name"] in VALUED
 
 
 def _listings(text: str) -> deque[_PsListing]:
@@ -178,6 +206,9 @@ def _from_shell(
     if match["program"].startswith("$") and "/" not in match["program"]:
         return _of_variable(text, match, arguments, line, end)
     whole = not any(_EXPANDS.match(word) for word in words) and not arguments.has("readconfig")
+    following = _GOES_ON.match(text, end)
+    if problem is None and following is not None and _is_option(following):
+        problem = _NOT_CONTINUED.format(line + text.count("\n", match.end(), following.end()))
     problem = problem or (_LOST if bare else None) or arguments.problem or left_open(arguments)
     arguments = arguments._replace(problem=problem)
     opened = None if whole else _opened(words, arguments, sealed)
@@ -235,6 +266,8 @@ def _unquoted(text: str, match: re.Match[str], line: int, pid: int | None) -> _R
     arguments = parse_unquoted(text[match.end() : min(end, match.end() + MAX_COMMAND)].split())
     if not arguments.has(*EVIDENCE):
         return _Read(None, match.end())
+    if end - match.start("program") in (_PAGE - 1, _PAGE):
+        arguments = arguments._replace(problem=f"cut at {_PAGE} bytes")
     # never complete: a line that ps cut looks like any other
     command = Command(match["program"], arguments, line, pid, complete=False, listed=True)
     return _Read(command, end)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Container, Iterator
 from typing import NamedTuple
 
-from vnicaudit.platforms.qemu.arguments import Arguments
+from vnicaudit.knowledge.models import QEMU_MODELS
+from vnicaudit.platforms.qemu.arguments import NIC_OPTIONS, Arguments, begins_nic_option
 from vnicaudit.platforms.qemu.boards import default_nic, device_name, machine_default
 from vnicaudit.platforms.qemu.options import BrokenOption, Options, lenient, options
-
-_NIC_OPTIONS = ("device", "netdev", "nic", "net")
+from vnicaudit.platforms.qemu.properties import is_switch
+from vnicaudit.platforms.qemu.variables import unfilled
 
 
 class Fault(NamedTuple):
@@ -35,9 +36,9 @@ def misplaced_options(arguments: Arguments) -> Iterator[Fault]:
     value, or the whole word for the name of an option."""
     for pair, (name, value) in enumerate(arguments.pairs):
         first, blank, _rest = name.partition(" ")
-        if name in _NIC_OPTIONS and (value or "-").startswith("-"):
+        if name in NIC_OPTIONS and (value or "-").startswith("-"):
             yield Fault(pair, f"-{name} has no value: {value!r} is in its place")
-        elif blank and first in _NIC_OPTIONS:
+        elif blank and first in NIC_OPTIONS:
             yield Fault(pair, f"-{first} and its value are one argument: QEMU has no such option")
 
 
@@ -45,7 +46,7 @@ def joined(arguments: Arguments) -> Iterator[Fault]:
     """``--device=e1000``: a form that QEMU does not have, unlike other programs."""
     for pair, (name, _value) in enumerate(arguments.pairs):
         first, equals, _rest = name.partition("=")
-        if equals and first in _NIC_OPTIONS:
+        if equals and first in NIC_OPTIONS:
             yield Fault(pair, f"-{first} and its value are one word: QEMU has no such option")
 
 
@@ -63,6 +64,48 @@ def dangling(arguments: Arguments, netdevs: Container[str]) -> Iterator[Fault]:
 
 def _nic_of(value: str) -> Options:
     return lenient(value, "type")
+
+
+def left_over(arguments: Arguments, *, any_nics: bool) -> Iterator[str]:
+    """Netdevs that no NIC uses, of which QEMU warns "netdev n0 has no peer": the NIC may have been
+    cut off, or be in a variable. The ports of a hub are not counted: they may connect netdevs."""
+    used = {netdev for one in _givens(arguments) if (netdev := one.get("netdev")) is not None}
+    used |= {value.partition("=")[2] for value in arguments.values("set") if ".netdev=" in value}
+    open_device = next((value for value in arguments.values("device") if unfilled(value)), None)
+    for value in arguments.values("netdev"):
+        given = lenient(value, "type")
+        name = given.get("id", "")
+        if "id" not in given:
+            if not any_nics or value == arguments.pairs[-1][1]:
+                yield f"-netdev {value[:40]!r} has no id="
+        elif name not in used and given.get("type") != "hubport" and unfilled(name) is None:
+            where = "cut off or added later" if open_device is None else f"-device {open_device}"
+            yield f"netdev {name[:40]!r} has no NIC here, which may be {where}"
+
+
+def _givens(arguments: Arguments) -> Iterator[Options]:
+    for name, value in arguments.pairs:
+        if name in NIC_OPTIONS:
+            yield lenient(value, "driver" if name == "device" else "type")
+
+
+def cut_off(arguments: Arguments) -> str | None:
+    """The sign that the last word is cut off: an option, a key or a device that QEMU has not, but
+    that begins like one of a NIC; None without such a sign."""
+    if not arguments.pairs:
+        return None
+    name, value = arguments.pairs[-1]
+    if begins_nic_option(name):
+        return f"ends in -{name}, which is no option of QEMU"
+    head, comma, last = (value or "").rpartition(",")
+    if name not in NIC_OPTIONS or value is None or value[:1] == "{" or "=" in last:
+        return None
+    if not comma and name == "device":
+        begun = last not in QEMU_MODELS and any(one.startswith(last) for one in QEMU_MODELS)
+        return f"ends in -device {last}, which is no device of QEMU" if begun else None
+    if comma and not head.endswith(",") and not is_switch(last) and not unfilled(last):
+        return f"ends in {last[:40]!r}, which has no value"
+    return None
 
 
 def unnamed(arguments: Arguments, arch: str | None, machine: str | None) -> Iterator[Fault]:

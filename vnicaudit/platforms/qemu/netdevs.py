@@ -45,7 +45,7 @@ _OF_NIC = _names("mac macaddr model")
 _OF_PASST = _names("mac mtu")
 """``NetDevPasstOptions`` in qapi/net.json, since QEMU 10.1: settings that passt announces to the
 guest."""
-_SWITCHES = _names("restrict ipv4 ipv6 vnet_hdr vhost vhostforce x-svq")
+SWITCHES = _names("restrict ipv4 ipv6 vnet_hdr vhost vhostforce x-svq")
 _NUMBERS = _names("queues hubid poll-us")
 _ONE_WITH = {
     "fd": _names("ifname script downscript vnet_hdr helper queues fds vhostfds"),
@@ -115,14 +115,14 @@ def _values(netdev: Netdev) -> Iterator[str]:
     for name, value in netdev.keys.items():
         if unfilled(value) is not None:
             continue
-        if name in _SWITCHES and truth(value) is None:
+        if name in SWITCHES and truth(value) is None:
             yield f"{name}={value[:40]!r} of -{netdev.option} is neither on nor off"
         elif name in _NUMBERS and number(value) is None:
             yield f"{name}={value[:40]!r} of -{netdev.option} is not a number"
         elif name == "queues" and number(value) == 0:
             yield f"queues=0 of -{netdev.option} leaves no queue"
     if netdev.in_json:
-        for name, wanted, value in wrong_types(netdev.text, _SWITCHES, _NUMBERS):
+        for name, wanted, value in wrong_types(netdev.text, SWITCHES, _NUMBERS):
             yield f'"{name}" is {wanted} in JSON, not {value[:40]}'
 
 

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from vnicaudit.knowledge.buses import PCI, VIRTIO_PCI, bus_of
 from vnicaudit.model.nic import is_multicast
 from vnicaudit.platforms.qemu.addresses import of_nic
+from vnicaudit.platforms.qemu.netdevs import SWITCHES as OF_BACKENDS
 from vnicaudit.platforms.qemu.options import Options, number, truth, wrong_types
 from vnicaudit.platforms.qemu.slots import place_of
 from vnicaudit.platforms.qemu.variables import unfilled
@@ -150,6 +151,11 @@ def _cannot_be_legacy(device: str, given: Options) -> bool:
 
 def _quoted(text: str) -> str:
     return repr(text[:40])
+
+
+def is_switch(name: str) -> bool:
+    """True for a key of a NIC or a backend that may stand without a value, which means *on*."""
+    return name in _SWITCHES | _PCI_SWITCHES | _ANY_SWITCHES | OF_BACKENDS
 
 
 def is_device(device: str) -> bool:
