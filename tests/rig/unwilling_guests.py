@@ -33,6 +33,10 @@ class Booting:
         with self._lock:
             return self._factory(Nic("e1000", mac=mac), manners=manners, once=True)
 
+    def stays_off(self, mac: str) -> Guest:
+        """An e1000 that is not started."""
+        return self._factory(Nic("e1000", mac=mac), boot=False)
+
 
 @contextmanager
 def under_way(factory: GuestFactory, remedy: Callable[[], Remedy]) -> Iterator[Cases]:
@@ -91,11 +95,12 @@ def does_not_take_the_new_device(boot: Booting, remedy: Remedy) -> None:
 
 
 def does_not_shut_down(boot: Booting, remedy: Remedy) -> None:
-    """libvirt waits a minute for an agent that was asked to; the run does not."""
+    """libvirt waits a minute for an agent that was asked to; the run does not. A rollback goes on
+    with the other one, and names the command that rolls this one back."""
     mac = "52:54:00:ab:0d:03"
-    with boot(mac, DEAF) as guest:
+    with boot(mac, DEAF) as guest, boot.stays_off("52:54:00:ab:0d:04") as other:
         guest.wait_for_dns()
-        before, pid = definition(guest), guest.pid
+        before, pid, other_before = definition(guest), guest.pid, definition(other)
         plan = remedy.plan(guest)
         words = ("--mode", "restart", "--guest-deadline", "8", "--deadline", "30")
 
@@ -111,11 +116,35 @@ def does_not_shut_down(boot: Booting, remedy: Remedy) -> None:
         assert (definition(guest), guest.pid) == (before, pid)
         guest.wait_for_dns()
 
+        plan = remedy.plan(other, "--domain", guest.name)
         said = remedy.apply(plan, *words[:2], *patience(guest), "--force-off")
         assert "powering off" in said
-        unit = remedy.last()
+        run = remedy.runs()[0]
+        (unit,) = (one for one in run["steps"] if one["name"] == guest.name)
         assert unit["outcome"] == "applied"
         assert checks(unit)["device"] == checks(unit)["qemu"] == "ok"
         assert VIRTIO in definition(guest)
         guest.wait_for_dns()
         assert guest.driver(mac) == "virtio_net"
+
+        goal, last = definition(guest), run["steps"][-1]["name"]
+        assert {guest.name, other.name} == {one["name"] for one in run["steps"]}
+        remedy.rollback(run["id"], *words, code=5)
+        back = remedy.runs()[0]
+        assert back["steps"][0]["name"] == last
+        units = {one["name"]: one for one in back["steps"]}
+        assert units[other.name]["outcome"] == "applied"
+        assert definition(other) == other_before
+        assert (units[guest.name]["outcome"], definition(guest)) == ("failed", goal)
+        command = f"rollback {run['id']} --domain {guest.name} --mode restart --force-off"
+        assert (
+            f"the change is back in it (to try again: vnicaudit {command} --state "
+            in (units[guest.name]["message"])
+        )
+        guest.wait_for_dns()
+
+        remedy.rollback(*command.split()[1:], *patience(guest))
+        assert remedy.last()["outcome"] == "applied"
+        assert definition(guest) == before
+        guest.wait_for_dns()
+        assert guest.driver(mac) == "e1000"

@@ -6,12 +6,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
-from tests.remedy.applying.fakes import Killed, World, installed
+from tests.remedy.applying.fakes import Killed, Machine, World, installed
 from vnicaudit.bench.trials.flips import PlanFlips
 from vnicaudit.bench.trials.request import AFTER, BEFORE
 from vnicaudit.errors import ActionError
 from vnicaudit.model.plan import Mode
+from vnicaudit.remedy.applying.history import runs
 
 MODES: tuple[Mode, ...] = ("restart", "hotswap")
 
@@ -49,6 +51,21 @@ def test_five_blocks(world: World, mode: Mode) -> None:
         one.to(BEFORE)
         assert as_before(world)
         assert one.applied is None
+
+
+def test_a_note_on_the_guest_is_said_once(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It came twice at every flip: the guest is read anew each time, and is the same."""
+    note = "The guest has no tc."
+    capture = Machine.capture
+    monkeypatch.setattr(Machine, "capture", lambda *given: replace(capture(*given), notes=(note,)))
+    one = flips(world, "hotswap")
+    for _ in range(3):
+        one.to(AFTER)
+        one.to(BEFORE)
+    said = [text for _, text in world.told if text.startswith("applied")]
+    assert said == [f"applied: {note}", *["applied"] * 5]
+    assert sum(note in text for _, text in world.told) == 1
+    assert all(run.steps[0].message == note for run in runs(str(world.folder)))
 
 
 @pytest.mark.parametrize("mode", MODES)

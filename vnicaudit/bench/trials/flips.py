@@ -186,7 +186,7 @@ class PlanFlips:
         self._steps = steps
         self._text = text
         self._context = context
-        self._tell = tell
+        self._tell = _once(tell)
         self.applied: RunResult | None = None
         """The run that is in effect; None: the guest is as before."""
 
@@ -222,6 +222,19 @@ class PlanFlips:
             if {unit.outcome for unit in done.run.steps} & _NOT_TAKEN_BACK:
                 raise _failed(done, "rolled back")
         self.applied = None
+
+
+def _once(tell: Tell) -> Tell:
+    """Leaves out the details of an outcome that were told before: they come with every flip."""
+    told: set[tuple[str, str]] = set()
+
+    def tell_once(name: str, text: str) -> None:
+        outcome, colon, _ = text.partition(": ")
+        known = bool(colon) and (name, text) in told
+        told.add((name, text))
+        tell(name, outcome if known else text)
+
+    return tell_once
 
 
 def _failed(done: RunResult, words: str) -> ActionError:

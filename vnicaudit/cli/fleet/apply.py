@@ -30,10 +30,10 @@ from vnicaudit.cli.options.output import (
 )
 from vnicaudit.cli.options.records import as_record
 from vnicaudit.cli.options.remedy import (
+    ApplyScheduleOptions,
     ConnectionOptions,
     RemedyOptions,
-    ScheduleOptions,
-    change_options,
+    apply_options,
     mode_option,
     run_context,
 )
@@ -93,7 +93,7 @@ class FleetApplyOptions(msgspec.Struct, frozen=True):
     mode: Mode
     include_unsafe: bool
     format: Format
-    schedule: ScheduleOptions
+    schedule: ApplyScheduleOptions
     canary_by: CanaryBy
     without_host_lock: bool
     elsewhere: tuple[str, ...]
@@ -121,7 +121,7 @@ class FleetApplyOptions(msgspec.Struct, frozen=True):
 @mode_option("next-boot")
 @click.option("--include-unsafe", is_flag=True, help="Also apply the unsafe steps of the plan.")
 @format_option
-@change_options
+@apply_options
 @click.option(
     "--canary-by",
     type=click.Choice(get_args(CanaryBy)),

@@ -33,18 +33,22 @@ class ConnectionOptions(msgspec.Struct, frozen=True):
     trusted_uris: tuple[str, ...]
 
 
-class ScheduleOptions(msgspec.Struct, frozen=True):
-    """How a run proceeds: with or without a question, in which order, how many at once, and when it
-    stops."""
+class ScheduleOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """How a run proceeds: with or without a question, how many units at once, and when."""
 
     dry_run: bool
     yes: bool
-    canary: int
     batch: int
-    max_failures: int
     window: Window | None
     guest_deadline: float
     force_off: bool
+
+
+class ApplyScheduleOptions(ScheduleOptions, frozen=True, kw_only=True):
+    """How a plan is applied: also when the run stops. A rollback does not stop, whatever fails."""
+
+    canary: int
+    max_failures: int
 
 
 class RemedyOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -93,39 +97,43 @@ connection_options = group(
 )
 
 
-schedule_options = group(
-    "schedule",
-    ScheduleOptions,
+_dry_run_option = together(
     click.option("--dry-run", is_flag=True, help="Run all checks and print what would be done."),
     click.option("--yes", "-y", is_flag=True, help="Do not ask for confirmation."),
-    click.option(
-        "--canary",
-        envvar="VNICAUDIT_CANARY",
-        type=click.IntRange(min=0),
-        default=1,
-        show_default=True,
-        metavar="N",
-        help="Domains (or servers) changed first, one at a time; all must succeed.",
-    ),
-    click.option(
+)
+_canary_option = click.option(
+    "--canary",
+    envvar="VNICAUDIT_CANARY",
+    type=click.IntRange(min=0),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="Domains (or servers) changed first, one at a time; all must succeed.",
+)
+_failures_option = click.option(
+    "--max-failures",
+    envvar="VNICAUDIT_MAX_FAILURES",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    metavar="N",
+    help="Stop when more domains than this have failed.",
+)
+
+
+def _batch_option(after: str) -> Decorator:
+    return click.option(
         "--batch",
         envvar="VNICAUDIT_BATCH",
         type=click.IntRange(min=1),
         default=1,
         show_default=True,
         metavar="N",
-        help="Domains changed in parallel after the canaries; of a server group one member "
-        "at a time.",
-    ),
-    click.option(
-        "--max-failures",
-        envvar="VNICAUDIT_MAX_FAILURES",
-        type=click.IntRange(min=0),
-        default=0,
-        show_default=True,
-        metavar="N",
-        help="Stop when more domains than this have failed.",
-    ),
+        help=f"Domains changed in parallel{after}; of a server group one member at a time.",
+    )
+
+
+_patience_options = together(
     click.option(
         "--window",
         envvar="VNICAUDIT_WINDOW",
@@ -148,8 +156,25 @@ schedule_options = group(
     ),
 )
 
-change_options = together(schedule_options, connection_options)
-"""Options of the commands that change something."""
+apply_options = together(
+    group(
+        "schedule",
+        ApplyScheduleOptions,
+        _dry_run_option,
+        _canary_option,
+        _batch_option(" after the canaries"),
+        _failures_option,
+        _patience_options,
+    ),
+    connection_options,
+)
+"""Options of the commands that apply a plan."""
+
+rollback_options = together(
+    group("schedule", ScheduleOptions, _dry_run_option, _batch_option(""), _patience_options),
+    connection_options,
+)
+"""Options of the command that undoes a run."""
 
 
 def mode_option(default: str | None) -> Decorator:
@@ -195,4 +220,6 @@ def _limits(options: RemedyOptions, schedule: ScheduleOptions) -> RunLimits:
 
 
 def _schedule(schedule: ScheduleOptions) -> Schedule:
+    if not isinstance(schedule, ApplyScheduleOptions):
+        return Schedule(batch=schedule.batch, window=schedule.window)
     return Schedule(schedule.canary, schedule.batch, schedule.max_failures, schedule.window)

@@ -20,7 +20,7 @@ from vnicaudit.cli.options.output import (
     screen_options,
 )
 from vnicaudit.cli.options.records import as_record
-from vnicaudit.cli.options.remedy import change_options, mode_option, run_context
+from vnicaudit.cli.options.remedy import apply_options, mode_option, run_context
 from vnicaudit.cli.options.sections import SectionedCommand
 from vnicaudit.cli.options.state import state_option
 from vnicaudit.cli.output.process import hang_up_noted
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from ipaddress import IPv4Interface
 
     from vnicaudit.bench.trials.request import TrialRequest
-    from vnicaudit.cli.options.remedy import ScheduleOptions
+    from vnicaudit.cli.options.remedy import ApplyScheduleOptions
     from vnicaudit.cli.remedy.apply_cost import TrialDesign
     from vnicaudit.model.plan import Mode, Plan, Step
     from vnicaudit.model.runs import Foreseen
@@ -93,7 +93,7 @@ the old one, 130 interrupted."""
 @domain_option
 @nic_option
 @format_option
-@change_options
+@apply_options
 @nova_manage_options
 @bench_options
 @line_options
@@ -224,7 +224,7 @@ class WithSchedule(Protocol):
         """The mode in which changes would take effect."""
 
     @property
-    def schedule(self) -> ScheduleOptions:
+    def schedule(self) -> ApplyScheduleOptions:
         """Says if this is a dry run."""
 
     @property

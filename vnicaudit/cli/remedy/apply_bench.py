@@ -19,7 +19,7 @@ from vnicaudit.cli.bench.options import (
 )
 from vnicaudit.cli.options.output import Format, screen_options
 from vnicaudit.cli.options.records import group
-from vnicaudit.cli.options.remedy import RemedyOptions, ScheduleOptions
+from vnicaudit.cli.options.remedy import ApplyScheduleOptions, RemedyOptions
 from vnicaudit.cli.output.stderr import tell
 from vnicaudit.cli.output.telling import RunTelling
 from vnicaudit.cli.remedy.run_output import ROLLED_BACK, print_result, print_run
@@ -69,7 +69,7 @@ class ApplyOptions(RemedyOptions, frozen=True, kw_only=True):
     domains: tuple[str, ...]
     macs: tuple[str, ...]
     format: Format
-    schedule: ScheduleOptions
+    schedule: ApplyScheduleOptions
     trials: BenchOptions
     line: LineOptions
 

@@ -14,8 +14,8 @@ from vnicaudit.cli.options.records import as_record
 from vnicaudit.cli.options.remedy import (
     RemedyOptions,
     ScheduleOptions,
-    change_options,
     mode_option,
+    rollback_options,
     run_context,
 )
 from vnicaudit.cli.options.sections import SectionedCommand
@@ -88,7 +88,7 @@ class RollbackOptions(RemedyOptions, frozen=True, kw_only=True):
 )
 @mode_option(None)
 @format_option
-@change_options
+@rollback_options
 @nova_manage_options
 @state_option
 @output_options

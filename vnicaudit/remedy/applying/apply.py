@@ -103,7 +103,11 @@ def apply(
     units, plan = context.kinds.units(steps), digest(text)
     with ExitStack() as stack:
         drivers = context.drivers(stack)
-        open_or_hold(units, drivers, (plan,), context, stack)
+        if context.host_by_host:
+            drivers.check(units)
+            hold_plans((plan,), context, stack)
+        else:
+            drivers.open(units)
         request = context.request("apply", plan, units)
         found = _unfinished(context, request) or begin_run(context.state, request)
         if trials is None and any(found.folder.glob("*.bench")):
@@ -132,23 +136,13 @@ def dry_run_apply(steps: Sequence[Step], text: bytes, context: RunContext) -> tu
     with ExitStack() as stack:
         drivers = context.drivers(stack, hold=False)
         units = context.kinds.units(steps)
-        return dry_run_units(units, drivers, _Preparing(steps, digest(text), context), context)
-
-
-def open_or_hold(
-    units: Sequence[UnitRequest],
-    drivers: Drivers,
-    plans: Iterable[str],
-    context: RunContext,
-    stack: ExitStack,
-) -> None:
-    """Connect to all places and lock them; if they are opened one by one, lock the plans instead
-    (see :class:`RunRequest`). Raises TargetError, RefusedError."""
-    if context.host_by_host:
-        drivers.check(units)
-        hold_plans(plans, context, stack)
-    else:
-        drivers.open(units)
+        preparing: Preparing = _Preparing(steps, digest(text), context)
+        if context.host_by_host:
+            drivers.check(units)
+            preparing = HostByHost(preparing, None)
+        else:
+            drivers.open(units)
+        return dry_run_units(units, drivers, preparing)
 
 
 def hold_plans(plans: Iterable[str], context: RunContext, stack: ExitStack) -> None:
@@ -158,20 +152,13 @@ def hold_plans(plans: Iterable[str], context: RunContext, stack: ExitStack) -> N
 
 
 def dry_run_units(
-    units: Iterable[UnitRequest],
+    units: Sequence[UnitRequest],
     drivers: Drivers,
     preparing: Preparing,
-    context: RunContext,
     show: Callable[[UnitRequest, Prepared], None] | None = None,
 ) -> tuple[Foreseen, ...]:
     """The foreseen outcome of each unit, as far as it can be told before the unit is started.
     ``show`` is told the changes that would be made."""
-    units = tuple(units)
-    if context.host_by_host:
-        drivers.check(units)
-        preparing = HostByHost(preparing, None)
-    else:
-        drivers.open(units)
     later = Counter(unit.target for unit in units)
     found = []
     for unit in units:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from vnicaudit.errors import RefusedError
 from vnicaudit.remedy.applying.journal.past_run import PastRun
 from vnicaudit.remedy.applying.journal.run_request import UnitRequest
 from vnicaudit.remedy.applying.journal.state import StateFolder
 from vnicaudit.remedy.applying.journal.unfinished_runs import UnfinishedRuns
 from vnicaudit.remedy.applying.kinds import KindTable
+from vnicaudit.remedy.unit_refusal import UnitRefusedError
 from vnicaudit.text.own_commands import command
 
 
@@ -21,9 +21,10 @@ def refuse_beside(found: PastRun, units: Iterable[UnitRequest], kinds: KindTable
             run = found.request
             undoing = command(f"rollback {run.plan}", found.folder.parent.parent)
             again = undoing if run.kind == "rollback" else "apply its plan again"
-            raise RefusedError(
+            raise UnitRefusedError(
                 f"run {run.id} is unfinished on {unit.name}: finish it ({again}), or undo it "
-                f"({found.rollback_command()})"
+                f"({found.rollback_command()})",
+                "held",
             )
 
 

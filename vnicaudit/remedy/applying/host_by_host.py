@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterable
 
-from vnicaudit.errors import SilentError, TargetError
+from vnicaudit.errors import SilentError, TargetError, VnicauditError
 from vnicaudit.remedy.applying.beside import OtherRuns
 from vnicaudit.remedy.applying.driver import Prepared
 from vnicaudit.remedy.applying.journal.past_run import PastRun
@@ -51,6 +52,29 @@ class HostByHost:
     def _given_up(self, unit: UnitRequest, why: UnitRefusedError) -> UnitRefusedError:
         self._not_usable[unit.target] = why
         return why
+
+
+def open_reachable(
+    units: Iterable[UnitRequest], drivers: Drivers, errors: tuple[type[VnicauditError], ...]
+) -> tuple[list[UnitRequest], VnicauditError | None]:
+    """``(units, error)``: the units whose host could be opened, and why the first other one could
+    not, which must not leave guests of other hosts as they are. ``errors``: those that concern only
+    one host. Raises the first error if no host could be opened."""
+    reached: list[UnitRequest] = []
+    first: VnicauditError | None = None
+    by_place: dict[tuple[str, str], list[UnitRequest]] = {}
+    for unit in units:
+        by_place.setdefault((unit.kind, unit.target), []).append(unit)
+    for there in by_place.values():
+        try:
+            drivers.open(there)
+        except errors as error:
+            first = first or error
+        else:
+            reached += there
+    if first is not None and not reached:
+        raise first
+    return reached, first
 
 
 def open_begun(run: PastRun, drivers: Drivers, meanwhile: str) -> None:

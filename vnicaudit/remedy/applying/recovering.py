@@ -14,6 +14,7 @@ from vnicaudit.errors import RefusedError, SilentError, TargetError, UsageError,
 from vnicaudit.model.runs import UnitRun
 from vnicaudit.remedy.applying.apply import RunContext, hold_plans
 from vnicaudit.remedy.applying.history import record, undone_by
+from vnicaudit.remedy.applying.host_by_host import open_reachable
 from vnicaudit.remedy.applying.journal.past_run import (
     PastRun,
     all_past,
@@ -95,7 +96,7 @@ def _recovered(
         try:
             if context.host_by_host:
                 hold_plans((found.request.plan, run), context, stack)
-            reached, unreached = _opened(units, drivers, context)
+            reached, unreached = open_reachable(units, drivers, _NOT_REACHED)
         except HeldError as error:
             return Recovered(run, at_work=str(error))
         except _NOT_REACHED as error:
@@ -107,31 +108,6 @@ def _recovered(
         return Recovered(
             run, tuple(one for unit, one in shown if unit.key in keys), error=went or unreached
         )
-
-
-def _opened(
-    units: list[UnitRequest], drivers: Drivers, context: RunContext
-) -> tuple[list[UnitRequest], VnicauditError | None]:
-    """``(units, error)``: the units whose host can be reached, and why the first other one cannot:
-    guests of reachable hosts must not be left off because of it. Raises HeldError at once, unless
-    hosts are locked one by one; raises the first error if no host can be reached."""
-    reached: list[UnitRequest] = []
-    first: VnicauditError | None = None
-    by_place: dict[tuple[str, str], list[UnitRequest]] = {}
-    for unit in units:
-        by_place.setdefault((unit.kind, unit.target), []).append(unit)
-    for there in by_place.values():
-        try:
-            drivers.open(there)
-        except _NOT_REACHED as error:
-            if isinstance(error, HeldError) and not context.host_by_host:
-                raise
-            first = first or error
-        else:
-            reached += there
-    if first is not None and not reached:
-        raise first
-    return reached, first
 
 
 def _finished(

@@ -14,13 +14,13 @@ from typing import NamedTuple
 import msgspec
 
 from vnicaudit.base.own_files import DEFINITIONS
-from vnicaudit.errors import UsageError, VnicauditError
+from vnicaudit.errors import SilentError, TargetError, UsageError, VnicauditError
 from vnicaudit.model.runs import Foreseen
-from vnicaudit.remedy.applying.apply import RunContext, dry_run_units, open_or_hold
-from vnicaudit.remedy.applying.beside import OtherRuns, refuse_beside
+from vnicaudit.remedy.applying.apply import RunContext, dry_run_units, hold_plans
+from vnicaudit.remedy.applying.beside import OtherRuns
 from vnicaudit.remedy.applying.driver import Prepared, UndoRequest
 from vnicaudit.remedy.applying.history import record, undone_by
-from vnicaudit.remedy.applying.host_by_host import HostByHost, open_begun, open_locked
+from vnicaudit.remedy.applying.host_by_host import HostByHost, open_locked, open_reachable
 from vnicaudit.remedy.applying.journal.events import Done, End
 from vnicaudit.remedy.applying.journal.journal_file import Journal
 from vnicaudit.remedy.applying.journal.past_run import (
@@ -32,7 +32,7 @@ from vnicaudit.remedy.applying.journal.past_run import (
     unfinished,
 )
 from vnicaudit.remedy.applying.journal.run_request import RunRequest, UnitRequest
-from vnicaudit.remedy.applying.journal.state import StateFolder
+from vnicaudit.remedy.applying.journal.state import HeldError, StateFolder
 from vnicaudit.remedy.applying.journal.transaction import NicChanges
 from vnicaudit.remedy.applying.kinds import Drivers
 from vnicaudit.remedy.applying.runner import (
@@ -44,11 +44,9 @@ from vnicaudit.remedy.applying.runner import (
     begin_nothing,
 )
 from vnicaudit.remedy.planning.diffs import unified_diff
-from vnicaudit.remedy.unit_refusal import UnitRefusedError
 from vnicaudit.text.own_commands import command
 
 _CHANGED = ("applied",)
-_MEANWHILE = "meanwhile --domain restores others"
 
 
 class RollbackSelection(msgspec.Struct, frozen=True):
@@ -95,21 +93,24 @@ def rollback(
     run_id: str, selection: RollbackSelection, context: RunContext, tell: Tell
 ) -> tuple[RunResult, ...]:
     """Roll back a run. Returns the result of undoing the units that it left half done, and the
-    result of the rollback itself, each only if there was such work. For a fleet's run, a host that
-    cannot be reached affects only its own units. Raises UsageError if there is no such run, or the
-    selection matches nothing in it; RefusedError if another run is working there."""
+    result of the rollback itself, each only if there was such work. A unit that fails, or whose
+    host cannot be reached, affects no other: no number of failures ends a rollback. Raises
+    UsageError if there is no such run, or the selection matches nothing in it; TargetError or
+    RefusedError if no host can be reached, or another run is working there."""
     found = _read_begun(run_id, context)
     units = selection.units_of(found)
     context = context.going_on_with(found.request)
     with ExitStack() as stack:
         drivers = context.drivers(stack)
-        open_or_hold(units, drivers, (found.request.plan, run_id), context, stack)
+        drivers.check(units)
+        if context.host_by_host:
+            hold_plans((found.request.plan, run_id), context, stack)
+        else:
+            open_reachable(units, drivers, (TargetError, SilentError, HeldError))
         found = reread(found)  # the locks keep others from changing it now
         closed = [unit for unit in units if not found.is_open(unit.key)]
         ended = _undo_open(found, units, drivers, context, tell)
         found = reread(found) if ended else found
-        if not context.host_by_host and any(found.is_open(unit.key) for unit in units):
-            return ended
         way_back = _WayBack(found, selection, drivers, context, tell)
         if selection.restore:
             return (way_back.restore(units[::-1]),)
@@ -149,13 +150,12 @@ class _WayBack(NamedTuple):
         context = self.context
         request = context.request("rollback", self.run.folder.name, units)
         mine = _unfinished(context, request) or begin_run(context.state, request)
-        back = _preparer(self.run, self.selection, context)
-        if context.host_by_host:
-            open_begun(mine, self.drivers, _MEANWHILE)
-            back = HostByHost(back, OtherRuns(context.state, context.kinds, mine))
+        others = OtherRuns(context.state, context.kinds, mine)
+        back = HostByHost(_preparer(self.run, self.selection, context), others)
         remaining, halted = context.tell_remaining, context.halted
         runner = Runner(mine, self.drivers, back, self.tell, None, remaining, halted)
-        result = runner.go(context.schedule)
+        schedule = msgspec.structs.replace(context.schedule, canary=0, max_failures=len(units))
+        result = runner.go(schedule)
         if context.host_by_host:
             open_locked(self.run, self.drivers, context.state, remaining or self.tell)
         return result
@@ -167,8 +167,6 @@ def _undo_open(
     """Undo the units among these that were left half done."""
     if not found.is_unfinished and not any(found.is_lost(unit.key) for unit in units):
         return ()
-    if context.host_by_host:
-        units = _near(found, units, drivers, tell)
     request = msgspec.structs.replace(found.request, limits=context.limits)
     return (
         Runner(
@@ -180,22 +178,6 @@ def _undo_open(
             context.tell_remaining,
         ).take_back({unit.key for unit in units}),
     )
-
-
-def _near(
-    found: PastRun, units: Sequence[UnitRequest], drivers: Drivers, tell: Tell
-) -> list[UnitRequest]:
-    """The units that are not half done, or whose host can be reached. Tells why the others stay as
-    they are."""
-    near, reach = [], HostByHost(begin_nothing, None)
-    for unit in units:
-        try:
-            if found.is_open(unit.key):
-                reach(unit, drivers)
-            near.append(unit)
-        except UnitRefusedError as error:
-            tell(unit.name, f"unfinished: {error}")
-    return near
 
 
 def _nothing_to_undo(found: PastRun, context: RunContext) -> tuple[RunResult, ...]:
@@ -228,8 +210,11 @@ def dry_run_rollback(
         else:
             whole = _not_undone(found, units, selection, context)
         seen = _diff_printer(show, context) if selection.restore and show is not None else None
-        back = _preparer(found, selection, context)
-        return halves + dry_run_units(whole, drivers, back, context, seen)
+        back = HostByHost(_preparer(found, selection, context), None)
+        drivers.check(units)
+        if not context.host_by_host:
+            open_reachable(units, drivers, (TargetError, SilentError))
+        return halves + dry_run_units(whole, drivers, back, seen)
 
 
 def _diff_printer(show: Tell, context: RunContext) -> Callable[[UnitRequest, Prepared], None]:
@@ -322,13 +307,11 @@ def _undoable(found: PastRun, unit: UnitRequest) -> bool:
 
 
 def _unfinished(context: RunContext, request: RunRequest) -> PastRun | None:
-    """The unfinished rollback of this run. Raises UsageError if it used another mode, RefusedError
-    if another run is in the middle of one of these domains."""
+    """The unfinished rollback of this run. Raises UsageError if it used another mode."""
     for found in unfinished(context.state):
         run = found.request
         if (run.kind, run.plan, run.units) == (request.kind, request.plan, request.units):
             if run.mode != request.mode:
                 raise UsageError(f"run {run.id} is unfinished: use --mode {run.mode}")
             return found._replace(request=msgspec.structs.replace(run, limits=context.limits))
-        refuse_beside(found, request.units, context.kinds)
     return None

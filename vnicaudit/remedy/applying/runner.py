@@ -10,7 +10,7 @@ from functools import partial
 import msgspec
 
 from vnicaudit.base.told_apart import told_apart
-from vnicaudit.errors import ActionError, GoneError, RefusedError, SilentError
+from vnicaudit.errors import ActionError, GoneError, RefusedError, SilentError, TargetError
 from vnicaudit.model.runs import RunRecord
 from vnicaudit.remedy.applying.driver import Prepared
 from vnicaudit.remedy.applying.exclusion_locks import ExclusionLocks
@@ -26,7 +26,7 @@ from vnicaudit.remedy.applying.journal.unit_head import head_of
 from vnicaudit.remedy.applying.kinds import Drivers
 from vnicaudit.remedy.applying.schedule import Schedule, side_by_side
 from vnicaudit.remedy.applying.unit_queue import UnitQueue, why_no_more
-from vnicaudit.remedy.applying.work import BegunUnit
+from vnicaudit.remedy.applying.work import BegunUnit, rollback_command
 from vnicaudit.remedy.trial import Trials
 from vnicaudit.remedy.unit_refusal import UnitRefusedError, codes_of
 
@@ -38,6 +38,7 @@ Preparing = Callable[[UnitRequest, Drivers], Prepared]
 
 
 _ALREADY = {"apply": "it is already as planned", "rollback": "it is already as before"}
+_HALF_DONE = Result("unfinished")
 TAKEN_BACK = "rolled back"
 SOME_TAKEN_BACK = "partly rolled back"
 """The reason recorded when a run ends partly rolled back."""
@@ -64,7 +65,10 @@ def _names(units: Sequence[UnitRequest]) -> dict[str, str]:
 
 class Runner:
     """One run. Work that an interrupted process finished is not repeated. ``tell_remaining`` is
-    told what is left half done, instead of ``tell``."""
+    told what is left half done, instead of ``tell``.
+
+    A host that stops answering ends a run that applies a plan. On the way back it leaves only its
+    own unit half done: all others are still undone."""
 
     def __init__(
         self,
@@ -87,6 +91,8 @@ class Runner:
         self._journal = Journal(found.folder)
         self._exclusion = ExclusionLocks()
         self._results = dict(_results(found))
+        self._silent: dict[str, SilentError] = {}
+        """Keys of units that the way back left half done -> why."""
         self._names = _names(found.request.units)
         for unit in found.request.units:
             if unit.key in self._results and self._results[unit.key].outcome == "failed":
@@ -114,7 +120,8 @@ class Runner:
             units = queue.next()
             side_by_side([self._work(unit) for unit in units])
             for unit in units:
-                queue.count(unit, self._results[unit.key])
+                queue.count(unit, self._results.get(unit.key, _HALF_DONE))
+        self._check_silent()
         self._journal.write(End(stopped))
         return stopped
 
@@ -141,6 +148,7 @@ class Runner:
 
     def _finish(self, keys: Collection[str]) -> str:
         self._finish_open(keys)
+        self._check_silent()
         all_done = all(unit.key in self._results for unit in self._found.request.units)
         if all_done and not self._found.has_ended:
             self._journal.write(End())
@@ -164,10 +172,11 @@ class Runner:
         units = self._found.request.units
         for unit in reversed(units):
             if unit.key in keys and self._found.is_open(unit.key):
-                self._run_unit(unit, undo=TAKEN_BACK)
+                self._run_unless_silent(unit, undo=TAKEN_BACK)
         self._journal.sync()
         for one in lost:
             self._tell(self._names[one.key], self._found.restore_hint)
+        self._check_silent()
         if lost:
             return f"the journal lost what was done to {lost[0].name}"
         left = [one for one in units if self._found.is_open(one.key) and one.key not in keys]
@@ -207,10 +216,25 @@ class Runner:
 
     def _work(self, unit: UnitRequest) -> Callable[[], None]:
         def work() -> None:
-            if unit.key not in self._results:
+            if unit.key in self._results or unit.key in self._silent:
+                return
+            if self._found.request.kind == "rollback":
+                self._run_unless_silent(unit)
+            else:
                 self._results[unit.key] = self._run_unit(unit)
 
         return work
+
+    def _run_unless_silent(self, unit: UnitRequest, *, undo: str = "") -> None:
+        try:
+            self._results[unit.key] = self._run_unit(unit, undo=undo)
+        except SilentError as error:
+            self._silent[unit.key] = error
+
+    def _check_silent(self) -> None:
+        """Raises SilentError if the way back left a unit half done."""
+        for error in self._silent.values():
+            raise error
 
     def _run_unit(self, unit: UnitRequest, *, undo: str = "") -> Result:
         """Change one unit, from its present state. Raises SilentError if the host stopped
@@ -243,20 +267,36 @@ class Runner:
 
     def _carried_out(self, unit: UnitRequest, notes: Notes, undo: str) -> Result:
         kept = KeptTexts(self._found.folder, unit.key)
-        begin = notes.last(Begin) or self._begin(unit, notes, kept)
+        begin = notes.last(Begin)
+        if begin is None:
+            begin = self._begin(unit, notes, kept)
+        else:
+            self._reach(unit)
         if begin is None:
             return _record_result(notes, Result("already", _ALREADY[self._found.request.kind]))
         if undo and notes.last(Undoing) is None:
             notes.write(Undoing(undo, "rolled-back"))
+        run = self._found.request
         work = BegunUnit(
-            unit, begin, notes, kept, self._found.folder, self._found.request.limits,
+            unit, begin, notes, kept, self._found.folder, run.limits,
             self._drivers.clock, partial(self._tell, self._names[unit.key]), self._trials, [],
+            run.plan if run.kind == "rollback" else "",
         )  # fmt: skip
         with self._exclusion.hold(head_of(begin).transaction.shared):
             result = _record_result(notes, self._driven(work))
             for tell in work.at_end:
                 tell(result)
         return result
+
+    def _reach(self, unit: UnitRequest) -> None:
+        """Open the host of a unit that is half done. Raises SilentError if that is not possible
+        now: the unit stays half done."""
+        try:
+            self._drivers.open((unit,))
+        except TargetError as error:
+            raise SilentError(f"its host does not answer: {error.message}") from None
+        except RefusedError as error:
+            raise SilentError(str(error)) from None
 
     def _driven(self, work: BegunUnit) -> Result:
         driver, undoing = self._drivers.of(work.unit), work.notes.last(Undoing)
@@ -265,8 +305,13 @@ class Runner:
     def _begin(self, unit: UnitRequest, notes: Notes, kept: KeptTexts) -> Begin | None:
         if other := self._exclusion.failed_member(unit.exclusive):
             group = self._drivers.kinds.by_name(unit.kind).exclusive_called
+            run, anyway = self._found.request, ""
+            if run.kind == "rollback":
+                words = rollback_command(run.plan, unit, self._found.folder)
+                anyway = f" (to roll it back all the same: {words})"
             raise UnitRefusedError(
-                f"{other}, of the same {group}, failed: the rest of the {group} is left alone",
+                f"{other}, of the same {group}, failed: the rest of the {group} is left alone"
+                + anyway,
                 "group",
             )
         prepared = self._preparing(unit, self._drivers)

@@ -8,6 +8,7 @@ from typing import Generic, TypeVar
 
 import msgspec
 
+from vnicaudit.base.shell import word
 from vnicaudit.base.waiting import Clock
 from vnicaudit.remedy.applying.journal.events import Begin
 from vnicaudit.remedy.applying.journal.kept_texts import KeptTexts
@@ -17,14 +18,23 @@ from vnicaudit.remedy.applying.journal.run_request import RunLimits, UnitRequest
 from vnicaudit.remedy.applying.journal.transaction import Transaction
 from vnicaudit.remedy.applying.journal.unit_head import transaction_of
 from vnicaudit.remedy.trial import Trials
+from vnicaudit.text.own_commands import command
 
 P = TypeVar("P")
 T = TypeVar("T", bound=Transaction)
 
 
+def rollback_command(run: str, unit: UnitRequest, folder: Path, options: str = "") -> str:
+    """The command that rolls back one unit of a run. ``folder``: of any run of that state
+    folder."""
+    words = f"rollback {run} --domain {word(unit.file or unit.name)} {options}".rstrip()
+    return command(words, folder.parent.parent)
+
+
 class BegunUnit(msgspec.Struct, frozen=True):
     """A unit whose change was started, as its driver receives it. Functions in ``at_end`` are
-    called with its result."""
+    called with its result. ``rollback_of``: the run that is rolled back; empty: a plan is
+    applied."""
 
     unit: UnitRequest
     begin: Begin
@@ -36,6 +46,13 @@ class BegunUnit(msgspec.Struct, frozen=True):
     tell: Callable[[str], None]
     trials: Trials | None
     at_end: list[Callable[[Result], None]]
+    rollback_of: str
+
+    def rollback_command(self, options: str) -> str:
+        """The command that rolls back this unit alone or, in a rollback, tries that again."""
+        return rollback_command(
+            self.rollback_of or self.folder.name, self.unit, self.folder, options
+        )
 
     def at(self, place: P, transaction: type[T]) -> UnitWork[P, T]:
         """The work on this unit at ``place``, with the transaction that its driver recorded. Raises

@@ -6,6 +6,7 @@ import pytest
 
 from tests.remedy.applying.fakes import Killed, World
 from vnicaudit.model.runs import UnitRun
+from vnicaudit.remedy.applying.history import runs
 
 
 def applied(world: World) -> UnitRun:
@@ -67,11 +68,12 @@ def test_an_edit_meanwhile_is_left_alone(world: World) -> None:
     world.kill_when = "", 1
     machine.persistent = edited = machine.persistent.replace(b"262144", b"524288")
     unit = applied(world)
+    (run,) = runs(str(world.folder))
     assert unit.outcome == "failed"
     assert unit.message == (
         "somebody else changed the definition in the meantime: their change was kept; the "
-        "change of this run is still in it (to undo only that, roll back this run with "
-        "--over-edits)"
+        f"change of this run is still in it (to undo only that: vnicaudit rollback {run.id} "
+        f"--domain guest-1 --over-edits --state {world.folder})"
     )
     assert machine.persistent == edited
 

@@ -51,8 +51,6 @@ def capture(work: DomainWork) -> None:
     for one in work.transaction.nic_changes:
         if _captured(work, one.mac) is None:
             network = _read_network(work, one.mac)
-            for note in network.notes:
-                work.tell(note)
             work.notes.write(Captured(one.mac, network, work.clock.time()))
 
 

@@ -44,13 +44,21 @@ def stop(work: DomainWork) -> None:
         if _off(work, work.place.host.deadline):
             return
     work.notes.write(StayedOn())
-    hint = "" if work.limits.force_off else " (--force-off powers such a guest off)"
+    hint = " (--force-off powers such a guest off)"
+    if work.limits.force_off or work.rollback_of:  # a rollback's result has the whole command
+        hint = ""
     if not asked:
         raise GuestError(f"the guest could not be asked to shut down: {'; '.join(refused)}{hint}")
     raise GuestError(
         f"the guest did not shut down within {patience:g} s{hint}; if it does so later, it stays "
         "off until it is started"
     )
+
+
+def is_deaf(work: DomainWork) -> bool:
+    """True if the guest was asked to shut down last, and did not."""
+    asked = work.notes.latest(Stopping, StayedOn, Starting)
+    return asked is not None and isinstance(asked.event, StayedOn)
 
 
 def settle(work: DomainWork) -> None:

@@ -33,11 +33,7 @@ from vnicaudit.remedy.applying.verifying import failed
 CANNOT_BE_UNDONE = (SilentError, JournalError, GoneError)
 """Errors after which nothing can be undone: the host does not answer, an action could not be
 recorded, or the domain no longer exists."""
-_STILL = (
-    "the change of this run is still in it (to undo only that, roll back this run with "
-    "--over-edits)"
-)
-_AGAIN = "to try again, roll back this run with --mode restart"
+_STILL = "the change of this run is still in it"
 
 
 def begin_undo(work: DomainWork, reason: str, outcome: Outcome, *, late: bool = False) -> Result:
@@ -61,14 +57,15 @@ def undo(work: DomainWork, reason: str, outcome: Outcome, *, late: bool = False)
         left.append(str(error))
     left += _restored(work, exchange=not left)
     if left:
-        why = f"{reason}; not everything could be undone: {'; '.join(left)} ({_AGAIN})"
+        why = f"{reason}; not everything could be undone: {'; '.join(left)} ({_again(work)})"
         return Result("failed", why, undone=False)
     changed = changed or work.notes.last(Defined) is not None
-    reason = f"{reason}; {'it was put back' if changed else 'nothing was changed'}"
+    back = "the change is back in it" if work.rollback_of else "it was put back"
+    reason = f"{reason}; {back if changed else 'nothing was changed'}"
     if wrong := _still_wrong(work):
-        why = f"{reason}, but the guest is not as it was before: {wrong} ({_AGAIN})"
+        why = f"{reason}, but the guest is not as it was before: {wrong} ({_again(work)})"
         return Result("failed", why, undone=False)
-    return Result(outcome, reason)
+    return Result(outcome, f"{reason} ({_again(work)})" if work.rollback_of else reason)
 
 
 def give_back(work: DomainWork, reason: str) -> Result:
@@ -77,7 +74,16 @@ def give_back(work: DomainWork, reason: str) -> Result:
     separately."""
     left = _restored(work, exchange=False)
     ours = [_STILL] if _is_in_it(work) else []
+    if ours and not work.rollback_of:
+        ours = [f"{_STILL} (to undo only that: {work.rollback_command('--over-edits')})"]
     return Result("failed", "; ".join([reason, *ours, *left]), undone=not (ours or left))
+
+
+def _again(work: DomainWork) -> str:
+    """How to try to roll the guest back again; a guest that does not shut down, by force."""
+    mode = "next-boot" if work.transaction.mode == "next-boot" else "restart"
+    force = " --force-off" if power.is_deaf(work) else ""
+    return f"to try again: {work.rollback_command(f'--mode {mode}{force}')}"
 
 
 def leave_nobody_off(work: DomainWork) -> None:
