@@ -59,7 +59,7 @@ class Details {
   }
 
   title(subject, nic) {
-    const { data } = this.page, name = data.subject.name.value(subject);
+    const { data } = this.page, name = data.subject.name.text(subject);
     return nic < 0 ? name : `${name}, NIC ${data.nic.index.numbers[nic]}`;
   }
 
@@ -109,7 +109,7 @@ class Details {
     }
     for (const [id, label] of SUBJECT_FIELDS) {
       if (id === "name") continue;
-      const column = data.subject[id], text = column.value(column.codes ? column.codes[subject] : subject);
+      const text = data.subject[id].text(subject);
       say(label, text, ["host", "site", "owner", "image", "project"].includes(id) ? link(id, text) : null);
     }
     const table = finding === undefined ? this.page.nics : this.page.findings, row = finding === undefined ? nic : finding;
@@ -121,9 +121,9 @@ class Details {
   commands(subject, nic) {
     const { data } = this.page;
     if (nic < 0) return [];
-    const value = (id) => { const column = data.subject[id]; return column.value(column.codes ? column.codes[subject] : subject); };
+    const value = (id) => data.subject[id].text(subject);
     const which = `${target(value("target"))} --domain=${shellWord(value("name"))}`;
-    const mac = data.nic.mac.isNone(nic) ? "" : ` --nic=${data.nic.mac.value(nic)}`;
+    const address = data.nic.mac.text(nic), mac = address && ` --nic=${address}`;
     return [element("h3", {}, "Explain it, or plan the change"),
       this.copy(`vnicaudit explain ${which} --nic=${data.nic.index.numbers[nic]}`, "command"),
       this.copy(`vnicaudit plan ${which}${mac} -o plan.json`, "command")];

@@ -56,14 +56,13 @@ function groupTable(data, links, id, label, { names, used, groupOf, counts }) {
 
 /** The non-empty groups, as a table. */
 function smaller(rows, names, sums, id, label) {
-  const title = new TextColumn(null);
-  title.split = Array.from(rows, (at) => names[at] || "(unknown)");
+  const title = new TextColumn(Array.from(rows, (at) => names[at] || "(unknown)"));
   const labels = { nics: "NICs", slow: "Slow NICs", affected: "Affected NICs", problems: "Problems", error: "error",
     high: "high", medium: "medium", low: "low", info: "info" };
   const fields = Object.entries(labels).map(([name, text]) =>
     new Field(name, text, new NumberColumn(Uint32Array.from(rows, (at) => sums[name][at]))));
   const table = new Table(rows.length, [new Field("title", label, title), ...fields], ["title"]);
-  table.names = title.split;
+  table.names = title.values;
   table.drill = (row) => ({ [id]: names[rows[row]] });
   return table;
 }
@@ -78,7 +77,7 @@ function hostGroups(data, links) {
     if (!host) return "";
     return host.stale ? `as of ${host.stale.slice(0, 10)}` : words[host.status];
   };
-  const texts = (values) => Object.assign(new TextColumn(null), { split: values });
+  const texts = (values) => new TextColumn(values);
   const site = table.names.map((name) => hosts.get(name)?.site || "");
   const why = table.names.map((name) => hosts.get(name)?.error || "");
   for (const [id, label, values] of [["status", "Reading", table.names.map(of)], ["site", "Site", site], ["why", "Reason", why]]) {
@@ -109,9 +108,9 @@ function ruleGroups(data, links, site) {
 function ruleTable(data, sums, worst) {
   const rules = data.facts.rules, at = [...sums.problems.keys()].filter((code) => sums.problems[code]);
   const ids = at.map((code) => data.finding.rule.values[code]);
-  const texts = (of) => Object.assign(new TextColumn(null), { split: ids.map(of) });
+  const texts = (of) => new TextColumn(ids.map(of));
   const numbers = (all) => new NumberColumn(Uint32Array.from(at, (code) => all[code]));
-  const worstColumn = Object.assign(new OrderedColumn(null, Uint8Array.from(at, (code) => worst[code]), SEVERITIES), { split: ["", ...SEVERITIES] });
+  const worstColumn = new OrderedColumn(["", ...SEVERITIES], Uint8Array.from(at, (code) => worst[code]), SEVERITIES);
   const table = new Table(ids.length, [
     new Field("severity", "Severity", worstColumn),
     new Field("rule", "Rule", texts((id) => id)),

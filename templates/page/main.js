@@ -234,7 +234,7 @@ function colours() {
 async function start() {
   const block = byId("data"), text = block.textContent;
   block.remove();
-  const data = tablesIn(await gunzip(fromBase64(text)));
+  const data = tablesIn(await unpacked(text));
   const page = new Page(data);
   for (const [id, column] of [["owners", data.subject.owner], ["images", data.subject.image]]) {
     document.querySelector(`nav a[href="#${id}"]`).hidden = column.size < 2 && !column.value(0);
@@ -243,14 +243,14 @@ async function start() {
   performance.measure("ready");
   document.documentElement.dataset.ready = Math.round(performance.now());
   const warm = window.requestIdleCallback || ((action) => setTimeout(action, 200));
-  for (const field of [...page.findings.searched, ...page.nics.searched]) warm(() => field.column.lower || field.column.joined);
+  for (const field of [...page.findings.searched, ...page.nics.searched]) warm(() => field.column.lower);
 }
 
 function failed(error) {
   const notice = byId("failed");
   notice.hidden = false;
   notice.textContent = `The lists of this page cannot be shown (${error.message || error}). The summary is complete. `
-    + "Firefox 98, Chrome 80, Safari 15.4 and later show them; vnicaudit audit --format csv has every finding.";
+    + "Firefox 113, Chrome 80, Safari 16.4 and later show them; vnicaudit audit --format csv has every finding.";
 }
 
 colours();

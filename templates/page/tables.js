@@ -57,7 +57,7 @@ class Table {
 
 /** The NIC of each finding, and facts about each NIC derived from its findings. */
 function joined(data) {
-  const subjects = data.nic.subject.numbers, count = data.subject.uuid.size;
+  const subjects = data.nic.subject.numbers, count = data.subject.name.codes.length;
   const first = new Uint32Array(count + 1).fill(subjects.length);
   for (let row = subjects.length - 1; row >= 0; row--) first[subjects[row]] = row;
   const owners = data.finding.subject.numbers, places = data.finding.nic.numbers;
@@ -71,8 +71,7 @@ function joined(data) {
     number[nic]++;
     worst[nic] = Math.max(worst[nic], ranks[severity.codes[row]]);
   }
-  const worstColumn = new OrderedColumn(null, worst, SEVERITIES);
-  worstColumn.split = ["", ...SEVERITIES];
+  const worstColumn = new OrderedColumn(["", ...SEVERITIES], worst, SEVERITIES);
   return { first, nicOf, worst: worstColumn, number: new NumberColumn(number) };
 }
 
@@ -112,11 +111,10 @@ function settledTable(data) {
 
 function findingTable(data, links) {
   const subject = data.finding.subject.numbers, nic = links.nicOf;
-  const names = (row, mark) => mark === 3 ? (nic[row] < 0 ? "" : data.nic.mac.value(nic[row]))
-    : mark === 2 ? data.subject.uuid.value(subject[row]) : data.subject.name.value(subject[row]);
+  const names = (row, mark) => mark === 3 ? (nic[row] < 0 ? "" : data.nic.mac.text(nic[row]))
+    : mark === 2 ? data.subject.uuid.text(subject[row]) : data.subject.name.text(subject[row]);
   const rules = data.facts.rules, rule = data.finding.rule;
-  const title = new TextColumn(null, rule.codes);
-  title.split = rule.values.map((id) => (rules[id] ? rules[id].name : ""));
+  const title = new TextColumn(rule.values.map((id) => (rules[id] ? rules[id].name : "")), rule.codes);
   return new Table(subject.length, [
     new Field("severity", "Severity", data.finding.severity),
     new Field("rule", "Rule", rule),

@@ -7,47 +7,36 @@ import json
 import re
 from base64 import b64decode
 from html.parser import HTMLParser
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 _DATA = re.compile(
     r'<script type="application/octet-stream" id="data">\n([A-Za-z0-9+/=\n]*)</script>'
 )
-_NUMBERS = {"dict", "number"}
 
 
 class Decoded(NamedTuple):
-    """Table -> column -> a text, number or hexadecimal address for each row."""
+    """Table -> column -> a text or number for each row."""
 
     tables: dict[str, dict[str, list[str] | list[int]]]
     facts: dict[str, object]
 
 
 def decoded(page: str) -> Decoded:
-    """The tables and facts of a page. Raises AssertionError where its bytes do not add up."""
+    """The tables and facts of a page."""
     (block,) = _DATA.findall(page)
-    data = gzip.decompress(b64decode(block))
-    size = int.from_bytes(data[:4], "little")
-    head, at = json.loads(data[4 : 4 + size]), 4 + size
-    tables: dict[str, dict[str, list[str] | list[int]]] = {}
-    for name, table in head["tables"].items():
-        tables[name] = {}
-        for key, info in table["columns"].items():
-            values, texts = data[at : at + info["bytes"]], data[at + info["bytes"] :]
-            at += info["bytes"] + info["texts"]
-            tables[name][key] = _column(info, values, texts[: info["texts"]].decode().split("\n"))
-    assert at == len(data)
-    return Decoded(tables, head["facts"])
+    data = json.loads(gzip.decompress(b64decode(block)))
+    tables = {
+        name: {key: _column(column) for key, column in columns.items()}
+        for name, columns in data["tables"].items()
+    }
+    return Decoded(tables, data["facts"])
 
 
-def _column(info: dict[str, int | str], values: bytes, texts: list[str]) -> list[str] | list[int]:
-    width = int(info["width"]) or 1
-    pieces = [values[at : at + width] for at in range(0, len(values), width)]
-    if info["kind"] == "text":
-        return texts
-    if info["kind"] not in _NUMBERS:
-        return [piece.hex() for piece in pieces]
-    numbers = [int.from_bytes(piece, "little") for piece in pieces]
-    return numbers if info["kind"] == "number" else [texts[number] for number in numbers]
+def _column(column: list[int] | dict[str, Any]) -> list[str] | list[int]:
+    if isinstance(column, list):
+        return column
+    texts = column["texts"]
+    return [texts[number] for number in column.get("rows", range(len(texts)))]
 
 
 class Elements(HTMLParser):

@@ -10,15 +10,15 @@ import msgspec
 
 from vnicaudit.reports.html_document import head, stylesheet, template
 from vnicaudit.reports.page.answer import AnswerCounts
+from vnicaudit.reports.page.columns import packed
 from vnicaudit.reports.page.coverage import sample_of
 from vnicaudit.reports.page.data import PageAbout, PageData, PageEnd, PageSettled, PageSubject
-from vnicaudit.reports.page.pack import packed
 from vnicaudit.reports.page.summary import body_parts
 from vnicaudit.reports.page.tables import PageTables
 from vnicaudit.reports.safe import safe
 
 _SCRIPTS = (
-    "inflate.js", "columns.js", "tables.js", "groups.js", "filter.js", "views.js", "grid.js",
+    "columns.js", "tables.js", "groups.js", "filter.js", "views.js", "grid.js",
     "details.js", "export.js", "main.js",
 )  # fmt: skip
 _STYLES = ("page/page.css", "page/table.css")
@@ -53,15 +53,14 @@ class PageFacts(msgspec.Struct, frozen=True):
 
 
 class HtmlPage:
-    """A page that grows: subjects first, then :meth:`finish`. Memory does not grow with
-    subjects."""
+    """A page that grows: subjects first, then :meth:`finish`."""
 
     def __init__(self) -> None:
         self._tables = PageTables()
         self._answer = AnswerCounts()
 
     def add(self, subject: PageSubject) -> None:
-        """Add an audited subject. Raises OSError if the temporary directory is full."""
+        """Add an audited subject."""
         self._tables.add(subject)
         self._answer.add(subject)
 

@@ -11,39 +11,30 @@ from vnicaudit.model.finding import Change, Finding
 from vnicaudit.model.refs import mac_of, nic_index
 from vnicaudit.model.report import NicRow
 from vnicaudit.reports.nics.facts_text import ARROW, type_of
-from vnicaudit.reports.page.columns import (
-    Addresses,
-    Column,
-    Combinations,
-    Dictionary,
-    Names,
-    NumberColumn,
-)
+from vnicaudit.reports.page.columns import Column, NumberColumn, TextColumn
 from vnicaudit.reports.page.data import FindingHistory, PageSettled, PageSubject
 from vnicaudit.reports.page.paths import path_of
-from vnicaudit.reports.page.spool import ChunkFile
 from vnicaudit.reports.safe import safe
 
 NAME, UUID, MAC = "\x01", "\x02", "\x03"
 """Marks in a message or fix that stand for its subject's name and UUID and its NIC's MAC address,
 so that sentences become equal and are stored once. They cannot occur in text that is safe to
 show."""
-_WAITING = 4096
-"""Rows whose numbers are kept in memory."""
+_REMEMBERED = 4096
+"""Maximum combinations of facts of NICs whose words are remembered."""
 _FACTS = ("model", "vhost", "queues", "rx", "tx")
 _NO_HISTORY = FindingHistory()
 
 
 class PageTables:
-    """Growing columns. Memory does not grow with them."""
+    """Growing columns: each text once, a number of four bytes for each row and column."""
 
     def __init__(self) -> None:
-        self._file = ChunkFile()
-        self.subjects = SubjectColumns(self._file)
-        self.nics = NicColumns(self._file)
-        self.findings = FindingColumns(self._file)
-        self.settled = SettledColumns(self._file)
-        self._count = self._waiting = 0
+        self.subjects = SubjectColumns()
+        self.nics = NicColumns()
+        self.findings = FindingColumns()
+        self.settled = SettledColumns()
+        self._count = 0
 
     def columns(self) -> dict[str, dict[str, Column]]:
         """All tables, for the page's data."""
@@ -64,7 +55,6 @@ class PageTables:
         if subject.findings:
             self._add_findings(subject, number)
         self._count += 1
-        self._grown(1 + len(subject.rows) + len(subject.findings))
 
     def _add_findings(self, subject: PageSubject, number: int) -> None:
         places = {row.index: at for at, row in enumerate(subject.rows, 1)}
@@ -79,102 +69,72 @@ class PageTables:
     def add_settled(self, one: PageSettled) -> None:
         """Add a finding that is not open."""
         self.settled.add(one)
-        self._grown(1)
-
-    def _grown(self, rows: int) -> None:
-        self._waiting += rows
-        if self._waiting > _WAITING:
-            self._write_out()
-
-    def _write_out(self) -> None:
-        for columns in self.columns().values():
-            for column in columns.values():
-                column.settle()
-        self._waiting = 0
 
 
 class SubjectColumns:
     """Columns of the audited subjects: domains, hosts, images, files."""
 
-    _WORDS = ("scope", "target", "host", "site", "owner", "server", "image", "flavor", "project")
+    _WORDS = (
+        "name", "uuid", "guest", "read_at", "scope", "target", "host", "site", "owner", "server",
+        "image", "flavor", "project",
+    )  # fmt: skip
 
-    def __init__(self, file: ChunkFile) -> None:
-        self.name = Names(file)
-        self.uuid = Addresses(file, "uuid")
-        self.guest = Dictionary(file)
-        self.read_at = Dictionary(file)
-        self.words = words = {name: Dictionary(file) for name in self._WORDS}
-        places = (words[name] for name in ("scope", "target", "host", "site", "owner"))
-        self._places = Combinations(*places, self.read_at)
-        self._kinds = Combinations(words["image"], words["flavor"], words["project"], self.guest)
+    def __init__(self) -> None:
+        self._words = {name: TextColumn() for name in self._WORDS}
 
     def add(self, subject: PageSubject) -> None:
         """Add a subject."""
-        self.name.append(subject.name)
-        self.uuid.append(subject.uuid)
-        self.words["server"].append(subject.server)
-        place = (
-            subject.scope, subject.target, subject.host, subject.site, subject.owner,
-            subject.read_at,
+        guest = _guest(subject.rows[0]) if subject.rows else ""
+        values = (
+            subject.name, subject.uuid or "", guest, subject.read_at, subject.scope, subject.target,
+            subject.host, subject.site, subject.owner, subject.server, subject.image,
+            subject.flavor, subject.project,
         )  # fmt: skip
-        if not self._places.append(place):
-            self._places.append_new(place, place)
-        first = subject.rows[0] if subject.rows else None
-        guest = first and (first.arch, first.machine, first.vcpus, first.active)
-        kind = (subject.image, subject.flavor, subject.project, guest)
-        if not self._kinds.append(kind):
-            self._kinds.append_new(kind, (*kind[:3], _guest(first) if first else ""))
+        for column, value in zip(self._words.values(), values, strict=True):
+            column.append(value)
 
     def columns(self) -> dict[str, Column]:
         """Name -> column."""
-        self._places.settle()
-        self._kinds.settle()
-        return {
-            "name": self.name, "uuid": self.uuid, "uuid_text": self.uuid.odd, "guest": self.guest,
-            "read_at": self.read_at, **self.words,
-        }  # fmt: skip
+        return dict(self._words)
 
 
 class NicColumns:
     """NICs, in the order of their subjects."""
 
-    def __init__(self, file: ChunkFile) -> None:
-        self.subject, self.index, self.line = (
-            NumberColumn(file),
-            NumberColumn(file),
-            NumberColumn(file),
-        )
-        self.mac = Addresses(file, "mac")
-        self.facts = {name: Dictionary(file, raw=True) for name in _FACTS}
-        self.words = words = {
-            name: Dictionary(file) for name in ("device", "connection", "path", "file", "measured")
+    def __init__(self) -> None:
+        self._numbers = {name: NumberColumn() for name in ("subject", "index", "line")}
+        self._words = {name: TextColumn() for name in ("mac", "device", "file", "measured")}
+        self._facts = {
+            name: TextColumn(raw=name in _FACTS) for name in (*_FACTS, "connection", "path")
         }
-        self._kinds = Combinations(*self.facts.values(), words["connection"], words["path"])
+        self._kinds: dict[object, tuple[str, ...]] = {}
 
     def add(self, nic: NicRow, subject: int, measured: str) -> None:
         """Add a NIC of that subject."""
-        self.subject.append(subject)
-        self.index.append(nic.index)
-        self.mac.append(nic.mac)
-        words = self.words
-        words["device"].append(nic.target_dev or "")
-        kind = (
+        numbers = (subject, nic.index, nic.location.line or 0)
+        words = (nic.mac or "", nic.target_dev or "", nic.location.file or "", measured)
+        for number_column, number in zip(self._numbers.values(), numbers, strict=True):
+            number_column.append(number)
+        for column, word in zip(self._words.values(), words, strict=True):
+            column.append(word)
+        for column, word in zip(self._facts.values(), self._kind(nic), strict=True):
+            column.append(word)
+
+    def _kind(self, nic: NicRow) -> tuple[str, ...]:
+        """The words for the facts of a NIC, which many NICs have in common."""
+        key = (
             nic.model, nic.vhost, nic.queues, nic.rx_queue_size, nic.tx_queue_size, nic.type,
             nic.actual_type, nic.wiring, nic.starts,
         )  # fmt: skip
-        if not self._kinds.append(kind):
-            self._kinds.append_new(kind, _kind(nic))
-        words["file"].append(nic.location.file or "")
-        words["measured"].append(measured)
-        self.line.append(nic.location.line or 0)
+        if key not in self._kinds:
+            if len(self._kinds) >= _REMEMBERED:
+                self._kinds.clear()
+            self._kinds[key] = _kind(nic)
+        return self._kinds[key]
 
     def columns(self) -> dict[str, Column]:
         """Name -> column."""
-        self._kinds.settle()
-        return {
-            "subject": self.subject, "index": self.index, "mac": self.mac,
-            "mac_text": self.mac.odd, "line": self.line, **self.facts, **self.words,
-        }  # fmt: skip
+        return {**self._numbers, **self._words, **self._facts}
 
 
 class FindingColumns:
@@ -183,40 +143,27 @@ class FindingColumns:
 
     _WORDS = ("rule", "severity", "confidence", "change", "safe", "state", "since", "file", "other")
 
-    def __init__(self, file: ChunkFile) -> None:
-        self.subject, self.nic, self.line = (
-            NumberColumn(file),
-            NumberColumn(file),
-            NumberColumn(file),
-        )
-        self.message, self.fix = Dictionary(file, raw=True), Dictionary(file, raw=True)
-        self.words = {name: Dictionary(file) for name in self._WORDS}
-        self._kinds = Combinations(*self.words.values())
+    def __init__(self) -> None:
+        self._numbers = {name: NumberColumn() for name in ("subject", "nic", "line")}
+        self._message, self._fix = TextColumn(raw=True), TextColumn(raw=True)
+        self._words = {name: TextColumn() for name in self._WORDS}
 
     def add(
         self, one: Finding, number: int, nic: int, marks: SubjectMarks, past: FindingHistory
     ) -> None:
         """Add a finding on the subject with that number."""
-        place = one.location
-        self.subject.append(number)
-        self.nic.append(nic)
-        self.line.append(place.line or 0)
+        numbers = (number, nic, one.location.line or 0)
+        for number_column, value in zip(self._numbers.values(), numbers, strict=True):
+            number_column.append(value)
         mac = mac_of(one.about)
-        self.message.append(marks.sentence(one.message, mac, self.message.known))
-        self.fix.append(marks.sentence(by_plan(one), mac, self.fix.known))
-        kind = (
-            one.rule, one.severity, one.confidence, one.change, past, place.file, one.related,
-        )  # fmt: skip
-        if not self._kinds.append(kind):
-            self._kinds.append_new(kind, _finding_words(one, past))
+        self._message.append(marks.sentence(one.message, mac, self._message.known))
+        self._fix.append(marks.sentence(by_plan(one), mac, self._fix.known))
+        for column, word in zip(self._words.values(), _finding_words(one, past), strict=True):
+            column.append(word)
 
     def columns(self) -> dict[str, Column]:
         """Name -> column."""
-        self._kinds.settle()
-        return {
-            "subject": self.subject, "nic": self.nic, "line": self.line, "message": self.message,
-            "fix": self.fix, **self.words,
-        }  # fmt: skip
+        return {**self._numbers, "message": self._message, "fix": self._fix, **self._words}
 
 
 def _finding_words(one: Finding, past: FindingHistory) -> tuple[str, ...]:
@@ -236,8 +183,8 @@ class SettledColumns:
         "reason", "since", "until",
     )  # fmt: skip
 
-    def __init__(self, file: ChunkFile) -> None:
-        self._words = {name: Dictionary(file) for name in self._WORDS}
+    def __init__(self) -> None:
+        self._words = {name: TextColumn() for name in self._WORDS}
         self.count = 0
 
     def add(self, one: PageSettled) -> None:
