@@ -85,7 +85,7 @@ def disagreements(home: Path, nova: Answer, seen: Counter[str]) -> Iterator[str]
     read = [
         item
         for path in _loaded(home)
-        for item in read_file(str(path), str(home), every_platform().files, explicit=True)
+        for item in read_file(str(path), str(home), every_platform().files, explicit=False)
     ]
     configs = [item for item in read if isinstance(item, NovaConfig)]
     errors = [item for item in read if isinstance(item, ReadError)]

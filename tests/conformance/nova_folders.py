@@ -1,4 +1,7 @@
-"""Random folders of nova.conf: files, folders beside them, copies, and what people write there."""
+"""Random folders of nova.conf: files, folders beside them, copies, and what people write there.
+
+In half of the parts nothing shows that they are Nova's: their name and place decide.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +44,7 @@ _NOISE = (
     "debug = true", "transport_url = rabbit://u:p@h", "cpu_mode = none", "my_ip = 192.0.2.7",
 )  # fmt: skip
 _DRIVERS = ("libvirt.LibvirtDriver", "libvirt.LibvirtDriver", "", "ironic.IronicDriver")
-_BROKEN = ("[libvirt", "no assignment here", "= nothing", " starts with a blank")
+_BROKEN = ("[libvirt", "[unclosed", "junk line", "= nothing", " starts with a blank", "[]", "]")
 _COPIES = ("nova.conf.bak", "nova.conf.rpmsave", ".nova.conf.swp", "nova.conf.dpkg-old")
 
 
@@ -71,7 +74,9 @@ def _bytes(draw: Random, *, driver: bool = False) -> bytes:
 
 
 def _text(draw: Random, *, driver: bool) -> str:
-    lines = ["[DEFAULT]", "instances_path = /var/lib/nova/instances"]  # told to be Nova's by it
+    lines = []
+    if driver or draw.random() < 0.5:  # told to be Nova's by it
+        lines = ["[DEFAULT]", "instances_path = /var/lib/nova/instances"]
     if driver:
         lines.append(f"compute_driver = {draw.choice(_DRIVERS)}")
     options = [o for o in knowledge().options.values() if o.form is not None]
@@ -85,8 +90,8 @@ def _text(draw: Random, *, driver: bool) -> str:
             lines.append(
                 draw.choice(_NOISE) if draw.random() < 0.25 else _line(draw, option.section)
             )
-    if draw.random() < 0.03:
-        lines.insert(draw.randint(2, len(lines)), draw.choice(_BROKEN))
+    if draw.random() < 0.05:
+        lines.insert(draw.randint(0, len(lines)), draw.choice(_BROKEN))
     return "\n".join(lines) + "\n"
 
 

@@ -41,6 +41,7 @@ class TargetCounts:
     def __init__(self) -> None:
         self.domains = self.nics = self.configs = self.unread = 0
         self.errors: list[ReadError] = []
+        self._told: set[ReadError] = set()
         self.notes: list[str] = []
         self.calls: dict[str, int] = {}
         self.aside: list[str] = []
@@ -62,8 +63,13 @@ class TargetCounts:
         self.nics -= len(domain.nics)
 
     def error(self, error: ReadError) -> None:
-        """Count a reading error; keep it, if there is room. A library's message may quote a file,
-        and a target may be an address with a password, so both are masked."""
+        """Count a reading error; keep it, if there is room. A file that several others depend on
+        fails once. A library's message may quote a file, and a target may be an address with a
+        password, so both are masked."""
+        if error.file is not None:
+            if error in self._told:
+                return
+            self._told.add(error)
         self.unread += 1
         if len(self.errors) < MAX_ERRORS:
             file = error.file and _place(error.file)

@@ -67,6 +67,9 @@ class FileKind(msgspec.Struct, frozen=True):
     among_others: Callable[[bytes], bool] = lambda _head: True
     """Returns True if a file in a folder, with this beginning, really is of this kind and does not
     merely quote one."""
+    has_place: Callable[[str, bytes], bool] = lambda _path, _head: False
+    """Returns True if a program reads the file of this path, with this beginning, as one of this
+    kind, whatever it contains. Asked only if no kind recognises its content."""
     may_hold: Callable[[bytes], bool] | None = None
     """Tells quickly whether it may be in a file of another kind; None: the notation decides."""
     prepared: Callable[[bytes], bytes] | None = None

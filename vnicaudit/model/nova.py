@@ -40,7 +40,8 @@ class NovaOption(msgspec.Struct, frozen=True):
     ``raw`` is the written value if ``value`` was filled in from other options. ``broken`` is the
     certain reason why oslo.config cannot fill it in: "refers to itself"; ``""`` if it can, or if
     that is unknown. ``suggestions`` are the options, as ``section/name``, that were probably meant
-    if no release of Nova has this one.
+    if no release of Nova has this one. ``right_section`` is the section in which Nova reads the
+    option, if it is in another one.
     """
 
     section: str
@@ -57,6 +58,7 @@ class NovaOption(msgspec.Struct, frozen=True):
     raw: str = ""
     broken: str = ""
     suggestions: tuple[str, ...] = ()
+    right_section: str = ""
 
     @property
     def written(self) -> str:

@@ -153,22 +153,3 @@ def _as_float(text: str) -> float | None:
         return float(text) if len(text) <= _MAX_DIGITS else None
     except ValueError:
         return None
-
-
-MISPLACED = {
-    **{
-        ("DEFAULT", name): "libvirt"
-        for name in (
-            "use_virtio_for_bridges", "rx_queue_size", "tx_queue_size", "max_queues", "virt_type",
-        )
-    },
-    **{("DEFAULT", name): "pci" for name in ("device_spec", "passthrough_whitelist")},
-    **{("libvirt", name): "pci" for name in ("device_spec", "passthrough_whitelist")},
-    **{("libvirt", name): "DEFAULT" for name in ("vif_plugging_is_fatal", "vif_plugging_timeout")},
-}  # fmt: skip
-"""Section and name of options at a place where no release of Nova reads them -> the section where
-it does.
-
-From the option definitions of Nova 15.1.5 to 34.0.0 (``options.json``) and, for those of
-``[libvirt]`` before, from their former names in ``[DEFAULT]``, which began with ``libvirt_`` (nova
-commit d0a02fa390)."""

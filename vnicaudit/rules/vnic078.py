@@ -3,8 +3,8 @@
 ## What is wrong
 
 nova.conf sets an option such as `max_queues`, `rx_queue_size` or `use_virtio_for_bridges` in
-`[DEFAULT]`, or an option of `[DEFAULT]` or `[pci]` in `[libvirt]`. Nova has an option of that name
-in one section only.
+`[DEFAULT]`, `[compute]` or another section of Nova, or an option of `[DEFAULT]` or `[pci]` in
+`[libvirt]`. Nova has an option of that name in one section only.
 
 ## Why it matters
 
@@ -50,7 +50,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vnicaudit.model.nova import NovaOption
-from vnicaudit.model.nova_options import MISPLACED
 from vnicaudit.model.rule import ConfigJudge, Problem, Rule
 from vnicaudit.model.subject import ConfigSubject
 
@@ -66,22 +65,17 @@ def applies(subject: ConfigSubject) -> bool:
 def check(subject: ConfigSubject) -> Iterator[Problem]:
     """One problem per line."""
     for option in _misplaced(subject)[:_MOST]:
-        right = MISPLACED[option.section, option.name]
         yield Problem(
             f"[{option.section}] {option.name} is read by no release of Nova: the option of that "
-            f"name is in [{right}]",
+            f"name is in [{option.right_section}]",
             field=subject.nova.field_of(option),
-            fix=f"Move the line to [{right}] if the setting is still wanted (it has had no effect "
-            "so far), or remove it.",
+            fix=f"Move the line to [{option.right_section}] if the setting is still wanted (it has "
+            "had no effect so far), or remove it.",
         )
 
 
 def _misplaced(subject: ConfigSubject) -> list[NovaOption]:
-    return [
-        option
-        for option in subject.nova.own
-        if (option.section, option.name) in MISPLACED and option.present
-    ]
+    return [option for option in subject.nova.own if option.present and option.right_section]
 
 
 RULE = Rule(

@@ -77,3 +77,74 @@ def test_an_empty_driver_silences_no_rule(tmp_path: Path) -> None:
     assert found[0][2] == (
         "[DEFAULT] compute_driver is empty: nova-compute does not start without a driver"
     )
+
+
+GOOD = "[DEFAULT]\ncompute_driver = libvirt.LibvirtDriver\n[libvirt]\nvirt_type = kvm\n"
+HINTLESS = {
+    "a part without a hint": (
+        "nova.conf.d/9.conf",
+        "[workarounds]\nwait_for_vif_plugged_event_during_hard_reboot = true\n",
+        (1, ["VNIC073"], []),
+    ),
+    "a section that does not end": (
+        "nova.conf.d/x.conf",
+        "[unclosed\n",
+        (4, [], ["Invalid section (must end with ]): Nova would not start with it"]),
+    ),
+    "a line that is no option": (
+        "nova-compute.conf",
+        "junk line\n[glance]\n",
+        (4, [], ["No ':' or '=' found in assignment: Nova would not start with it"]),
+    ),
+    "a byte order mark": (
+        "nova-compute.conf.d/1.conf",
+        "\ufeff[glance]\ndebug = true\n",
+        (
+            4,
+            [],
+            [
+                "begins with a byte order mark: Nova would not start with it; save it as UTF-8 "
+                "without one"
+            ],
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize("named", ["", "nova.conf"])
+@pytest.mark.parametrize(("name", "text", "answer"), HINTLESS.values(), ids=HINTLESS)
+def test_a_part_that_nova_reads_is_read_whatever_it_contains(
+    tmp_path: Path, name: str, text: str, answer: tuple[int, list[str], list[str]], named: str
+) -> None:
+    """Where only ``nova.conf`` is named, values in a part are judged with the part."""
+    (tmp_path / name).parent.mkdir(exist_ok=True)
+    (tmp_path / "nova.conf").write_text(GOOD)
+    (tmp_path / name).write_text(text)
+    code, rules, errors = answer
+    if named and rules:
+        code, rules = 0, []
+    done = vnicaudit("audit", tmp_path / named, "--format", "json")
+    report = json.loads(done.stdout)
+    assert [found["rule"] for found in report["findings"]] == rules
+    assert [error["message"] for error in report["targets"][0]["errors"]] == errors
+    assert done.returncode == code
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("sites-enabled/nova.conf", "<VirtualHost *:8774>\n"),
+        ("nova.service.d/nova.conf", "[Service]\nLimitNOFILE = 4096\nnonsense\n"),
+        ("conf.d/nova-compute.conf", "[program:nova]\n"),
+        ("nova.conf.d/README", "[unclosed\n"),
+        ("nova/nova.conf", ""),
+    ],
+)
+def test_another_program_s_nova_conf_is_not_taken_for_nova_s(
+    tmp_path: Path, name: str, text: str
+) -> None:
+    (tmp_path / name).parent.mkdir()
+    (tmp_path / name).write_text(text)
+    (tmp_path / "nova.conf").write_text(GOOD)
+    done = vnicaudit("audit", tmp_path, "--format", "json")
+    assert (done.returncode, json.loads(done.stdout)["targets"][0]["errors"]) == (0, [])

@@ -108,7 +108,7 @@ def _large(descriptor: int, head: bytes, size: int, file: _Input) -> Iterator[It
     if is_told_by_all(head, size):
         yield from _items(head + _read_up_to(descriptor, size - len(head)), file)
         return
-    kind = reader_of(file.kinds, head, named=file.explicit)
+    kind = reader_of(file.kinds, head, path=file.path, named=file.explicit)
     if kind is None:
         if file.explicit:
             yield ReadError(unrecognised_reason(file.kinds, head), file.path)
@@ -126,7 +126,7 @@ def _large(descriptor: int, head: bytes, size: int, file: _Input) -> Iterator[It
 
 
 def _items(data: bytes, file: _Input) -> Iterator[Item]:
-    kind = reader_of(file.kinds, data, named=file.explicit)
+    kind = reader_of(file.kinds, data, path=file.path, named=file.explicit)
     if kind is not None:
         yield from _read_with(kind, Content(data, file.path, file.target), file)
     elif file.explicit:

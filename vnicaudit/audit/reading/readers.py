@@ -1,8 +1,7 @@
-"""Recognise the kind of a file by its content."""
+"""Recognise the kind of a file by its content, or else by its name and place."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -16,7 +15,7 @@ WHOLE = 1024 * 1024
 play may come last."""
 
 
-def reader_of(kinds: Iterable[FileKind], data: bytes, *, named: bool) -> FileKind | None:
+def reader_of(kinds: FileKinds, data: bytes, *, path: str, named: bool) -> FileKind | None:
     """The first kind that recognises a file with this beginning; the file may contain others as
     well. ``named``: the user named this file; a file of a folder may be about something else."""
     whole = is_told_by_all(data, len(data))
@@ -25,7 +24,7 @@ def reader_of(kinds: Iterable[FileKind], data: bytes, *, named: bool) -> FileKin
         found = kind.looks_like(head) and (not whole or kind.is_one(head))
         if found and (named or kind.among_others(head)):
             return kind
-    return None
+    return next((kind for kind in kinds if kind.has_place(path, head)), None)
 
 
 def is_told_by_all(head: bytes, size: int) -> bool:

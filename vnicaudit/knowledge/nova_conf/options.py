@@ -16,7 +16,7 @@ import msgspec
 from vnicaudit.base.opening import read_beside
 from vnicaudit.model.decoding import json_as
 from vnicaudit.model.nova import Name
-from vnicaudit.model.nova_options import MISPLACED, KnownOption, OptionForm, Release
+from vnicaudit.model.nova_options import KnownOption, OptionForm, Release
 from vnicaudit.model.site import IDENTITY, SITE_OPTIONS
 
 if TYPE_CHECKING:
@@ -142,14 +142,31 @@ def _is_version(words: str) -> bool:
 
 def is_asked_for(section: str, name: str) -> bool:
     """True if the option matters to any part of vnicaudit: it affects NICs in some release, others
-    refer to it, it distinguishes compute nodes, it looks like a misspelling of one of those, or it
-    is a flag from before oslo.config. ``section`` is ``""`` if it is unknown."""
+    refer to it, it distinguishes compute nodes, it looks like a misspelling of one of those, it is
+    in a wrong section, or it is a flag from before oslo.config. ``section`` is ``""`` if it is
+    unknown."""
     names, in_any_section = _asked_for()
     if name.startswith("--"):
         return True
-    if section:
-        return (section, name) in names or bool(options_named(section, name))
-    return name in in_any_section
+    if not section:
+        return name in in_any_section
+    if (section, name) in names or section_of_misplaced(section, name):
+        return True
+    return bool(options_named(section, name))
+
+
+def section_of_misplaced(section: str, name: str) -> str:
+    """The section in which Nova reads the option of that name that affects the NICs of libvirt's
+    guests, if it is written in another of Nova's sections, where no release reads it; empty
+    otherwise.
+
+    In ``[DEFAULT]`` no release before those of ``names.json`` read one either: its options of
+    libvirt began with ``libvirt_`` (nova commit d0a02fa390).
+    """
+    right = _sections_by_name().get(name, section)
+    if right == section or section not in _every_name().names or may_have(section, name):
+        return ""
+    return right
 
 
 def options_named(section: str, name: str) -> tuple[Name, ...]:
@@ -188,6 +205,18 @@ def _current(section: str) -> frozenset[str]:
 
 
 @cache
+def _sections_by_name() -> dict[str, str]:
+    """The names that Nova reads in each section of ``_JUDGED``, and that section: none is in
+    two."""
+    found = knowledge().options.items()
+    return {
+        name: section
+        for (section, name), option in found
+        if option.is_read and section in _JUDGED and section == option.section
+    }
+
+
+@cache
 def _spelling(section: str) -> Spelling:
     from vnicaudit.knowledge.nova_conf.spelling import Spelling  # few files have an unknown name
 
@@ -205,7 +234,7 @@ def _sections() -> Spelling:
 def _asked_for() -> tuple[frozenset[Name], frozenset[str]]:
     """Section and name of each option that matters, in any release; and the names alone."""
     table = _table()
-    found = {*SITE_OPTIONS, *IDENTITY, *MISPLACED, ("DEFAULT", "compute_driver")}
+    found = {*SITE_OPTIONS, *IDENTITY, ("DEFAULT", "compute_driver")}
     for history in table.options:
         found.add((history.section, history.name))
         found.update(alias for form in history.forms for alias in form.aliases)

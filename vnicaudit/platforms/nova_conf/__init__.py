@@ -1,8 +1,9 @@
 """nova.conf: oslo.config files and folders, and templates of them.
 
 ``recognise.py`` distinguishes a Nova configuration from other ini files, and from backup copies of
-one; ``read.py`` parses one file (also one from before oslo.config), ``siblings.py`` adds the files
-that Nova reads beside it, ``write.py`` changes options.
+one, by its content or else by its name and place; ``read.py`` parses one file (also one from before
+oslo.config), ``siblings.py`` adds the files that Nova reads beside it, ``write.py`` changes
+options.
 
 This module recognises files; whatever reads them is imported on first use.
 """
@@ -27,9 +28,12 @@ def _read_content(content: Content) -> Iterator[Item]:
     if is_put_aside(content.path):
         yield PutAside(content.path)
         return
-    from vnicaudit.platforms.nova_conf.siblings import read_with_siblings
+    from vnicaudit.platforms.nova_conf.siblings import read_with_siblings, unread_sibling
 
-    yield read_with_siblings(content.data, target=content.target, file=content.path)
+    config = read_with_siblings(content.data, target=content.target, file=content.path)
+    yield config
+    if not config.complete and (error := unread_sibling(content.path)) is not None:
+        yield error
 
 
 def _together(paths: tuple[str, ...], target: str) -> Iterator[Item]:
@@ -38,4 +42,18 @@ def _together(paths: tuple[str, ...], target: str) -> Iterator[Item]:
     return read_together(paths, target)
 
 
-NOVA_CONF = FileKind("nova.conf", "option", "ini", _looks_like, _read_content, together=_together)
+def _has_place(path: str, head: bytes) -> bool:
+    from vnicaudit.platforms.nova_conf.recognise import is_read_by_nova
+
+    return is_read_by_nova(path, head)
+
+
+NOVA_CONF = FileKind(
+    "nova.conf",
+    "option",
+    "ini",
+    _looks_like,
+    _read_content,
+    has_place=_has_place,
+    together=_together,
+)

@@ -16,7 +16,11 @@ from collections.abc import Callable, Iterator
 import msgspec
 
 from vnicaudit.errors import TargetError
-from vnicaudit.knowledge.nova_conf.options import is_asked_for, options_named
+from vnicaudit.knowledge.nova_conf.options import (
+    is_asked_for,
+    options_named,
+    section_of_misplaced,
+)
 from vnicaudit.knowledge.nova_conf.resolve import as_of, is_placeholder
 from vnicaudit.model.accepting import AcceptingComment
 from vnicaudit.model.nova import NovaConfig, NovaOption
@@ -210,6 +214,7 @@ class _OptionParser:
                 suggestions=tuple("/".join(each) for each in options_named(section, key))
                 if section
                 else (),
+                right_section=section_of_misplaced(section, key),
             )
         )
 

@@ -1,5 +1,5 @@
-"""Recognise a Nova configuration by its content, never by its name; and, by its name, a copy of one
-that was made by a package, an editor or an operator, and that no service reads.
+"""Recognise a Nova configuration by its content, or else by its name and place; and, by its name, a
+copy of one that was made by a package, an editor or an operator, and that no service reads.
 
 oslo.config reads the files that it is given, by default ``nova.conf`` and ``nova-compute.conf``,
 and those in a ``nova.conf.d`` that end in ``.conf`` and do not begin with a dot (``_ConfigDirOpt``,
@@ -89,6 +89,19 @@ def looks_like(head: bytes) -> bool:
         return False
     lines = head.decode("utf-8", "replace").removeprefix("\ufeff").splitlines()
     return (b"[" in head and _looks_like_ini(lines)) or _looks_like_flags(lines)
+
+
+def is_read_by_nova(path: str, head: bytes) -> bool:
+    """True if Nova reads a file of this name in this place. A nova.conf may be another program's,
+    such as a systemd drop-in or an Apache site, so it has to be in a folder ``nova``, or to have a
+    section and not to be in a folder ``*.d``."""
+    folder, name = os.path.split(path)
+    place = os.path.basename(folder)
+    if place in FOLDERS:
+        return name.endswith(".conf") and not name.startswith(".")
+    if name not in FILES or place.endswith(".d") or not head.strip():
+        return False
+    return place == "nova" or re.search(rb"(?m)\A(?:\xef\xbb\xbf)?\[|^\[", head) is not None
 
 
 def _looks_like_flags(lines: list[str]) -> bool:

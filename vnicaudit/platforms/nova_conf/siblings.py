@@ -50,10 +50,22 @@ def read_with_siblings(data: bytes, *, target: str, file: str) -> NovaConfig:
         together = _read_folder(tuple(_stamp(path) for path in order))
     except OSError:
         return _uncertain(config)
+    if isinstance(together, ReadError):
+        return _uncertain(config)
     own = _parsed(data, file)
-    if together is not None and together.parts.get(file) != own:
+    if together.parts.get(file) != own:
         together = _as_one({**together.parts, file: own})
-    return _uncertain(config) if together is None else _config_together(together, target, file)
+    return _config_together(together, target, file)
+
+
+def unread_sibling(file: str) -> ReadError | None:
+    """Why the first of the files that Nova reads together with ``file`` cannot be read; None if all
+    can."""
+    try:
+        found = _read_folder(tuple(_stamp(path) for path in load_order(file)))
+    except OSError as error:
+        return _error(error, file)
+    return found if isinstance(found, ReadError) else None
 
 
 def read_together(paths: tuple[str, ...], target: str) -> Iterator[NovaConfig | ReadError]:
@@ -104,15 +116,19 @@ def _stamp(path: str) -> _Stamp:
 
 
 @lru_cache(maxsize=2)
-def _read_folder(stamps: tuple[_Stamp, ...]) -> _Together | None:
-    """The files as they are on disk, read once for all judged files among them; None if one cannot
-    be read."""
+def _read_folder(stamps: tuple[_Stamp, ...]) -> _Together | ReadError:
+    """The files as they are on disk, read once for all judged files among them; an error if one
+    cannot be read."""
     if sum(stamp.state[0] for stamp in stamps if stamp.state) > _MOST_BYTES:
-        return None
-    try:
-        return _as_one({stamp.path: _as_it_is(stamp) for stamp in stamps})
-    except (OSError, TargetError):
-        return None
+        last = stamps[-1].path
+        return ReadError(f"larger than {_MOST_BYTES >> 20} MiB with the files beside it", last)
+    parts = {}
+    for stamp in stamps:
+        try:
+            parts[stamp.path] = _as_it_is(stamp)
+        except (OSError, TargetError) as error:
+            return _error(error, stamp.path)
+    return _as_one(parts)
 
 
 def _as_it_is(stamp: _Stamp) -> Parsed:
