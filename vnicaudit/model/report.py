@@ -89,6 +89,8 @@ class TargetResult(msgspec.Struct, frozen=True):
     passed_over: bool = False
     unrecognised: tuple[str, ...] = ()
     unrecognised_count: int = 0
+    name: str = ""
+    """Of the host in the inventory of a fleet."""
 
 
 class NicRow(msgspec.Struct, frozen=True, kw_only=True):

@@ -27,14 +27,16 @@ class Unread(msgspec.Struct, frozen=True):
 
 def unread_of(target: TargetResult) -> Iterator[Unread]:
     """Everything of a target that could not be read, as far as it was recorded."""
+    named = target.name or target.target
     for error in target.errors:
-        place = error.file or target.target
+        of_host = target.name and target.status == "failed"
+        place = named if of_host or error.file is None else error.file
         shown = place if error.line is None else f"{place}:{error.line}"
         yield Unread(shown, error.message, error.file, error.line)
     if target.errors and target.unread > len(target.errors):
-        yield Unread(target.target, f"{target.unread - len(target.errors):,} more were not read")
+        yield Unread(named, f"{target.unread - len(target.errors):,} more were not read")
     if target.status != "ok" and not target.errors:
-        yield Unread(target.target, target.error or "could not be read")
+        yield Unread(named, target.error or "could not be read")
 
 
 def not_judged_of(target: TargetResult) -> Iterator[Unread]:

@@ -129,7 +129,9 @@ def test_six_ways_to_fail_cost_six_hosts_and_each_is_explained(
         words = ("--retries", "0", "--select", "VNIC002")
         report, result = audited(tmp_path, uris, *words, more="deadline = 60", own=hanging)
     assert result.returncode == 4
+    assert "libvirt version" not in result.stderr  # nor anything else of libvirt's own log
     targets = dict(zip(uris, report["targets"], strict=True))
+    assert [one["name"] for one in report["targets"]] == list(uris)
     statuses = {name: one["status"] for name, one in targets.items()}
     assert {name for name, status in statuses.items() if status == "ok"} == {"slow", "well"}
     errors = {name: one["error"] for name, one in targets.items() if one["error"]}

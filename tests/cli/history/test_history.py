@@ -39,7 +39,8 @@ def printed(*words: str | Path) -> str:
 def test_history_lists_audits_newest_first(state: Path) -> None:
     text = printed("history", "status", "--state", state)
     lines = [" ".join(line.split()) for line in text.splitlines()]
-    assert lines[0].startswith("audit started hosts failed findings stale new reopened fixed")
+    assert lines[0].startswith("audit hosts failed findings stale new reopened fixed gone looked")
+    assert len(lines) == 7
     assert [line[:8] for line in lines if line.startswith("2026")] == [
         "20260103", "20260102", "20260101",
     ]  # fmt: skip

@@ -91,11 +91,12 @@ def test_runs_are_listed_by_it(folder: Path, capsys: Capture) -> None:
 
 
 def test_where_nova_manage_is_and_which_uris_are_trusted_is_told_again(capsys: Capture) -> None:
-    units = (replace(APPLY.steps[0], kind="server", outcome="applied"),)
+    uri = "qemu+ext:///system?command=x y"
+    units = (replace(APPLY.steps[0], kind="server", outcome="applied", target=uri),)
     done = RunResult(replace(APPLY, steps=units))
     options = options_of(
         command_of_apply, "plan.json", "--state", STATE, "--nova-manage", "ssh://controller",
-        "--trust-uri", "qemu+ext:///system?command=x y",
+        "--trust-uri", uri, "--trust-uri", "qemu:///system?socket=/of/another/run",
         "--nova-manage-command", "sudo docker exec nova_api nova-manage",
     )  # fmt: skip
     assert isinstance(options, RemedyOptions)
@@ -105,6 +106,18 @@ def test_where_nova_manage_is_and_which_uris_are_trusted_is_told_again(capsys: C
         "'qemu+ext:///system?command=x y' --nova-manage ssh://controller --nova-manage-command "
         "'sudo docker exec nova_api nova-manage'\n"
     )
+
+
+def test_many_uris_that_are_trusted_are_told_line_by_line(capsys: Capture) -> None:
+    uris = [f"qemu:///system?socket=/run/{number}" for number in range(3)]
+    units = tuple(replace(APPLY.steps[0], outcome="applied", target=uri) for uri in uris)
+    words = (word for uri in uris for word in ("--trust-uri", uri))
+    options = options_of(command_of_apply, "plan.json", "--state", STATE, *words)
+    assert isinstance(options, RemedyOptions)
+    print_run(RunResult(replace(APPLY, steps=units)), options, every_platform().kinds())
+    told = "".join(f" \\\n  --trust-uri '{uri}'" for uri in uris)
+    undo = f"Undo: vnicaudit rollback {APPLY.id} --state 'my state'{told}\n"
+    assert capsys.readouterr().err.endswith(undo)
 
 
 def test_the_folder_that_is_taken_anyhow_is_not_told() -> None:

@@ -32,7 +32,7 @@ def test_no_escape_of_a_name_gets_through(name: str) -> None:
 
 def test_status() -> None:
     assert WRITTEN["status"]().splitlines()[1:] == [
-        "20261122-101500-3f2a  2026-11-22T10:15:00Z     50       1     1,246  1,234    2         1"
+        "20261122-101500-3f2a     50       1     1,246  1,234    2         1"
         "      4     5  hosts zone_a, 5% of the hosts, 4 rules",
         "",
         "/x.db: 32.2 MB, 1,000 hosts in the inventory, 2 never read; oldest reading "
@@ -53,7 +53,8 @@ def test_trend_counts_what_is_stale_with_the_rest_and_apart() -> None:
         "site  findings  stale  change  new  reopened  fixed  gone  trend",
         "-        1,246  1,234      +0    2         1      4     5  █",
         "",
-        "1 audit, 2026-11-22T10:15:00Z to 2026-11-22T10:15:00Z; the last read 49 of 1,000 hosts",
+        "1 audit, 2026-11-22T10:15:00Z to 2026-11-22T10:15:00Z; the last read 49 of 1,000 hosts; "
+        "each trend is drawn from 0 to its highest number",
     ]
 
 
@@ -61,7 +62,7 @@ def test_trend_tells_that_the_inventory_changed() -> None:
     (last,) = TREND.audits
     first = replace(last, id="20261101-101500-0000", hosts=1)
     text = "".join(trend_text(replace(TREND, audits=(first, last)), WIDE))
-    assert text.endswith("49 of 1,000 hosts; the inventory of the first had 1 host\n")
+    assert text.endswith("highest number; the inventory of the first had 1 host\n")
 
 
 def test_drift_tells_what_changed_of_a_nic() -> None:

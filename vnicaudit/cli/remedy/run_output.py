@@ -173,11 +173,18 @@ def _tell_next(run: RunRecord, kinds: KindTable, options: RemedyOptions) -> None
         tell(f"{again}: {_follow_up(f'rollback {run.id}', run, kinds, options)}")
 
 
+_ON_ONE_LINE = 2
+"""URIs to trust beyond which each gets a line of its own, so that the command can be read."""
+
+
 def _follow_up(words: str, run: RunRecord, kinds: KindTable, options: RemedyOptions) -> str:
     """A command on a run that works later: it repeats what is known only from options."""
     words = command(words, options.folder)
-    for uri in options.connection.trusted_uris:
-        words += f" --trust-uri {word(uri)}"
+    targets = {unit.target for unit in run.steps}
+    trusted = [uri for uri in options.connection.trusted_uris if uri in targets]
+    gap = " " if len(trusted) <= _ON_ONE_LINE else " \\\n  "
+    for uri in trusted:
+        words += f"{gap}--trust-uri {word(uri)}"
     return words + (words_of(options.cloud) if kinds.by_controller(run.steps) else "")
 
 

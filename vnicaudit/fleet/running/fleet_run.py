@@ -105,7 +105,7 @@ class FleetRun:
         common."""
         for kept in self.readings():
             reading = kept.reading()
-            self._results.append(reading.result)
+            self._results.append(msgspec.structs.replace(reading.result, name=kept.host))
             self._macs.take(reading.nics_seen)
             yield from map(self._counted, reading.audited)
         for audited in self._work.shared_macs(self._macs):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from functools import cache
 from pathlib import Path
@@ -37,6 +38,10 @@ _ADVICE = (
 _TLS = ("certificate", "qemu+tls needs certificates on both sides (libvirt.org/kbase/tlscerts)")
 
 
+_NEW_HOST_KEY = re.compile(r"Warning: Permanently added [^\n]*? to the list of known hosts\.\s*")
+"""Said by ssh at the first connection, before the reason why it failed."""
+
+
 def open_read_only(uri: Uri) -> libvirt.virConnect:
     """A read-only connection; nothing is ever asked on the terminal.
 
@@ -63,7 +68,7 @@ def explain(error: libvirt.libvirtError) -> str:
     said = error.get_error_message() or str(error)
     if error.get_error_code() == libvirt.VIR_ERR_XML_DETAIL:
         said = said.partition("\n")[0]  # the next line quotes the file: test:///etc/shadow
-    text = masked_message(plain(said))
+    text = masked_message(plain(_NEW_HOST_KEY.sub("", said)))
     for needle, advice in (_TLS, *_ADVICE):
         if needle in text:
             return f"{text} ({advice})"

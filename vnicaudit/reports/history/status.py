@@ -20,15 +20,16 @@ from vnicaudit.reports.wrap import wrap
 from vnicaudit.reports.writer import Options
 
 _HEADS = (
-    "audit", "started", "hosts", "failed", "findings", "stale", "new", "reopened", "fixed", "gone",
+    "audit", "hosts", "failed", "findings", "stale", "new", "reopened", "fixed", "gone",
     "looked at",
 )  # fmt: skip
+_NUMBERS = range(1, 9)
 
 
 def status_text(one: HistoryStatus, options: Options) -> Iterator[str]:
     """The audits, newest first, then the size and age of the history."""
     rows = [_audit(each) for each in one.audits]
-    yield from table(_HEADS, rows, options, numbers=range(2, 10))
+    yield from table(_HEADS, rows, options, numbers=_NUMBERS)
     if options.quiet:
         return
     yield "\n"
@@ -55,9 +56,10 @@ def stale_text(hosts: Sequence[StaleHost], options: Options) -> Iterator[str]:
 
 
 def _audit(one: AuditSummary) -> tuple[str | int, ...]:
-    """A row for an audit. As in a trend, findings are all open ones, including stale ones."""
+    """A row for an audit, whose id is the time of its start (UTC). As in a trend, findings are all
+    open ones, including stale ones."""
     return (
-        one.id, one.started, one.hosts_to_read, one.failed, one.open + one.stale, one.stale,
+        one.id, one.hosts_to_read, one.failed, one.open + one.stale, one.stale,
         one.new, one.reopened, one.fixed, one.gone, _coverage(one),
     )  # fmt: skip
 
@@ -75,7 +77,7 @@ def _coverage(one: AuditSummary) -> str:
 
 def details_text(one: AuditDetails, options: Options) -> Iterator[str]:
     """An audit: its row, hosts that were not read, and what it changed."""
-    yield from table(_HEADS, [_audit(one.audit)], options, numbers=range(2, 10))
+    yield from table(_HEADS, [_audit(one.audit)], options, numbers=_NUMBERS)
     if one.not_read:
         yield from stale_text(one.not_read, options)
     yield from findings_text(one.findings, options)

@@ -15,7 +15,7 @@ _COLUMNS = (
     "time", "audit", "group", "open", "stale", "accepted", "new", "reopened", "fixed", "gone",
 )  # fmt: skip
 _BARS = "▁▂▃▄▅▆▇█"
-_MOST = 40
+_MOST = 28
 """Maximum audits in a picture."""
 
 
@@ -42,7 +42,8 @@ def trend_text(one: Trend, options: Options) -> Iterator[str]:
     if not options.quiet:
         first, last = one.audits[0], one.audits[-1]
         text = f"{count(len(ids), 'audit')}, {first.started} to {last.started}; the last read "
-        text += f"{last.ok + last.partial:,} of {count(last.hosts, 'host')}"
+        text += f"{last.ok + last.partial:,} of {count(last.hosts, 'host')}; "
+        text += "each trend is drawn from 0 to its highest number"
         if first.hosts != last.hosts:
             text += f"; the inventory of the first had {count(first.hosts, 'host')}"
         yield "\n" + wrap(text, options.width, "", "  ")

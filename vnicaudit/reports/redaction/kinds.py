@@ -69,7 +69,10 @@ KINDS: Mapping[type[msgspec.Struct], Mapping[str, Kind]] = {
     PutAside: {"file": "path"},
     NotFixed: {"fingerprint": "mark"},
     NotJudged: {"file": "path"},
-    TargetResult: {"target": "target", "status": "keep", "calls": "keep", "unrecognised": "path"},
+    TargetResult: {
+        "target": "target", "name": "host", "status": "keep", "calls": "keep",
+        "unrecognised": "path",
+    },
     Summary: {"by_severity": "keep", "by_rule": "keep", "skipped": "keep"},
     NicRef: {"domain": "vm", "uuid": "uuid", "mac": "mac", "target_dev": "dev"},
     DomainRef: _NAMED,
