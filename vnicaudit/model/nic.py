@@ -164,6 +164,8 @@ class RunningNic(msgspec.Struct, frozen=True):
     rx_queue_size: int | None = None
     tx_queue_size: int | None = None
     mq: bool | None = None
+    backend_queues: int | None = None
+    """Queue pairs of the backend; the guest has only one (``queues``) unless ``mq`` is on."""
     packed: bool | None = None
     mtu: int | None = None
     txmode: str | None = None
@@ -183,6 +185,11 @@ class RunningNic(msgspec.Struct, frozen=True):
     refusal: StartRefusal | None = None
     """Why QEMU refuses these arguments, or creates no NIC from them; None if it accepts them as far
     as is known, and for a running process."""
+
+    @property
+    def lacks_mq(self) -> bool:
+        """True if the backend has several queue pairs, but the device does not offer them."""
+        return self.mq is False and (self.backend_queues or 1) > 1
 
 
 class PathMtu(msgspec.Struct, frozen=True):

@@ -7,6 +7,10 @@ kernel's vhost-net: QEMU's command line has no ``vhost=on``, and the QEMU proces
 ``/dev/vhost-net`` open. This is easy to miss: if libvirt cannot open the device, it logs one
 warning and starts the guest without it.
 
+A NIC on one of QEMU's hubs (``-net nic -net tap``, ``-netdev hubport``) has no vhost either, even
+with ``vhost=on`` at the tap, and is offered no checksum or segmentation offload (measured with QEMU
+7.2, ``x-query-virtio-status``).
+
 ## Why it matters
 
 QEMU copies every packet itself; with vhost a kernel thread does. IBM's driver reference warns that
@@ -37,7 +41,8 @@ its open descriptors do (measured with libvirt 9.0 and 11.3).
 
 Make ``/dev/vhost-net`` usable on the hypervisor: run ``modprobe vhost_net`` and add a file to
 ``/etc/modules-load.d``. Then power the guest off and on through its owner. vhost is set up only
-when QEMU starts; a reboot inside the guest changes nothing.
+when QEMU starts; a reboot inside the guest changes nothing. Replace a hub by ``-netdev
+tap,id=n,vhost=on`` and ``-device virtio-net-pci,netdev=n``.
 
 ## Fix safety
 
@@ -46,6 +51,7 @@ Loading the module does not affect running guests. The power cycle means downtim
 ## When it does not fire
 
 * On NICs that never use vhost-net: ``user``, ``vhostuser``, ``vdpa``, ``hostdev``, emulated models.
+  A NIC on a hub (``-net nic -net tap``, ``-netdev hubport``) is reported, whatever ``vhost=`` says.
 * In domains of type ``qemu``, including KubeVirt's emulation: there is no vhost without KVM.
 * On ``<driver name='qemu'/>``: see VNIC021.
 * When the guest is shut off. Skipped without QEMU's command line, log or ``/proc``.
@@ -58,12 +64,19 @@ from collections.abc import Iterator
 
 from vnicaudit.knowledge import facts
 from vnicaudit.knowledge.vhost import may_have_vhost
+from vnicaudit.model.guest_words import VIRTIO
 from vnicaudit.model.rule import NicJudge, Problem, Rule
 from vnicaudit.model.subject import Subject
 
 _FIX = (
     "Make /dev/vhost-net usable on the hypervisor (modprobe vhost_net, and a file in "
     "/etc/modules-load.d), then power the guest off and on through its owner."
+)
+_HUB = "hubport"
+"""QEMU's word for a backend on a hub."""
+_WITHOUT_HUB = (
+    "Replace -net (or -netdev hubport) by -netdev tap,id=n,vhost=on and -device "
+    "virtio-net-pci,netdev=n on QEMU's command line, then restart it."
 )
 _BARE = " A QEMU started without libvirt also needs vhost=on in its -netdev tap."
 
@@ -75,6 +88,8 @@ def applies(subject: Subject) -> bool:
     if subject.tuned and subject.nic.driver_name == "qemu":
         return False
     running = subject.running
+    if running is not None and running.backend == _HUB:
+        return subject.model in VIRTIO and subject.domain.type != "qemu"
     if running is not None and (running.vhost or running.backend not in (None, "tap")):
         return False
     return may_have_vhost(subject)
@@ -83,7 +98,13 @@ def applies(subject: Subject) -> bool:
 def check(subject: Subject) -> Iterator[Problem]:
     """One problem if the running NIC shows that vhost is off."""
     running = subject.running
-    if running is not None and running.vhost is False:
+    if running is not None and running.backend == _HUB:
+        yield Problem(
+            "on a QEMU hub: no vhost, no checksum or segmentation offload, one queue",
+            field="driver_name",
+            fix=_WITHOUT_HUB,
+        )
+    elif running is not None and running.vhost is False:
         yield Problem(
             f"vhost-net is not in use (seen in QEMU's {running.evidence}): "
             "QEMU copies every packet itself",

@@ -11,6 +11,10 @@ With many flows, that thread or vCPU becomes the bottleneck. In A. Scicchitano's
 (SWITCH), DNS servers on virtio went from 27,000 queries per second with 1 vCPU to 73,000 with 3;
 such gains end when the one queue is full.
 
+On QEMU's command line, a backend with several queues (``queues=4``, four descriptors) gives the
+guest one unless the device has ``mq=on`` (measured with QEMU 7.2). This is reported whatever the
+number of vCPUs.
+
 A single flow gains nothing. Red Hat's RHEL 7 tuning guide warns that multiqueue can reduce the
 throughput of many small outgoing TCP packets. Measure before and after.
 
@@ -63,9 +67,9 @@ switch must offer as many queues. Each queue pair takes two interrupt vectors an
 * When several queues are declared but one is running: the change is pending, see VNIC013.
 * On NICs that are not virtio, or whose link is down.
 * When a KubeVirt manifest or its preference sets multiqueue, on or off.
-* Confidence is always low, because the definition does not show the load. The finding is a hint: it
-  does not fail a run unless `--fail-confidence low` is given. On s390x it is *low*, because IBM
-  recommends multiqueue only with evidence of load.
+* Confidence is low (high for a missing ``mq=on``), because the definition does not show the load.
+  The finding is a hint: it does not fail a run unless `--fail-confidence low` is given. On s390x it
+  is *low*, because IBM recommends multiqueue only with evidence of load.
 * A KubeVirt manifest gets one finding for the VM, and it is *low*. Multiqueue is off by KubeVirt's
   own default, and switching it on gives every NIC as many queues as there are vCPUs, with no way to
   have fewer (VNIC072).
@@ -138,6 +142,8 @@ def applies(subject: Subject, limits: QueueLimits) -> bool:
         return False
     if subject.model not in VIRTIO or nic.link_state == "down" or domain.type == "qemu":
         return False
+    if _lacks_mq(subject):
+        return True
     if subject.tuned and (nic.queues or 1) > 1:
         return False
     if nic.backend_type == "passt" or not _may_have_queues(subject):
@@ -153,6 +159,14 @@ def check(subject: Subject, limits: QueueLimits) -> Iterator[Problem]:
     """One problem if there is one queue pair; for a manifest see :func:`check_domain`."""
     if subject.effective.queues.effective != 1 or subject.domain.manifest is not None:
         return
+    if _lacks_mq(subject):
+        yield Problem(
+            f"{subject.nic.queues} queue pairs in -netdev, but one for the guest: no mq=on",
+            field="queues",
+            confidence="high",
+            fix=f"Add mq=on,vectors={2 * (subject.nic.queues or 1) + 2} to -device.",
+        )
+        return
     queues = subject.nic.queues
     old = None if queues is None else str(queues)
     unread, wanted = _unread(subject), str(_queues_needed(subject, limits))
@@ -164,6 +178,13 @@ def check(subject: Subject, limits: QueueLimits) -> Iterator[Problem]:
         change=None if unread else Change("queues", old, wanted, safe=False, reason=_MEASURE),
         fix=_BOTH.format(wanted) if unread else "",
     )
+
+
+def _lacks_mq(subject: Subject) -> bool:
+    """True if a bare QEMU has a backend with several queues and a device that does not offer
+    them."""
+    running = subject.running
+    return running is not None and running.lacks_mq and subject.nic.origin == "qemu"
 
 
 def _unread(subject: Subject) -> bool:

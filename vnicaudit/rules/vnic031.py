@@ -1,9 +1,10 @@
-"""Invalid queues: more than the vCPUs, more than the backend supports, or not a number.
+"""Invalid queues: more than the vCPUs, more than the backend supports or has, or not a number.
 
 ## What is wrong
 
 `queues` is not a number, or is larger than the backend supports or than the number of vCPUs the
-guest can ever have. libvirt never compares queues with vCPUs.
+guest can ever have. libvirt never compares queues with vCPUs. Or QEMU's command line has ``mq=on``
+on a device whose backend has one queue.
 
 ## Why it matters
 
@@ -12,6 +13,10 @@ descriptors, a vhost thread and guest memory. A tap device has 256 queues at mos
 (drivers/net/tun.c): with 300, QEMU 10 does not start (`could not configure /dev/net/tun: Argument
 list too long`, measured). virtio-net itself has 511 queue pairs at most. If `queues` is not a
 number, libvirt refuses the definition.
+
+With ``mq=on``, QEMU offers the guest multiqueue even if the backend has a single queue (``user``, a
+tap with one descriptor; measured with QEMU 7.2, ``x-query-virtio-status``). A guest that steers
+flows to queues that nobody serves was seen to lose them (microvm.nix).
 
 ## Bad
 
@@ -50,7 +55,8 @@ Safe: the queues that are removed were never used.
 * On vCPUs that can be hot-plugged: the maximum counts, not the number at start.
 * When libvirt does not read the attribute: see VNIC010. On backends without multiqueue: see
   VNIC032.
-* On vDPA: QEMU uses the device's own number of queues.
+* On vDPA: QEMU uses the device's own number of queues. For ``mq=on`` only bare QEMU's command lines
+  are judged: libvirt writes it only with several queues.
 * Skipped when the number of vCPUs is unknown.
 """
 
@@ -68,13 +74,24 @@ from vnicaudit.model.subject import Subject
 
 def applies(subject: Subject) -> bool:
     """More than one queue pair, declared or running, or text that is not a number."""
-    if subject.model not in VIRTIO or queue_limit(subject.backend) is None:
+    if subject.model not in VIRTIO:
+        return False
+    if _mq_for_nothing(subject):
+        return True
+    if queue_limit(subject.backend) is None:
         return False
     return _unreadable(subject) is not None or _pairs(subject) > 1
 
 
 def check(subject: Subject) -> Iterator[Problem]:
     """One problem at most: refused, too many to start, or unused."""
+    if _mq_for_nothing(subject):
+        yield Problem(
+            "mq=on, but the backend has one queue: the guest is offered queues that nobody serves",
+            field="queues",
+            fix="Leave out mq=on and vectors= on -device, or give the -netdev several queues.",
+        )
+        return
     text, pairs, limit = _unreadable(subject), _pairs(subject), queue_limit(subject.backend)
     vcpus = max(subject.domain.vcpus or 1, subject.domain.vcpus_max or 1)
     if text is not None:
@@ -101,6 +118,13 @@ def check(subject: Subject) -> Iterator[Problem]:
             change=_change(subject, vcpus),
             fix="" if subject.nic.queues else "Start it with one queue pair per vCPU.",
         )
+
+
+def _mq_for_nothing(subject: Subject) -> bool:
+    running = subject.running
+    if running is None or subject.nic.origin != "qemu":
+        return False
+    return running.mq is True and running.backend_queues == 1 and running.backend is not None
 
 
 def _unreadable(subject: Subject) -> str | None:

@@ -35,6 +35,7 @@ def test_device_and_netdev_in_any_order() -> None:
         rx_queue_size=256,
         tx_queue_size=256,
         mq=False,
+        backend_queues=1,
         packed=False,
     )
 
@@ -172,7 +173,7 @@ def test_no_conclusion_from_silence_where_arguments_may_be_missing() -> None:
 
 def test_hub_of_net_options() -> None:
     nic = _one("-net nic,model=virtio,macaddr=52:54:00:00:00:03 -net tap,ifname=tap0")
-    assert (nic.driver, nic.backend, nic.vhost) == ("virtio-net-pci", "tap", False)
+    assert (nic.driver, nic.backend, nic.vhost) == ("virtio-net-pci", "hubport", False)
 
 
 def test_hubs_by_vlan_and_hubs_of_many() -> None:
@@ -181,7 +182,7 @@ def test_hubs_by_vlan_and_hubs_of_many() -> None:
         "-net nic,vlan=2,model=virtio -net tap,vlan=2,vhost=on -net user,vlan=2"
     ).nics
     assert (first.driver, first.backend) == ("e1000", "user")
-    assert (second.driver, second.backend, second.vhost) == ("virtio-net-pci", "hubport", None)
+    assert (second.driver, second.backend, second.vhost) == ("virtio-net-pci", "hubport", False)
 
 
 def test_virtio_on_s390x_is_ccw() -> None:

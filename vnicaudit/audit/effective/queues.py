@@ -27,6 +27,8 @@ def resolve_queues(emulated: EmulatedNic, model: str | None) -> ResolvedFact[int
     if running is None:
         return ResolvedFact(_inferred(emulated, model, refusal), refusal is not None)
     reason = f"QEMU runs {queue_pairs(running)}{_idle(running, emulated.domain)}"
+    if emulated.running is not None and emulated.running.lacks_mq:
+        reason += ": mq=on is missing in its -device"
     return ResolvedFact(Resolved(emulated.nic.queues, running, reason), refusal is not None)
 
 

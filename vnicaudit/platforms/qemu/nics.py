@@ -283,13 +283,16 @@ def _legacy(given: Options) -> Options:
 
 
 def _hub(context: _Context, vlan: str) -> Backend:
-    """The other backend on the NIC's hub. Behind a hub there is no vhost, which needs the NIC and
-    the tap to be direct peers (``get_vhost_net(nc->peer)``)."""
+    """The backend of a NIC on a hub. Behind a hub there is neither vhost, which needs the NIC and
+    the tap to be direct peers (``get_vhost_net(nc->peer)``), nor a checksum or segmentation
+    offload, and one queue (QEMU 7.2, ``x-query-virtio-status``). A tap or bridge behind it is a
+    ``hubport``; any other backend is slow by itself and keeps its name."""
     others = context.hubs.get(vlan, [])
     if not others:
         return _NO_NIC
-    vhost = None if any(other.vhost for other in others) else False
-    return Backend(others[0].kind if len(others) == 1 else "hubport", vhost=vhost)
+    kinds = {other.kind for other in others}
+    kind = kinds.pop() if len(kinds) == 1 and not kinds & {"tap", "bridge"} else "hubport"
+    return Backend(kind, vhost=False)
 
 
 def _running(driver: str, given: Options, backend: Backend) -> RunningNic:

@@ -49,6 +49,7 @@ def virtio_nic(
         rx_queue_size=_ring(given, "rx_queue_size"),
         tx_queue_size=_ring(given, "tx_queue_size"),
         mq=mq,
+        backend_queues=backend.queues,
         packed=truth(given.get("packed")) or False,
         mtu=number(given.get("host_mtu")) or None,
         txmode=_TXMODES.get(given.get("tx", "")),
