@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, BinaryIO
 import msgspec
 
 from vnicaudit.audit.accepting.settings_entries import Usage
-from vnicaudit.audit.reading.files import read_file, read_stream, shown_path
+from vnicaudit.audit.reading.files import names_nics, read_file, read_stream, shown_path
 from vnicaudit.model.description import Description
 from vnicaudit.model.file_kind import is_domain
 from vnicaudit.model.report import Audited, NotJudged, PutAside, ReadError
@@ -54,6 +54,8 @@ class Batch(msgspec.Struct):
     """Nova's guests, which wait for their cloud to be read."""
     unrecognised: list[str] = []
     """Files of no recognised type."""
+    naming_nics: list[str] = []
+    """Those of them that name QEMU or NICs."""
 
     @property
     def products(self) -> list[Audited] | list[Domain]:
@@ -87,6 +89,8 @@ def run_chunk(paths: Iterable[str], job: Job, *, explicit: bool) -> Batch:
                 yield item
             if nothing:
                 batch.unrecognised.append(shown_path(path))
+                if not explicit and job.stdin is None and names_nics(path):
+                    batch.naming_nics.append(shown_path(path))
 
     for items in _groups(read()):
         for item in items:

@@ -259,7 +259,7 @@ class AuditRun:
             self._put_aside(copy, tally)
         for part in batch.not_judged:
             tally.unjudged(part)
-        tally.not_recognised(batch.unrecognised)
+        tally.not_recognised(batch.unrecognised, batch.naming_nics)
         return batch.products
 
     def _put_aside(self, copy: PutAside, tally: TargetCounts) -> None:

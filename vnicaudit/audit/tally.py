@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
+from vnicaudit.base.wording import count
 from vnicaudit.model.report import (
     Audited,
     NotJudged,
@@ -26,8 +27,8 @@ MAX_ERRORS = 1000
 MAX_UNRECOGNISED = 10_000
 """Maximum number of unrecognised files whose names are kept per target; more are only counted."""
 
-_NAMED_ASIDE = 3
-"""Maximum number of copies that are named; more are only counted."""
+_NAMED = 3
+"""Maximum number of copies, and of files that name NICs, that are named; more are only counted."""
 
 _COPY = "{count} of a configuration file, which Nova does not read"
 _GIVE = "to judge it, name it with --nova-config"
@@ -51,6 +52,8 @@ class TargetCounts:
         self.passed_over = False
         self.unrecognised: list[str] = []
         self.unrecognised_count = 0
+        self.naming_nics: list[str] = []
+        self.naming_nics_count = 0
 
     def domain(self, domain: Domain) -> None:
         """Count a domain and its NICs."""
@@ -89,7 +92,7 @@ class TargetCounts:
             self.error(ReadError(f"{what} under this name: not judged ({_GIVE})", copy.file))
             return
         self.aside_count += 1
-        if len(self.aside) < _NAMED_ASIDE:
+        if len(self.aside) < _NAMED:
             self.aside.append(copy.file)
 
     def unjudged(self, part: NotJudged) -> None:
@@ -98,8 +101,11 @@ class TargetCounts:
         if len(self.not_judged) < MAX_ERRORS:
             self.not_judged.append(part)
 
-    def not_recognised(self, files: Sequence[str]) -> None:
-        """Count files of no recognised type; keep their names, if there is room."""
+    def not_recognised(self, files: Sequence[str], naming_nics: Sequence[str]) -> None:
+        """Count files of no recognised type, and those of them that name QEMU or NICs; keep their
+        names, if there is room."""
+        self.naming_nics_count += len(naming_nics)
+        self.naming_nics.extend(naming_nics[: _NAMED - len(self.naming_nics)])
         self.unrecognised_count += len(files)
         self.unrecognised.extend(files[: MAX_UNRECOGNISED - len(self.unrecognised)])
 
@@ -115,7 +121,7 @@ class TargetCounts:
             self.nics,
             tuple(self.errors),
             self.unread,
-            (*self.notes, *self._aside()),
+            (*self.notes, *self._aside(), *self._unrecognised()),
             self.calls,
             tuple(self.not_judged),
             self.not_judged_count,
@@ -127,13 +133,24 @@ class TargetCounts:
     def _aside(self) -> list[str]:
         if not self.aside_count:
             return []
-        more = self.aside_count - len(self.aside)
-        names = ", ".join(self.aside) + (f" and {more} more" if more else "")
+        names = _names(self.aside, self.aside_count)
         one = self.aside_count == 1
         return [
             f"{_COPY.format(count='a copy' if one else f'{self.aside_count} copies')} by "
             f"{'this name' if one else 'these names'}, not judged: {names} ({_GIVE})"
         ]
+
+    def _unrecognised(self) -> list[str]:
+        number, naming = self.unrecognised_count, self.naming_nics_count
+        if not number or self.passed_over or (self.is_empty and not naming):
+            return []
+        them = "it" if number == 1 else "them"
+        text = f"{count(number, 'file')} passed over: nothing in {them} is recognised"
+        if naming == 0:
+            return [text]
+        which = "it" if number == 1 else f"{naming:,} of them"
+        word = "name" if naming > 1 else "names"
+        return [f"{text}, but {which} {word} QEMU or NICs: {_names(self.naming_nics, naming)}"]
 
     def _end(self, name: str) -> tuple[_Status, str | None]:
         if not self.unread:
@@ -144,6 +161,11 @@ class TargetCounts:
         more = f" (and {self.unread - 1} more)" if self.unread > 1 else ""
         said = f"{where}: {first.message}{more}"
         return ("partial" if self.domains or self.configs else "failed"), said
+
+
+def _names(some: Sequence[str], number: int) -> str:
+    more = number - len(some)
+    return ", ".join(some) + (f" and {more:,} more" if more else "")
 
 
 def _place(name: str) -> str:

@@ -21,9 +21,10 @@ _FIRST_WORDS = re.compile(
     r"|chmod|rm|cp|mv|ln|case|until|unset|umask|sleep|kill|eval)(?:\s|$)|\[\[? |[A-Za-z_]\w*="
     r"|[A-Za-z_]\w*\s*\(\)"
 )
+_REPORT = re.compile(rb"\"(?:name|schema)\":\s*\"vnicaudit[\"./]")
 _LINE = re.compile(r"[^\n]+")
 _UNIT = re.compile(r"\[[A-Z][A-Za-z-]*\]$")
-_BATCH = re.compile(r"@|::|(?:rem|setlocal|cls|pushd|start|call)(?:\s|$)", re.IGNORECASE)
+_BATCH = re.compile(r"@|::|start \"|(?i:rem|setlocal|cls)(?:\s|$)")
 
 
 def like_hcl(head: bytes) -> bool:
@@ -38,6 +39,11 @@ def like_yaml(head: bytes) -> bool:
         if text and not text.startswith((b"#", b"{%", b"{#")):
             return _YAML.match(text) is not None
     return False
+
+
+def is_own_report(data: bytes) -> bool:
+    """A JSON or SARIF report of this program: what it quotes was judged when it was made."""
+    return data[:1] == b"{" and _REPORT.search(data[:2048]) is not None
 
 
 def quotes_others(head: bytes) -> bool:

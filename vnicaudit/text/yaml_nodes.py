@@ -26,6 +26,11 @@ _INTEGER = re.compile(r"[-+]?\d{1,18}")
 _PLACEHOLDER = re.compile(r"\$\(|\$\{|\$[A-Z_]|<[^<>]*>|@\w+@|%\w+%")
 """Placeholders of envsubst, OpenShift templates, documentation, autoconf…: replaced before the file
 is used."""
+_PROMPT = re.compile(
+    r"\s*(?:\[[^\]\n]{0,80}\]|[\w.@:~/-]{0,80})[$#%>][ \t]+(?:\S{0,80}/)?"
+    r"(?:kubectl|oc|virtctl|cat)[ \t][^\n]*"
+)
+"""The command that printed a document, as copied from a terminal."""
 _TOKEN = re.compile(r"[ \t]*#\{[^{}\r\n]*\}(?:#(?=\s|\Z)|[ \t]*(?=\r?\n|\r?\Z))")
 """A placeholder of Azure's Replace Tokens; without quotes it is a comment to YAML."""
 
@@ -176,7 +181,7 @@ def documents(
         if wanted is not None and not wanted(text):
             continue
         try:
-            root, duplicates, _hashes = composed(source, start, without_tabs(text))
+            root, duplicates, _hashes = composed(source, start, _without_prompt(without_tabs(text)))
         except NotYamlError as error:
             yield _error(source, error)
             continue
@@ -190,6 +195,12 @@ def without_tabs(text: str) -> str:
     if "\t" in text and text.lstrip().startswith(("{", "[")):
         return text.replace("\t", " ")
     return text
+
+
+def _without_prompt(text: str) -> str:
+    """The text with its first line blanked if that is the command that printed the rest."""
+    prompt = _PROMPT.match(text)
+    return text if prompt is None else " " * prompt.end() + text[prompt.end() :]
 
 
 def _error(source: YamlSource, error: NotYamlError) -> TargetError:

@@ -381,7 +381,7 @@ _QEMU = "qemu-system-x86_64 -m 1024 -net nic,model=e1000 -net user\n"
         ("# Networking\n\nStart it like this:\n\n    " + _QEMU, False),
         ("jobs:\n  boot:\n    steps:\n    - run: |\n        " + _QEMU, False),
         ("all:\n\t" + _QEMU, False),
-        ("set -e\ncd /tmp\n" + _QEMU, False),
+        ("set -e\ncd /tmp\n" + _QEMU, True),
     ],
 )
 def test_a_page_that_quotes_a_command_line_counts_only_where_it_is_named(

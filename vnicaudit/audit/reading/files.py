@@ -16,6 +16,7 @@ from vnicaudit.audit.reading.contents import not_judged, read_all, readings
 from vnicaudit.audit.reading.error_boundary import guarded_file
 from vnicaudit.audit.reading.readers import (
     HEAD,
+    WHOLE,
     is_told_by_all,
     nothing_in,
     reader_of,
@@ -25,6 +26,7 @@ from vnicaudit.base.opening import open_file
 from vnicaudit.errors import TargetError
 from vnicaudit.model.file_kind import Content, FileKind, FileKinds, is_domain
 from vnicaudit.model.report import PutAside, ReadError
+from vnicaudit.text.beginning import is_own_report
 
 if TYPE_CHECKING:
     from vnicaudit.model.file_kind import Item
@@ -34,6 +36,11 @@ MAX_BYTES = 64 * 1024 * 1024
 
 _ESCAPED = rb"\\x([89a-f][0-9a-f])"
 """A byte that is not UTF-8, as :func:`shown_path` shows it: never an ASCII one such as ``/``."""
+
+_OF_NICS = re.compile(
+    rb"[Qq][Ee][Mm][Uu]|[Vv]irtio[-_]net|[Vv]host[-_]net|<interface[\s>]|\bhw_vif_|\be1000|\brtl8139"
+)
+"""Words of files that may be about NICs although nothing in them is recognised."""
 
 PIPE_PATIENCE = 60.0
 """Seconds to wait for output from a pipe's writer."""
@@ -55,6 +62,21 @@ def read_file(path: str, target: str, kinds: FileKinds, *, explicit: bool) -> It
     folder it is skipped."""
     shown = shown_path(path)
     yield from guarded_file(shown, _file_items(path, _Input(shown, target, explicit, kinds)))
+
+
+def names_nics(path: str) -> bool:
+    """True if the beginning of a file of a folder names QEMU or NICs, although nothing in it was
+    recognised."""
+    try:
+        descriptor = open_file(path)
+        try:
+            regular = stat.S_ISREG(os.fstat(descriptor).st_mode)
+            head = _read_up_to(descriptor, WHOLE) if regular else b""
+        finally:
+            os.close(descriptor)
+    except (OSError, TargetError):
+        return False
+    return b"\0" not in head and not is_own_report(head) and _OF_NICS.search(head) is not None
 
 
 def _file_items(name: str, file: _Input) -> Iterator[Item]:

@@ -51,10 +51,10 @@ def _looks_like_command(head: bytes) -> bool:
     return looks_like(head) is not None
 
 
-def _is_all_command(head: bytes) -> bool:
-    from vnicaudit.platforms.qemu.read import begins_with_command
+def _is_for_commands(head: bytes) -> bool:
+    from vnicaudit.platforms.qemu.read import is_for_commands
 
-    return begins_with_command(head)
+    return is_for_commands(head)
 
 
 def _without_remarks(data: bytes) -> bytes:
@@ -102,7 +102,7 @@ COMMANDS = FileKind(
     "words",
     _looks_like_command,
     _read_content,
-    among_others=_is_all_command,
+    among_others=_is_for_commands,
     may_hold=lambda data: any(word in data for word in _MAY_HOLD),
     prepared=_without_remarks,
 )

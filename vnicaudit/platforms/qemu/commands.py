@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from bisect import bisect_right
 from collections import deque
@@ -24,14 +25,16 @@ from vnicaudit.text.beginning import is_program
 _PROGRAM = re.compile(
     r"(?:(?<![^\s;|&(])|(?<=ExecStart=)|(?<=ExecStart=[-@:+!]))"
     r"(?P<quote>[\"']?)(?:\"\$\{?\w{1,40}\}?\"(?=/))?"
-    r"(?P<program>(?:\$\{?\w{1,40}\}?/)?(?:[^\s'\"`=,;|&<>(){}$]*/)?\.?"
-    r"(?:qemu-system-[a-z0-9_]+(?:[-.][\w.-]+)?|qemu-kvm|kvm)"
-    r"|\$\{?\w{0,40}(?i:qemu|kvm)\w{0,40}\}?)(?P=quote)(?=[ \t]+\S|[ \t]*\\\n)"
+    r"(?P<program>(?:\$\{?\w{1,40}\}?/|(?:[A-Za-z]:|%\w{1,40}%)[^\"\n|&<>*?:%]{0,200}\\)?"
+    r"(?:[^\s'\"`=,;|&<>(){}$%]*/)?\.?(?:qemu-system-[a-z0-9_]+(?:[-.][\w.-]+)?|qemu-kvm|kvm)"
+    r"|\$\{?\w{0,40}(?i:qemu|kvm)\w{0,40}\}?|%\w{0,40}(?i:qemu|kvm)\w{0,40}%)"
+    r"(?P=quote)(?=[ \t]+\S|[ \t]*\\\n)"
 )
 """A word that is QEMU's program, or a variable named after it, followed by something."""
 
-_PATH = r"[\w./-]{0,200}(?:qemu-system-[a-z0-9_]{1,40}|qemu-kvm)"
+_PATH = r"[\w./:\\ -]{0,200}(?:qemu-system-[a-z0-9_]{1,40}|qemu-kvm)(?:\.exe)?"
 _KEPT = re.compile(r"(?:qemu-system-[a-z0-9_]+|qemu-kvm)(?=[ \t]+\S)")
+_IN_FOLDER = re.compile(r"[/\\]")
 _COMMAND_ENDS = re.compile(r"[;|&#]")
 _OF_NICS = ("device", "netdev", "nic", "net", "nodefaults", "machine", "M")
 _REMARK = re.compile(r"(?<=\\\n)([ \t]*)[#;]([^\n]*)(?=\n)")
@@ -42,8 +45,14 @@ _TIME = re.compile(r"(?:\d{1,4}-)?\d{1,5}:\d\d(?::\d\d)?(?:\.\d+)?")
 _HEADER = re.compile(r"^[ \t]*(?:[A-Z%+][A-Z%+-]*[ \t]+)*(?:COMMAND|CMD|ARGS)[ \t]*$", re.MULTILINE)
 _LISTING_END = re.compile(r"\n[ \t]*(?:\n|```)")
 _QUOTE = re.compile(r"['\"]")
-_EXPANDS = re.compile(r"\$[@*{(\w]|`|<|\.\.\.|…")
+_EXPANDS = re.compile(r"\$[@*{(\w]|%\w+%|`|<|\.\.\.|…")
 _LIST = re.compile(r"\$[@*]|\$\{[@*]|\$\{\w{1,80}\[[@*]")
+LOGGED = re.compile(
+    r"^\{\"[^\n]{0,400}?\"msg\":\"((?:/[\w./-]{0,100})?(?:qemu-kvm|qemu-system-\w{1,40}) "
+    r"(?:[^\"\\\n]|\\.)*)\"[^\n]*$",
+    re.MULTILINE,
+)
+"""A line of virt-launcher's log whose message is a command."""
 _OPTION = r"[ \t]*--?(?P<name>[A-Za-z][\w-]*)(?![\w-])"
 _LOST_JOINT = re.compile(rf"(?:\\[ \t]+|(?<!\\))\r?\n(?={_OPTION})")
 """The end of a line without backslash, or with blanks behind it, before one with an option."""
@@ -112,7 +121,9 @@ def commands(text: str) -> Iterator[Command]:
     """Every QEMU command line in ``text``, in order; threads listed by ``ps -L`` count once."""
     if _UNIT.search(text) is not None:
         text = _REMARK.sub(lambda remark: f"{remark[1]}{' ' * len(remark[2])}\\", text)
-    if not is_program(text):
+    text = LOGGED.sub(_message, text)
+    program = is_program(text)
+    if not program:
         text = _LOST_JOINT.sub(_joined, text)
     seen: set[tuple[int | None, Arguments]] = set()
     listings = _listings(text)
@@ -123,6 +134,8 @@ def commands(text: str) -> Iterator[Command]:
         begin = text.rfind("\n", 0, match.start()) + 1
         if match.start() - max(begin, after) > _MAX_PREFIX:
             continue
+        if program and text[begin : match.start()].lstrip()[:1] == "#":
+            continue  # a comment; elsewhere a prompt of root
         line, counted = line + text.count("\n", counted, begin), begin
         listing = _listing(listings, begin)
         command, position, in_vain = _command(
@@ -136,6 +149,14 @@ def commands(text: str) -> Iterator[Command]:
             if command.pid is not None:
                 seen.add((command.pid, command.arguments))
             yield command
+
+
+def _message(line: re.Match[str]) -> str:
+    """The message of a line of a JSON log, which stays one line."""
+    try:
+        return str(json.loads(f'"{line[1]}"')).replace("\n", " ")
+    except ValueError:
+        return line.group()
 
 
 def _joined(end: re.Match[str]) -> str:
@@ -203,7 +224,7 @@ def _from_shell(
     arguments = parse(words)
     if not arguments.has(*EVIDENCE) or _asks_for_help(arguments):
         return _Read(None, min(end, logical), end - match.end())
-    if match["program"].startswith("$") and "/" not in match["program"]:
+    if match["program"][0] in "$%" and not _IN_FOLDER.search(match["program"]):
         return _of_variable(text, match, arguments, line, end)
     whole = not any(_EXPANDS.match(word) for word in words) and not arguments.has("readconfig")
     following = _GOES_ON.match(text, end)
@@ -220,7 +241,7 @@ def _of_variable(
 ) -> _Read:
     """A command whose program is a variable; its assignment is searched for the name of the
     program."""
-    name = match["program"].strip("${}")
+    name = match["program"].strip("${}%")
     named = re.search(rf"^[^\n#]{{0,80}}\b{name}=[\"']?({_PATH})[\"']?[ \t]*$", text, re.MULTILINE)
     program = match["program"] if named is None else named[1]
     problem = arguments.problem or left_open(arguments)

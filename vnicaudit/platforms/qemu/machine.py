@@ -10,7 +10,7 @@ from vnicaudit.platforms.qemu.arguments import Arguments
 from vnicaudit.platforms.qemu.options import Options, lenient, number, truth
 from vnicaudit.platforms.qemu.variables import unfilled
 
-_SYSTEM = re.compile(r"\.?qemu-system-([a-z0-9_]+)")
+_SYSTEM = re.compile(r"\.?qemu-system-([a-z0-9_]+?)(?:w?\.exe)?(?![a-z0-9_])")
 _KVM_PROGRAMS = ("qemu-kvm", "kvm")
 _LIBVIRT_ARCH = {"i386": "i686", "arm": "armv7l", "sparc": "sparc", "ppc": "ppc"}
 _MACHINE_ARCH = (
@@ -24,6 +24,7 @@ _NOVA_NAME = re.compile(r"instance-[0-9a-f]{8}")
 """Default of Nova's ``instance_name_template``."""
 _DESCRIPTOR, _LIBVIRT_ID = re.compile(r"\bfds?\b"), re.compile(r"\bhostnet\d+")
 """A tap passed as a descriptor, and libvirt's name for it (qemuBuildHostNetProps)."""
+_POD_FILES = "/run/kubevirt-private/"
 _LIBVIRT_MARKS = ("masterKey0", "charmonitor")
 """Ids that libvirt gives its secret and its monitor (qemu_domain.c, qemu_command.c)."""
 
@@ -55,7 +56,7 @@ def machine_type(arguments: Arguments) -> str | None:
 def architecture(program: str, arguments: Arguments) -> str | None:
     """libvirt's name of the architecture: by the program, or by a machine type that only one
     architecture has. None for ``kvm -m 512``, which uses the host's architecture."""
-    match = _SYSTEM.match(program.rpartition("/")[2])
+    match = _SYSTEM.match(re.split(r"[/\\]", program)[-1])
     if match is not None:
         return _LIBVIRT_ARCH.get(match[1], match[1])
     machine = machine_type(arguments) or ""
@@ -138,6 +139,8 @@ def owner(arguments: Arguments) -> KnownOwner:
         found = owner_of((), given.get("product"))
         if found != "libvirt":
             return found
+    if any(_POD_FILES in value for _name, value in arguments.pairs if value is not None):
+        return "kubevirt"
     if not by_libvirt(arguments):
         return "qemu"
     return "nova" if _NOVA_NAME.fullmatch(guest_name(arguments) or "") else "libvirt"

@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 from vnicaudit.platforms.qemu.words import shell_words
 
-_PROMPT = re.compile(r"(?:\[[^\]\n]{0,80}\]|[\w.@:~/+-]{0,80})[$#%>][ \t]+")
+_PROMPT = re.compile(r"(?:(?:\[[^\]\n]{0,80}\]|[\w.@:~/+-]{0,80})[$#%>][ \t]+|\+{1,9} (?! ))")
+"""A prompt, or what ``sh -x`` writes before each command."""
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=.*", re.DOTALL)
 _WRAPPERS = frozenset(
     {"sudo", "exec", "nohup", "time", "env", "nice", "ionice", "numactl", "taskset", "chrt"}
@@ -18,7 +19,7 @@ _WRAPPERS = frozenset(
     | {"gdb", "valgrind", "perf", "catchsegv", "firejail", "bwrap", "trickle", "cpulimit", "chpst"}
     | {"pkexec", "gosu", "su-exec", "setarch", "linux32", "linux64", "unbuffer", "ltrace", "rr"}
     | {"dumb-init", "tini", "fakeroot", "sg", "optirun", "primusrun", "gamemoderun"}
-    | {"dbus-run-session"}
+    | {"dbus-run-session", "start", "call"}
 )
 _SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "su", "watch", "parallel", "xargs"})
 """Programs that run a text in quotes, in addition to the wrappers."""

@@ -15,14 +15,16 @@ from vnicaudit.model.report import NotJudged
 from vnicaudit.model.running import RunningQemu
 from vnicaudit.platforms.qemu.arguments import Arguments, parse
 from vnicaudit.platforms.qemu.build import Built, build
-from vnicaudit.platforms.qemu.commands import Command, Missed, commands, missed
+from vnicaudit.platforms.qemu.commands import LOGGED, Command, Missed, commands, missed
 from vnicaudit.platforms.qemu.log import is_log, last_start
 from vnicaudit.platforms.qemu.places import nic_lines
+from vnicaudit.text.beginning import is_program, quotes_others
 
 _PS = re.compile(
     r"[ \t]*(?:(?!PID[ \t])[A-Z%+][A-Z%+-]*[ \t]+)*PID[ \t](?:.*[ \t])?(?:COMMAND|CMD|ARGS)[ \t]*$"
 )
 _NUL_PROGRAM = re.compile(rb"(?:[^\0\n]*/)?\.?(?:qemu-system-[\w.-]+|qemu-kvm|kvm)\0-")
+_VIRT_LAUNCHER = '{"component":"virt-launcher",'
 _UNABLE = "Unable to open vhost-net"
 """libvirt's VIR_WARN in qemuInterfaceOpenVhostNet."""
 
@@ -58,12 +60,15 @@ def looks_like(head: bytes) -> str | None:
     return "command" if found.pid is None else "ps"
 
 
-def begins_with_command(head: bytes) -> bool:
-    """True if a file begins with a command line or ``ps`` output, ignoring comments; False for a
-    page or a program that quotes one."""
+def is_for_commands(head: bytes) -> bool:
+    """True for a shell script, a unit or a batch file, and for a file that begins with a command
+    line or ``ps`` output, ignoring comments; False for a page or another program that quotes
+    one."""
     if _NUL_PROGRAM.match(head):
         return True
     text = head.decode("utf-8", "replace")
+    if LOGGED.search(text) or (is_program(text) and not quotes_others(head)):
+        return True
     lines = enumerate(text.split("\n"), 1)
     first, line = next(((n, s) for n, s in lines if s.strip() and s.lstrip()[0] != "#"), (0, ""))
     if _PS.match(line):
@@ -101,9 +106,7 @@ def read_parts(
         else:
             found = list(islice(commands(text), _MAX_COMMANDS))
             built, unread = _pasted(text, found, target, file), missed(text, found)
-    for one in unread:
-        why = _FILLED_IN if one.filled_in else _IN_TEXT
-        yield NotJudged(why.format(program=one.program), file or target, one.line)
+    yield from _notes(unread, file or target)
     broken = []
     for item in built:
         if item.problem is None:
@@ -117,6 +120,19 @@ def read_parts(
             file=file or target,
             line=broken[0].qemu.location.line,
         )
+
+
+def unread_commands(data: bytes, path: str) -> Iterator[NotJudged]:
+    """Notes on the QEMU commands of a program that has none to be read."""
+    text = data.decode("utf-8", "replace")
+    if is_program(text):
+        yield from _notes(missed(text, []), path)
+
+
+def _notes(unread: list[Missed], path: str) -> Iterator[NotJudged]:
+    for one in unread:
+        why = _FILLED_IN if one.filled_in else _IN_TEXT
+        yield NotJudged(why.format(program=one.program), path, one.line)
 
 
 def _from_nul(data: bytes, location: Location) -> Built:
@@ -164,6 +180,7 @@ def _from_log(text: str, target: str, file: str | None, before: int | None) -> l
 def _pasted(text: str, found: list[Command], target: str, file: str | None) -> list[Built]:
     cut = _cut_lines(text, found)
     lines = text.split("\n")
+    in_pod = _VIRT_LAUNCHER in text
     ends = [*(command.line - 1 for command in found[1:]), len(lines)]
     built = []
     for command, end in zip(found, ends, strict=False):
@@ -175,6 +192,8 @@ def _pasted(text: str, found: list[Command], target: str, file: str | None) -> l
             written = "\n".join(lines[command.line - 1 : end])
             where = nic_lines(written, command.line, item.qemu.nics)
             item = item._replace(qemu=msgspec.structs.replace(item.qemu, nic_lines=where))
+        if in_pod:
+            item = item._replace(qemu=msgspec.structs.replace(item.qemu, owner="kubevirt"))
         built.append(item)
     return built
 

@@ -79,6 +79,7 @@ _OF_IMAGES = re.compile(
     rb"(?<![\w-])(?:openstack[ \t]+(?:image|flavor)[ \t]+(?:create|set)"
     rb"|glance[ \t]+image-(?:create|update))[ \t]"
 )
+_PROMPT = re.compile(rb"\A\s*[\w.@:~/\[\] -]{0,80}[$#%>][ \t]+(?:sudo[ \t]+)?virsh[ \t][^\n]*")
 _INTERFACE = re.compile(rb"<interface(?=\s)([^<>]{0,400})>")
 _OF_A_GUEST = re.compile(
     rb"\btype\s*=\s*[\"'](?:network|bridge|direct|user|ethernet|vhostuser|vdpa|hostdev|internal"
@@ -116,7 +117,16 @@ def alone(data: bytes, path: str) -> Iterator[NotJudged]:
     a nova.conf in YAML or a script. Pages that show one as an example are left out."""
     if is_bare_interface(data):
         yield NotJudged(BARE, path, 1)
-    elif b"\0" not in data and any(word in data for word in (*_WORDS, *_NICS, b"PG", b"PD94")):
+        return
+    from vnicaudit.text.beginning import is_own_report
+
+    if b"\0" in data or is_own_report(data):
+        return
+    if b"qemu-" in data:
+        from vnicaudit.platforms.qemu.read import unread_commands
+
+        yield from unread_commands(data, path)
+    if any(word in data for word in (*_WORDS, *_NICS, b"PG", b"PD94")):
         line_of = _Lines(data)
         for at, message in _brought_by_code(data):
             yield NotJudged(message, path, line_of(at))
@@ -125,6 +135,7 @@ def alone(data: bytes, path: str) -> Iterator[NotJudged]:
 def is_bare_interface(data: bytes) -> bool:
     """True if a file is an ``<interface>`` of a guest (not of a host, and not within a domain), or
     a piece of a template that inserts one into a domain."""
+    data = _PROMPT.sub(b"", data, count=1)
     if b"<interface" not in data or not data.lstrip().startswith((b"<", b"{%", b"{#", b"{{")):
         return False
     if root_name(data) != "interface":
