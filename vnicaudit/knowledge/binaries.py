@@ -83,7 +83,7 @@ def misplaced(nic: NicConfig, domain: DomainConfig, host: HostConfig) -> str | N
     if model == "xen-net-device":
         return f"{model} is a device for Xen guests"
     if address not in (None, "pci", "none"):
-        return _misplaced_by_address(model, address, arch)
+        return misplaced_by_address(model, address, arch, domain.machine)
     if domain.machine == "isapc":
         return None
     elsewhere = (model == "virtio-net" and arch in S390) or (model in _ON_BOARD and arch in ARM)
@@ -97,17 +97,22 @@ def misplaced(nic: NicConfig, domain: DomainConfig, host: HostConfig) -> str | N
     return None
 
 
-def _misplaced_by_address(model: str, address: str, arch: str | None) -> str | None:
+def misplaced_by_address(
+    model: str, address: str, arch: str | None, machine: str | None
+) -> str | None:
+    """The reason why a model cannot have an address of this type; None if it can."""
     if address == "virtio-mmio":
         if arch in ARM and model in _ON_BOARD | {"ne2k_isa", "usb-net"}:
             return f"{model} cannot be on virtio-mmio"
         needs = model in VIRTIO or model == "virtio-net-device"
-        return f"{arch} has no virtio-mmio" if needs and arch in _WITHOUT_MMIO else None
+        lacks_it = arch in _WITHOUT_MMIO and machine != "microvm"
+        return f"{arch} has no virtio-mmio" if needs and lacks_it else None
     alone = _ALONE.get(address)
     if (
         (alone is not None and bus_of(model) != alone)
         or (address == "ccw" and model in _NOT_ON_CCW)
         or (address in _NOT_VIRTIO_S and model in VIRTIO)
+        or (address == "spapr-vio" and bus_of(model) is not None)
     ):
         return f"{model} cannot be at an address of type {address}"
     return None

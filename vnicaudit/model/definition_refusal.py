@@ -1,14 +1,15 @@
-"""Parts of an ``<interface>`` that libvirt refuses when the domain is defined."""
+"""Parts of an ``<interface>`` with which a domain cannot be defined, or does not start."""
 
 from __future__ import annotations
 
 import msgspec
 
 from vnicaudit.model.guest_words import S390
+from vnicaudit.model.version import Version
 
 
 class DefinitionRefusal(msgspec.Struct, frozen=True):
-    """One part of a definition for which libvirt refuses all of it.
+    """One part of a definition for which libvirt refuses all of it, or does not start it.
 
     ``place`` is its path relative to ``<interface>`` (``driver/@name``); ``reason`` completes
     "libvirt refuses the definition: …". It never contains a MAC address or a name, because it
@@ -16,6 +17,12 @@ class DefinitionRefusal(msgspec.Struct, frozen=True):
 
     place: str
     reason: str
+    at_start: bool = False
+    """The domain can be defined, but does not start."""
+    shared: bool = False
+    """Another device of the domain has the same value."""
+    until: Version | None = None
+    """The first libvirt that accepts it; None: none is known to."""
 
 
 MULTICAST = DefinitionRefusal("mac/@address", "its MAC address is a multicast one")

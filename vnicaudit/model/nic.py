@@ -97,6 +97,7 @@ class NicConfig(msgspec.Struct, frozen=True, cache_hash=True):
     link_state: str | None = None
     address_type: str | None = None
     address_bus: int | None = None
+    multifunction: str | None = None
     rom: str | None = None
     """The first attribute of ``<rom>``, which only PCI devices may have."""
     rom_file: str | None = None
@@ -112,7 +113,7 @@ class NicConfig(msgspec.Struct, frozen=True, cache_hash=True):
     """``<source><reconnect enabled=…>`` of a vhost-user NIC."""
     invalid: tuple[tuple[str, str], ...] = ()
     refused: tuple[DefinitionRefusal, ...] = ()
-    """Reasons why libvirt refuses the definition, whatever the domain and its host are."""
+    """Reasons why libvirt refuses the definition or does not start it, whatever the host is."""
     multicast: bool = False
     """Its MAC address is a multicast address; not set for ``<interface>``, where libvirt refuses
     such an address."""

@@ -26,7 +26,7 @@ PCI = "<address type='pci' bus='{}' slot='{}' function='0' multifunction='{}'/>"
         ("<driver><host csum='ON'/></driver>", "<host> (in <driver>) csum='ON' is not on or off"),
         (PCI.format("0x100", "1", "on"), "<address> bus='0x100' is not between 0 and 255"),
         (PCI.format("0", "0x20", "on"), "<address> slot='0x20' is not between 0 and 31"),
-        (PCI.format("0", "1", "maybe"), "<address> multifunction='maybe' is not on or off"),
+        (PCI.format("0", "2", "maybe"), "<address> multifunction='maybe' is not on or off"),
     ],
 )
 def test_the_element_is_called_what_it_is(tmp_path: Path, inside: str, named: str) -> None:

@@ -50,7 +50,7 @@ def resolve(
     """The effective facts of one NIC of a definition, or of a command line, as libvirt and QEMU
     determine them."""
     if is_assigned(nic):
-        return effective_assigned(nic, refused=is_refused_assigned(nic, domain, running))
+        return effective_assigned(nic, refused=is_refused_assigned(nic, domain, host, running))
     if domain.type not in QEMU_DOMAINS:
         return foreign(nic, domain)
     if (never := effective_if_refused(nic, running, host.qemu_version)) is not None:

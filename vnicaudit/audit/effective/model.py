@@ -10,15 +10,12 @@ from vnicaudit.knowledge.binaries import lacks, misplaced
 from vnicaudit.knowledge.default_model import default_model
 from vnicaudit.knowledge.machines import is_board
 from vnicaudit.knowledge.models import QEMU_MODELS, model_of_driver, shown_model
+from vnicaudit.knowledge.refused_nics import VHOSTUSER_DEFAULT
 from vnicaudit.model.definition_refusal import is_misspelt
 from vnicaudit.model.effective import NONE, UNKNOWN, Resolved
 from vnicaudit.model.guest_words import MAYBE, VIRTIO, X86
 from vnicaudit.model.nic import Behind
 from vnicaudit.model.version import Version
-
-VHOSTUSER_DEFAULT = Version(11, 1)
-"""libvirt before this version requires ``<model type='virtio'/>`` for ``type='vhostuser'`` (NEWS
-11.1.0)."""
 
 VDPA_LIBVIRT, VDPA_QEMU = Version(6, 9), Version(5, 1)
 """The first versions with ``type='vdpa'`` (libvirt NEWS 6.9.0; ``QEMU_CAPS_NETDEV_VHOST_VDPA``)."""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from vnicaudit.audit.effective.emulated_nic import EmulatedNic
-from vnicaudit.model.definition_refusal import on_ccw
+from vnicaudit.knowledge.refused_nics import refused_parts
 from vnicaudit.model.domain import DomainConfig
 from vnicaudit.model.effective import NONE, UNKNOWN, Resolved
 from vnicaudit.model.guest_words import VIRTIO
+from vnicaudit.model.host import HostConfig
 from vnicaudit.model.nic import NicConfig, RunningNic
 from vnicaudit.model.version import Version
 
@@ -19,29 +20,23 @@ _VIRTIO_OPTIONS = ("iommu", "ats", "packed", "page_per_vq")
 
 def is_refused(emulated: EmulatedNic, model: Resolved[str]) -> bool:
     """True if libvirt is known not to start this NIC, for another reason than its model."""
+    nic, domain, host, running = emulated
     return (
-        is_undefinable(emulated.nic, emulated.domain, emulated.running, emulated.arch)
+        bool(refused_parts(nic, model.effective, domain, host, running))
         or _without_shared_memory(emulated)
         or _without_device(emulated)
-        or (_has_options(emulated.nic, emulated.running) and _takes_no_options(emulated.nic, model))
+        or (_has_options(nic, running) and _takes_no_options(nic, model))
     )
 
 
-def is_refused_assigned(nic: NicConfig, domain: DomainConfig, running: RunningNic | None) -> bool:
+def is_refused_assigned(
+    nic: NicConfig, domain: DomainConfig, host: HostConfig, running: RunningNic | None
+) -> bool:
     """True if libvirt refuses an assigned device (``<interface type='hostdev'>``): it cannot be
     defined, or has options that are only for virtio."""
-    if is_undefinable(nic, domain, running, domain.arch):
+    if refused_parts(nic, None, domain, host, running):
         return True
-    return nic.type == "hostdev" and _has_options(nic, running)
-
-
-def is_undefinable(
-    nic: NicConfig, domain: DomainConfig, running: RunningNic | None, arch: str | None
-) -> bool:
-    """True if libvirt refuses to define a NIC. A definition that libvirt itself wrote, or runs, it
-    did not refuse."""
-    refused = bool(nic.refused) or on_ccw(nic.address_type, arch) is not None
-    return refused and domain.as_written and running is None
+    return nic.type == "hostdev" and nic.model not in VIRTIO and _has_options(nic, running)
 
 
 def _without_shared_memory(emulated: EmulatedNic) -> bool:

@@ -1,12 +1,15 @@
-"""Combinations in an ``<interface>`` that libvirt refuses although it accepts each value alone.
-Measured with libvirt 9.0 on every interface type."""
+"""Combinations in an ``<interface>`` that libvirt refuses although it accepts each value alone, and
+values that it accepts but does not start. Measured with libvirt 9.0 on every interface type."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from vnicaudit.model.definition_refusal import DefinitionRefusal
-from vnicaudit.platforms.domain_xml.values import long_count
+from vnicaudit.model.version import Version
+from vnicaudit.platforms.domain_xml.values import count, long_count
+from vnicaudit.text.placeholders import is_only_placeholder, opened
 
 _Attributes = dict[str, str]
 
@@ -14,6 +17,18 @@ _WITH_TRANSIENT = frozenset({"hostdev", "network"})
 """``network``: for a pool of devices."""
 _WITH_ROUTE = frozenset({"vdpa"})
 _WITH_FLOOR = frozenset({"network"})
+_WITH_VLAN = frozenset({"network", "hostdev"})
+_VLAN_ON_BRIDGES = Version(11)
+"""The first libvirt with VLANs on a plain Linux bridge (NEWS 11.0.0)."""
+_TAPS = frozenset({"bridge", "ethernet"})
+_LEAST_MTU, _MOST_MTU = 68, 65521
+"""Of a tap: ``ETH_MIN_MTU``, and 65535 without the Ethernet header (drivers/net/tun.c)."""
+_MOST_BOOT_ORDER = 2**31 - 1
+TOO_LONG, INVALID = "too long", "invalid"
+"""Why a device on the host cannot have the name in ``<target dev>``."""
+_MOST_BYTES = 15
+_PLAIN_NAME = re.compile(r"[A-Za-z0-9_-]{0,15}", re.ASCII)
+_CHOSEN = ("vnet", "vif", "macvtap", "macvlan")
 
 
 def combined(kind: str, parts: dict[str, list[_Attributes]]) -> Iterator[DefinitionRefusal]:
@@ -27,6 +42,57 @@ def combined(kind: str, parts: dict[str, list[_Attributes]]) -> Iterator[Definit
     passt = _first_child(parts, "backend").get("type") == "passt"
     if "route" in parts and kind not in _WITH_ROUTE and not passt:
         yield DefinitionRefusal("route", f"type='{kind}' takes no <route>")
+    yield from _at_start(kind, parts)
+
+
+def _at_start(kind: str, parts: dict[str, list[_Attributes]]) -> Iterator[DefinitionRefusal]:
+    if "vlan/tag" in parts and kind not in _WITH_VLAN:
+        mode = _first_child(parts, "source").get("mode")
+        port = _first_child(parts, "virtualport").get("type")
+        if kind == "direct" and mode != "passthrough":
+            yield _refused_vlan("type='direct' takes no <vlan>, except with mode='passthrough'")
+        elif kind == "bridge" and port is None:
+            why = "a Linux bridge takes no <vlan> before libvirt 11.0"
+            yield _refused_vlan(why, until=_VLAN_ON_BRIDGES)
+        elif kind not in ("direct", "bridge"):
+            yield _refused_vlan(f"type='{kind}' takes no <vlan>")
+    size = count(_first_child(parts, "mtu").get("size", "0"))
+    if kind in _TAPS and size and not _LEAST_MTU <= size <= _MOST_MTU:
+        why = f"an MTU of {size} is not between {_LEAST_MTU} and {_MOST_MTU}"
+        yield DefinitionRefusal("mtu/@size", why, at_start=True)
+    order = count(_first_child(parts, "boot").get("order", "0"))
+    if order is not None and order > _MOST_BOOT_ORDER:
+        why = f"a boot order of {order} is above {_MOST_BOOT_ORDER}"
+        yield DefinitionRefusal("boot/@order", why, at_start=True)
+    wrong = _first_child(parts, "target").get("dev")
+    if wrong == TOO_LONG and kind in (*_TAPS, "direct"):
+        why = "the name of its device on the host has more than 15 bytes"
+        yield DefinitionRefusal("target/@dev", why, at_start=True)
+    elif wrong == INVALID and kind in _TAPS:
+        why = "the name of its device on the host has a blank, a slash or a colon"
+        yield DefinitionRefusal("target/@dev", why, at_start=True)
+
+
+def _refused_vlan(reason: str, until: Version | None = None) -> DefinitionRefusal:
+    return DefinitionRefusal("vlan", reason, at_start=True, until=until)
+
+
+def wrong_name(device: str) -> str | None:
+    """Why no device on the host can have this name (``dev_valid_name`` of Linux): ``TOO_LONG`` or
+    ``INVALID``; None if one can, and for names that are chosen later."""
+    if _PLAIN_NAME.fullmatch(device) is not None or is_chosen(device):
+        return None
+    if len(device.encode()) > _MOST_BYTES:
+        return TOO_LONG
+    return INVALID if device in (".", "..") or re.search(r"[\s/:]", device) else None
+
+
+def is_chosen(device: str) -> bool:
+    """True if the name of a device on the host is chosen later: by libvirt, by Linux or by a
+    template."""
+    if device.startswith(_CHOSEN) or "%" in device:
+        return True
+    return is_only_placeholder(device) or opened(device)
 
 
 def _first_child(parts: dict[str, list[_Attributes]], path: str) -> _Attributes:

@@ -64,7 +64,9 @@ def config_of(
             if len(_records) >= _REMEMBERED:
                 _records.clear()  # bounded; refilled as needed
             _records[key] = config
-    if config.readiness == TRANSITIONAL and facts.devices is not None:
+    if facts.devices is None:
+        return config
+    if config.readiness == TRANSITIONAL or any(nic.declared.iommu == "on" for nic in nics):
         return replace(config, pcie_ports=pcie_ports(facts.devices))
     return config
 

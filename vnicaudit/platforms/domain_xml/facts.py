@@ -35,6 +35,9 @@ class DomainFacts(msgspec.Struct):
     product: str | None = None
     os_id: str | None = None
     windows: bool = False
+    acpi: bool = False
+    boot_device: bool = False
+    """``<os>`` has ``<boot dev=…>``."""
     encrypted: bool = False
     virtio_disk: bool = False
     memory_shared: bool = False
@@ -87,6 +90,7 @@ def _read_os(facts: DomainFacts, element: XmlElement) -> None:
     if kind is not None:
         facts.arch = kind.get("arch")
         facts.machine = kind.get("machine")
+    facts.boot_device = child(element, "boot") is not None
 
 
 def _read_metadata(facts: DomainFacts, element: XmlElement) -> None:
@@ -132,6 +136,7 @@ def _read_sysinfo(facts: DomainFacts, element: XmlElement) -> None:
 
 def _read_features(facts: DomainFacts, element: XmlElement) -> None:
     facts.windows = facts.windows or child(element, "hyperv") is not None
+    facts.acpi = child(element, "acpi") is not None
 
 
 def _read_clock(facts: DomainFacts, element: XmlElement) -> None:

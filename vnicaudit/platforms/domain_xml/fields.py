@@ -53,6 +53,7 @@ FIELDS: tuple[Field, ...] = (
     Field("link_state", "link", "state", "word"),
     Field("address_type", "address", "type", "word"),
     Field("address_bus", "address", "bus", "bus"),
+    Field("multifunction", "address", "multifunction", "word"),
     Field("rom_file", "rom", "file", "path"),
     Field("acpi", "acpi", "index", "word"),
     Field("teaming", "teaming", "type", "word"),

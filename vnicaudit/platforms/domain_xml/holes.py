@@ -97,8 +97,11 @@ class Holes(msgspec.Struct):
 
     @staticmethod
     def _without_filled_refusals(nic: Nic, filled: set[str]) -> Nic:
-        """Return the NIC without the refusals of values that are still to be filled in."""
-        left = tuple(one for one in nic.declared.refused if one.place not in filled)
+        """Return the NIC without the refusals of values that are still to be filled in, or that
+        two devices share which may never exist together."""
+        left = tuple(
+            one for one in nic.declared.refused if one.place not in filled and not one.shared
+        )
         if left == nic.declared.refused:
             return nic
         return replace(nic, declared=replace(nic.declared, refused=left))

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from vnicaudit.model.location import Location
 from vnicaudit.model.nic import Nic
+from vnicaudit.platforms.domain_xml.combinations import wrong_name
 from vnicaudit.platforms.domain_xml.nics import (
     SOURCE_ATTRIBUTES,
     SOURCE_INSIDE,
@@ -52,7 +53,7 @@ def read_interface(
         return interface_nic(element, index, location, base)
     known = memory.find(element, base)
     values = element.values
-    if known is None or not _is_as_written(values, known.at.mac):
+    if known is None or not _is_plain(values, known.at):
         nic = interface_nic(element, index, location, base)
         if known is None:
             _remember(element, nic, base, memory)
@@ -71,16 +72,18 @@ def read_interface(
     )
 
 
-def _is_as_written(values: list[str], mac: int | None) -> bool:
-    """True if a MAC address is written as libvirt writes it."""
-    return mac is None or AS_WRITTEN.fullmatch(values[mac]) is not None
+def _is_plain(values: list[str], at: _IdentityPlaces) -> bool:
+    """True if a MAC address is written as libvirt writes it, and a device can have its name."""
+    if at.mac is not None and AS_WRITTEN.fullmatch(values[at.mac]) is None:
+        return False
+    return at.target_dev is None or wrong_name(values[at.target_dev]) is None
 
 
 def _remember(element: ShapedElement, nic: Nic, base: int, memory: NicMemory) -> None:
     """Cache a NIC for others with equal settings, unless more in it depends on its identity."""
     kind = element.get("type", "user")
     at = _identity(element.node, kind)
-    if nic.places or kind in SOURCE_INSIDE or not _is_as_written(element.values, at.mac):
+    if nic.places or kind in SOURCE_INSIDE or not _is_plain(element.values, at):
         return
 
     def reader(noted: ShapedElement) -> _KnownNic:

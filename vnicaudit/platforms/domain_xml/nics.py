@@ -10,6 +10,7 @@ from itertools import islice
 from vnicaudit.knowledge.backends import is_ovs_socket
 from vnicaudit.model.location import Location
 from vnicaudit.model.nic import Nic, NicConfig
+from vnicaudit.platforms.domain_xml.combinations import wrong_name
 from vnicaudit.platforms.domain_xml.fields import CHILDREN, XPATH
 from vnicaudit.platforms.domain_xml.nic_config import config_of
 from vnicaudit.platforms.domain_xml.refusals import WRONG, Part, wrong_mac
@@ -140,8 +141,12 @@ def _read_actual(walk: _InterfaceWalk, element: XmlElement) -> None:
 
 def _read_target(walk: _InterfaceWalk, element: XmlElement) -> None:
     walk.target_dev = element.get("dev")
-    if (managed := element.get("managed")) is not None:
-        walk.raw.append(("target", (("managed", managed),)))
+    found = tuple([pair for pair in element.items() if pair[0] == "managed"])
+    # the name is identity and left out; that no device can have it is a fact
+    if walk.target_dev and (wrong := wrong_name(walk.target_dev)) is not None:
+        found += (("dev", wrong),)
+    if found:
+        walk.raw.append(("target", found))
 
 
 def _read_inner(walk: _InterfaceWalk, element: XmlElement) -> None:

@@ -18,6 +18,7 @@ from vnicaudit.model.report import ReadError
 from vnicaudit.platforms.domain_xml.arch import arch_of
 from vnicaudit.platforms.domain_xml.bare import may_hold_bare, shows_bare
 from vnicaudit.platforms.domain_xml.commandline import read_commandlines
+from vnicaudit.platforms.domain_xml.conflicts import devices_memory, with_conflicts
 from vnicaudit.platforms.domain_xml.documents import XmlDocument, documents
 from vnicaudit.platforms.domain_xml.domain_config import config_of
 from vnicaudit.platforms.domain_xml.facts import DomainFacts, child
@@ -47,7 +48,7 @@ it."""
 _QEMU = ("kvm", "qemu", "hvf")
 _NICS = ("interface", "hostdev")
 
-process_shapes = Shapes(facts_memory.clear, nic_memory.clear)
+process_shapes = Shapes(facts_memory.clear, nic_memory.clear, devices_memory.clear)
 """The known shapes of this process."""
 
 
@@ -161,10 +162,12 @@ def domain_of(root: XmlElement, place: Location, base: int, *, form: DefinitionF
         added = read_commandlines(facts, len(nics), place, base)
         nics, unread = nics + added.nics, added.unread
     name = (facts.name or "").strip()
+    declared = config_of(kind, form, facts, nics, session=_session(place.file))
+    nics = with_conflicts(nics, facts, declared)
     return Domain(
         name=name or NAMELESS,
         uuid=facts.uuid.strip().lower() if facts.uuid else None,
-        declared=config_of(kind, form, facts, nics, session=_session(place.file)),
+        declared=declared,
         location=Location(
             place.target, place.file, base + (root.sourceline or 1) if place.file else None,
             place.xpath,

@@ -36,10 +36,11 @@ _ON_OFF = ("on", "off")
 _YES_NO = ("yes", "no")
 _ENDLESS = 2**64 - 1
 _ADDRESSES = (
-    "none", "pci", "drive", "virtio-serial", "ccid", "usb", "spapr-vio", "virtio-s390", "ccw",
-    "virtio-mmio", "isa", "dimm",
+    "pci", "drive", "virtio-serial", "ccid", "usb", "spapr-vio", "ccw", "virtio-mmio", "isa",
+    "dimm",
 )  # fmt: skip
-"""``virDomainDeviceAddress`` of libvirt 11.3 without ``unassigned``, which no NIC accepts."""
+"""``virDomainDeviceAddress`` of libvirt 11.3 without ``none``, ``unassigned`` and ``virtio-s390``,
+which no NIC accepts."""
 
 
 class _Word(NamedTuple):
@@ -223,7 +224,7 @@ def _number_of(row: _Number, text: str) -> int | None:
 
 def _alternatives(values: tuple[str, ...]) -> str:
     if len(values) > _MANY:
-        return "a type that libvirt knows"
+        return "a type that libvirt accepts"
     *others, last = values
     return f"{', '.join(others)} or {last}" if others else last
 
@@ -276,6 +277,7 @@ def _elsewhere(kind: str, given: dict[str, dict[str, str]]) -> Iterator[Definiti
         )
     model = given.get("model", {}).get("type", "").lower()
     half = given.get("teaming", {}).get("type")
+    # without a model, the default decides: see knowledge/refused_nics.py
     if half == "persistent" and kind != "hostdev" and model not in (*VIRTIO, "", "unknown"):
         yield DefinitionRefusal("teaming", "<teaming type='persistent'> is for virtio")
     reconnect = given.get("source/reconnect", {}).get("enabled")

@@ -1,0 +1,153 @@
+"""NICs with which libvirt does not define a domain, or does not start it, because of their settings
+and the machine around them. What is reported and what ``nics`` says of a start come from here.
+
+Measured with libvirt 9.0 and QEMU 7.2 on ``pc``, ``q35``, ``microvm``, ``isapc``, s390x and
+riscv64: each value on each machine was defined and started.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from vnicaudit.knowledge.binaries import misplaced_by_address
+from vnicaudit.knowledge.buses import PCI, USB, bus_of, machine_buses
+from vnicaudit.knowledge.machines import is_board, is_q35, modern_only_slot
+from vnicaudit.knowledge.slots import is_i440fx
+from vnicaudit.model.definition_refusal import DefinitionRefusal, on_ccw
+from vnicaudit.model.domain import DomainConfig
+from vnicaudit.model.guest_words import ARM, S390, VIRTIO
+from vnicaudit.model.host import HostConfig
+from vnicaudit.model.nic import NicConfig, RunningNic
+from vnicaudit.model.version import Version
+
+VHOSTUSER_DEFAULT = Version(11, 1)
+"""libvirt before this version requires ``<model type='virtio'/>`` for ``type='vhostuser'`` (NEWS
+11.1.0)."""
+
+_PCI_OPTIONS = ("ats", "page_per_vq")
+"""Properties of virtio-pci only: refused elsewhere whatever their value is."""
+
+
+def refused_parts(
+    nic: NicConfig,
+    model: str | None,
+    domain: DomainConfig,
+    host: HostConfig,
+    running: RunningNic | None,
+) -> tuple[DefinitionRefusal, ...]:
+    """The parts of an ``<interface>`` with which the domain cannot be defined or does not start.
+    ``model``: the effective one, None if it is unknown. What libvirt wrote or runs it has defined,
+    and what runs has started."""
+    if nic.origin != "interface" or running is not None or domain.form == "live":
+        return ()
+    found = (*nic.refused, *_by_place(nic, model, domain, host))
+    if not found:
+        return ()
+    version = host.libvirt_version
+    return tuple(
+        one
+        for one in found
+        if (one.at_start or domain.as_written)
+        and (one.until is None or (version is not None and version < one.until))
+    )
+
+
+def bus_of_nic(nic: NicConfig, model: str | None, domain: DomainConfig, arch: str | None) -> str:
+    """The type of the address that a NIC has, or that libvirt gives it; empty if unknown."""
+    if nic.address_type not in (None, "", "none"):
+        return nic.address_type or ""
+    if model is None or arch is None or is_board(domain):
+        return ""
+    if arch in S390 and model in VIRTIO:
+        return "ccw"
+    if model == "usb-net":
+        return "usb"
+    if model == "spapr-vlan":
+        return "spapr-vio"
+    return "" if arch in ARM else "pci"
+
+
+def _by_place(
+    nic: NicConfig, model: str | None, domain: DomainConfig, host: HostConfig
+) -> Iterator[DefinitionRefusal]:
+    arch = domain.arch or host.arch
+    if (channel := on_ccw(nic.address_type, arch)) is not None:
+        yield channel
+        return
+    version = host.libvirt_version
+    if (
+        nic.type == "vhostuser"
+        and nic.model is None
+        and version is not None
+        and version < VHOSTUSER_DEFAULT
+    ):
+        yield DefinitionRefusal("model", f"libvirt {version} needs a model on type='vhostuser'")
+    if model is None or nic.type == "hostdev":
+        return
+    if nic.teaming == "persistent" and nic.model is None and model not in VIRTIO:
+        yield DefinitionRefusal(
+            "teaming", f"<teaming type='persistent'> is for virtio, and the default is {model}"
+        )
+    bus = bus_of_nic(nic, model, domain, arch)
+    yield from _on_machine(nic, model, domain, bus, arch)
+    if bus not in ("pci", ""):
+        yield from _off_pci(nic, model, bus)
+    elif bus == "pci":
+        yield from _on_pci(nic, model, domain, arch)
+
+
+def _on_machine(
+    nic: NicConfig, model: str, domain: DomainConfig, bus: str, arch: str | None
+) -> Iterator[DefinitionRefusal]:
+    """On a machine without PCI, or at an address for other devices."""
+    buses = machine_buses(arch, domain.machine)
+    place = "address/@type" if nic.address_type else "model/@type"
+    if buses is not None and PCI not in buses:
+        if bus == "pci":
+            yield DefinitionRefusal(place, f"{domain.machine} has no PCI, which this NIC needs")
+            return
+        if bus and bus_of(model) in (PCI, USB):
+            why = f"{model} needs {bus_of(model)}, which {domain.machine} does not have"
+            yield DefinitionRefusal(place, why, at_start=True)
+            return
+    if nic.model is None and nic.address_type is not None:
+        reason = misplaced_by_address(model, nic.address_type, arch, domain.machine)
+        if reason is not None:
+            yield DefinitionRefusal("address/@type", reason, at_start=True)
+
+
+def _off_pci(nic: NicConfig, model: str, bus: str) -> Iterator[DefinitionRefusal]:
+    for tag, value in (("rom", nic.rom), ("acpi", nic.acpi)):
+        if value is not None:
+            yield DefinitionRefusal(tag, f"<{tag}> is for PCI devices, and this NIC is on {bus}")
+    if model in VIRTIO and bus in ("ccw", "virtio-mmio"):
+        for name in _PCI_OPTIONS:
+            if getattr(nic, name) in ("on", "off"):
+                yield DefinitionRefusal(
+                    f"driver/@{name}",
+                    f"{name} is for virtio on PCI, and this NIC is on {bus}",
+                    at_start=True,
+                )
+
+
+def _on_pci(
+    nic: NicConfig, model: str, domain: DomainConfig, arch: str | None
+) -> Iterator[DefinitionRefusal]:
+    if nic.multifunction == "on" and arch in S390:
+        yield DefinitionRefusal(
+            "address/@multifunction", "multifunction='on' is not for zPCI", at_start=True
+        )
+    if nic.iommu == "on" and _speaks_legacy(nic, model, domain, arch):
+        yield DefinitionRefusal(
+            "driver/@iommu",
+            f"iommu='on' is for virtio 1.0 only, and {model} also speaks virtio 0.9 here",
+            at_start=True,
+        )
+
+
+def _speaks_legacy(nic: NicConfig, model: str, domain: DomainConfig, arch: str | None) -> bool:
+    """True if a virtio NIC on PCI is known to be a transitional device (``VIRTIO_F_IOMMU_PLATFORM
+    was supported by neither legacy nor transitional device``)."""
+    if model != "virtio" or arch in S390 or is_i440fx(domain):
+        return model in ("virtio", "virtio-transitional")
+    return is_q35(domain) and modern_only_slot(nic, domain) is False

@@ -1,0 +1,288 @@
+"""NICs that libvirt refuses because of the rest of the definition: an address, a boot order, an
+alias or a device on the host that another device has as well, and PCI slots that a bus lacks.
+
+Measured with libvirt 9.0 and QEMU 7.2 (``qemuDomainAssignPCIAddresses``,
+``virDomainPCIAddressSetGrow``): every controller on ``pc`` and ``q35``, and buses without one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TypeVar
+
+import msgspec
+from msgspec.structs import replace
+
+from vnicaudit.knowledge.default_model import default_model
+from vnicaudit.knowledge.machines import is_q35, is_virt
+from vnicaudit.knowledge.models import LIBVIRT_MODELS
+from vnicaudit.knowledge.slots import PciSlot, is_i440fx, pci_slot
+from vnicaudit.model.definition_refusal import DefinitionRefusal
+from vnicaudit.model.domain import DomainConfig
+from vnicaudit.model.guest_words import RISCV, S390, X86
+from vnicaudit.model.nic import Nic
+from vnicaudit.platforms.domain_xml.combinations import is_chosen
+from vnicaudit.platforms.domain_xml.facts import DomainFacts
+from vnicaudit.platforms.domain_xml.reading_memory import ReadingMemory
+from vnicaudit.platforms.domain_xml.shaped_element import ShapedElement
+from vnicaudit.platforms.domain_xml.values import count, number
+from vnicaudit.platforms.domain_xml.xml_element import XmlElement
+
+_T = TypeVar("_T")
+_Slots = tuple[int, int]
+"""The first and the last slot of a bus."""
+
+_CONVENTIONAL, _PORT = (1, 31), (0, 0)
+_SLOTS: dict[str, _Slots] = {
+    "pci-root": _CONVENTIONAL, "pcie-root": _CONVENTIONAL, "pci-bridge": _CONVENTIONAL,
+    "pcie-to-pci-bridge": _CONVENTIONAL, "dmi-to-pci-bridge": (0, 31), "pci-expander-bus": (0, 31),
+    "pcie-root-port": _PORT, "pcie-switch-downstream-port": _PORT,
+}  # fmt: skip
+"""Model of a controller -> the slots of its bus."""
+_NO_DEVICES = frozenset({"pcie-switch-upstream-port", "pcie-expander-bus"})
+_CONVENTIONAL_MODELS = LIBVIRT_MODELS - {"virtio", "virtio-non-transitional", "e1000e", "igb"}
+"""Models for which libvirt adds PCI bridges; it adds PCI Express ports for all others, also for
+names that it does not know."""
+_TAKEN = {"pc": {(1, 0), (1, 1), (1, 2), (1, 3)}, "q35": {(31, 0), (31, 2), (31, 3)}}
+"""Slots and functions on the root bus that belong to the machine's own devices."""
+_USB_OF_PC = (1, 2)
+_MOST_ACPI = 16383
+_MOST_SLOTS = 32
+_OWN_ALIAS = "ua-"
+"""libvirt keeps an alias only if it begins like this."""
+_ON_HOST = frozenset({"bridge", "ethernet"})
+
+
+class Devices(msgspec.Struct, gc=False):
+    """Numbers of devices for each value that no two devices of a domain may share, and the PCI
+    controllers."""
+
+    addresses: dict[tuple[str, tuple[int, ...]], int] = {}
+    orders: dict[int, int] = {}
+    indexes: dict[str, int] = {}
+    aliases: dict[str, int] = {}
+    nic_aliases: dict[str, int] = {}
+    controllers: dict[int, str] = {}
+    usb: bool = True
+    other_buses: set[int] = set()
+    """The PCI buses of devices that are not NICs."""
+
+
+DevicesMemory = ReadingMemory[Devices]
+
+devices_memory: DevicesMemory = ReadingMemory()
+"""The cache of this process."""
+
+
+def with_conflicts(
+    nics: tuple[Nic, ...], facts: DomainFacts, domain: DomainConfig
+) -> tuple[Nic, ...]:
+    """The NICs of a domain, with the refusals that follow from its other devices. What libvirt
+    wrote it has defined; only ACPI indexes show at the start."""
+    if facts.devices is None or domain.form == "live" or not nics:
+        return nics
+    if domain.form != "raw" and all(nic.declared.acpi is None for nic in nics):
+        return nics
+    around = _Surroundings(_read(facts.devices), facts, domain, nics)
+    found = nics
+    for place, nic in enumerate(nics):
+        if nic.declared.origin == "interface" and (more := tuple(around.refusals(nic))):
+            refused = (*nic.declared.refused, *more)
+            nic = replace(nic, declared=replace(nic.declared, refused=refused))
+            found = (*found[:place], nic, *found[place + 1 :])
+    return found
+
+
+def _read(devices: XmlElement) -> Devices:
+    if not isinstance(devices, ShapedElement):
+        return _gathered(devices)
+    known = devices_memory.find(devices)
+    if known is None:
+        devices_memory.read(devices, _gathered, ())
+        known = _gathered(devices)
+    return known
+
+
+def _gathered(devices: XmlElement) -> Devices:
+    found = Devices()
+    for device in devices.iterchildren("*"):
+        if device.tag == "controller":
+            _note_controller(found, device)
+        for part in device:
+            if part.tag == "address":
+                _note_address(found, part, of_nic=device.tag == "interface")
+            elif part.tag == "boot":
+                _add(found.orders, count(part.get("order", "")) or 0)
+            elif part.tag == "acpi":
+                _add(found.indexes, part.get("index", ""))
+            elif part.tag == "alias" and (name := part.get("name", "")).startswith(_OWN_ALIAS):
+                _add(found.aliases, name)
+                if device.tag == "interface":
+                    _add(found.nic_aliases, name)
+    return found
+
+
+def _add(counts: dict[_T, int], value: _T) -> None:
+    counts[value] = counts.get(value, 0) + 1
+
+
+def _note_controller(found: Devices, controller: XmlElement) -> None:
+    if controller.get("type") == "usb" and controller.get("model") == "none":
+        found.usb = False
+    index = count(controller.get("index", ""))
+    if controller.get("type") == "pci" and index is not None:
+        found.controllers.setdefault(index, controller.get("model", ""))
+
+
+def _note_address(found: Devices, address: XmlElement, *, of_nic: bool) -> None:
+    kind = address.get("type", "")
+    key = _address(address, kind)
+    if key is None:
+        return
+    _add(found.addresses, (kind, key))
+    if kind == "pci" and not of_nic:
+        found.other_buses.add(key[1])
+
+
+class _Surroundings:
+    """The other devices of a domain, and the buses of its machine."""
+
+    def __init__(
+        self, devices: Devices, facts: DomainFacts, domain: DomainConfig, nics: tuple[Nic, ...]
+    ) -> None:
+        self._devices = devices
+        self._facts = facts
+        self._domain = domain
+        self._nics = nics
+        self._machine = "q35" if is_q35(domain) else "pc" if is_i440fx(domain) else ""
+
+    def _names(self, name: str) -> int:
+        return sum(nic.target_dev == name for nic in self._nics if nic.declared.type in _ON_HOST)
+
+    def _slots_of(self, bus: int) -> _Slots | None:
+        """The slots of a bus, None if unknown. Where the definition has no controller, libvirt adds
+        the buses up to that of a NIC, of the kind that this NIC needs."""
+        domain, controllers = self._domain, self._devices.controllers
+        express = self._machine == "q35" or (
+            domain.arch in RISCV and is_virt(domain.machine or "virt")
+        )
+        if not (express or self._machine or domain.arch in S390):
+            return None
+        if bus == 0:
+            return _CONVENTIONAL
+        if bus in controllers:
+            return _SLOTS.get(controllers[bus])
+        last = max(controllers, default=0)
+        if not express:
+            return _CONVENTIONAL
+        if bus < last:
+            return _PORT
+        if any(other > last for other in self._devices.other_buses):
+            return None
+        slots = ((pci_slot(nic), nic) for nic in self._nics)
+        first = next(nic for slot, nic in slots if slot is not None and slot.bus >= bus)
+        return _kind_of_bus(first, domain)
+
+    def refusals(self, nic: Nic) -> Iterator[DefinitionRefusal]:
+        """The refusals of a NIC because of the other devices, or of the machine's buses."""
+        slot = pci_slot(nic)
+        if slot is not None and nic.declared.address_type == "pci":
+            yield from self._of_slot(slot)
+        ccw = nic.declared.address_type == "ccw" and nic.address is not None
+        if ccw and self._devices.addresses.get(("ccw", _ccw(nic.address or "")), 0) > 1:
+            yield _twice("address", "its channel address")
+        yield from self._of_names(nic)
+        yield from self._of_boot_order(nic)
+        yield from self._of_acpi(nic)
+
+    def _of_slot(self, slot: PciSlot) -> Iterator[DefinitionRefusal]:
+        if slot.domain:
+            why = "only PCI domain 0 exists"
+            yield DefinitionRefusal("address/@domain", f"{why}, and its address is in another one")
+            return
+        if self._devices.addresses.get(("pci", tuple(slot)), 0) > 1:
+            yield _twice("address", "its PCI address")
+        yield from self._of_machine(slot)
+        if self._devices.controllers.get(slot.bus) in _NO_DEVICES:
+            why = f"the controller of PCI bus {slot.bus} takes no NIC"
+            yield DefinitionRefusal("address/@bus", why)
+        slots = self._slots_of(slot.bus)
+        if slots is not None and not slots[0] <= slot.slot <= slots[1] and slot.slot < _MOST_SLOTS:
+            only = "only slot 0" if slots == _PORT else f"slots {slots[0]} to {slots[1]}"
+            why = f"PCI bus {slot.bus} has {only}, and its address is in slot {slot.slot}"
+            yield DefinitionRefusal("address/@slot", why)
+
+    def _of_machine(self, slot: PciSlot) -> Iterator[DefinitionRefusal]:
+        place = (slot.slot, slot.function)
+        if slot.bus or place not in _TAKEN.get(self._machine, ()):
+            return
+        if self._machine == "q35" or place != _USB_OF_PC or self._devices.usb:
+            why = f"PCI slot {slot.slot}.{slot.function} belongs to {self._machine} itself"
+            yield DefinitionRefusal("address/@slot", why)
+
+    def _of_names(self, nic: Nic) -> Iterator[DefinitionRefusal]:
+        alias = nic.alias or ""
+        if alias.startswith(_OWN_ALIAS) and self._devices.aliases.get(alias, 0) > 1:
+            at_start = (
+                self._devices.nic_aliases.get(alias, 0) < 2
+            )  # QEMU tells them apart later than libvirt
+            yield _twice("alias/@name", "its alias", at_start=at_start)
+        name = nic.target_dev
+        on_host = name is not None and nic.declared.type in _ON_HOST
+        if name and on_host and self._names(name) > 1 and not is_chosen(name):
+            yield _twice("target/@dev", "its device on the host", at_start=True)
+
+    def _of_boot_order(self, nic: Nic) -> Iterator[DefinitionRefusal]:
+        order = nic.declared.boot_order
+        if not order:
+            return
+        if self._facts.boot_device:
+            yield DefinitionRefusal(
+                "boot/@order", "<boot order> and <boot dev> (in <os>) exclude each other"
+            )
+        if self._devices.orders.get(order, 0) > 1:
+            yield _twice("boot/@order", "its boot order")
+
+    def _of_acpi(self, nic: Nic) -> Iterator[DefinitionRefusal]:
+        """ACPI indexes, where QEMU checks them: on q35, and on pc if the guest has ACPI."""
+        index = nic.declared.acpi
+        checks = self._machine == "q35" or (self._machine == "pc" and self._facts.acpi)
+        if index is None or not checks or self._domain.arch not in X86:
+            return
+        value = count(index)
+        if value is not None and value > _MOST_ACPI:
+            why = f"an ACPI index of {value} is above {_MOST_ACPI}"
+            yield DefinitionRefusal("acpi/@index", why, at_start=True)
+        elif value is not None and self._devices.indexes.get(index, 0) > 1:
+            yield _twice("acpi/@index", "its ACPI index", at_start=True)
+
+
+def _kind_of_bus(nic: Nic, domain: DomainConfig) -> _Slots | None:
+    """The slots of a bus that libvirt adds for a NIC on PCI Express; None if unknown."""
+    config = nic.declared
+    if config.origin != "interface" or "hostdev" in (config.type, config.actual_type):
+        return None
+    model = config.model or default_model(domain.arch or "", domain.machine)
+    return _CONVENTIONAL if model in _CONVENTIONAL_MODELS else _PORT
+
+
+def _address(address: XmlElement, kind: str) -> tuple[int, ...] | None:
+    """The numbers of a PCI or channel address; None for others, and for PCI's all-zero one."""
+    if kind == "pci":
+        parts = [number(address.get(name, "0")) for name in ("domain", "bus", "slot", "function")]
+    elif kind == "ccw":
+        parts = [number(address.get(name, "")) for name in ("cssid", "ssid", "devno")]
+    else:
+        return None
+    numbers = tuple(part for part in parts if part is not None)
+    if len(numbers) < len(parts) or (kind == "pci" and not any(numbers[:3])):
+        return None
+    return numbers
+
+
+def _ccw(address: str) -> tuple[int, ...]:
+    return tuple(int(part, 16) for part in address.split("."))
+
+
+def _twice(place: str, what: str, *, at_start: bool = False) -> DefinitionRefusal:
+    return DefinitionRefusal(place, f"{what} is used twice", at_start=at_start, shared=True)
