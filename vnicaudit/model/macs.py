@@ -12,6 +12,9 @@ from vnicaudit.model.accepting import AcceptingComment
 from vnicaudit.model.location import Location
 from vnicaudit.model.owner import Owner
 
+ATTACHMENT = "NetworkAttachmentDefinition "
+"""Begins ``NicSeen.network`` of a NIC on a secondary network of KubeVirt, before its name."""
+
 
 class NicSeen(msgspec.Struct, frozen=True, array_like=True):
     """One NIC with a MAC address, from one reading of a guest."""
@@ -31,7 +34,7 @@ class NicSeen(msgspec.Struct, frozen=True, array_like=True):
     owner: Owner = "libvirt"
     target_dev: str | None = None
     network: str = ""
-    """Type and name of the network it is connected to; empty: unknown."""
+    """Type and name of the network it is connected to; empty: unknown, or a pod's."""
     host: str = ""
     """Identifies the host, to see whether two guests are on the same one: a live target, or
     libvirt's own folder of definitions; empty: unknown."""

@@ -62,11 +62,15 @@ No change is proposed: it is not known which of the two is the copy.
 * On the two halves of a `<teaming>` pair, and on an assigned device beside a NIC of the same guest:
   they must share a MAC address.
 * On `type='user'` in different guests: each has a network of its own.
-* Between OpenStack servers or Nova domains: Neutron keeps addresses unique in each network. Between
-  different KubeVirt manifests: their pods have separate networks. NICs within one server or
-  manifest are compared.
+* Between OpenStack servers or Nova domains: Neutron keeps addresses unique in each network. NICs
+  within one server are compared.
+* Between KubeVirt manifests, unless both NICs are on one NetworkAttachmentDefinition, by its
+  namespace and name (`br1` in the namespace `lab` is `lab/br1`): their pods have separate networks.
+  Without a namespace, only manifests of one file are compared. NICs within one manifest are always
+  compared.
 * Severity depends on whether the two NICs can meet: *high* if both run on one host and connect to
-  the same network, or belong to one guest; *medium* if both connect to networks of the same name;
+  the same network, or belong to one guest; *medium* if both connect to networks of the same name,
+  or to one NetworkAttachmentDefinition;
   *low*, with low confidence, if nothing shows that they can meet.
 """
 
@@ -76,7 +80,7 @@ from collections.abc import Iterator
 
 from vnicaudit.model.finding import Confidence, Severity
 from vnicaudit.model.fix import OwnerAdvice
-from vnicaudit.model.macs import NicSeen
+from vnicaudit.model.macs import ATTACHMENT, NicSeen
 from vnicaudit.model.rule import MacJudge, Problem, Rule
 from vnicaudit.model.subject import MacSubject
 
@@ -88,8 +92,9 @@ _IN_GUEST: _Grade = ("medium", "medium", "tools that match by MAC cannot tell th
 _RUNNING: _Grade = ("high", "high", "both are running on one network of this host")
 _ONE_HOST: _Grade = ("medium", "medium", "both connect to one network of this host")
 _ALIKE: _Grade = ("medium", "medium", "both connect to a network of the same name")
+_ATTACHED: _Grade = ("medium", "medium", "both are on {}")
 _ANYWHERE: _Grade = ("low", "low", "that matters if they ever share a network")
-_ORDER = (_ONE_GUEST, _RUNNING, _IN_GUEST, _ONE_HOST, _ALIKE, _ANYWHERE)
+_ORDER = (_ONE_GUEST, _RUNNING, _IN_GUEST, _ONE_HOST, _ATTACHED, _ALIKE, _ANYWHERE)
 
 
 def applies(subject: MacSubject) -> bool:
@@ -106,7 +111,8 @@ def check(subject: MacSubject) -> Iterator[Problem]:
     named = ", ".join(_nic_label(subject.nic, other) for other in others[:_NAMED])
     more = f" and {len(others) - _NAMED} more" if len(others) > _NAMED else ""
     yield Problem(
-        f"{subject.nic.mac} is the MAC address of {named}{more} too: {why}",
+        f"{subject.nic.mac} is the MAC address of {named}{more} too: "
+        f"{why.format(subject.nic.network)}",
         field="mac",
         severity=severity,
         confidence=confidence,
@@ -127,6 +133,8 @@ def _grade(nic: NicSeen, other: NicSeen) -> _Grade:
         return _ONE_GUEST if alike else _IN_GUEST
     if not alike:
         return _ANYWHERE
+    if nic.network.startswith(ATTACHMENT):
+        return _ATTACHED
     if nic.host and nic.host == other.host:
         return _RUNNING if nic.active and other.active else _ONE_HOST
     if nic.host and other.host:

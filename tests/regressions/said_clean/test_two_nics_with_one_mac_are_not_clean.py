@@ -3,6 +3,8 @@ definition keeps its MAC, and libvirt compares none."""
 
 from pathlib import Path
 
+import pytest
+
 from tests.regressions.said_clean.definitions import audited, definition
 
 VIRTIO = "<model type='virtio'/>"
@@ -90,9 +92,56 @@ def test_an_assigned_device_of_a_manifest_may_have_the_same(tmp_path: Path) -> N
     assert "VNIC016" not in {one["rule"] for one in audited(file)}
 
 
-def test_two_manifests_are_not_compared(tmp_path: Path) -> None:
-    """They may be of two clusters, and of two namespaces."""
-    first = _machine(tmp_path, "blue")
-    other = tmp_path / "other.yaml"
-    other.write_text(first.read_text().replace("{name: vm}", "{name: other}"))
-    assert audited(first, other) == []
+def _pair(folder: Path, first: str, second: str, *, kind: str = "bridge", files: int = 1) -> Path:
+    """A folder with two virtual machines whose NICs have one MAC, each given as the namespace and
+    the network that its manifest names."""
+    texts = []
+    for name, where in (("a", first), ("b", second)):
+        space, _, network = where.partition(" ")
+        file = _machine(folder, network or "x", kind=kind)
+        names = f"{{name: {name}, namespace: {space}}}" if space != "-" else f"{{name: {name}}}"
+        text = file.read_text().replace("{name: vm}", names)
+        texts.append(text if network else text.replace("multus: {networkName: x}", "pod: {}"))
+        file.unlink()
+    for number in range(files):
+        part = texts if files == 1 else texts[number : number + 1]
+        (folder / f"vm{number}.yaml").write_text("---\n".join(part))
+    return folder
+
+
+@pytest.mark.parametrize("kind", ["bridge", "sriov", "macvtap"])
+@pytest.mark.parametrize(
+    ("first", "second", "files", "network"),
+    [
+        ("lab br1", "lab br1", 1, "lab/br1"),
+        ("lab br1", "lab br1", 2, "lab/br1"),
+        ("lab br1", "prod lab/br1", 2, "lab/br1"),
+        ("- br1", "- br1", 1, "br1"),
+    ],
+)
+def test_two_manifests_on_one_secondary_network_are_found(
+    tmp_path: Path, first: str, second: str, files: int, network: str, kind: str
+) -> None:
+    found = [f for f in audited(_pair(tmp_path, first, second, files=files, kind=kind))
+             if f["rule"] == "VNIC016"]  # fmt: skip
+    assert [f["severity"] for f in found] == ["medium", "medium"]
+    for one in found:
+        assert one["message"].endswith(f" too: both are on NetworkAttachmentDefinition {network}")
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "files"),
+    [
+        ("lab", "lab", 1),  # pods have networks of their own
+        ("lab br1", "prod br1", 1),
+        ("lab br1", "lab br2", 1),
+        ("lab br1", "- br1", 1),
+        ("- br1", "- br1", 2),  # they may be of two namespaces
+        ("lab br1", "lab", 1),
+    ],
+)
+def test_manifests_on_different_networks_are_not_compared(
+    tmp_path: Path, first: str, second: str, files: int
+) -> None:
+    found = audited(_pair(tmp_path, first, second, files=files))
+    assert "VNIC016" not in {one["rule"] for one in found}

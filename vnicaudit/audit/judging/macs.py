@@ -22,7 +22,7 @@ from vnicaudit.model import rule
 from vnicaudit.model.decoding import msgpack_decoder
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.guest_words import DESCRIPTORS
-from vnicaudit.model.macs import NicSeen
+from vnicaudit.model.macs import ATTACHMENT, NicSeen
 from vnicaudit.model.nic import Nic, is_multicast
 from vnicaudit.model.refs import NicRef
 from vnicaudit.model.report import Audited
@@ -177,6 +177,7 @@ class _OfDomain(NamedTuple):
     reading: str
     target: str
     host: str
+    is_manifest: bool
     alone: bool
 
 
@@ -189,12 +190,17 @@ def _of_domain(domain: Domain, target: str) -> _OfDomain:
         digest(target, place.file or "", f"{place.xpath}/{domain.mark}/{domain.name}"),
         target,
         _host(domain, target),
-        _is_alone(domain),
+        domain.declared.manifest is not None,
+        # a description that is not a definition yet: Neutron keeps the MACs of a network's ports
+        # distinct
+        not domain.declared.is_definition,
     )
 
 
 def _nic_seen(domain: Domain, nic: Nic, mac: str, of_domain: _OfDomain) -> NicSeen:
     declared = nic.declared
+    attachment = f"{ATTACHMENT}{nic.source}" if of_domain.is_manifest and _is_attached(nic) else ""
+    network = f"{declared.type}:{nic.source}" if nic.source and declared.type != _ASSIGNED else ""
     # positional, as this is done for each NIC and is twice as fast that way
     return NicSeen(
         mac,
@@ -207,11 +213,11 @@ def _nic_seen(domain: Domain, nic: Nic, mac: str, of_domain: _OfDomain) -> NicSe
         declared.type,
         domain.declared.owner,
         nic.target_dev,
-        f"{declared.type}:{nic.source}" if nic.source and declared.type != _ASSIGNED else "",
+        attachment or network,
         of_domain.host,
         _active(domain, nic),
         declared.teaming is not None,
-        of_domain.alone,
+        of_domain.alone and not attachment,
         identity_parts(domain, nic),
         (),
         domain.has_name,
@@ -232,11 +238,10 @@ def _normal(mac: str) -> str | None:
     return ":".join(f"{number:02x}" for number in numbers)
 
 
-def _is_alone(domain: Domain) -> bool:
-    """True if the NICs of a domain are compared only with each other, as in a description that is
-    not a definition yet. KubeVirt's pods have networks of their own, and Neutron keeps the MACs of
-    a network's ports distinct."""
-    return not domain.declared.is_definition
+def _is_attached(nic: Nic) -> bool:
+    """True for a NIC of a manifest that is on a network with others. Each pod has a network of its
+    own."""
+    return nic.source not in (None, "pod")
 
 
 def _host(domain: Domain, target: str) -> str:
@@ -276,6 +281,10 @@ def _meet(one: NicSeen, other: NicSeen) -> bool:
         return not (one.teaming or other.teaming or _ASSIGNED in (one.kind, other.kind))
     if one.alone or other.alone:
         return False
+    if ATTACHMENT in (one.network[: len(ATTACHMENT)], other.network[: len(ATTACHMENT)]):
+        # one without a namespace is in that of its manifest, which is unknown
+        alike = one.network == other.network
+        return alike and ("/" in one.network or one.location.file == other.location.file)
     if one.kind in _PRIVATE or other.kind in _PRIVATE:
         return False
     return not one.owner == other.owner == "nova"

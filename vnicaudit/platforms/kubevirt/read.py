@@ -23,7 +23,7 @@ from vnicaudit.platforms.kubevirt.objects import (
     objects_of,
 )
 from vnicaudit.platforms.kubevirt.references import Referred, in_folder
-from vnicaudit.text.yaml_nodes import Mapping, Node, Scalar, Sequence
+from vnicaudit.text.yaml_nodes import Mapping, Node, Scalar, Sequence, YamlDocument, YamlPlace
 
 
 def read_bytes(
@@ -47,7 +47,8 @@ def read_bytes(
         is_preference = item.kind in preferences.KINDS and item.group == preferences.GROUP
         is_machine = item.kind in VMI_SPEC and item.group in MACHINE_GROUPS
         if is_preference or is_machine:
-            yield from (ReadError(each.message, name, each.line) for each in ambiguous(item))
+            errors = [*ambiguous(item), misplaced(item) if is_machine else None]
+            yield from (ReadError(each.message, name, each.line) for each in errors if each)
         if is_preference:
             yield preferences.preference_of(item, target)
         elif is_machine:
@@ -95,6 +96,83 @@ def ambiguous(found: Object) -> Iterator[TargetError]:
                 file=document.source.file,
                 line=line,
             )
+
+
+_NO_BREAK_SPACE = "\u00a0"
+_ODD_INDENT = (
+    "indented with no-break spaces, which YAML takes for a part of the key: not judged as it is "
+    "meant; use plain spaces"
+)
+_PARTS = (("networks",), ("domain",), ("domain", "devices"), ("domain", "devices", "interfaces"))
+"""Paths from the ``spec`` of an instance to its parts that are judged."""
+
+
+def misplaced(found: Object) -> TargetError | None:
+    """Why the body of a virtual machine is not read though it is there: a key is indented with
+    no-break spaces, a part is at another level, a key on the way to it is empty; None if nothing is
+    wrong.
+
+    KubeVirt refuses such a manifest: ``template``, ``domain`` and ``devices`` are required, and the
+    API server refuses unknown fields unless it is asked to ignore them
+    (``fieldValidation=Strict``, what kubectl asks for since 1.25).
+    """
+    document = found.place.document
+    if _NO_BREAK_SPACE in document.source.text and (key := _oddly_indented(found.place)):
+        return _fault(document, key, _ODD_INDENT)
+    spec = (*VMI_SPEC[found.kind], "spec")
+    right = {(*spec, *part) for part in _PARTS}
+    needed = {spec[:length] for length in range(1, len(spec) + 1)} | {(*spec, "domain")}
+    parts = {way[-1]: way for way in right}
+    empty: TargetError | None = None
+    stack: list[tuple[_Way, YamlPlace]] = [((), found.place)]
+    seen: set[int] = set()
+    while stack:
+        above, place = stack.pop()
+        if id(place.node) in seen:
+            continue
+        seen.add(id(place.node))
+        entries = place.node.children() if isinstance(place.node, Mapping) else {}
+        for name, entry in entries.items():
+            way, child = (*above, name), place.child(name)
+            if child is None and way in needed:
+                message = f"{'.'.join(way)} is empty: not judged (KubeVirt refuses it)"
+                empty = empty or _fault(document, entry.key, message)
+            elif child is None or way[0] in ("metadata", "status"):
+                continue
+            elif name in parts and way not in right and isinstance(child.node, Mapping | Sequence):
+                return _fault(
+                    document,
+                    entry.key,
+                    f"{'.'.join(way)} is not read by KubeVirt, which refuses it: not judged (it "
+                    f"reads {'.'.join(parts[name])})",
+                )
+            else:
+                stack.append((way, child))
+    return empty
+
+
+def _fault(document: YamlDocument, key: Scalar, message: str) -> TargetError:
+    line, _column = document.source.line_column(key.start)
+    return TargetError(message, file=document.source.file, line=line)
+
+
+def _oddly_indented(top: YamlPlace) -> Scalar | None:
+    """The first key of an object that begins with a no-break space."""
+    stack: list[Node] = [top.node]
+    seen: set[int] = set()
+    while stack:
+        node = stack.pop()
+        if id(node) in seen:
+            continue
+        seen.add(id(node))
+        if isinstance(node, Sequence):
+            stack += reversed(node.items)
+        elif isinstance(node, Mapping):
+            for key, _value in node.pairs:
+                if isinstance(key, Scalar) and key.text.startswith(_NO_BREAK_SPACE):
+                    return key
+            stack += [value for _key, value in reversed(node.pairs)]
+    return None
 
 
 def _judged_paths(kind: str) -> tuple[_Way, ...]:

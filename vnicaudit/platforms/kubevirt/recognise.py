@@ -9,6 +9,8 @@ _UTF16 = (BOM_UTF16_LE, BOM_UTF16_BE)
 _GROUPS = r"(?:kubevirt|instancetype\.kubevirt|pool\.kubevirt|k8s\.cni\.cncf)\.io/"
 # no line break before the key: each blank line would start another search through all of them
 _OWN = re.compile(rf"""^[ \t{{,\-]*"?apiVersion"?\s*:\s*["']?{_GROUPS}""", re.MULTILINE)
+# YAML refuses a document that begins with "@" or a backquote (in prose, code ends with another)
+_STRAY = re.compile(rf"^[`@]{{1,3}}[ \t]*apiVersion\s*:\s*{_GROUPS}\w+[ \t\r]*$", re.MULTILINE)
 _IN_JSON = re.compile(rf'"apiVersion"\s*:\s*"{_GROUPS}')
 _ANY = re.compile(r"""^(?:- )?["']?apiVersion["']?\s*:\s*["']?[\w./-]+["']?\s*$""", re.MULTILINE)
 _OWN_IN_TEXT = re.compile(rb"^[ \t]*[\"']?apiVersion[\"']?\s*:\s*[\"']?kubevirt\.io/", re.MULTILINE)
@@ -39,7 +41,8 @@ def looks_like(head: bytes) -> bool:
 def is_wanted(document: str) -> bool:
     """True if one document holds objects of KubeVirt or NetworkAttachmentDefinitions. UTF-16 that
     was decoded as UTF-8 counts, too."""
-    return bool("\0" in document or _OWN.search(document) or _IN_JSON.search(document))
+    patterns = (_OWN, _IN_JSON, _STRAY)
+    return "\0" in document or any(pattern.search(document) for pattern in patterns)
 
 
 def first_machine(data: bytes) -> int | None:

@@ -34,7 +34,8 @@ _VDPA = ("vdpa", "vduse")
 
 class NicWiring(NamedTuple):
     """``name`` as listed in docs/how-to/kubevirt.md; ``binding`` as in the manifest; ``type``
-    libvirt's, None if a plugin decides it; ``network`` the network it is connected to."""
+    libvirt's, None if a plugin decides it; ``network`` is ``pod`` or the attachment's name, after
+    its namespace if that is known: a name without one is in the virtual machine's own."""
 
     name: str
     binding: str | None
@@ -56,7 +57,9 @@ def wiring_of(
     if network is None and binding == "bridge":
         name = "bridge"  # to an unknown network
     libvirts = "vdpa" if name == "vhost-vdpa" else _TYPES.get(binding or "")
-    return NicWiring(name, binding, libvirts, attached or ("pod" if on_pod else None), plugin)
+    qualified = attached and namespace and "/" not in attached
+    where = f"{namespace}/{attached}" if qualified else attached
+    return NicWiring(name, binding, libvirts, where or ("pod" if on_pod else None), plugin)
 
 
 def _binding(interface: YamlPlace) -> tuple[str | None, bool]:
