@@ -27,9 +27,11 @@ from vnicaudit.bench.judging.catastrophe import Check, Question, catastrophe, ch
 from vnicaudit.bench.judging.comparing import compare
 from vnicaudit.bench.judging.order import Slot, blocks, one_by_one, turns
 from vnicaudit.bench.judging.stopping import stop_early
-from vnicaudit.bench.judging.terms import DEFAULT, QUICK, Terms, alphas_of_turns, usual_turns
+from vnicaudit.bench.judging.terms import DEFAULT, Terms, alphas_of_turns, usual_turns
 from vnicaudit.bench.judging.verdict import decide
 from vnicaudit.bench.profiles.keys import RUNS_PER_TURN
+from vnicaudit.bench.profiles.load import load_profile
+from vnicaudit.bench.profiles.profile import primary_comparisons
 from vnicaudit.bench.trials.turning import Visit, others_first
 from vnicaudit.model.measurement import Sample, Workload
 
@@ -41,7 +43,7 @@ from scripts import page_tables
 PLACE = page_tables.Place("<!-- simulation: begin -->\n", "<!-- simulation: end -->\n")
 
 SEED = 20261126
-REPETITIONS = {0.0: 2000, -0.10: 1000, 0.10: 1000}
+REPETITIONS = {0.0: 2000, -0.10: 1000, 0.10: 1000, 0.30: 1000}
 """Effect -> number of simulations."""
 ARMS = ("before", "after")
 BOUND = 5.0
@@ -196,24 +198,28 @@ class Case(NamedTuple):
     """Factor for the number of repetitions: slow cases are simulated less often."""
 
 
-def _turning(runs: int, workloads: int = 1) -> Terms:
-    looks = usual_turns(workloads)
-    return Terms(looks=looks, alphas=alphas_of_turns(looks), design="flips", runs_per_turn=runs)
+def _turning(comparisons: int) -> Terms:
+    looks = usual_turns(comparisons)
+    alphas = alphas_of_turns(looks)
+    return Terms(looks=looks, alphas=alphas, design="flips", runs_per_turn=RUNS_PER_TURN)
 
 
-_NINE = _turning(RUNS_PER_TURN, 9)
+_QUICK = load_profile("quick")
+_MANY = primary_comparisons(_QUICK.workloads)
+"""Each is simulated as a workload."""
+_BLOCKS = Terms(looks=_QUICK.looks, alphas=_QUICK.alphas)
 CASES = (
     Case("blocks, 5, 10 and 20 runs", DEFAULT, "mixed"),
-    Case("blocks, 7 runs (*quick*)", QUICK, "mixed"),
-    Case("turns, 2, 3 and 5 of 3 runs (`apply --bench`)", _turning(RUNS_PER_TURN), "turns"),
-    Case("turns, 2, 3 and 5 of 1 run", _turning(1), "turns"),
-    Case("turns, 2, 3 and 6 of 3 runs, nine workloads", _NINE, "turns", 9, 9, 0.4),
+    Case(f"blocks, {_QUICK.looks[0]} runs", _BLOCKS, "mixed"),
+    Case(f"*quick* (blocks, {_MANY} comparisons)", _BLOCKS, "mixed", _MANY, _MANY),
+    Case("turns, 2, 3 and 5 of 3 runs", _turning(1), "turns"),
+    Case("*quick* in turns (`apply --bench`)", _turning(_MANY), "turns", _MANY, _MANY, 0.4),
     Case("single flip, 7 runs", Terms(looks=(7,), alphas=(0.05,), design="single-flip"), "halves"),
-    Case(
-        "single flip, 20 runs", Terms(looks=(20,), alphas=(0.05,), design="single-flip"), "halves"
-    ),
 )
-ONE_OF_NINE = Case("one of nine workloads changed", _NINE, "turns", 9, 1, 0.4)
+ONE_OF_MANY = (
+    CASES[2]._replace(name=f"*quick*, 1 of {_MANY} changed", changed=1),
+    CASES[4]._replace(name=f"in turns, 1 of {_MANY} changed", changed=1),
+)
 
 
 class Outcome(NamedTuple):
@@ -392,11 +398,11 @@ def cell(
 
 def cases_of(effect: float) -> tuple[Case, ...]:
     """The columns of a table."""
-    return (*CASES, ONE_OF_NINE) if effect else CASES
+    return (*CASES, *ONE_OF_MANY) if effect else CASES
 
 
 def tables() -> str:
-    """The tables of the page: without a change, with 10 % less, and with 10 % more."""
+    """The tables of the page: without a change, with 10 % less, 10 % more and 30 % more."""
     jobs = [
         (case, world, effect) for effect in REPETITIONS for world in range(len(WORLDS))
         for case in range(len(cases_of(effect)))
@@ -419,6 +425,7 @@ TITLES = {
     0.0: "no change: called regressed / improved, % (runs or turns)",
     -0.10: "-10 %: called regressed / improved, %",
     0.10: "+10 %: called regressed / improved, %",
+    0.30: "+30 %: called regressed / improved, %",
 }
 
 

@@ -28,7 +28,7 @@ from vnicaudit.bench import history
 from vnicaudit.bench.endpoints.paths import PathOption, parse_paths
 from vnicaudit.bench.facts.validity import ValidityLimits
 from vnicaudit.bench.profiles.profile import Profile
-from vnicaudit.bench.running.arms import OpenedArm
+from vnicaudit.bench.running.arms import ArmCommands, OpenedArm
 from vnicaudit.bench.running.forecast import Ahead
 from vnicaudit.bench.running.opening import LineFacts, OpenedEndpoints
 from vnicaudit.bench.running.run import MeasurementRequest, bench
@@ -129,7 +129,8 @@ def test_blocks(links: TwoLinks, busy: BusyCores, tmp_path: Path) -> None:
     where = path(links)
     request = MeasurementRequest(
         profile=work(), paths=parse_paths((f"{where.target},{where.peer}",)),
-        arms={BEFORE: ("true",), AFTER: ("true",)}, states={}, labels={}, line=LineFacts(),
+        arms={arm: ArmCommands(("true",)) for arm in (BEFORE, AFTER)}, states={}, labels={},
+        line=LineFacts(),
         seed=3, limits=_WIDE, adapters=adapters,
     )  # fmt: skip
     result, _kept = bench(request, tmp_path, busy)

@@ -24,6 +24,8 @@ class Metric(NamedTuple):
 _THROUGHPUT = 0.05
 _TAIL = 0.10
 
+_COSTS = ("_cpu_per_gbit", "_cpu_per_transaction")
+
 LEAST = "_least"
 """Suffix of a rate that is the lowest of several targets under load at the same time."""
 
@@ -59,8 +61,16 @@ METRICS: dict[str, Metric] = {
         Metric(
             "host_cpu_per_transaction", "us", "lower", _THROUGHPUT, "hypervisor CPU per request"
         ),
+        Metric("target_cpu", "% CPU", "lower", _THROUGHPUT, "target CPU time"),
+        Metric("peer_cpu", "% CPU", "lower", _THROUGHPUT, "peer CPU time"),
         Metric("target_cpu_per_transaction", "us", "lower", _THROUGHPUT, "target CPU per request"),
         Metric("peer_cpu_per_transaction", "us", "lower", _THROUGHPUT, "peer CPU per request"),
     )
 }
 """The metrics that can be judged, by name; all other output of a tool is detail."""
+
+
+def is_cost(metric: Metric) -> bool:
+    """True for CPU time per Gbit or request, which the runner calculates for every engine from the
+    CPU time of both ends and of the hypervisor, if it is known."""
+    return metric.name.endswith(_COSTS)

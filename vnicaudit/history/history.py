@@ -105,11 +105,11 @@ class History:
 
         return remove(self.database, audit)
 
-    def export(self, since: str | None = None) -> Iterator[bytes]:
-        """The whole history as JSON lines, or what changed after the audit ``since``."""
+    def export(self) -> Iterator[bytes]:
+        """The whole history as JSON lines."""
         from vnicaudit.history.transfer import export_lines
 
-        return export_lines(self.database, since)
+        return export_lines(self.database)
 
     def export_parquet(self, folder: Path) -> int:
         """Export the whole history as Parquet files into a new folder; returns the number of

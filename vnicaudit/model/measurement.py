@@ -169,6 +169,9 @@ class Witness(msgspec.Struct, frozen=True):
     arp: bool | None = None
     """From the peer's neighbour table: it has just heard from the NIC that has the address (True),
     or gets no answer about it (False)."""
+    connected: bool | None = None
+    """A TCP connection of vnicaudit's own, from the peer to a port that it opened at the target,
+    carried data both ways (True), or could not be made or carried nothing (False)."""
     counted: bool | None = None
     """The target's NIC counted bytes in both directions during the run (True), or none in one of
     them (False)."""

@@ -7,11 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from tests.bench.engines.dnsperf_fake import Server, install
 from tests.bench.engines.here import Here
 from vnicaudit.bench.contract import Ends, Measured
 from vnicaudit.bench.engines import dnsperf
+from vnicaudit.errors import EndpointError
 from vnicaudit.model.measurement import Ran, Workload
 
 Measure = Callable[..., Measured]
@@ -238,3 +240,31 @@ def test_it_needs_dnsperf_at_the_peer() -> None:
         "dnsperf",
     )
     assert dnsperf.needs(workload).target == ()
+
+
+@pytest.mark.parametrize(
+    ("said", "refused"),
+    [
+        ("suppress: messages\nlatency-histogram: print it\n", False),
+        ("suppress: messages\n", True),
+        ("sh: dnsperf: not found\n", False),  # what is missing is named by another check
+    ],
+)
+def test_what_this_dnsperf_does_not_report_decides_nothing(
+    tmp_path: Path, said: str, *, refused: bool
+) -> None:
+    """2.10 of Debian 12 has no percentiles: no run would measure them."""
+    program = tmp_path / "dnsperf"
+    program.write_text(f"#!/bin/sh\nprintf '{said}' >&2\n")
+    program.chmod(0o755)
+    decides = ("loss", "latency_p50")
+    workload = Workload(id="dns", engine="dnsperf", pattern="rate", rate=5000, decides=decides)
+    with Here("ssh://peer", tmp_path) as peer:
+        ends = [Ends(peer, peer, "192.0.2.2")]
+        if refused:
+            with pytest.raises(EndpointError, match=r"judged by latency_p50, which dnsperf at ssh"):
+                dnsperf.settled(workload, ends)
+        else:
+            assert dnsperf.settled(workload, ends).workload == workload
+        usual = replace(workload, decides=("latency_mean",))
+        assert dnsperf.settled(usual, ends).workload == usual

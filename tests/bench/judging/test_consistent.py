@@ -135,12 +135,12 @@ def contradictions(
         ("a row regressed, and the verdict is another", harmed and decision.verdict != "regressed"),
         ("a catastrophe, and no row regressed",
          bool(step.catastrophe) and "regressed" not in verdicts),
-        ("improved, and a row is open",
-         decision.verdict == "improved" and not verdicts <= HARMLESS),
+        ("improved, and a row was not measured",
+         decision.verdict == "improved" and "invalid" in verdicts),
         ("improved, and no row is", decision.verdict == "improved" and "improved" not in verdicts),
         ("kept, and it harmed", decision.action == "keep" and harmed),
         ("harmless, and a row is open",
-         decision.verdict in HARMLESS and not verdicts <= HARMLESS),
+         decision.verdict in HARMLESS - {"improved"} and not verdicts <= HARMLESS),
         ("a row that no run counts for has a verdict", any(
             (row.before is None or row.after is None)
             and row.verdict not in ("invalid", "generator-limited")

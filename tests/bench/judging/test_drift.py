@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import math
 import random
+from typing import get_args
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from tests.bench.judging.made import TCP, pair
 from vnicaudit.bench.judging.comparing import compare
 from vnicaudit.bench.judging.drift import Series, bartels_ratio, levelled
 from vnicaudit.bench.judging.terms import Terms
-from vnicaudit.model.measurement import Comparison
+from vnicaudit.model.measurement import Comparison, Design
 
 NOISE = (0.01, -0.005, 0.0, 0.008, -0.01, 0.004, -0.002, 0.006, -0.007, 0.002)
 """Of runs, as parts."""
@@ -112,6 +114,38 @@ def compared(before: Series, after: Series) -> Comparison:
     samples = pair(before.values, after.values)
     (found,) = compare(samples, [TCP], "before", "after", Terms(looks=(10,), alphas=(0.05,)))
     return found
+
+
+SLOW_AND_STEADY = series(6632, 6752, 6641, 6820, 6831)
+FAST_AND_JUMPY = series(8899, 9285, 21297, 21901, 11428)
+
+
+def test_the_noise_of_one_arm_is_no_drift_of_the_other() -> None:
+    """Seen on a real path: the level followed the jumpy arm, and 5,075 was shown of runs between
+    6,632 and 6,831."""
+    found = levelled(SLOW_AND_STEADY, FAST_AND_JUMPY, by_difference=False)
+    assert not found.drifts
+    row = compared(SLOW_AND_STEADY, FAST_AND_JUMPY)
+    assert row.effect is not None
+    assert row.effect.percent == pytest.approx(69.25, abs=0.01)
+
+
+arms = st.lists(st.floats(0, 1e12), min_size=1, max_size=12)
+
+
+@given(arms, arms, st.sampled_from(get_args(Design)), st.sampled_from(["goodput", "loss"]))
+def test_centres_are_never_outside_the_runs_of_their_arm(
+    before: list[float], after: list[float], design: Design, metric: str
+) -> None:
+    workload = replace(TCP, decides=(metric,))
+    terms = Terms(looks=(5,), alphas=(0.05,), design=design)
+    samples = pair(before, after, metric=metric)
+    (found,) = compare(samples, [workload], "before", "after", terms)
+    if found.effect is not None:
+        assert found.effect.before is not None
+        assert found.effect.after is not None
+        assert min(before) <= found.effect.before <= max(before)
+        assert min(after) <= found.effect.after <= max(after)
 
 
 def test_a_drift_of_thirty_per_cent_hides_no_loss_of_ten() -> None:

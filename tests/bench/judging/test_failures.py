@@ -75,6 +75,13 @@ ALL = Witness(True, "3 of 3 answered", arp=True, counted=True)
         (ALL, Witness(None, "", counted=False), "the target's NIC counted nothing"),
         (ALL, Witness(None, "", counted=True), ""),
         (replace(ALL, counted=None), Witness(None, "", counted=False), ""),
+        (
+            replace(ALL, connected=True),
+            replace(ALL, connected=False),
+            "a TCP connection of vnicaudit's own carried nothing",
+        ),
+        (ALL, replace(ALL, connected=False), ""),  # nor could it before
+        (replace(ALL, connected=True), replace(BAD, connected=True), ""),
     ],
 )
 def test_the_first_witness_that_can_tell_is_believed(

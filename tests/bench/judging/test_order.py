@@ -21,7 +21,7 @@ def test_is_pinned() -> None:
     assert found == [
         ("a", "x"), ("b", "x"), ("a", "y"), ("b", "y"),
         ("b", "x"), ("a", "x"), ("b", "y"), ("a", "y"),
-        ("a", "x"), ("b", "x"), ("b", "y"), ("a", "y"),
+        ("b", "x"), ("a", "x"), ("b", "y"), ("a", "y"),
     ]  # fmt: skip
 
 
@@ -43,6 +43,14 @@ def test_arms_of_a_workload_follow_one_another() -> None:
     slots = blocks(ARMS, ("x", "y", "z"), 4, 7)
     for first, second in zip(slots[::2], slots[1::2], strict=True):
         assert (first.workload, {first.arm, second.arm}) == (second.workload, set(ARMS))
+
+
+@given(st.integers(0, 2**32))
+def test_every_second_run_is_as_often_of_one_arm_as_of_the_other(seed: int) -> None:
+    """A neighbour that comes with every second run makes no difference between the arms."""
+    slots = blocks(ARMS, ("x", "y", "z"), 8, seed)
+    found = Counter((slot.workload, slot.arm) for slot in slots[::2])
+    assert set(found.values()) == {4}
 
 
 def visits(slots: Sequence[Slot], runs: int) -> list[str]:

@@ -314,9 +314,9 @@ class TestTurns:
         self, comparisons: int, last: int
     ) -> None:
         """With all values of one arm above all of the other, and Holm's adjustment, p is below
-        what the last look spends; with one turn less it is not."""
+        half of what the last look spends; with one turn less it is not."""
         assert usual_turns(comparisons) == (2, 3, last)
-        spent = alphas_of_turns((2, 3, last))[-1]
+        spent = alphas_of_turns((2, 3, last))[-1] / 2
         assert comparisons * smallest_p(last, last) <= spent
         assert last == 5 or comparisons * smallest_p(last - 1, last - 1) > spent
         least = holm(dict.fromkeys(range(comparisons), smallest_p(last, last)))
@@ -325,7 +325,7 @@ class TestTurns:
     def test_few_turns_can_always_tell_a_large_one(self) -> None:
         assert turns_decide((2, 3, 4), 100)
         assert turns_decide((2,), 100)
-        assert not turns_decide((2, 3, 5), 3)
+        assert not turns_decide((2, 3, 5), 6)
         assert turns_decide((5,), 6)  # one look spends all of it
         assert not turns_decide((5,), 7)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from tests.bench.judging.made import RR, SMOKE, TCP, pair, steady
 from vnicaudit.bench.judging.comparing import compare
@@ -29,6 +30,7 @@ def deciding(estimate: float, outer: float, inner: float) -> Deciding:
     """An estimate, give or take."""
     return Deciding(
         estimate,
+        abs(estimate) > outer,
         Interval(estimate - outer, estimate + outer),
         Interval(estimate - inner, estimate + inner),
     )
@@ -89,14 +91,15 @@ def comparison(verdict: Verdict, workload: str = "tcp", p_holm: float = 0.001) -
         (["improved"], "improved", "keep"),
         (["improved", "equivalent", "not-worse", "at-ceiling"], "improved", "keep"),
         (["regressed", "improved"], "regressed", "roll-back"),
-        (["inconclusive", "improved"], "inconclusive", "roll-back"),
+        (["inconclusive", "improved", "inconclusive"], "improved", "keep"),
+        (["generator-limited", "inconclusive"], "generator-limited", "roll-back"),
         (["equivalent", "equivalent"], "equivalent", "roll-back"),
         (["equivalent", "at-ceiling"], "equivalent", "roll-back"),
         (["equivalent", "not-worse"], "not-worse", "roll-back"),
         (["at-ceiling", "at-ceiling"], "at-ceiling", "roll-back"),
         (["invalid", "improved"], "invalid", "roll-back"),
         (["invalid", "generator-limited", "inconclusive"], "invalid", "roll-back"),
-        (["generator-limited", "improved"], "generator-limited", "roll-back"),
+        (["generator-limited", "improved"], "improved", "keep"),
         ([], "invalid", "roll-back"),
     ],
 )
@@ -133,7 +136,7 @@ def test_reasons_of_a_gain_name_the_others() -> None:
             "better (95 % interval +98.0 to +102.0 %; minus is worse): better by more than the "
             "margin"
         ),
-        "rr, goodput: the same within the margins",
+        "rr, goodput: no difference within the margins",
     )
 
 
@@ -143,6 +146,27 @@ def test_one_of_many_may_be_chance() -> None:
     assert found.reasons[0].endswith(
         "worse, but with so many comparisons it may be chance (adjusted p 0.030)"
     )
+
+
+def test_a_gain_is_not_kept_if_another_workload_may_be_worse() -> None:
+    """As the only comparison it would have regressed: among so many that is no proof of harm, but
+    nobody would keep the change."""
+    workloads = [replace(TCP, id=f"w{number}") for number in range(11)]
+    samples = [
+        each
+        for number, level in enumerate([12e9, 8e9, *[9e9] * 9])
+        for each in pair(steady(9e9, 5), steady(level, 5), workload=f"w{number}")
+    ]
+    samples += pair(steady(9e9, 10)[5:], steady(12e9, 10)[5:], workload="w0")
+    terms = Terms(looks=(5,), alphas=(0.05,))
+    rows = compare(samples, workloads, "before", "after", terms)
+    assert {each.workload: each.verdict for each in rows[:2]} == {
+        "w0": "improved", "w1": "inconclusive"
+    }  # fmt: skip
+    assert decide(rows, terms).verdict == "inconclusive"
+    harmless = [each for each in samples if each.workload != "w1"]
+    rows = compare(harmless, [workloads[0], *workloads[2:]], "before", "after", terms)
+    assert decide(rows, terms).action == "keep"
 
 
 def test_what_is_only_shown_does_not_count() -> None:

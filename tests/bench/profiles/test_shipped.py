@@ -14,7 +14,7 @@ from vnicaudit.bench.trials.learning import NO_HISTORY
 from vnicaudit.bench.trials.planning import what_runs_show
 from vnicaudit.reports.profiles.text import lasting
 
-NAMES = ("dns", "ibm-z", "line-100g", "loaded", "quick", "smoke", "switch-dns", "vduse")
+NAMES = ("dns", "ibm-z", "line-100g", "loaded", "quick", "smoke", "switch-dns", "tcp-dns", "vduse")
 FEW = (1, 10, 50, 250)
 
 
@@ -62,8 +62,8 @@ def test_smoke_takes_under_a_minute_and_both_directions() -> None:
 
 def test_quick_has_the_primaries_that_need_no_server() -> None:
     profile = load_profile("quick")
-    assert 20 * 60 < estimate(profile, 2) < 30 * 60
-    assert (profile.looks, profile.alphas) == ((7,), (0.05,))
+    assert 20 * 60 < estimate(profile, 2) < 35 * 60
+    assert (profile.looks, profile.alphas) == ((8,), (0.05,))
     assert ids("quick", primary=True) == {
         "iperf3.tcp.tx.c1.64k",
         "iperf3.tcp.rx.c1.64k",
@@ -75,6 +75,15 @@ def test_quick_has_the_primaries_that_need_no_server() -> None:
         "rr.rr1c-200x1000.c50",
         "iperf3.tcp.tx.c1.64k.r100m",
     }
+
+
+def test_one_has_the_table_of_the_case_study() -> None:
+    """By ``apply --bench``, which sets no state of a server."""
+    profile = load_profile("tcp-dns")
+    assert not profile.states
+    assert [one.decides for one in profile.workloads] == [
+        ("goodput",), ("goodput",), ("query_rate",),
+    ]  # fmt: skip
 
 
 def test_dns_searches_with_one_and_two_generators() -> None:

@@ -16,7 +16,7 @@ from vnicaudit.bench.contract import Ends, Measured, Needs, SettledWorkload, Sta
 from vnicaudit.bench.facts.validity import ValidityLimits
 from vnicaudit.bench.profiles.profile import Profile
 from vnicaudit.bench.profiles.registry import BenchPlugins
-from vnicaudit.bench.running.arms import Arm, OpenedArm, Switch
+from vnicaudit.bench.running.arms import Arm, ArmCommands, OpenedArm, Switch
 from vnicaudit.bench.running.collector import Collector, SamplingContext
 from vnicaudit.bench.running.forecast import Ahead, VisitPlan
 from vnicaudit.model.measurement import (
@@ -95,7 +95,8 @@ def opened(
     target = end or End()
     ends = Ends(target, End("netns://peer"), "192.0.2.1")
     watch = watching or Watching()
-    return OpenedArm(Arm(name, path(name, target.url), enter), ends, watch, "boot")  # type: ignore[arg-type]
+    arm = Arm(name, path(name, target.url), ArmCommands(enter))
+    return OpenedArm(arm, ends, watch, "boot")  # type: ignore[arg-type]
 
 
 Outcome = Callable[[Workload, Ends, int], "float | Measured"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.bench.running.fakes import End, opened
-from vnicaudit.bench.running.arms import Switch, failure_words
+from vnicaudit.bench.running.arms import ArmCommands, Switch, failure_words
 from vnicaudit.errors import EndpointError
 from vnicaudit.model.measurement import Ran
 
@@ -21,6 +21,22 @@ def test_a_command_is_run_only_where_it_is_not_so_already() -> None:
     for each in (one, one, four, four, one):
         switch.arm(each)
     assert end.ran == ["ethtool 1", "ethtool 4", "ethtool 1"]
+
+
+def test_an_arm_is_brought_about_at_both_ends_and_left_as_it_was_found() -> None:
+    end, switch = End(), Switch({})
+    arms = [
+        one._replace(arm=one.arm._replace(enter=ArmCommands(("mtu", size), ("far", size))))
+        for size in ("1500", "9000")
+        for one in [opened(size, end)]
+    ]
+    far = End("netns://peer")
+    arms = [each._replace(ends=each.ends._replace(peer=far)) for each in arms]
+    for each in (arms[0], arms[1]):
+        switch.arm(each)
+    switch.back(arms)
+    assert end.ran == ["mtu 1500", "mtu 9000", "mtu 1500"]
+    assert far.ran == ["far 1500", "far 9000", "far 1500"]
 
 
 def test_an_arm_that_is_a_path_needs_none() -> None:

@@ -219,7 +219,7 @@ def test_ends_cool_down_and_the_time_that_is_left_is_told(tmp_path: Path) -> Non
     one, _kept = collecting(tmp_path, profile(cooldown=2.0, runs=4), told, engine, clock=clock)
     one.collect(slots(4), {"a": opened()}, go_on)
     assert clock.slept == [2.0] * 4
-    assert [ahead.remaining for ahead in told.expected] == [pytest.approx(4 * 1.05 * 15.5)]
+    assert [ahead.remaining for ahead in told.expected] == [pytest.approx(4 * 1.05 * 15.5 + 3.0)]
     assert [(ahead.number, ahead.most) for ahead in told.ahead] == [(n, 4) for n in (1, 2, 3, 4)]
     assert [ahead.remaining for ahead in told.ahead][1:] == [66.0, 44.0, 22.0]  # as it took
 
@@ -293,4 +293,5 @@ def test_the_state_of_the_server_is_brought_about(tmp_path: Path) -> None:
     one, _kept = collecting(tmp_path, profile(TCP, logged), Told(), engine, states)
     plan = [*slots(1), *slots(2, "logged"), *slots(1)]
     one.collect(plan, {"a": opened("a", end)}, go_on)
-    assert end.ran == ["rndc on", "rndc off"]  # the last one as it was found
+    switched = [ran for ran in end.ran if ran.startswith("rndc")]
+    assert switched == ["rndc on", "rndc off"]  # the last one as it was found

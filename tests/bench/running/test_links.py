@@ -13,6 +13,7 @@ from tests.bench.two_links import TwoLinks, two_links
 from vnicaudit.bench.contract import Ends
 from vnicaudit.bench.endpoints.paths import parse_paths
 from vnicaudit.bench.facts.validity import ValidityLimits
+from vnicaudit.bench.running.arms import ArmCommands
 from vnicaudit.bench.running.opening import LineFacts
 from vnicaudit.bench.running.run import MeasurementRequest, bench
 from vnicaudit.cli.wiring.adapters import adapters
@@ -31,9 +32,11 @@ def measured(
     links: TwoLinks, state: Path, arms: dict[str, tuple[str, ...]], engine: Engine | None = None
 ) -> BenchResult:
     told = Told()
+    commands = {name: ArmCommands(argv) for name, argv in arms.items()}
     path = f"{links.target.url}?address=192.0.2.1,{links.peer.url}"
     request = MeasurementRequest(
-        profile=profile(TCP, runs=2), paths=parse_paths((path,)), arms=arms, states={}, labels={},
+        profile=profile(TCP, runs=2), paths=parse_paths((path,)), arms=commands, states={},
+        labels={},
         line=LineFacts(), seed=0, limits=ANY, adapters=adapters, plugins=plugins(engine),
     )  # fmt: skip
     result, kept = bench(request, state, told)

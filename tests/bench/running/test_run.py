@@ -12,6 +12,7 @@ from tests.bench.running.fakes import Told, profile
 from vnicaudit.bench import history
 from vnicaudit.bench.endpoints.paths import parse_paths
 from vnicaudit.bench.facts.validity import ValidityLimits
+from vnicaudit.bench.running.arms import ArmCommands
 from vnicaudit.bench.running.opening import LineFacts
 from vnicaudit.bench.running.run import (
     MeasurementRequest,
@@ -21,7 +22,7 @@ from vnicaudit.bench.running.run import (
 from vnicaudit.cli.wiring.adapters import adapters
 from vnicaudit.errors import EndpointError, UsageError
 
-ARMS = {"one": ("ethtool", "1"), "four": ("ethtool", "4")}
+ARMS = {"one": ArmCommands(("ethtool", "1")), "four": ArmCommands(("ethtool", "4"))}
 STATES = {"plain": ("rndc", "off")}
 
 
@@ -62,7 +63,7 @@ STATEFUL = profile(
             "--arm needs exactly one path: several paths are arms themselves",
         ),
         (
-            asked(arms={"one": ("x",)}),
+            asked(arms={"one": ArmCommands(("x",))}),
             "a single --arm has nothing to compare with: add one for the present state",
         ),
         (asked(states=STATES), "profile made has no state 'plain'; its states: none"),

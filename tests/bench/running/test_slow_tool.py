@@ -17,6 +17,7 @@ from vnicaudit.bench.endpoints.paths import parse_paths
 from vnicaudit.bench.engines import iperf3
 from vnicaudit.bench.engines._iperf3 import pairs
 from vnicaudit.bench.facts.validity import ValidityLimits
+from vnicaudit.bench.running.arms import ArmCommands
 from vnicaudit.bench.running.opening import LineFacts
 from vnicaudit.bench.running.run import MeasurementRequest, bench
 from vnicaudit.cli.wiring.adapters import adapters
@@ -49,7 +50,10 @@ def test_is_not_measured_and_no_regression(tmp_path: Path, monkeypatch: pytest.M
     request = MeasurementRequest(
         profile=profile(work, runs=5),
         paths=parse_paths(("local?address=127.0.0.1",)),
-        arms={"a": ("rm", "-f", str(flag)), "b": ("touch", str(flag))},
+        arms={
+            "a": ArmCommands(("rm", "-f", str(flag))),
+            "b": ArmCommands(("touch", str(flag))),
+        },
         states={}, labels={}, line=LineFacts(), seed=0,
         limits=ValidityLimits(steal=100.0, cpu_wait=100.0, throttled=100.0, seconds=50.0),
         adapters=adapters, plugins=plugins(Hurried()),

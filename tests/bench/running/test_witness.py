@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 from collections.abc import Iterator
 
 import pytest
 
 from tests.bench.two_links import TwoLinks, two_links
+from tests.not_run import not_run
 from vnicaudit.bench.contract import Measured
 from vnicaudit.bench.facts.covariates import Watch
 from vnicaudit.bench.running import witness
@@ -46,6 +48,22 @@ def test_a_firewall_drops_ping(links: TwoLinks, monkeypatch: pytest.MonkeyPatch)
     words = ["sysctl", "-qw", "net.ipv4.icmp_echo_ignore_all=1"]
     subprocess.run(["ip", "netns", "exec", links.names[0], *words], check=True)
     assert witness_of(opened) == Witness(False, "0 of 3 answered", arp=True)
+
+
+@pytest.mark.parametrize(
+    ("drops", "connected"),
+    [("", True), ("", False), ("-m length --length 1000:65535", False)],
+    ids=["all", "none", "no large segment"],
+)
+def test_tcp_is_asked_apart_from_ping(links: TwoLinks, drops: str, *, connected: bool) -> None:
+    """A change that breaks TCP, or only its large segments, leaves ping alone."""
+    if not connected:
+        if shutil.which("iptables") is None:
+            not_run("tests", "nothing can be dropped without iptables")
+        rule = ["iptables", "-A", "INPUT", "-p", "tcp", *drops.split(), "-j", "DROP"]
+        subprocess.run(["ip", "netns", "exec", links.names[0], *rule], check=True)
+    found = witness_of(path_of(links), tcp=True)
+    assert (found.answered, found.connected) == (True, connected)
 
 
 def test_nobody_has_the_address(links: TwoLinks) -> None:

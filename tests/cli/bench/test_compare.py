@@ -35,7 +35,7 @@ def test_two_files(tmp_path: Path) -> None:
     assert done.stderr == NOTES
     assert done.stdout.startswith("BETTER  web01: after against before  ")
     assert "\n1..2  profile quick\n  design    single flip" in done.stdout
-    assert "improved" in done.stdout
+    assert "better" in done.stdout
 
 
 def test_quietly(tmp_path: Path) -> None:
@@ -48,7 +48,7 @@ def test_a_regression(tmp_path: Path, options: tuple[str, ...], code: int) -> No
     a, b = files(tmp_path)
     done = inside("bench", "compare", b, a, *options)
     assert done.returncode == code
-    assert "regressed" in done.stdout
+    assert "worse" in done.stdout
 
 
 def test_two_that_are_kept(tmp_path: Path) -> None:
@@ -67,7 +67,7 @@ def test_a_file_and_one_that_is_kept(tmp_path: Path) -> None:
     done = inside("bench", "compare", a, kept(B, tmp_path), "--state", tmp_path, "-o", "x.csv",
                      cwd=tmp_path)  # fmt: skip
     assert done.returncode == 0, done.stderr
-    assert "improved" in done.stdout
+    assert "better" in done.stdout
     assert (tmp_path / "x.csv").read_text().count("\n") >= 14
 
 

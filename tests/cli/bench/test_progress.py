@@ -54,11 +54,14 @@ def test_what_is_prepared_is_said_at_once(clock: Clock, capsys: Capture) -> None
 def test_how_long_and_how_many(clock: Clock, capsys: Capture) -> None:
     one = progress(clock)
     one.begins(ahead(1))
-    assert capsys.readouterr().err == "about 10 min: at most 28 runs, not counting repeats\n"
+    assert (
+        capsys.readouterr().err
+        == "about 10 min from start to end: at most 28 runs, not counting repeats\n"
+    )
     one.begins(ahead(15))  # behind the change: it was said
     assert capsys.readouterr().err == ""
     progress(clock).begins(ahead(1, 4800.0, 1200.0))
-    assert capsys.readouterr().err.startswith("about 20 min to 1 h 20 min: ")
+    assert capsys.readouterr().err.startswith("about 20 min to 1 h 20 min from ")
 
 
 def test_elsewhere_a_line_in_thirty_seconds_with_the_last_value(

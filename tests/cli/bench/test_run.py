@@ -55,7 +55,7 @@ def test_one_path(ends: TwoEnds, tmp_path: Path) -> None:
     name = KEPT.findall(done.stderr)[0]
     assert re.fullmatch(
         rf"connecting to netns://{ends.target} and netns://{ends.peer}\n"
-        r"about \d+ s: at most 2 runs, not counting repeats\n"
+        r"about \d+ s from start to end: at most 2 runs, not counting repeats\n"
         r"(run \d of at most 2; about \d+ s left; .*\n)*"
         r"all 1 runs of each arm are done\n"
         rf"Kept: vnicaudit bench show {name} --state {re.escape(str(state))}\n",
@@ -103,8 +103,7 @@ def test_two_paths_as_files_of_all_kinds(ends: TwoEnds, tmp_path: Path) -> None:
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (0, ""), done.stderr
     assert done.stdout.endswith(
-        "inconclusive (the runs do not decide it)\n"
-        "  no catastrophe and no broken guard rail; so few runs decide nothing else\n"
+        "undecided\n  no catastrophe and no broken guard rail; so few runs decide nothing else\n"
     )
     found = document(tmp_path / "x.json")
     assert (found["run"]["design"], found["arms"]) == ("paths", ["a", "b"])

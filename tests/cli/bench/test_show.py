@@ -28,6 +28,27 @@ def test_there_is_nothing(tmp_path: Path) -> None:
     assert show(tmp_path) == (0, "", "")
 
 
+def test_one_that_was_stopped_is_judged_by_its_runs(tmp_path: Path) -> None:
+    """Its head was written before them, and said of all: not measured."""
+    begun = replace(
+        JUDGED,
+        run=replace(JUDGED.run, finished=None),
+        decision=None,
+        results=tuple(
+            replace(one, before=None, after=None, effect=None, verdict="invalid")
+            for one in JUDGED.results
+        ),
+    )
+    code, out, _err = show(tmp_path, kept(begun, tmp_path))
+    assert code == 0
+    assert out.startswith("WORSE  ")
+    assert "not measured" not in out.lower()
+    few = replace(begun, samples=tuple(one for one in begun.samples if one.block < 3))
+    _code, out, _err = show(tmp_path, kept(few, tmp_path))
+    assert out.startswith("TOO FEW RUNS  ")
+    assert "not measured" not in out.lower()
+
+
 def test_the_newest_comes_first(tmp_path: Path) -> None:
     names = [kept(one, tmp_path) for one in (A, JUDGED, HALF)]
     (tmp_path / "bench" / "20260101-000000-0000").mkdir()

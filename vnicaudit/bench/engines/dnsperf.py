@@ -16,14 +16,21 @@ in it counts; latencies exclude lost queries, so they are always reported with t
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-from vnicaudit.bench.contract import Ends, Measured, Needs, RequiredTool, as_written, failed_run
+from vnicaudit.bench.contract import (
+    Ends,
+    Measured,
+    Needs,
+    RequiredTool,
+    SettledWorkload,
+    failed_run,
+)
 from vnicaudit.bench.engines._dnsperf import options as options
-from vnicaudit.bench.engines._dnsperf.batch import DnsperfBatch, DnsperfJob, must_answer
+from vnicaudit.bench.engines._dnsperf.batch import HISTOGRAM, DnsperfBatch, DnsperfJob, must_answer
 from vnicaudit.bench.engines._dnsperf.text import percentile
 from vnicaudit.bench.search import LoadTrial, Searched, SearchLimits, search
-from vnicaudit.errors import MeasureError, UsageError
+from vnicaudit.errors import EndpointError, MeasureError, UsageError
 from vnicaudit.model.measurement import Workload
 
 _LATENCIES = ("latency_mean", "latency_p50", "latency_p99", "latency_p999", "latency_max")
@@ -56,7 +63,20 @@ def check(workload: Workload) -> None:
     options.check_shape(workload, options.options_of(workload))
 
 
-settled = as_written
+def settled(workload: Workload, ends: Sequence[Ends]) -> SettledWorkload:
+    """The workload as it is. Raises EndpointError if it is judged by percentiles, and dnsperf at a
+    peer reports none (before 2.11): a run would not measure what decides."""
+    wanted = [metric for metric in workload.decides if metric in _PERCENTILES]
+    for peer in {each.peer.url: each.peer for each in ends}.values() if wanted else ():
+        said = peer.run(("dnsperf", "-H"))
+        options_said = said.stdout + said.stderr
+        if "suppress" in options_said and HISTOGRAM not in options_said:  # else it is missing
+            raise EndpointError(
+                f"{workload.id} is judged by {', '.join(wanted)}, which dnsperf at {peer.url} does "
+                "not report: it takes dnsperf 2.11 or newer, or a profile that decides by "
+                "latency_mean"
+            )
+    return SettledWorkload(workload)
 
 
 def measure(workload: Workload, ends: Ends) -> Measured:

@@ -82,15 +82,20 @@ def _measured_apart(spent: Spent) -> Spent:
 
 
 def cost(measured: Measured, covariates: Covariates) -> dict[str, float]:
-    """Microseconds of CPU time per Gbit and per request, where they are known. A hypervisor whose
-    data path polls is always busy, so it has no such cost."""
+    """Microseconds of CPU time per Gbit and per request, and per cent of a CPU at both ends, where
+    they are known. A hypervisor whose data path polls is always busy, so it has no such cost."""
     cpu = covariates.cpu
     ends = {"host": None if cpu.busy_poll else cpu.host, "target": cpu.target, "peer": cpu.peer}
     amounts = {
         "gbit": measured.bytes and measured.bytes * 8 / 1e9,
         "transaction": measured.transactions,
     }
-    return {
+    shares = {
+        f"{end}_cpu": 100 * spent / (measured.seconds * 1e6)
+        for end, spent in ends.items()
+        if end != "host" and spent is not None and measured.seconds
+    }
+    return shares | {
         f"{end}_cpu_per_{unit}": spent / amount
         for end, spent in ends.items()
         for unit, amount in amounts.items()

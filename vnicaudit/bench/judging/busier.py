@@ -11,16 +11,11 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from vnicaudit.bench.facts.pressure import mean_of_known
-from vnicaudit.bench.judging.effect import is_share
-from vnicaudit.bench.metrics import Metric
 from vnicaudit.model.measurement import End, Sample
 
 _ENDS: tuple[End, ...] = ("target", "peer")
 _MUCH = 0.5
 """Threads per CPU: with that many more, each program gets a third less of a CPU, or even less."""
-
-_TWICE = 2.0
-"""If a run with as many threads beside it is this much worse, something else slows it down."""
 
 
 class Busier(NamedTuple):
@@ -60,33 +55,3 @@ def _other_threads(runs: Sequence[Sample], end: End) -> float | None:
 
 def _threads_beside(run: Sample, end: End) -> float | None:
     return run.covariates.target_others if end == "target" else run.covariates.peer_others
-
-
-def differs_at_equal_load(
-    slowed: Sequence[Sample], other: Sequence[Sample], metric: Metric
-) -> bool:
-    """True if busier CPUs cannot be the whole difference between two arms: at least half of the
-    runs of ``slowed`` had, at both ends, no more of these threads beside them than some run of
-    ``other``, and each of them was still twice as bad as the worst run of ``other``."""
-    if is_share(metric):
-        return False
-    slow, others = (
-        [each for each in runs if metric.name in each.values] for runs in (slowed, other)
-    )
-    alike = [one for one in slow if any(_is_as_busy(each, one) for each in others)]
-    if not alike or 2 * len(alike) < len(slow):
-        return False
-    bad, good = ([each.values[metric.name] for each in runs] for runs in (alike, others))
-    if metric.better == "higher":
-        return min(good) >= _TWICE * max(bad)
-    return min(bad) >= _TWICE * max(good)
-
-
-def _is_as_busy(one: Sample, other: Sample) -> bool:
-    """True if at least as many threads were beside ``one`` as beside ``other``, at both ends; False
-    if that is unknown."""
-    pairs = [(_threads_beside(one, end), _threads_beside(other, end)) for end in _ENDS]
-    known = [(mine, its) for mine, its in pairs if mine is not None or its is not None]
-    return bool(known) and all(
-        mine is not None and its is not None and mine >= its for mine, its in known
-    )

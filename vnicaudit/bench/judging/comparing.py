@@ -7,13 +7,12 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from vnicaudit.bench.judging.busier import busier, differs_at_equal_load
+from vnicaudit.bench.judging.busier import busier
 from vnicaudit.bench.judging.catastrophe import Question, fallen_metrics
 from vnicaudit.bench.judging.ceiling import ceiling, fills, path_of
 from vnicaudit.bench.judging.drift import Level, Series, levelled
 from vnicaudit.bench.judging.effect import (
     ONE_TURN,
-    TURNS,
     Deciding,
     amount_of,
     centres_of,
@@ -23,14 +22,13 @@ from vnicaudit.bench.judging.effect import (
     margin_of,
     shift_of,
 )
-from vnicaudit.bench.judging.levels import are_only_levels
 from vnicaudit.bench.judging.shifts import Shift
 from vnicaudit.bench.judging.sides import Side, Sides, effect_notes, runs_of, side_notes
 from vnicaudit.bench.judging.silence import silent_workloads
 from vnicaudit.bench.judging.statistics import holm, median, median_interval, variation
 from vnicaudit.bench.judging.terms import Terms, between_key
 from vnicaudit.bench.judging.verdict import fewest_runs, may_be_chance, verdict_of
-from vnicaudit.bench.metrics import METRICS, Metric
+from vnicaudit.bench.metrics import METRICS, Metric, is_cost
 from vnicaudit.errors import UsageError
 from vnicaudit.model.measurement import ArmSummary, Comparison, Path, Sample, Verdict, Workload
 
@@ -40,10 +38,6 @@ _OPEN: tuple[Verdict, ...] = ("invalid", "inconclusive")
 _SLOWED_AFTER: tuple[Verdict, ...] = ("regressed", "equivalent")
 _SLOWED_BEFORE: tuple[Verdict, ...] = ("improved", "equivalent", "not-worse")
 """Verdicts that may be wrong because others slowed that arm down."""
-
-_LEVELS = (
-    "turns fall into two levels, and within a level both arms are alike: more turns would decide it"
-)
 
 
 def compare(
@@ -76,7 +70,8 @@ def compare(
             if metric.name in workload.decides or both:
                 one = comparison_of(workload, metric, sides, terms)
                 one = harm.noted_in(_unless_others_did(one, of_this, terms))
-                found.append(one if _has_values(of_this, metric) else _set_aside(one))
+                unknown = is_cost(metric) and not _has_values(of_this, metric)
+                found.append(_set_aside(one) if unknown else one)
     found.sort(key=lambda each: not each.primary)
     return tuple(
         each if harm.ends(each) else _that_stands(each, terms) for each in _adjusted(found)
@@ -125,9 +120,9 @@ def _side(
 def _unless_others_did(
     comparison: Comparison, samples: Sequence[Sample], terms: Terms
 ) -> Comparison:
-    """Undecided, if others wanted the CPUs more in one arm and that can have caused the verdict.
-    Arms that are mixed within minutes are slowed alike."""
-    if terms.design not in ONE_TURN | TURNS:
+    """Undecided, if others wanted the CPUs more in the arm that they may have slowed down. Arms
+    that are mixed, or take turns, are slowed alike."""
+    if terms.design not in ONE_TURN:
         return comparison
     before, after = (
         [each for each in samples if each.valid and each.arm == arm]
@@ -138,14 +133,9 @@ def _unless_others_did(
         (_SLOWED_BEFORE, after, before, comparison.before_arm),
     ):
         found = busier(other, slowed)
-        if not found or not found.much or comparison.verdict not in verdicts:
-            continue
-        differs = comparison.verdict in ("improved", "regressed")
-        if differs and differs_at_equal_load(slowed, other, METRICS[comparison.metric]):
-            words = f"{found.words(arm)}; runs with equal load show the difference as well"
-            return replace(comparison, notes=(words, *comparison.notes))
-        words = f"{found.words(arm)}: that may be the whole difference"
-        return replace(comparison, verdict="inconclusive", notes=(words, *comparison.notes))
+        if found and found.much and comparison.verdict in verdicts:
+            words = f"{found.words(arm)}: that may be the whole difference"
+            return replace(comparison, verdict="inconclusive", notes=(words, *comparison.notes))
     return comparison
 
 
@@ -156,9 +146,8 @@ def _harmed(comparison: Comparison, why: str) -> Comparison:
 
 
 def _has_values(samples: Sequence[Sample], metric: Metric) -> bool:
-    """True if some valid run has the metric, or no run is valid. If none has it, in any arm, these
-    tools or hosts do not report it (CPU time of a hypervisor that cannot be reached): the change is
-    not to blame."""
+    """True if some valid run has the metric, or no run is valid. If none has CPU time, in any arm,
+    it cannot be read here (a hypervisor that cannot be reached): the change is not to blame."""
     counted = [sample for sample in samples if sample.valid]
     return not counted or any(metric.name in sample.values for sample in counted)
 
@@ -191,9 +180,6 @@ def comparison_of(workload: Workload, metric: Metric, sides: Sides, terms: Terms
     if level.drifts:
         notes.append("the runs drift: each is compared with the level of both arms at its time")
     notes += [note for side in sides for note in side_notes(metric, side)]
-    verdict = _verdict(metric, sides, found, terms)
-    if verdict in ("improved", "regressed") and _are_levels(level, terms):
-        verdict, notes = "inconclusive", [_LEVELS, *notes]
     return Comparison(
         workload=workload.id,
         metric=metric.name,
@@ -209,13 +195,9 @@ def comparison_of(workload: Workload, metric: Metric, sides: Sides, terms: Terms
             if shift
             else None
         ),
-        verdict=verdict,
+        verdict=_verdict(metric, sides, found, terms),
         notes=tuple(notes),
     )
-
-
-def _are_levels(level: Level, terms: Terms) -> bool:
-    return terms.design in TURNS and are_only_levels(level.before, level.after)
 
 
 def _is_wider(shift: Shift, usual: Shift | None) -> bool:

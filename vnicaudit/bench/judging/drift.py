@@ -9,6 +9,10 @@ analysis of variance", Annals of Mathematical Statistics 33, 1962: aligned ranks
 
 The level around a block is the median of three blocks: one bad run in twenty, or two levels that
 runs jump between, would otherwise affect their neighbours.
+
+Drift moves both arms. If only one of them moves, its noise would be divided into the quiet one; a
+value would then lie outside the runs of its arm, which nobody measured. So values are taken
+relative to the level only if that leaves each of them within the runs of its arm.
 """
 
 from __future__ import annotations
@@ -46,11 +50,12 @@ class Level(NamedTuple):
 
 
 def levelled(before: Series, after: Series, *, by_difference: bool) -> Level:
-    """Return the values as if all blocks were on one level, if they drift; else unchanged.
+    """Return the values as if all blocks were on one level, if both arms drift; else unchanged.
     ``by_difference``: levels are subtracted, not divided out."""
     centres = _centres(before, after, by_difference=by_difference)
+    unchanged = Level(list(before.values), list(after.values), drifts=False)
     if len(centres) < _FEWEST or bartels_ratio(list(centres.values())) >= _RESEMBLE:
-        return Level(list(before.values), list(after.values), drifts=False)
+        return unchanged
     around = _around(centres)
     usual = median(list(centres.values()))
 
@@ -61,7 +66,13 @@ def levelled(before: Series, after: Series, *, by_difference: bool) -> Level:
             found.append(value - off if by_difference else value * math.exp(-off))
         return found
 
-    return Level(placed(before), placed(after), drifts=True)
+    level = Level(placed(before), placed(after), drifts=True)
+    inside = _is_within(level.before, before.values) and _is_within(level.after, after.values)
+    return level if inside else unchanged
+
+
+def _is_within(values: Sequence[float], runs: Sequence[float]) -> bool:
+    return min(values) >= min(runs) and max(values) <= max(runs)
 
 
 def bartels_ratio(values: Sequence[float]) -> float:

@@ -21,7 +21,7 @@ from vnicaudit.bench.judging.shifts import (
     TurnShift,
     between_turns,
 )
-from vnicaudit.bench.judging.statistics import Interval, median
+from vnicaudit.bench.judging.statistics import Interval
 from vnicaudit.bench.metrics import Metric
 from vnicaudit.model.measurement import Design, Effect
 
@@ -46,10 +46,12 @@ _LARGEST_LOG = 690.0
 
 
 class Deciding(NamedTuple):
-    """The estimate and intervals on which a verdict rests. ``outer``, ``inner``: the intervals at
-    the level alpha (harm, gain) and at twice that (two one-sided tests at alpha: equivalence)."""
+    """The estimate, p and intervals on which a verdict rests. ``is_there``: p is at most alpha, so
+    there is a difference; ``outer``, ``inner``: the intervals at the level alpha, for the report,
+    and at twice that (two one-sided tests at alpha: no harm, equivalence)."""
 
     estimate: float
+    is_there: bool
     outer: Interval
     inner: Interval
 
@@ -141,19 +143,17 @@ def effect_of(metric: Metric, shift: Shift, centres: Centres | None = None) -> E
 def centres_of(
     metric: Metric, before: Sequence[float], after: Sequence[float], shift: Shift
 ) -> Centres:
-    """The centres of both arms that match the shift: before, the median of all values with the
-    shift removed from those after; after, that median plus the shift; in the metric's unit."""
-    if is_share(metric):
-        centre = median([*before, *(value - shift.estimate for value in after)])
-        least = min(centre, centre + shift.estimate, 0.0)  # a loss cannot be negative
-        return Centres(centre - least, centre + shift.estimate - least)
-    first, second = _logs(before, after)
-    centre = median([*first, *(value - shift.estimate for value in second)])
-    return Centres(_exp(centre), _exp(centre + shift.estimate))
-
-
-def _exp(value: float) -> float:
-    return math.exp(min(value, _LARGEST_LOG))
+    """The centres of both arms that match the shift, in the metric's unit. The limits are for runs
+    that carried nothing, which have no logarithm, and for rounding."""
+    both = (shift.centre, shift.centre + shift.estimate)
+    if not is_share(metric):
+        both = (math.exp(min(both[0], _LARGEST_LOG)), math.exp(min(both[1], _LARGEST_LOG)))
+    return Centres(
+        *(
+            min(max(centre, min(arm)), max(arm))
+            for centre, arm in zip(both, (before, after), strict=True)
+        )
+    )
 
 
 def deciding(metric: Metric, shift: Shift, alpha: float) -> Deciding | None:
@@ -163,7 +163,8 @@ def deciding(metric: Metric, shift: Shift, alpha: float) -> Deciding | None:
     if outer is None or inner is None:
         return None
     estimate = percent(metric, shift.estimate)
-    return Deciding(estimate, _effects(metric, outer), _effects(metric, inner))
+    there = shift.p <= alpha
+    return Deciding(estimate, there, _effects(metric, outer), _effects(metric, inner))
 
 
 def percent(metric: Metric, shift: float) -> float:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from vnicaudit.bench.judging.silence import WITNESSES, WitnessKind, telling_witnesses
+from vnicaudit.bench.judging.silence import PING, WITNESSES, WitnessKind, telling_witnesses
 from vnicaudit.model.measurement import Sample, Witness, Workload
 
 DEAD = 6
@@ -81,7 +81,7 @@ def _witness_notes(failed: Sequence[Sample], telling: Sequence[WitnessKind]) -> 
     if not silent:
         yield "that says nothing about the network"
     asked = [each.witness for each in failed if each.witness is not None]
-    observed = list(_observed(asked, telling, WITNESSES if silent else WITNESSES[:1]))
+    observed = list(_observed(asked, telling, WITNESSES if silent else [PING]))
     if asked and not any(each.answered is not None for each in asked):
         none = "ping shows nothing" if observed else "there is no second observation"
         observed.insert(0, f"{none}: {asked[-1].detail}")

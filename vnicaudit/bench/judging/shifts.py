@@ -49,10 +49,13 @@ Test = Literal["mann-whitney-exact", "mann-whitney-normal", "single-flip-t", "tu
 
 
 class Shift(Protocol):
-    """By how much the values after lie above those before, on their own scale."""
+    """By how much the values after lie above those before, on their own scale. ``centre``: the
+    level of those before that the estimate starts from; never outside of them, and neither is the
+    sum of both outside of the values after."""
 
     test: Test
     estimate: float
+    centre: float
     p: float
     """Two-sided p of no shift."""
 
@@ -65,8 +68,8 @@ class RankShift:
     """The shift by ranks. Assumes no distribution of the values.
 
     With ties the interval is too wide rather than too narrow: its level is that of untied ranks,
-    and a closed interval then covers at least as often. So it can still touch 0 if p is already
-    below the level.
+    and a closed interval then covers at least as often. So it can still touch 0 if p, which is
+    exact with ties too, is already below the level.
     """
 
     def __init__(self, before: Sequence[float], after: Sequence[float]) -> None:
@@ -76,6 +79,7 @@ class RankShift:
         )
         self._differences = sorted(b - a for a in before for b in after)
         self.estimate = median(self._differences)
+        self.centre = median([*before, *(value - self.estimate for value in after)])
         self.p = mann_whitney(before, after)
 
     def interval(self, level: float) -> Interval | None:
@@ -112,7 +116,8 @@ class FlipShift:
     ) -> None:
         n, m = len(before), len(after)
         self._freedom = n + m - 2
-        self.estimate = _mean(after) - _mean(before)
+        self.centre = _mean(before)
+        self.estimate = _mean(after) - self.centre
         within = (_squares(before) + _squares(after)) / self._freedom
         self._error = math.sqrt(within / n + within / m + 2 * between**2)
         self.trend = max(map(_trend, (before, after))) * (n + m) / 2
@@ -156,7 +161,8 @@ class TurnShift:
     def __init__(self, before: Sequence[float], after: Sequence[float], least: float) -> None:
         n, m = len(before), len(after)
         self._freedom = n + m - 2
-        self.estimate = _mean(after) - _mean(before)
+        self.centre = _mean(before)
+        self.estimate = _mean(after) - self.centre
         seen = (_squares(before) + _squares(after)) / self._freedom
         share = 1 / n + 1 / m
         self._seen, self._assumed = math.sqrt(seen * share), least * math.sqrt(share)

@@ -123,7 +123,8 @@ def effect_notes(
         size = signed(abs(percent(metric, shift.trend)))[1:]
         yield f"the runs of an arm follow a trend: intervals are {size} {unit} wider at each end"
     if shift is not None and found is not None and alpha != 0.05:
-        outer, inner = (f"{signed(one.low)} to {signed(one.high)} {unit}" for one in found[1:])
+        intervals = found.outer, found.inner
+        outer, inner = (f"{signed(one.low)} to {signed(one.high)} {unit}" for one in intervals)
         yield (
             f"at this look the {100 * (1 - alpha):g} % interval decides: {outer}; to rule out "
             f"harm, the {100 * (1 - 2 * alpha):g} % one: {inner}"

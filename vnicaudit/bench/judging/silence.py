@@ -20,8 +20,14 @@ class WitnessKind(NamedTuple):
     nothing: str
 
 
+PING = WitnessKind(lambda each: each.answered, "ping was answered", "ping was not answered")
 WITNESSES = (
-    WitnessKind(lambda each: each.answered, "ping was answered", "ping was not answered"),
+    WitnessKind(
+        lambda each: each.connected,
+        "a TCP connection of vnicaudit's own carried data",
+        "a TCP connection of vnicaudit's own carried nothing",
+    ),
+    PING,
     WitnessKind(lambda each: each.arp, "ARP was answered", "ARP was not answered"),
     WitnessKind(
         lambda each: each.counted,
@@ -29,7 +35,8 @@ WITNESSES = (
         "the target's NIC counted nothing",
     ),
 )
-"""The most informative one first."""
+"""The most informative one first: a change that breaks checksums or segmentation of TCP leaves ping
+alone. It is asked only of runs over TCP."""
 
 
 def silent_workloads(

@@ -73,6 +73,21 @@ def compare_results(a: BenchResult, b: BenchResult, arms: Arms | None = None) ->
     )
 
 
+def judged_so_far(result: BenchResult) -> BenchResult:
+    """A measurement that was stopped, with the comparisons of the runs that it made: its head was
+    written before them; without a decision, since its terms were not met. One that was finished is
+    returned as it is. Raises UsageError for unusable terms."""
+    if result.run.finished:
+        return result
+    first, *others = result.arms
+    terms = _terms(result.run, result.run)
+    compared = (
+        compare(result.samples, result.workloads, first, other, terms, result.paths)
+        for other in others
+    )
+    return replace(result, results=tuple(each for one in compared for each in one))
+
+
 def chosen_arms(a: BenchResult, b: BenchResult, arms: Arms | None) -> Arms:
     """The arms that are compared, by their names in the runs."""
     return arms or (a.arms[0], b.arms[0])

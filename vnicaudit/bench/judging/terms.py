@@ -85,11 +85,16 @@ DEFAULT = Terms()
 QUICK = Terms(looks=(7,), alphas=(0.05,))
 
 
-_TURN_ALPHAS = (0.01, 0.02, 0.02)
+_ROOM = 2
+"""If one arm is much noisier than the other, all its turns lie on one side of the other's several
+times as often as chance has it with equal ones: usual turns tell a difference from chance at a part
+of the error probability."""
+_TURN_ALPHAS = (0.005, 0.005, 0.04)
 
 
 def alphas_of_turns(looks: tuple[int, ...]) -> tuple[float, ...]:
-    """Error probability spent at each of these numbers of turns: little at the first of three."""
+    """Error probability spent at each of these numbers of turns: little at the first two of three,
+    which decide only what is clear without statistics."""
     if len(looks) == len(_TURN_ALPHAS):
         return _TURN_ALPHAS
     return (MOST_ALPHA / len(looks),) * len(looks)
@@ -101,9 +106,9 @@ _FEWEST_BY_RANKS = FEW_TURNS + 1
 
 def usual_turns(comparisons: int) -> tuple[int, ...]:
     """Numbers of turns of each arm at which that many primary comparisons are judged: after the
-    last, ranks can tell a difference from chance among them."""
+    last, ranks can tell a difference from chance among them, with room to spare."""
     plans = ((*_FIRST_TURNS, last) for last in range(_FEWEST_BY_RANKS, _MOST_RUNS + 1))
-    return next(turns for turns in plans if turns_decide(turns, comparisons))
+    return next(turns for turns in plans if turns_decide(turns, _ROOM * comparisons))
 
 
 def turns_decide(turns: tuple[int, ...], comparisons: int) -> bool:

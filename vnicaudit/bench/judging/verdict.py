@@ -1,8 +1,7 @@
 """Verdicts: on one comparison, and on the change.
 
-Every difference is asked two questions: is it there (the interval), and does it matter (the
-margin). A certain difference of 1 % is no reason to act, and neither is one of 8 % that may be
-chance.
+Every difference is asked two questions: is it there (p), and does it matter (the margin). A certain
+difference of 1 % is no reason to act, and neither is one of 8 % that may be chance.
 """
 
 from __future__ import annotations
@@ -23,18 +22,14 @@ SAME: frozenset[Verdict] = frozenset({"equivalent", "at-ceiling"})
 HARMLESS: frozenset[Verdict] = SAME | {"improved", "not-worse"}
 """Verdicts that exclude harm beyond the margin."""
 
-_OPEN: tuple[Verdict, ...] = ("invalid", "generator-limited")
-"""Verdicts that make a decision impossible, the worst first; all others that are not harmless are
-inconclusive."""
-
 _MEANS: dict[Verdict, str] = {
     "improved": "better",
-    "equivalent": "the same within the margins",
+    "equivalent": "no difference within the margins",
     "not-worse": "harm beyond the margin is excluded",
     "regressed": "worse",
-    "inconclusive": "the runs do not decide it",
-    "at-ceiling": "both fill the line, so throughput cannot tell which is better",
-    "generator-limited": "the generator was the limit",
+    "inconclusive": "undecided",
+    "at-ceiling": "no difference: both fill the line, so throughput cannot tell which is better",
+    "generator-limited": "undecided: the generator was the limit",
     "invalid": "too few valid runs",
 }
 
@@ -53,9 +48,9 @@ def verdict_of(found: Deciding | None, margin: float) -> Verdict:
     Each sentence of the rule is one line: harm, gain, equivalence, no harm."""
     if found is None:
         return "inconclusive"
-    if found.outer.high < 0 and found.estimate <= -margin:
+    if found.is_there and found.estimate <= -margin:
         return "regressed"
-    if found.outer.low > 0 and found.estimate >= margin:
+    if found.is_there and found.estimate >= margin:
         return "improved"
     if -margin < found.inner.low and found.inner.high < margin:
         return "equivalent"
@@ -75,8 +70,9 @@ def decide(
     """The decision on the change, with the reasons. Only primary comparisons count.
 
     One primary that regressed is enough for harm, if it did so after adjusting for their number; so
-    is a guard rail that the change broke, and a catastrophe. A change is kept if it made nothing
-    worse and something better. If that stays undecided, the terms decide. ``failures``: workload ->
+    is a guard rail that the change broke, and a catastrophe. A change is kept if it made something
+    better and nothing seems worse, even where harm is not excluded. If that stays undecided, the
+    terms decide. ``failures``: workload ->
     why it was not measured; ``unproven``: why an apparent catastrophe does not count as one, which
     is reported; ``troubles``: problems that guard rails found before the first run, reported if
     runs failed.
@@ -153,16 +149,26 @@ def _overall(primaries: Sequence[Comparison], terms: Terms) -> Verdict:
     if terms.catastrophe_only:
         nothing = any(each.before is None or each.after is None for each in primaries)
         return "invalid" if nothing else "inconclusive"
-    for verdict in _OPEN:
-        if verdict in verdicts or not verdicts:
-            return verdict
+    if "invalid" in verdicts or not verdicts:
+        return "invalid"
+    if "improved" in verdicts and not any(map(_seems_worse, primaries)):
+        return "improved"
+    if "generator-limited" in verdicts:
+        return "generator-limited"
     if not verdicts <= HARMLESS:
         return "inconclusive"
-    if "improved" in verdicts:
-        return "improved"
     if len(verdicts) == 1:
         return verdicts.pop()
     return "equivalent" if verdicts <= SAME else "not-worse"
+
+
+def _seems_worse(comparison: Comparison) -> bool:
+    """True if it would have regressed as the only comparison: no proof of harm among so many, but
+    reason enough not to keep a change."""
+    effect = comparison.effect
+    return (
+        effect is not None and effect.percent < 0 and may_be_chance(comparison) in comparison.notes
+    )
 
 
 def _action(verdict: Verdict, terms: Terms) -> Literal["keep", "roll-back", "none"]:

@@ -9,13 +9,9 @@ from vnicaudit.base.wording import close_to
 from vnicaudit.bench.contract import Engine
 from vnicaudit.bench.judging.statistics import smallest_p
 from vnicaudit.bench.judging.terms import MOST_ALPHA
-from vnicaudit.bench.metrics import METRICS
+from vnicaudit.bench.metrics import METRICS, is_cost
 from vnicaudit.bench.profiles.keys import MOST_RUNS, ProfileTable
 from vnicaudit.bench.profiles.place import TablePlace
-
-_COSTS = ("_cpu_per_gbit", "_cpu_per_transaction")
-"""Suffixes of the metrics that the runner calculates for every engine, from the CPU time of both
-ends and of the hypervisor."""
 
 _ROUNDING = 1e-12
 
@@ -31,7 +27,7 @@ def check_pattern(name: str, engine: Engine, pattern: str, place: TablePlace) ->
 def check_decides(decides: Sequence[str], engine: Engine, pattern: str, place: TablePlace) -> None:
     """Check that the pattern can be judged by these metrics."""
     own = engine.PATTERNS[pattern]
-    known = [*own, *(metric for metric in METRICS if metric.endswith(_COSTS))]
+    known = [*own, *(name for name, metric in METRICS.items() if is_cost(metric))]
     for metric in decides:
         if metric not in known:
             hint = close_to(metric, known) or f"; use {', '.join(own)}, or a CPU cost"

@@ -15,12 +15,19 @@ from vnicaudit.model.measurement import Path, Ran
 _SWITCH_SECONDS = 60.0
 
 
+class ArmCommands(NamedTuple):
+    """The commands that switch the ends of a path to an arm; empty: nothing is switched there."""
+
+    target: tuple[str, ...] = ()
+    peer: tuple[str, ...] = ()
+
+
 class Arm(NamedTuple):
-    """``enter``: a command that switches the target to this arm; empty: the arm is its path."""
+    """``enter``: without commands, the arm is its path."""
 
     name: str
     path: Path
-    enter: tuple[str, ...] = ()
+    enter: ArmCommands = ArmCommands()
 
 
 class OpenedArm(NamedTuple):
@@ -43,8 +50,17 @@ class Switch:
         self._used: set[tuple[str, str]] = set()
 
     def arm(self, opened: OpenedArm) -> None:
-        """Switch the target to this arm. Raises EndpointError if the command fails."""
-        self._bring_about(opened.ends.target, "arm", opened.arm.name, opened.arm.enter)
+        """Switch both ends to this arm. Raises EndpointError if a command fails."""
+        self._arm_at_target(opened)
+        self._arm_at_peer(opened)
+
+    def _arm_at_target(self, opened: OpenedArm) -> None:
+        arm = opened.arm
+        self._bring_about(opened.ends.target, "arm", arm.name, arm.enter.target)
+
+    def _arm_at_peer(self, opened: OpenedArm) -> None:
+        arm = opened.arm
+        self._bring_about(opened.ends.peer, "arm", arm.name, arm.enter.peer)
 
     def state(self, opened: OpenedArm, name: str) -> None:
         """Switch the server to a state of the profile; "" is the state in which it was found, the
@@ -55,9 +71,9 @@ class Switch:
             self._bring_about(opened.ends.target, "state", name, self._states[name])
 
     def back(self, opened: Sequence[OpenedArm]) -> None:
-        """Restore every target to how it was found: the first arm and the first state. A target
-        that was never switched is left alone. Raises EndpointError if a command fails, but only
-        after all were tried."""
+        """Restore every end to how it was found: the first arm and the first state. An end that was
+        never switched is left alone. Raises EndpointError if a command fails, but only after all
+        were tried."""
         targets = {each.ends.target.url: each for each in reversed(opened)}  # the first arm of each
         with ExitStack() as stack:
             for url, each in targets.items():
@@ -65,7 +81,9 @@ class Switch:
                 if "state" in used:
                     stack.callback(self.state, each, next(iter(self._states)))
                 if "arm" in used:
-                    stack.callback(self.arm, each)
+                    stack.callback(self._arm_at_target, each)
+                if (each.ends.peer.url, "arm") in self._used:
+                    stack.callback(self._arm_at_peer, each)
 
     def _bring_about(self, target: Endpoint, kind: str, name: str, argv: tuple[str, ...]) -> None:
         key = (target.url, kind)

@@ -22,7 +22,7 @@ from vnicaudit.bench.running.arms import OpenedArm, Switch
 from vnicaudit.bench.running.forecast import Forecast, VisitPlan
 from vnicaudit.bench.running.listener import Listener
 from vnicaudit.bench.running.together import is_failed, run_once, run_together
-from vnicaudit.bench.running.witness import witness_of
+from vnicaudit.bench.running.witness import is_by_tcp, witness_of
 from vnicaudit.errors import EndpointError
 from vnicaudit.model.measurement import Sample, Workload
 
@@ -61,7 +61,9 @@ def take_sample(
         reason="; ".join(doubt.words for doubt in against),
         invalid_by=tuple(dict.fromkeys(doubt.by for doubt in against)),
         failure=failure,
-        witness=witness_of(opened, failed) if failure or not known else None,
+        witness=(
+            witness_of(opened, failed, tcp=is_by_tcp(workload)) if failure or not known else None
+        ),
         covariates=covariates,
         histogram=measured.histogram,
         raw=measured.raw,
@@ -104,6 +106,10 @@ class Collector:
         self._lost = 0
         self._astray = 0
         self._said: set[str] = set()
+
+    def checked(self, seconds: float) -> None:
+        """Learn the time that the guard rails of one arm take."""
+        self._forecast.checked(seconds)
 
     def warm_up(self, arms: Iterable[OpenedArm]) -> None:
         """One short run in each arm, which is discarded: addresses are learned, queues placed.
@@ -180,6 +186,7 @@ class Collector:
                 each.witness is not None and each.failure is None
                 for each in self.samples
                 if each.arm == opened.arm.name
+                and is_by_tcp(self._workloads[each.workload]) >= is_by_tcp(workload)
             )
             sample = take_sample(
                 workload, opened, place, self._work.limits, known=known, plugins=self._work.plugins

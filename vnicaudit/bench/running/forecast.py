@@ -26,8 +26,10 @@ _SWAP, _BOOT = 20.0, 60.0
 _COLD = 0.75
 """Share of a tool's first start-up time that later ones take: its files are cached then."""
 _CHECKS = 0.1
-"""Time for checks after the last run of a visit, as a share of its preparation. Half of them are
-made only once."""
+"""Time for the guard rails after the last run of a visit, as a share of its preparation, until they
+were checked once."""
+_WITNESS = 3.0
+"""Seconds that ping and a connection take after the first run of an arm."""
 _LONGEST_PAUSE = 3600.0
 """A longer pause means that somebody stopped the program between two runs."""
 
@@ -88,6 +90,7 @@ class Forecast:
         self._took: dict[str, list[float]] = {}
         self._extra = 0.0
         self._ready: float | None = None
+        self._checks: float | None = None
         self._changes: list[float] = []
         for one, after in pairwise(samples):
             seconds = _between(one, after)
@@ -117,6 +120,10 @@ class Forecast:
         else:
             self._changes.append(seconds)
 
+    def checked(self, seconds: float) -> None:
+        """Learn the time that the guard rails of one arm take."""
+        self._checks = seconds
+
     def ahead(self, samples: Iterable[Sample], slot: Slot) -> Ahead:
         """The forecast when the run in this slot starts, or is repeated."""
         mine = (slot.workload, slot.arm, slot.block)
@@ -138,7 +145,10 @@ class Forecast:
             done = sum(key[0] == name for key in made)
             runs += max(0, self._schedule.arms * look - done) * self._of_a_run(name)
         visits = self._visits_left(made, slot, look)
-        return runs + visits * self._of_a_change() + (visits + 1) * _CHECKS * (self._ready or 0.0)
+        ends = visits + 1 if self._schedule.visits > 1 else self._schedule.arms
+        checks = _CHECKS * (self._ready or 0.0) if self._checks is None else self._checks
+        fresh = self._schedule.arms - len({arm for _, arm, _ in made})
+        return runs + visits * self._of_a_change() + ends * checks + fresh * _WITNESS
 
     def _visits_left(self, made: set[tuple[str, str, int]], slot: Slot, look: int) -> int:
         """Number of remaining changes."""

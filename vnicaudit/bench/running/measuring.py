@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
@@ -178,7 +179,9 @@ class Measuring:
     def rail_states(self, opened: OpenedArm) -> rails.RailStates:
         """The states of the guard rails before the change, to be compared with later."""
         self._listener.prepares(f"checking the guard rails of {opened.arm.name}")
+        began = time.monotonic()
         states = rails.before(self._guards(), opened)
+        self._collector.checked(time.monotonic() - began)
         self._note_troubles(states)
         return states
 

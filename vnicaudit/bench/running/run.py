@@ -17,7 +17,7 @@ from vnicaudit.bench.history import StoredMeasurement
 from vnicaudit.bench.judging.terms import Terms, checked_terms
 from vnicaudit.bench.profiles.profile import Profile
 from vnicaudit.bench.profiles.registry import SHIPPED, BenchPlugins
-from vnicaudit.bench.running.arms import Arm, OpenedArm
+from vnicaudit.bench.running.arms import Arm, ArmCommands, OpenedArm
 from vnicaudit.bench.running.listener import Listener
 from vnicaudit.bench.running.measuring import MeasurementTerms, Measuring
 from vnicaudit.bench.running.opening import LineFacts, OpenedEndpoints
@@ -29,13 +29,13 @@ from vnicaudit.remedy.adapters import GetAdapters
 
 
 class MeasurementRequest(NamedTuple):
-    """The options of ``bench run``. ``arms``: name -> the command that switches the target to it,
-    for one path; ``states``: name -> the command that switches the server to that state.
+    """The options of ``bench run``. ``arms``: name -> the commands that switch the ends to it, for
+    one path; ``states``: name -> the command that switches the server to that state.
     ``patience``: seconds to wait for other measurements at its ends."""
 
     profile: Profile
     paths: tuple[PathOption, ...]
-    arms: dict[str, tuple[str, ...]]
+    arms: dict[str, ArmCommands]
     states: dict[str, tuple[str, ...]]
     labels: dict[str, str]
     line: LineFacts
@@ -186,6 +186,6 @@ def _arms(request: MeasurementRequest, opened: list[OpenedArm]) -> list[OpenedAr
         return opened
     (only,) = opened
     return [
-        only._replace(arm=Arm(name, replace(only.arm.path, name=name), argv))
-        for name, argv in request.arms.items()
+        only._replace(arm=Arm(name, replace(only.arm.path, name=name), commands))
+        for name, commands in request.arms.items()
     ]

@@ -1,9 +1,11 @@
 """A check of a path right after a failed run, from sources that took no part in the run.
 
-ping says most: if it is answered, packets get through. If it gives no answer (it is not installed,
-or a firewall drops it), two more can tell: the peer's neighbour table (ARP; for IPv6 neighbour
-discovery), if the target is on a link of the peer, and the counters of the target's NIC, if the
-target can be reached in another way (a guest's agent).
+A TCP connection of vnicaudit's own says most of a run over TCP: it does what the run does, with
+none of its tools. It carries 64 KiB both ways, as large segments may be what does not get through.
+Python at both ends makes it; without it, and for other runs, ping tells if packets get through. If
+that gives no answer (it is not installed, or a firewall drops it), two more can tell: the peer's
+neighbour table (ARP; for IPv6 neighbour discovery), if the target is on a link of the peer, and the
+counters of the target's NIC, if the target can be reached in another way (a guest's agent).
 """
 
 from __future__ import annotations
@@ -11,11 +13,12 @@ from __future__ import annotations
 import re
 
 from vnicaudit.bench.contract import Ends
+from vnicaudit.bench.engines._programs.listening import ports, start_server
 from vnicaudit.bench.guards.ping import Pinged, pinged
 from vnicaudit.bench.readable import readable
 from vnicaudit.bench.running.arms import OpenedArm
 from vnicaudit.errors import EndpointError, MeasureError
-from vnicaudit.model.measurement import Witness
+from vnicaudit.model.measurement import Witness, Workload
 
 _ECHO_REQUESTS = 3
 """Number of echo requests, one of which must be answered."""
@@ -29,19 +32,90 @@ _NEIGHBOUR = re.compile(
 )
 _UNRESOLVED = ("FAILED", "INCOMPLETE")
 
+_BY_TCP = ("iperf3", "netperf", "rr")
+"""Engines whose ends meet over TCP, if only to agree on a run by UDP."""
+_SECONDS = 5
+_LISTENER = """
+import socket, sys
+try:
+    door = socket.socket(socket.AF_INET6)
+    door.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
+    door.bind(("::", int(sys.argv[1])))
+except OSError:
+    door = socket.socket()
+    door.bind(("", int(sys.argv[1])))
+door.listen(1)
+door.settimeout(60)
+line = door.accept()[0]
+line.settimeout(int(sys.argv[2]))
+left = 65536
+while left:
+    got = len(line.recv(left))
+    if not got:
+        sys.exit(1)
+    left -= got
+line.sendall(bytes(65536))
+"""
+_CALLER = """
+import socket, sys
+try:
+    line = socket.create_connection((sys.argv[1], int(sys.argv[2])), int(sys.argv[3]))
+    line.sendall(bytes(65536))
+    left = 65536
+    while left:
+        got = len(line.recv(left))
+        if not got:
+            sys.exit(3)
+        left -= got
+except OSError:
+    sys.exit(3)
+"""
+_NOTHING = 3
 
-def witness_of(opened: OpenedArm, failed: int | None = None) -> Witness:
-    """The state of the path now, in about 3 s at most; with several targets, that of the first that
-    does not answer. ``failed``: the index of the target whose run failed: no other is asked then,
-    as it might never answer ping."""
+
+def is_by_tcp(workload: Workload) -> bool:
+    """True for a workload of which a TCP connection is a witness."""
+    return workload.engine in _BY_TCP
+
+
+def witness_of(opened: OpenedArm, failed: int | None = None, *, tcp: bool = False) -> Witness:
+    """The state of the path now, in about 3 s at most, with ``tcp`` in 10; with several targets,
+    that of the first that does not answer. ``failed``: the index of the target whose run failed: no
+    other is asked then, as it might never answer ping. ``tcp``: the run was one over TCP."""
     every = (opened, *opened.beside)
-    found = [_witness(each) for each in (every if failed is None else (every[failed],))]
+    found = [_witness(each, tcp=tcp) for each in (every if failed is None else (every[failed],))]
     return next((each for each in found if each.answered is False), found[0])
 
 
-def _witness(opened: OpenedArm) -> Witness:
+def _witness(opened: OpenedArm, *, tcp: bool) -> Witness:
     answered, detail = _ping(opened.ends)
-    return Witness(answered, detail, _resolved(opened.ends), opened.watch.target_counted)
+    return Witness(
+        answered,
+        detail,
+        _resolved(opened.ends),
+        _connected(opened.ends) if tcp else None,
+        opened.watch.target_counted,
+    )
+
+
+def _connected(ends: Ends) -> bool | None:
+    """True if a connection carries data both ways, False if not; None: it could not be tried."""
+    bound = str(_SECONDS)
+    try:
+        server, port = start_server(
+            ends.target,
+            lambda port: [("python3", "-c", _LISTENER, str(port), bound)],
+            ports(ends.seed, ""),
+            seconds=6 * _SECONDS,
+        )
+        try:
+            called = ("python3", "-c", _CALLER, ends.address, str(port), bound)
+            code = ends.peer.run(called, seconds=4 * _SECONDS).code
+        finally:
+            server.stop()
+    except (EndpointError, MeasureError):
+        return None
+    return {0: True, _NOTHING: False}.get(-1 if code is None else code)
 
 
 def _ping(ends: Ends) -> tuple[bool | None, str]:

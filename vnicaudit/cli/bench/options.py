@@ -27,6 +27,7 @@ from vnicaudit.reports.bench.registry import formats
 if TYPE_CHECKING:
     from vnicaudit.bench.facts.validity import ValidityLimits
     from vnicaudit.bench.profiles.profile import Profile
+    from vnicaudit.bench.running.arms import ArmCommands
     from vnicaudit.bench.running.opening import LineFacts
 
 SEED_MAX = 2**32
@@ -206,6 +207,36 @@ def commands_of(texts: tuple[str, ...], option: str) -> dict[str, tuple[str, ...
             raise UsageError(f"{option} {text!r}: each name needs a command, and may be used once")
         found[name] = argv
     return found
+
+
+_AT_PEER = "@peer"
+
+
+def arms_of(texts: tuple[str, ...]) -> dict[str, ArmCommands]:
+    """Parse repeated ``NAME[@peer]=COMMAND`` options. Raises UsageError."""
+    from vnicaudit.bench.running.arms import ArmCommands
+
+    split = [text.partition("=") for text in texts]
+    at_peer = commands_of(
+        tuple(
+            f"{name.removesuffix(_AT_PEER)}={value}"
+            for name, _, value in split
+            if name.endswith(_AT_PEER)
+        ),
+        "--arm",
+    )
+    at_target = commands_of(
+        tuple("".join(parts) for parts in split if not parts[0].endswith(_AT_PEER)), "--arm"
+    )
+    if at_peer and at_target and at_peer.keys() != at_target.keys():
+        (name, *_rest) = at_peer.keys() ^ at_target.keys()
+        raise UsageError(
+            f"--arm {name}: every arm needs a command at the same ends, or another arm's stays set"
+        )
+    return {
+        name: ArmCommands(at_target.get(name, ()), at_peer.get(name, ()))
+        for name in at_target or at_peer
+    }
 
 
 def labels_of(texts: tuple[str, ...]) -> dict[str, str]:

@@ -62,20 +62,27 @@ class BenchProgress:
         self._terminal = not output.quiet and is_terminal()
         self._line = Rewritten()
         self._told: float | None = None
+        self._began: float | None = None
         self._last = ""
         self._metrics: dict[str, str] = {}
 
     def prepares(self, text: str) -> None:
         """Show preparations before or between runs."""
+        if self._began is None:
+            self._began = self._clock.monotonic()
         self._show(text)
 
     def begins(self, ahead: Ahead) -> None:
-        """Say how long the measurement will take."""
+        """Say how long the measurement takes, with the preparations that are over."""
+        now = self._clock.monotonic()
+        over = now - (now if self._began is None else self._began)
+        self._began = None
         if not self._quiet and ahead.number == 1:
-            soonest, left = about(ahead.soonest), about(ahead.remaining)
-            span = f"{soonest} to {left}" if soonest != left else left
-            self._write(f"about {span}: at most {count(ahead.most, 'run')}, not counting repeats")
-            self._told = self._clock.monotonic()
+            soonest, whole = about(over + ahead.soonest), about(over + ahead.remaining)
+            span = f"{soonest} to {whole}" if soonest != whole else whole
+            runs = count(ahead.most, "run")
+            self._write(f"about {span} from start to end: at most {runs}, not counting repeats")
+            self._told = now
 
     def runs(self, workload: Workload, arm: str, ahead: Ahead) -> None:
         """Show which run starts and how long it takes, the last value, and the remaining time."""

@@ -13,6 +13,7 @@ from vnicaudit.cli.bench.options import (
     SEED_MAX,
     FailOn,
     MeasuringOptions,
+    arms_of,
     commands_of,
     drawn_seed,
     fail_on_option,
@@ -93,9 +94,9 @@ class BenchRunOptions(MeasuringOptions, frozen=True, kw_only=True):
     "--arm",
     "arms",
     multiple=True,
-    metavar="NAME=COMMAND",
-    help="Compare states of one path: COMMAND, run at the target, sets the state. The first is the "
-    "initial state; it is restored at the end. Repeatable.",
+    metavar="NAME[@peer]=COMMAND",
+    help="Compare states of one path: COMMAND, run at the target, sets the state; NAME@peer names "
+    "one for the peer. The first is the initial state; it is restored at the end. Repeatable.",
 )
 @click.option(
     "--server",
@@ -195,7 +196,7 @@ def _request(options: BenchRunOptions, adapters: GetAdapters) -> MeasurementRequ
         profile=profile,
         paths=parse_paths(options.paths),
         beside=parse_paths(options.beside),
-        arms=commands_of(options.arms, "--arm"),
+        arms=arms_of(options.arms),
         states=commands_of(options.states, "--server"),
         labels=labels_of(options.labels),
         line=line_of(options.line),

@@ -145,13 +145,14 @@ def named_measurement(name: str, state: Path) -> NamedMeasurement:
     """The stored measurement of that name, or else the file. Raises UsageError if neither
     exists."""
     from vnicaudit.bench import history
+    from vnicaudit.bench.judging.stored_comparison import judged_so_far
 
     if name in history.measurement_ids(state) and not os.path.exists(name):
         kept = history.stored_measurement(state, name)
-        return NamedMeasurement(name, kept.result, kept.samples)
+        return NamedMeasurement(name, lambda: judged_so_far(kept.result()), kept.samples)
     if not (os.path.exists(name) or os.sep in name or name.endswith(".json")):
         history.stored_measurement(state, name)  # raises the error
     from vnicaudit.reports.bench.formats.json import from_file, samples_in
 
     file = Path(name)
-    return NamedMeasurement(name, lambda: from_file(file), lambda: samples_in(file))
+    return NamedMeasurement(name, lambda: judged_so_far(from_file(file)), lambda: samples_in(file))

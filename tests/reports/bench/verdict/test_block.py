@@ -51,19 +51,36 @@ def decided(verdict: Verdict, done: Done = None, *reasons: str) -> BenchResult:
         ("inconclusive", "kept", "UNDECIDED", "medium"),
         ("inconclusive", "rolled-back", "UNDECIDED", "medium"),
         ("generator-limited", "rolled-back", "UNDECIDED", "medium"),
-        ("invalid", "rolled-back", "NOT MEASURED", "medium"),
+        ("invalid", "rolled-back", "TOO FEW RUNS", "medium"),
         ("improved", None, "BETTER", "good"),
         ("regressed", None, "WORSE", "bad"),
         ("equivalent", None, "NO DIFFERENCE", "fix"),
         ("at-ceiling", None, "NO DIFFERENCE", "fix"),
         ("not-worse", None, "NOT WORSE", "fix"),
         ("inconclusive", None, "UNDECIDED", "medium"),
-        ("invalid", None, "NOT MEASURED", "medium"),
+        ("invalid", None, "TOO FEW RUNS", "medium"),
     ],
 )
 def test_the_word(verdict: Verdict, done: Done, word: str, style: str) -> None:
     block = only(decided(verdict, done))
     assert (block.word, block.style) == (word, style)
+
+
+def test_an_arm_without_values_was_not_measured() -> None:
+    result = decided("invalid", "rolled-back")
+    nothing = tuple(replace(one, after=None, effect=None) for one in result.results)
+    assert only(replace(result, results=nothing)).word == "NOT MEASURED"
+
+
+def test_harm_that_no_value_shows_is_not_called_a_difference() -> None:
+    """A guard rail failed after the change, where no run was made any more."""
+    result = decided("regressed", "rolled-back", "guard rail path_mtu failed (after)")
+    nothing = tuple(
+        replace(one, after=None, effect=None, verdict="invalid") for one in result.results
+    )
+    block = only(replace(result, results=nothing))
+    assert block.meaning == "harm that needs no statistics; the change was rolled back"
+    assert block.reasons == ("guard rail path_mtu failed (after)",)
 
 
 def test_what_was_done_with_an_open_one_is_said() -> None:

@@ -24,7 +24,8 @@ _WRONG = 0.01
 """Share of error answers from which the server counts as not serving these names."""
 _MESSAGES = ("-O", "suppress=timeouts,congestion,sendfailed,unexpected")
 """A line for each lost query would be work for the generator, and fill its output."""
-_HISTOGRAM = ("-O", "latency-histogram")
+HISTOGRAM = "latency-histogram"
+"""The option of a dnsperf that reports percentiles."""
 _MARGIN = 10.0
 """Seconds beyond the measured ones: to start, and to wait for the last answers. dnsperf does not
 always end by itself: 2.10 was seen waiting for ever for answers that came late (its changelog says
@@ -101,9 +102,9 @@ class DnsperfJob:
         return batch
 
     def _extra(self, *, observed: bool) -> tuple[str, ...]:
-        histogram = observed and "latency-histogram" in self._has
+        histogram = observed and HISTOGRAM in self._has
         messages = _MESSAGES if "suppress" in self._has else ()
-        return (*messages, *(_HISTOGRAM if histogram else ()))
+        return (*messages, *(("-O", HISTOGRAM) if histogram else ()))
 
     def _generators(self, ran: Ran, argv: tuple[str, ...], observe_after: int) -> Generators:
         try:

@@ -47,6 +47,8 @@ _UNITS = {
     "latency_p999": _Unit("p99.9-ns", 1000.0),
     "latency_max": _Unit("max-ns", 1000.0),
     "loss": _Unit("%lost"),
+    "target_cpu": _Unit("target-%cpu"),
+    "peer_cpu": _Unit("peer-%cpu"),
     "host_cpu_per_gbit": _Unit("host-cpu-ns/Gbit", 1000.0),
     "target_cpu_per_gbit": _Unit("target-cpu-ns/Gbit", 1000.0),
     "peer_cpu_per_gbit": _Unit("peer-cpu-ns/Gbit", 1000.0),

@@ -26,7 +26,7 @@ from vnicaudit.reports.bench.tables.summary import (
 from vnicaudit.reports.bench.verdict.block import VerdictBlock, verdict_blocks
 from vnicaudit.reports.bench.verdict.verdict_lines import VerdictLine
 from vnicaudit.reports.bench.words.guest_names import with_guest_names
-from vnicaudit.reports.bench.words.labels import MEANINGS, STYLES, decision_words
+from vnicaudit.reports.bench.words.labels import STYLES, decision_words
 from vnicaudit.reports.html_document import head, stylesheet
 from vnicaudit.reports.safe import safe
 from vnicaudit.reports.table import model
@@ -101,8 +101,7 @@ def _decision(result: BenchResult) -> Iterator[str]:
     decision = result.decision
     if decision is None:
         return
-    meaning = MEANINGS[decision.verdict]
-    said = f"{decision_words(decision)} ({meaning})"
+    said = "".join(decision_words(result, decision))
     yield f'<h2 class="{STYLES[decision.verdict]}">{text(said)}</h2>\n<ul>'
     yield "".join(f"<li>{text(reason)}</li>" for reason in decision.reasons)
     yield "</ul>\n"

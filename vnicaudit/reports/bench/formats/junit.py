@@ -15,7 +15,6 @@ from vnicaudit.reports.bench.tables import cells
 from vnicaudit.reports.bench.tables.rows import MetricRow, rows
 from vnicaudit.reports.bench.words.guest_names import with_guest_names
 from vnicaudit.reports.bench.words.labels import (
-    MEANINGS,
     decision_words,
     metric_words,
     verdict_words,
@@ -68,7 +67,7 @@ def _measured(result: BenchResult) -> Iterator[_Suited]:
 
 
 def _comparison_words(row: MetricRow, comparison: Comparison) -> str:
-    """``regressed: 7.81 Gb/s [7.75, 7.86] before, 7.12 Gb/s [7.05, 7.2] after: -8.8 % [-9.9,
+    """``worse: 7.81 Gb/s [7.75, 7.86] before, 7.12 Gb/s [7.05, 7.2] after: -8.8 % [-9.9,
     -7.6]; two bands``."""
     sides = [
         f"{cell_text(cells.median_parts(row, arm))} {arm}"
@@ -76,7 +75,7 @@ def _comparison_words(row: MetricRow, comparison: Comparison) -> str:
     ]
     change = cell_text(cells.effect(comparison))
     notes = "".join(f"; {note}" for note in comparison.notes)
-    meaning = f"{verdict_words(comparison.verdict)} ({MEANINGS[comparison.verdict]})"
+    meaning = verdict_words(comparison)
     return f"{meaning}: {', '.join(sides)}: {change}{notes}"
 
 
@@ -94,5 +93,5 @@ def _decision(result: BenchResult) -> Iterator[_Suited]:
     outcome = _ENDS.get(decision.verdict)
     if decision.action == "roll-back" or decision.done in ("rolled-back", "not-rolled-back"):
         outcome = "failure"
-    message = "; ".join((decision_words(decision), *decision.reasons))
+    message = "; ".join(("".join(decision_words(result, decision)), *decision.reasons))
     yield "decision", JUnitCase("decision", outcome, message, decision.verdict)

@@ -20,7 +20,7 @@ from vnicaudit.reports.bench.tables.summary import (
 from vnicaudit.reports.bench.verdict.block import VerdictBlock, verdict_blocks
 from vnicaudit.reports.bench.verdict.verdict_lines import VerdictLine
 from vnicaudit.reports.bench.words.guest_names import with_guest_names
-from vnicaudit.reports.bench.words.labels import MEANINGS, decision_words
+from vnicaudit.reports.bench.words.labels import decision_words
 from vnicaudit.reports.safe import markdown
 from vnicaudit.reports.table.markdown import table_text
 from vnicaudit.reports.table.model import Cell, Part, Row, Table
@@ -73,7 +73,7 @@ def _decision(result: BenchResult) -> Iterator[str]:
     decision = result.decision
     if decision is None:
         return
-    yield f"**{markdown(decision_words(decision))}** ({markdown(MEANINGS[decision.verdict])})\n\n"
+    yield f"**{markdown(''.join(decision_words(result, decision)))}**\n\n"
     for reason in decision.reasons:
         yield f"* {markdown(reason)}\n"
     if decision.reasons:

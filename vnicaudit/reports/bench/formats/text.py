@@ -21,7 +21,7 @@ from vnicaudit.reports.bench.tables.table_text import TableText, matrix_lines
 from vnicaudit.reports.bench.verdict.block import verdict_blocks
 from vnicaudit.reports.bench.verdict.verdict_text import verdict_text
 from vnicaudit.reports.bench.words.guest_names import with_guest_names
-from vnicaudit.reports.bench.words.labels import MEANINGS, STYLES, action_words, verdict_words
+from vnicaudit.reports.bench.words.labels import STYLES, decision_words
 from vnicaudit.reports.paint import Paint
 from vnicaudit.reports.safe import safe
 from vnicaudit.reports.table.columns import padded_cell
@@ -129,9 +129,9 @@ class _BenchText:
         decision = self._result.decision
         if decision is None:
             return
-        word, action = verdict_words(decision.verdict), action_words(decision)
+        word, action = decision_words(self._result, decision)
         verdict = Piece(word, self._paint(STYLES[decision.verdict], word))
-        yield with_lead(verdict, f"{action} ({MEANINGS[decision.verdict]})", self._width, "", "  ")
+        yield with_lead(verdict, action, self._width, "", "  ")
         for reason in decision.reasons:
             yield wrap(safe(reason), self._width, "  ", "    ")
 

@@ -79,7 +79,7 @@ def verdict(comparison: Comparison | None) -> Parts:
     decision."""
     if comparison is None:
         return ()
-    word = verdict_words(comparison.verdict)
+    word = verdict_words(comparison)
     if not comparison.primary:
         return (Part(f"({word})", style="quiet"),)
     return (Part(word, style=STYLES.get(comparison.verdict, ""), strong=True),)

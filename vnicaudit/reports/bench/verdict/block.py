@@ -16,15 +16,10 @@ from vnicaudit.reports.bench.tables.rows import MetricRow
 from vnicaudit.reports.bench.verdict.noise import noise
 from vnicaudit.reports.bench.verdict.outlook import outlook
 from vnicaudit.reports.bench.verdict.verdict_lines import VerdictLine, verdict_lines
-from vnicaudit.reports.bench.words.labels import DONE, MEANINGS
+from vnicaudit.reports.bench.words.labels import DONE, MEANINGS, word_of
 from vnicaudit.reports.bench.words.measured_guest import change_words, guest_of
 from vnicaudit.reports.bench.words.quantity import duration
 
-_WORDS: dict[Verdict, str] = {
-    "improved": "BETTER", "regressed": "WORSE", "equivalent": "NO DIFFERENCE",
-    "at-ceiling": "NO DIFFERENCE", "not-worse": "NOT WORSE", "inconclusive": "UNDECIDED",
-    "generator-limited": "UNDECIDED", "invalid": "NOT MEASURED",
-}  # fmt: skip
 _DONE_WORDS = {
     "kept": "KEPT",
     "rolled-back": "ROLLED BACK",
@@ -36,8 +31,8 @@ _STYLES = {
     "KEPT": "good", "BETTER": "good", "ROLLED BACK": "bad", "WORSE": "bad", (
         "NOT ROLLED BACK"
     ): "bad",
-    "UNDECIDED": "medium", "NOT MEASURED": "medium", "NO DIFFERENCE": "fix", "NOT WORSE": "fix",
-    "MEASURED": "name",
+    "UNDECIDED": "medium", "NOT MEASURED": "medium", "TOO FEW RUNS": "medium",
+    "NO DIFFERENCE": "fix", "NOT WORSE": "fix", "MEASURED": "name",
 }  # fmt: skip
 _REASONS = 3
 
@@ -79,7 +74,7 @@ def _measured(result: BenchResult, table: Sequence[MetricRow]) -> VerdictBlock:
         style=_STYLES[word],
         subject=", ".join((*_guests(result), f"profile {result.run.profile}")),
         effort=_effort(result),
-        meaning="" if decision is None else _meaning(decision),
+        meaning="" if decision is None else _meaning(decision, ()),
         arms=result.arms,
         lines=verdict_lines(result, table, None),
         reasons=() if decision is None else decision.reasons[:_REASONS],
@@ -92,7 +87,9 @@ def _compared(
     result: BenchResult, table: Sequence[MetricRow], arm: str, *, effort: str
 ) -> VerdictBlock:
     decision = _decision(result, table, arm)
-    word = _word(decision)
+    deciding = [row.compared[arm] for row in table if arm in row.compared]
+    deciding = [each for each in deciding if each.primary]
+    word = _word(decision, deciding)
     arms = (result.arms[0], arm)
     undecided = decision.verdict in ("inconclusive", "not-worse")
     who = ", ".join(_guests(result))
@@ -101,7 +98,7 @@ def _compared(
         style=_STYLES[word],
         subject=f"{who}: {change_words(result, arm)}" if who else change_words(result, arm),
         effort=effort,
-        meaning=_meaning(decision),
+        meaning=_meaning(decision, deciding),
         arms=arms,
         lines=verdict_lines(result, table, arm),
         reasons=tuple(_other_reasons(decision, result.results)),
@@ -124,16 +121,20 @@ def _decision(result: BenchResult, table: Sequence[MetricRow], arm: str) -> Deci
     return decide(mine, terms)
 
 
-def _word(decision: Decision) -> str:
+def _word(decision: Decision, deciding: Sequence[Comparison]) -> str:
     if decision.done == "not-rolled-back":
         return _DONE_WORDS[decision.done]
     if decision.done is None or decision.verdict in _OPEN:
-        return _WORDS[decision.verdict]
+        return word_of(decision.verdict, deciding).upper()
     return _DONE_WORDS[decision.done]
 
 
-def _meaning(decision: Decision) -> str:
+def _meaning(decision: Decision, deciding: Sequence[Comparison]) -> str:
     said = MEANINGS[decision.verdict]
+    if decision.verdict == "regressed" and not any(
+        each.verdict == "regressed" and each.effect is not None for each in deciding
+    ):
+        said = "harm that needs no statistics"
     return said if decision.done is None else f"{said}; {DONE[decision.done]}"
 
 

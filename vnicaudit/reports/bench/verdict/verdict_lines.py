@@ -11,20 +11,15 @@ from vnicaudit.model.measurement import BenchResult, Comparison, Effect, Workloa
 from vnicaudit.reports.bench.tables import cells
 from vnicaudit.reports.bench.tables.dimensions import vcpus_of
 from vnicaudit.reports.bench.tables.rows import MetricRow
-from vnicaudit.reports.bench.words.labels import STYLES, metric_words
+from vnicaudit.reports.bench.words.labels import STYLES, metric_words, verdict_words
 from vnicaudit.reports.bench.words.quantity import change, quantity, size
 
 _MOST = 6
 """Lines that can be read in five seconds; the others are in the table."""
 _FACTOR = 2.0
 """Changes by at least this factor, up or down, are written as a factor."""
-_PER_VCPU = "query_rate"
+_PER_VCPU = ("goodput", "query_rate")
 
-_OUTCOMES = {
-    "improved": "better", "equivalent": "the same", "not-worse": "not worse", "regressed": "worse",
-    "inconclusive": "undecided", "at-ceiling": "the line is full",
-    "generator-limited": "the generator was the limit", "invalid": "not measured",
-}  # fmt: skip
 _RANK = ("regressed", "invalid", "generator-limited", "inconclusive")
 """Verdicts to show first if there is not enough room."""
 _TITLES = {
@@ -95,9 +90,9 @@ def _lines(
         compared = row.compared[arm]
         yield VerdictLine(
             name, values, change_of(compared), interval_of(compared),
-            _OUTCOMES[compared.verdict], STYLES[compared.verdict],
+            verdict_words(compared), STYLES[compared.verdict],
         )  # fmt: skip
-    if row.metric == _PER_VCPU and vcpus:
+    if row.metric in _PER_VCPU and vcpus:
         each = tuple(_value(row, None if one is None else one / vcpus) for one in centres)
         yield VerdictLine(f"per vCPU (of {vcpus})", each, part=True)
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from vnicaudit.base.wording import count
 from vnicaudit.bench.metrics import METRICS
-from vnicaudit.model.measurement import Decision, Workload
+from vnicaudit.model.measurement import BenchResult, Comparison, Decision, Workload
 from vnicaudit.reports.bench.words.quantity import quantity, size
 
 
@@ -47,6 +48,13 @@ STYLES = {
 """Verdicts, including those of guard rails -> their colour style
 (:mod:`vnicaudit.reports.paint`)."""
 
+WORDS = {
+    "improved": "better", "equivalent": "no difference", "not-worse": "not worse",
+    "regressed": "worse", "inconclusive": "undecided", "at-ceiling": "no difference",
+    "generator-limited": "undecided", "invalid": "not measured",
+}  # fmt: skip
+"""``Verdict`` -> its one name in all reports for people; a word of another version is its own."""
+
 MEANINGS = {
     "improved": "better, beyond chance",
     "equivalent": "within the margins both ways",
@@ -76,6 +84,7 @@ _METRICS = {
     "connection_rate_least": "new connections of the least",
     "latency_mean": "latency mean", "latency_p50": "latency p50", "latency_p99": "latency p99",
     "latency_p999": "latency p99.9", "latency_max": "latency max",
+    "target_cpu": "target CPU used", "peer_cpu": "peer CPU used",
     "host_cpu_per_gbit": "host CPU", "target_cpu_per_gbit": "target CPU",
     "peer_cpu_per_gbit": "peer CPU", "host_cpu_per_transaction": "host CPU/req",
     "target_cpu_per_transaction": "target CPU/req", "peer_cpu_per_transaction": "peer CPU/req",
@@ -94,9 +103,18 @@ _BIT_RATES = ("tcp", "udp")
 """Patterns whose offered load is in bit/s."""
 
 
-def verdict_words(verdict: str) -> str:
-    """A verdict in words: ``not worse``."""
-    return verdict.replace("-", " ")
+def verdict_words(comparison: Comparison) -> str:
+    """The verdict on a comparison in words: ``not worse``."""
+    return word_of(comparison.verdict, [comparison])
+
+
+def word_of(verdict: str, comparisons: Iterable[Comparison]) -> str:
+    """A verdict in words. ``comparisons``: those that it rests on; if they have values of both
+    arms, too few of them count."""
+    measured = [each.before is not None and each.after is not None for each in comparisons]
+    if verdict == "invalid" and measured and all(measured):
+        return "too few runs"
+    return WORDS.get(verdict, verdict)
 
 
 def metric_words(metric: str) -> str:
@@ -143,12 +161,9 @@ def _is_one_by_one(workload: Workload) -> bool:
     return requests and workload.connections == 1 and workload.rate is None
 
 
-def decision_words(decision: Decision) -> str:
-    """``improved: keep the change``; after the fact, what was done."""
-    return f"{verdict_words(decision.verdict)}{action_words(decision)}"
-
-
-def action_words(decision: Decision) -> str:
-    """``: keep the change``, to append to the verdict; empty if there is nothing to do."""
+def decision_words(result: BenchResult, decision: Decision) -> tuple[str, str]:
+    """``better``, and ``: keep the change``; after the fact, what was done; empty if there is
+    nothing to do."""
+    word = word_of(decision.verdict, [each for each in result.results if each.primary])
     action = ACTIONS[decision.action] if decision.done is None else DONE[decision.done]
-    return f": {action}" if action else ""
+    return word, f": {action}" if action else ""
