@@ -13,9 +13,11 @@ import pyarrow.parquet
 import pytest
 
 from tests.history.make_schema import fill
+from tests.history.test_random_audits import Fleet
 from vnicaudit.errors import UsageError
 from vnicaudit.history.history import History, history_to_write
 from vnicaudit.history.place import history_place
+from vnicaudit.history.tables import META
 
 
 def test_what_is_imported_is_what_was_exported(history: History, tmp_path: Path) -> None:
@@ -26,12 +28,54 @@ def test_what_is_imported_is_what_was_exported(history: History, tmp_path: Path)
         again = b"".join(other.export())
     assert again == data
     with history.database.writing() as connection:
-        from vnicaudit.history.tables import META
-
         for table in META.sorted_tables:
             connection.execute(table.delete())
     history.fill(io.BytesIO(again), "x.jsonl")
     assert b"".join(history.export()) == data
+
+
+def test_what_changed_since_each_audit_adds_up_to_the_whole(history: History) -> None:
+    """But for what a warehouse is told to join, and for counts of other rows."""
+    fleet = Fleet(5)
+    warehouse: dict[tuple[object, ...], dict[str, object]] = {}
+    for day in range(1, 13):
+        made, readings = fleet.audited(day)
+        history.store(made, readings)
+        if day > 1:
+            lines = list(history.export("previous"))
+            warehouse |= rows_of(lines[1:])
+            assert msgspec.json.decode(lines[0])["since"] == f"audit-{day - 1}"
+        else:
+            warehouse |= rows_of(list(history.export())[1:])
+        fleet.day()
+    whole = list(history.export())
+    assert warehouse == rows_of(whole[1:])
+    assert sum(map(len, lines)) < sum(map(len, whole)) / 3
+
+
+def rows_of(lines: list[bytes]) -> dict[tuple[object, ...], dict[str, object]]:
+    """Table and primary key -> the row."""
+    found = {}
+    for line in lines:
+        one = msgspec.json.decode(line)
+        name, row = one["table"], one["row"]
+        if name not in ("host_tally", "notified"):
+            key = (name, *(row[column.name] for column in META.tables[name].primary_key))
+            changes = ("unlooked", "nic_index", "digest")
+            found[key] = {k: v for k, v in row.items() if k not in changes}
+    return found
+
+
+def test_an_export_of_changes_is_not_imported(history: History, tmp_path: Path) -> None:
+    fill(history)
+    data = b"".join(history.export("previous"))
+    with (
+        history_to_write(history_place(str(tmp_path / "there" / "h.db"), "")) as other,
+        pytest.raises(UsageError, match="x:1: it has only what changed since an audit"),
+    ):
+        other.fill(io.BytesIO(data), "x")
+    with pytest.raises(UsageError, match="there is no audit 'never'"):
+        next(history.export("never"))
 
 
 def test_parquet_is_the_same(history: History, tmp_path: Path) -> None:

@@ -105,11 +105,11 @@ class History:
 
         return remove(self.database, audit)
 
-    def export(self) -> Iterator[bytes]:
-        """The whole history as JSON lines."""
+    def export(self, since: str | None = None) -> Iterator[bytes]:
+        """The whole history as JSON lines, or what changed after the audit ``since``."""
         from vnicaudit.history.transfer import export_lines
 
-        return export_lines(self.database)
+        return export_lines(self.database, since)
 
     def export_parquet(self, folder: Path) -> int:
         """Export the whole history as Parquet files into a new folder; returns the number of

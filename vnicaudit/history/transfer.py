@@ -1,7 +1,9 @@
 """A whole history as JSON lines, and back: to move between databases, or to a data warehouse.
 
 The first line is ``{"schema": "vnicaudit.history-export/1", "tables": "3"}``; each of the others is
-a row, ``{"table": "nic", "row": {"id": 1, …}}``. Bytes are hexadecimal digits.
+a row, ``{"table": "nic", "row": {"id": 1, …}}``. Bytes are hexadecimal digits. An export of what
+changed since an audit also names it in the first line (``since``), and has all rows of the small
+tables.
 """
 
 from __future__ import annotations
@@ -11,14 +13,26 @@ from contextlib import suppress
 from typing import BinaryIO, Literal, TypeVar
 
 import msgspec
-from sqlalchemy import Column, Connection, Float, Integer, LargeBinary, Table, Text, func, select
+from sqlalchemy import (
+    Column,
+    Connection,
+    Float,
+    Integer,
+    LargeBinary,
+    Table,
+    Text,
+    func,
+    or_,
+    select,
+)
 
 from vnicaudit.errors import UsageError
+from vnicaudit.history.audits import number_of
 from vnicaudit.history.bulk import Row, Value, insert_rows
 from vnicaudit.history.database import Database
 from vnicaudit.history.migrating import NEWEST
 from vnicaudit.history.rows import printable
-from vnicaudit.history.tables import META
+from vnicaudit.history.tables import META, audit, host_tally, notified
 from vnicaudit.model.decoding import json_as
 
 T = TypeVar("T")
@@ -27,6 +41,10 @@ EXPORT_SCHEMA: Literal["vnicaudit.history-export/1"] = "vnicaudit.history-export
 _LINE_MAX = 1024 * 1024
 _AT_ONCE = 5000
 _MOST = 1 << 63
+_DERIVED = (host_tally, notified)
+"""Left out of an export of what changed: counts of other rows, and claims of channels."""
+_AUDIT_NUMBERS = ("number", "audit", "opened", "closed")
+"""Columns with the number of the audit that wrote a row. Tables without one are small."""
 _ENCODER = msgspec.json.Encoder()
 
 
@@ -36,6 +54,8 @@ class ExportHead(msgspec.Struct, frozen=True, kw_only=True):
     schema: Literal["vnicaudit.history-export/1"] = EXPORT_SCHEMA
     tables: str
     """Number of the schema of the tables."""
+    since: str | None = None
+    """Id of the audit whose rows and those before it are left out; None: all rows are there."""
 
 
 class ExportRow(msgspec.Struct, frozen=True):
@@ -45,13 +65,22 @@ class ExportRow(msgspec.Struct, frozen=True):
     row: dict[str, str | int | float | None]
 
 
-def export_lines(database: Database) -> Iterator[bytes]:
-    """The history, line by line."""
-    yield _ENCODER.encode(ExportHead(tables=NEWEST)) + b"\n"
+def export_lines(database: Database, since: str | None = None) -> Iterator[bytes]:
+    """The history, line by line; with ``since``, only rows that audits after that one began or
+    ended. Raises UsageError if there is no such audit."""
     with database.reading() as connection:
+        after = None if since is None else number_of(connection, since, database)
+        named = select(audit.c.id).where(audit.c.number == after)
+        head = ExportHead(tables=NEWEST, since=connection.execute(named).scalar())
+        yield _ENCODER.encode(head) + b"\n"
         for table in META.sorted_tables:
+            if after is not None and table in _DERIVED:
+                continue
             names = [str(column.name) for column in table.columns]
             query = select(table).order_by(*table.primary_key.columns)
+            dated = [table.c[name] for name in _AUDIT_NUMBERS if name in table.c]
+            if after is not None and dated:
+                query = query.where(or_(*(column > after for column in dated)))
             for row in connection.execution_options(yield_per=_AT_ONCE).execute(query):
                 values = dict(zip(names, map(_json_value, row), strict=True))
                 yield _ENCODER.encode(ExportRow(str(table.name), values)) + b"\n"
@@ -102,7 +131,7 @@ class Import:
         """Insert all rows; returns their number."""
         for number, line in lines:
             if number == 1:
-                self._check_head(self._decoded(line, ExportHead, number).tables)
+                self._check_head(self._decoded(line, ExportHead, number))
             else:
                 one = self._decoded(line, ExportRow, number)
                 self.add(one.table, one.row, number)
@@ -113,13 +142,15 @@ class Import:
         self._flush()
         return self._count
 
-    def _check_head(self, tables: str) -> None:
-        if tables != NEWEST:
+    def _check_head(self, head: ExportHead) -> None:
+        if head.tables != NEWEST:
             raise self._error(
                 1,
-                f"exported from tables of schema {tables[:20]}, but these have schema {NEWEST}: "
-                "export it again with this version of vnicaudit",
+                f"exported from tables of schema {head.tables[:20]}, but these have schema "
+                f"{NEWEST}: export it again with this version of vnicaudit",
             )
+        if head.since is not None:
+            raise self._error(1, "it has only what changed since an audit: export without --since")
 
     def add(self, name: str, row: Mapping[str, Value], number: int) -> None:
         """Add a row of a table; ``number``: its line. Raises UsageError."""

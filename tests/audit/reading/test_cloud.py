@@ -508,5 +508,5 @@ def test_a_report_in_json_has_notes_and_calls() -> None:
         "target": TARGET, "status": "ok", "error": None, "domains": 0, "nics": 0, "errors": [],
         "unread": 0, "notes": ["so"], "calls": {"compute": 2},
         "not_judged": [], "not_judged_count": 0, "passed_over": False,
-        "unrecognised": [], "unrecognised_count": 0,
+        "unrecognised": [], "unrecognised_count": 0, "name": "",
     }  # fmt: skip

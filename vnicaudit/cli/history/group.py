@@ -61,7 +61,7 @@ _COMMANDS = {
     "upgrade": CommandEntry("Migrate the history to this version's tables.", _upgrade),
     "prune": CommandEntry("Remove old audits, NICs and findings.", _prune),
     "remove": CommandEntry("Remove one audit and what it changed.", _remove),
-    "export": CommandEntry("Export the whole history as JSON lines or Parquet.", _export),
+    "export": CommandEntry("Export the history as JSON lines or Parquet.", _export),
     "import": CommandEntry("Import an exported history, or add measurements.", _import),
     "sql": CommandEntry("Print how to connect, the views and the schema.", _sql),
 }

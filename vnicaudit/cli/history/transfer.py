@@ -1,4 +1,4 @@
-"""``vnicaudit history export`` and ``import``: the whole history as JSON lines or Parquet."""
+"""``vnicaudit history export`` and ``import``: the history as JSON lines or Parquet."""
 
 from __future__ import annotations
 
@@ -37,6 +37,7 @@ _EXPORT_EPILOG = """\b
 Examples:
   vnicaudit history export -o history.jsonl
   vnicaudit history export | zstd > history.jsonl.zst
+  vnicaudit history export --since previous | zstd > $(date -I).jsonl.zst   for a warehouse
   vnicaudit history export --format parquet -o history-2026-11   a folder of tables"""
 _IMPORT_EPILOG = """\b
 Examples:
@@ -52,6 +53,7 @@ class ExportOptions(msgspec.Struct, frozen=True):
 
     destination: str
     format: Literal["jsonl", "parquet"] | None
+    since: str | None
     place: HistoryOptions
     output: OutputOptions
 
@@ -81,11 +83,17 @@ class ImportOptions(msgspec.Struct, frozen=True):
     help="Output format: JSON lines, or a new folder with a Parquet file for each table. Without "
     "it, the suffix of --output decides the format.  [default: jsonl]",
 )
+@click.option(
+    "--since",
+    metavar="AUDIT",
+    help="Export only rows that audits after this one began or ended, as JSON lines: AUDIT is an "
+    "id, a date or time, latest or previous. Cannot be imported.",
+)
 @history_options
 @output_options
 @as_record(ExportOptions)
 def export(options: ExportOptions) -> int:
-    """Export the whole history as JSON lines or Parquet.
+    """Export the history as JSON lines or Parquet.
 
     Each line is a row of a table: {"table": "nic", "row": {…}}. `vnicaudit history sql` explains
     the tables.
@@ -94,12 +102,14 @@ def export(options: ExportOptions) -> int:
 
     check_not_compressed(options.destination)
     if (options.format or _format_by_suffix(options.destination)) == "parquet":
+        if options.since is not None:
+            raise UsageError("--since needs --format jsonl: Parquet has the whole history")
         return _export_parquet(options)
     with (
         history_to_read(options.place.place) as history,
         ReportOutput(options.destination, private=True) as out,
     ):
-        for line in history.export():
+        for line in history.export(options.since):
             out.write(line.decode())
     return 0
 

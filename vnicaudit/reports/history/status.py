@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from vnicaudit.base.clock import timestamp
 from vnicaudit.base.wording import count
 from vnicaudit.model.history import (
     AuditDetails,
@@ -23,6 +24,10 @@ _HEADS = (
     "audit", "hosts", "failed", "findings", "stale", "new", "reopened", "fixed", "gone",
     "looked at",
 )  # fmt: skip
+_IN_THE_FUTURE = (
+    "Note: audit {id} started after the present by this machine's clock, and until then all others "
+    "are late and change nothing; if its clock was wrong: vnicaudit history remove {id}"
+)
 _NUMBERS = range(1, 9)
 
 
@@ -34,6 +39,9 @@ def status_text(one: HistoryStatus, options: Options) -> Iterator[str]:
         return
     yield "\n"
     yield wrap(safe(_about(one)), options.width, "", "  ")
+    for each in one.audits:
+        if each.started > timestamp("seconds"):
+            yield wrap(safe(_IN_THE_FUTURE.format(id=each.id)), options.width, "", "  ")
     if one.stale:
         yield from stale_text(one.stale, options)
 
