@@ -6,7 +6,9 @@ from typing import Literal, get_args
 
 import msgspec
 
-KnownOwner = Literal["libvirt", "qemu", "nova", "kubevirt", "ovirt", "terraform"]
+KnownOwner = Literal[
+    "libvirt", "qemu", "nova", "kubevirt", "ovirt", "opennebula", "proxmox", "terraform"
+]
 """``libvirt``: a user or a script that uses libvirt; ``qemu``: somebody who starts QEMU without
 libvirt."""
 
@@ -30,7 +32,13 @@ metadata of a domain."""
 SETTINGS: Literal["vnicaudit"] = "vnicaudit"
 """The owner of findings about suppressions."""
 
-_REWRITTEN_BY: dict[str, str] = {"nova": "Nova", "kubevirt": "KubeVirt", "ovirt": "oVirt"}
+_REWRITTEN_BY: dict[str, str] = {
+    "nova": "Nova",
+    "kubevirt": "KubeVirt",
+    "ovirt": "oVirt",
+    "opennebula": "OpenNebula",
+    "proxmox": "Proxmox VE",
+}
 
 _KNOWN: dict[str, KnownOwner] = {name: name for name in get_args(KnownOwner)}
 

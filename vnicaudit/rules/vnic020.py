@@ -110,7 +110,7 @@ def check(subject: Subject) -> Iterator[Problem]:
             "QEMU copies every packet itself",
             field="driver_name",
             severity="low" if subject.nic.link_state == "down" else None,
-            fix=_FIX + (_BARE if subject.nic.origin == "qemu" else ""),
+            fix=_FIX + (_BARE if subject.domain.owner == "qemu" else ""),
         )
 
 

@@ -1,4 +1,8 @@
-"""Fixes for an owner that rewrites definitions and has no wordings of its own."""
+"""Fixes for owners that rewrite definitions and have no wordings of their own.
+
+Sources: OpenNebula's *Virtual Machine Template*, section NIC (``MODEL``, ``VIRTIO_QUEUES``, written
+by src/vmm/LibVirtDriverKVM.cc); Proxmox VE's qm.conf(5), ``net[n]``.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +11,33 @@ from vnicaudit.model.finding import Change
 from vnicaudit.model.fix import OwnersFix, SetField
 from vnicaudit.model.names import FixNames
 
+_PLACES = {
+    "OpenNebula": {
+        "model": 'MODEL = "{}" in the NIC section of its template',
+        "queues": 'VIRTIO_QUEUES = "{}" in the NIC section of its template',
+    },
+    "Proxmox VE": {
+        "model": "model={} in qm set VMID --netN",
+        "queues": "queues={} in qm set VMID --netN",
+    },
+}
+"""Owner -> field -> how a value is given to it there."""
+
 
 def kept_by(name: str) -> Wording:
     """The wording for an owner with that name."""
+    places = _PLACES.get(name, {})
 
     def words(fix: OwnersFix, _named: FixNames) -> str:
-        what = f" ({fix.field})" if isinstance(fix, SetField) else ""
-        return f"The definition is {name}'s, which rewrites it: change it there{what}."
+        if not isinstance(fix, SetField):
+            return f"The definition is {name}'s, which rewrites it: change it there."
+        pattern = places.get(fix.field)
+        if pattern is None or fix.value is None:
+            return f"The definition is {name}'s, which rewrites it: change it there ({fix.field})."
+        return (
+            f"The definition is {name}'s, which rewrites it: give it {pattern.format(fix.value)}, "
+            "then stop the guest there and start it."
+        )
 
     return Wording(_edit, words, in_arguments=SetField("arguments", None), behind=_unset)
 

@@ -7,12 +7,12 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from vnicaudit.knowledge.owner import owner_of
+from vnicaudit.knowledge.owner import is_opennebula, owner_of
 from vnicaudit.knowledge.readiness import TRANSITIONAL, readiness_of
 from vnicaudit.model.domain import DomainConfig
 from vnicaudit.model.guest_words import DefinitionForm
 from vnicaudit.model.nic import Nic
-from vnicaudit.model.owner import Owner
+from vnicaudit.model.owner import KnownOwner, Owner
 from vnicaudit.platforms.domain_xml.facts import DomainFacts, shared_memory
 from vnicaudit.platforms.domain_xml.values import count, word
 from vnicaudit.platforms.domain_xml.xml_element import XmlElement
@@ -80,7 +80,7 @@ def _key(
         facts.arch,
         facts.machine,
         facts.os_id,
-        owner_of(facts.namespaces, facts.product),
+        _owner(facts),
         facts.vcpus,
         facts.vcpus_max,
         facts.windows,
@@ -91,6 +91,16 @@ def _key(
         len(nics),
         session,
     )
+
+
+def _owner(facts: DomainFacts) -> KnownOwner:
+    owner = owner_of(facts.namespaces, facts.product)
+    if owner == "libvirt" and facts.devices is not None:
+        sources = (source for disk in facts.devices.iterchildren("disk")
+                   for source in disk.iterchildren("source"))  # fmt: skip
+        paths = (source.get("file") or source.get("dev") or "" for source in sources)
+        return "opennebula" if is_opennebula(facts.name, paths) else owner
+    return owner
 
 
 def _has_virtio(nics: tuple[Nic, ...]) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from vnicaudit.knowledge.owner import owner_of
+from vnicaudit.knowledge.owner import is_opennebula, owner_of
 from vnicaudit.model.owner import KnownOwner
 from vnicaudit.platforms.qemu.arguments import Arguments
 from vnicaudit.platforms.qemu.options import Options, lenient, number, truth
@@ -24,6 +24,8 @@ _NOVA_NAME = re.compile(r"instance-[0-9a-f]{8}")
 """Default of Nova's ``instance_name_template``."""
 _DESCRIPTOR, _LIBVIRT_ID = re.compile(r"\bfds?\b"), re.compile(r"\bhostnet\d+")
 """A tap passed as a descriptor, and libvirt's name for it (qemuBuildHostNetProps)."""
+_PROXMOX = ("/qemu-server/", "+pve")
+"""Its folders and machine types; it starts QEMU without libvirt (qemu-server, QemuServer.pm)."""
 _POD_FILES = "/run/kubevirt-private/"
 _LIBVIRT_MARKS = ("masterKey0", "charmonitor")
 """Ids that libvirt gives its secret and its monitor (qemu_domain.c, qemu_command.c)."""
@@ -126,8 +128,9 @@ def windows_hint(arguments: Arguments) -> bool:
 
 
 def owner(arguments: Arguments) -> KnownOwner:
-    """The owner of the definition: by the SMBIOS names of Nova, oVirt and KubeVirt; ``libvirt`` if
-    libvirt's marks are there; ``qemu`` otherwise (a script, a unit, a person)."""
+    """The owner of the definition: by the SMBIOS names of Nova, oVirt and KubeVirt, the paths of
+    KubeVirt, Proxmox VE and OpenNebula; ``libvirt`` if libvirt's marks are there; ``qemu``
+    otherwise (a script, a unit, a person)."""
     for value in arguments.values("smbios"):
         given = lenient(value)
         if given.get("type") != "1":
@@ -141,6 +144,11 @@ def owner(arguments: Arguments) -> KnownOwner:
             return found
     if any(_POD_FILES in value for _name, value in arguments.pairs if value is not None):
         return "kubevirt"
+    words = [value for _name, value in arguments.pairs if value is not None]
+    if any(mark in value for value in words for mark in _PROXMOX):
+        return "proxmox"
+    if is_opennebula(guest_name(arguments), words):
+        return "opennebula"
     if not by_libvirt(arguments):
         return "qemu"
     return "nova" if _NOVA_NAME.fullmatch(guest_name(arguments) or "") else "libvirt"
