@@ -16,6 +16,8 @@ threads, queues, judging, spool and reports are real; sockets are not.
   be explained, and the exit code must be 4.
 * ``loop``: real hosts over TCP at a round-trip time of 20 ms, compared with a shell loop of ``virsh
   dumpxml`` (run for one host and multiplied, as it is sequential). Bar: 10 times faster.
+* ``sizes`` (only on request): CPU time, peak memory and bytes of what comes after reading: reports,
+  history, ranking, the page of ``fleet serve``, exports. ``docs/explanation/scale.md`` has them.
 
 Each part runs in a process of its own. On a machine with other work, wall times are unreliable (the
 load is printed); CPU times and their ratios are reliable.
@@ -292,6 +294,43 @@ def failing_part(folder: Path, uris: list[str], given: argparse.Namespace, wait:
     return (complete, failed, explained, took["code"]) == (len(uris) - wanted, wanted, wanted, 4)
 
 
+def sizes_part(folder: Path) -> None:
+    """CPU time, peak memory and files of the commands on a fleet, each in a process of its own."""
+    state, audit = f"{folder}/state", ("fleet", "audit", "-i", f"{folder}/uris", "-q", "-o")
+    page = (
+        "from pathlib import Path; from vnicaudit.cli.fleet.live import page_route; "
+        "from vnicaudit.history.place import history_place; "
+        f"state = Path({state!r}); route = page_route(history_place(None, state), state); "
+        f"Path('{folder}/live.html').write_bytes(route('').body)"
+    )
+    for name, words, file in (
+        ("audit, JSON", (*audit, f"{folder}/a.json"), "a.json"),
+        ("the same, nothing changed", (*audit, f"{folder}/a.json"), "state/history.db"),
+        ("audit, page", (*audit, f"{folder}/a.html"), "a.html"),
+        ("audit, Markdown", (*audit, f"{folder}/a.md"), "a.md"),
+        ("fleet top", ("fleet", "top"), ""),
+        ("fleet top --by place", ("fleet", "top", "--by", "place"), ""),
+        ("page of fleet serve", ("-c", page), "live.html"),
+        ("export", ("history", "export", "-o", f"{folder}/whole.jsonl"), "whole.jsonl"),
+        ("export --since", ("history", "export", "--since", "previous", "-o",
+                            f"{folder}/since.jsonl"), "since.jsonl"),
+    ):  # fmt: skip
+        program = () if words[0] == "-c" else ("-m", "vnicaudit")
+        place = () if words[0] == "-c" else ("--state", state)
+        child = subprocess.Popen([sys.executable, *program, *words, *place],
+                                 stdout=subprocess.DEVNULL)  # fmt: skip
+        _pid, status, used = os.wait4(child.pid, 0)
+        child.returncode = os.waitstatus_to_exitcode(status)
+        if child.returncode > 1:
+            raise SystemExit(f"{name} ended with {child.returncode}")
+        size = f", {os.path.getsize(folder / file) / 1e6:.1f} MB in {file}" if file else ""
+        print(
+            f"sizes: {name}: {used.ru_utime + used.ru_stime:.1f} s of CPU time, "
+            f"{used.ru_maxrss / 1024:.0f} MB of memory{size}",
+            flush=True,
+        )
+
+
 def loop_part(folder: Path, given: argparse.Namespace) -> bool:
     """Real hosts at a round-trip time of 20 ms, compared with a shell loop."""
     hosts = 20
@@ -353,7 +392,7 @@ def main() -> None:
     parser.add_argument("--domains", type=int, default=50)
     parser.add_argument("--parallel", type=int, default=32)
     parser.add_argument("--wait", type=float)
-    parser.add_argument("--only", choices=["time", "failing", "loop"])
+    parser.add_argument("--only", choices=["time", "failing", "loop", "sizes"])
     parser.add_argument("--child", help=argparse.SUPPRESS)
     parser.add_argument("--folder", help=argparse.SUPPRESS)
     given = parser.parse_args()
@@ -365,13 +404,16 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         if given.only != "loop":
-            wait = measured_wait(given) if given.wait is None else given.wait
+            is_read = given.only != "sizes" and given.wait is None
+            wait = measured_wait(given) if is_read else given.wait
             uris = write_hosts(folder, given.hosts, given.domains)
             (folder / "uris").write_text("\n".join(uris))
         if given.only in (None, "time"):
             well.append(time_part(folder, uris, given, wait))
         if given.only in (None, "failing"):
             well.append(failing_part(folder, uris, given, wait))
+        if given.only == "sizes":
+            sizes_part(folder)
         if given.only in (None, "loop"):
             well.append(loop_part(folder, given))
     print(f"load {os.getloadavg()[0]:.1f}")
