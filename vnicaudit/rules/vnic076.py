@@ -1,16 +1,31 @@
-"""KubeVirt: an interface binding that was removed (slirp, macvtap, passt).
+"""KubeVirt: an interface that it does not admit.
 
 ## What is wrong
 
-The interface uses a binding field that KubeVirt discontinued in v1.3: `slirp`, `macvtap` or
-`passt`. The fields are still in the API, so KubeVirt parses a manifest that has one, and then
-refuses it.
+The interface, or the network that it is on, has something that KubeVirt refuses in every
+configuration:
+
+* a binding that was removed in v1.3: `slirp`, `macvtap` or `passt`. The fields are still in the
+  API, so KubeVirt parses a manifest that has one, and then refuses it;
+* no binding, several, or one without its mapping (`masquerade:` in place of `masquerade: {}`);
+* `masquerade` or `passtBinding` on another network than the pod's;
+* a `model` that KubeVirt does not know, also where it would not use it (`sriov`, binding plugins);
+* `state: absent` on the default network or on another binding than `bridge`, `up` or `down` on
+  `sriov`, or another word;
+* a name, MAC or PCI address, port, DHCP option or boot order that is malformed, out of range or not
+  unique;
+* a network of no type or of two, without `networkName`, or a second pod or default network;
+* a value of the wrong type, such as `networkInterfaceMultiqueue: "yes"` or `model: 5`.
 
 ## Why it matters
 
-The VM is not admitted: "Slirp interface support has been discontinued since v1.3", "Passt network
-binding has been discontinued since v1.3", "Macvtap network binding is discontinued since v1.3".
-Source: `pkg/network/admitter/discontinued.go` and `pkg/deprecation` of KubeVirt.
+The VM is not admitted: "Masquerade interface only implemented with pod network", "Slirp interface
+support has been discontinued since v1.3", "cannot unmarshal string into Go struct field". Sources
+in KubeVirt: `pkg/network/admitter`, `validateInterfaceBootOrder` in `pkg/virt-api/webhooks`, the
+types in `staging/src/kubevirt.io/api/core/v1/schema.go`.
+
+Up to 1.8 an interface without a binding is admitted, but never starts: virt-handler reports
+"undefined binding method" at every attempt (kubevirt/kubevirt pull request 18374).
 
 ## Bad
 
@@ -24,8 +39,11 @@ spec:
       interfaces:
       - name: default
         slirp: {}
+      - name: blue
+        masquerade: {}
   networks:
   - {name: default, pod: {}}
+  - {name: blue, multus: {networkName: blue}}
 ```
 
 ## Good
@@ -40,15 +58,18 @@ spec:
       interfaces:
       - name: default
         masquerade: {}
+      - name: blue
+        bridge: {}
   networks:
   - {name: default, pod: {}}
+  - {name: blue, multus: {networkName: blue}}
 ```
 
 ## Fix
 
-On the pod network use `masquerade: {}`, or `passtBinding: {}` if its feature gate is on. For
-macvtap use the binding plugin (`binding: {name: macvtap}`), registered in the KubeVirt resource, or
-a `bridge` binding.
+On the pod network use `masquerade: {}`, or `passtBinding: {}` if its feature gate is on; on another
+network `bridge: {}`. For macvtap use the binding plugin (`binding: {name: macvtap}`), registered in
+the KubeVirt resource, or a `bridge` binding. Correct everything else as the message says.
 
 ## Fix safety
 
@@ -57,10 +78,16 @@ reachability.
 
 ## When it does not fire
 
-* On `passtBinding: {}`, which replaced `passt: {}`.
+* On what depends on the cluster: `passtBinding: {}`, `portRanges` and `resourceClaim` need a
+  feature gate, `bridge` on the pod network may be forbidden.
 * On binding plugins, whatever their names.
-* On clusters with KubeVirt before 1.3 the field still works. A manifest does not show the release,
-  so the finding appears there, too.
+* On an interface of the pod network without a binding, if the VM names a preference: that may set
+  masquerade.
+* On an unknown model of any other interface: see VNIC071.
+* On an interface without a network, or a network without an interface: no rule is judged then,
+  because the manifest is a part of a whole.
+* On clusters with KubeVirt before 1.3 the removed bindings still work. A manifest does not show the
+  release, so the finding appears there, too.
 """
 
 from __future__ import annotations
@@ -80,23 +107,43 @@ _INSTEAD = {
 }
 
 
+_BINDING = (
+    "Use one binding: masquerade: {} on the pod network, bridge: {} or a binding plugin elsewhere."
+)
+_ANY = "Correct it in the manifest: the VM is not admitted as it is."
+
+
 def applies(subject: Subject) -> bool:
-    """An interface with one of the three fields; a plugin may have the same name."""
-    return subject.nic.binding in REMOVED_BINDINGS and not subject.nic.plugin
+    """An interface of a manifest with a removed binding, or with something else that is refused."""
+    if subject.domain.manifest is None:
+        return False
+    return bool(subject.nic.refused) or _is_removed(subject)
 
 
 def check(subject: Subject) -> Iterator[Problem]:
-    """One problem."""
-    binding = subject.nic.binding or ""
-    yield Problem(
-        f"KubeVirt refuses the {binding} binding since v1.3: the VM is not admitted",
-        field="binding",
-        fix=_INSTEAD[binding],
-    )
+    """A problem about the removed binding, and one naming everything else that is refused."""
+    if _is_removed(subject):
+        binding = subject.nic.binding or ""
+        yield Problem(
+            f"KubeVirt refuses the {binding} binding since v1.3: the VM is not admitted",
+            field="binding",
+            fix=_INSTEAD[binding],
+        )
+    if found := subject.nic.refused:
+        yield Problem(
+            f"KubeVirt does not admit the VM: {'; '.join(each.reason for each in found)}",
+            field=found[0].place,
+            fix=_BINDING if found[0].place == "binding" else _ANY,
+        )
+
+
+def _is_removed(subject: Subject) -> bool:
+    """True for one of the three fields; a plugin may have the same name."""
+    return subject.nic.binding in REMOVED_BINDINGS and not subject.nic.plugin
 
 
 RULE = Rule(
-    name="kubevirt-removed-binding",
+    name="kubevirt-not-admitted",
     severity="error",
     groups=("kubevirt", "backends", "refused"),
     forms=("definition", "manifest"),

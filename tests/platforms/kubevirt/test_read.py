@@ -138,7 +138,7 @@ def test_vcpus_are_counted_as_kubevirt_counts_them(cpu: str, vcpus: int | None) 
 def test_a_vm_that_names_no_interface_gets_one_by_masquerade() -> None:
     found = domain(VMI.format(domain="{devices: {}}", networks="[]"))
     assert [(nic.wiring, nic.declared.origin) for nic in found.nics] == [("masquerade", "default")]
-    assert effective(found).model.effective == "virtio"
+    assert effective(found).model.effective == "virtio-non-transitional"
 
 
 def test_a_vm_that_gets_none() -> None:
@@ -156,7 +156,10 @@ def test_what_the_guest_gets_and_why() -> None:
     )
     found = domain(text)
     first, second, third = (effective(found, index) for index in range(3))
-    assert (first.model.effective, first.model.reason) == ("virtio", "KubeVirt: its default")
+    assert (first.model.effective, first.model.reason) == (
+        "virtio-non-transitional",
+        "KubeVirt: its default",
+    )
     assert first.queues.effective == 6
     assert first.rx_queue_size.effective == 256
     assert first.vhost.state == "unknown"

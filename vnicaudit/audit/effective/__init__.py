@@ -72,8 +72,10 @@ def resolve_manifest(
     nic: NicConfig, domain: DomainConfig, host: HostConfig, running: RunningNic | None = None
 ) -> Effective:
     """The effective facts of one interface of a manifest, as KubeVirt determines them."""
-    if is_assigned(nic) or domain.manifest is None:
+    if domain.manifest is None:
         return resolve(nic, domain, host, running)
+    if is_assigned(nic):
+        return effective_assigned(nic, refused=bool(nic.refused))
     return _refused_mac(of_manifest(nic, domain, domain.manifest), nic)
 
 

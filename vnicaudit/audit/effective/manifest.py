@@ -7,6 +7,8 @@ manifest leaves open), ``pkg/network/admitter/netiface.go`` (models that are adm
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from vnicaudit.knowledge.models import E1000, LEGACY
 from vnicaudit.knowledge.rings import DEFAULT_RING
 from vnicaudit.model.domain import DomainConfig
@@ -21,7 +23,7 @@ _NO_RING = "KubeVirt: there is no field for it"
 
 def of_manifest(nic: NicConfig, domain: DomainConfig, manifest: Manifest) -> Effective:
     """The effective facts of one interface of a manifest."""
-    model = _model(nic, manifest)
+    model = _model(nic, domain.arch, manifest)
     name = model.effective
     removed = nic.binding in REMOVED_BINDINGS and not nic.plugin
     missing = domain.arch in S390 and name in LEGACY | E1000
@@ -31,18 +33,19 @@ def of_manifest(nic: NicConfig, domain: DomainConfig, manifest: Manifest) -> Eff
         _queues(nic, domain, manifest, name),
         _ring(name, nic),
         _ring(name, nic),
-        starts=model.state != NONE and not removed and not missing,
+        starts=not (model.state == NONE or removed or missing or nic.refused),
     )
 
 
-def _model(nic: NicConfig, manifest: Manifest) -> Resolved[str]:
+def _model(nic: NicConfig, arch: str | None, manifest: Manifest) -> Resolved[str]:
     if nic.plugin and nic.actual_type != "ethernet":
         reason = f"KubeVirt: the binding plugin {(nic.binding or '')[:40]!r} makes the device"
         return Resolved(nic.model, None, reason, UNKNOWN)
     if "model" in nic.unseen:
         return Resolved(None, None, _RENDERED, UNKNOWN)
     if nic.model is not None:
-        return _admitted(nic.model, nic.model, "as the interface says", manifest)
+        found = _admitted(nic.model, "as the interface says")
+        return replace(_translated(found, arch, manifest), declared=nic.model)
     if not manifest.preference_read:
         reason = (
             f"KubeVirt: the interface names no model; preference {manifest.preference!r}, which "
@@ -51,18 +54,26 @@ def _model(nic: NicConfig, manifest: Manifest) -> Resolved[str]:
         return Resolved(None, None, reason, UNKNOWN)
     if manifest.preferred_model:
         reason = f"preferredInterfaceModel of preference {manifest.preference!r}"
-        return _admitted(None, manifest.preferred_model, reason, manifest)
-    return _admitted(None, "virtio", "its default", manifest)
+        return _translated(_admitted(manifest.preferred_model, reason), arch, manifest)
+    return _translated(_admitted("virtio", "its default"), arch, manifest)
 
 
-def _admitted(declared: str | None, model: str, reason: str, manifest: Manifest) -> Resolved[str]:
+def _admitted(model: str, reason: str) -> Resolved[str]:
     if model not in MODELS:
-        return Resolved(declared, None, f"KubeVirt: refuses {model[:40]!r} as a model", NONE)
-    if model == "virtio" and manifest.transitional:
-        return Resolved(
-            declared, "virtio-transitional", f"KubeVirt: {reason}, and useVirtioTransitional"
-        )
-    return Resolved(declared, model, f"KubeVirt: {reason}")
+        return Resolved(None, None, f"KubeVirt: refuses {model[:40]!r} as a model", NONE)
+    return Resolved(None, model, f"KubeVirt: {reason}")
+
+
+def _translated(found: Resolved[str], arch: str | None, manifest: Manifest) -> Resolved[str]:
+    """The model in libvirt's words: KubeVirt's ``virtio`` is a virtio 1.0 device, or with
+    ``useVirtioTransitional`` a transitional one, on architectures with PCI; on s390x it stays
+    virtio (``TransitionalModelType`` in ``converter/arch``)."""
+    if found.effective != "virtio" or arch in S390:
+        return found
+    if manifest.transitional:
+        reason = f"{found.reason}, and useVirtioTransitional"
+        return replace(found, effective="virtio-transitional", reason=reason)
+    return replace(found, effective="virtio-non-transitional")
 
 
 def _vhost(nic: NicConfig, model: str | None) -> Resolved[bool]:

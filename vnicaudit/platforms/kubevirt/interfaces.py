@@ -7,13 +7,15 @@ from collections import Counter
 from msgspec.structs import replace
 
 from vnicaudit.knowledge.models import stands_for_model
+from vnicaudit.model.definition_refusal import DefinitionRefusal
 from vnicaudit.model.kubevirt import Preference
 from vnicaudit.model.location import Location
 from vnicaudit.model.nic import Nic, NicConfig, is_multicast
-from vnicaudit.platforms.kubevirt.objects import Object, location_of, text_at
+from vnicaudit.platforms.kubevirt.admission import NotAdmitted, not_admitted
+from vnicaudit.platforms.kubevirt.objects import VM_SPEC, Object, location_of, text_at
 from vnicaudit.platforms.kubevirt.references import Referred
 from vnicaudit.platforms.kubevirt.wiring import NicWiring, wiring_of
-from vnicaudit.text.yaml_nodes import YamlPlace
+from vnicaudit.text.yaml_nodes import Sequence, YamlPlace
 
 Places = tuple[tuple[str, Location], ...]
 
@@ -22,25 +24,56 @@ def nics_of(
     found: Object, spec: YamlPlace, prefers: Preference | None, known: list[Referred], target: str
 ) -> tuple[Nic, ...]:
     """The NICs of a virtual machine in order, except those that are ``absent``, which KubeVirt
-    unplugs. If two in a template have the same MAC address and are under conditions, only one of
-    them exists."""
+    unplugs, unless it refuses them. If two in a template have the same MAC address and are under
+    conditions, only one of them exists."""
     domain = spec.child("domain") or spec
     devices = domain.child("devices")
     interfaces = None if devices is None else devices.child("interfaces")
     networks = spec.child("networks")
     shared = _multiqueue(domain, devices, target)
-    if devices is None or interfaces is None:
-        return _default(spec, prefers, target, shared)
-    wanted = [item for item in interfaces.items() if text_at(item, "state") != "absent"]
+    if devices is None or interfaces is None or _is_empty(interfaces):
+        added, reasons = _default(spec, prefers, target, shared), not_admitted(spec, prefers=True)
+        return tuple(_refused(nic, tuple(reasons.get(0, ())), target) for nic in added)
+    refused = not_admitted(spec, prefers=_names_preference(found))
+    wanted = [
+        (item, tuple(refused.get(number, ())))
+        for number, item in enumerate(interfaces.items())
+        if number in refused or text_at(item, "state") != "absent"
+    ]
     nics = tuple(
-        _nic(index, item, wiring_of(item, networks, known, found.namespace), target, shared)
-        for index, item in enumerate(wanted)
+        _refused(
+            _nic(index, item, wiring_of(item, networks, known, found.namespace), target, shared),
+            reasons,
+            target,
+        )
+        for index, (item, reasons) in enumerate(wanted)
     )
     uses = Counter(nic.mac for nic in nics)
     return tuple(
         replace(nic, mac=None) if uses[nic.mac] > 1 and devices.may_lack(item) else nic
-        for nic, item in zip(nics, wanted, strict=True)
+        for nic, (item, _reasons) in zip(nics, wanted, strict=True)
     )
+
+
+def _is_empty(interfaces: YamlPlace) -> bool:
+    """True for a list without items (``interfaces: []``), to which no template adds any."""
+    node = interfaces.node
+    return isinstance(node, Sequence) and not node.items and interfaces.complete
+
+
+def _names_preference(found: Object) -> bool:
+    way = VM_SPEC.get(found.kind)
+    return way is not None and found.place.at(*way, "preference") is not None
+
+
+def _refused(nic: Nic, reasons: tuple[NotAdmitted, ...], target: str) -> Nic:
+    """The NIC with the reasons for which KubeVirt does not admit it."""
+    if not reasons:
+        return nic
+    places = tuple((each.field, location_of(each.place, target)) for each in reasons)
+    refusals = tuple(DefinitionRefusal(each.field, each.reason) for each in reasons)
+    declared = replace(nic.declared, refused=refusals)
+    return replace(nic, declared=declared, places=(*nic.places, *places))
 
 
 def _nic(index: int, place: YamlPlace, wiring: NicWiring, target: str, shared: Places) -> Nic:
