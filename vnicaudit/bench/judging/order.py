@@ -4,8 +4,8 @@ A network drifts: neighbours wake up, CPUs get warm. With all runs before the ch
 after it last, a drift of 5 % looks like a regression in a third of all comparisons. In a block
 every arm runs once, in random order, so that drift affects all of them alike. In every second block
 it is the reverse of the order before: a neighbour that comes with every second run then slows both
-arms alike. Without that it makes a difference between them in a twentieth of all measurements of
-eleven workloads.
+arms alike. Without that it makes a difference between them in a fifth of all measurements of eleven
+workloads.
 
 If a change is expensive (a boot, a hot swap), an arm has its turn, with some runs in it, and then
 the other arm has. Two blocks are a pair, the second in the reverse order of the first: before,
