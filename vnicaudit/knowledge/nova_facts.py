@@ -141,11 +141,23 @@ IMAGE_QEMU: Fact[ImageSubject] = Fact(
     _is_for_a_known_hypervisor,
     "the hypervisor the image is for (its disk format, or img_hv_type)",
 )
+IMAGE_ARCHITECTURE: Fact[ImageSubject] = Fact(
+    lambda subject: (
+        subject.image.vif_model != "spapr-vlan" or subject.image.architecture is not None
+    ),
+    "the image's architecture (hw_architecture)",
+)
+"""Only spapr-vlan depends on it where it is not named."""
 IMAGE_HW_VIF_MODEL = _image_property("hw_vif_model")
 IMAGE_HW_VIRTIO_PACKED_RING = _image_property("hw_virtio_packed_ring")
 IMAGE_OS_DISTRO = _image_property("os_distro")
 FLAVOR_MULTIQUEUE = _flavor_property("hw:vif_multiqueue_enabled")
 FLAVOR_PACKED_RING = _flavor_property("hw:virtio_packed_ring")
 FLAVOR_VCPUS: Fact[FlavorSubject] = Fact(
-    lambda subject: subject.flavor.vcpus is not None, "the flavor's number of vCPUs"
+    lambda subject: (
+        subject.flavor.vcpus is not None
+        or subject.flavor.property("hw:vif_multiqueue_enabled") is None
+    ),
+    "the flavor's number of vCPUs",
 )
+"""Only multiqueue depends on it."""

@@ -113,10 +113,14 @@ class Image(Description, frozen=True):
         return _QEMU_FORMATS.get(self.disk_format or "")
 
     @property
+    def architecture(self) -> str | None:
+        """``hw_architecture``; Nova accepts ``architecture`` for it (``objects/image_meta.py``)."""
+        return self.certain_value("hw_architecture") or self.certain_value("architecture")
+
+    @property
     def on_z(self) -> bool:
-        """True if the image's properties say s390x; Nova accepts ``architecture`` for
-        ``hw_architecture`` (``objects/image_meta.py``)."""
-        return (self.certain_value("hw_architecture") or self.certain_value("architecture")) in S390
+        """True if the image's properties say s390x."""
+        return self.architecture in S390
 
     @property
     def linux(self) -> bool:

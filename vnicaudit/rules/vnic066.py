@@ -1,4 +1,4 @@
-"""A compute node's settings prevent multiqueue, or flavor and image contradict each other about it.
+"""A compute node's settings prevent multiqueue, or flavor and image contradict each other.
 
 ## What is wrong
 
@@ -9,11 +9,12 @@ nova.conf has one of these:
 * `[libvirt] virt_type = qemu`: for emulated guests Nova never writes queues and does not request
   vhost, so `max_queues` has no effect.
 
-Or a flavor with `hw:vif_multiqueue_enabled` has one of these problems:
+Or a flavor has one of these problems:
 
-* It has one vCPU: Nova ignores the flag then.
+* `hw:vif_multiqueue_enabled` with one vCPU: Nova ignores the flag then.
 * A server in the same file, or of the same cloud, boots an image whose `hw_vif_multiqueue_enabled`
-  says the opposite: Nova refuses the server (`FlavorImageConflict`).
+  says the opposite: Nova refuses the server (`FlavorImageConflict`). The same holds for
+  `hw:virtio_packed_ring` and `hw_virtio_packed_ring`, whatever the number of vCPUs.
 
 Or a server in a live cloud has one of these problems:
 
@@ -91,6 +92,7 @@ from vnicaudit.model.server import (
     FLAVOR_WORDS,
     MULTIQUEUE,
     MULTIQUEUE_VCPUS,
+    PACKED,
     NodeFacts,
     ServerConfig,
 )
@@ -124,27 +126,32 @@ def check(subject: ConfigSubject) -> Iterator[Problem]:
 
 
 def applies_flavor(subject: FlavorSubject) -> bool:
-    """The flag is set, and is on or may clash with an image's."""
-    flag = subject.flavor.property(_FLAG)
-    if flag is None:
-        return False
-    return not flag.certain or as_flag(flag.value) or bool(_clashing(subject.flavor))
+    """A flag is set, and is on or may clash with an image's."""
+    flavor = subject.flavor
+    flag = flavor.property(_FLAG)
+    if flag is not None and (not flag.certain or as_flag(flag.value)):
+        return True
+    packed = flavor.property(FLAVOR_WORDS[PACKED])
+    return (packed is not None and not packed.certain) or any(
+        _clashing(flavor, name) for name in FLAVOR_WORDS
+    )
 
 
 def check_flavor(subject: FlavorSubject) -> Iterator[Problem]:
     """One problem of the flavor alone, or one for each image it clashes with."""
     flavor = subject.flavor
-    if (flavor.vcpus or 0) < MULTIQUEUE_VCPUS:
-        if as_flag(flavor.certain_value(_FLAG) or ""):
-            yield Problem(
-                f"{_FLAG} with {flavor.vcpus} vCPU: Nova ignores it below two vCPUs",
-                field=_FLAG,
-                severity="low",
-                fix="Remove the extra spec, or give the flavor more vCPUs.",
-            )
-        return
-    for image in _clashing(flavor):
-        yield _conflict(flavor, image)
+    ignored = (flavor.vcpus or 0) < MULTIQUEUE_VCPUS
+    if ignored and as_flag(flavor.certain_value(_FLAG) or ""):
+        yield Problem(
+            f"{_FLAG} with {flavor.vcpus} vCPU: Nova ignores it below two vCPUs",
+            field=_FLAG,
+            severity="low",
+            fix="Remove the extra spec, or give the flavor more vCPUs.",
+        )
+    for name in FLAVOR_WORDS:
+        if name != MULTIQUEUE or not ignored:
+            for image in _clashing(flavor, name):
+                yield _conflict(flavor, image, name)
 
 
 def applies_domain(subject: DomainSubject) -> bool:
@@ -208,17 +215,16 @@ def _taken_away(node: NodeFacts) -> Iterator[Problem]:
     )
 
 
-def _clashing(flavor: Flavor) -> tuple[Image, ...]:
-    return flavor.contradicted(_FLAG, MULTIQUEUE)
+def _clashing(flavor: Flavor, name: str) -> tuple[Image, ...]:
+    return flavor.contradicted(FLAVOR_WORDS[name], name)
 
 
-def _conflict(flavor: Flavor, image: Image) -> Problem:
-    said = image.property(MULTIQUEUE)
+def _conflict(flavor: Flavor, image: Image, name: str) -> Problem:
+    said, flag = image.property(name), FLAVOR_WORDS[name]
     return Problem(
-        f"{_FLAG} = {flavor.certain_value(_FLAG)}, and the image {image.name} says "
-        f"{image.certain_value(MULTIQUEUE)}: Nova refuses a server with both "
-        "(FlavorImageConflict)",
-        field=_FLAG,
+        f"{flag} = {flavor.certain_value(flag)}, and the image {image.name} says "
+        f"{image.certain_value(name)}: Nova refuses a server with both (FlavorImageConflict)",
+        field=flag,
         severity="error",
         fix="Set the flag in one place only, or to the same value.",
         related=() if said is None else (said.location,),
@@ -288,7 +294,11 @@ RULE = Rule(
         ),
         DomainJudge(applies=applies_domain, check=check_domain),
         FlavorJudge(
-            needs=(nova_facts.FLAVOR_MULTIQUEUE, nova_facts.FLAVOR_VCPUS),
+            needs=(
+                nova_facts.FLAVOR_MULTIQUEUE,
+                nova_facts.FLAVOR_PACKED_RING,
+                nova_facts.FLAVOR_VCPUS,
+            ),
             applies=applies_flavor,
             check=check_flavor,
         ),

@@ -7,7 +7,9 @@
 * a word that Nova does not know;
 * a model of another hypervisor (`netfront`, `vmxnet`, `sriov`) or of an emulated board (`lan9118`);
 * a model that this release of Nova does not have yet (`igb` came with 31, 2025.1);
-* an emulated PCI card on an image for s390x, where it does not work.
+* an emulated PCI card on an image for s390x, where it does not work; e1000e and igb, which QEMU has
+  there from release 10 on, are *medium*;
+* `spapr-vlan` on an image for another architecture than POWER.
 
 ## Why it matters
 
@@ -48,6 +50,7 @@ Unsafe: the image's properties do not show whether its system has a virtio drive
   format of raw or qcow2, or `img_hv_type`).
 * On igb, vmxnet3 and e1000e, unless Nova is known to be too old for them. The release comes from
   the highest microversion of a live cloud, or from `--nova-release`.
+* Skipped on `spapr-vlan` if the image does not say for which architecture it is.
 * Skipped when a variable or a template decides the value.
 """
 
@@ -60,6 +63,7 @@ from vnicaudit.knowledge.fixes.unsafe import unsafe_because
 from vnicaudit.knowledge.nova_releases import VIF_MODELS_SINCE, VIF_WORDS_SINCE, lacks_vif_model
 from vnicaudit.model.finding import Change
 from vnicaudit.model.fix import Advice, SetProperty
+from vnicaudit.model.guest_words import PPC64
 from vnicaudit.model.openstack import VIF_MODELS, Image
 from vnicaudit.model.rule import ImageJudge, Problem, Rule
 from vnicaudit.model.subject import ImageSubject
@@ -68,6 +72,8 @@ _ON_IMAGE = SetProperty("hw_vif_model", "virtio", "image")
 _REASON = "the system in the image may have no virtio driver"
 _OTHERS = frozenset({"netfront", "vmxnet", "sriov"})
 _HAS = ("e1000", "e1000e", "ne2k_pci", "pcnet", "rtl8139", "vmxnet3", "igb")
+_LATER_ON_Z = frozenset({"e1000e", "igb"})
+"""QEMU has them on s390x from release 10 on (measured: absent in 7.2.22, there in 10.0.13)."""
 _NOT_ON_Z = frozenset({"e1000", "rtl8139", "ne2k_pci", "pcnet", "vmxnet3", "lan9118", "spapr-vlan"})
 
 
@@ -76,7 +82,7 @@ def applies(subject: ImageSubject) -> bool:
     image = subject.image
     if image.property("hw_vif_model") is None or image.qemu is False:
         return False
-    return image.vif_model is None or _problem(image) is not None
+    return image.vif_model in (None, "spapr-vlan") or _problem(image) is not None
 
 
 def check(subject: ImageSubject) -> Iterator[Problem]:
@@ -89,7 +95,7 @@ def check(subject: ImageSubject) -> Iterator[Problem]:
     yield Problem(
         f"hw_vif_model = {value[:40]!r}: {found}",
         field="hw_vif_model",
-        severity="medium" if image.vif_model == "lan9118" and not image.on_z else None,
+        severity="medium" if _may_work(image) else None,
         change=Change(
             "hw_vif_model",
             value,
@@ -99,6 +105,11 @@ def check(subject: ImageSubject) -> Iterator[Problem]:
         ),
         fix=Advice((_ON_IMAGE, f"{_other_models(image)} {unsafe_because(_REASON)}")),
     )
+
+
+def _may_work(image: Image) -> bool:
+    """True if a server starts on some hosts: with an emulated CPU, or with a newer QEMU."""
+    return image.vif_model in (_LATER_ON_Z if image.on_z else {"lan9118"})
 
 
 def _other_models(image: Image) -> str:
@@ -134,6 +145,10 @@ def _problem(image: Image) -> str | None:
         return "a model of another hypervisor; Nova's libvirt driver refuses it"
     if image.on_z and model in _NOT_ON_Z:
         return "it does not exist on s390x; the server does not start"
+    if image.on_z and model in _LATER_ON_Z:
+        return "QEMU has it on s390x only from release 10 on; with an older one it does not start"
+    if model == "spapr-vlan" and image.architecture not in (None, *PPC64):
+        return f"it exists on POWER only, and the image is for {(image.architecture or '')[:20]}"
     if model == "lan9118":
         return "Nova accepts it only with virt_type = qemu; with kvm the server cannot be built"
     return None
@@ -145,7 +160,11 @@ RULE = Rule(
     groups=("images", "models", "refused"),
     judges=(
         ImageJudge(
-            needs=(nova_facts.IMAGE_HW_VIF_MODEL, nova_facts.IMAGE_QEMU),
+            needs=(
+                nova_facts.IMAGE_HW_VIF_MODEL,
+                nova_facts.IMAGE_QEMU,
+                nova_facts.IMAGE_ARCHITECTURE,
+            ),
             applies=applies,
             check=check,
         ),
