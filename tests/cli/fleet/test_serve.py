@@ -139,6 +139,46 @@ def test_notify_says_which_channel_failed(
     assert result.stderr == "ops: 0 findings sent; 2 not sent: HTTP 404\n"
 
 
+@pytest.mark.parametrize(
+    "setting",
+    [
+        {"HOOK": "https://a..b/x"},
+        {"HOOK": f"https://{'a' * 64}.example.org/x"},
+        {"HOOK": "http://127.0.0.1:1/x", "TOKEN": f"{SECRET}\nSECOND-LINE"},
+        {"HOOK": "http://127.0.0.1:1/x", "TOKEN": f"{SECRET}\rSECOND"},
+        {"HOOK": "http://127.0.0.1:1/x", "TOKEN": f"{SECRET}€"},
+        {},
+    ],
+)
+def test_a_mistake_in_one_channel_costs_no_other_its_alert(
+    setting: dict[str, str], state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An empty label, a token that was wrapped when it was copied: the run ended, the alert was
+    lost for the day, and no later channel got any."""
+    token = 'token = "env:TOKEN"\n' if "TOKEN" in setting else ""
+    channels = tmp_path / "channels.toml"
+    channels.write_text(
+        f'[channels.a]\nform = "json"\nurl = "env:HOOK"\n{token}'
+        '[channels.b]\nform = "json"\nurl = "env:GOOD"\n'
+    )
+    words = ("fleet", "notify", "--channels", channels, "--state", state)
+    for name, value in setting.items():
+        monkeypatch.setenv(name, value)
+    with receiving() as receiver:
+        monkeypatch.setenv("GOOD", receiver.url)
+        wrong = inside(*words)
+        assert (wrong.returncode, len(receiver.got)) == (2, 1)
+        assert "b: 2 findings sent\n" in wrong.stderr
+        assert "channel 'a': " in wrong.stderr
+        assert "internal error" not in wrong.stderr
+        assert SECRET not in wrong.stderr
+        monkeypatch.setenv("HOOK", receiver.url)
+        monkeypatch.setenv("TOKEN", SECRET)
+        right = inside(*words)
+    assert right.returncode == 0
+    assert right.stderr == "a: 2 findings sent\nb: 0 findings sent, 2 already sent today\n"
+
+
 def test_notify_without_a_history_says_what_to_do(tmp_path: Path) -> None:
     channels = tmp_path / "channels.toml"
     channels.write_text('[channels.a]\nform = "alertmanager"\nurl = "http://127.0.0.1:1"\n')

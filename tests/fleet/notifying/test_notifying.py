@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -18,11 +18,11 @@ from vnicaudit.fleet.notifying.channels import (
     load_channels,
     resolved,
 )
-from vnicaudit.fleet.notifying.delivery import deliver
+from vnicaudit.fleet.notifying.delivery import Delivery, deliver
 from vnicaudit.fleet.notifying.notifying import ChannelOutcome, Notifier
 from vnicaudit.history.history import history_to_write
 from vnicaudit.history.place import history_place
-from vnicaudit.model.notices import NewFinding, NoticeForm
+from vnicaudit.model.notices import NewFinding, NoticeForm, NoticeMessage
 from vnicaudit.reports.notices.forms import messages_of
 
 DAY = "2026-11-26"
@@ -199,9 +199,61 @@ def test_a_certificate_is_verified(tell: Told, tmp_path: Path) -> None:
         assert receiver.got == []
 
 
-def test_a_file_that_is_no_certificate_is_a_usage_error(tell: Told, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="none"):
-        tell("https://localhost:1/x", ca_file=str(tmp_path / "none"))
+def test_a_file_that_is_no_certificate_is_said(tell: Told, tmp_path: Path) -> None:
+    outcome = tell("https://localhost:1/x", ca_file=str(tmp_path / "none"))
+    assert outcome.failed == 3
+    assert outcome.reason == f"{tmp_path / 'none'}: No such file or directory"
+    with receiving() as receiver:
+        assert tell(receiver.url).delivered == 3
+
+
+@pytest.mark.parametrize("place", ["making", "sending"])
+def test_an_error_that_nobody_foresaw_costs_only_its_channel(place: str, tmp_path: Path) -> None:
+    """Its claims are given back, and what it quotes is not repeated."""
+    channel = _channel({"form": "json", "url": "http://127.0.0.1:1/"})
+    told = {name: (channel, address_of(name, channel)) for name in ("a", "b")}
+    names: list[str] = []
+
+    def making(
+        form: NoticeForm, findings: Sequence[NewFinding], audit: str
+    ) -> Iterator[NoticeMessage]:
+        names.append("made")
+        if place == "making" and len(names) == 1:
+            raise ValueError(SECRET)
+        return messages_of(form, findings, audit)
+
+    def sending(_address: Address, _form: NoticeForm, _body: bytes) -> Delivery:
+        if place == "sending" and len(names) == 1:
+            raise UnicodeError(SECRET)
+        return Delivery("delivered")
+
+    with history_to_write(history_place(None, tmp_path)) as history:
+        notifier = Notifier(history.claims(), making, NoWait(), sending)
+        first, second = notifier.tell(told, FINDINGS, "a", DAY)
+        assert first.failed == 3
+        assert first.reason.startswith("internal error: ")
+        assert SECRET not in first.reason
+        assert second.delivered == 3
+        again, known = notifier.tell(told, FINDINGS, "a", DAY)
+    assert (again.delivered, known.known) == (3, 3)
+
+
+def test_an_interruption_keeps_only_the_claim_of_what_was_being_sent(tmp_path: Path) -> None:
+    channel = _channel({"form": "json", "url": "http://127.0.0.1:1/"})
+    told = {"a": (channel, address_of("a", channel))}
+    findings = [new(number) for number in range(2000)]
+
+    def sending(_address: Address, _form: NoticeForm, _body: bytes) -> Delivery:
+        raise KeyboardInterrupt
+
+    with history_to_write(history_place(None, tmp_path)) as history:
+        with pytest.raises(KeyboardInterrupt):
+            Notifier(history.claims(), messages_of, NoWait(), sending).tell(
+                told, findings, "a", DAY
+            )
+        free = history.claims().claim("a", DAY, {one.fingerprint for one in findings})
+    first = next(iter(messages_of("json", findings, "a")))
+    assert len(free) == len(findings) - len(first.findings) > 0
 
 
 FILE = """

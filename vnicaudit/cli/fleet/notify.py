@@ -15,7 +15,7 @@ from vnicaudit.cli.options.output import OutputOptions, output_options
 from vnicaudit.cli.options.records import as_record
 from vnicaudit.cli.options.sections import SectionedCommand
 from vnicaudit.cli.output.stderr import tell
-from vnicaudit.errors import TargetError
+from vnicaudit.errors import TargetError, UsageError
 from vnicaudit.fleet.notifying.notifying import ChannelOutcome
 from vnicaudit.model.finding import SEVERITIES, Severity
 from vnicaudit.model.history import FindingRecord
@@ -28,8 +28,8 @@ Examples:
   vnicaudit fleet notify --channels channels.toml --audit 20261126-020014-8f3a
 
 \b
-Exit codes: 0 every channel was notified, 2 usage or configuration, 4 the history cannot be read,
-or a channel did not get every notification."""
+Exit codes: 0 every channel was notified, 2 usage or configuration (the channels without a mistake
+are notified), 4 the history cannot be read, or a channel did not get every notification."""
 
 _SEVERITIES: dict[str, Severity] = {name: name for name in SEVERITIES}
 
@@ -72,8 +72,13 @@ def command(options: NotifyOptions) -> int:
     from vnicaudit.history.history import history_to_read, history_to_write
     from vnicaudit.reports.notices.forms import messages_of
 
-    channels = load_channels(options.channels)
-    told = {name: (each, address_of(name, each)) for name, each in channels.items()}
+    channels, told, code = load_channels(options.channels), {}, 0
+    for name, each in channels.items():
+        try:
+            told[name] = each, address_of(name, each)
+        except UsageError as error:  # the other channels are notified all the same
+            tell(safe(f"Error: {error}"))
+            code = error.exit_code
     with history_to_read(options.place.place) as history:
         details = history.details(options.audit)
     findings = tuple(new_findings(details.findings))
@@ -84,7 +89,9 @@ def command(options: NotifyOptions) -> int:
     for outcome in outcomes:
         if not (options.output.quiet and outcome.is_well):
             tell(safe(_sentence(outcome)))
-    return 0 if all(outcome.is_well for outcome in outcomes) else TargetError.exit_code
+    if code == 0 and not all(outcome.is_well for outcome in outcomes):
+        code = TargetError.exit_code
+    return code
 
 
 def new_findings(records: Iterable[FindingRecord]) -> Iterator[NewFinding]:

@@ -78,6 +78,10 @@ def address_of(name: str, channel: Channel) -> Address:
     text = resolved(channel.url, f"channel {name!r}: url")
     url = _split(text, name)
     token = resolved(channel.token, f"channel {name!r}: token") if channel.token else ""
+    if not (token.isascii() and token.isprintable()):
+        raise UsageError(
+            f"channel {name!r}: token: more than one line, or characters other than printable ASCII"
+        )
     secret = channel.form != "alertmanager" or bool(token)
     if url.scheme == "http" and secret and url.hostname not in _LOCAL:
         raise UsageError(f"channel {name!r}: https is needed: its address or token is a secret")
@@ -137,6 +141,7 @@ def _split(text: str, name: str) -> SplitResult:
     try:
         url = urlsplit(text)
         port = url.port
+        (url.hostname or "").encode("idna")  # as it is looked up: no label is empty or too long
     except ValueError:
         url, port = urlsplit(""), None
     clean = text.isascii() and text.isprintable() and " " not in text

@@ -1,18 +1,21 @@
 """Notify channels of new findings: claim, send, retry, and report the result.
 
 Findings are claimed before the message is sent. A claim is withdrawn if the message was certainly
-not received; it stays if that is unknown, so that a finding is sent at most once a day.
+not received; it stays if that is unknown, so that a finding is sent at most once a day. Whatever
+goes wrong with one channel, the others are notified.
 """
 
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Protocol
 
 import msgspec
 
 from vnicaudit.base.waiting import Clock
+from vnicaudit.errors import HistoryError, VnicauditError
 from vnicaudit.fleet.notifying.channels import Address, Channel
 from vnicaudit.fleet.notifying.delivery import Delivery, Fate, deliver
 from vnicaudit.model.finding import SEVERITIES
@@ -93,19 +96,31 @@ class Notifier:
         marks = {one.fingerprint for one in wanted}
         fresh = self._store.claim(name, day, marks)
         told = [one for one in wanted if one.fingerprint in fresh]
-        counts: dict[Fate, int] = {}
+        counts: Counter[Fate] = Counter()
         reason = ""
-        for message in self._messages(channel.form, told, audit):
-            delivery = self._delivered(address, channel.form, message.body)
-            counts[delivery.fate] = counts.get(delivery.fate, 0) + len(message.findings)
-            reason = reason or delivery.reason
-            if delivery.fate in ("refused", "not sent"):
-                self._store.release(name, day, message.findings)
-        failed = counts.get("refused", 0) + counts.get("not sent", 0)
+        waiting, sending = set(fresh), frozenset[str]()
+        try:
+            for message in self._messages(channel.form, told, audit):
+                sending = frozenset(message.findings)
+                waiting -= sending
+                delivery = self._delivered(address, channel.form, message.body)
+                counts[delivery.fate] += len(sending)
+                reason = reason or delivery.reason
+                if delivery.fate in ("refused", "not sent"):
+                    self._store.release(name, day, sending)
+                sending = frozenset()
+        except HistoryError:
+            raise
+        except Exception as error:  # costs only this channel
+            waiting |= sending
+            counts["not sent"] += len(waiting)
+            reason = reason or _words(error)
+        finally:  # also if the program is interrupted
+            if waiting:
+                self._store.release(name, day, waiting)
+        failed = counts["refused"] + counts["not sent"]
         known = len(wanted) - len(told)
-        return ChannelOutcome(
-            name, counts.get("delivered", 0), known, failed, counts.get("unknown", 0), reason
-        )
+        return ChannelOutcome(name, counts["delivered"], known, failed, counts["unknown"], reason)
 
     def _delivered(self, address: Address, form: NoticeForm, body: bytes) -> Delivery:
         """Try several times; returns the last result. After a try without an answer, the result is
@@ -123,6 +138,13 @@ class Notifier:
         if doubt and delivery.fate in ("refused", "not sent"):
             return Delivery("unknown", delivery.reason)
         return delivery
+
+
+def _words(error: Exception) -> str:
+    """An error without quoted text, which may contain the token."""
+    if isinstance(error, VnicauditError):
+        return str(error)
+    return f"internal error: {type(error).__name__}"
 
 
 def _severe(findings: Iterable[NewFinding], channel: Channel) -> Iterator[NewFinding]:
