@@ -50,9 +50,9 @@ def write_state(state: Path, hosts: int, *, spool: bool) -> None:
 
 def serve(state: Path, page: Path) -> None:
     """Build the page twice, in a process of its own."""
-    route = page_route(history_place(None, state), state)
     imported = peak_memory()
     began = time.process_time()
+    route = page_route(history_place(None, state), state, patience=3600)
     page.write_bytes(route("").body)
     made = time.process_time() - began
     began = time.process_time()

@@ -82,18 +82,6 @@ class Database:
         with self._told(), self._engine.connect() as connection:
             yield connection.execution_options(isolation_level="AUTOCOMMIT")
 
-    @contextmanager
-    def valid_values(self) -> Iterator[None]:
-        """Raises HistoryError for values that vnicaudit does not store, such as a time that is out
-        of range."""
-        try:
-            yield
-        except (ValueError, TypeError, OverflowError) as error:
-            advice = _DAMAGED_ADVICE if self.is_sqlite else ""
-            raise HistoryError(
-                f"history {self.place.label}: it has an invalid value ({error}){advice}"
-            ) from None
-
     def check_tables(self) -> None:
         """Raises HistoryError if a table is missing."""
         with self.reading() as connection:
@@ -107,10 +95,17 @@ class Database:
 
     @contextmanager
     def _told(self) -> Iterator[None]:
+        """Raises HistoryError for errors of the database, and for values that vnicaudit does not
+        store, such as text that is not UTF-8 or a time that is out of range."""
         try:
             yield
         except SQLAlchemyError as error:
             raise self._failure(_reason(error)) from None
+        except (ValueError, TypeError, OverflowError, LookupError) as error:
+            advice = _DAMAGED_ADVICE if self.is_sqlite else ""
+            raise HistoryError(
+                f"history {self.place.label}: it has an invalid value ({error}){advice}"
+            ) from None
 
     def _failure(self, reason: str) -> HistoryError:
         advice = _advice(self.place, reason) if self.is_sqlite else ""

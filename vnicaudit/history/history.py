@@ -140,14 +140,13 @@ class History:
         """Measured gains of NIC changes."""
         from vnicaudit.history.gains import measured_gains
 
-        with self.database.valid_values():
-            return tuple(measured_gains(self.database))
+        return tuple(measured_gains(self.database))
 
     def last_readings(self, hosts: Collection[str], fingerprints: Collection[str]) -> LastReadings:
         """The last readings of these hosts, and the marks of these findings that are open."""
         from vnicaudit.history.last_readings import last_readings
 
-        with self.database.valid_values(), self.database.reading() as connection:
+        with self.database.reading() as connection:
             return last_readings(connection, hosts, fingerprints)
 
     def add_measurements(self, results: Iterable[BenchResult]) -> int:

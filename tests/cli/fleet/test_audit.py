@@ -8,8 +8,9 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
+from sqlite3 import connect
 from typing import Any
 
 import pytest
@@ -292,6 +293,29 @@ def test_a_damaged_history_keeps_nobody_from_reading(tmp_path: Path) -> None:
     assert "is not a database" in out.stderr
     assert "hosts are audited and reported, but nothing is stored" in out.stderr
     assert [one["rule"] for one in json.loads(out.stdout)["findings"]] == ["VNIC006"]
+
+
+@pytest.mark.parametrize("form", ["json", "html"])
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "UPDATE host SET name = CAST(X'FF9C' AS TEXT)",
+        "CREATE TRIGGER full BEFORE INSERT ON audit BEGIN SELECT RAISE(ABORT, 'full'); END",
+    ],
+)
+def test_a_history_that_fails_later_costs_no_report(form: str, damage: str, tmp_path: Path) -> None:
+    """Where it is read, and where it is written."""
+    path = inventory(tmp_path, {"h1": "test:///default"})
+    words = ("fleet", "audit", "-i", path, "--state", tmp_path / "state", "--select", "VNIC006")
+    assert inside(*words).returncode == 1
+    with closing(connect(tmp_path / "state" / "history.db")) as database, database:
+        database.execute(damage)
+    report = tmp_path / f"report.{form}"
+    out = inside(*words, "--format", form, "-o", report)
+    assert out.returncode == 4, out.stderr
+    assert "Warning: history " in out.stderr
+    assert "internal error" not in out.stderr
+    assert "VNIC006" in report.read_text()
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.bench.endpoints.left import until
 from tests.cli.inside import inside
 from tests.fleet.notifying.receiver import receiving
 from tests.history.fleets import TestDomain, TestNic, audit, host, reading
@@ -68,10 +69,27 @@ def fetched(url: str) -> str:
         return text
 
 
+def fetched_when_made(url: str) -> str:
+    """A page that takes longer than the server waits for it is there later."""
+    pages: list[str] = []
+
+    def is_made() -> bool:
+        try:
+            pages.append(fetched(url))
+        except urllib.error.HTTPError as error:
+            error.close()
+            if error.code != 503:
+                raise
+        return bool(pages)
+
+    until(is_made, "the page is made")
+    return pages[0]
+
+
 def test_metrics_and_the_page_of_what_is_kept(state: Path) -> None:
     with serving(state, "--metrics") as url:
         text = checked_metrics(fetched(f"{url}/metrics"))
-        page = fetched(f"{url}/")
+        page = fetched_when_made(f"{url}/")
     assert 'vnicaudit_fleet_hosts{site="north",state="fresh"} 1.0\n' in text
     labels = 'owner="libvirt",rule="TEST01",severity="high",site="north"'
     assert f"vnicaudit_fleet_findings{{{labels}}} 1.0\n" in text

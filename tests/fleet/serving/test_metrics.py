@@ -6,6 +6,9 @@ import threading
 import time
 import urllib.request
 from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+from urllib.error import HTTPError
+from urllib.request import urlopen
 
 import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
@@ -16,10 +19,12 @@ from tests.promtool import checked_metrics
 from tests.reports.metrics.test_fleet import COUNTS, text_of
 from vnicaudit.errors import TargetError
 from vnicaudit.fleet.serving.answers import RouteContent
-from vnicaudit.fleet.serving.shared import SharedValue
+from vnicaudit.fleet.serving.shared import NotReadyError, SharedValue
 from vnicaudit.model.fleet_counts import FleetCounts
 from vnicaudit.reports.metrics.exposition import exposed
 from vnicaudit.reports.metrics.fleet import fleet_families
+
+T = TypeVar("T")
 
 OPENMETRICS = "application/openmetrics-text; version=1.0.0"
 
@@ -48,6 +53,14 @@ def scraped(url: str, accept: str) -> tuple[str, str]:
     asked = urllib.request.Request(f"{url}/metrics", headers={"Accept": accept})
     with urllib.request.urlopen(asked, timeout=120) as answer:
         return answer.headers["Content-Type"], answer.read().decode()
+
+
+def given(shared: SharedValue[T]) -> T | None:
+    """What it gives, if it is ready."""
+    try:
+        return shared.get()
+    except NotReadyError:
+        return None
 
 
 def test_each_format_is_what_was_asked_for_and_says_the_same() -> None:
@@ -81,14 +94,12 @@ def test_scrapes_that_overlap_cost_one_reading() -> None:
 def test_one_who_waits_for_a_history_that_hangs_is_told() -> None:
     history = SlowHistory()
     shared = SharedValue(history.counts, good_for=60, patience=0.05, clock=time)
-    with ThreadPoolExecutor(1) as pool:
-        first = pool.submit(shared.get)
-        until(lambda: history.at_once > 0, "the history is asked")
+    for _ in range(2):
         with pytest.raises(TargetError, match="did not answer"):
             shared.get()
-        history.go.set()
-        assert first.result(20) is COUNTS
-    assert shared.get() is COUNTS
+    history.go.set()
+    until(lambda: given(shared) is COUNTS, "the counts are there")
+    assert (history.asked, history.most) == (1, 1)
 
 
 def test_an_error_is_not_kept_and_an_old_value_is_not_served() -> None:
@@ -122,3 +133,66 @@ def test_an_error_is_not_kept_and_an_old_value_is_not_served() -> None:
     with pytest.raises(TargetError):
         shared.get()
     assert shared.get() == 2
+
+
+@pytest.mark.parametrize(
+    "version", ["x", "", "1.x", "x.0.0", "1.0.0.0.0", "9" * 5000, "-1", "1.0.0;escaping=x", "\xff"]
+)
+@pytest.mark.parametrize("kind", ["application/openmetrics-text", "text/plain"])
+def test_whatever_version_is_wanted_there_are_metrics(kind: str, version: str) -> None:
+    """``version=x`` ended the request without an answer and without a line in the log."""
+    media_type, text = exposed(fleet_families(COUNTS), f"{kind};version={version}")
+    assert media_type.startswith((kind, "text/plain"))
+    assert b"vnicaudit_fleet_hosts" in text
+
+
+class SlowPage:
+    """A page that takes as long as the test says."""
+
+    def __init__(self) -> None:
+        self.made = 0
+        self.go = threading.Event()
+        self.error: Exception | None = None
+
+    def __call__(self) -> str:
+        assert self.go.wait(120)
+        self.made += 1
+        if self.error is not None:
+            raise self.error
+        return f"page {self.made}"
+
+
+def test_a_page_that_takes_long_is_made_meanwhile() -> None:
+    """The first request of a large fleet was cut off with nothing, and so was the first one after
+    each audit."""
+    page = SlowPage()
+    shared = SharedValue(page, good_for=-1, patience=0.01, clock=time, older=True)
+    shared.begin()
+    route = {"/": lambda _accept: RouteContent("text/html", shared.get().encode())}
+    with served(route) as server:
+        with pytest.raises(HTTPError) as none_yet:
+            urlopen(server.address.url, timeout=120)
+        assert (none_yet.value.code, none_yet.value.headers["Retry-After"]) == (503, "10")
+        none_yet.value.close()
+        page.go.set()
+        until(lambda: given(shared) == "page 1", "the page is made")
+        page.go.clear()
+        assert shared.get() == "page 1"  # and a second one is under way
+        with urlopen(server.address.url, timeout=120) as answer:
+            assert answer.read() == b"page 1"
+        page.go.set()
+        until(lambda: shared.get() == "page 2", "the second one is made")
+
+
+def test_an_error_that_took_long_is_told_to_the_next_one() -> None:
+    page = SlowPage()
+    page.error = TargetError("no route")
+    shared = SharedValue(page, good_for=60, patience=0.01, clock=time)
+    with pytest.raises(NotReadyError):
+        shared.get()
+    page.go.set()
+    until(lambda: page.made == 1, "it has failed")
+    page.error = None
+    with pytest.raises(TargetError, match="no route"):
+        until(lambda: given(shared) is not None, "the error is told first")
+    until(lambda: given(shared) == "page 2", "it is made again")

@@ -172,6 +172,17 @@ def test_a_history_that_fails_is_a_503_without_its_reasons() -> None:
     assert told == ["postgresql://audit:secret@db/history: no route"]
 
 
+def test_a_mistake_of_ours_is_a_500_and_is_logged() -> None:
+    def fails(accept: str) -> RouteContent:
+        raise KeyError(accept)
+
+    told: list[str] = []
+    with served({**ROUTES, "/metrics": fails}, errors=told) as server:
+        assert status(asked(server, GET)) == 500
+        assert status(asked(server, GET.replace(b"/metrics", b"/"))) == 200
+    assert told == ["internal error: KeyError: ''"]
+
+
 @pytest.mark.parametrize(
     ("text", "host", "port"),
     [("127.0.0.1:9817", "127.0.0.1", 9817), ("[::1]:0", "::1", 0), ("localhost:1", "127.0.0.1", 1),

@@ -59,13 +59,13 @@ def state(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def text(state: Path) -> str:
     """The page."""
-    return page_route(history_place(None, state), state)("").body.decode()
+    return page_route(history_place(None, state), state, patience=120)("").body.decode()
 
 
 @pytest.fixture
 def tab(browser: Browser, state: Path) -> Iterator[Tab]:
     """The page as it is served; nothing may go wrong in it."""
-    with served({"/": page_route(history_place(None, state), state)}) as server:
+    with served({"/": page_route(history_place(None, state), state, patience=120)}) as server:
         one = Tab(browser, f"{server.address.url}/")
         yield one
         assert one.wrong == []

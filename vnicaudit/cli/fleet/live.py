@@ -25,7 +25,9 @@ if TYPE_CHECKING:
 GOOD_FOR = 10.0
 """Seconds for which counts and page are reused."""
 PATIENCE = 20.0
-"""Seconds that a request waits for a result being prepared for another request."""
+"""Seconds that a request waits for counts."""
+PAGE_PATIENCE = 5.0
+"""Seconds that a request waits for a new page; then it gets the previous one."""
 
 
 def metrics_route(place: HistoryPlace) -> Route:
@@ -44,11 +46,12 @@ def metrics_route(place: HistoryPlace) -> Route:
     return route
 
 
-def page_route(place: HistoryPlace, state: Path) -> Route:
+def page_route(place: HistoryPlace, state: Path, patience: float = PAGE_PATIENCE) -> Route:
     """Page with the state of the fleet from its history. A plain install has no history: then from
-    the newest stored audit."""
+    the newest stored audit. It is made in the background, for the first time at once."""
     pages = _Pages(place, state)
-    shared = SharedValue(pages.newest, good_for=GOOD_FOR, patience=PATIENCE, clock=time)
+    shared = SharedValue(pages.newest, good_for=GOOD_FOR, patience=patience, clock=time, older=True)
+    shared.begin()
 
     def route(accept: str) -> RouteContent:
         del accept

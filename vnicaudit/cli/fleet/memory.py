@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import lru_cache
 
 from vnicaudit.cli.fleet.request import FleetRequest
-from vnicaudit.errors import MissingExtraError, UsageError
+from vnicaudit.cli.output.stderr import tell
+from vnicaudit.errors import HistoryError, MissingExtraError, UsageError
 from vnicaudit.fleet.running.fleet_run import FleetRun
 from vnicaudit.reports.page.data import FindingHistory, FindingState, PageMemory
+from vnicaudit.reports.safe import safe
 
 FIRST = 10
 """Changes of the ranking shown in a report."""
@@ -19,19 +23,31 @@ state it is "known"."""
 class AuditMemory:
     """The history's knowledge about one audit. Before the audit is stored: the state of each known
     finding. Afterwards (``is_stored``): what the audit changed. Nothing if names are redacted,
-    since the history contains them."""
+    since the history contains them, or once the history has failed: it is optional."""
 
     def __init__(self, request: FleetRequest) -> None:
         self._request = request
         self.run: FleetRun | None = None
         self.is_stored = False
+        self.has_failed = False
+
+    @contextmanager
+    def optional(self, consequence: str) -> Iterator[None]:
+        """Work with the history; if it fails, that is told, with the ``consequence``."""
+        try:
+            yield
+        except HistoryError as error:
+            self.has_failed = True
+            tell(safe(f"Warning: {self._request.redacted(str(error))}; {consequence}"))
 
     def now(self) -> PageMemory:
-        """Everything known at this moment. Raises HistoryError."""
+        """Everything known at this moment."""
         run = self.run
-        if run is None or self._request.audit.redactor is not None:
+        if run is None or self.has_failed or self._request.audit.redactor is not None:
             return PageMemory()
-        return self._changed(run) if self.is_stored else self._before(run)
+        with self.optional("the report lacks what it knows"):
+            return self._changed(run) if self.is_stored else self._before(run)
+        return PageMemory()
 
     def _before(self, run: FleetRun) -> PageMemory:
         """The state that each known finding will have if it occurs."""

@@ -76,6 +76,12 @@ class FleetRequest(msgspec.Struct, frozen=True):
     traffic: float | None = None
     """Seconds between the two readings of counters; None: they are not read."""
 
+    def redacted(self, text: str) -> str:
+        """A text for the user; with ``--redact``, without names and addresses."""
+        if self.audit.redactor is None:
+            return text
+        return self.audit.redactor.knowing(self.selection.inventory.hosts).text(text)
+
     @property
     def coverage(self) -> Coverage:
         """The part of the fleet that will be audited."""

@@ -54,13 +54,9 @@ def audit_fleet(request: FleetRequest, wiring: Wiring) -> int:
     _tell_notes(request)
     with fleet_lock(request.state), ExitStack() as stack:
         stack.enter_context(_redacted_errors(request))
-        try:
-            sink, is_remembered = _sink(request, wiring), True
-        except HistoryError as error:
-            shown = _redacted(request, str(error))
-            tell(safe(f"Warning: {shown}; hosts are audited and reported, but nothing is stored"))
-            sink, is_remembered = None, False
-        memory = AuditMemory(request)
+        memory, sink = AuditMemory(request), None
+        with memory.optional("hosts are audited and reported, but nothing is stored"):
+            sink = _sink(request, wiring)
         reports = Reports(request.audit, stack, memory.now)
         engine = _engine(request, wiring)
         stack.callback(engine.close)
@@ -68,7 +64,7 @@ def audit_fleet(request: FleetRequest, wiring: Wiring) -> int:
         spool = _resumed(request, folder) if request.resume else _new_spool(request, folder)
         work = audit_work(request.audit, regrades=True, with_rows=True)
         run = FleetRun(work, spool, spool.audit())
-        memory.run = run if is_remembered else None
+        memory.run = run
         progress = FleetProgress(len(run.audit.chosen_hosts), enabled=not request.audit.quiet)
         _read(run, request, engine, progress)
         _report(run, reports)
@@ -76,8 +72,9 @@ def audit_fleet(request: FleetRequest, wiring: Wiring) -> int:
             run.audit, finished=timestamp("seconds"), compared=run.are_compared
         )
         if sink is not None:
-            sink.take(finished, run.compared_readings())
-            memory.is_stored = True
+            with memory.optional("the audit is reported, but not stored"):
+                sink.take(finished, run.compared_readings())
+                memory.is_stored = True
         end = _finish(run, reports, request)
         spool.write_audit(finished)
         folder.drop_old()
@@ -85,7 +82,7 @@ def audit_fleet(request: FleetRequest, wiring: Wiring) -> int:
         _tell_summary(end, progress)
     is_baseline = reports.writes_baseline and not end.is_partial
     code = 0 if is_baseline else exit_code(run, request.audit)
-    return code if is_remembered or code > 1 else HistoryError.exit_code
+    return HistoryError.exit_code if memory.has_failed and code <= 1 else code
 
 
 def _sink(request: FleetRequest, wiring: Wiring) -> ReadingSink | None:
@@ -100,15 +97,8 @@ def _tell_notes(request: FleetRequest) -> None:
     for note in inventory_notes(request.selection, request.audit.redactor):
         tell(safe(f"Note: {note}"))
     if is_exposed(request.engine):
-        where = _redacted(request, f"--scheduler {request.engine.scheduler}")
+        where = request.redacted(f"--scheduler {request.engine.scheduler}")
         tell(safe(f"Note: {where}: {_EXPOSED}"))
-
-
-def _redacted(request: FleetRequest, text: str) -> str:
-    redactor = request.audit.redactor
-    if redactor is None:
-        return text
-    return redactor.knowing(request.selection.inventory.hosts).text(text)
 
 
 @contextmanager
@@ -119,7 +109,7 @@ def _redacted_errors(request: FleetRequest) -> Iterator[None]:
     except (HistoryError, TargetError) as error:
         if request.audit.redactor is None:
             raise
-        raise type(error)(_redacted(request, str(error))) from None
+        raise type(error)(request.redacted(str(error))) from None
 
 
 def _new_spool(request: FleetRequest, folder: SpoolFolder) -> AuditSpool:

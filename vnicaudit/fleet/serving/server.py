@@ -7,6 +7,7 @@ passwords and TLS (docs/how-to/metrics.md).
 from __future__ import annotations
 
 import socket
+import sys
 import threading
 from collections.abc import Callable, Mapping
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -17,8 +18,10 @@ import msgspec
 from vnicaudit.errors import VnicauditError
 from vnicaudit.fleet.serving.addresses import HostNames, ListenAddress
 from vnicaudit.fleet.serving.answers import Response, Route, plain
+from vnicaudit.fleet.serving.shared import NotReadyError
 
 _LONGEST_PATH = 1024
+_NOT_READY = plain(503, "it is being made: try again in some seconds", ("Retry-After", "10"))
 _BUSY = plain(503, "busy: too many requests at once", ("Retry-After", "5"))
 
 
@@ -95,7 +98,11 @@ class ReadOnlyServer(ThreadingMixIn, HTTPServer):
         super().shutdown_request(request)
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """Ignore a client that disconnects in the middle: it needs no traceback."""
+        """Ignore a client that disconnects in the middle; report anything else."""
+        del request, client_address
+        error = sys.exc_info()[1]
+        if not isinstance(error, OSError):
+            self.on_error(f"internal error: {type(error).__name__}: {error}")
 
 
 _Socket = socket.socket | tuple[bytes, socket.socket]
@@ -128,7 +135,12 @@ class _Handler(BaseHTTPRequestHandler):
         self.connection.settimeout(self.server.limits.idle)
 
     def do_GET(self) -> None:
-        self._send(self._answer())
+        try:
+            answer = self._answer()
+        except Exception as error:  # a client must get an answer, and the operator the reason
+            self.server.on_error(f"internal error: {type(error).__name__}: {error}")
+            answer = plain(500, "internal error: see the log of this server")
+        self._send(answer)
 
     do_HEAD = do_GET
 
@@ -159,6 +171,8 @@ class _Handler(BaseHTTPRequestHandler):
             return Response(200, route(self.headers.get("Accept", "")))
         except VnicauditError as error:
             self.server.on_error(str(error))
+            if isinstance(error, NotReadyError):
+                return _NOT_READY
             return plain(503, "the history cannot be read now: see the log of this server")
 
     def _refusal(self) -> Response | None:

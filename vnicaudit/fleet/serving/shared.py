@@ -1,4 +1,5 @@
-"""One result for all simultaneous requests: overlapping scrapes cost one reading."""
+"""One result for all simultaneous requests, made in a thread of its own: overlapping scrapes cost
+one reading, and a page that takes long is not made in vain for a visitor who left."""
 
 from __future__ import annotations
 
@@ -12,40 +13,81 @@ from vnicaudit.errors import TargetError
 T = TypeVar("T")
 
 
+class NotReadyError(TargetError):
+    """The value is still being made."""
+
+
+class _Making(Generic[T]):
+    """One attempt to make the value, which nobody or several wait for. ``is_told``: somebody got
+    its error."""
+
+    def __init__(self) -> None:
+        self.done = threading.Event()
+        self.values: list[T] = []
+        self.error: Exception | None = None
+        self.is_told = False
+
+
 class SharedValue(Generic[T]):
-    """A value made by one thread while others wait for it, and reused for some seconds. An error is
-    not cached: the next caller tries again."""
+    """A value that is made in the background and reused for some seconds. An error is not cached:
+    it is raised once, and the next caller has the value made again."""
 
     def __init__(
-        self, make: Callable[[], T], *, good_for: float, patience: float, clock: Clock
+        self,
+        make: Callable[[], T],
+        *,
+        good_for: float,
+        patience: float,
+        clock: Clock,
+        older: bool = False,
     ) -> None:
         """``good_for``: seconds for which a value is reused. ``patience``: seconds that a caller
-        waits."""
+        waits for a new one; after that, callers get the previous one if ``older``."""
         self._make = make
         self._good_for = good_for
         self._patience = patience
         self._clock = clock
+        self._older = older
         self._lock = threading.Lock()
         self._made: tuple[float, T] | None = None
+        self._making: _Making[T] | None = None
 
     def get(self) -> T:
-        """The value. Raises the errors of making it, and TargetError if that takes too long."""
-        made = self._fresh()
-        if made is not None:
+        """The value. Raises the errors of making it, and NotReadyError if that takes longer."""
+        with self._lock:
+            made = self._made
+            if made is not None and self._clock.monotonic() - made[0] <= self._good_for:
+                return made[1]
+            making = self._attempt()
+        if making.done.wait(self._patience):
+            if making.error is None:
+                return making.values[0]
+            making.is_told = True
+            raise making.error
+        if made is not None and self._older:
             return made[1]
-        if not self._lock.acquire(timeout=self._patience):
-            raise TargetError(f"the history did not answer within {self._patience:.0f} s")
-        try:
-            made = self._fresh()
-            if made is None:
-                value = self._make()
-                made = self._made = (self._clock.monotonic(), value)
-            return made[1]
-        finally:
-            self._lock.release()
+        raise NotReadyError(f"the history did not answer within {self._patience:g} s")
 
-    def _fresh(self) -> tuple[float, T] | None:
-        made = self._made
-        if made is None or self._clock.monotonic() - made[0] > self._good_for:
-            return None
-        return made
+    def begin(self) -> None:
+        """Have the value made, and do not wait for it."""
+        with self._lock:
+            self._attempt()
+
+    def _attempt(self) -> _Making[T]:
+        """The attempt under way, or a new one; one whose error nobody got comes first."""
+        making = self._making
+        if making is None or (making.done.is_set() and (making.error is None or making.is_told)):
+            making = self._making = _Making()
+            threading.Thread(target=self._work, args=(making,), daemon=True).start()
+        return making
+
+    def _work(self, making: _Making[T]) -> None:
+        try:
+            value = self._make()
+        except Exception as error:  # raised in a waiting thread
+            making.error = error
+        else:
+            making.values.append(value)
+            with self._lock:
+                self._made = self._clock.monotonic(), value
+        making.done.set()

@@ -29,8 +29,12 @@ def exposed(families: Iterable[Family], accept: str) -> tuple[str, bytes]:
 
     registry = CollectorRegistry(auto_describe=False)
     registry.register(_Collector(tuple(families)))
-    encode, media_type = choose_encoder(accept)
-    return media_type, encode(registry)
+    try:
+        encode, media_type = choose_encoder(accept)
+        return media_type, encode(registry)
+    except (TypeError, ValueError):  # prometheus-client: a version that is none
+        encode, media_type = choose_encoder("")
+        return media_type, encode(registry)
 
 
 class _Collector:
