@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import Literal
 
@@ -19,6 +20,18 @@ PATIENCE = 300.0
 _POSTGRESQL = ("postgresql://", "postgres://", "postgresql+psycopg://")
 _SQLITE = "sqlite:///"
 FORMS = "a file, or postgresql://USER@HOST/DATABASE"
+_LIKE_POSTGRESQL = re.compile(r"(?i)^\s*postgres(?:ql)?(?:\+\w*)?:|(?:^|\s)password\s*=")
+"""The beginning of a URL, however it goes on, or a part of libpq's ``host=… password=…``."""
+_LIKE_URL = re.compile(r"[A-Za-z][\w+.-]+:/")
+_HOST = r"(?:[\w.~%-]*|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?"
+_URL = re.compile(
+    rf"postgresql://(?:[^:@/?#\s]*(?::[^@/?#\s]*)?@)?{_HOST}(?:,{_HOST})*(?:/[^@?#\s]*)?(?:\?[^@#\s]*)?"
+)
+"""What the driver takes for it, and nothing that it would take apart otherwise and then quote."""
+_MISTYPED = (
+    "history: not the URL of a PostgreSQL database; write postgresql://USER@HOST/DATABASE, and "
+    "the password, if it must be there, with its special characters encoded (%40 for @, %2F for /)"
+)
 
 Kind = Literal["sqlite", "postgresql"]
 
@@ -45,10 +58,13 @@ def history_place(named: str | None, state: str | Path) -> HistoryPlace:
     """The named place, or the file in the state directory. Raises UsageError."""
     if not named:
         return HistoryPlace("sqlite", str(Path(state) / FILE))
-    if named.startswith(_POSTGRESQL):
-        return HistoryPlace("postgresql", f"postgresql://{named.partition('://')[2]}")
+    if _LIKE_POSTGRESQL.search(named):
+        url = f"postgresql://{named.partition('://')[2]}"
+        if not named.startswith(_POSTGRESQL) or _URL.fullmatch(url) is None:
+            raise UsageError(_MISTYPED)  # it may hold a password anywhere
+        return HistoryPlace("postgresql", url)
     path = named.removeprefix(_SQLITE)
-    if "://" in path:
+    if _LIKE_URL.match(path):
         raise UsageError(f"{masked_message(named)}: not a place for a history; supported: {FORMS}")
     return HistoryPlace("sqlite", path)
 

@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import re
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, unquote, urlsplit
 
 import msgspec
 
 _DRIVERS = frozenset({"bhyve", "ch", "lxc", "qemu", "test", "xen"})
 _URI = re.compile(r"([a-z]+)(?:\+([a-z0-9]+))?://")
+
+_PARTS = re.compile(
+    r"[a-z]+(?:\+(?P<transport>[^:/?#]*))?://(?P<server>[^/?#]*)(?P<path>[^?#]*)", re.I
+)
+_TRANSPORTS = (None, "unix", "ssh", "libssh", "libssh2", "tls", "tcp")
+_PLAIN = ("no_tty", "mode")
+"""Parameters that start, read and switch off nothing."""
+_STARTERS = ("command=", "netcat=")
+"""Parameters that name a program, here or at the other end."""
 
 
 class Uri(msgspec.Struct, frozen=True):
@@ -64,4 +73,34 @@ def parse(text: str) -> Uri:
         parts.path,
         "socket" in query,
         dial,
+    )
+
+
+def unsafe_parts(uri: str) -> tuple[str, ...]:
+    """The parts of a URI beyond the name of a host, a transport and a driver; empty: none.
+
+    A URI can have the client start a program (``qemu+ext://…?command=``, ``netcat=``, ``proxy=``),
+    read a key or a socket of somebody's choice, switch off the check of host keys, or run QEMU's
+    driver in this process (``qemu:///embed?root=``): https://libvirt.org/uri.html and
+    https://libvirt.org/drvqemu.html.
+    """
+    match = _PARTS.match(uri)
+    if match is None:
+        return ("its form",)
+    transport = match["transport"]
+    found = [] if transport is None or transport.lower() in _TRANSPORTS else [f"+{transport}"]
+    embedded = unquote(match["path"]).strip("/").lower() == "embed"
+    if embedded or not uri.isprintable():
+        found.append("its path")
+    for pair in re.split("[&;#]", uri[match.end() :].lstrip("?")):  # libvirt splits at both
+        name = unquote(pair.partition("=")[0]).strip().lower()
+        if name and name not in _PLAIN:
+            found.append(f"{name}=")
+    return tuple(dict.fromkeys(found))
+
+
+def starting_parts(uri: str) -> tuple[str, ...]:
+    """Those of the :func:`unsafe_parts` that may start a program; empty: none."""
+    return tuple(
+        part for part in unsafe_parts(uri) if part in _STARTERS or part.startswith(("+", "its "))
     )

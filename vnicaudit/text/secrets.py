@@ -27,6 +27,9 @@ from vnicaudit.text.secret_xml import masked_xml
 from vnicaudit.text.stars import STARS
 
 _URL = re.compile(r"(?<![\w+.-])([A-Za-z][\w+.-]{0,40}:(?:\\?/){2})([^\s\"'<>]+)")
+_MISTYPED_URL = re.compile(r"(?<![\w+.-])([A-Za-z][\w+.-]{1,40}:(?:\\?/){1,3})([^\s\"'<>]+)")
+"""A slash too few or too many; only messages are searched for it."""
+_COLON = re.compile(r"(?i):|%3a")
 _ASSIGNMENT = re.compile(
     r"(?P<before>[ \t]*(?:[-+?][ \t]+){0,9}(?:(?:export|set|setenv|declare|readonly|local)[ \t]+)?"
     r"(?P<quote>[\"']?))(?P<key>[A-Za-z_][\w./-]*)(?P<sep>[\"']?[ \t]*(?:=>|[:=])[ \t]*)"
@@ -53,7 +56,7 @@ _LISTED = re.compile(
     r"(?P<before>[\"']--?(?P<key>[A-Za-z][\w-]*)[\"'][ \t]*,[ \t]*)"
     r"(?P<value>\"[^\"\\]*(?:\\.[^\"\\]*)*\"?|'[^']*'?)"
 )
-_BEARER = re.compile(r"(?i)\b(bearer|basic)[ \t]+[\w+/=.~-]{8,}")
+_BEARER = re.compile(r"(?i)\b(bearer|basic)[ \t]+[\w+/=.~\\-]{8,}")
 _OBJECT_DATA = re.compile(r"(?i)\bsecret|tls-creds")
 _PEM = re.compile(  # on one line, as in JSON
     r"(-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY-----)(?:(?!-----END )[^\"'\n])+"
@@ -177,7 +180,8 @@ def _masked_short(line: str) -> str:
 
 
 def _masked_anew(line: str, *, in_message: bool) -> str:
-    line = _BEARER.sub(rf"\1 {STARS}", _URL.sub(_masked_url, line))
+    line = (_MISTYPED_URL if in_message else _URL).sub(_masked_url, line)
+    line = _BEARER.sub(rf"\1 {STARS}", line)
     line = _OPTION.sub(_masked_option, "".join(_masked_pairs(line, in_message=in_message)))
     return masked_commands(_LISTED.sub(_masked_option, line), STARS)
 
@@ -241,8 +245,8 @@ def _masked_url(found: re.Match[str]) -> str:
     at = rest.rfind("@")
     if at < 0:
         return found[0]
-    user, colon, _password = rest[:at].partition(":")
-    if not colon:
+    colon = _COLON.search(rest, 0, at)
+    if colon is None:
         web = scheme.lower().startswith("http")
         return f"{scheme}{STARS}{rest[at:]}" if web else found[0]
-    return f"{scheme}{user}:{STARS}{rest[at:]}"
+    return f"{scheme}{rest[: colon.start()]}:{STARS}{rest[at:]}"

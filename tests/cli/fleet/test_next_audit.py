@@ -33,7 +33,7 @@ def told(
         for one in hosts[:changed]
     )
     run = RunRecord("r", "apply", "", None, "", "next-boot", (), "done", units)
-    inventory = InventoryOptions(("my fleet.toml",), limit, DEFAULT_URI)
+    inventory = InventoryOptions(("my fleet.toml",), limit, DEFAULT_URI, ())
     with click.Context(click.Command("apply")):
         tell_next_audit(run, hosts, inventory, HistoryOptions(None, None, (), str(state)))
     when = "an audit after the power cycle" if waiting else "the next audit"
@@ -41,8 +41,11 @@ def told(
 
 
 def test_an_inventory_on_standard_input_is_a_file_to_be_named() -> None:
-    options = InventoryOptions(("-", "my fleet.toml"), None, DEFAULT_URI)
-    assert inventory_words(options) == " -i FILE -i 'my fleet.toml'"
+    options = InventoryOptions(
+        ("-", "my fleet.toml"), None, DEFAULT_URI, ("test+ext:///x?command=a b",)
+    )
+    words = " -i FILE -i 'my fleet.toml' --trust-uri 'test+ext:///x?command=a b'"
+    assert inventory_words(options) == words
 
 
 def test_the_hosts_that_were_changed_are_audited_again(

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from vnicaudit.errors import UsageError
+from vnicaudit.fleet.inventory import ansible_groups, ranges
 from vnicaudit.fleet.inventory.records import SourceHost, SourceHosts
 from vnicaudit.fleet.inventory.sources import Sources, read_inventory
 from vnicaudit.model.fleet import InventoryHost
@@ -107,6 +108,94 @@ def test_one_uri_under_two_names_is_read_once() -> None:
 def test_one_name_with_two_uris_is_a_mistake() -> None:
     with pytest.raises(UsageError, match="kvm1 has two URIs: qemu\\+ssh://kvm1/system "):
         read_inventory(["qemu+ssh://kvm1/system", "qemu+tls://kvm1/system"], Sources())
+
+
+STARTING = (
+    "test+ext:///default?command=/bin/x", "qemu+ext://h/system", "qemu+ssh://h/system?command=/bin/x",
+    "qemu+ssh://h/system?no_tty=1;c%6fmmand=/bin/x", "qemu+ssh://h/system?netcat=/bin/x",
+    "qemu:///embed?root=/tmp/x",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("uri", STARTING)
+def test_an_inventory_starts_no_program(uri: str, tmp_path: Path) -> None:
+    """Not even one that is only to be checked; unless the user names the same URI."""
+    (tmp_path / "uris").write_text(f"{uri}\n")
+    (tmp_path / "f.toml").write_text(f'[defaults]\nuri = "{uri}"\n[[hosts]]\nname = "h"\n')
+    (tmp_path / "hosts").write_text(f"h vnicaudit_uri='{uri}'\n")
+    for name in ("uris", "f.toml", "hosts"):
+        with pytest.raises(UsageError, match=r"may start a program here; .* --trust-uri"):
+            uris(tmp_path / name)
+        trusted = uris(tmp_path / name, sources=Sources(trusted=frozenset({uri})))
+        assert list(trusted.values()) == [uri]
+    assert list(uris(uri).values()) == [uri]
+
+
+def test_a_key_and_a_socket_start_nothing(tmp_path: Path) -> None:
+    lines = ("qemu+ssh://a/system?keyfile=/k&no_verify=1", "qemu+unix:///system?socket=/run/x")
+    (tmp_path / "uris").write_text("\n".join(lines))
+    assert tuple(uris(tmp_path / "uris").values()) == lines
+
+
+@pytest.mark.parametrize(
+    "uri",
+    [
+        "qemu+ssh://root:PW@h/system",
+        "qemu+ssh://root:a/PW@h/system",
+        "qemu+ssh://root:a?PW@h/system",
+        "qemu+ssh://root%3APW@h/system",
+        "qemu+ssh:/root:PW@h/system",
+        "qemu+ssh:///root:PW@h/system",
+    ],
+)
+def test_no_mistyped_password_is_taken_or_quoted(uri: str, tmp_path: Path) -> None:
+    (tmp_path / "f.toml").write_text(f'[[hosts]]\nname = "h"\nuri = "{uri}"\n')
+    with pytest.raises(UsageError, match=r"a URI with a password|not a URI") as told:
+        uris(tmp_path / "f.toml")
+    assert "PW" not in str(told.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("a.toml", '[groups.w]\nhosts = ["[1:200]{long}"]', "longer than a host name"),
+        ("a.yaml", "groups: {{w: {{hosts: ['[1:200]{long}']}}}}", "longer than a host name"),
+        ("a", "h[1:200]\nj[1:200]\nk[1:2]\n", "more than 200 hosts"),
+        ("a", "{groups}", "hosts more than 1,000 times"),
+        ("a.toml", "hosts=['h[1:200]', 'j', 'k', 'm[1:9]']", "more than 200 hosts"),
+        ("a", "[g0]\nh[1:200]\n{chain}", "counted host by host"),
+        ("a", "h ansible_port={ones}", "ansible_port: '1+' is not a port"),
+        ("a", "h ansible_port=0x{ones}", "ansible_port: too long a number"),
+    ],
+)
+def test_hosts_are_counted_before_they_are_made(
+    name: str, text: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Some KB took 8 GB, or more than a minute."""
+    monkeypatch.setattr(ranges, "MOST_HOSTS", 200)
+    monkeypatch.setattr(ranges, "MOST_NAMED", 1000)
+    monkeypatch.setattr(ansible_groups, "MOST_GROUPS", 5000)
+    (tmp_path / name).write_text(
+        text.format(
+            long="a" * 50_000,
+            ones="1" * 4000,
+            groups="".join(f"[g{number}]\nh[1:200]\n" for number in range(6)),
+            chain="".join(f"[g{number + 1}:children]\ng{number}\n" for number in range(50)),
+        )
+    )
+    with pytest.raises(UsageError, match=message):
+        uris(tmp_path / name)
+
+
+@pytest.mark.parametrize("name", ["fleet.toml", "hosts.yaml", "hosts.ini"])
+def test_data_is_not_run(name: str, tmp_path: Path) -> None:
+    path = tmp_path / name
+    path.write_text("#!/bin/sh\n[defaults]\n")
+    path.chmod(0o755)
+    with pytest.raises(UsageError, match=r"Ansible would run it"):
+        uris(path)
+    path.write_text("hosts: [kvm1]\n" if name.endswith("yaml") else "[[hosts]]\nname = 'kvm1'\n")
+    assert list(uris(path)) == ["kvm1"]
 
 
 @pytest.mark.parametrize(

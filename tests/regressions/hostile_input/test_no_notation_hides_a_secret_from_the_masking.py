@@ -131,6 +131,25 @@ def test_no_message_shows_one_either(text: str) -> None:
     assert SECRET not in masked_message(text)
 
 
+MISTYPED = (
+    f"postgresql:/u:{SECRET}@h/db", f"qemu+ssh:///root:{SECRET}@h/system",
+    f"qemu+ssh://root:a/{SECRET}@h/system", f"https://u:a@{SECRET}@h/", f"s3://u%3A{SECRET}@h/x",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("address", MISTYPED)
+def test_no_mistyped_address_is_shown_whole(address: str) -> None:
+    shown = masked_message(f"{KEPT}: {address}: no answer from {KEPT}")
+    assert SECRET not in shown
+    assert shown.count(KEPT) == 2
+
+
+def test_no_part_of_a_token_of_several_lines_is_shown() -> None:
+    """As http.client quotes it."""
+    header = f"Bearer {SECRET}\r\n{SECRET}"
+    assert SECRET not in masked_message(f"Invalid header value {header.encode()!r}")
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -33,7 +33,8 @@ from vnicaudit.cli.options.remedy import (
     ApplyScheduleOptions,
     ConnectionOptions,
     RemedyOptions,
-    apply_options,
+    apply_schedule_options,
+    deadline_option,
     mode_option,
     run_context,
 )
@@ -97,7 +98,7 @@ class FleetApplyOptions(msgspec.Struct, frozen=True):
     canary_by: CanaryBy
     without_host_lock: bool
     elsewhere: tuple[str, ...]
-    connection: ConnectionOptions
+    deadline: float
     history: str | None
     state: str | None
     output: OutputOptions
@@ -105,11 +106,11 @@ class FleetApplyOptions(msgspec.Struct, frozen=True):
     def remedy(self, hosts: Iterable[InventoryHost]) -> RemedyOptions:
         """These options in the form used by the other commands on runs. URIs in the inventory were
         written by the user, so they are trusted."""
-        from vnicaudit.remedy.trusted_uris import unsafe_parts
+        from vnicaudit.text.libvirt_uri import unsafe_parts
 
         own = (host.uri for host in hosts if unsafe_parts(host.uri))
-        trusted = tuple(dict.fromkeys((*self.connection.trusted_uris, *own)))
-        connection = msgspec.structs.replace(self.connection, trusted_uris=trusted)
+        trusted = tuple(dict.fromkeys((*self.inventory.trusted_uris, *own)))
+        connection = ConnectionOptions(self.deadline, trusted)
         return RemedyOptions(
             state=self.state, connection=connection, cloud=_NO_CLOUD, output=self.output
         )
@@ -121,7 +122,8 @@ class FleetApplyOptions(msgspec.Struct, frozen=True):
 @mode_option("next-boot")
 @click.option("--include-unsafe", is_flag=True, help="Also apply the unsafe steps of the plan.")
 @format_option
-@apply_options
+@apply_schedule_options
+@deadline_option
 @click.option(
     "--canary-by",
     type=click.Choice(get_args(CanaryBy)),

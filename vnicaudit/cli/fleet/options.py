@@ -13,7 +13,7 @@ import msgspec
 from vnicaudit.base.shell import word
 from vnicaudit.base.waiting import standard_input
 from vnicaudit.cli.options.number import Number
-from vnicaudit.cli.options.records import group
+from vnicaudit.cli.options.records import group, trust_uri_option
 from vnicaudit.cli.output.progress import awaited_input
 from vnicaudit.errors import UsageError
 from vnicaudit.fleet.inventory.limits import LimitedHosts
@@ -31,12 +31,13 @@ TRAFFIC_SECONDS = 10.0
 
 
 class InventoryOptions(msgspec.Struct, frozen=True):
-    """Where the hosts of a fleet are listed, which of them are selected, and the URI of hosts that
-    have none of their own."""
+    """Where the hosts of a fleet are listed, which of them are selected, the URI of hosts that have
+    none of their own, and the URIs that may start programs."""
 
     inventories: tuple[str, ...]
     limit: str | None
     uri: str
+    trusted_uris: tuple[str, ...]
 
 
 class RunningOptions(msgspec.Struct, frozen=True):
@@ -98,6 +99,10 @@ inventory_options = group(
         show_default=True,
         metavar="TEMPLATE",
         help="URI for hosts without their own; {host} is the address, {name} the name.",
+    ),
+    trust_uri_option(
+        "Allow this libvirt URI in an inventory, although it may start a program (the ext "
+        "transport, command= or similar).  [repeatable]"
     ),
 )
 """Options of every command on a fleet."""
@@ -199,7 +204,12 @@ def chosen_hosts(
     options: InventoryOptions, sources: Sources, *, quiet: bool = False
 ) -> ChosenHosts:
     """Read the inventory and apply ``--limit``. Raises UsageError if no host is left."""
-    given = msgspec.structs.replace(sources, stdin=standard_input(), template=options.uri)
+    given = msgspec.structs.replace(
+        sources,
+        stdin=standard_input(),
+        template=options.uri,
+        trusted=frozenset(options.trusted_uris),
+    )
     with awaited_input(quiet=quiet) if STDIN in options.inventories else nullcontext():
         inventory = read_inventory(options.inventories, given)
     if not options.limit:
@@ -214,6 +224,7 @@ def inventory_words(options: InventoryOptions, limit: str = "") -> str:
     words = [f" -i {'FILE' if one == STDIN else word(one)}" for one in options.inventories]
     if options.uri != DEFAULT_URI:
         words.append(f" --uri {word(options.uri)}")
+    words += [f" --trust-uri {word(one)}" for one in options.trusted_uris]
     if limit:
         words.append(f" --limit {word(limit)}")
     return "".join(words)

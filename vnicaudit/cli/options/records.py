@@ -67,6 +67,11 @@ def together(*options: Decorator) -> Decorator:
     return decorated
 
 
+def trust_uri_option(text: str) -> Decorator:
+    """The option ``--trust-uri``: libvirt URIs of the user, in a file that others may write."""
+    return click.option("--trust-uri", "trusted_uris", multiple=True, metavar="URI", help=text)
+
+
 def seconds_option(name: str, *, least: float, most: float, default: float, text: str) -> Decorator:
     """The option ``--name`` for a time in seconds, which can also be set by an environment
     variable."""

@@ -9,7 +9,13 @@ import msgspec
 
 from vnicaudit.cli.options.nova_manage import NovaManageOptions, reach_of
 from vnicaudit.cli.options.output import OutputOptions
-from vnicaudit.cli.options.records import Decorator, group, seconds_option, together
+from vnicaudit.cli.options.records import (
+    Decorator,
+    group,
+    seconds_option,
+    together,
+    trust_uri_option,
+)
 from vnicaudit.cli.options.state import state_folder
 from vnicaudit.cli.output.telling import RunTelling
 from vnicaudit.cli.wiring import Wiring
@@ -76,23 +82,22 @@ def _to_window(
         raise click.BadParameter(str(error), context, parameter) from None
 
 
+deadline_option = seconds_option(
+    "--deadline",
+    least=0.1,
+    most=86_400,
+    default=DEADLINE,
+    text="Timeout for a single libvirt or cloud API call.",
+)
+"""Timeout of one call."""
+
 connection_options = group(
     "connection",
     ConnectionOptions,
-    seconds_option(
-        "--deadline",
-        least=0.1,
-        most=86_400,
-        default=DEADLINE,
-        text="Timeout for a single libvirt or cloud API call.",
-    ),
-    click.option(
-        "--trust-uri",
-        "trusted_uris",
-        multiple=True,
-        metavar="URI",
-        help="Allow this libvirt URI from the plan or run, although it contains more than a host "
-        "(the ext transport, command=, socket=, keyfile= or similar).  [repeatable]",
+    deadline_option,
+    trust_uri_option(
+        "Allow this libvirt URI from the plan or run, although it contains more than a host (the "
+        "ext transport, command=, socket=, keyfile= or similar).  [repeatable]"
     ),
 )
 
@@ -156,18 +161,18 @@ _patience_options = together(
     ),
 )
 
-apply_options = together(
-    group(
-        "schedule",
-        ApplyScheduleOptions,
-        _dry_run_option,
-        _canary_option,
-        _batch_option(" after the canaries"),
-        _failures_option,
-        _patience_options,
-    ),
-    connection_options,
+apply_schedule_options = group(
+    "schedule",
+    ApplyScheduleOptions,
+    _dry_run_option,
+    _canary_option,
+    _batch_option(" after the canaries"),
+    _failures_option,
+    _patience_options,
 )
+"""How applying a plan proceeds."""
+
+apply_options = together(apply_schedule_options, connection_options)
 """Options of the commands that apply a plan."""
 
 rollback_options = together(

@@ -8,12 +8,21 @@ host's own variables override all. The depth of a group is its longest path from
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from vnicaudit.errors import UsageError
+from vnicaudit.fleet.inventory.ranges import MOST_GROUPS, TOO_MANY_GROUPS, NamedHosts
 
 ALL, UNGROUPED = "all", "ungrouped"
 Variables = dict[str, object]
+
+_PRIORITY = "ansible_group_priority"
+USED = frozenset({
+    _PRIORITY, "ansible_connection", "ansible_host", "ansible_ssh_host", "ansible_user",
+    "ansible_ssh_user", "ansible_port", "ansible_ssh_port", "ansible_ssh_private_key_file",
+    "vnicaudit_uri", "vnicaudit_site", "vnicaudit_deadline", "vnicaudit_agent",
+})  # fmt: skip
+"""Variables that are used. No other is kept: it may be a secret, and there may be any number."""
 
 
 class AnsibleGroups:
@@ -22,6 +31,8 @@ class AnsibleGroups:
     def __init__(self, file: str) -> None:
         self.file = file
         self.groups: dict[str, Variables] = {ALL: {}, UNGROUPED: {}}
+        self._names = NamedHosts()
+        self._by_groups: dict[tuple[str, ...], tuple[tuple[str, ...], Variables]] = {}
         self.own: dict[str, Variables] = {}
         """Each host's own variables."""
         self.places: dict[str, str] = {}
@@ -30,6 +41,7 @@ class AnsibleGroups:
         self._children: dict[str, dict[str, None]] = {}
         self._parents: dict[str, list[str]] = {}
         self._depths: dict[str, int] = {}
+        self._ranks: dict[str, tuple[int, int, str]] = {}
         self._groups_with: dict[str, list[str]] = {}
 
     def add_group(self, name: str) -> None:
@@ -42,13 +54,24 @@ class AnsibleGroups:
         self.add_group(child)
         self._children.setdefault(parent, {})[child] = None
 
+    def set_variables(self, group: str, variables: Mapping[str, object]) -> None:
+        """Give a group variables; later ones override earlier ones."""
+        self.add_group(group)
+        self.groups[group].update(_used(variables))
+
+    def add_hosts(self, name: str, group: str, place: str, variables: Mapping[str, object]) -> None:
+        """Add the hosts of a range to a group, as :meth:`add_host`. Raises RangeError."""
+        used = _used(variables)
+        for each in self._names.expanded(name, self.own):
+            self.add_host(each, group, place, used)
+
     def add_host(self, name: str, group: str, place: str, variables: Mapping[str, object]) -> None:
         """Add a host to a group; later variables override earlier ones."""
         self.add_group(group)
         if name not in self._members.setdefault(group, {}):
             self._members[group][name] = None
             self._groups_with.setdefault(name, []).append(group)
-        self.own.setdefault(name, {}).update(variables)
+        self.own.setdefault(name, {}).update(_used(variables))
         self.places.setdefault(name, place)
 
     def finish(self) -> None:
@@ -58,6 +81,7 @@ class AnsibleGroups:
             if name != ALL and name not in below:
                 self._children.setdefault(ALL, {})[name] = None
         self._measure()
+        self._ranks = {name: self._rank(name) for name in self.groups}
 
     def hosts(self) -> list[str]:
         """All hosts: those of a group, then those of its children in alphabetical order. Ansible
@@ -74,23 +98,32 @@ class AnsibleGroups:
             pending += sorted(self._children.get(group, {}), reverse=True)
         return list(found)
 
-    def groups_of(self, host: str) -> list[str]:
-        """The groups of a host, including parents of its groups, but without ``all`` and
-        ``ungrouped``. Settings of later ones override those of earlier ones."""
-        return [name for name in self._in_order(host) if name not in (ALL, UNGROUPED)]
+    def settled(self) -> Iterator[tuple[str, tuple[str, ...], Variables]]:
+        """Each host in order, with its groups and its variables. The groups include parents of its
+        groups, but not ``all`` and ``ungrouped``; settings of later ones override those of earlier
+        ones. Raises UsageError if there are too many."""
+        counted = 0
+        for host in self.hosts():
+            groups, inherited = self._inherited(tuple(self._groups_with[host]))
+            counted += len(groups)
+            if counted > MOST_GROUPS:
+                raise UsageError(f"{self.file}: {TOO_MANY_GROUPS}")
+            yield host, groups, {**inherited, **self.own[host]}
 
-    def variables_of(self, host: str) -> Variables:
-        """The variables of a host."""
-        merged: Variables = {}
-        for name in self._in_order(host):
-            merged.update(self.groups[name])
-        return {**merged, **self.own[host]}
+    def _inherited(self, direct: tuple[str, ...]) -> tuple[tuple[str, ...], Variables]:
+        """The groups of a host, and their variables. Hosts of the same groups share the answer."""
+        known = self._by_groups.get(direct)
+        if known is None:
+            every = sorted(self._reached(direct), key=self._ranks.__getitem__)
+            merged: Variables = {}
+            for name in every:
+                merged.update(self.groups[name])
+            groups = tuple(name for name in every if name not in (ALL, UNGROUPED))
+            known = self._by_groups[direct] = groups, merged
+        return known
 
-    def _in_order(self, host: str) -> list[str]:
-        return sorted(self._reached(host), key=self._rank)
-
-    def _reached(self, host: str) -> set[str]:
-        found = {ALL, *self._groups_with[host]}
+    def _reached(self, groups: Iterable[str]) -> set[str]:
+        found = {ALL, *groups}
         pending = list(found)
         while pending:
             name = pending.pop()
@@ -101,7 +134,7 @@ class AnsibleGroups:
         return found
 
     def _rank(self, name: str) -> tuple[int, int, str]:
-        priority = self.groups[name].get("ansible_group_priority", 1)
+        priority = self.groups[name].get(_PRIORITY, 1)
         try:
             number = int(str(priority))
         except ValueError:
@@ -129,7 +162,5 @@ class AnsibleGroups:
             raise UsageError(f"{self.file}: groups in a circle: {', '.join(circle[:5])}")
 
 
-def items_of(groups: AnsibleGroups) -> Iterator[tuple[str, Variables]]:
-    """Each host in order, with its variables."""
-    for host in groups.hosts():
-        yield host, groups.variables_of(host)
+def _used(variables: Mapping[str, object]) -> Variables:
+    return {name: variables[name] for name in USED.intersection(variables)}

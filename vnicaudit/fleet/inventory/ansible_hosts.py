@@ -8,11 +8,12 @@ variables, including secrets, are neither used nor stored.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from urllib.parse import quote
 
 from vnicaudit.errors import UsageError
-from vnicaudit.fleet.inventory.ansible_groups import AnsibleGroups, items_of
+from vnicaudit.fleet.inventory.ansible_groups import AnsibleGroups
 from vnicaudit.fleet.inventory.checks import (
     fault_of_address,
     fault_of_name,
@@ -26,14 +27,15 @@ _OWN_URI = "vnicaudit_uri"
 _LOCAL = "qemu:///system"
 _LOCAL_SOURCE = "ansible_connection: local"
 _TRUE = frozenset({"true", "yes", "on", "1"})
+_PORT = re.compile(r"[0-9]{1,5}")
 _FALSE = frozenset({"false", "no", "off", "0"})
 
 
 def source_hosts(groups: AnsibleGroups, notes: tuple[str, ...] = ()) -> SourceHosts:
     """The hosts of an inventory. Raises UsageError for an invalid variable."""
     hosts = tuple(
-        _HostVariables(name, variables, groups.places[name]).host(tuple(groups.groups_of(name)))
-        for name, variables in items_of(groups)
+        _HostVariables(name, variables, groups.places[name]).host(own)
+        for name, own, variables in groups.settled()
     )
     named = tuple(name for name in groups.groups if name not in ("all", "ungrouped"))
     return SourceHosts(hosts, named, notes)
@@ -98,7 +100,7 @@ class _HostVariables:
 
     def _port(self) -> str:
         port = self._text("ansible_port", "ansible_ssh_port")
-        if port and not (port.isascii() and port.isdigit() and 0 < int(port) < 65536):
+        if port and not (_PORT.fullmatch(port) and 0 < int(port) < 65536):
             raise self._error(f"ansible_port: {port[:40]!r} is not a port")
         return f":{port}" if port and port != "22" else ""
 
@@ -128,7 +130,10 @@ class _HostVariables:
             value = self._variables.get(name)
             if value is None:
                 continue
-            text = str(value)
+            try:
+                text = str(value)
+            except ValueError:  # a number of thousands of digits
+                raise self._error(f"{name}: too long a number") from None
             if "{{" in text or "{%" in text:
                 raise self._error(
                     f"{name} is a template, which only Ansible can evaluate; set vnicaudit_uri"

@@ -9,7 +9,7 @@ import shlex
 from vnicaudit.base.wording import shortened
 from vnicaudit.errors import UsageError
 from vnicaudit.fleet.inventory.ansible_groups import UNGROUPED, AnsibleGroups
-from vnicaudit.fleet.inventory.ranges import RangeError, expanded
+from vnicaudit.fleet.inventory.ranges import RangeError
 
 _SECTION = re.compile(r"\[\s*([^:\]\s]+)(?::(\w+))?\s*\]\s*(?:#.*)?")
 _PORT = re.compile(r"(.*[^:]|\[[0-9A-Fa-f:.]+\]):([0-9]{1,5})")
@@ -50,7 +50,7 @@ class _IniReader:
             self._child(number, name, line)
         elif kind == "vars":
             key, value = self._assignment(number, line)
-            self.groups.groups[name][key] = value
+            self.groups.set_variables(name, {key: value})
         else:
             self._host(number, name, line)
 
@@ -92,11 +92,9 @@ class _IniReader:
             name = found[1]
             variables.setdefault("ansible_port", int(found[2]))
         try:
-            names = expanded(name)
+            self.groups.add_hosts(name, group, f"{self._file}:{number}", variables)
         except RangeError as error:
             raise self._error(number, str(error)) from None
-        for each in names:
-            self.groups.add_host(each, group, f"{self._file}:{number}", variables)
 
     def _words(self, number: int, line: str) -> list[str]:
         try:

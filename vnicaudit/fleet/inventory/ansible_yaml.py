@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from vnicaudit.fleet.inventory.ansible_groups import AnsibleGroups
-from vnicaudit.fleet.inventory.ranges import RangeError, expanded
+from vnicaudit.fleet.inventory.ranges import RangeError
 from vnicaudit.fleet.inventory.tree import InventoryTree, TreePath
 
 _PARTS = frozenset({"hosts", "children", "vars"})
@@ -27,7 +27,7 @@ def _add_group(
     for part in parts:
         if part not in _PARTS:
             raise tree.error((*path, part), f"{part}: a group has hosts, children and vars")
-    groups.groups[name].update(_table(tree, parts.get("vars"), (*path, "vars")))
+    groups.set_variables(name, _table(tree, parts.get("vars"), (*path, "vars")))
     for host, variables in _table(tree, parts.get("hosts"), (*path, "hosts")).items():
         _add_hosts(tree, groups, name, host, variables, (*path, "hosts", host))
     for child, below in _table(tree, parts.get("children"), (*path, "children")).items():
@@ -45,11 +45,9 @@ def _add_hosts(
 ) -> None:
     variables = _table(tree, value, path)
     try:
-        names = expanded(host)
+        groups.add_hosts(host, group, tree.place(path), variables)
     except RangeError as error:
         raise tree.error(path, str(error)) from None
-    for name in names:
-        groups.add_host(name, group, tree.place(path), variables)
 
 
 def _table(tree: InventoryTree, value: object, path: TreePath) -> dict[str, object]:

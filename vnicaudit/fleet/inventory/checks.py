@@ -13,6 +13,9 @@ from vnicaudit.text.secret_names import is_harmless, is_secret_name
 _NAME = re.compile(r"[^\s\x00-\x1f\x7f,!&~*?\[\]\"'`;|<>\\{}]{1,253}")
 _ADDRESS = re.compile(r"(?!-)[A-Za-z0-9._:%\[\]-]{1,253}")
 _USER = re.compile(r"(?!-)[A-Za-z0-9._@+$-]{1,64}")
+_PASSWORD = re.compile(r"(?i):|%3a")
+"""Before the last ``@``, wherever the slashes are: a password may contain one that should have been
+encoded."""
 _PLACEHOLDER = re.compile(r"\{(?!name\}|host\})[^{}]*\}?|\}(?<!name\})(?<!host\})")
 INSTEAD = (
     "an inventory holds no secrets; use an ssh key or agent (~/.ssh/config), libvirt's auth.conf "
@@ -44,14 +47,17 @@ def fault_of_uri(uri: str) -> str:
         return "a URI with blanks or control characters"
     if _PLACEHOLDER.search(uri):
         return "a URI with a placeholder that is neither {name} nor {host}"
+    login = uri.partition("?")[0].rpartition("@")[0].partition(":")[2]  # behind the scheme
+    if _PASSWORD.search(login):
+        return f"a URI with a password; {INSTEAD}"
     try:
         parts = urlsplit(uri)
-        password = parts.password
+        _port = parts.port
         hidden = [key for key, value in parse_qsl(parts.query) if value and is_secret_name(key)]
         host = parts.hostname or ""
-    except ValueError as error:
-        return f"not a URI: {error}"
-    if password is not None or hidden:
+    except ValueError:  # whose text may quote a password
+        return "not a URI: write it as qemu+ssh://USER@HOST:PORT/system"
+    if hidden:
         return f"a URI with a password; {INSTEAD}"
     if unquote(host).startswith("-") or unquote(parts.username or "").startswith("-"):
         return "a URI whose host or user begins with a dash"

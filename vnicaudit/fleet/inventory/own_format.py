@@ -7,13 +7,14 @@ group (in the order of the file) that sets it, then the defaults.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Annotated, TypeVar
 
 import msgspec
 
+from vnicaudit.errors import UsageError
 from vnicaudit.fleet.inventory.checks import fault_of_name, fault_of_uri, refuse_secrets
-from vnicaudit.fleet.inventory.ranges import RangeError, expanded
+from vnicaudit.fleet.inventory.ranges import MOST_GROUPS, TOO_MANY_GROUPS, NamedHosts, RangeError
 from vnicaudit.fleet.inventory.records import SourceHost, SourceHosts
 from vnicaudit.fleet.inventory.tree import InventoryTree, TreePath
 from vnicaudit.model.fleet import HostOptions
@@ -81,7 +82,14 @@ class _OwnFile:
             for name, value in document.groups.items()
         }
         self._hosts: dict[str, _PartialHost] = {}
+        self._names = NamedHosts()
         self._checked: set[str] = set()
+        self._rank = {name: number for number, name in enumerate(self._groups)}
+        self._parents: dict[str, set[str]] = {}
+        for name, group in self._groups.items():
+            for child in group.children:
+                self._parents.setdefault(child, set()).add(name)
+        self._by_groups: dict[tuple[str, ...], tuple[tuple[str, ...], _Settings]] = {}
 
     def read(self) -> SourceHosts:
         """The hosts and groups of the file, in its order. Raises UsageError for a mistake in it."""
@@ -139,7 +147,7 @@ class _OwnFile:
 
     def _expanded(self, text: str, path: TreePath) -> list[str]:
         try:
-            names = expanded(text)
+            names = self._names.expanded(text, self._hosts)
         except RangeError as error:
             raise self._tree.error(path, str(error)) from None
         for name in names:
@@ -148,42 +156,51 @@ class _OwnFile:
         return names
 
     def _finished(self) -> Iterator[SourceHost]:
-        for name, named in self._hosts.items():
-            groups = self._with_parents(named.groups)
-            layers = [named.own, *(self._groups[one] for one in reversed(groups)), self._defaults]
-            uri = _first(layer.uri for layer in layers)
+        counted = 0
+        for name, host in self._hosts.items():
+            groups, inherited = self._inherited(tuple(host.groups))
+            counted += len(groups)
+            if counted > MOST_GROUPS:
+                raise UsageError(f"{self._tree.file}: {TOO_MANY_GROUPS}")
+            own = host.own
+            uri = _first(own.uri, inherited.uri)
+            source = "uri of the defaults or its groups" if own.uri is None else "its own uri"
             yield SourceHost(
                 name=name,
-                source=self._tree.place(named.path),
+                source=self._tree.place(host.path),
                 uri=(uri or "").replace("{name}", name).replace("{host}", name),
-                site=_first(layer.site for layer in layers) or "",
+                site=_first(own.site, inherited.site) or "",
                 groups=groups,
                 options=HostOptions(
-                    _first(layer.deadline for layer in layers),
-                    _first(layer.agent for layer in layers),
+                    _first(own.deadline, inherited.deadline), _first(own.agent, inherited.agent)
                 ),
-                uri_source=self._uri_source(layers),
+                uri_source="" if uri is None else source,
             )
 
-    def _uri_source(self, layers: list[_Settings]) -> str:
-        at = next((n for n, layer in enumerate(layers) if layer.uri is not None), None)
-        if at is None:
-            return ""
-        return "its own uri" if not at else "uri of the defaults or its groups"
+    def _inherited(self, direct: tuple[str, ...]) -> tuple[tuple[str, ...], _Settings]:
+        """The groups of a host with all their ancestors, in the order of the file, and the settings
+        of them and the defaults. As later groups take precedence, children override their parents
+        only if they come after them. Hosts of the same groups share the answer."""
+        known = self._by_groups.get(direct)
+        if known is None:
+            every, pending = set(direct), list(direct)
+            while pending:
+                more = self._parents.get(pending.pop(), set()) - every
+                every |= more
+                pending += more
+            groups = tuple(sorted(every, key=self._rank.__getitem__))
+            layers = [*(self._groups[one] for one in reversed(groups)), self._defaults]
+            known = self._by_groups[direct] = (
+                groups,
+                _Settings(
+                    uri=_first(*(layer.uri for layer in layers)),
+                    site=_first(*(layer.site for layer in layers)),
+                    deadline=_first(*(layer.deadline for layer in layers)),
+                    agent=_first(*(layer.agent for layer in layers)),
+                ),
+            )
+        return known
 
-    def _with_parents(self, names: Iterable[str]) -> tuple[str, ...]:
-        """The groups and all their ancestors, in the order of the file. As later groups take
-        precedence, children override their parents only if they come after them."""
-        every = set(names)
-        while (
-            more := {
-                name for name, group in self._groups.items() if every.intersection(group.children)
-            }
-            - every
-        ):
-            every |= more
-        return tuple(name for name in self._groups if name in every)
 
-
-def _first(values: Iterable[T | None]) -> T | None:
+def _first(*values: T | None) -> T | None:
     return next((value for value in values if value is not None), None)

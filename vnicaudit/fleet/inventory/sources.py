@@ -33,6 +33,9 @@ STDIN = "-"
 _OWN_TOML = re.compile(r"^[ \t]{0,9}(?:\[\[hosts\]\]|\[groups\.|\[defaults\])", re.MULTILINE)
 _YAML = re.compile(r"\s*(?:#[^\n]*\n\s*)*(?:---|\{|[\w.\"'-]{1,200}[\"']?:(?:\s|$))")
 
+_DATA = (".toml", ".yaml", ".yml", ".json", ".ini")
+"""Suffixes of files that are read and not run, whatever permissions they have: some file systems
+give all files all of them."""
 _BESIDE = ("group_vars", "host_vars")
 
 CloudHosts = Callable[[str], SourceHosts]
@@ -41,18 +44,20 @@ CloudHosts = Callable[[str], SourceHosts]
 
 class Sources(msgspec.Struct, frozen=True):
     """Sources of inventories. ``cloud``: lists the hosts of an OpenStack cloud. ``stdin``: standard
-    input. ``template``: the URI of hosts without one."""
+    input. ``template``: the URI of hosts without one. ``trusted``: URIs that may start programs."""
 
     cloud: CloudHosts | None = None
     stdin: BinaryIO | None = None
     template: str = DEFAULT_URI
+    trusted: frozenset[str] = frozenset()
 
 
 def read_inventory(names: Iterable[str], sources: Sources) -> Inventory:
     """The inventory merged from several sources. Raises UsageError for a source that cannot be read
     or is invalid, TargetError if a cloud cannot be reached."""
-    read = [_read(name, sources) for name in dict.fromkeys(names)]
-    inventory = merged(read, sources.template)
+    named = dict.fromkeys(names)
+    read = [_read(name, sources) for name in named]
+    inventory = merged(read, sources.template, sources.trusted.union(named))
     if not inventory.hosts:
         raise UsageError("the inventory names no host")
     return inventory
@@ -91,6 +96,8 @@ def _file(path: str) -> SourceHosts:
     with as_usage_error(path):
         status = os.stat(path)
     program = os.path.isfile(path) and bool(status.st_mode & 0o111) and os.access(path, os.X_OK)
+    is_data = program and path.lower().endswith(_DATA)
+    program = program and not is_data
     if os.path.isdir(path) or program:
         if not is_installed():
             what = "a folder" if os.path.isdir(path) else "a program"
@@ -98,6 +105,11 @@ def _file(path: str) -> SourceHosts:
         return source_hosts(ask_ansible(path))
     with as_usage_error(path):
         data = read_regular(path, MAX_BYTES + 1)
+    if is_data and data.startswith(b"#!"):
+        raise UsageError(
+            f"{path}: begins with #! and may be executed, so Ansible would run it as an inventory "
+            "script; to have it read, remove the permission (chmod -x)"
+        )
     return _parsed(path, _decoded(path, data))
 
 
