@@ -18,7 +18,10 @@ from vnicaudit.text.beginning import quotes_others
 _UTF16 = (BOM_UTF16_LE, BOM_UTF16_BE)
 
 _BLANKS = b" \t\r\n"
-_WORDS = (b"openstack", b"glance", b"nova", b"os_image", b"OS::", b"libvirt_domain")
+_WORDS = (
+    b"openstack", b"glance", b"nova", b"os_image", b"OS::", b"libvirt_domain", b'"properties"',
+    b'"flavor"',
+)  # fmt: skip
 
 
 def looks_like(head: bytes) -> bool:
@@ -50,10 +53,10 @@ def read(data: bytes, *, target: str, file: str) -> Iterator[Description | Domai
 
 def _formats_of(head: bytes) -> list[ModuleType]:
     """The modules of the formats; one file may contain documents of several."""
-    from vnicaudit.platforms.infra_code import ansible, heat, shell, terraform
+    from vnicaudit.platforms.infra_code import ansible, client_json, heat, shell, terraform
 
     if quotes_others(head):
         return []
     head = head.lstrip(_BLANKS)
-    formats = (terraform, heat, shell, ansible)
+    formats = (terraform, heat, shell, ansible, client_json)
     return [each for each in formats if each.looks_like(head)]
