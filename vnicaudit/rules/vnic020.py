@@ -44,6 +44,9 @@ Make ``/dev/vhost-net`` usable on the hypervisor: run ``modprobe vhost_net`` and
 when QEMU starts; a reboot inside the guest changes nothing. Replace a hub by ``-netdev
 tap,id=n,vhost=on`` and ``-device virtio-net-pci,netdev=n``.
 
+In a pod of KubeVirt, switch ``useEmulation`` off in the KubeVirt resource: only then does the pod
+ask its node for ``/dev/vhost-net``.
+
 ## Fix safety
 
 Loading the module does not affect running guests. The power cycle means downtime for the guest.
@@ -65,6 +68,7 @@ from collections.abc import Iterator
 from vnicaudit.knowledge import facts
 from vnicaudit.knowledge.vhost import may_have_vhost
 from vnicaudit.model.guest_words import VIRTIO
+from vnicaudit.model.owner import name_of
 from vnicaudit.model.rule import NicJudge, Problem, Rule
 from vnicaudit.model.subject import Subject
 
@@ -72,13 +76,22 @@ _FIX = (
     "Make /dev/vhost-net usable on the hypervisor (modprobe vhost_net, and a file in "
     "/etc/modules-load.d), then power the guest off and on through its owner."
 )
+_FIX_IN_POD = (
+    "KubeVirt gives a pod /dev/vhost-net unless useEmulation is on in the KubeVirt resource "
+    "(spec.configuration.developerConfiguration): switch it off, see that the node offers "
+    "devices.kubevirt.io/vhost-net, then run virtctl restart."
+)
+"""Source: KubeVirt ``pkg/virt-controller/services/renderresources.go``."""
 _HUB = "hubport"
 """QEMU's word for a backend on a hub."""
 _WITHOUT_HUB = (
     "Replace -net (or -netdev hubport) by -netdev tap,id=n,vhost=on and -device "
     "virtio-net-pci,netdev=n on QEMU's command line, then restart it."
 )
-_BARE = " A QEMU started without libvirt also needs vhost=on in its -netdev tap."
+_FIXES = {
+    "qemu": f"{_FIX} A QEMU started without libvirt also needs vhost=on in its -netdev tap.",
+    "kubevirt": _FIX_IN_POD,
+}
 
 
 def applies(subject: Subject) -> bool:
@@ -110,7 +123,7 @@ def check(subject: Subject) -> Iterator[Problem]:
             "QEMU copies every packet itself",
             field="driver_name",
             severity="low" if subject.nic.link_state == "down" else None,
-            fix=_FIX + (_BARE if subject.domain.owner == "qemu" else ""),
+            fix=_FIXES.get(name_of(subject.domain.owner), _FIX),
         )
 
 
