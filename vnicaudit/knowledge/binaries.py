@@ -112,7 +112,7 @@ def misplaced_by_address(
         (alone is not None and bus_of(model) != alone)
         or (address == "ccw" and model in _NOT_ON_CCW)
         or (address in _NOT_VIRTIO_S and model in VIRTIO)
-        or (address == "spapr-vio" and bus_of(model) is not None)
+        or (address == "spapr-vio" and bus_of(model) is not None and arch not in ARM)
     ):
         return f"{model} cannot be at an address of type {address}"
     return None

@@ -11,7 +11,8 @@ works.
 
 from __future__ import annotations
 
-from vnicaudit.model.guest_words import MAYBE
+from vnicaudit.model.finding import Change
+from vnicaudit.model.guest_words import MAYBE, VIRTIO
 from vnicaudit.model.nic import Behind, NicConfig
 
 _ROMS = frozenset(
@@ -36,6 +37,26 @@ OF_VIRTIO = frozenset({
 })  # fmt: skip
 """Properties of another device that virtio also accepts: ``qemu-system-x86_64 -device
 virtio-net-pci,help`` of 7.2.22, with ``driver`` and ``id``, without those about a ROM."""
+
+
+_ROM = (
+    "the boot ROM is for the old device: without it QEMU gives the NIC its own for virtio, and the "
+    "guest boots from the network as before"
+)
+_UNKNOWN_ROM = (
+    "the boot ROM, a custom file, is for the old device: it is removed with it, and the guest "
+    "can no longer boot with it"
+)
+
+
+def rom_removal(nic: NicConfig, change: Change) -> Change | None:
+    """The removal of a boot ROM that goes with a change of the model to virtio; None if there is
+    none, or the change is another one."""
+    path = nic.rom_file
+    if path is None or change.field != "model" or change.new not in VIRTIO:
+        return None
+    known = has_qemus_rom(path)
+    return Change("rom_file", path, None, known, _ROM if known else _UNKNOWN_ROM)
 
 
 def has_qemus_rom(path: str) -> bool:

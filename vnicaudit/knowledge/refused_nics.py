@@ -2,7 +2,8 @@
 and the machine around them. What is reported and what ``nics`` says of a start come from here.
 
 Measured with libvirt 9.0 and QEMU 7.2 on ``pc``, ``q35``, ``microvm``, ``isapc``, s390x and
-riscv64: each value on each machine was defined and started.
+riscv64, and with libvirt 11.3 and QEMU 10.0 on pseries and ARM: each value on each machine was
+defined and started.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from vnicaudit.knowledge.machines import is_board, is_q35, modern_only_slot
 from vnicaudit.knowledge.slots import is_i440fx
 from vnicaudit.model.definition_refusal import DefinitionRefusal, on_ccw
 from vnicaudit.model.domain import DomainConfig
-from vnicaudit.model.guest_words import ARM, S390, VIRTIO
+from vnicaudit.model.guest_words import ARM, PPC64, S390, VIRTIO
 from vnicaudit.model.host import HostConfig
 from vnicaudit.model.nic import NicConfig, RunningNic
 from vnicaudit.model.version import Version
@@ -41,14 +42,11 @@ def refused_parts(
     if nic.origin != "interface" or running is not None or domain.form == "live":
         return ()
     found = (*nic.refused, *_by_place(nic, model, domain, host))
-    if not found:
-        return ()
-    version = host.libvirt_version
     return tuple(
         one
         for one in found
         if (one.at_start or domain.as_written)
-        and (one.until is None or (version is not None and version < one.until))
+        and one.applies(host.libvirt_version, host.qemu_version)
     )
 
 
@@ -148,6 +146,6 @@ def _on_pci(
 def _speaks_legacy(nic: NicConfig, model: str, domain: DomainConfig, arch: str | None) -> bool:
     """True if a virtio NIC on PCI is known to be a transitional device (``VIRTIO_F_IOMMU_PLATFORM
     was supported by neither legacy nor transitional device``)."""
-    if model != "virtio" or arch in S390 or is_i440fx(domain):
+    if model != "virtio" or arch in S390 | PPC64 or is_i440fx(domain):
         return model in ("virtio", "virtio-transitional")
     return is_q35(domain) and modern_only_slot(nic, domain) is False

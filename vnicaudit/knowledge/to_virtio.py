@@ -43,13 +43,16 @@ _ENCRYPTED = (
 )
 _STAGED = "Power the guest off and on; a reboot inside the guest keeps the old device."
 _OWN_ROM = (
-    "its boot ROM is for the present model: `vnicaudit plan` removes it with the model, and QEMU "
-    "then uses its own ROM for virtio; if the ROM stays, the guest no longer boots from the network"
+    "its boot ROM is for the present model: --fix and `vnicaudit plan` remove it with the model, "
+    "and QEMU then uses its own ROM for virtio; if the ROM stays, the guest no longer boots from "
+    "the network"
 )
 _OTHER_ROM = (
     "its boot ROM, a custom file, is for the present model: with virtio the guest could not boot "
     "with it"
 )
+_TAKES_MTU = "virtio tells the guest its MTU of {}, which {} does not, and the guest then uses it"
+_USUAL_MTU = 1500
 _BEHIND = "; {} set behind libvirt's settings, which no virtio NIC has"
 _FIRST_GLOBAL = RemoveBehind(before_virtio=True)
 _LEAVE = "Leave it, or move the service to a guest that supports virtio."
@@ -126,10 +129,28 @@ def _without_old_parts(subject: Subject, found: VirtioConversion) -> VirtioConve
     if nic.virtio_faults:
         why = f"; as virtio it would not start: {nic.virtio_faults[0]}"
         return found._replace(change=None, note=found.note + why, fix=_FIRST_GLOBAL)
-    if nic.rom_file is None or nic.rom == "no" or not change.safe:
-        return found
-    reason = _OWN_ROM if has_qemus_rom(nic.rom_file) else _OTHER_ROM
-    return found._replace(change=replace(change, safe=False, reason=reason))
+    if nic.rom_file is not None and nic.rom != "no":
+        change = _with_risk(change, _OWN_ROM if has_qemus_rom(nic.rom_file) else _OTHER_ROM)
+    return found._replace(change=_with_mtu(subject, change))
+
+
+def _with_mtu(subject: Subject, change: Change) -> Change:
+    """The change, with what becomes of ``<mtu>``: only virtio has QEMU's ``host_mtu`` (``-device
+    NAME,help`` of 7.2). A larger MTU than usual cuts the guest off from peers that lack it; Nova
+    writes the network's own, which DHCP tells the guest already."""
+    mtu = subject.nic.mtu
+    if mtu is None or mtu in (0, _USUAL_MTU):
+        return change
+    told = _TAKES_MTU.format(mtu, subject.model or "the old model")
+    if mtu > _USUAL_MTU and subject.domain.owner != "nova":
+        return _with_risk(change, f"{told}: its network must carry it")
+    return replace(change, reason=f"{change.reason}; {told}")
+
+
+def _with_risk(change: Change, risk: str) -> Change:
+    """The change, unsafe for one more reason."""
+    reason = risk if change.safe else f"{change.reason}; {risk}"
+    return replace(change, safe=False, reason=reason)
 
 
 def _by_readiness(subject: Subject, severity: Severity) -> VirtioConversion:

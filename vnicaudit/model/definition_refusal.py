@@ -21,8 +21,20 @@ class DefinitionRefusal(msgspec.Struct, frozen=True):
     """The domain can be defined, but does not start."""
     shared: bool = False
     """Another device of the domain has the same value."""
+    since: Version | None = None
+    """The first libvirt that is known to refuse it; None: each does."""
     until: Version | None = None
     """The first libvirt that accepts it; None: none is known to."""
+    since_qemu: Version | None = None
+    """The first QEMU that is known to refuse it; None: each does."""
+
+    def applies(self, libvirt: Version | None, qemu: Version | None) -> bool:
+        """True if these versions (None: unknown) are known to refuse it."""
+        if self.since is not None and (libvirt is None or libvirt < self.since):
+            return False
+        if self.until is not None and (libvirt is None or libvirt >= self.until):
+            return False
+        return self.since_qemu is None or (qemu is not None and qemu >= self.since_qemu)
 
 
 MULTICAST = DefinitionRefusal("mac/@address", "its MAC address is a multicast one")

@@ -67,10 +67,14 @@ class Naming(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     before: str | None = None
     after: str | None = None
     reason: str = ""
+    same_device: bool = False
+    """The guest finds the same device, so the name stays, even if it is unknown."""
 
     @property
     def changes(self) -> bool | None:
         """True if the interface gets a different name; None if that is unknown."""
+        if self.same_device:
+            return False
         if self.before is None or self.after is None:
             return None
         return self.before != self.after

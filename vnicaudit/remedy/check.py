@@ -30,11 +30,18 @@ _FIELDS = frozenset(field.name for field in fields(NicConfig))
 
 
 class MadeChange(NamedTuple):
-    """A finding whose change was made; ``subject`` is the position of its subject in the file."""
+    """A finding whose change was made; ``subject`` is the position of its subject in the file.
+    ``beside`` is a change that goes with it."""
 
     subject: int
     finding: Finding
     change: Change
+    beside: Change | None = None
+
+    @property
+    def changes(self) -> tuple[Change, ...]:
+        """Everything that is changed."""
+        return (self.change,) if self.beside is None else (self.change, self.beside)
 
     @property
     def key(self) -> Key:
@@ -152,7 +159,7 @@ def _option_of(made: MadeChange, config: NovaConfig) -> NovaOption | None:
 def _domain(
     old: Domain, new: Domain, made: tuple[MadeChange, ...], writers: Writers
 ) -> Iterator[str]:
-    changes = [one.change for one in made]
+    changes = [change for one in made for change in one.changes]
     if (old.name, old.uuid) != (new.name, new.uuid) or len(old.nics) != len(new.nics):
         yield "it would become another domain"
         return
@@ -161,7 +168,7 @@ def _domain(
     shared = _shared(old, changes, writers)
     by_nic: dict[int | None, list[Change]] = {}
     for one in made:
-        by_nic.setdefault(nic_index(one.finding.about), []).append(one.change)
+        by_nic.setdefault(nic_index(one.finding.about), []).extend(one.changes)
     for nic, other in zip(old.nics, new.nics, strict=True):
         free = _entailed(old, by_nic.get(nic.index, []), writers) | shared
         yield from _nic(nic, other, by_nic.get(nic.index, []), shared, free)
@@ -179,7 +186,12 @@ def _nic(
     free = wanted.keys() | free
     for refusal in new.declared.refused:
         if refusal not in old.declared.refused:
-            yield f"libvirt would refuse the definition: {refusal.reason}"
+            effect = (
+                "the domain would not start"
+                if refusal.at_start
+                else ("libvirt would refuse the definition")
+            )
+            yield f"{effect}: {refusal.reason}"
     if _rest_of_nic(old.declared, free) != _rest_of_nic(new.declared, free):
         yield f"something else of NIC {old.index} would change"
 

@@ -13,6 +13,7 @@ from vnicaudit.audit.run import AuditRun
 from vnicaudit.audit.work import AuditWork
 from vnicaudit.base.opening import open_regular
 from vnicaudit.errors import RefusedError
+from vnicaudit.model.finding import Finding
 from vnicaudit.model.fix import FixRefusal
 from vnicaudit.model.report import Audited
 from vnicaudit.remedy.contract import Remembering, Writers
@@ -33,6 +34,8 @@ class FileFixed(NamedTuple):
     unsafe: int = 0
     error: str = ""
     backup: str = ""
+    risks: tuple[Finding, ...] = ()
+    """The findings whose unsafe changes were made."""
 
 
 def files_with_changes(
@@ -122,7 +125,8 @@ def file_result(path: str, outcome: FixedText) -> FileFixed:
         return FileFixed(path, refused=refused, unsafe=unsafe)
     text_of = outcome.writer.text_of
     texts = text_of(outcome.before), text_of(outcome.after)
-    return FileFixed(path, *texts, len(outcome.changes), refused, unsafe)
+    risks = tuple(one for one in outcome.changes if one.change and not one.change.safe)
+    return FileFixed(path, *texts, len(outcome.changes), refused, unsafe, risks=risks)
 
 
 def _replaced(path: str, outcome: FixedText, *, backup: bool) -> FileFixed:

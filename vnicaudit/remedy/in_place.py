@@ -10,9 +10,10 @@ from typing import NamedTuple
 
 from vnicaudit.audit.work import AuditWork
 from vnicaudit.errors import OwnedError, RefusedError
+from vnicaudit.knowledge.device_leftovers import rom_removal
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.file_kind import Item
-from vnicaudit.model.finding import Finding
+from vnicaudit.model.finding import Change, Finding
 from vnicaudit.model.fix import FixRefusal
 from vnicaudit.model.nova import NovaConfig
 from vnicaudit.model.owner import rewritten_by
@@ -148,7 +149,10 @@ class _Rounds:
         try:
             check_owner(self._reading.audited_items[made.subject].item, writer)
             place = made.finding.location
-            edits = writer.edits_for(self._data, place, made.change)
+            edits = [
+                edit for change in made.changes
+                for edit in writer.edits_for(self._data, place, change)
+            ]  # fmt: skip
         except RefusedError as error:
             owned = isinstance(error, OwnedError)
             self._refuse(made, "owner" if owned else "cannot-be-written", str(error))
@@ -191,8 +195,17 @@ def candidates(
             continue
         for finding in one.audited.findings:
             if finding.change is not None and work.selects(finding):
-                found.append((MadeChange(number, finding, finding.change), writer))
+                beside = _beside(one.item, finding, finding.change)
+                found.append((MadeChange(number, finding, finding.change, beside), writer))
     return found
+
+
+def _beside(item: Item, finding: Finding, change: Change) -> Change | None:
+    """The removal of a boot ROM that goes with the old model."""
+    index = nic_index(finding.about)
+    if not isinstance(item, Domain) or index is None:
+        return None
+    return rom_removal(item.nics[index].declared, change)
 
 
 def changed_place(item: Item, made: MadeChange) -> object:

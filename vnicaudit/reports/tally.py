@@ -13,7 +13,7 @@ _KINDS = 1000
 SCOPE_WORD = {
     "domain": "domain", "host": "host", "config": "file", "image": "image", "flavor": "flavor",
     "preference": "preference", "site": "compute node",
-    "mac": "duplicate-MAC NIC",
+    "mac": "NIC",
 }  # fmt: skip
 
 

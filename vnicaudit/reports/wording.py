@@ -20,7 +20,7 @@ from vnicaudit.model.report import Audited, RunEnd, TargetResult
 from vnicaudit.reports.tally import SCOPE_WORD, Tally
 
 WORST_FIRST = tuple(reversed(SEVERITIES))
-_BESIDE_DOMAINS = tuple(item for item in SCOPE_WORD.items() if item[0] != "domain")
+_BESIDE_DOMAINS = tuple(item for item in SCOPE_WORD.items() if item[0] not in ("domain", "mac"))
 
 
 def is_hint(finding: Finding, fails: Confidence) -> bool:
@@ -146,8 +146,9 @@ def _without_rules(tally: Tally) -> Iterator[str]:
     for (rule, _needs, kind), number in tally.skipped.items():
         if rule == EVERY_RULE:
             unknown[kind] += number
-    for kind, number in unknown.items():
-        yield f"no rule was judged for {count(number, kind)}"
+    if unknown:
+        kinds = " and ".join(count(number, kind) for kind, number in unknown.items())
+        yield f"no rule was judged for {kinds}"
 
 
 def _closing(tally: Tally, end: RunEnd, broken: str) -> str:
@@ -169,8 +170,12 @@ def _closing(tally: Tally, end: RunEnd, broken: str) -> str:
 def _affected(tally: Tally, end: RunEnd) -> str:
     parts = []
     if end.summary.domains:
-        parts.append(f"{tally.affected['domain']:,} of {count(end.summary.domains, 'domain')}")
+        several = tally.affected["mac"] and not tally.affected["domain"]  # only across domains
+        some = "" if several else f"{tally.affected['domain']:,} of "
+        parts.append(some + count(end.summary.domains, "domain"))
         parts.append(count(end.summary.nics, "NIC"))
+    if tally.affected["mac"]:
+        parts.append(f"{tally.affected['mac']:,} of them with the MAC address of another")
     for scope, word in _BESIDE_DOMAINS:
         if tally.affected[scope]:
             parts.append(f"{tally.affected[scope]:,} of {count(tally.judged[scope], word)}")

@@ -51,6 +51,13 @@ A guest whose driver supports only virtio 0.9 needs a conventional PCI slot or
 RHEL and CentOS 7 name virtio NICs `ethN`, so the interface may be renamed even if the address stays
 the same.
 
+`<mtu>` wakes up: only virtio tells the guest its MTU (QEMU's `host_mtu`). A guest that ran at 1500
+beside `<mtu size='8901'/>` uses 8901 from then on and loses peers whose path is smaller. Above 1500
+the change is unsafe, except in Nova, whose MTU is the network's own.
+
+A boot ROM made for the old model goes with it: with e1000's ROM, virtio does not boot from the
+network. `--fix` and `vnicaudit plan` remove it; the change is unsafe.
+
 ## When it does not fire
 
 * Reported as *low* when nothing shows that the guest has a virtio driver, or when it is known to

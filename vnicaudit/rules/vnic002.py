@@ -40,6 +40,8 @@ As for VNIC001: safe when the guest is known to support virtio, unsafe when noth
 the guest, and unsafe on Windows until NetKVM from virtio-win is installed. To install it, boot once
 with a second, virtio NIC. A static IP address stays with the old adapter and must be set again.
 
+A boot ROM and `<mtu>` are treated as in VNIC001: virtio tells the guest its MTU.
+
 ## When it does not fire
 
 * Reported as *low* when nothing shows that the guest has a virtio driver, or when it is known to

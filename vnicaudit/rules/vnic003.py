@@ -43,6 +43,9 @@ Change the model to virtio. Keep the MAC address and the PCI address.
 As for VNIC001. e1000e and igb sit on PCI Express: a guest whose driver supports only virtio 0.9
 needs `virtio-transitional` at another address, and that change is unsafe.
 
+`<mtu>` wakes up: e1000e and igb do not tell the guest its MTU, and virtio does. Above 1500 the
+change is unsafe (see VNIC001).
+
 ## When it does not fire
 
 * Reported as *low* when nothing shows that the guest has a virtio driver, when it is known to have

@@ -38,6 +38,8 @@ MAC address and the PCI address.
 
 As for VNIC001: safe when the guest is known to support virtio.
 
+A boot ROM and `<mtu>` are treated as in VNIC001: virtio tells the guest its MTU.
+
 ## When it does not fire
 
 * Reported as *low* when nothing shows that the guest has a virtio driver, as after an import from

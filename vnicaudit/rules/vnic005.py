@@ -47,6 +47,8 @@ Change the model to virtio and keep the MAC address. A NIC on another bus gets a
 
 As for VNIC001: safe when the guest is known to support virtio.
 
+A boot ROM and `<mtu>` are treated as in VNIC001: virtio tells the guest its MTU.
+
 ## When it does not fire
 
 * On ARM boards with an on-board NIC (any machine type except `virt`): they have no bus for virtio.

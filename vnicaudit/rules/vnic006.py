@@ -36,6 +36,8 @@ Add `<model type='virtio'/>`, also in the template that the definition comes fro
 
 As for VNIC001: safe when the guest is known to support virtio.
 
+A boot ROM and `<mtu>` are treated as in VNIC001: virtio tells the guest its MTU.
+
 ## When it does not fire
 
 * On XML that libvirt wrote: libvirt fills in the default when a domain is defined, and VNIC001 or

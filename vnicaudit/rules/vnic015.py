@@ -103,7 +103,7 @@ from vnicaudit.knowledge.models import QEMU_MODELS, normal_model
 from vnicaudit.knowledge.refused_nics import refused_parts
 from vnicaudit.model.definition_refusal import MODEL, DefinitionRefusal
 from vnicaudit.model.finding import Change, Confidence
-from vnicaudit.model.guest_words import S390
+from vnicaudit.model.guest_words import S390, VIRTIO
 from vnicaudit.model.rule import NicJudge, Problem, Rule
 from vnicaudit.model.subject import Subject
 from vnicaudit.model.version import Version
@@ -144,7 +144,7 @@ def _refused(subject: Subject) -> tuple[DefinitionRefusal, ...]:
     found = refused_parts(
         subject.nic, subject.model or None, subject.domain, subject.host, subject.running
     )
-    if subject.arch in S390:  # VNIC008 reports these there
+    if subject.arch in S390 and subject.model in VIRTIO:  # VNIC008 reports these there
         found = tuple(one for one in found if one.place not in ("rom", "acpi"))
     return found
 

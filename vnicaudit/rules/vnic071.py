@@ -85,7 +85,8 @@ anchor shares the value.
 
 Hyper-V features, a Sysprep volume, and the names of the VM and its disks also identify Windows.
 KubeVirt's virtio is a virtio 1.0 device; guests whose driver supports only 0.9 need
-`useVirtioTransitional: true`.
+`useVirtioTransitional: true`. With virtio, QEMU tells the guest the MTU of its pod's network, which
+it does not with other models: on a jumbo network the guest then sends larger frames.
 
 ## When it does not fire
 

@@ -34,7 +34,7 @@ from vnicaudit.remedy.planning.source import Source
 from vnicaudit.reports.plan.json import to_json
 
 DATA = Path(__file__).parent / "data"
-ADDED = ("code", "blocked_codes", "risk", "cause", "line")
+ADDED = ("same_device", "code", "blocked_codes", "risk", "cause", "line")
 """Keys that files have since: what was written before does not have them."""
 
 _POLICY = PolicyTable(queues="auto", rx_queue_size=1024, tx_queue_size=1024)

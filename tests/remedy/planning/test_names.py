@@ -103,15 +103,15 @@ CASES = {
         beside=(pci("virtio", "0000:00:03.1", 1),),
     ),
     "a device that stays what it is": Case(
-        Naming("ens3", "ens3", f"{AGENT}; {SAME}"),
+        Naming("ens3", "ens3", f"{AGENT}; {SAME}", same_device=True),
         pci("virtio"), pci("virtio", queues=4), today="ens3",
     ),
     "the same on a system not known": Case(
-        Naming("wan", "wan", f"{AGENT}; {SAME}"),
+        Naming("wan", "wan", f"{AGENT}; {SAME}", same_device=True),
         pci("virtio"), pci("virtio", queues=4), os=None, today="wan",
     ),
     "a device that stays what it is, wherever that is": Case(
-        Naming("ens3", "ens3", f"{AGENT}; {SAME}"),
+        Naming("ens3", "ens3", f"{AGENT}; {SAME}", same_device=True),
         pci("virtio", None), pci("virtio", None, queues=4), today="ens3",
     ),
     "another kind of virtio": Case(
@@ -184,16 +184,16 @@ CASES = {
         domain=msgspec.structs.replace(PC, os_id="http://openbsd.org/openbsd/7.4"), os=None,
     ),
     "s390x": Case(
-        Naming("enc1", "enc1", f"{predicted('enc1')}; {SAME}"),
+        Naming("enc1", "enc1", f"{predicted('enc1')}; {SAME}", same_device=True),
         ccw("virtio"), ccw("virtio", queues=2), S390X,
     ),
     "s390x, device number 0": Case(
-        Naming("enc0", "enc0", f"{predicted('enc0')}; {SAME}"),
+        Naming("enc0", "enc0", f"{predicted('enc0')}; {SAME}", same_device=True),
         ccw("virtio", "fe.0.0000"), ccw("virtio", "fe.0.0000", queues=2), S390X,
     ),
     "s390x, another subchannel set": Case(
         Naming("enc1.0a0f", "enc1.0a0f",
-               f"{predicted('enc1.0a0f')}; {SAME}"),
+               f"{predicted('enc1.0a0f')}; {SAME}", same_device=True),
         ccw("virtio", "fe.1.0a0f"), ccw("virtio", "fe.1.0a0f", queues=2), S390X,
     ),
     "s390x, from PCI to ccw": Case(
@@ -201,7 +201,7 @@ CASES = {
         pci("virtio", "0000:00:01.0"), ccw("virtio"), S390X, today="eno1",
     ),
     "s390x with a systemd that does not name ccw": Case(
-        Naming("eth0", "eth0", f"{kernel('eth0')}; {SAME}"),
+        Naming("eth0", "eth0", f"{kernel('eth0')}; {SAME}", same_device=True),
         ccw("virtio"), ccw("virtio", queues=2), S390X, os="debian 9",
     ),
     "from USB to PCI": Case(

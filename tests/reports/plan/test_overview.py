@@ -116,7 +116,20 @@ def test_a_column_that_says_nothing_is_left_out() -> None:
     nameless = replace(step(1), guest=GuestView(name=Naming(reason="who knows")))
     text = shown(replace(PLAN, steps=(nameless,)))
     assert "INTERFACE NAME" not in text
-    assert "interface name unknown, 1 step: who knows\n" in text
+    assert "interface name: unknown for 1: who knows\n" in text
+
+
+def test_a_name_that_stays_is_not_called_unknown() -> None:
+    same = GuestView(name=Naming(reason="the same device", same_device=True))
+    unknown = GuestView(name=Naming(reason="who knows"))
+    steps = (
+        *(replace(step(number), guest=same) for number in (1, 2)),
+        replace(step(3), guest=unknown),
+    )
+    assert "interface name: stays for 2, unknown for 1: who knows\n" in shown(
+        replace(PLAN, steps=steps)
+    )
+    assert "interface name" not in shown(replace(PLAN, steps=steps[:2]))
 
 
 def test_what_was_left_out_is_counted_with_names() -> None:

@@ -24,6 +24,7 @@ from vnicaudit.model.report import NotFixed
 
 if TYPE_CHECKING:
     from vnicaudit.cli.wiring.platforms import PlatformRegistry
+    from vnicaudit.model.finding import Finding
     from vnicaudit.remedy.files import FileFixed
     from vnicaudit.remedy.in_place import RefusedFix
 
@@ -202,7 +203,7 @@ class _FixReport:
 
         self._fixing = fixing
         self._paint = Paint(color=use_color(fixing.color, to_terminal=stream().isatty()))
-        self._problems = self._files = self._refused = self._unsafe = 0
+        self._problems = self._files = self._refused = self._unsafe = self._risks = 0
         self._owned: Counter[str] = Counter()
         self._backups = 0
         self._copies: list[str] = []
@@ -222,6 +223,8 @@ class _FixReport:
             self._backups += 1
             if len(self._copies) < _COPIES:
                 self._copies.append(one.backup)
+        if not self._fixing.quiet:
+            self._tell_risks(one.risks)
         if one.error:
             self._tell_refused(f"{one.path}: not fixed: {one.error}")
         for refused in one.refused:
@@ -234,6 +237,8 @@ class _FixReport:
 
     def end(self) -> FixCounts:
         """Return the totals, and print those that the report does not contain."""
+        if self._risks > _NAMED:
+            _note(f"… {self._risks - _NAMED:,} more unsafe changes")
         if self._refused > _NAMED:
             _note(f"… {self._refused - _NAMED:,} more not fixed")
         if not self._fixing.quiet:
@@ -256,6 +261,12 @@ class _FixReport:
         self._refused += 1
         if self._refused <= _NAMED:
             _note(text)
+
+    def _tell_risks(self, findings: tuple[Finding, ...]) -> None:
+        for finding in findings:
+            self._risks += 1
+            if self._risks <= _NAMED and finding.change is not None:
+                _note(f"{finding.location}: {finding.rule} unsafe: {finding.change.reason}")
 
     def _say_numbers(self) -> None:
         from vnicaudit.base.wording import count

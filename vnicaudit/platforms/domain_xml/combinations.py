@@ -17,6 +17,8 @@ _WITH_TRANSIENT = frozenset({"hostdev", "network"})
 """``network``: for a pool of devices."""
 _WITH_ROUTE = frozenset({"vdpa"})
 _WITH_FLOOR = frozenset({"network"})
+_NO_FLOOR_AT_ALL = Version(11, 3)
+"""The first libvirt that is known to refuse floor='0' as well: 11.3 does, 9.0 does not."""
 _WITH_VLAN = frozenset({"network", "hostdev"})
 _VLAN_ON_BRIDGES = Version(11)
 """The first libvirt with VLANs on a plain Linux bridge (NEWS 11.0.0)."""
@@ -112,8 +114,9 @@ def _bandwidth(kind: str, way: str, found: list[_Attributes]) -> Iterator[Defini
         floor = long_count(given.get("floor", "0")) != 0  # to libvirt 0 means none
         if floor and way == "outbound":
             yield DefinitionRefusal("bandwidth", f"{shown} takes no floor")
-        elif floor and kind not in _WITH_FLOOR:
-            yield DefinitionRefusal("bandwidth", f"{shown} takes no floor with type='{kind}'")
+        elif "floor" in given and kind not in _WITH_FLOOR:
+            why = f"{shown} takes no floor with type='{kind}'"
+            yield DefinitionRefusal("bandwidth", why, since=None if floor else _NO_FLOOR_AT_ALL)
         elif "floor" not in given and "average" not in given:
             yield DefinitionRefusal("bandwidth", f"{shown} has no average")
 

@@ -19,8 +19,9 @@ from vnicaudit.knowledge.models import LIBVIRT_MODELS
 from vnicaudit.knowledge.slots import PciSlot, is_i440fx, pci_slot
 from vnicaudit.model.definition_refusal import DefinitionRefusal
 from vnicaudit.model.domain import DomainConfig
-from vnicaudit.model.guest_words import RISCV, S390, X86
+from vnicaudit.model.guest_words import RISCV, S390
 from vnicaudit.model.nic import Nic
+from vnicaudit.model.version import Version
 from vnicaudit.platforms.domain_xml.combinations import is_chosen
 from vnicaudit.platforms.domain_xml.facts import DomainFacts
 from vnicaudit.platforms.domain_xml.reading_memory import ReadingMemory
@@ -47,6 +48,8 @@ _TAKEN = {"pc": {(1, 0), (1, 1), (1, 2), (1, 3)}, "q35": {(31, 0), (31, 2), (31,
 """Slots and functions on the root bus that belong to the machine's own devices."""
 _USB_OF_PC = (1, 2)
 _MOST_ACPI = 16383
+_EVERYWHERE = Version(10)
+"""The first QEMU that is known to check ACPI indexes on every machine: 10.0 does, 7.2 does not."""
 _MOST_SLOTS = 32
 _OWN_ALIAS = "ua-"
 """libvirt keeps an alias only if it begins like this."""
@@ -244,17 +247,20 @@ class _Surroundings:
             yield _twice("boot/@order", "its boot order")
 
     def _of_acpi(self, nic: Nic) -> Iterator[DefinitionRefusal]:
-        """ACPI indexes, where QEMU checks them: on q35, and on pc if the guest has ACPI."""
+        """ACPI indexes, where QEMU checks them: on q35, on pc if the guest has ACPI, and from 10.0
+        on every machine."""
         index = nic.declared.acpi
-        checks = self._machine == "q35" or (self._machine == "pc" and self._facts.acpi)
-        if index is None or not checks or self._domain.arch not in X86:
+        value = None if index is None else count(index)
+        if index is None or value is None:
             return
-        value = count(index)
-        if value is not None and value > _MOST_ACPI:
+        checks = self._machine == "q35" or (self._machine == "pc" and self._facts.acpi)
+        since = None if checks else _EVERYWHERE
+        if value > _MOST_ACPI:
             why = f"an ACPI index of {value} is above {_MOST_ACPI}"
-            yield DefinitionRefusal("acpi/@index", why, at_start=True)
-        elif value is not None and self._devices.indexes.get(index, 0) > 1:
-            yield _twice("acpi/@index", "its ACPI index", at_start=True)
+            yield DefinitionRefusal("acpi/@index", why, at_start=True, since_qemu=since)
+        elif self._devices.indexes.get(index, 0) > 1:
+            found = _twice("acpi/@index", "its ACPI index", at_start=True)
+            yield replace(found, since_qemu=since)
 
 
 def _kind_of_bus(nic: Nic, domain: DomainConfig) -> _Slots | None:

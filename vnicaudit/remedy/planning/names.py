@@ -60,7 +60,8 @@ def naming(domain: Domain, system: System, before: Nic, after: Nic, today: str |
     reports one. ``before`` and ``after`` are the NIC of the definition before and after."""
     now, why = (today, _AGENT) if today is not None else _predicted(domain, system, before)
     if same_device(before, after):
-        return Naming(now, now, f"{why}; {_STAYS}")
+        reason = _STAYS if now is None else f"{why}; {_STAYS}"
+        return Naming(now, now, reason, same_device=True)
     later, then = _later(domain, system, before, after, today)
     return Naming(now, later, why if then == why else f"{why}; {then}")
 

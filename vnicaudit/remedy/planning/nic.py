@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec.structs import replace
 
-from vnicaudit.knowledge.device_leftovers import has_qemus_rom
+from vnicaudit.knowledge.device_leftovers import has_qemus_rom, rom_removal
 from vnicaudit.knowledge.fixes.wording import OwnedNic
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.finding import Change, Finding
@@ -27,14 +27,6 @@ from vnicaudit.remedy.planning.subject import POLICY, PlanSubject, ProposedChang
 _NEVER_RAN = "the guest has never started with this NIC: there is no name or address in it to keep"
 _IOMMU = (
     "virtio devices of this guest go through an IOMMU: without iommu='on' the guest has no network"
-)
-_ROM = (
-    "the boot ROM is for the old device: without it QEMU gives the NIC its own for virtio, and the "
-    "guest boots from the network as before"
-)
-_UNKNOWN_ROM = (
-    "the boot ROM, a custom file, is for the old device: it is removed with it, and the guest "
-    "can no longer boot with it"
 )
 _ON_CCW = ("model", "address_type", "rom", "acpi")
 _IN_FILE = Blocked("in-a-file", "a definition in a file cannot be converted: plan on the host")
@@ -79,7 +71,8 @@ class PlannedNic(PlanSubject[DomainUnit | FileUnit]):
         boot ROM is removed with the model. On s390x, a guest with a NIC model that does not exist
         there never started, so no interface in it can be renamed."""
         if change.field == "model" and not change.safe and self._is_safe_without_rom(change):
-            return replace(change, safe=True, reason=_ROM)
+            removal = rom_removal(self.nic.declared, change)
+            return replace(change, safe=True, reason=removal.reason if removal else "")
         if change.field not in _ON_CCW or self.source.domain.declared.arch not in S390:
             return change
         impossible = any(
@@ -201,14 +194,15 @@ class EditedNic(PlannedNic):
     def _rom(self, proposed: ProposedChanges) -> tuple[Change, ...]:
         """Remove a boot ROM for the old device together with it. Raises RefusedError for a ROM of
         unknown purpose, unless unsafe changes were requested."""
-        path, fields = self.nic.declared.rom_file, {change.field for change in proposed.changes}
-        if path is None or fields & {"rom", "address_type"}:  # these remove all of <rom>
+        if {change.field for change in proposed.changes} & {"rom", "address_type"}:
+            return ()  # these remove all of <rom>
+        removals = (rom_removal(self.nic.declared, change) for change in proposed.changes)
+        removal = next((one for one in removals if one is not None), None)
+        if removal is None:
             return ()
-        known = has_qemus_rom(path)
-        change = Change("rom_file", path, None, known, _ROM if known else _UNKNOWN_ROM)
-        if not self.context.may(change):
-            raise NotPlannedError(unsafe(change))
-        return (change,)
+        if not self.context.may(removal):
+            raise NotPlannedError(unsafe(removal))
+        return (removal,)
 
     def _iommu(self) -> tuple[Change, ...]:
         """Guests with encrypted memory on s390x need the IOMMU setting on every virtio device."""

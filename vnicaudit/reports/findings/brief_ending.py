@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from vnicaudit.base.wording import count
 from vnicaudit.model.finding import ALL_BUT_THE_MODEL, EVERY_RULE
-from vnicaudit.reports.findings.ending import Ending, rank
+from vnicaudit.reports.findings.ending import Ending
 from vnicaudit.reports.safe import safe
 from vnicaudit.reports.tally import Tally
 from vnicaudit.reports.wrap import Piece, with_lead, wrap
@@ -26,8 +26,9 @@ class BriefEnding(Ending):
         told = [*self._answer(safe_fixes=True), *self._accepted()]
         yield from (*told, "\n") if told else ()
 
-    def brief(self) -> Iterator[str]:
-        """The lines after the findings of a short report. Everything not shown is counted."""
+    def brief(self, first_rule: str) -> Iterator[str]:
+        """The lines after the findings of a short report, which begins with ``first_rule``.
+        Everything not shown is counted."""
         yield from self._unread(_SHOWN_BRIEFLY)
         if self._options.quiet:
             return
@@ -37,9 +38,10 @@ class BriefEnding(Ending):
             yield from self._not_judged_briefly()
         yield from self._notes(_SHOWN_BRIEFLY)
         if self._tally.findings:
-            rule = min(self._tally.findings, key=rank)[1]
             each = "--view full, or --format concise for a line each"
-            yield wrap(f"Each finding: {each}. Why: vnicaudit rules {rule}", self._width, "", "  ")
+            yield wrap(
+                f"Each finding: {each}. Why: vnicaudit rules {first_rule}", self._width, "", "  "
+            )
 
     def _not_judged_briefly(self) -> Iterator[str]:
         """Two lines: as many rules as fit, each with its counts; the others are only counted."""

@@ -38,6 +38,8 @@ class GroupedText:
         self._paint = paint
         self._entry = _EqualText(options, paint)
         self._groups = groups_of(options)
+        self.first_rule = ""
+        """The rule of the first group, once :meth:`text` has been read."""
 
     def add(self, audited: Audited) -> None:
         """Add the findings of one subject."""
@@ -46,6 +48,7 @@ class GroupedText:
     def text(self) -> Iterator[str]:
         """Yield the groups, and how many are not shown."""
         groups = list(self._groups.groups())
+        self.first_rule = next((group.rules[0][0][1] for group in groups), "")
         most = len(groups) if self._options.most is None else self._options.most
         by_rule = self._options.group_by in ("", "rule")
         unbounded = self._options.verbose or not by_rule or self._options.most is not None

@@ -129,7 +129,7 @@ class _AuditText:
         yield from ending.answer()
         yield from grouped.text()
         yield from self._crashes
-        yield from ending.brief()
+        yield from ending.brief(grouped.first_rule)
 
     def _note_crashes(self, audited: Audited) -> None:
         if audited.crashed and len(self._crashes) < _CRASHES:

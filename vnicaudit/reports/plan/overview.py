@@ -33,7 +33,6 @@ _SAYS_NOTHING = frozenset({"unknown", "-"})
 """A column with only these values is left out."""
 _SAYINGS = (*_ORDER[:-1], "loses", "name", "snippet", "note")
 """Kinds of sentences below the table, in this order."""
-_WORDS = {"name": "interface name unknown"}
 _TITLES = ("GUEST", "NIC", "CHANGE", "RISK", "INTERFACE NAME", "TAKES EFFECT")
 
 
@@ -189,7 +188,9 @@ def _risk(step: Step) -> str:
 def _naming(naming: Naming) -> str:
     if naming.changes is None:
         return "unknown"
-    return f"{naming.before} → {naming.after}" if naming.changes else f"{naming.before} stays"
+    if naming.changes:
+        return f"{naming.before} → {naming.after}"
+    return "stays" if naming.before is None else f"{naming.before} stays"
 
 
 def _naming_class(naming: Naming) -> str:
@@ -218,14 +219,27 @@ def _reasons(steps: Sequence[Step], width: int) -> Iterator[str]:
         for kind, sentence in _sentences(step):
             found[kind][sentence] += 1
     for kind, sentences in found.items():
-        word = _WORDS.get(kind, kind)
-        ordered, most = sentences.most_common(), 1 if kind == "name" else _REASONS
-        for sentence, number in ordered[:most]:
-            yield wrap(f"{word}, {count(number, 'step')}: {safe(sentence)}", width, "", "  ")
-        if more := sum(number for _sentence, number in ordered[most:]):
-            yield f"{word}, {count(more, 'step')}: others (--diff)\n"
+        if kind == "name" and sentences:
+            yield wrap(f"interface name: {_names_in_short(steps, sentences)}", width, "", "  ")
+            continue
+        ordered = sentences.most_common()
+        for sentence, number in ordered[:_REASONS]:
+            yield wrap(f"{kind}, {count(number, 'step')}: {safe(sentence)}", width, "", "  ")
+        if more := sum(number for _sentence, number in ordered[_REASONS:]):
+            yield f"{kind}, {count(more, 'step')}: others (--diff)\n"
     if any(found.values()):
         yield "\n"
+
+
+def _names_in_short(steps: Sequence[Step], unknown: Counter[str]) -> str:
+    """``stays for 131, unknown for 32: …``, with the most frequent reason why it is unknown."""
+    classes = Counter(_naming_class(step.guest.name) for step in steps)
+    classes["unknown"] = unknown.total()  # a step that is not about a guest has no name
+    parts = [f"{word} for {classes[word]:,}" for word in ("stays", "changes", "unknown")
+             if classes[word]]  # fmt: skip
+    ordered = unknown.most_common()
+    others = "; other reasons: --diff" if len(ordered) > 1 else ""
+    return f"{', '.join(parts)}: {safe(ordered[0][0])}{others}"
 
 
 def _sentences(step: Step) -> Iterator[tuple[str, str]]:

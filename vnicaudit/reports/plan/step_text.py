@@ -206,10 +206,10 @@ def _before_after(what: str, before: str | None, after: str | None) -> Iterator[
 
 
 def _naming_words(naming: Naming) -> str:
-    if naming.before is None and naming.after is None:
-        return f"unknown: {naming.reason}" if naming.reason else ""
     if naming.changes is False:
-        text = f"{naming.before} stays"
+        text = f"{naming.before or 'the present one'} stays"
+    elif naming.before is None and naming.after is None:
+        return f"unknown: {naming.reason}" if naming.reason else ""
     else:
         text = f"{naming.before or 'unknown'} → {naming.after or 'unknown'}"
     return f"{text} ({naming.reason})" if naming.reason else text
