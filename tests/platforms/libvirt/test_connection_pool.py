@@ -100,6 +100,17 @@ def test_a_connection_that_broke_means_that_nobody_knows(host: Host) -> None:
     assert len(host.connections) == 2
 
 
+@pytest.mark.parametrize("question", ["report the domain's state", "read the running definition"])
+def test_a_question_that_was_not_answered_may_not_have_done_anything(
+    question: str, host: Host
+) -> None:
+    with pytest.raises(SilentError) as raised:
+        host.pool.call(DEADLINE, question, host.breaks)
+    assert str(raised.value) == (
+        f"libvirt closed the connection when asked to {question}: End of file while reading data"
+    )
+
+
 def test_a_host_that_is_gone(host: Host) -> None:
     with pytest.raises(SilentError):
         host.ask(host.breaks)

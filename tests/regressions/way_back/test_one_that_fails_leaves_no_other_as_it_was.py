@@ -31,6 +31,7 @@ class Hosts(Fleet):
     the number of the guest of which libvirt says nothing any more, from the call ``deaf_at`` on."""
 
     deaf, deaf_at = 0, ""
+    error: type[Exception] = SilentError
 
     def plain_context(self, mode: Mode = "restart") -> RunContext:
         return self.context(mode, canary=0)
@@ -45,7 +46,7 @@ class Hosts(Fleet):
         if not self.deaf or place != f"before {self.deaf_at}":
             return
         if self.calls[-1] == (f"guest-{self.deaf}", self.deaf_at):
-            raise SilentError(f"libvirt did not answer when asked to {self.deaf_at}")
+            raise self.error(f"libvirt did not answer when asked to {self.deaf_at}")
 
 
 def outcomes(went: RunResult) -> dict[str, str]:
@@ -155,6 +156,21 @@ def test_a_host_that_falls_silent_keeps_no_other_as_it_was(
     assert as_before(hosts)
     assert all(machine.at_work == {machine.macs[0]: "e1000"} for machine in hosts.machines)
     assert len(runs(str(hosts.folder))) == 2
+
+
+@pytest.mark.parametrize("deaf_at", ["define", "start"])
+def test_a_mistake_of_ours_is_raised_when_all_others_are_undone(hosts: Hosts, deaf_at: str) -> None:
+    run = hosts.applied()
+    hosts.deaf, hosts.deaf_at, hosts.error = 5, deaf_at, KeyError
+    with pytest.raises(KeyError):
+        hosts.rollback(hosts.plain_context(), run=run)
+    (back, _) = runs(str(hosts.folder))
+    assert [unit.outcome for unit in back.steps] == [
+        "applied", "unfinished", "applied", "applied", "applied", "applied",
+    ]  # fmt: skip
+    hosts.deaf = 0
+    hosts.rollback(hosts.plain_context(), run=run)
+    assert as_before(hosts)
 
 
 def test_a_host_that_is_down_keeps_no_other_as_it_was(hosts: Hosts) -> None:

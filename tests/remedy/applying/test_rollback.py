@@ -254,6 +254,20 @@ def test_a_run_that_was_refused_has_nothing_to_take_back(world: World) -> None:
         world.rollback(world.context())
 
 
+def test_a_run_that_found_all_done_names_the_run_that_did_it(world: World) -> None:
+    """A plan was applied twice: the newest run is not the one to undo."""
+    world.apply(world.steps, world.context())
+    world.apply(world.steps, world.context())
+    second, first = runs(str(world.folder))
+    assert second.steps[0].outcome == "already"
+    with pytest.raises(UsageError) as raised:
+        world.rollback(world.context(), run=second.id)
+    assert str(raised.value) == (
+        f"there is nothing to undo; run {first.id} made the change; to undo it: vnicaudit "
+        f"rollback {first.id} --state {world.folder}"
+    )
+
+
 def test_a_look_changes_nothing(make_world: MakeWorld) -> None:
     world = make_world(2)
     killed(world, "next-boot", "behind define", 2)

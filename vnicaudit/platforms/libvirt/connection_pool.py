@@ -97,9 +97,15 @@ class ConnectionPool:
 
 
 def _connection_lost_error(what: str, error: libvirt.libvirtError) -> SilentError:
+    late = "; it may have done so" if _changes(what) else ""
     return SilentError(
-        f"libvirt closed the connection when asked to {what}: {explain(error)}; it may have done so"
+        f"libvirt closed the connection when asked to {what}: {explain(error)}{late}"
     )
+
+
+def _changes(what: str) -> bool:
+    """False for a question: whether it was answered makes no difference."""
+    return what.partition(" ")[0] not in ("connect", "count", "find", "read", "report")
 
 
 def within(seconds: float, what: str, function: Callable[[], T]) -> T:
@@ -109,8 +115,9 @@ def within(seconds: float, what: str, function: Callable[[], T]) -> T:
     try:
         return DaemonCall(f"libvirt: {what}", function).result(seconds)
     except TimeUpError:
+        late = "; it may still do so" if _changes(what) else ""
         raise SilentError(
-            f"libvirt did not answer within {seconds:g} s when asked to {what}; it may still do so"
+            f"libvirt did not answer within {seconds:g} s when asked to {what}{late}"
         ) from None
     except libvirt.libvirtError as error:
         if error.get_error_code() == libvirt.VIR_ERR_NO_DOMAIN:

@@ -185,9 +185,26 @@ def _nothing_to_undo(found: PastRun, context: RunContext) -> tuple[RunResult, ..
     run."""
     run = record(found)
     if not found.taken_back or run.outcome == "failed":
-        shown = context.state.command(f"runs {run.id}")
-        raise UsageError(f"there is nothing to undo; to see the run: {shown}")
+        made = _earlier(found, context)
+        words = f"runs {run.id}" if made is None else f"rollback {made}"
+        see = "to see the run" if made is None else f"run {made} made the change; to undo it"
+        raise UsageError(f"there is nothing to undo; {see}: {context.state.command(words)}")
     return (RunResult(run, TAKEN_BACK, taken_back=True),)
+
+
+def _earlier(found: PastRun, context: RunContext) -> str | None:
+    """The last run before this one whose change can be undone, if this one found it made
+    already."""
+    units = [
+        unit for unit in found.request.units
+        if (done := found.done_event(unit.key)) is not None and done.outcome == "already"
+    ]  # fmt: skip
+    earlier = (one for one in all_past(context.state) if one.request.id < found.request.id)
+    made = (
+        one.request.id for one in earlier
+        if one.request.kind == "apply" and any(_undoable(one, unit) for unit in units)
+    )  # fmt: skip
+    return next(made, None)
 
 
 def dry_run_rollback(

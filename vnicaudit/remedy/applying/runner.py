@@ -10,7 +10,14 @@ from functools import partial
 import msgspec
 
 from vnicaudit.base.told_apart import told_apart
-from vnicaudit.errors import ActionError, GoneError, RefusedError, SilentError, TargetError
+from vnicaudit.errors import (
+    ActionError,
+    GoneError,
+    JournalError,
+    RefusedError,
+    SilentError,
+    TargetError,
+)
 from vnicaudit.model.runs import RunRecord
 from vnicaudit.remedy.applying.driver import Prepared
 from vnicaudit.remedy.applying.exclusion_locks import ExclusionLocks
@@ -91,7 +98,7 @@ class Runner:
         self._journal = Journal(found.folder)
         self._exclusion = ExclusionLocks()
         self._results = dict(_results(found))
-        self._silent: dict[str, SilentError] = {}
+        self._left_open: dict[str, Exception] = {}
         """Keys of units that the way back left half done -> why."""
         self._names = _names(found.request.units)
         for unit in found.request.units:
@@ -121,7 +128,7 @@ class Runner:
             side_by_side([self._work(unit) for unit in units])
             for unit in units:
                 queue.count(unit, self._results.get(unit.key, _HALF_DONE))
-        self._check_silent()
+        self._check_open()
         self._journal.write(End(stopped))
         return stopped
 
@@ -148,7 +155,7 @@ class Runner:
 
     def _finish(self, keys: Collection[str]) -> str:
         self._finish_open(keys)
-        self._check_silent()
+        self._check_open()
         all_done = all(unit.key in self._results for unit in self._found.request.units)
         if all_done and not self._found.has_ended:
             self._journal.write(End())
@@ -172,11 +179,11 @@ class Runner:
         units = self._found.request.units
         for unit in reversed(units):
             if unit.key in keys and self._found.is_open(unit.key):
-                self._run_unless_silent(unit, undo=TAKEN_BACK)
+                self._run_beside_others(unit, undo=TAKEN_BACK)
         self._journal.sync()
         for one in lost:
             self._tell(self._names[one.key], self._found.restore_hint)
-        self._check_silent()
+        self._check_open()
         if lost:
             return f"the journal lost what was done to {lost[0].name}"
         left = [one for one in units if self._found.is_open(one.key) and one.key not in keys]
@@ -216,25 +223,30 @@ class Runner:
 
     def _work(self, unit: UnitRequest) -> Callable[[], None]:
         def work() -> None:
-            if unit.key in self._results or unit.key in self._silent:
+            if unit.key in self._results or unit.key in self._left_open:
                 return
             if self._found.request.kind == "rollback":
-                self._run_unless_silent(unit)
+                self._run_beside_others(unit)
             else:
                 self._results[unit.key] = self._run_unit(unit)
 
         return work
 
-    def _run_unless_silent(self, unit: UnitRequest, *, undo: str = "") -> None:
+    def _run_beside_others(self, unit: UnitRequest, *, undo: str = "") -> None:
+        """Undo a unit. What ends this, even a mistake of this program, is raised when all others
+        are undone, unless nothing more can be recorded."""
         try:
             self._results[unit.key] = self._run_unit(unit, undo=undo)
-        except SilentError as error:
-            self._silent[unit.key] = error
+        except JournalError:
+            raise
+        except Exception as error:
+            self._left_open[unit.key] = error
 
-    def _check_silent(self) -> None:
-        """Raises SilentError if the way back left a unit half done."""
-        for error in self._silent.values():
-            raise error
+    def _check_open(self) -> None:
+        """Raises why the way back left a unit half done; SilentError only if that is all."""
+        errors = sorted(self._left_open.values(), key=lambda one: isinstance(one, SilentError))
+        if errors:
+            raise errors[0]
 
     def _run_unit(self, unit: UnitRequest, *, undo: str = "") -> Result:
         """Change one unit, from its present state. Raises SilentError if the host stopped
