@@ -19,12 +19,12 @@ from vnicaudit.model.refs import DomainRef, NicRef
 from vnicaudit.model.report import Audited, NicRow, Suppressed, TargetResult
 
 
-def seeds(fixed: int, fresh: int) -> list[object]:
-    """Seeds for random fleets: that many fixed ones, and fresh ones that are left for ``--long``.
-    With HISTORY_SEEDS=1,2, those instead."""
+def seeds(fixed: int, fresh: int, also: Sequence[int] = ()) -> list[object]:
+    """Seeds for random fleets: that many fixed ones and ``also`` those that once found something,
+    and fresh ones that are left for ``--long``. With HISTORY_SEEDS=1,2, those instead."""
     named = [int(one) for one in os.environ.get("HISTORY_SEEDS", "").split(",") if one]
     drawn_later = [pytest.param(None, id=f"fresh{n}", marks=pytest.mark.long) for n in range(fresh)]
-    return [*named] or [*range(1, fixed + 1), *drawn_later]
+    return [*named] or [*range(1, fixed + 1), *also, *drawn_later]
 
 
 def drawn(seed: int | None) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
@@ -48,8 +49,6 @@ class EarlierInterval(NamedTuple):
 class _NicInterval(NamedTuple):
     id: int
     host: int
-    opened: int
-    opened_as: str
     key: NicKey
 
 
@@ -142,28 +141,24 @@ class Origins:
                     yield one
 
     def _nics_moved(self) -> Iterator[tuple[int, str]]:
-        """Rows of NICs that left a host and exist on another one, of those that appeared there now
-        as many as appeared."""
+        """Rows of NICs that left a host and exist on another one: for each host at most as many
+        with one key as there are elsewhere."""
         gone = list(self._nics(self._is_gone(nic)))
         found = (self._nics(and_(nic.c.closed.is_(None), some))
                  for some in nics_with({one.key for one in gone}))  # fmt: skip
         known = grouped((one.key, one) for some in found for one in some)
+        moved: Counter[tuple[int, NicKey]] = Counter()
         for one in gone:
-            there = [each for each in known.get(one.key, ()) if each.host != one.host]
-            if there:
-                source = min(there, key=self._is_arrival)
-                if self._is_arrival(source):
-                    known[one.key].remove(source)
+            there = sum(each.host != one.host for each in known.get(one.key, ()))
+            if moved[one.host, one.key] < there:
+                moved[one.host, one.key] += 1
                 yield one.id, "moved"
 
     def _nics(self, condition: ColumnElement[bool]) -> Iterator[_NicInterval]:
         n = nic.c
-        query = select(n.id, n.host, n.opened, n.opened_as, n.uuid, n.domain, n.mac).order_by(n.id)
-        for number, host_id, opened, as_, *key in self._connection.execute(query.where(condition)):
-            yield _NicInterval(number, host_id, opened, as_, nic_key(*key))
-
-    def _is_arrival(self, one: _NicInterval) -> bool:
-        return (one.opened, one.opened_as) == (self._audit, "moved")
+        query = select(n.id, n.host, n.uuid, n.domain, n.mac).where(condition).order_by(n.id)
+        for number, host_id, *key in self._connection.execute(query):
+            yield _NicInterval(number, host_id, nic_key(*key))
 
     def _has_arrived(self, table: FromClause) -> ColumnElement[bool]:
         c = table.c
