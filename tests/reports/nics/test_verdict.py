@@ -37,7 +37,8 @@ NOBODY_KNOWS: Resolved[bool] = Resolved(True, None, "", UNKNOWN)
         (replace(PLAIN, tx_queue_size=Resolved(1024, 256, "")), "less"),
         (replace(PLAIN, model=Resolved(None, "rtl8139", "")), "slow"),
         (replace(PLAIN, starts=False), "slow"),
-        (replace(PLAIN, model=Resolved(None, None, "", NONE)), "ok"),
+        (replace(PLAIN, model=Resolved(None, None, "", NONE)), "slow"),
+        (replace(PLAIN, type="hostdev", model=Resolved(None, None, "", NONE)), "ok"),
         (replace(PLAIN, model=Resolved(None, None, "", UNKNOWN)), "ok"),
     ],
 )
@@ -48,7 +49,10 @@ def test_the_mark_of_a_nic(nic: NicRow, verdict: Verdict) -> None:
 def test_the_kind_of_a_nic() -> None:
     assert kind_of(PLAIN) == "virtio"
     assert kind_of(replace(PLAIN, model=Resolved(None, "e1000", ""))) == "emulated"
-    assert kind_of(replace(PLAIN, model=Resolved(None, None, "", NONE))) == "passed through"
+    none = replace(PLAIN, model=Resolved(None, None, "", NONE))
+    assert kind_of(none) == "not created"
+    assert kind_of(replace(none, type="hostdev")) == "passed through"
+    assert kind_of(replace(none, type="network", actual_type=None)) == "passed through"
     assert kind_of(replace(PLAIN, model=Resolved(None, None, "", UNKNOWN))) == "of unknown model"
 
 

@@ -36,13 +36,16 @@ def build(
     whole: bool,
     opened: str | None = None,
     runs: bool = False,
+    logged: bool = False,
 ) -> Built:
     """The guest that the arguments describe. ``whole``: QEMU was given only these arguments, so
     missing ones have QEMU's defaults. ``opened`` is a word that a shell may expand to arguments.
-    ``runs``: QEMU accepted the arguments, so nothing in them can be refused."""
+    ``runs``: QEMU accepted the arguments, so nothing in them can be refused. ``logged``: they are
+    libvirt's, from its log."""
     arch = machine.architecture(program, arguments)
     kind = machine.machine_type(arguments)
-    found = nics(arguments, arch=arch, machine=kind, with_default=whole)
+    trimmed = logged or machine.by_libvirt(arguments)
+    found = nics(arguments, arch=arch, machine=kind, with_default=whole, trimmed=trimmed)
     vcpus, most = machine.vcpus(arguments) if whole or arguments.has("smp") else (None, None)
     qemu = RunningQemu(
         location=location,

@@ -123,8 +123,10 @@ def commands(text: str) -> Iterator[Command]:
         text = _REMARK.sub(lambda remark: f"{remark[1]}{' ' * len(remark[2])}\\", text)
     text = LOGGED.sub(_message, text)
     program = is_program(text)
+    rejoined = False
     if not program:
-        text = _LOST_JOINT.sub(_joined, text)
+        whole_lines, text = text, _LOST_JOINT.sub(_joined, text)
+        rejoined = text != whole_lines
     seen: set[tuple[int | None, Arguments]] = set()
     listings = _listings(text)
     position, line, counted, after = 0, 1, 0, 0
@@ -144,6 +146,8 @@ def commands(text: str) -> Iterator[Command]:
         patience -= in_vain
         if command is None:
             continue
+        if rejoined:  # where some lines lost their backslashes, others may be missing
+            command = command._replace(complete=False)
         after = position
         if (command.pid, command.arguments) not in seen:
             if command.pid is not None:

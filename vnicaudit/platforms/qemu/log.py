@@ -34,6 +34,8 @@ _LIBVIRT = re.compile(r"libvirt version: ([\d.]+)")
 _QEMU = re.compile(r"qemu version: ([\d.]+)")
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=", re.ASCII)
 _STOP = re.compile(r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d+\+\d{4}: shutting down", re.MULTILINE)
+_RAN = re.compile(_STOP.pattern + r", reason=(?!failed|unknown)\w", re.MULTILINE)
+"""The end of a QEMU that had started (virDomainShutoffReasonTypeToString)."""
 _WARNING = re.compile(r"^.{0,400}vhost-net.{0,400}$", re.MULTILINE)
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _MAX_WARNINGS = 20
@@ -42,7 +44,7 @@ _MAX_WARNINGS = 20
 class LoggedStart(NamedTuple):
     """The last start in a log. ``line`` is the line where its arguments begin, and ``text`` the
     arguments as written; ``stopped`` tells whether this QEMU has ended according to the log;
-    ``warnings`` are those about vhost-net, each with its line."""
+    ``ran``, whether it is known to have accepted its arguments; ``warnings`` are those about vhost-net, each with its line."""
 
     program: str
     arguments: Arguments
@@ -51,6 +53,7 @@ class LoggedStart(NamedTuple):
     qemu: Version | None
     libvirt: Version | None
     stopped: bool
+    ran: bool
     warnings: tuple[tuple[int, str], ...]
 
 
@@ -89,6 +92,7 @@ def last_start(text: str) -> LoggedStart | None:
         _version(_QEMU, header.group()),
         _version(_LIBVIRT, header.group()),
         _STOP.search(rest) is not None,
+        _RAN.search(rest) is not None,
         _warnings(text, end),
     )
 

@@ -85,11 +85,17 @@ class _Context(NamedTuple):
 
 
 def nics(
-    arguments: Arguments, *, arch: str | None, machine: str | None, with_default: bool
+    arguments: Arguments,
+    *,
+    arch: str | None,
+    machine: str | None,
+    with_default: bool,
+    trimmed: bool = False,
 ) -> NicsFound:
     """The NICs on a command line. ``with_default``: the arguments are known to be complete, so that
-    the machine's own NIC follows from missing options."""
-    context = _context(arguments, arch, machine, whole=with_default)
+    the machine's own NIC follows from missing options. ``trimmed``: devices that provide buses may
+    have been left out (libvirt adds them all, but people cut them from what they publish)."""
+    context = _context(arguments, arch, machine, whole=with_default and not trimmed)
     found = tuple(nic for _pair, nic in _nics(arguments, context))
     if with_default and silent(arguments) and (driver := default_nic(arch, machine)):
         user = Backend("user")

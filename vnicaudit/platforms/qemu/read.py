@@ -156,7 +156,15 @@ def _from_log(text: str, target: str, file: str | None, before: int | None) -> l
         )
     first = None if before is None else before + start.line
     place = Location(target, file, first)
-    qemu, problem = build(start.program, start.arguments, place, pid=None, whole=True)
+    qemu, problem = build(
+        start.program,
+        start.arguments,
+        place,
+        pid=None,
+        whole=True,
+        runs=start.ran,
+        logged=True,
+    )
     found = (warning for warning in start.warnings if _UNABLE in warning[1])
     line, warning = next(found, (None, ""))
     warned = None if before is None or line is None else before + line

@@ -16,6 +16,7 @@ VERDICTS: tuple[Verdict, ...] = ("slow", "less", "ok")
 
 MARKS: dict[Verdict, str] = {"slow": "x", "less": "!", "ok": " "}
 STYLES: dict[Verdict, str] = {"slow": "bad", "less": "medium", "ok": ""}
+_ABSENT = "not created"
 _MEANINGS: dict[Verdict, str] = {
     "slow": "x emulated, or does not start",
     "less": "! without vhost, or less than declared",
@@ -25,7 +26,7 @@ _MEANINGS: dict[Verdict, str] = {
 def verdict_of(nic: NicRow) -> Verdict:
     """``slow``: emulated, or it does not start. ``less``: virtio without vhost, or with fewer
     queues or smaller rings than declared. Unknown values are ignored."""
-    if not nic.starts or kind_of(nic) == "emulated":
+    if not nic.starts or kind_of(nic) in ("emulated", _ABSENT):
         return "slow"
     cut = any(
         resolved.state not in (NONE, UNKNOWN)
@@ -38,9 +39,11 @@ def verdict_of(nic: NicRow) -> Verdict:
 
 
 def kind_of(nic: NicRow) -> str:
-    """``virtio``, ``emulated``, ``passed through`` or ``of unknown model``."""
+    """``virtio``, ``emulated``, ``passed through``, ``not created`` or ``of unknown model``."""
     if nic.model.state == NONE:
-        return "passed through"
+        unknown = nic.type == "network" and nic.actual_type is None  # the half of a teaming pair
+        assigned = unknown or "hostdev" in (nic.type, nic.actual_type)
+        return "passed through" if assigned else _ABSENT
     if nic.model.state == UNKNOWN or nic.model.effective is None:
         return "of unknown model"
     return "virtio" if nic.model.effective in VIRTIO else "emulated"
