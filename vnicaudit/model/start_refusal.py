@@ -32,10 +32,14 @@ class StartRefusal(msgspec.Struct, frozen=True):
     has_nic: bool = False
     certain: bool = True
     """False: a later or patched QEMU may accept it."""
+    refused_from: Version | None = None
+    """The first version that refuses it, if earlier ones did not."""
 
     def outcome(self, qemu: Version | None) -> Outcome | None:
         """Outcome with this QEMU (None: its version is unknown): it fails to start, the NIC is
         missing, or either of them; None if no problem is known."""
+        if self.refused_from is not None:
+            return "fails" if qemu is not None and qemu >= self.refused_from else None
         if self.starts_from is None:
             return "fails"
         if self.starts_from == NEVER:

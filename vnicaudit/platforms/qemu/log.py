@@ -44,7 +44,8 @@ _MAX_WARNINGS = 20
 class LoggedStart(NamedTuple):
     """The last start in a log. ``line`` is the line where its arguments begin, and ``text`` the
     arguments as written; ``stopped`` tells whether this QEMU has ended according to the log;
-    ``ran``, whether it is known to have accepted its arguments; ``warnings`` are those about vhost-net, each with its line."""
+    ``ran``, whether it is known to have accepted its arguments; ``warnings`` are those about
+    vhost-net, each with its line."""
 
     program: str
     arguments: Arguments

@@ -91,7 +91,7 @@ def json_of(text: str) -> object:
 
 
 def wrong_types(
-    text: str, switches: Container[str], numbers: Container[str]
+    text: str, switches: Container[str], numbers: Container[str], words: Container[str] = ()
 ) -> Iterator[tuple[str, str, str]]:
     """Values of JSON with another type than QEMU requires: name, required type, and the value as
     JSON. Empty for a text that is not a JSON object."""
@@ -104,6 +104,8 @@ def wrong_types(
             yield name, "true or false", json.dumps(value)
         elif name in numbers and (isinstance(value, bool) or not isinstance(value, int)):
             yield name, "a number", json.dumps(value)
+        elif name in words and value is not None and not isinstance(value, str):
+            yield name, "text", json.dumps(value)
 
 
 def _in_double_quotes(match: re.Match[str]) -> str:

@@ -1,16 +1,19 @@
 """Properties of NICs on ``-device``: their names, and the values that QEMU accepts.
 
-From ``-device NAME,help`` of QEMU 7.2.22 and 10.0.2; its reaction to other values was measured with
-both. Only properties that no QEMU accepts are refused here, not those that a later one may have.
+The names and types are those of :mod:`vnicaudit.knowledge.qemu_properties`; QEMU's reaction to
+other values was measured with 7.2.22 and 10.0.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-from vnicaudit.knowledge.buses import PCI, VIRTIO_PCI, bus_of
+from vnicaudit.knowledge.buses import VIRTIO_PCI, bus_of
+from vnicaudit.knowledge.qemu_properties import Property, properties_of
 from vnicaudit.model.nic import is_multicast
+from vnicaudit.model.start_refusal import StartRefusal
+from vnicaudit.model.version import Version
 from vnicaudit.platforms.qemu.addresses import of_nic
 from vnicaudit.platforms.qemu.netdevs import SWITCHES as OF_BACKENDS
 from vnicaudit.platforms.qemu.options import Options, number, truth, wrong_types
@@ -22,46 +25,58 @@ def _names(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-_SWITCHES = _names(
-    "any_layout csum ctrl_guest_offloads ctrl_mac_addr ctrl_rx ctrl_rx_extra ctrl_vlan ctrl_vq "
-    "event_idx failover gso guest_announce guest_csum guest_ecn guest_rsc_ext guest_tso4 "
-    "guest_tso6 guest_ufo hash host_ecn host_tso4 host_tso6 host_ufo indirect_desc ioeventfd "
-    "iommu_platform mq mrg_rxbuf notify_on_empty packed queue_reset rss status"
-)
-_NUMBERS = _names("host_mtu rx_queue_size tx_queue_size vectors")
-_VIRTIO = (_SWITCHES | _NUMBERS | _names("rsc_interval")) - {"vectors"}
-"""Properties that only virtio NICs have."""
-
-_PCI_SWITCHES = _names("ats page-per-vq disable-modern modern-pio-notify")
-_VIRTIO_PCI = _PCI_SWITCHES | {"disable-legacy", "vectors"}
-_CHOSEN = _names("disable-legacy disable-modern")
-"""Properties that ``…-transitional`` and ``…-non-transitional`` set themselves."""
-
-_OF_PCI = _names("addr romfile rombar multifunction")
+_OF_CHOICE = "virtio-net-pci"
+"""The device with the most properties."""
 _ADDRESS_OF_CCW = re.compile(r"(?:0[xX])?[0-9a-fA-F]{1,2}\.[0-3]\.[0-9a-fA-F]{4}")
-_ANY_SWITCHES = _names("multifunction")
-_LEGACY = _names("on off auto")
-_MOST_MTU = 65535
-_INTEGER = re.compile(r"[ \t]{0,8}[-+]?(?:0[xX][0-9a-fA-F]{1,8}|[0-9]{1,10})")
-_COMMON = _names("bootindex mac netdev failover_pair_id")
-_KNOWN = _VIRTIO | _VIRTIO_PCI | _OF_PCI | _COMMON
+_CHOICES = {"OnOffAuto": ("on", "off", "auto"), "duplex": ("half", "full")}
+"""The words of a type, or of a property."""
+_SIGNED = re.compile(r"[ \t]{0,8}[-+]?(?:0[xX][0-9a-fA-F]{1,8}|[0-9]{1,10})")
+_BITS = {"uint8": 8, "uint16": 16, "uint32": 32, "int32": 31}
+_NUMBERS = _BITS.keys() | {"uint64", "size"}
 _OF_BACKENDS = _names(
     "macaddr model queues vhost vhostfd vhostfds vhostforce name type ifname script downscript br "
     "helper fd fds hostfwd guestfwd mtu"
 )
 """Keys of ``-netdev``, ``-nic`` and ``-net`` (and libvirt's ``<mtu>``), which no device has."""
-_OF_DEVICES = _VIRTIO | _VIRTIO_PCI | _names("bus bootindex romfile rombar multifunction")
-"""Properties that ``-nic`` and ``-net nic`` do not pass on."""
+
+_OF_BOTH = _names("mac netdev")
+"""Keys of ``-nic`` and ``-net nic`` that devices have as well."""
 
 _ADDRESS = re.compile(r"[0-9a-fA-F]{2}(?:[:-][0-9a-fA-F]{2}){5}")
 
 
+def property_refusal(device: str, given: Options) -> StartRefusal | None:
+    """The first reason why QEMU, or some of its releases, refuse the properties of one device."""
+    fault = next(device_faults(device, given), None)
+    if fault is not None:
+        return StartRefusal(fault)
+    known = properties_of(device)
+    for name in given if known else ():
+        found = known.get(name.partition(".")[0])
+        if found is None and name != "bus":
+            return StartRefusal(f"{device} has no property {name[:40]}", certain=False)
+        if found is not None and (refusal := _by_release(device, name, found)) is not None:
+            return refusal
+    return None
+
+
+def _by_release(device: str, name: str, known: Property) -> StartRefusal | None:
+    if (last := known.not_yet) is not None:
+        why = f"{device} of QEMU {last.major}.{last.minor} has no property {name}"
+        return StartRefusal(why, Version(last.major, last.minor + 1), has_nic=True)
+    if (first := known.no_more) is not None:
+        why = f"{device} has no property {name} any more in QEMU {first.major}.{first.minor}"
+        return StartRefusal(why, refused_from=first)
+    return None
+
+
 def device_faults(device: str, given: Options) -> Iterator[str]:
-    """Reasons why QEMU refuses the properties of one device."""
+    """Reasons why every QEMU refuses the properties of one device."""
+    known = properties_of(device)
     for name, value in given.items():
         yield from _name_faults(device, name)
         if unfilled(value) is None:
-            yield from _value_faults(name, value)
+            yield from _value_faults(name, value, known.get(name))
     mac = given.get("mac")
     if mac is not None and unfilled(mac) is None and not _ADDRESS.fullmatch(mac):
         yield f"mac={_quoted(mac)} is not a MAC address"
@@ -74,10 +89,13 @@ def device_faults(device: str, given: Options) -> Iterator[str]:
         )
 
 
-def json_faults(text: str) -> Iterator[str]:
-    """Values of JSON that are text although QEMU requires a number or a boolean, or vice versa."""
-    switches = _SWITCHES | _PCI_SWITCHES | _ANY_SWITCHES
-    for name, wanted, value in wrong_types(text, switches, _NUMBERS):
+def json_faults(device: str, text: str) -> Iterator[str]:
+    """Values of JSON that have another type than QEMU requires."""
+    kinds = {name: found.kind for name, found in properties_of(device).items()}
+    switches = {name for name, kind in kinds.items() if kind == "bool"}
+    numbers = {name for name, kind in kinds.items() if kind in _NUMBERS}
+    words = {name for name, kind in kinds.items() if kind in ("str", "OnOffAuto")} - {"addr"}
+    for name, wanted, value in wrong_types(text, switches, numbers, words):
         yield f'"{name}" is {wanted} in JSON, not {_quoted(value)}'
 
 
@@ -86,7 +104,8 @@ def nic_faults(option: str, given: Options) -> Iterator[str]:
     wrong, right = ("macaddr", "mac") if option == "nic" else ("mac", "macaddr")
     if wrong in given:
         yield f"-{option} has no {wrong}=; it is spelt {right}="
-    found = sorted((_OF_DEVICES | _names("addr vectors")) & given.keys())
+    own = (properties_of(_OF_CHOICE).keys() | {"bus"}) - _OF_BOTH
+    found = sorted(own & given.keys())
     if option == "net":  # NetLegacyNicOptions in qapi/net.json
         found = [name for name in found if name not in ("addr", "vectors")]
     if found:
@@ -102,39 +121,49 @@ def nic_faults(option: str, given: Options) -> Iterator[str]:
 
 
 def _name_faults(device: str, name: str) -> Iterator[str]:
-    virtio = device.startswith("virtio-net")
-    if name in _VIRTIO | _VIRTIO_PCI and not virtio:
-        yield f"{device} has no property {name}; only virtio has"
-    elif name in _VIRTIO_PCI and device not in VIRTIO_PCI:
-        yield f"{device} has no property {name}: it is not on PCI"
-    elif (name in _CHOSEN and device != "virtio-net-pci") or name in _OF_BACKENDS:
+    known = properties_of(device)
+    if name in known or name == "bus":
+        return
+    if name in _OF_BACKENDS or not known:
         yield f"{device} has no property {name}"
-    elif name in _OF_PCI and bus_of(device) not in (PCI, None):
-        yield f"{device} has no property {name}: it is not on PCI"
-    elif name not in _KNOWN and (right := _spelt(name)) is not None:
+    elif name in properties_of(_OF_CHOICE):
+        of_virtio = name not in properties_of("rtl8139")
+        if device in VIRTIO_PCI:  # which sets this by its name
+            yield f"{device} has no property {name}"
+        elif of_virtio and not device.startswith("virtio-net"):
+            yield f"{device} has no property {name}; only virtio has"
+        else:
+            yield f"{device} has no property {name}: it is not on PCI"
+    elif (right := _spelt(name, known)) is not None:
         yield f"{device} has no property {name}; it is spelt {right}"
 
 
-def _spelt(name: str) -> str | None:
+def _spelt(name: str, known: Iterable[str]) -> str | None:
     same = name.replace("-", "_").lower()
-    return next((known for known in sorted(_KNOWN) if known.replace("-", "_") == same), None)
+    every = sorted({*known, *properties_of(_OF_CHOICE)})
+    return next((one for one in every if one.replace("-", "_") == same), None)
 
 
-def _value_faults(name: str, value: str) -> Iterator[str]:
-    if name in _SWITCHES | _PCI_SWITCHES | _ANY_SWITCHES and truth(value) is None:
+def _value_faults(name: str, value: str, known: Property | None) -> Iterator[str]:
+    kind = "" if known is None else known.kind
+    choices = _CHOICES.get(kind) or _CHOICES.get(name)
+    if kind == "bool" and truth(value) is None:
         yield f"{name}={_quoted(value)} is neither on nor off"
-    elif name == "disable-legacy" and value not in _LEGACY:
-        yield f"{name}={_quoted(value)} is not on, off or auto"
-    elif name == "host_mtu" and (number(value) or 0) > _MOST_MTU:
-        yield f"{name}={_quoted(value)} is more than {_MOST_MTU}"
-    elif name == "bootindex" and not _INTEGER.fullmatch(value):
-        yield f"{name}={_quoted(value)} is not a number"
+    elif choices is not None and known is not None and value not in choices:
+        others = ", ".join(choices[:-1])
+        yield f"{name}={_quoted(value)} is not {others} or {choices[-1]}"
     elif name == "addr" and place_of(value) is None:
         yield f"{name}={_quoted(value)} is not a PCI slot"
     elif name == "devno" and not _ADDRESS_OF_CCW.fullmatch(value):
         yield f"{name}={_quoted(value)} is not a device number"
-    elif name in _NUMBERS and number(value) is None:
+    elif kind == "int32" and not _SIGNED.fullmatch(value):
         yield f"{name}={_quoted(value)} is not a number"
+    elif name == "speed" and value.strip().startswith("-") and value.strip() != "-1":
+        yield f"{name}={_quoted(value)} is less than zero"
+    elif kind.startswith("uint") and number(value) is None:
+        yield f"{name}={_quoted(value)} is not a number"
+    elif kind in _BITS and (number(value) or 0) >> _BITS[kind]:
+        yield f"{name}={_quoted(value)} is more than {(1 << _BITS[kind]) - 1}"
 
 
 def _cannot_be_legacy(device: str, given: Options) -> bool:
@@ -155,7 +184,8 @@ def _quoted(text: str) -> str:
 
 def is_switch(name: str) -> bool:
     """True for a key of a NIC or a backend that may stand without a value, which means *on*."""
-    return name in _SWITCHES | _PCI_SWITCHES | _ANY_SWITCHES | OF_BACKENDS
+    found = properties_of(_OF_CHOICE).get(name)
+    return name in OF_BACKENDS or (found is not None and found.kind in ("bool", "OnOffAuto"))
 
 
 def is_device(device: str) -> bool:

@@ -27,10 +27,10 @@ from vnicaudit.model.start_refusal import NEVER, NIC_REWORK, StartRefusal
 from vnicaudit.platforms.qemu.arguments import MAX_WORDS, Arguments
 from vnicaudit.platforms.qemu.options import Options, lenient, truth
 from vnicaudit.platforms.qemu.properties import (
-    device_faults,
     is_device,
     json_faults,
     nic_faults,
+    property_refusal,
 )
 from vnicaudit.platforms.qemu.slots import is_taken
 from vnicaudit.platforms.qemu.variables import unfilled
@@ -132,9 +132,9 @@ def _wrong_property(device: str, given: Options, text: str, place: Board) -> Sta
     own = {name: value for name, value in given.items() if name not in ("driver", "id")}
     if own.get("bus") in place.conventional:
         own["bus"] = "pci.0"  # as for virtio-pci, where only the kind of bus matters
-    faults = [*json_faults(text)] if text.lstrip()[:1] == "{" else []
-    faults += device_faults(device, own)
-    return StartRefusal(faults[0]) if faults else None
+    if text.lstrip()[:1] == "{" and (fault := next(json_faults(device, text), None)) is not None:
+        return StartRefusal(fault)
+    return property_refusal(device, own)
 
 
 def _no_such_device(driver: str, device: str, place: Board) -> StartRefusal | None:

@@ -1,0 +1,49 @@
+"""The table of QEMU's properties says what this machine's QEMU says."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.conformance.properties import DEVICES, asked, table
+from tests.not_run import not_run
+from tests.rig.errors import Missing
+from tests.rig.process import require
+from vnicaudit.knowledge.qemu_properties import Property, properties_of
+from vnicaudit.model.version import Version
+
+
+@pytest.mark.rig
+def test_this_qemu_has_the_properties_of_the_table() -> None:
+    try:
+        require("qemu-system-x86_64")
+    except Missing as error:
+        not_run("rig", str(error))
+    compared = 0
+    for device in DEVICES:
+        own = asked("qemu-system-x86_64", device)
+        known = {name for name, one in properties_of(device).items() if one.not_yet is None}
+        if own and device != "igb":
+            assert set(own) == known, device
+            compared += 1
+    assert compared > 20
+
+
+def test_a_span_of_releases() -> None:
+    properties = properties_of("e1000")
+    assert properties["mitigation"] == Property("bool", None, Version(10, 0))
+    assert properties["busnr"] == Property("busnr", Version(7, 2))
+    assert properties["mac"] == Property("str")
+    assert properties_of("notanic") == {}
+
+
+def test_what_devices_have_in_common_is_written_once() -> None:
+    one = {"mac": "str", "addr": "str"}
+    releases = {
+        "1.0": {device: one | {"gone": "bool"} for device in DEVICES},
+        "2.0": dict.fromkeys(DEVICES, one),
+    }
+    made = table(releases)
+    assert made["groups"] == {
+        "pci": {"addr": "str", "gone": "bool 1.0-1.0", "mac": "str"},
+        "virtio": {},
+    }
