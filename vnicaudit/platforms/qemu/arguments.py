@@ -35,7 +35,7 @@ VALUED = _names(
 )
 
 EVIDENCE = _names(
-    "machine M m netdev device net nic drive hda cdrom kernel enable-kvm name smp cpu accel "
+    "machine M m netdev device net nic global drive hda cdrom kernel enable-kvm name smp cpu accel "
     "nodefaults nographic"
 )
 """With one of these, a line that names QEMU is a command line rather than prose."""

@@ -82,6 +82,8 @@ def netdev_faults(netdev: Netdev, chardevs: Container[str] | None) -> Iterator[s
         if option == "netdev" and kind in ("none", "nic"):
             yield f"-netdev {kind} is not a backend"
         return
+    if option in ("nic", "net") and kind in ("stream", "dgram"):
+        yield f"-{option} cannot describe {kind}, whose addresses are nested; -netdev can"
     if option == "netdev" and not given.get("id"):
         yield f"-netdev {kind} has no id="
     yield from id_faults(option, given, in_json=netdev.in_json)

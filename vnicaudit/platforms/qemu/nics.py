@@ -44,6 +44,7 @@ from vnicaudit.platforms.qemu.overrides import (
     global_properties,
     set_properties,
 )
+from vnicaudit.platforms.qemu.properties import property_refusal
 from vnicaudit.platforms.qemu.refusals import Board, board, device_refusal, nic_refusal
 from vnicaudit.platforms.qemu.slots import slot_of
 from vnicaudit.platforms.qemu.variables import unfilled
@@ -98,8 +99,9 @@ def nics(
     context = _context(arguments, arch, machine, whole=with_default and not trimmed)
     found = tuple(nic for _pair, nic in _nics(arguments, context))
     if with_default and silent(arguments) and (driver := default_nic(arch, machine)):
-        user = Backend("user")
-        found += (_running(driver, device_defaults(driver, context.globals), user),)
+        preset = device_defaults(driver, context.globals)
+        refusal = property_refusal(driver, preset)
+        found += (replace(_running(driver, preset, Backend("user")), refusal=refusal),)
     problem = (
         _first_problem(joined(arguments))
         or _first_problem(broken_options(arguments))
@@ -268,11 +270,11 @@ def _created(
     option: str, driver: str, given: Options, backend: Backend, context: _Context
 ) -> RunningNic:
     """The NIC that ``-nic`` or ``-net nic`` creates, by the name of its device."""
-    merged = {**device_defaults(driver, context.globals), **_legacy(given)}
+    preset = device_defaults(driver, context.globals)
+    merged = {**preset, **_legacy(given)}
     if "mac" not in given and "macaddr" not in given:
         merged.pop("mac", None)  # QEMU chooses one, whatever -global says
-    known = context.board.buses is not None
-    refusal = nic_refusal(option, given.get("model"), given, context.board, known=known)
+    refusal = nic_refusal(option, driver, given, preset, context.board)
     return replace(_running(driver, merged, backend), refusal=refusal)
 
 

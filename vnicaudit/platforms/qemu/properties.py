@@ -156,7 +156,7 @@ def _value_faults(name: str, value: str, known: Property | None) -> Iterator[str
         yield f"{name}={_quoted(value)} is not a PCI slot"
     elif name == "devno" and not _ADDRESS_OF_CCW.fullmatch(value):
         yield f"{name}={_quoted(value)} is not a device number"
-    elif kind == "int32" and not _SIGNED.fullmatch(value):
+    elif kind == "int32" and (number(value.strip(" \t-+")) is None or not _SIGNED.fullmatch(value)):
         yield f"{name}={_quoted(value)} is not a number"
     elif name == "speed" and value.strip().startswith("-") and value.strip() != "-1":
         yield f"{name}={_quoted(value)} is less than zero"

@@ -22,9 +22,10 @@ from vnicaudit.knowledge.buses import (
     machine_buses,
 )
 from vnicaudit.knowledge.models import QEMU_MODELS, shown_model
-from vnicaudit.model.guest_words import S390, VIRTIO, X86
+from vnicaudit.model.guest_words import ARM, RISCV, S390, VIRTIO, X86
 from vnicaudit.model.start_refusal import NEVER, NIC_REWORK, StartRefusal
 from vnicaudit.platforms.qemu.arguments import MAX_WORDS, Arguments
+from vnicaudit.platforms.qemu.boards import DefaultNic, machine_default
 from vnicaudit.platforms.qemu.options import Options, lenient, truth
 from vnicaudit.platforms.qemu.properties import (
     is_device,
@@ -42,6 +43,7 @@ _BRIDGE = re.compile(
 )
 """Devices that provide a bus."""
 _BUILT_IN = re.compile(r"(?:isa|pci|pcie|usb-bus|virtio-mmio-bus|virtual-css|virtual-css-bridge)\b")
+_VIRT = re.compile(r"virt(?:-\d.*)?")
 _NOT_BY_NIC = frozenset({"rocker", "usb-net", "virtio-net-device"})
 
 
@@ -163,6 +165,8 @@ def _too_new(device: str, place: Board) -> StartRefusal | None:
 
 def _no_bus(device: str, given: Options, place: Board, turn: int) -> StartRefusal | None:
     needed, named = bus_of(device), given.get("bus")
+    if named == "pci.0" and named not in place.ids and _is_express(place):
+        return StartRefusal("this machine has no bus pci.0")
     if place.buses is None or needed in (None, XEN):
         return None
     if (
@@ -186,6 +190,12 @@ def _no_bus(device: str, given: Options, place: Board, turn: int) -> StartRefusa
     return StartRefusal(
         f"{device} needs {word.get(needed, needed)}, which {_called(place)} does not have"
     )
+
+
+def _is_express(place: Board) -> bool:
+    """True for the ``virt`` machines of ARM and RISC-V, whose root bus is ``pcie.0``."""
+    machine = place.machine or ""
+    return place.arch in ARM | RISCV and not place.more and _VIRT.fullmatch(machine) is not None
 
 
 def _is_nowhere(named: str, place: Board) -> bool:
@@ -215,19 +225,23 @@ def _called(place: Board) -> str:
 
 
 def nic_refusal(
-    option: str, model: str | None, given: Options, place: Board, *, known: bool
+    option: str, driver: str, given: Options, preset: Options, place: Board
 ) -> StartRefusal | None:
-    """The reason why ``-nic`` or ``-net nic`` creates no NIC. ``known``: the machine's default
-    model is known."""
+    """The reason why ``-nic`` or ``-net nic`` creates no NIC, of the device ``driver`` with the
+    properties ``preset`` by ``-global``."""
     for fault in nic_faults(option, given):
         return StartRefusal(fault)
-    return next(_not_created(option, model, place, known=known), None)
+    known = place.buses is not None
+    missing = next(_not_created(option, given.get("model"), place, known=known), None)
+    return missing or property_refusal(driver, preset)
 
 
 def _not_created(
     option: str, model: str | None, place: Board, *, known: bool
 ) -> Iterator[StartRefusal]:
-    if place.buses is not None and (place.buses == frozenset() or VIRTIO_BUS in place.buses):
+    without = place.arch in RISCV and machine_default(place.arch, place.machine) == DefaultNic(None)
+    bare = place.buses is not None and (place.buses == frozenset() or VIRTIO_BUS in place.buses)
+    if without or bare:
         yield StartRefusal(f"{_called(place)} creates no NIC for -{option}", NEVER)
     elif model == "virtio-net":
         yield StartRefusal(f"virtio-net is not a model for -{option}; virtio is", NIC_REWORK)
