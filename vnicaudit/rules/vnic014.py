@@ -8,7 +8,7 @@ A QEMU command line asks for a NIC that QEMU cannot create:
 * a device whose bus the machine lacks (`rtl8139` on `microvm`, `virtio-net-device` on `pc`,
   `usb-net` without a USB controller);
 * a property that the device does not have (`rx-queue-size` instead of `rx_queue_size`, `mq` on an
-  e1000);
+  e1000, `vectors` on `virtio-net-ccw`), or no longer (`mitigation` of an e1000, from QEMU 10.0 on);
 * a value that the device does not accept (`iommu_platform=on` on a transitional device, `"mq":
   "on"` in JSON instead of `true`);
 * a netdev or an id that another device already uses.
@@ -20,13 +20,14 @@ passes devices as JSON from QEMU 6.2 on: `there is no device "net0" defined` (me
 
 `-nic` and `-net nic` use other names than `-device`: `model=virtio` is right, `model=virtio-net` is
 wrong. If the machine cannot create the NIC they ask for, QEMU before 9.0 does not start; later QEMU
-warns `requested NIC … was not created` and starts the guest without it. `microvm` and `none` never
-create one.
+warns `requested NIC … was not created` and starts the guest without it. `microvm`, `none` and the
+`virt` machine of riscv64 never create one.
 
 ## Why it matters
 
 At its next start the guest does not come up, or it comes up without its network. The warning goes
-to a log that nobody reads. Each of these cases was run with QEMU 7.2 and 10.0.
+to a log that nobody reads. Each of these cases was run with QEMU 7.2, 10.0 and 11.1, whose
+properties are compared.
 
 ## Bad
 
@@ -64,11 +65,14 @@ There is no such NIC now, so there is nothing to lose.
 * On ring sizes set by `<qemu:override>`, `-set` or `-global`: see VNIC035.
 * On `-set` with QEMU before 6.2, known or assumed. If the version of libvirt or QEMU is unknown, it
   is *high* with medium confidence.
-* On properties that are not known here: a later QEMU may have them. A device in no list of QEMU
-  devices is reported with medium confidence.
+* A device or a property that none of these QEMU has is reported with medium confidence, because a
+  later or patched QEMU may have it.
+* On a bus that is missing in libvirt's log or on libvirt's command line: libvirt adds the bus, so
+  its `-device` was left out of what was published. Nothing is refused in a log that shows that the
+  guest ran.
 * On other architectures than x86 and s390x, the bus of a device is not judged.
-* When the answer depends on an unknown version (igb before 8.0, e1000e on s390x): use
-  `--assume-qemu`.
+* When the answer depends on an unknown version (igb before 8.0, e1000e on s390x, a property that
+  came or went): use `--assume-qemu`.
 * On backends: only the host knows whether a tap or socket can be opened.
 """
 
