@@ -87,15 +87,11 @@ class Judge:
             errors.append(f"nics: {found.model.reason}")
         return Shape(
             found.model.effective,
-            None if nic.mac is None else _as_qemu_writes(nic.mac),
+            nic.mac and re.sub(r"\b([0-9a-f])\b", r"0\1", nic.mac.lower()),
             found.queues.effective,
             found.rx_queue_size.effective,
             found.tx_queue_size.effective,
         )
-
-
-def _as_qemu_writes(mac: str) -> str:
-    return ":".join(f"{int(part, 16):02x}" for part in mac.split(":"))
 
 
 def start(opened: Any, text: str) -> Real:
@@ -130,8 +126,9 @@ def compare(opened: Any, judge: Judge, text: str) -> tuple[str, list[str]]:
         "<interface type='network'" in text and _OF_THE_NETWORK.search(real.complaint)
     ):
         return FOR_THIS_MACHINE, [real.complaint]
-    if start(opened, re.sub("<interface.*</interface>", "", text)).nics is None:
-        return "refused for another reason", [real.complaint]
+    bare = start(opened, re.sub("<interface.*</interface>", "", text))
+    if bare.nics is None:
+        return "refused for another reason", [bare.complaint]
     stage = "not defined" if real.complaint.startswith(_NOT_DEFINED) else "not started"
     if said.refused:
         return f"{stage}, predicted", []
