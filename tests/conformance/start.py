@@ -79,7 +79,7 @@ class Judge:
             f"{one.rule}: {one.message}" for one in audited.findings if one.severity == "error"
         ]
         shapes = [self._shape(nic, domain, errors) for nic in domain.nics]
-        return Judged(shapes, tuple(errors))
+        return Judged([shape for shape in shapes if shape.model is not None], tuple(errors))
 
     def _shape(self, nic: Nic, domain: Domain, errors: list[str]) -> Shape:
         found = self._engine.effective(nic, domain, self._host)

@@ -9,12 +9,14 @@ address, defined with libvirt 9.0 and started with QEMU 7.2.
 
 from __future__ import annotations
 
-from vnicaudit.knowledge.buses import CCW, ISA, USB, VIRTIO_BUS, VIRTIO_PCI, bus_of
+from vnicaudit.knowledge.buses import CCW, ISA, PCI, USB, VIRTIO_BUS, VIRTIO_PCI, bus_of
+from vnicaudit.knowledge.machines import is_board
 from vnicaudit.knowledge.models import model_of_driver
 from vnicaudit.model.domain import DomainConfig
 from vnicaudit.model.guest_words import ARM, PPC64, RISCV, S390, VIRTIO, X86
 from vnicaudit.model.host import HostConfig
 from vnicaudit.model.nic import NicConfig
+from vnicaudit.model.start_refusal import NIC_REWORK, StartRefusal
 from vnicaudit.model.version import Version
 
 IGB = Version(8, 0)
@@ -40,6 +42,8 @@ _ALONE = {"isa": ISA, "usb": USB}
 """Type of an address -> the bus of the only NICs that can have such an address."""
 _NOT_VIRTIO_S = frozenset({"drive", "virtio-serial", "ccid", "spapr-vio", "dimm"})
 """``Unexpected address type for 'virtio-net'``."""
+_ARM_BUSES = frozenset({None, "", "none", "pci", "virtio-mmio", "ccw"})
+"""Types of addresses with which ARM's ``virt`` gets a NIC as ``-device``; ccw is refused."""
 _ADDRESSES = {"ccw": "the channel subsystem", "virtio-mmio": "virtio-mmio"}
 
 _ON_BOARD = frozenset({"lan9118", "smc91c111", "scm91c111", "ftgmac100", "xgmac", "dp8393x"})
@@ -101,6 +105,8 @@ def misplaced_by_address(
     model: str, address: str, arch: str | None, machine: str | None
 ) -> str | None:
     """The reason why a model cannot have an address of this type; None if it can."""
+    if arch in ARM and address not in _ARM_BUSES:
+        return None  # see not_created
     if address == "virtio-mmio":
         if arch in ARM and model in _ON_BOARD | {"ne2k_isa", "usb-net"}:
             return f"{model} cannot be on virtio-mmio"
@@ -112,10 +118,24 @@ def misplaced_by_address(
         (alone is not None and bus_of(model) != alone)
         or (address == "ccw" and model in _NOT_ON_CCW)
         or (address in _NOT_VIRTIO_S and model in VIRTIO)
-        or (address == "spapr-vio" and bus_of(model) is not None and arch not in ARM)
+        or (address == "spapr-vio" and bus_of(model) is not None)
     ):
         return f"{model} cannot be at an address of type {address}"
     return None
+
+
+def not_created(nic: NicConfig, domain: DomainConfig, host: HostConfig) -> StartRefusal | None:
+    """Why QEMU creates no such NIC on ARM's ``virt``, where libvirt passes what is neither on PCI
+    nor on virtio-mmio as ``-nic`` (``qemuDomainSupportsNicdev``), from which that machine creates
+    PCI devices only. Measured with libvirt 11.3, 12.8 and QEMU 10.0, 11.1."""
+    model, version = nic.model or "virtio", host.libvirt_version
+    place = "spapr-vio" if model == "spapr-vlan" else nic.address_type
+    if model == "usb-net" and place is None and (version is None or version >= USB_NET):
+        place = "usb"
+    there = (domain.arch or host.arch) in ARM and nic.origin == "interface" and not is_board(domain)
+    if not there or place in _ARM_BUSES or model in VIRTIO or bus_of(model) == PCI:
+        return None
+    return StartRefusal(f"ARM's virt has no place for {model} but PCI", NIC_REWORK)
 
 
 def lacks(model: str, arch: str | None, qemu: Version | None) -> bool:

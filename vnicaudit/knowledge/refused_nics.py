@@ -12,6 +12,7 @@ from collections.abc import Iterator
 
 from vnicaudit.knowledge.binaries import misplaced_by_address
 from vnicaudit.knowledge.buses import PCI, USB, bus_of, machine_buses
+from vnicaudit.knowledge.default_model import default_model
 from vnicaudit.knowledge.machines import is_board, is_q35, modern_only_slot
 from vnicaudit.knowledge.slots import is_i440fx
 from vnicaudit.model.definition_refusal import DefinitionRefusal, on_ccw
@@ -65,21 +66,29 @@ def bus_of_nic(nic: NicConfig, model: str | None, domain: DomainConfig, arch: st
     return "" if arch in ARM else "pci"
 
 
+def lacks_model(nic: NicConfig, domain: DomainConfig, host: HostConfig) -> bool:
+    """True if this libvirt is known to refuse a vhost-user NIC for lack of a model: before 11.1,
+    where the machine's default is not virtio."""
+    version, arch = host.libvirt_version, domain.arch or host.arch
+    if nic.type != "vhostuser" or nic.model is not None or version is None or arch is None:
+        return False
+    return version < VHOSTUSER_DEFAULT and default_model(arch, domain.machine) not in VIRTIO
+
+
 def _by_place(
     nic: NicConfig, model: str | None, domain: DomainConfig, host: HostConfig
 ) -> Iterator[DefinitionRefusal]:
     arch = domain.arch or host.arch
-    if (channel := on_ccw(nic.address_type, arch)) is not None:
+    # libvirt moves spapr-vlan from any address to one of spapr-vio
+    if nic.model != "spapr-vlan" and (channel := on_ccw(nic.address_type, arch)) is not None:
         yield channel
         return
-    version = host.libvirt_version
-    if (
-        nic.type == "vhostuser"
-        and nic.model is None
-        and version is not None
-        and version < VHOSTUSER_DEFAULT
-    ):
-        yield DefinitionRefusal("model", f"libvirt {version} needs a model on type='vhostuser'")
+    if lacks_model(nic, domain, host):
+        why = f"libvirt {host.libvirt_version} needs a model on type='vhostuser'"
+        yield DefinitionRefusal("model", why)
+    if nic.type == "hostdev" and arch in S390 and nic.model in VIRTIO and not nic.address_type:
+        why = f"an assigned device with {nic.model} and no PCI address is put on a channel"
+        yield DefinitionRefusal("model", why)
     if model is None or nic.type == "hostdev":
         return
     if nic.teaming == "persistent" and nic.model is None and model not in VIRTIO:

@@ -12,6 +12,10 @@ devices: on s390x channels and on `virtio-mmio`, libvirt asks QEMU for a device 
 on PCI: `virtio-net-ccw`, `virtio-net-device` and `ne2k_isa` fail with `Device 'virtio-net-device'
 can't go on PCI bus`.
 
+ARM's `virt` gets what is neither on PCI nor on virtio-mmio (usb-net, spapr-vlan) by `-nic`. QEMU
+before 9.0 does not start with it, and a later one warns that the NIC "was not created" and starts:
+*high* instead of *error*.
+
 `type='vdpa'` and `type='vhostuser'` allow virtio only. libvirt refuses any other model when the
 domain is defined: `invalid model for interface of type 'vdpa'`. Nova writes the model that it keeps
 for a server (`hw_vif_model`) on vhost-user ports as well (`get_base_config` in
@@ -93,7 +97,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vnicaudit.knowledge.backends import OWN_PATH
-from vnicaudit.knowledge.binaries import IGB, absent_on, misplaced
+from vnicaudit.knowledge.binaries import IGB, absent_on, misplaced, not_created
 from vnicaudit.knowledge.machines import is_board
 from vnicaudit.knowledge.models import LIBVIRT_MODELS, QEMU_MODELS, model_of_driver, shown_model
 from vnicaudit.knowledge.nova_releases import lacks_vif_model
@@ -104,6 +108,7 @@ from vnicaudit.model.finding import Change
 from vnicaudit.model.guest_words import S390, VIRTIO
 from vnicaudit.model.openstack import FOREIGN_VIF_MODELS
 from vnicaudit.model.rule import NicJudge, Problem, Rule
+from vnicaudit.model.start_refusal import WORDS, StartRefusal
 from vnicaudit.model.subject import Subject
 from vnicaudit.model.version import Version
 
@@ -117,7 +122,8 @@ def applies(subject: Subject) -> bool:
         return False
     if subject.domain.is_server:
         return not is_board(subject.domain)
-    if subject.effective.model.state == NONE and nic.type not in OWN_PATH:
+    created = not_created(nic, subject.domain, subject.host) is None
+    if created and subject.effective.model.state == NONE and nic.type not in OWN_PATH:
         return False  # an assigned device
     return not subject.proven and not is_board(subject.domain)
 
@@ -134,12 +140,27 @@ def check(subject: Subject) -> Iterator[Problem]:
     elif model not in QEMU_MODELS:
         what = f"{shown_model(model)} is not a QEMU NIC model"
         yield _refusal_problem(subject, what, proven=False)
+    elif (never := not_created(subject.nic, subject.domain, subject.host)) is not None:
+        yield from _not_created(subject, never)
     elif subject.arch not in S390 and absent_on(model, subject.arch):  # VNIC008 reports it there
         yield _refusal_problem(subject, f"{model} does not exist on {subject.arch}")
     elif (reason := misplaced(subject.nic, subject.domain, subject.host)) is not None:
         yield _misplacement_problem(subject, model, reason)
     elif model == "igb":
         yield from _igb(subject)
+
+
+def _not_created(subject: Subject, refusal: StartRefusal) -> Iterator[Problem]:
+    outcome = refusal.outcome(subject.host.qemu_version)
+    if outcome is not None:
+        found = to_virtio(subject, RULE.severity)
+        yield Problem(
+            f"{refusal.reason}: {WORDS[outcome]}",
+            field="model",
+            severity="high" if outcome == "missing" else None,
+            change=found.change,
+            fix=found.fix,
+        )
 
 
 def _refused_by_nova(subject: Subject, model: str) -> bool:

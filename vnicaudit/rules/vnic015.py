@@ -9,13 +9,14 @@ One of these is in the definition:
 * a multicast or malformed MAC address;
 * an interface without something that its type requires (`<source>`);
 * a setting that libvirt accepts only on other types, models or buses: `<mtu>` on `type='user'`,
-  `<port isolated='yes'/>` on `type='ethernet'`, `<vlan>` on macvtap, `ats` and `page_per_vq` on
-  s390x channels, `iommu='on'` on a virtio NIC that also speaks virtio 0.9, `<teaming
-  type='persistent'/>` on the default rtl8139, `<rom>` off PCI;
+  `<port isolated='yes'/>` on `type='ethernet'`, `<backend tap>` on `type='user'`, `<vlan>` on
+  macvtap, `ats` and `page_per_vq` on s390x channels, `iommu='on'` on a virtio NIC that also speaks
+  virtio 0.9, `<teaming type='persistent'/>` on the default rtl8139, `<rom>` off PCI;
 * something that another device has as well: a PCI or channel address, a boot order, an alias, an
   ACPI index, a device on the host; or a boot order beside `<boot dev>` in `<os>`;
 * an address that the machine does not have: another PCI domain than 0, slot 0 of a PCI bridge, slot
-  1 of a PCI Express port, slot 0x1f of q35's root bus, any PCI address on `microvm`;
+  1 of a PCI Express port, slot 0x1f of q35's root bus, any PCI address on `microvm`; USB
+  without a controller for it;
 * a value outside its range: an MTU of a tap outside 68 to 65521, an ACPI index above 16383, a name
   of more than 15 bytes in `<target dev>`.
 

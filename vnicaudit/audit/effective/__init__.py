@@ -28,6 +28,7 @@ from vnicaudit.audit.effective.unjudged import (
 from vnicaudit.audit.effective.vhost import opens_vhost_net, resolve_vhost
 from vnicaudit.knowledge.backends import TAP_TYPES
 from vnicaudit.knowledge.behind_libvirt import refused_behind
+from vnicaudit.knowledge.binaries import not_created
 from vnicaudit.knowledge.hypervisors import QEMU_DOMAINS
 from vnicaudit.model.domain import Domain, DomainConfig
 from vnicaudit.model.effective import Effective
@@ -53,7 +54,8 @@ def resolve(
         return effective_assigned(nic, refused=is_refused_assigned(nic, domain, host, running))
     if domain.type not in QEMU_DOMAINS:
         return foreign(nic, domain)
-    if (never := effective_if_refused(nic, running, host.qemu_version)) is not None:
+    refusal = not_created(nic, domain, host) if running is None else running.refusal
+    if (never := effective_if_refused(nic, refusal, host.qemu_version)) is not None:
         return never
     emulated = EmulatedNic(nic, domain, host, running)
     if not emulated.proven and (why := refused_behind(nic, host)) is not None:

@@ -10,7 +10,7 @@ from vnicaudit.knowledge.binaries import lacks, misplaced
 from vnicaudit.knowledge.default_model import default_model
 from vnicaudit.knowledge.machines import is_board
 from vnicaudit.knowledge.models import QEMU_MODELS, model_of_driver, shown_model
-from vnicaudit.knowledge.refused_nics import VHOSTUSER_DEFAULT
+from vnicaudit.knowledge.refused_nics import lacks_model
 from vnicaudit.model.definition_refusal import is_misspelt
 from vnicaudit.model.effective import NONE, UNKNOWN, Resolved
 from vnicaudit.model.guest_words import MAYBE, VIRTIO, X86
@@ -58,9 +58,8 @@ def _refused_type(emulated: EmulatedNic) -> str | None:
         return _without_vdpa("libvirt", host.libvirt_version, VDPA_LIBVIRT) or _without_vdpa(
             "QEMU", host.qemu_version, VDPA_QEMU
         )
-    version = host.libvirt_version
-    if nic.model is None and version is not None and version < VHOSTUSER_DEFAULT:
-        return f"libvirt {version} refuses type='vhostuser' without a model"
+    if lacks_model(nic, emulated.domain, host):
+        return f"libvirt {host.libvirt_version} refuses type='vhostuser' without a model"
     return None
 
 

@@ -7,8 +7,8 @@ from msgspec.structs import replace
 
 from vnicaudit.model.domain import DomainConfig
 from vnicaudit.model.effective import NONE, UNKNOWN, Effective, Resolved
-from vnicaudit.model.nic import NicConfig, RunningNic
-from vnicaudit.model.start_refusal import WORDS
+from vnicaudit.model.nic import NicConfig
+from vnicaudit.model.start_refusal import WORDS, StartRefusal
 from vnicaudit.model.version import Version
 
 
@@ -76,10 +76,9 @@ def foreign(nic: NicConfig, domain: DomainConfig) -> Effective:
 
 
 def effective_if_refused(
-    nic: NicConfig, running: RunningNic | None, qemu: Version | None
+    nic: NicConfig, refusal: StartRefusal | None, qemu: Version | None
 ) -> Effective | None:
-    """The facts of a command line's NIC that QEMU refuses; None if it does not refuse it."""
-    refusal = None if running is None else running.refusal
+    """The facts of a NIC that QEMU refuses, or does not create; None if it creates it."""
     outcome = None if refusal is None else refusal.outcome(qemu)
     if refusal is None or outcome is None:
         return None

@@ -20,6 +20,9 @@ _WITH_FLOOR = frozenset({"network"})
 _NO_FLOOR_AT_ALL = Version(11, 3)
 """The first libvirt that is known to refuse floor='0' as well: 11.3 does, 9.0 does not."""
 _WITH_VLAN = frozenset({"network", "hostdev"})
+_TWICE = Version(9, 1)
+"""libvirt 9.0 refuses an element of ``<bandwidth>`` that appears twice, and 11.3 takes it."""
+_WITH_TAP = frozenset({"bridge", "ethernet", "network", "hostdev"})
 _VLAN_ON_BRIDGES = Version(11)
 """The first libvirt with VLANs on a plain Linux bridge (NEWS 11.0.0)."""
 _TAPS = frozenset({"bridge", "ethernet"})
@@ -44,6 +47,10 @@ def combined(kind: str, parts: dict[str, list[_Attributes]]) -> Iterator[Definit
     passt = _first_child(parts, "backend").get("type") == "passt"
     if "route" in parts and kind not in _WITH_ROUTE and not passt:
         yield DefinitionRefusal("route", f"type='{kind}' takes no <route>")
+    if any("address" not in given for given in parts.get("ip", [])):
+        yield DefinitionRefusal("ip", "<ip> has no address")
+    if kind == "hostdev" and "source" in parts and "source/address" not in parts:
+        yield DefinitionRefusal("source", "<source> of type='hostdev' has no <address>")
     yield from _at_start(kind, parts)
 
 
@@ -58,6 +65,9 @@ def _at_start(kind: str, parts: dict[str, list[_Attributes]]) -> Iterator[Defini
             yield _refused_vlan(why, until=_VLAN_ON_BRIDGES)
         elif kind not in ("direct", "bridge"):
             yield _refused_vlan(f"type='{kind}' takes no <vlan>")
+    if kind not in _WITH_TAP and _first_child(parts, "backend").get("tap"):
+        why = f"type='{kind}' takes no <backend tap>"
+        yield DefinitionRefusal("backend/@tap", why, at_start=True)
     size = count(_first_child(parts, "mtu").get("size", "0"))
     if kind in _TAPS and size and not _LEAST_MTU <= size <= _MOST_MTU:
         why = f"an MTU of {size} is not between {_LEAST_MTU} and {_MOST_MTU}"
@@ -109,7 +119,7 @@ def _rom(rom: _Attributes) -> Iterator[DefinitionRefusal]:
 def _bandwidth(kind: str, way: str, found: list[_Attributes]) -> Iterator[DefinitionRefusal]:
     shown = f"<{way}> (in <bandwidth>)"
     if len(found) > 1:
-        yield DefinitionRefusal("bandwidth", f"{shown} appears twice")
+        yield DefinitionRefusal("bandwidth", f"{shown} appears twice", until=_TWICE)
     for given in found[:1]:
         floor = long_count(given.get("floor", "0")) != 0  # to libvirt 0 means none
         if floor and way == "outbound":

@@ -19,7 +19,7 @@ from vnicaudit.knowledge.models import LIBVIRT_MODELS
 from vnicaudit.knowledge.slots import PciSlot, is_i440fx, pci_slot
 from vnicaudit.model.definition_refusal import DefinitionRefusal
 from vnicaudit.model.domain import DomainConfig
-from vnicaudit.model.guest_words import RISCV, S390
+from vnicaudit.model.guest_words import ARM, PPC64, RISCV, S390
 from vnicaudit.model.nic import Nic
 from vnicaudit.model.version import Version
 from vnicaudit.platforms.domain_xml.combinations import is_chosen
@@ -66,7 +66,8 @@ class Devices(msgspec.Struct, gc=False):
     aliases: dict[str, int] = {}
     nic_aliases: dict[str, int] = {}
     controllers: dict[int, str] = {}
-    usb: bool = True
+    usb: set[str] = set()
+    """The models of the USB controllers, ``""`` for the machine's own."""
     other_buses: set[int] = set()
     """The PCI buses of devices that are not NICs."""
 
@@ -130,8 +131,8 @@ def _add(counts: dict[_T, int], value: _T) -> None:
 
 
 def _note_controller(found: Devices, controller: XmlElement) -> None:
-    if controller.get("type") == "usb" and controller.get("model") == "none":
-        found.usb = False
+    if controller.get("type") == "usb":
+        found.usb.add(controller.get("model", ""))
     index = count(controller.get("index", ""))
     if controller.get("type") == "pci" and index is not None:
         found.controllers.setdefault(index, controller.get("model", ""))
@@ -167,9 +168,9 @@ class _Surroundings:
         the buses up to that of a NIC, of the kind that this NIC needs."""
         domain, controllers = self._domain, self._devices.controllers
         express = self._machine == "q35" or (
-            domain.arch in RISCV and is_virt(domain.machine or "virt")
+            domain.arch in ARM | RISCV and is_virt(domain.machine or "virt")
         )
-        if not (express or self._machine or domain.arch in S390):
+        if not (express or self._machine or domain.arch in S390 | PPC64):
             return None
         if bus == 0:
             return _CONVENTIONAL
@@ -194,6 +195,7 @@ class _Surroundings:
         ccw = nic.declared.address_type == "ccw" and nic.address is not None
         if ccw and self._devices.addresses.get(("ccw", _ccw(nic.address or "")), 0) > 1:
             yield _twice("address", "its channel address")
+        yield from self._of_usb(nic)
         yield from self._of_names(nic)
         yield from self._of_boot_order(nic)
         yield from self._of_acpi(nic)
@@ -219,9 +221,22 @@ class _Surroundings:
         place = (slot.slot, slot.function)
         if slot.bus or place not in _TAKEN.get(self._machine, ()):
             return
-        if self._machine == "q35" or place != _USB_OF_PC or self._devices.usb:
+        if self._machine == "q35" or place != _USB_OF_PC or "none" not in self._devices.usb:
             why = f"PCI slot {slot.slot}.{slot.function} belongs to {self._machine} itself"
             yield DefinitionRefusal("address/@slot", why)
+
+    def _of_usb(self, nic: Nic) -> Iterator[DefinitionRefusal]:
+        """A NIC on USB, where the domain has none: libvirt adds a controller on ``pc``, ``q35`` and
+        pseries, and has none of its own on s390x."""
+        controllers, arch = self._devices.usb, self._domain.arch
+        known = bool(self._machine) or arch in ARM | RISCV | S390 | PPC64
+        if nic.declared.model != "usb-net" or not known:
+            return
+        added = bool(self._machine) or arch in PPC64
+        real = controllers - {""} if arch in S390 else controllers
+        if "none" in controllers or not (real or added):
+            why = "the domain has no USB controller"
+            yield DefinitionRefusal("model", why, at_start=True)
 
     def _of_names(self, nic: Nic) -> Iterator[DefinitionRefusal]:
         alias = nic.alias or ""

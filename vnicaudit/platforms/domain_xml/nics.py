@@ -19,6 +19,7 @@ from vnicaudit.platforms.domain_xml.xml_element import XmlElement
 
 SOURCE_ATTRIBUTES = ("bridge", "network", "dev", "path", "name", "address")
 
+_NEEDED_INSIDE = {"udp": "local", "hostdev": "address"}
 SOURCE_INSIDE = ("client", "hostdev", "mcast", "server", "udp", "vdpa", "vhostuser")
 """Types whose source is more than one name, or holds settings as well."""
 _SOCKETS = ("client", "mcast", "server", "udp")
@@ -119,8 +120,9 @@ def _read_source(walk: _InterfaceWalk, element: XmlElement) -> None:
     # the name of the network or device is identity: only its presence is recorded
     named = [(name, text if name in SOURCE_SETTINGS else "") for name, text in items]
     walk.raw.append(("source", tuple(named)))
-    if walk.kind == "udp" and element.find("local") is not None:
-        walk.raw.append(("source/local", ()))
+    needed = _NEEDED_INSIDE.get(walk.kind)
+    if needed is not None and element.find(needed) is not None:
+        walk.raw.append((f"source/{needed}", ()))
     if walk.kind == "network":
         walk.source = given.get("network")
         if "bridge" in given:
@@ -166,9 +168,8 @@ def _inside(element: XmlElement, top: str, path: str) -> Iterator[Part]:
 
 
 def _read_there(walk: _InterfaceWalk, element: XmlElement) -> None:
-    """Record that a child exists; its content does not matter."""
-    name = str(element.tag)
-    walk.raw.append((name, ()))
+    """Record that a child exists, and which attributes it has: their values do not matter."""
+    walk.raw.append((str(element.tag), tuple([(name, "") for name, _value in element.items()])))
 
 
 def _read_port(walk: _InterfaceWalk, element: XmlElement) -> None:
