@@ -66,7 +66,7 @@ class SharedValue(Generic[T]):
             raise making.error
         if made is not None and self._older:
             return made[1]
-        raise NotReadyError(f"the history did not answer within {self._patience:g} s")
+        raise NotReadyError(f"the history is still being read after {self._patience:g} s")
 
     def begin(self) -> None:
         """Have the value made, and do not wait for it."""
