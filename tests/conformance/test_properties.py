@@ -8,7 +8,7 @@ from tests.conformance.properties import DEVICES, asked, table
 from tests.not_run import not_run
 from tests.rig.errors import Missing
 from tests.rig.process import require
-from vnicaudit.knowledge.qemu_properties import Property, properties_of
+from vnicaudit.knowledge.qemu_properties import QemuProperty, properties_of
 from vnicaudit.model.version import Version
 
 
@@ -30,9 +30,9 @@ def test_this_qemu_has_the_properties_of_the_table() -> None:
 
 def test_a_span_of_releases() -> None:
     properties = properties_of("e1000")
-    assert properties["mitigation"] == Property("bool", None, Version(10, 0))
-    assert properties["busnr"] == Property("busnr", Version(7, 2))
-    assert properties["mac"] == Property("str")
+    assert properties["mitigation"] == QemuProperty("bool", None, Version(10, 0))
+    assert properties["busnr"] == QemuProperty("busnr", Version(7, 2))
+    assert properties["mac"] == QemuProperty("str")
     assert properties_of("notanic") == {}
 
 

@@ -16,7 +16,7 @@ from vnicaudit.model.decoding import json_as
 from vnicaudit.model.version import Version
 
 
-class Property(NamedTuple):
+class QemuProperty(NamedTuple):
     """``kind`` is QEMU's word for the type: bool, str, uint16, OnOffAuto… Releases up to
     ``not_yet`` lack the property, and those from ``no_more`` on; None: none is known to."""
 
@@ -25,14 +25,14 @@ class Property(NamedTuple):
     no_more: Version | None = None
 
 
-class _Table(msgspec.Struct, frozen=True):
+class _PropertyTable(msgspec.Struct, frozen=True):
     releases: list[str]
     groups: dict[str, dict[str, str]]
     devices: dict[str, dict[str, str]]
 
 
 @cache
-def properties_of(device: str) -> dict[str, Property]:
+def properties_of(device: str) -> dict[str, QemuProperty]:
     """The properties of a device in any of the releases; empty for an unknown device."""
     table = _table()
     written = dict(table.devices.get(device, {}))
@@ -43,19 +43,19 @@ def properties_of(device: str) -> dict[str, Property]:
 
 
 @cache
-def _table() -> _Table:
-    return json_as(read_beside(__file__, "qemu_properties.json"), _Table)
+def _table() -> _PropertyTable:
+    return json_as(read_beside(__file__, "qemu_properties.json"), _PropertyTable)
 
 
-def _property(text: str, releases: list[str]) -> Property:
+def _property(text: str, releases: list[str]) -> QemuProperty:
     """A property from its text: ``bool``, or ``bool 10.0-11.1`` with the first and the last release
     that has it."""
     kind, _blank, span = text.partition(" ")
     if not span:
-        return Property(kind)
+        return QemuProperty(kind)
     first, _dash, last = span.partition("-")
     before, after = releases.index(first) - 1, releases.index(last) + 1
-    return Property(
+    return QemuProperty(
         kind,
         Version.parse(releases[before]) if before >= 0 else None,
         Version.parse(releases[after]) if after < len(releases) else None,

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from vnicaudit.knowledge.buses import VIRTIO_PCI, bus_of
-from vnicaudit.knowledge.qemu_properties import Property, properties_of
+from vnicaudit.knowledge.qemu_properties import QemuProperty, properties_of
 from vnicaudit.model.nic import is_multicast
 from vnicaudit.model.start_refusal import StartRefusal
 from vnicaudit.model.version import Version
@@ -60,7 +60,7 @@ def property_refusal(device: str, given: Options) -> StartRefusal | None:
     return None
 
 
-def _by_release(device: str, name: str, known: Property) -> StartRefusal | None:
+def _by_release(device: str, name: str, known: QemuProperty) -> StartRefusal | None:
     if (last := known.not_yet) is not None:
         why = f"{device} of QEMU {last.major}.{last.minor} has no property {name}"
         return StartRefusal(why, Version(last.major, last.minor + 1), has_nic=True)
@@ -144,7 +144,7 @@ def _spelt(name: str, known: Iterable[str]) -> str | None:
     return next((one for one in every if one.replace("-", "_") == same), None)
 
 
-def _value_faults(name: str, value: str, known: Property | None) -> Iterator[str]:
+def _value_faults(name: str, value: str, known: QemuProperty | None) -> Iterator[str]:
     kind = "" if known is None else known.kind
     choices = _CHOICES.get(kind) or _CHOICES.get(name)
     if kind == "bool" and truth(value) is None:
