@@ -70,6 +70,10 @@ MODEL: Fact[Subject] = Fact(
 QUEUES: Fact[Subject] = Fact(
     lambda subject: subject.effective.queues.state != UNKNOWN, "the effective number of queues"
 )
+QUEUES_OF_ALL: Fact[DomainSubject] = Fact(
+    lambda subject: all(nic.effective.queues.state != UNKNOWN for nic in subject.nics),
+    "the effective number of queues of each NIC",
+)
 ACTUAL_TYPE: Fact[Subject] = Fact(
     lambda subject: subject.nic.actual_type is not None,
     "what the network is connected to (libvirt's network definition)",

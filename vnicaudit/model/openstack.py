@@ -114,8 +114,12 @@ class Image(Description, frozen=True):
 
     @property
     def architecture(self) -> str | None:
-        """``hw_architecture``; Nova accepts ``architecture`` for it (``objects/image_meta.py``)."""
-        return self.certain_value("hw_architecture") or self.certain_value("architecture")
+        """The architecture of its servers: ``hw_architecture``, for which Nova accepts
+        ``architecture`` (``objects/image_meta.py``), or the one to emulate
+        (``_check_emulation_arch`` in ``virt/libvirt/driver.py``); in any case of letters."""
+        names = ("hw_emulation_architecture", "hw_architecture", "architecture")
+        found = next((text for name in names if (text := self.certain_value(name))), None)
+        return None if found is None else found.lower()
 
     @property
     def on_z(self) -> bool:

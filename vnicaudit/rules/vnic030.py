@@ -86,6 +86,7 @@ from typing import Annotated
 
 from vnicaudit.knowledge import facts
 from vnicaudit.knowledge.fixes.unsafe import unsafe_because
+from vnicaudit.model.effective import UNKNOWN
 from vnicaudit.model.finding import Change
 from vnicaudit.model.guest_words import S390, VIRTIO
 from vnicaudit.model.kubevirt import Manifest
@@ -140,7 +141,8 @@ def applies(subject: Subject, limits: QueueLimits) -> bool:
     nic, domain = subject.nic, subject.domain
     if domain.server is not None and (domain.is_server or _is_told(domain.server)):
         return False
-    if subject.model not in VIRTIO or nic.link_state == "down" or domain.type == "qemu":
+    may_be_virtio = subject.model in VIRTIO or subject.effective.model.state == UNKNOWN
+    if not may_be_virtio or nic.link_state == "down" or domain.type == "qemu":
         return False
     if _lacks_mq(subject):
         return True

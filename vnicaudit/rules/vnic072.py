@@ -94,20 +94,21 @@ from vnicaudit.model.subject import DomainSubject
 _REASON = "each interface would have only one queue pair: measure before and after"
 
 
-def applies(subject: DomainSubject) -> bool:
-    """A manifest with multiqueue, and two NICs that may have it."""
-    manifest = subject.domain.manifest
-    if manifest is None or not manifest.multiqueue:
-        return False
-    return sum(nic.nic.actual_type == "ethernet" for nic in subject.nics) > 1
-
-
 class QueuePairLimits(RuleSettings, frozen=True):
     """The maximum number of queue pairs of one VM."""
 
     queue_pairs: Annotated[
         int, setting("Report VMs with more queue pairs in all than this.", at_least=2)
     ] = 64
+
+
+def applies(subject: DomainSubject, limits: QueuePairLimits) -> bool:
+    """A manifest that has, or may have, multiqueue on two NICs and too many queue pairs."""
+    manifest, vcpus = subject.domain.manifest, subject.domain.vcpus
+    if manifest is None or (manifest.multiqueue_read and not manifest.multiqueue):
+        return False
+    taps = sum(nic.nic.actual_type == "ethernet" for nic in subject.nics)
+    return taps > 1 and (vcpus is None or taps * vcpus > limits.queue_pairs)
 
 
 def check(subject: DomainSubject, limits: QueuePairLimits) -> Iterator[Problem]:
@@ -128,7 +129,9 @@ def judges(limits: QueuePairLimits) -> Judges:
     """The judges with these limits."""
     return (
         DomainJudge(
-            needs=(facts.VCPUS,), applies=applies, check=lambda subject: check(subject, limits)
+            needs=(facts.VCPUS, facts.QUEUES_OF_ALL),
+            applies=lambda subject: applies(subject, limits),
+            check=lambda subject: check(subject, limits),
         ),
     )
 

@@ -463,7 +463,7 @@ items:
         domain:
           devices:
             interfaces:
-            - &nic {name: a, masquerade: {}, model: e1000}  # vnicaudit: suppress VNIC071 vendor
+            - &nic {name: a, bridge: {}, model: e1000}  # vnicaudit: suppress VNIC071 vendor
         networks: [{name: a, pod: {}}]
 - apiVersion: kubevirt.io/v1
   kind: VirtualMachine
@@ -472,7 +472,7 @@ items:
     template:
       spec:
         domain: {devices: {interfaces: [*nic, {<<: *nic, name: b}]}}
-        networks: [{name: a, pod: {}}, {name: b, pod: {}}]
+        networks: [{name: a, pod: {}}, {name: b, multus: {networkName: b}}]
 """
 
 

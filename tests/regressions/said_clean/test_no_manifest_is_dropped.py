@@ -53,7 +53,8 @@ def test_code_in_prose_is_no_manifest(tmp_path: Path) -> None:
     (tmp_path / "notes.md").write_text("`apiVersion: kubevirt.io/v1` was `v1alpha3` before.\n")
     (tmp_path / "vm.yaml").write_text(GOOD)
     done = vnicaudit("audit", tmp_path)
-    assert (done.returncode, done.stdout) == (0, "No problems in 1 domain, 1 NIC\n")
+    assert done.returncode == 0
+    assert done.stdout.endswith("\nNo problems in 1 domain, 1 NIC\n")
 
 
 def _without(text: str, line: str) -> str:

@@ -110,4 +110,4 @@ def test_in_a_manifest_too(tmp_path: Path, tags: tuple[str, str, str]) -> None:
     path.write_text(MACHINE.replace("IF", begin).replace("ELSE", between).replace("END", end))
     assert rules(path) == {"VNIC071"}
     path.write_text("".join(MACHINE.split("          IF\n")).replace("ELSE", "").replace("END", ""))
-    assert rules(path) == {"VNIC071", "VNIC016"}
+    assert rules(path) == {"VNIC071", "VNIC016", "VNIC076"}
