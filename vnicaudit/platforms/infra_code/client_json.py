@@ -1,5 +1,5 @@
-"""What OpenStack's client shows of an image, a flavor or a server as JSON (``openstack image show
--f json``), saved or pasted.
+"""JSON of OpenStack's client: an image, a flavor or a server (``openstack image show -f json``),
+saved or pasted.
 
 Source: python-openstackclient 8, ``osc_lib`` and openstacksdk: ``properties`` of an image and of a
 flavor; a server has ``image`` and ``flavor`` as ``NAME (ID)``, since microversion 2.47 the flavor

@@ -77,7 +77,7 @@ def not_admitted(spec: YamlPlace, *, prefers: bool) -> dict[int, list[NotAdmitte
 
 
 def _of_interface(item: YamlPlace) -> Iterator[NotAdmitted]:
-    """What is wrong with an interface whatever its network is."""
+    """Reasons that hold for an interface on any network."""
     yield from _types(item, _TEXTS, "text")
     yield from _types(item, ("bootOrder",), "number")
     yield from _patterns(item)
