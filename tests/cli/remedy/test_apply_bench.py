@@ -121,7 +121,8 @@ def test_what_is_measured_decides(
     assert result.run.design == ("boots" if design == "flips" else design)
     shown = capsys.readouterr()
     assert f"Stored as {result.run.id}: vnicaudit bench show {result.run.id} --state " in shown.out
-    assert re.search(rf"^{verdict}\b", shown.out, re.MULTILINE)
+    word = {"improved": "better", "regressed": "worse"}[verdict]
+    assert re.search(rf"^{word}\b", shown.out, re.MULTILINE)
     target = f"agent://{host.machine.uuid}?connect=qemu:///system"
     assert set(host.opening.opened) == {(target, "ssh://root@gen1", host.machine.macs[0])}
 
@@ -190,9 +191,9 @@ def test_what_it_costs_is_told_before_anything_is_done(host: Host, capsys: Captu
 
 
 def test_turns_that_can_decide_nothing_are_told(host: Host, capsys: Capture) -> None:
-    wide = PROFILE.replace("patterns = ", "connections = [1, 2, 3]\npatterns = ")
+    wide = PROFILE.replace("patterns = ", "connections = [1, 2, 3, 4, 5, 6]\npatterns = ")
     told = (
-        "with 5 turns of each arm, no difference among 3 primary comparisons can be told "
+        "with 5 turns of each arm, no difference among 6 primary comparisons can be told "
         "from chance: profile p needs 6 turns (turns = [2, 3, 6]), or fewer primary "
         "workloads"
     )
