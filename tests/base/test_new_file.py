@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from vnicaudit.base import new_file
 from vnicaudit.base.new_file import open_descriptor, replaced
 
 
@@ -30,6 +31,23 @@ def test_an_open_file_is_written_to_and_no_link_to_it_replaced(
         os.close(descriptor)
     assert place.is_symlink()
     assert report.read_text() == "one\ntwo\n"
+
+
+def test_a_fifo_is_written_to_while_somebody_reads_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is not waited for for ever."""
+    fifo = str(tmp_path / "fifo")
+    os.mkfifo(fifo)
+    monkeypatch.setattr(new_file, "READER_PATIENCE", 0)
+    with pytest.raises(OSError, match="a FIFO that nobody reads"), replaced(fifo):
+        pass
+    reader = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
+    with replaced(fifo) as stream:
+        assert os.get_blocking(stream.fileno())
+        stream.write(b"one\n")
+    assert os.read(reader, 9) == b"one\n"
+    os.close(reader)
 
 
 def test_other_places_are_no_open_files(tmp_path: Path) -> None:

@@ -6,11 +6,17 @@ import contextlib
 import errno
 import os
 import stat
+import time
 from collections.abc import Iterator
 from typing import BinaryIO
 
+from vnicaudit.base.opening import is_pipe
 from vnicaudit.base.own_files import BEING_WRITTEN
+from vnicaudit.base.waiting import sleep
 
+READER_PATIENCE = 60.0
+"""Seconds to wait for the reader of a FIFO."""
+_LOOK = 0.1
 _MOST_LINKS = 40
 """As many links in a path as Linux follows (path_resolution(7))."""
 
@@ -24,14 +30,14 @@ def begin_file(
     nobody else can read the file; ``readable``: everybody can read a new file, whatever the umask
     is.
 
-    Raises OSError, also for a link to a device or pipe that somebody else created.
+    Raises OSError, also for a link to a device or pipe that somebody else created, and for a FIFO
+    that nobody reads.
     """
     if (number := open_descriptor(place)) is not None:
         return os.dup(number), None
     if os.path.exists(place) and not os.path.isfile(place):
         _check_link(place)
-        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
-        return os.open(place, flags, 0o666), None
+        return _opened_to_write(place), None
     import tempfile  # not needed for a report on standard output
 
     folder = os.path.dirname(place) or "."
@@ -46,6 +52,24 @@ def begin_file(
         os.unlink(part)
         raise
     return descriptor, part
+
+
+def _opened_to_write(place: str) -> int:
+    """A descriptor of a device or a pipe. A FIFO is opened as soon as somebody reads it."""
+    end = time.monotonic() + READER_PATIENCE
+    while True:
+        try:
+            descriptor = os.open(place, os.O_WRONLY | os.O_TRUNC | os.O_NONBLOCK | os.O_CLOEXEC)
+        except OSError as error:
+            if error.errno != errno.ENXIO or not is_pipe(place):
+                raise
+            if time.monotonic() >= end:
+                words = f"a FIFO that nobody reads, after {READER_PATIENCE:.0f} s"
+                raise OSError(error.errno, words, place) from None
+            sleep(_LOOK)
+        else:
+            os.set_blocking(descriptor, True)
+            return descriptor
 
 
 def open_descriptor(place: str) -> int | None:

@@ -9,6 +9,7 @@ from typing import Literal
 
 import msgspec
 
+from vnicaudit.base.ownership import why_not_own
 from vnicaudit.base.private_files import check_own, make_private
 from vnicaudit.errors import MissingExtraError, UsageError
 from vnicaudit.text.secrets import masked_message
@@ -83,12 +84,16 @@ def prepare_file(path: Path) -> None:
     try:
         make_private(path.parent)
         flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
-        os.close(os.open(path, flags, 0o600))
+        descriptor = os.open(path, flags, 0o600)
+        reason = why_not_own(os.fstat(descriptor))
+        os.close(descriptor)
     except OSError as error:
         raise UsageError(
             f"{path}: no history can be stored there ({error.strerror}); choose another place "
             "with --history, or another folder with --state"
         ) from None
+    if reason is not None:
+        raise UsageError(f"history {path} {reason}: correct its owner and mode, or choose another")
 
 
 def check_extras(kind: Kind) -> None:

@@ -8,9 +8,12 @@ refused.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from functools import cache
 from typing import NamedTuple, Protocol
+
+import msgspec
 
 from vnicaudit.text.yaml_source import YamlSource
 from vnicaudit.text.yaml_tree import Mapping, Node, Scalar, Sequence
@@ -19,6 +22,10 @@ MAX_DEPTH = 100
 """Levels of nesting, with aliases followed."""
 MAX_VALUES = 500_000
 """Values of one document, with aliases followed."""
+
+
+_JSON_TOKEN = re.compile(r"[\[\]{}]|\"[^\"\\]*(?:\\.[^\"\\]*)*\"?|[^\s\[\]{},:\"]+")
+"""A token of valid JSON, except commas and colons."""
 
 
 class _Mark(Protocol):
@@ -65,9 +72,11 @@ class Composed(NamedTuple):
 
 
 def composed(source: YamlSource, start: int, text: str) -> Composed:
-    """Parse one document. If the C parser refuses it, the Python parser may read it (JSON's
-    surrogate pairs) or report the error better. Raises NotYamlError."""
+    """Parse one document. JSON needs no parser of YAML. If the C parser refuses a document, the
+    Python parser may read it or report the error better. Raises NotYamlError."""
     composer = _Composer(source, start, text)
+    if _is_json(text):
+        return composer.composed_json()
     c_parser = _c_parser()
     if c_parser is not None:
         try:
@@ -104,6 +113,25 @@ class _Composer:
         self._stack: list[_Frame] = [_Frame(0, None)]
         self._template = source.template
 
+    def composed_json(self) -> Composed:
+        """The document made from valid JSON. Raises NotYamlError for too many values or levels."""
+        for token in _JSON_TOKEN.finditer(self._text):
+            start, end, text = self._offset + token.start(), self._offset + token.end(), token[0]
+            if text in "{[":
+                self._open(start, None)
+            elif text == "}":
+                self._close_mapping(end)
+            elif text == "]":
+                self._close_sequence(end)
+            elif text[0] != '"':
+                self._add(Scalar(start, end, text, True), 1, 1, None, start)
+            else:
+                value = str(msgspec.json.decode(text)) if "\\" in text else text[1:-1]
+                if "#" in value:
+                    self._hashes.append((start, end))
+                self._add(Scalar(start, end, value, False), 1, 1, None, start)
+        return self._whole()
+
     def composed(self, events: Iterator[_Event]) -> Composed:
         """The document made from the events. Raises NotYamlError."""
         from ruamel.yaml.error import MarkedYAMLError, YAMLError
@@ -125,6 +153,9 @@ class _Composer:
         except (ValueError, OverflowError):  # raised by chr() and int() in ruamel.yaml
             problem = "a number or an escape out of range, after this place"
             raise _ParserError(problem, self._offset + reached) from None
+        return self._whole()
+
+    def _whole(self) -> Composed:
         nodes = self._stack[0].nodes
         root = nodes[0] if nodes else None
         return Composed(root, tuple(self._duplicates), tuple(self._hashes))
@@ -155,25 +186,31 @@ class _Composer:
         self._add(*found, None, at)
 
     def begin(self, event: _Event) -> None:
-        if len(self._stack) > MAX_DEPTH:
-            at = self._offset + event.start_mark.index
-            raise NotYamlError(f"nested more than {MAX_DEPTH} levels deep", at)
-        self._stack.append(_Frame(self._offset + event.start_mark.index, event.anchor))
+        self._open(self._offset + event.start_mark.index, event.anchor)
 
     def end_sequence(self, event: _Event) -> None:
+        self._close_sequence(self._offset + event.end_mark.index)
+
+    def end_mapping(self, event: _Event) -> None:
+        self._close_mapping(self._offset + event.end_mark.index)
+
+    def _open(self, start: int, anchor: str | None) -> None:
+        if len(self._stack) > MAX_DEPTH:
+            raise NotYamlError(f"nested more than {MAX_DEPTH} levels deep", start)
+        self._stack.append(_Frame(start, anchor))
+
+    def _close_sequence(self, end: int) -> None:
         frame = self._stack.pop()
-        end = self._offset + event.end_mark.index
         node = Sequence(frame.start, end, frame.nodes, frame.anchor is not None)
         self._add(node, frame.size, frame.depth, frame.anchor, frame.start)
 
-    def end_mapping(self, event: _Event) -> None:
+    def _close_mapping(self, end: int) -> None:
         frame = self._stack.pop()
         nodes = iter(frame.nodes)
         pairs = list(zip(nodes, nodes, strict=True))
         self._note_duplicates(pairs)
         for key, value in pairs:
             self._place_nothing(key, value)
-        end = self._offset + event.end_mark.index
         node = Mapping(frame.start, end, pairs, frame.anchor is not None)
         self._add(node, frame.size, frame.depth, frame.anchor, frame.start)
 
@@ -222,6 +259,18 @@ _STEPS: dict[str, Callable[[_Composer, _Event], None]] = {
     "DocumentStartEvent": _Composer.skip,
     "DocumentEndEvent": _Composer.skip,
 }
+
+
+def _is_json(text: str) -> bool:
+    """True for valid JSON that is an object or a list. Its strings and numbers are the same in
+    YAML, apart from a few characters that YAML refuses and Kubernetes reads."""
+    if not text.lstrip().startswith(("{", "[")):
+        return False
+    try:
+        msgspec.json.decode(text)
+    except (msgspec.DecodeError, RecursionError, UnicodeError):
+        return False
+    return True
 
 
 def _c_events(parser: _Parser) -> Iterator[_Event]:

@@ -154,6 +154,17 @@ def test_nothing_is_loaded_that_is_somebody_elses(folder: Path) -> None:
     assert "belongs to user 12345" in refused(folder)
 
 
+def test_no_link_leads_where_others_may_write(folder: Path, tmp_path: Path) -> None:
+    """The file is of this user, but everybody may put another one in its place."""
+    theirs = tmp_path / "theirs"
+    theirs.mkdir()
+    (folder / "acme001.py").rename(theirs / "acme001.py")
+    (folder / "acme001.py").symlink_to(theirs / "acme001.py")
+    assert "ACME001" in catalogue_with([str(folder)]).ids
+    theirs.chmod(0o777)
+    assert refused(folder).startswith(f"{theirs}: no rules are loaded from there")
+
+
 def test_a_pipe_is_not_waited_for(folder: Path) -> None:
     os.mkfifo(folder / "acme002.py")
     assert "not a regular file" in refused(folder)

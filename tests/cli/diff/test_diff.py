@@ -302,7 +302,18 @@ def test_text_csv_and_markdown(reports: Path) -> None:
     assert "| new |" in inside("diff", "old.json", "new.json", "--format", "markdown").stdout
 
 
-@pytest.mark.parametrize("text", ["", "{}", "[]", '{"schema": "other/1"}', "\0"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "{}",
+        "[]",
+        '{"schema": "other/1"}',
+        "\0",
+        '{"schema": "vnicaudit.report/1", "findings": 3,',
+        '{"schema": "vnicaudit.plan/1", "x',
+    ],
+)
 def test_a_file_that_is_no_report(reports: Path, text: str) -> None:
     (reports / "no.json").write_text(text)
     done = inside("diff", "old.json", "no.json")

@@ -207,13 +207,21 @@ def test_tls_is_by_files_and_strangers_are_kept_out(tmp_path: Path) -> None:
         (("--scheduler", "tcp://x:1"), "--scheduler and its certificates need --engine dask"),
         (("--engine", "dask"), "--engine dask needs --scheduler ADDRESS"),
         (
-            ("--engine", "dask", "--scheduler", "tcp://x:1", "--scheduler-ca", os.devnull),
+            ("--engine", "dask", "--scheduler", "tcp://x:1", "--scheduler-ca", __file__),
             (
                 "--scheduler tcp://x:1: certificates and keys need an address of the form "
                 "tls://HOST:PORT"
             ),
         ),
+        (
+            ("--engine", "dask", "--scheduler", "tls://x:1", "--scheduler-ca", os.devnull),
+            f"{os.devnull}: not a regular file",
+        ),
         (("--engine", "dask", "--scheduler", "nonsense://x:1"), "--scheduler nonsense://x:1: "),
+        (
+            ("--engine", "dask", "--scheduler", "tls://127.0.0.1:1"),
+            "--scheduler tls://127.0.0.1:1: TLS needs certificates: pass --scheduler-ca, ",
+        ),
     ],
 )
 def test_requests_that_make_no_sense(tmp_path: Path, more: tuple[str, ...], message: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -203,6 +204,12 @@ def test_a_file_that_is_no_certificate_is_said(tell: Told, tmp_path: Path) -> No
     outcome = tell("https://localhost:1/x", ca_file=str(tmp_path / "none"))
     assert outcome.failed == 3
     assert outcome.reason == f"{tmp_path / 'none'}: No such file or directory"
+    os.mkfifo(tmp_path / "fifo")  # OpenSSL would wait for somebody to write
+    outcome = tell("https://localhost:1/x", day="2026-11-28", ca_file=str(tmp_path / "fifo"))
+    assert outcome.reason == f"{tmp_path / 'fifo'}: not a regular file"
+    (tmp_path / "text").write_text("no certificate")
+    outcome = tell("https://localhost:1/x", day="2026-11-29", ca_file=str(tmp_path / "text"))
+    assert outcome.reason.startswith(f"{tmp_path / 'text'}: ")
     with receiving() as receiver:
         assert tell(receiver.url).delivered == 3
 

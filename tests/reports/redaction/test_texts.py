@@ -31,11 +31,26 @@ def redactor(*names: str) -> TextRedactor:
         "Permission denied",
         "16 queue pairs for 4 vCPUs: 12 of them idle",
         "10,000 more were not read",
+        "65536 bytes, 12.5% of 100000, at 0x1af4",
         "the suppression of VNIC061 expired on 2020-12-31",
     ],
 )
 def test_a_sentence_of_this_program_stays_as_it_is(text: str) -> None:
     assert redactor().redacted(text) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("rx_queue_size='525400123456'", "525400123456"),
+        ("rx_queue_size='5254.0012.3456'", "5254.0012.3456"),
+        ("queues='10.66.77.9:2'", "10.66.77.9"),
+        ("queues='10.1.1.9:2'", "10.1.1.9"),
+        ("0x525400123456", "525400123456"),
+    ],
+)
+def test_no_number_hides_an_address(text: str, shown: str) -> None:
+    assert shown not in redactor().redacted(text)
 
 
 def test_a_name_is_replaced_wherever_it_stands_alone() -> None:

@@ -171,8 +171,11 @@ def _refuse(path: str, status: os.stat_result) -> None:
 
 def _loaded(path: str) -> ModuleType:
     """The module of a file, compiled from the opened file: a cached version beside it is never
-    used. Raises UsageError."""
-    with as_usage_error(path), open_regular(os.path.realpath(path), null=False) as stream:
+    used. Raises UsageError, also for a link into a folder that another user can change."""
+    place = os.path.realpath(path)
+    if os.path.islink(path):
+        _check_own(os.path.dirname(place))
+    with as_usage_error(path), open_regular(place, null=False) as stream:
         _refuse(path, os.fstat(stream.fileno()))
         source = stream.read(MAX_BYTES + 1)
     if len(source) > MAX_BYTES:

@@ -51,22 +51,14 @@ def read_report(path: str) -> Report:
     if len(data) > MAX_BYTES:
         raise UsageError(f"{path}: larger than {MAX_BYTES >> 20} MiB")
     try:
+        schema = json_as(data, _DocumentHead).schema  # reads all of it: a report may be cut
+        if _OTHER.fullmatch(schema):
+            raise UsageError(f"{path} is a {schema} document; {_COMPARES}")
         return json_as(data, Report)
     except msgspec.ValidationError as error:
-        if other := _other_schema(data):
-            raise UsageError(f"{path} is a {other} document; {_COMPARES}") from None
         raise UsageError(f"{path}: not a {REPORT_SCHEMA} report: {error}") from None
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
         raise UsageError(f"{path}: not JSON: {error}; {_COMPARES}") from None
-
-
-def _other_schema(data: bytes) -> str:
-    """The schema, if the file is another kind of document of vnicaudit; else empty."""
-    try:
-        schema = json_as(data, _DocumentHead).schema
-    except msgspec.ValidationError:
-        return ""
-    return schema if _OTHER.fullmatch(schema) else ""
 
 
 class _DocumentHead(msgspec.Struct):

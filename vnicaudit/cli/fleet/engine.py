@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Literal
 from urllib.parse import urlsplit
 
@@ -74,6 +75,8 @@ def check_engine(options: EngineOptions) -> None:
             raise UsageError("--scheduler and its certificates need --engine dask")
     elif options.scheduler is None:
         raise UsageError("--engine dask needs --scheduler ADDRESS")
+    elif odd := next((key for key in keys if key and not os.path.isfile(key)), None):
+        raise UsageError(f"{odd}: not a regular file")
     elif any(keys) and not options.scheduler.startswith("tls://"):
         raise UsageError(
             f"--scheduler {options.scheduler}: certificates and keys need an address of the form "

@@ -19,7 +19,7 @@ import msgspec
 
 from vnicaudit import __version__
 from vnicaudit.base.deadlines import DaemonCall, TimeUpError
-from vnicaudit.errors import UsageError
+from vnicaudit.base.opening import as_usage_error, read_regular
 from vnicaudit.fleet.notifying.channels import Address
 from vnicaudit.model.notices import NoticeForm
 
@@ -28,6 +28,7 @@ Fate = Literal["delivered", "refused", "not sent", "unknown"]
 not received. ``unknown``: no answer, so it may have been received."""
 
 _AGAIN = frozenset({408, 425, 429, 500, 502, 503, 504})
+_MOST_CERTIFICATES = 16 << 20
 _LONGEST_WAIT = 60.0
 
 
@@ -55,11 +56,18 @@ def _connection(address: Address) -> http.client.HTTPConnection:
     host, port = address.url.hostname or "", address.url.port
     if address.url.scheme == "http":
         return http.client.HTTPConnection(host, port, timeout=address.deadline)
-    try:
-        context = ssl.create_default_context(cafile=address.ca_file)
-    except OSError as error:
-        raise UsageError(f"{address.ca_file}: {error.strerror or error}") from None
+    context = _tls(address.ca_file)
     return http.client.HTTPSConnection(host, port, timeout=address.deadline, context=context)
+
+
+def _tls(ca_file: str | None) -> ssl.SSLContext:
+    """TLS with these certificates, or those of the system. OpenSSL would wait for the writer of a
+    FIFO."""
+    if ca_file is None:
+        return ssl.create_default_context()
+    with as_usage_error(ca_file):
+        data = read_regular(ca_file, _MOST_CERTIFICATES)
+        return ssl.create_default_context(cadata=data.decode("ascii", "ignore"))
 
 
 def _exchange(

@@ -16,13 +16,16 @@ from vnicaudit.reports.redaction.words import public_words
 
 _EDGE = "\"'`()[]{}<>,;.:!?…"
 _WORD = re.compile(r"[^\s\"'`()\[\]{}<>,;=|*]+")
-_NUMBER = re.compile(r"[-+~≥≤±]?[0-9][0-9.,:%]{0,11}[A-Za-z%]?|0x[0-9a-f]{1,8}|\W+")
+_NUMBER = re.compile(
+    r"[-+~≥≤±]?[0-9](?:[.,:%]{0,3}[0-9]){0,5}[.,:%]{0,3}[A-Za-z%]?|0x[0-9a-f]{1,6}|\W+"
+)
+"""A number of at most six digits: a longer one may be a MAC address without colons."""
 _MAC = re.compile(r"[0-9a-fA-F]{1,2}([:-])(?:[0-9a-fA-F]{1,2}\1){4}[0-9a-fA-F]{1,2}", re.ASCII)
 _MACHINE = re.compile(
     r"(?:pc|q35|virt|pseries|s390-ccw-virtio|pc-i440fx|pc-q35)(?:-(?:rhel)?\d+(?:\.\d+){1,2})?"
 )
 _LINE = re.compile(r"(?P<place>.*?)(?P<line>(?::\d+){1,2})")
-_RELEASE = re.compile(r"\d+(?:\.\d+){1,2}(?:~?rc\d+)?", re.ASCII)
+_RELEASE = re.compile(r"\d{1,4}(?:\.\d{1,3}){1,2}(?:~?rc\d+)?", re.ASCII)
 _RULE_OR_DATE = re.compile(r"(?:VNIC|SUPP)\d{0,3}|\d{4}-\d\d-\d\d", re.ASCII)
 """The rule of a suppression, and its last day."""
 _ANY_DIGITS = re.compile(r"\d+", re.ASCII)
@@ -112,6 +115,9 @@ class TextRedactor:
         address, slash, length = word.partition("/")
         if (replaced := made.address(address)) is not None and (not slash or length.isdigit()):
             return f"{replaced}{slash}{length}"
+        address, _colon, port = word.rpartition(":")
+        if port.isdigit() and (replaced := made.address(address)) is not None:
+            return f"{replaced}:{port}"
         if _NUMBER.fullmatch(word) or _RELEASE.fullmatch(word) or _MACHINE.fullmatch(word):
             return word
         return self._place(word)

@@ -84,6 +84,11 @@ class Cluster:
             self._client = self._connected()
         except (OSError, ValueError) as error:
             raise UsageError(f"--scheduler {address}: {_reason(error)}") from None
+        except TypeError:  # distributed: it has no certificates, neither from us nor configured
+            raise UsageError(
+                f"--scheduler {address}: TLS needs certificates: pass --scheduler-ca, "
+                "--scheduler-cert and --scheduler-key"
+            ) from None
         self.look()
 
     def _connected(self) -> Client:
