@@ -126,7 +126,7 @@ def _of_bindings(
 
 
 def _of_both(item: YamlPlace, network: YamlPlace) -> Iterator[NotAdmitted]:
-    """What is wrong with an interface on this network."""
+    """Reasons that hold for an interface on this network."""
     on_pod = network.child("pod") is not None
     for key in ("masquerade", "passtBinding"):
         place = item.child(key)
@@ -196,7 +196,7 @@ def _of_network(
 
 
 def _counts(spec: YamlPlace) -> Iterator[NotAdmitted]:
-    """What is wrong with the networks taken together."""
+    """Reasons that hold for all networks together."""
     certain = [each for each in _items(spec, "networks") if not spec.may_lack(each)]
     pods = [each for each in certain if _has(each, "pod")]
     defaults = [each for each in certain if _is_default(each)]
