@@ -107,6 +107,8 @@ class NicConfig(msgspec.Struct, frozen=True, cache_hash=True):
     teaming: str | None = None
     trust_guest_rx_filters: str | None = None
     boot_order: int | None = None
+    network_filter: str | None = None
+    """The network filter of ``<filterref filter=…>``."""
     ovs_socket: bool = False
     """The vhost-user socket is in a folder where Open vSwitch or Neutron put theirs."""
     reconnect: str | None = None

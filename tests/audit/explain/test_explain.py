@@ -40,6 +40,9 @@ QEMU = RunningQemu(
 )
 
 
+REFLECTED = "guests of one host meet only if the switch reflects frames"
+
+
 def layer(name: str, domain: Domain, index: int) -> Layer:
     nic = domain.nics[index]
     effective = every_platform().resolver(domain.declared)(
@@ -97,3 +100,18 @@ def test_what_the_persistent_definition_says_otherwise() -> None:
     assert layer(
         "Persistent definition", replace(GUEST, live=LiveFacts(pending=PendingChanges(staged))), 0
     ).facts == (LayerFact("queues", "2", note="from the next cold start on; now none"),)
+
+
+@pytest.mark.parametrize(
+    ("mode", "fact"),
+    [
+        (None, LayerFact("mode", "vepa", note=f"libvirt's default: {REFLECTED}")),
+        ("vepa", LayerFact("mode", "vepa", note=REFLECTED)),
+        ("bridge", LayerFact("mode", "bridge")),
+    ],
+)
+def test_the_mode_of_macvtap(mode: str | None, fact: LayerFact) -> None:
+    config = NicConfig(type="direct", actual_type="direct", model="virtio", source_mode=mode)
+    domain = replace(GUEST, nics=(Nic(0, config, LIVE, MAC),))
+    title = every_platform().title(domain.declared)
+    assert fact in layer(title, domain, 0).facts

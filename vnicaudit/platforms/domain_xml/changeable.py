@@ -50,8 +50,9 @@ ENTAILED: dict[str, tuple[str, ...]] = {
     "source": ("actual_type", "source_mode", "device", "ovs_socket", "reconnect"),
     "source_path": ("ovs_socket",),
     "backend": ("backend_type", "backend_vhost"),
-    "address": ("address_type", "address_bus"),
-    "address_type": ("address_bus", "rom", "acpi"),
+    "address": ("address_type", "address_bus", "multifunction"),
+    "address_type": ("address_bus", "multifunction", "rom", "acpi"),
+    "filterref": ("network_filter",),
     "rom": ("acpi",),
     "rom_file": ("rom",),
 }

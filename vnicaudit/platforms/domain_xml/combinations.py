@@ -55,19 +55,13 @@ def combined(kind: str, parts: dict[str, list[_Attributes]]) -> Iterator[Definit
 
 
 def _at_start(kind: str, parts: dict[str, list[_Attributes]]) -> Iterator[DefinitionRefusal]:
-    if "vlan/tag" in parts and kind not in _WITH_VLAN:
-        mode = _first_child(parts, "source").get("mode")
-        port = _first_child(parts, "virtualport").get("type")
-        if kind == "direct" and mode != "passthrough":
-            yield _refused_vlan("type='direct' takes no <vlan>, except with mode='passthrough'")
-        elif kind == "bridge" and port is None:
-            why = "a Linux bridge takes no <vlan> before libvirt 11.0"
-            yield _refused_vlan(why, until=_VLAN_ON_BRIDGES)
-        elif kind not in ("direct", "bridge"):
-            yield _refused_vlan(f"type='{kind}' takes no <vlan>")
+    yield from _misplaced_vlan(kind, parts)
     if kind not in _WITH_TAP and _first_child(parts, "backend").get("tap"):
         why = f"type='{kind}' takes no <backend tap>"
         yield DefinitionRefusal("backend/@tap", why, at_start=True)
+    if "filterref" in parts and _first_child(parts, "virtualport").get("type") == "openvswitch":
+        why = "<filterref> is not for <virtualport type='openvswitch'>"
+        yield DefinitionRefusal("filterref", why, at_start=True)
     size = count(_first_child(parts, "mtu").get("size", "0"))
     if kind in _TAPS and size and not _LEAST_MTU <= size <= _MOST_MTU:
         why = f"an MTU of {size} is not between {_LEAST_MTU} and {_MOST_MTU}"
@@ -83,6 +77,20 @@ def _at_start(kind: str, parts: dict[str, list[_Attributes]]) -> Iterator[Defini
     elif wrong == INVALID and kind in _TAPS:
         why = "the name of its device on the host has a blank, a slash or a colon"
         yield DefinitionRefusal("target/@dev", why, at_start=True)
+
+
+def _misplaced_vlan(kind: str, parts: dict[str, list[_Attributes]]) -> Iterator[DefinitionRefusal]:
+    if "vlan/tag" not in parts or kind in _WITH_VLAN:
+        return
+    mode = _first_child(parts, "source").get("mode")
+    port = _first_child(parts, "virtualport").get("type")
+    if kind == "direct" and mode != "passthrough":
+        yield _refused_vlan("type='direct' takes no <vlan>, except with mode='passthrough'")
+    elif kind == "bridge" and port is None:
+        why = "a Linux bridge takes no <vlan> before libvirt 11.0"
+        yield _refused_vlan(why, until=_VLAN_ON_BRIDGES)
+    elif kind not in ("direct", "bridge"):
+        yield _refused_vlan(f"type='{kind}' takes no <vlan>")
 
 
 def _refused_vlan(reason: str, until: Version | None = None) -> DefinitionRefusal:

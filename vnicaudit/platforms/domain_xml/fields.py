@@ -57,6 +57,7 @@ FIELDS: tuple[Field, ...] = (
     Field("rom_file", "rom", "file", "path"),
     Field("acpi", "acpi", "index", "word"),
     Field("teaming", "teaming", "type", "word"),
+    Field("network_filter", "filterref", "filter", "word"),
     Field("boot_order", "boot", "order", "count"),
 )
 
