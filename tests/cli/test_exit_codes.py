@@ -212,6 +212,30 @@ def test_standard_input(slow: Path) -> None:
     assert "VNIC001" in result.stdout
 
 
+@pytest.mark.parametrize("command", [["audit", "--exit-zero"], ["nics"], ["explain", "--nic", "0"]])
+@pytest.mark.parametrize("place", ["file", "standard input", "pipe"])
+def test_what_another_process_reads_is_all_there(
+    command: list[str], place: str, tmp_path: Path
+) -> None:
+    """A large file, standard input and a pipe."""
+    text = DOMAIN.format(name="n", model="rtl8139") + f"<!-- {'x' * 70_000} -->"
+    file = tmp_path / "a.xml"
+    file.write_text(text)
+    if place == "pipe":
+        reading, writing = os.pipe()
+        os.write(writing, DOMAIN.format(name="n", model="rtl8139").encode())
+        os.close(writing)
+        done = subprocess.run(
+            [sys.executable, str(SCRIPT), *command, f"/dev/fd/{reading}"],
+            pass_fds=(reading,), capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        os.close(reading)
+    else:
+        done = vnicaudit(*command, file if place == "file" else "-", stdin=text.encode())
+    assert done.returncode == 0, done.stderr
+    assert "rtl8139" in done.stdout
+
+
 @pytest.mark.parametrize("command", [["audit"], ["nics"]])
 def test_output_that_nobody_reads_is_141_and_no_finding(command: list[str], tmp_path: Path) -> None:
     for number in range(300):

@@ -22,6 +22,7 @@ class NicsAlone:
     """Work on NICs, each by itself: nothing else is processed, and nothing compared."""
 
     _assumptions: Assumptions
+    here_only = False
 
     def load(self) -> None:
         """Do nothing: all modules for this work are imported with it."""

@@ -27,7 +27,7 @@ a smaller one takes seconds at most."""
 def run_files(paths: Iterator[str], job: Job, *, explicit: bool, jobs: int) -> Iterator[Batch]:
     """Process files: in this process if they are few and small, else in ``jobs`` processes."""
     first = list(islice(paths, SERIAL_BELOW))
-    if len(first) < SERIAL_BELOW or jobs < 2:
+    if len(first) < SERIAL_BELOW or jobs < 2 or job.work.here_only:
         yield from _here(chain(first, paths), job, explicit=explicit)
         return
     from vnicaudit.audit.workers import in_workers, load  # not for a few files
@@ -44,8 +44,8 @@ def default_jobs() -> int:
 def _here(paths: Iterable[str], job: Job, *, explicit: bool) -> Iterator[Batch]:
     """Process files in this process, except those that may be large: some C code handles no signal
     until it is done, and only another process can be killed."""
-    for large, some in groupby(paths, lambda path: job.stdin is not None or _may_be_large(path)):
-        if large:
+    for apart, some in groupby(paths, lambda path: _is_read_apart(path, job)):
+        if apart:
             from vnicaudit.audit.workers import in_workers  # most files are small
 
             yield from in_workers(([path] for path in some), job, 1, explicit=explicit)
@@ -54,8 +54,10 @@ def _here(paths: Iterable[str], job: Job, *, explicit: bool) -> Iterator[Batch]:
                 yield run_chunk(chunk, job, explicit=explicit)
 
 
-def _may_be_large(path: str) -> bool:
-    """True for a large file, and for a pipe."""
+def _is_read_apart(path: str, job: Job) -> bool:
+    """True for a large file, a pipe and standard input."""
+    if job.work.here_only or job.stdin is not None:
+        return not job.work.here_only
     try:
         status = os.stat(path)
     except (OSError, ValueError):  # its reader will say so

@@ -96,6 +96,8 @@ class ItemWork(Protocol):
     """One kind of work on the stream of items."""
 
     platforms: Platforms
+    here_only: bool
+    """True if it keeps what it finds, so that every file is processed in this process."""
 
     def load(self) -> None:
         """Import the modules for work on domains, which are otherwise imported at first use."""
@@ -132,6 +134,8 @@ class ItemWork(Protocol):
 
 class AuditWork:
     """Judge by rules, then filter by suppressions and baseline."""
+
+    here_only = False
 
     def __init__(
         self,

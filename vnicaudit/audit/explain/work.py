@@ -30,6 +30,7 @@ class ExplainWork(NicsAlone):
     of that name without NICs.
     """
 
+    here_only = True
     products: type[Audited] | type[Domain] = Audited
 
     def __init__(

@@ -6,7 +6,6 @@ from datetime import date
 
 import click
 import msgspec
-from msgspec.structs import replace
 
 from vnicaudit.audit.accepting.suppressions import Suppressor
 from vnicaudit.audit.explain import ExplainWork
@@ -87,10 +86,9 @@ def command(options: ExplainOptions, wiring: Wiring) -> int:
     Several TARGETs are combined: an OpenStack server with nova.conf of its host, with its libvirt
     domain and with its QEMU process.
     """
-    alone = replace(options.reading, jobs=1)
     redactor = redactor_of(options.redaction)
     verbose = options.output.verbose and redactor is None
-    reading = reading_of(alone, options.targets, verbose=verbose)
+    reading = reading_of(options.reading, options.targets, verbose=verbose)
     catalogue = reading.catalogue
     rules = catalogue.ids
     suppressor = Suppressor(reading.settings.suppressions, date.today(), rules, catalogue)
