@@ -30,6 +30,7 @@ from vnicaudit.knowledge.backends import TAP_TYPES
 from vnicaudit.knowledge.behind_libvirt import refused_behind
 from vnicaudit.knowledge.binaries import not_created
 from vnicaudit.knowledge.hypervisors import QEMU_DOMAINS
+from vnicaudit.knowledge.refused_nics import refused_parts
 from vnicaudit.model.domain import Domain, DomainConfig
 from vnicaudit.model.effective import Effective
 from vnicaudit.model.host import HostConfig
@@ -56,7 +57,8 @@ def resolve(
         return foreign(nic, domain)
     refusal = not_created(nic, domain, host) if running is None else running.refusal
     if (never := effective_if_refused(nic, refusal, host.qemu_version)) is not None:
-        return never
+        refused = refused_parts(nic, None, domain, host, running)
+        return replace(never, starts=never.starts and not refused)
     emulated = EmulatedNic(nic, domain, host, running)
     if not emulated.proven and (why := refused_behind(nic, host)) is not None:
         return effective_without(nic, f"does not start: {why}")
