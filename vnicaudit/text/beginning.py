@@ -17,14 +17,23 @@ _YAML = re.compile(rb"---|%YAML|[{\[]|-(?:\s|$)|(?:\"[^\"\n]*\"|'[^'\n]*'|[\w./-
 _SHEBANG = re.compile(rb"#!\s*\S*/(?:env\s+(?:-S\s+)?)?(?:ba|da|k|z)?sh\b")
 _FIRST_WORDS = re.compile(
     r"(?:openstack|glance|nova|set|source|\.|export|function|if|for|while|local|readonly|declare|cd"
-    r"|wget|curl|mkdir|sudo|true|trap|exec|exit|echo|printf|ulimit|modprobe|sysctl|ip|brctl|mount"
+    r"|qemu-img|qemu-nbd|ovs-vsctl|wget|curl|mkdir|sudo|true|trap|exec|exit|echo|printf|ulimit|modprobe|sysctl|ip|brctl|mount"
     r"|chmod|rm|cp|mv|ln|case|until|unset|umask|sleep|kill|eval)(?:\s|$)|\[\[? |[A-Za-z_]\w*="
     r"|[A-Za-z_]\w*\s*\(\)"
 )
 _REPORT = re.compile(rb"\"(?:name|schema)\":\s*\"vnicaudit[\"./]")
 _LINE = re.compile(r"[^\n]+")
-_UNIT = re.compile(r"\[[A-Z][A-Za-z-]*\]$")
-_BATCH = re.compile(r"@|::|start \"|(?i:rem|setlocal|cls)(?:\s|$)")
+_UNIT = re.compile(r"\[(?:Unit|Service|Install|Socket|Timer|Path|Mount|Slice)\]$")
+_BATCH = re.compile(
+    r"::|start \"|(?i:@?(?:rem|setlocal|cls)|@(?:echo|set|cd|call|start|title))(?:\s|$)"
+    r"|(?i:set [A-Z_]\w*=)"
+)
+_STARTS_QEMU = re.compile(r"(?:qemu-system-[\w.-]+|qemu-kvm|kvm)[\"']?(?:\s+-|\s*[\\^]$)")
+_ENGLISH = re.compile(
+    r"(?:set|if|for|while|until|case|function|export|source|local|mount|kill|sleep|true|trap|exit)\s"
+)
+"""Words with which a sentence may begin as well."""
+_SHELL = re.compile(r"\s[-./$\[(\"']|[=;]|for \w+ in ")
 
 
 def like_hcl(head: bytes) -> bool:
@@ -62,11 +71,12 @@ def _begins_like_a_script(head: bytes) -> bool:
 
 def is_program(text: str) -> bool:
     """True for a shell script, a systemd unit or a batch file: its lines are run as they are
-    written. False if the first line already starts a QEMU, as in a pasted command."""
+    written. False if the first line already starts a QEMU, as in a pasted command, and for a
+    sentence."""
     if text.startswith("#!"):
         return _SHEBANG.match(text.split("\n", 1)[0].encode()) is not None
     line = _first_line(text.lstrip("\ufeff"))
-    if "qemu-" in line or "kvm" in line:
+    if _STARTS_QEMU.search(line) or (_ENGLISH.match(line) and not _SHELL.search(line)):
         return False
     return any(pattern.match(line) for pattern in (_FIRST_WORDS, _UNIT, _BATCH))
 

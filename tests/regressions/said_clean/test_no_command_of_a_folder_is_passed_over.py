@@ -35,6 +35,12 @@ def _audited(folder: Path, *options: str) -> str:
         f"@echo off\nC:\\qemu\\qemu-system-x86_64w.exe {NICS}",
         f'@echo off\nset QEMU=C:\\qemu\\qemu-system-x86_64.exe\nstart "" "%QEMU%" {NICS}',
         f"+ exec {QEMU}",
+        f"qemu-img create -f qcow2 d.qcow2 10G\n{QEMU}",
+        f"QEMU=/usr/bin/qemu-system-x86_64\n{QEMU}",
+        f"sudo modprobe kvm\n{QEMU}",
+        f"export BIN=/usr/bin/kvm\n{QEMU}",
+        f"set QEMU=C:\\qemu\\qemu-system-x86_64.exe\n{QEMU}",
+        f"for vm in web db; do\n  {QEMU}\ndone",
     ],
 )
 def test_a_program_of_a_folder_is_judged_as_by_its_name(tmp_path: Path, text: str) -> None:
@@ -75,6 +81,21 @@ def test_files_that_are_passed_over_are_counted(tmp_path: Path) -> None:
         "3 files passed over: nothing in them is recognised, but 2 of them name QEMU or NICs: "
         "README.md, start.py"
     ) in _audited(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"@john wrote:\n> {QEMU}",
+        f"[Troubleshooting]\nOn old hosts use\n {QEMU}",
+        f"set up the host first, then run\n\n  {QEMU}",
+        f"if you have no KVM, run\n\n  {QEMU}",
+    ],
+)
+def test_prose_of_a_folder_is_passed_over(tmp_path: Path, text: str) -> None:
+    (tmp_path / "notes.txt").write_text(text + "\n")
+    (tmp_path / "other.xml").write_text(XML)
+    assert "but it names QEMU or NICs: notes.txt No problems" in _audited(tmp_path)
 
 
 def test_a_comment_of_a_script_is_no_prompt(tmp_path: Path) -> None:
