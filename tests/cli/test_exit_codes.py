@@ -339,20 +339,26 @@ _CLEANS_UP_FOR_EVER = """
 import os, signal, time
 from vnicaudit.cli.output import process
 process.prepare()
+hang_up = signal.getsignal(signal.SIGHUP)
+process.REPEATED_WITHIN = 3600
 try:
-    os.kill(os.getpid(), signal.SIGTERM)
+    os.kill(os.getpid(), signal.SIG{0})
 finally:
     os.kill(os.getpid(), signal.SIGTERM)
+    process.REPEATED_WITHIN = -1
+    signal.signal(signal.SIGHUP, hang_up)  # whoever held signals for a while sets it back
+    os.kill(os.getpid(), signal.SIGHUP)
     print("a repetition changes nothing", flush=True)
-    process.REPEATED_WITHIN = 0
     os.kill(os.getpid(), signal.SIGTERM)
     print("still here", flush=True)
 """
 
 
-def test_a_second_alarm_leaves_at_once() -> None:
+@pytest.mark.parametrize("first", ["TERM", "HUP"])
+def test_a_second_alarm_leaves_at_once(first: str) -> None:
+    """A second hang-up is none: the terminal sends it, and a guest is being given back."""
     done = subprocess.run(
-        [sys.executable, "-c", _CLEANS_UP_FOR_EVER],
+        [sys.executable, "-c", _CLEANS_UP_FOR_EVER.format(first)],
         capture_output=True, timeout=60, check=False, text=True,
     )  # fmt: skip
     assert (done.returncode, done.stdout) == (143, "a repetition changes nothing\n")

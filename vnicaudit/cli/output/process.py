@@ -44,6 +44,7 @@ def prepare() -> None:
             # it is closed, or has been replaced by another file
             with suppress(OSError, ValueError):
                 stream.reconfigure(errors=PLAIN)
+    _Ending.since = None
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) is signal.SIG_DFL:
             signal.signal(number, _terminated)
@@ -88,15 +89,16 @@ class _Ending:
 def _terminated(number: int, frame: object) -> None:
     """Let TERM and HUP end the run like an exception: worker processes and temporary files are
     cleaned up, and a guest being measured is restored. If that does not come to an end, a later
-    signal ends the process at once. ``timeout`` sends TERM twice (to its child and to its group),
-    and a closing terminal HUP (the kernel and the shell): such a repetition means nothing."""
+    TERM ends the process at once. ``timeout`` sends TERM twice (to its child and to its group):
+    such a repetition means nothing, and neither does another HUP, which a closing terminal sends
+    twice (the kernel and the shell), whenever it comes."""
     del frame
     now = time.monotonic()
     if _Ending.since is None:
         _Ending.since = now
         signal.signal(signal.SIGHUP, signal.SIG_IGN)
         raise SystemExit(128 + number)
-    if now - _Ending.since > REPEATED_WITHIN:
+    if number != signal.SIGHUP and now - _Ending.since > REPEATED_WITHIN:
         os._exit(128 + number)
 
 
