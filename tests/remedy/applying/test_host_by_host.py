@@ -367,3 +367,18 @@ def test_what_is_half_done_on_a_host_that_is_down_waits_for_it(fleet: Fleet) -> 
     assert [machine.persistent for machine in fleet.machines] == fleet.before
     assert all(machine.active for machine in fleet.machines)
     assert fleet.locked() == [False] * HOSTS
+
+
+def test_a_host_that_cannot_be_locked_is_not_noted_as_locked(
+    fleet: Fleet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every later `rollback` and `apply` asked it in vain."""
+
+    def refuses(_host: Host, _lock: HostLock) -> HostLock:
+        raise ActionError("it has no place for a lock")
+
+    monkeypatch.setattr(Host, "take_lock", refuses)
+    state = StateFolder(str(fleet.folder))
+    went = fleet.apply(fleet.steps, fleet.fleet_context())
+    assert all("cannot be locked" in unit.message for unit in went.run.steps)
+    assert not any(state.may_be_locked(host.uri) for host in fleet.hosts)

@@ -188,6 +188,7 @@ class Session:
         """Lock the host, if hosts are opened one by one. Otherwise only look for such a lock:
         another owner's blocks this run, our own is released in the end, and a host that cannot be
         locked is used all the same. Returns the owner of the lock to release; empty: none."""
+        was_noted = self._state.may_be_locked(host.uri)
         try:
             if self.host_by_host:
                 self._state.note_locked(host.uri)
@@ -198,6 +199,8 @@ class Session:
             raise
         except ActionError as error:
             if self.host_by_host:
+                if not was_noted:  # else an earlier run's lock may be there
+                    self._state.note_unlocked(host.uri)
                 raise HeldError(_NO_LOCK.format(name=host.name, error=error)) from None
             return ""
         if there is None:
