@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -216,7 +217,7 @@ def test_a_file_that_is_no_certificate_is_said(tell: Told, tmp_path: Path) -> No
 
 @pytest.mark.parametrize("place", ["making", "sending"])
 def test_an_error_that_nobody_foresaw_costs_only_its_channel(place: str, tmp_path: Path) -> None:
-    """Its claims are given back, and what it quotes is not repeated."""
+    """Claims of what was certainly not sent are given back, and what it quotes is not repeated."""
     channel = _channel({"form": "json", "url": "http://127.0.0.1:1/"})
     told = {name: (channel, address_of(name, channel)) for name in ("a", "b")}
     names: list[str] = []
@@ -237,12 +238,27 @@ def test_an_error_that_nobody_foresaw_costs_only_its_channel(place: str, tmp_pat
     with history_to_write(history_place(None, tmp_path)) as history:
         notifier = Notifier(history.claims(), making, NoWait(), sending)
         first, second = notifier.tell(told, FINDINGS, "a", DAY)
-        assert first.failed == 3
+        assert (first.failed, first.unknown) == ((3, 0) if place == "making" else (0, 3))
         assert first.reason.startswith("internal error: ")
         assert SECRET not in first.reason
         assert second.delivered == 3
         again, known = notifier.tell(told, FINDINGS, "a", DAY)
-    assert (again.delivered, known.known) == (3, 3)
+    assert (again.delivered, again.known) == ((3, 0) if place == "making" else (0, 3))
+    assert known.known == 3
+
+
+@pytest.mark.parametrize(
+    ("url", "token"),
+    [
+        ("http://127.0.0.1:1/", f"{SECRET}\r\nX: y"), ("http://127.0.0.1:1/", f"{SECRET}€"),
+        (f"http://{'h' * 70}.example.org/", ""), ("http://h\0/", ""),
+        (f"http://127.0.0.1:1/{SECRET} x", ""), (f"http://127.0.0.1:1/{SECRET}€", ""),
+    ],
+)  # fmt: skip
+def test_what_no_request_can_hold_is_not_sent(url: str, token: str) -> None:
+    sent = deliver(Address(urlsplit(url), token, None, 60), "json", b"{}")
+    assert sent.fate == "not sent"
+    assert SECRET not in sent.reason
 
 
 def test_an_interruption_keeps_only_the_claim_of_what_was_being_sent(tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ import msgspec
 from vnicaudit import __version__
 from vnicaudit.base.deadlines import DaemonCall, TimeUpError
 from vnicaudit.base.opening import as_usage_error, read_regular
+from vnicaudit.errors import VnicauditError
 from vnicaudit.fleet.notifying.channels import Address
 from vnicaudit.model.notices import NoticeForm
 
@@ -43,8 +44,15 @@ class Delivery(msgspec.Struct, frozen=True):
 
 
 def deliver(address: Address, form: NoticeForm, body: bytes) -> Delivery:
-    """Send one message. Raises UsageError if the file of certificates cannot be read."""
-    connection = _connection(address)
+    """Send one message. What fails before that, such as a host's name that cannot be looked up, is
+    "not sent"."""
+    try:
+        connection = _connection(address)
+        _begin_request(connection, address, form, body)
+    except VnicauditError as error:  # the file of certificates
+        return Delivery("not sent", str(error))
+    except (ValueError, http.client.HTTPException) as error:
+        return Delivery("not sent", f"its address or token cannot be sent: {type(error).__name__}")
     call = DaemonCall("deliver", lambda: _exchange(connection, address, form, body))
     try:
         return call.result(address.deadline + 1)
@@ -83,18 +91,27 @@ def _exchange(
             return Delivery("not sent", f"its certificate is not valid: {error.verify_message}")
         except OSError as error:
             return Delivery("not sent", f"no connection: {_words(error)}", again=True)
-        return _answered(connection, address, form, body)
+        except ValueError as error:  # a name that cannot be looked up
+            return Delivery("not sent", f"no connection: {_words(error)}")
+        return _answered(connection, form, body)
     finally:
         timer.cancel()
         connection.close()
 
 
-def _answered(
+def _begin_request(
     connection: http.client.HTTPConnection, address: Address, form: NoticeForm, body: bytes
-) -> Delivery:
-    method, path = _request_line(address, form, body)
+) -> None:
+    """Prepare the head of the request; nothing is sent yet. Raises ValueError and HTTPException for
+    what a head cannot hold."""
+    connection.putrequest(*_request_line(address, form, body))
+    for name, value in {**_headers(address), "Content-Length": str(len(body))}.items():
+        connection.putheader(name, value)
+
+
+def _answered(connection: http.client.HTTPConnection, form: NoticeForm, body: bytes) -> Delivery:
     try:
-        connection.request(method, path, body, _headers(address))
+        connection.endheaders(body)
         answer = connection.getresponse()
     except (OSError, http.client.HTTPException) as error:
         reason = f"no answer: {_words(error)}"

@@ -111,8 +111,8 @@ class Notifier:
                 sending = frozenset()
         except HistoryError:
             raise
-        except Exception as error:  # costs only this channel
-            waiting |= sending
+        except Exception as error:  # an edge: costs only this channel
+            counts["unknown"] += len(sending)
             counts["not sent"] += len(waiting)
             reason = reason or _words(error)
         finally:  # also if the program is interrupted
