@@ -102,18 +102,19 @@ def test_one_who_waits_for_a_history_that_hangs_is_told() -> None:
     assert (history.asked, history.most) == (1, 1)
 
 
+class Now:
+    at = 0.0
+
+    def monotonic(self) -> float:
+        return self.at
+
+    time = monotonic
+
+    def sleep(self, seconds: float, /) -> None:
+        raise NotImplementedError
+
+
 def test_an_error_is_not_kept_and_an_old_value_is_not_served() -> None:
-    class Now:
-        at = 0.0
-
-        def monotonic(self) -> float:
-            return self.at
-
-        time = monotonic
-
-        def sleep(self, seconds: float, /) -> None:
-            raise NotImplementedError
-
     results: list[TargetError | int] = [TargetError("down"), 1, TargetError("down"), 2]
     now, made = Now(), iter(results)
 
@@ -147,18 +148,19 @@ def test_whatever_version_is_wanted_there_are_metrics(kind: str, version: str) -
 
 
 class SlowPage:
-    """A page that takes as long as the test says."""
+    """A page that takes as long as the test says: each waits to be released."""
 
     def __init__(self) -> None:
         self.made = 0
-        self.go = threading.Event()
+        self.go = threading.Semaphore(0)
         self.error: Exception | None = None
 
     def __call__(self) -> str:
-        assert self.go.wait(120)
+        assert self.go.acquire(timeout=120)
+        error = self.error
         self.made += 1
-        if self.error is not None:
-            raise self.error
+        if error is not None:
+            raise error
         return f"page {self.made}"
 
 
@@ -174,13 +176,12 @@ def test_a_page_that_takes_long_is_made_meanwhile() -> None:
             urlopen(server.address.url, timeout=120)
         assert (none_yet.value.code, none_yet.value.headers["Retry-After"]) == (503, "10")
         none_yet.value.close()
-        page.go.set()
+        page.go.release()
         until(lambda: given(shared) == "page 1", "the page is made")
-        page.go.clear()
         assert shared.get() == "page 1"  # and a second one is under way
         with urlopen(server.address.url, timeout=120) as answer:
             assert answer.read() == b"page 1"
-        page.go.set()
+        page.go.release()
         until(lambda: shared.get() == "page 2", "the second one is made")
 
 
@@ -190,9 +191,22 @@ def test_an_error_that_took_long_is_told_to_the_next_one() -> None:
     shared = SharedValue(page, good_for=60, patience=0.01, clock=time)
     with pytest.raises(NotReadyError):
         shared.get()
-    page.go.set()
+    page.go.release()
     until(lambda: page.made == 1, "it has failed")
     page.error = None
+    page.go.release()
     with pytest.raises(TargetError, match="no route"):
         until(lambda: given(shared) is not None, "the error is told first")
     until(lambda: given(shared) == "page 2", "it is made again")
+
+
+def test_an_old_error_is_logged_and_not_told() -> None:
+    """A failure of the night was the first answer of the morning, and nowhere before."""
+    page, now, logged = SlowPage(), Now(), list[str]()
+    shared = SharedValue(page, good_for=60, patience=120, clock=now, on_error=logged.append)
+    page.error = TargetError("no route")
+    page.go.release(2)
+    shared.begin()
+    until(lambda: logged == ["no route"], "it is logged when it fails")
+    now.at, page.error = 61, None
+    assert shared.get() == "page 2"

@@ -4,7 +4,7 @@ fleet."""
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -30,15 +30,19 @@ PAGE_PATIENCE = 5.0
 """Seconds that a request waits for a new page; then it gets the previous one."""
 
 
-def metrics_route(place: HistoryPlace) -> Route:
-    """Metrics of a fleet, from its history. Raises MissingExtraError."""
+def metrics_route(place: HistoryPlace, on_error: Callable[[str], object] = str) -> Route:
+    """Metrics of a fleet, from its history. ``on_error``: see SharedValue. Raises
+    MissingExtraError."""
     from vnicaudit.history.place import check_extras
     from vnicaudit.reports.metrics.exposition import check_exposition, exposed
     from vnicaudit.reports.metrics.fleet import fleet_families
 
     check_exposition()
     check_extras(place.kind)
-    shared = SharedValue(lambda: _counts(place), good_for=GOOD_FOR, patience=PATIENCE, clock=time)
+    shared = SharedValue(
+        lambda: _counts(place),
+        good_for=GOOD_FOR, patience=PATIENCE, clock=time, on_error=on_error,
+    )  # fmt: skip
 
     def route(accept: str) -> RouteContent:
         return RouteContent(*exposed(fleet_families(shared.get()), accept))
@@ -46,11 +50,19 @@ def metrics_route(place: HistoryPlace) -> Route:
     return route
 
 
-def page_route(place: HistoryPlace, state: Path, patience: float = PAGE_PATIENCE) -> Route:
+def page_route(
+    place: HistoryPlace,
+    state: Path,
+    on_error: Callable[[str], object] = str,
+    patience: float = PAGE_PATIENCE,
+) -> Route:
     """Page with the state of the fleet from its history. A plain install has no history: then from
     the newest stored audit. It is made in the background, for the first time at once."""
     pages = _Pages(place, state)
-    shared = SharedValue(pages.newest, good_for=GOOD_FOR, patience=patience, clock=time, older=True)
+    shared = SharedValue(
+        pages.newest,
+        good_for=GOOD_FOR, patience=patience, clock=time, older=True, on_error=on_error,
+    )  # fmt: skip
     shared.begin()
 
     def route(accept: str) -> RouteContent:

@@ -74,9 +74,11 @@ def command(options: ServeOptions) -> int:
     from vnicaudit.fleet.serving.server import ReadOnlyServer
 
     address = listen_address(options.listen, public=options.public)
-    routes = {"/": page_route(options.place.place, Path(state_folder(options.place.state)))}
+    routes = {
+        "/": page_route(options.place.place, Path(state_folder(options.place.state)), _failed)
+    }
     if options.metrics:
-        routes["/metrics"] = metrics_route(options.place.place)
+        routes["/metrics"] = metrics_route(options.place.place, _failed)
     try:
         server = ReadOnlyServer(address, host_names(options.allowed_hosts), routes, _failed)
     except OSError as error:
