@@ -13,7 +13,11 @@ EDGES = {
     "audit/judging/outside.py": 2,  # somebody's rule, or package of rules, that does not load
     "bench/generator/program/workers.py": 1,  # a worker of the generator, at the endpoint
     "cli/main.py": 1,
+    "fleet/notifying/notifying.py": 1,  # a channel: the others are notified
+    "fleet/serving/server.py": 1,  # a request: the client gets an answer, the log the reason
+    "fleet/serving/shared.py": 1,  # a thread: the error is raised where its value is waited for
     "remedy/applying/domains/guarded_trial.py": 3,  # a trial of a guest that is being changed
+    "remedy/applying/runner.py": 1,  # undoing a unit: raised when the others are undone
 }
 
 

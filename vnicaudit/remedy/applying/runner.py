@@ -239,7 +239,7 @@ class Runner:
             self._results[unit.key] = self._run_unit(unit, undo=undo)
         except JournalError:
             raise
-        except Exception as error:
+        except Exception as error:  # an edge: raised when the others are undone
             self._left_open[unit.key] = error
 
     def _check_open(self) -> None:
