@@ -16,6 +16,7 @@ IMAGE = {
 }  # fmt: skip
 FLAVOR = {
     "id": "b0a5c7de-52a9-4f44-bf5c-3b5c3a1c7f10", "name": "tiny", "ram": 512, "vcpus": 4,
+    "rxtx_factor": 1.0,
     "properties": {"hw:vif_multiqueue_enabled": "True"},
 }  # fmt: skip
 SERVER = {
@@ -61,5 +62,18 @@ def test_a_server_alone_is_not_judged(tmp_path: Path) -> None:
     path = tmp_path / "server.json"
     path.write_text(json.dumps(SERVER))
     result = inside("audit", path)
-    assert result.returncode == 4
-    assert "not judged without its image and flavor" in " ".join(result.stdout.split())
+    assert "not judged without that of image show" in " ".join(result.stdout.split())
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"name": "Cola", "flavor": "vanilla", "image": "cola.png", "status": "active"},
+        {"name": "my laptop", "vcpus": 2, "ram": 512, "properties": {}},
+    ],
+)
+def test_other_json_is_passed_over(tmp_path: Path, body: dict[str, object]) -> None:
+    (tmp_path / "a.json").write_text(json.dumps(body))
+    result = inside("audit", tmp_path)
+    assert result.returncode == 0
+    assert "nothing in it is recognised" in " ".join(result.stdout.split())

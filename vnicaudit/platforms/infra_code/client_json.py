@@ -19,13 +19,16 @@ from vnicaudit.base.opening import read_regular
 from vnicaudit.errors import TargetError
 from vnicaudit.model.location import Location
 from vnicaudit.model.openstack import Flavor, Image
+from vnicaudit.model.report import NotJudged
 from vnicaudit.platforms.infra_code.definition import Record, Statement, record_of
 from vnicaudit.platforms.infra_code.value import Value, properties_of, whole_number
 from vnicaudit.platforms.infra_code.yaml_value import tops, value_of
 
-_IMAGE = (b'"container_format"', b'"disk_format"', b'"properties"')
-_FLAVOR = (b'"vcpus"', b'"ram"', b'"properties"')
-_SERVER = (b'"flavor"', b'"image"', b'"status"', b'"name"')
+_IMAGE = (b'"container_format"', b'"disk_format"', b'"properties"', b'"status"')
+_FLAVOR = (b'"vcpus"', b'"ram"', b'"properties"', b'"rxtx_factor"')
+_SERVER = re.compile(
+    rb'"flavor"\s*:\s*(?:"[^"\n]{1,300} \([0-9a-f-]{32,36}\)"|\{[^{}]{0,2000}"original_name")'
+)
 _NAMED = re.compile(r"(?P<name>.*) \((?P<id>[0-9a-f-]{32,36})\)")
 _MAX_FILE = 1 << 16
 _MAX_FILES = 100
@@ -36,12 +39,13 @@ def looks_like(head: bytes) -> bool:
     """True for one object of these kinds."""
     if head.lstrip()[:1] != b"{" or b'"builders"' in head:
         return False
-    return any(all(word in head for word in words) for words in (_IMAGE, _FLAVOR, _SERVER))
+    known = any(all(word in head for word in words) for words in (_IMAGE, _FLAVOR))
+    return known or (b'"image"' in head and _SERVER.search(head) is not None)
 
 
-def read(data: bytes, *, target: str, file: str) -> Iterator[Record]:
-    """The image or the flavor; for a server its flavor with its image, if both are beside it.
-    Raises TargetError for a server without them, and for a file that is not JSON."""
+def read(data: bytes, *, target: str, file: str) -> Iterator[Record | NotJudged]:
+    """The image or the flavor; for a server its flavor with its image, or a note that they are not
+    beside it. Raises TargetError for a file that is not JSON."""
     for top in tops(data, file):
         body = value_of(top)
         record = _record(body, Location(target, file))
@@ -69,7 +73,7 @@ def _record(body: Value, where: Location) -> Record | None:
     )
 
 
-def _joined(server: Value, target: str, file: str) -> Flavor:
+def _joined(server: Value, target: str, file: str) -> Flavor | NotJudged:
     """The flavor of a server, with its image."""
     flavor = image = None
     beside = _beside(os.path.dirname(file), target) if os.path.isfile(file) else ()
@@ -79,11 +83,11 @@ def _joined(server: Value, target: str, file: str) -> Flavor:
         elif isinstance(record, Image) and _is_meant(server.get("image"), body):
             image = record
     if flavor is None or image is None:
-        raise TargetError(
-            "a server as openstack server show has it: not judged without its image and flavor "
-            "(openstack image show, flavor show, -f json) beside it, or audit the cloud "
-            "(openstack:CLOUD)",
-            file=file,
+        return NotJudged(
+            "output of openstack server show: not judged without that of image show and flavor "
+            "show (-f json) beside it; or audit the cloud (openstack:CLOUD)",
+            file,
+            server.line,
         )
     return replace(flavor, images=(image,))
 

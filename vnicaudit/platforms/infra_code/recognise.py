@@ -11,8 +11,7 @@ from collections.abc import Callable, Iterator
 from types import ModuleType
 
 from vnicaudit.errors import TargetError
-from vnicaudit.model.description import Description
-from vnicaudit.model.domain import Domain
+from vnicaudit.model.file_kind import Item
 from vnicaudit.text.beginning import quotes_others
 
 _UTF16 = (BOM_UTF16_LE, BOM_UTF16_BE)
@@ -33,7 +32,7 @@ def looks_like(head: bytes) -> bool:
     return any(word in head for word in _WORDS) and bool(_formats_of(head))
 
 
-def read(data: bytes, *, target: str, file: str) -> Iterator[Description | Domain]:
+def read(data: bytes, *, target: str, file: str) -> Iterator[Item]:
     """The descriptions and domains in a file, format by format. Raises TargetError if the file is
     broken, after all readable formats."""
     if data.startswith(_UTF16):
@@ -42,7 +41,7 @@ def read(data: bytes, *, target: str, file: str) -> Iterator[Description | Domai
     formats = _formats_of(data)
     failed: TargetError | None = None
     for each in formats:
-        reader: Callable[..., Iterator[Description | Domain]] = each.read
+        reader: Callable[..., Iterator[Item]] = each.read
         try:
             yield from reader(data, target=target, file=file)
         except TargetError as error:
