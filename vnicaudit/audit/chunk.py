@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, BinaryIO
 
 import msgspec
@@ -25,12 +25,14 @@ _TOGETHER = 256
 
 class Job(msgspec.Struct, frozen=True):
     """The work on the files of one target. ``cloud``: a cloud is read in the same run, and the
-    files may be about its servers. ``stdin``: the file ``-``."""
+    files may be about its servers. ``stdin``: the file ``-``. ``still_waits`` is called about twice
+    a second while a worker reads."""
 
     work: ItemWork
     target: str
     cloud: bool = False
     stdin: BinaryIO | None = None
+    still_waits: Callable[[], None] | None = None
 
 
 class Batch(msgspec.Struct):

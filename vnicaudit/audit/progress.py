@@ -16,8 +16,12 @@ class RunProgress(Protocol):
     def is_shown(self) -> bool:
         """True if progress is shown, so that counting the work is worthwhile."""
 
-    def waits_for(self, target: str, number: int, total: int) -> None:
-        """A live target, or standard input, is being read now, the ``number``-th of ``total``."""
+    def waits_for(self, target: str, number: int, total: int, *, forks: bool = False) -> None:
+        """A live target, or a pipe, is being read now, the ``number``-th of ``total``; ``forks``:
+        by a forked process, so start no thread: ``still_waits`` is called all the time."""
+
+    def still_waits(self) -> None:
+        """Nothing has come yet from a process that reads files."""
 
     def waits_no_more(self) -> None:
         """All of a pipe was read: processes may be forked from now on."""

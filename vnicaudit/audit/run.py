@@ -154,14 +154,14 @@ class AuditRun:
             self._progress.waits_for(target.name, live.index(target) + 1, len(live))
 
     def _with_waiting(self, target: Target) -> Iterator[Product]:
-        """The products of a target that is not live. While a pipe is read, that is shown; a thread
-        does that, beside which no process must be forked."""
+        """The products of a target that is not live. While a pipe is read, that is shown: by a
+        thread only if no process is forked to read it."""
         products = self._with_progress(target, self._read_file_target(target))
         pipe = "" if target.kind == "stdin" and self._stdin else awaited_pipe(target)
         if self._progress is None or not pipe:
             yield from products
             return
-        self._progress.waits_for(pipe, 1, 1)
+        self._progress.waits_for(pipe, 1, 1, forks=not self._work.here_only)
         try:
             yield from products
         finally:
@@ -209,13 +209,17 @@ class AuditRun:
             if stream is None:
                 tally.error(ReadError("standard input is closed", "-"))
                 return
-            job = Job(self._work, target.name, self._has_cloud, stream)
+            job = self._job(target.name, stream)
             for batch in run_files(iter([target.name]), job, explicit=True, jobs=1):
                 yield from self._account(batch, target.name, tally)
         else:
             for read_together in self._work.platforms.read_together:
                 items = read_together(self._options.nova_config, shown_path(target.name))
                 yield from self._worked_items(items, target.name, tally)
+
+    def _job(self, target: str, stdin: BinaryIO | None = None) -> Job:
+        still_waits = None if self._progress is None else self._progress.still_waits
+        return Job(self._work, target, self._has_cloud, stdin, still_waits)
 
     def _files(self, top: str, tally: TargetCounts) -> Iterator[Product]:
         named = not os.path.isdir(top)
@@ -231,7 +235,7 @@ class AuditRun:
         passed = self._seen_files.passed
         jobs = self._options.jobs or default_jobs()
         explicit = named and not selection.skip_unrecognised
-        job = Job(self._work, shown_path(top), self._has_cloud)
+        job = self._job(shown_path(top))
         files, done = FileCount(top, selection, self._seen_files, self._progress), 0
         files.begin()
         for batch in run_files(paths(), job, explicit=explicit, jobs=jobs):

@@ -109,6 +109,8 @@ class _Crew:
                 first.batch = self._here(first)
             if first.batch is None:
                 self._receive(_LOOK)
+                if self._job.still_waits is not None:
+                    self._job.still_waits()
                 continue
             self._in_order.popleft()
             self._receive(0)  # so that no worker is idle while the caller takes the batch

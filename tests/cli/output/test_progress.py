@@ -176,7 +176,10 @@ class Waits(Progress):
         super().__init__(enabled=False)
         self.names: list[str] = []
 
-    def waits_for(self, target: str, number: int = 1, total: int = 1) -> None:
+    def waits_for(
+        self, target: str, number: int = 1, total: int = 1, *, forks: bool = False
+    ) -> None:
+        assert forks
         self.names.append(f"waits for {target} ({number} of {total})")
 
     def waits_no_more(self) -> None:
@@ -261,6 +264,36 @@ def test_once_a_pipe_is_read_there_is_no_thread() -> None:
         progress.waits_no_more()
         assert not any(thread.is_alive() for thread in started)
     assert len(started) == 1
+
+
+def test_no_process_is_forked_beside_a_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its locks would stay locked in the process; Python 3.12 warns of that."""
+    reading, writing = os.pipe()
+    fork, threads = os.fork, list[int]()
+
+    def forked() -> int:
+        threads.append(threading.active_count())
+        if not (process := fork()):
+            os.close(writing)
+        return process
+
+    class Awaited(Progress):
+        def still_waits(self) -> None:
+            """The other end answers when it sees that it is waited for."""
+            self.show_waiting()
+            if terminal.getvalue() and not threads[1:]:
+                threads.append(threading.active_count())
+                os.write(writing, b"<domain type='kvm'><name>a</name></domain>")
+                os.close(writing)
+
+    monkeypatch.setattr(os, "fork", forked)
+    before = threading.active_count()
+    with redirect_stderr(Terminal()) as terminal:
+        run = AuditRun(work(), RunOptions(jobs=1), Awaited(enabled=True))
+        assert list(run.items([f"/dev/fd/{reading}"])), run.results
+    os.close(reading)
+    assert lines(terminal)[0].startswith(f"/dev/fd/{reading}: no answer yet, ")
+    assert threads == [before, before]
 
 
 def test_no_thread_outlives_its_command() -> None:

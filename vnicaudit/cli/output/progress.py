@@ -126,8 +126,9 @@ class Progress:
     """Counts domains and files as they are read. While nothing arrives, shows what it is waiting
     for and for how long.
 
-    The waiting line is written by a thread, which runs while a pipe is read, and from the first
-    live target on. Files are read by processes that must not be forked beside a thread.
+    The waiting line is written by a thread from the first live target on, and while this process
+    itself reads a pipe. Processes that read files must not be forked beside a thread: who waits for
+    them has the line written.
     """
 
     def __init__(self, *, enabled: bool, clock: Callable[[], float] = time.monotonic) -> None:
@@ -146,14 +147,22 @@ class Progress:
         """True if it is worth counting the work in advance."""
         return self._line.is_enabled if self._line.on_terminal else self._line.is_due
 
-    def waits_for(self, target: str, number: int = 1, total: int = 1) -> None:
-        """Show every second that a live target, or standard input, is waited for, until it delivers
-        something."""
+    def waits_for(
+        self, target: str, number: int = 1, total: int = 1, *, forks: bool = False
+    ) -> None:
+        """Show every second that a live target, or a pipe, is waited for, until it delivers
+        something. ``forks``: without a thread, whenever ``still_waits`` is called."""
         with self._lock:
             self._waiting, self._waiting_since = target, self._clock()
             self._place = f" ({number:,} of {total:,})" if total > 1 else ""
             self._files = (0, None)
-        self._line.tick(self.show_waiting)
+        if not forks:
+            self._line.tick(self.show_waiting)
+
+    def still_waits(self) -> None:
+        """Show what is waited for, if it is time for that."""
+        if self._line.is_due:
+            self.show_waiting()
 
     def waits_for_live(self, targets: Sequence[Target]) -> None:
         """Show that the first target is waited for, if none of them is a file."""
