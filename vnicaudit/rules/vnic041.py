@@ -92,6 +92,8 @@ def _effect(subject: Subject) -> str:
         return "no packet passes, and libvirt 11.2 and later do not start it"
     if version >= _ENFORCED:
         return f"libvirt {version} does not start it"
+    if subject.nic.refused or subject.nic.model is None:
+        return "no packet passes"
     return f"libvirt {version} starts it, and no packet passes"
 
 

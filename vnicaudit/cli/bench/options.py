@@ -231,7 +231,8 @@ def arms_of(texts: tuple[str, ...]) -> dict[str, ArmCommands]:
     if at_peer and at_target and at_peer.keys() != at_target.keys():
         (name, *_rest) = at_peer.keys() ^ at_target.keys()
         raise UsageError(
-            f"--arm {name}: every arm needs a command at the same ends, or another arm's stays set"
+            f"--arm {name}: every arm needs a command at the same ends, otherwise the setting of "
+            "the arm before stays in effect"
         )
     return {
         name: ArmCommands(at_target.get(name, ()), at_peer.get(name, ()))

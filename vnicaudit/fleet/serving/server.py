@@ -21,7 +21,9 @@ from vnicaudit.fleet.serving.answers import Response, Route, plain
 from vnicaudit.fleet.serving.shared import NotReadyError
 
 _LONGEST_PATH = 1024
-_NOT_READY = plain(503, "it is being made: try again in some seconds", ("Retry-After", "10"))
+_NOT_READY = plain(
+    503, "the page is being generated: retry in a few seconds", ("Retry-After", "10")
+)
 _BUSY = plain(503, "busy: too many requests at once", ("Retry-After", "5"))
 
 

@@ -84,12 +84,12 @@ def _of_interface(item: YamlPlace) -> Iterator[NotAdmitted]:
     model, state = item.child("model"), item.child("state")
     by_libvirt = item.child("sriov") is None and item.child("binding") is None
     if model is not None and not by_libvirt and model.text and model.text not in MODELS:
-        yield NotAdmitted("model", f"{model.text[:40]!r} is no model that it knows", model)
+        yield NotAdmitted("model", f"{model.text[:40]!r} is not a model that it knows", model)
     said = None if state is None else state.text
     if state is None or said is None:
         return
     if said not in _STATES:
-        yield NotAdmitted("state", f"{said[:40]!r} is no state: up, down or absent", state)
+        yield NotAdmitted("state", f"{said[:40]!r} is not a state (up, down, absent)", state)
     if said in ("up", "down") and _has(item, "sriov"):
         yield NotAdmitted("state", f"the state {said!r} is not for SR-IOV", state)
     if said == "absent" and item.child("bridge") is None and item.complete:
@@ -153,7 +153,7 @@ def _of_ports(item: YamlPlace) -> Iterator[NotAdmitted]:
         if number is None and port.complete:
             yield NotAdmitted("ports", "a port has no number", port)
         elif count is not None and not 0 < count < 65536:
-            yield NotAdmitted("ports", f"{count} is no port", port)
+            yield NotAdmitted("ports", f"{count} is not a valid port", port)
         if name and (names[name] > 1 or re.fullmatch(_PORT_NAME, name) is None):
             reason = f"the port's name {name[:40]!r} is invalid or not unique"
             yield NotAdmitted("ports", reason, port)
@@ -167,10 +167,10 @@ def _of_dhcp(options: YamlPlace) -> Iterator[NotAdmitted]:
     if any(number is not None and number not in _PRIVATE_OPTIONS for number in numbers):
         yield NotAdmitted("dhcpOptions", "a private DHCP option is not 224 to 254", options)
     if any(number is not None and numbers.count(number) > 1 for number in numbers):
-        yield NotAdmitted("dhcpOptions", "a private DHCP option is there twice", options)
+        yield NotAdmitted("dhcpOptions", "a private DHCP option appears twice", options)
     for server in _items(options, "ntpServers"):
         if server.text is not None and not _is_ipv4(server.text):
-            yield NotAdmitted("dhcpOptions", "an NTP server is no IPv4 address", server)
+            yield NotAdmitted("dhcpOptions", "an NTP server is not an IPv4 address", server)
 
 
 def _of_network(

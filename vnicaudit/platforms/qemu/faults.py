@@ -96,13 +96,13 @@ def cut_off(arguments: Arguments) -> str | None:
         return None
     name, value = arguments.pairs[-1]
     if begins_nic_option(name):
-        return f"ends in -{name}, which is no option of QEMU"
+        return f"ends in -{name}, which is not an option of QEMU"
     head, comma, last = (value or "").rpartition(",")
     if name not in NIC_OPTIONS or value is None or value[:1] == "{" or "=" in last:
         return None
     if not comma and name == "device":
         begun = last not in QEMU_MODELS and any(one.startswith(last) for one in QEMU_MODELS)
-        return f"ends in -device {last}, which is no device of QEMU" if begun else None
+        return f"ends in -device {last}, which is not a device of QEMU" if begun else None
     if comma and not head.endswith(",") and not is_switch(last) and not unfilled(last):
         return f"ends in {last[:40]!r}, which has no value"
     return None
