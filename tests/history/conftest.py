@@ -7,9 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.history.fleets import timestamp
 from tests.history.postgresql import server, url
+from vnicaudit.history import store
 from vnicaudit.history.history import History, history_to_write
 from vnicaudit.history.place import HistoryPlace, history_place
+from vnicaudit.history.rows import milliseconds
 
 
 class Server:
@@ -59,6 +62,13 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> HistoryPlace:
         return history_place(None, tmp_path / "state")
     made: Server = request.getfixturevalue("postgresql")
     return history_place(made.migrated(), "")
+
+
+@pytest.fixture
+def late_2026(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The present, whatever the clock of this machine says."""
+    at = milliseconds(timestamp(330)) / 1000
+    monkeypatch.setattr(store, "present", lambda _connection: at)
 
 
 @pytest.fixture
