@@ -108,3 +108,21 @@ def test_text_that_is_none(query: str, tmp_path: Path) -> None:
         opened(place) as history,
     ):
         {**QUERIES, **WRITES}[query](history)
+
+
+def test_a_mistake_of_the_program_is_not_called_damage(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It told the operator to move the history away."""
+    monkeypatch.delenv("VNICAUDIT_DEBUG", raising=False)
+    with history_to_write(history_place(None, tmp_path)) as history:
+        with (
+            pytest.raises(HistoryError, match="internal error") as error,
+            history.database.reading(),
+        ):
+            raise KeyError("x")
+        assert "KeyError: 'x'" in str(error.value)
+        assert "move it away" not in str(error.value)
+        monkeypatch.setenv("VNICAUDIT_DEBUG", "1")
+        with pytest.raises(KeyError), history.database.reading():
+            raise KeyError("x")

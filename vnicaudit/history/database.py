@@ -32,6 +32,7 @@ _FOLDER_ADVICE = (
     "; SQLite must be able to write to the folder of the file, also for queries: run this as a "
     "user who can, or copy the file to such a folder"
 )
+_DECODING = ("sqlalchemy.", "vnicaudit.history.rows")
 _LOCK = 0x766E6963
 """Key of PostgreSQL's advisory lock: only one process at a time stores in a database."""
 
@@ -96,20 +97,38 @@ class Database:
     @contextmanager
     def _told(self) -> Iterator[None]:
         """Raises HistoryError for errors of the database, and for values that vnicaudit does not
-        store, such as text that is not UTF-8 or a time that is out of range."""
+        store, such as text that is not UTF-8 or a time that is out of range. What was not raised by
+        decoding may be a mistake of this program: nobody is told to move the history away for it,
+        and with VNICAUDIT_DEBUG set it is raised as it is."""
         try:
             yield
         except SQLAlchemyError as error:
             raise self._failure(_reason(error)) from None
         except (ValueError, TypeError, OverflowError, LookupError) as error:
-            advice = _DAMAGED_ADVICE if self.is_sqlite else ""
+            if _is_of_decoding(error):
+                advice = _DAMAGED_ADVICE if self.is_sqlite else ""
+                reason = f"it has an invalid value ({type(error).__name__}: {error})"
+                raise HistoryError(f"history {self.place.label}: {reason}{advice}") from None
+            if os.environ.get("VNICAUDIT_DEBUG"):
+                raise
             raise HistoryError(
-                f"history {self.place.label}: it has an invalid value ({error}){advice}"
-            ) from None
+                f"history {self.place.label}: it has an invalid value, or this is an internal "
+                f"error ({type(error).__name__}: {error}); please report this"
+            ) from error
 
     def _failure(self, reason: str) -> HistoryError:
         advice = _advice(self.place, reason) if self.is_sqlite else ""
         return HistoryError(f"history {self.place.label}: {reason}{advice}")
+
+
+def _is_of_decoding(error: Exception) -> bool:
+    """True if a value of the database caused it: it is the error of a conversion, or was raised by
+    SQLAlchemy or by our own decoding of rows."""
+    last = error.__traceback__
+    while last is not None and last.tb_next is not None:
+        last = last.tb_next
+    module = "" if last is None else str(last.tb_frame.f_globals.get("__name__"))
+    return isinstance(error, ValueError | OverflowError) or module.startswith(_DECODING)
 
 
 def _advice(place: HistoryPlace, reason: str) -> str:

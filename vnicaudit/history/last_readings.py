@@ -9,7 +9,7 @@ from typing import NamedTuple
 from sqlalchemy import ColumnElement, Connection, select
 
 from vnicaudit.history.known import chunks
-from vnicaudit.history.rows import fingerprint_bytes, time_text
+from vnicaudit.history.rows import fingerprint_bytes, stored_bytes, time_text
 from vnicaudit.history.tables import audit, basis_rule, finding, host, reading
 from vnicaudit.model.last_readings import LastReading, LastReadings, OpenMark
 
@@ -77,7 +77,7 @@ def _open(connection: Connection, condition: ColumnElement[bool]) -> Iterator[_O
     query = select(f.host, f.fingerprint, f.first_seen, f.accepted).where(f.closed.is_(None))
     streamed = query.where(condition).execution_options(yield_per=_AT_ONCE)
     for number, mark, seen, accepted in connection.execute(streamed):
-        yield _OpenFinding(number, memoryview(mark).tobytes(), seen, accepted)
+        yield _OpenFinding(number, stored_bytes(mark), seen, accepted)
 
 
 def _rules(connection: Connection, bases: Collection[int]) -> Mapping[int, frozenset[str]]:

@@ -133,6 +133,11 @@ def uuid_text(data: bytes | None) -> str | None:
     return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
 
 
+def stored_bytes(value: bytes) -> bytes:
+    """Bytes of a column. Raises TypeError for anything else, which SQLite also stores there."""
+    return memoryview(value).tobytes()
+
+
 def fingerprint_bytes(text: str) -> bytes:
     """A fingerprint's digits as bytes; anything else is digested."""
     if len(text) > 2 * HASH:
