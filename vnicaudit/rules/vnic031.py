@@ -71,6 +71,9 @@ from vnicaudit.model.guest_words import VIRTIO
 from vnicaudit.model.rule import NicJudge, Problem, Rule
 from vnicaudit.model.subject import Subject
 
+_OR_QUEUES = {True: ", or give the -netdev several queues.", False: "."}
+"""By whether the backend is one that can have several."""
+
 
 def applies(subject: Subject) -> bool:
     """More than one queue pair, declared or running, or text that is not a number."""
@@ -89,7 +92,7 @@ def check(subject: Subject) -> Iterator[Problem]:
         yield Problem(
             "mq=on, but the backend has one queue: the guest is offered queues that nobody serves",
             field="queues",
-            fix="Leave out mq=on and vectors= on -device, or give the -netdev several queues.",
+            fix="Leave out mq=on and vectors= on -device" + _OR_QUEUES[_on_tap(subject)],
         )
         return
     text, pairs, limit = _unreadable(subject), _pairs(subject), queue_limit(subject.backend)
@@ -118,6 +121,10 @@ def check(subject: Subject) -> Iterator[Problem]:
             change=_change(subject, vcpus),
             fix="" if subject.nic.queues else "Start it with one queue pair per vCPU.",
         )
+
+
+def _on_tap(subject: Subject) -> bool:
+    return subject.running is not None and subject.running.backend == "tap"
 
 
 def _mq_for_nothing(subject: Subject) -> bool:

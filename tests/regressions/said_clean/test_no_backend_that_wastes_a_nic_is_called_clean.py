@@ -60,10 +60,13 @@ def test_queues_that_the_guest_does_not_get_are_shown(tmp_path: Path) -> None:
         f"-nodefaults -netdev tap,id=n,vhost=on,queues=8 {VIRTIO},mq=on",
         f"-nodefaults -netdev vhost-vdpa,id=n,vhostdev=/dev/vhost-vdpa-0 {VIRTIO},mq=on",
         "-nodefaults -netdev user,id=n -device virtio-net-pci,netdev=n",
+        "-nodefaults -netdev user,id=channel0,guestfwd=tcp:10.0.2.1:4600-chardev:c "
+        f"-netdev tap,id=n,vhost=on,queues=8 {VIRTIO},mq=on",
     ],
 )
 def test_what_is_in_order(tmp_path: Path, words: str) -> None:
     path = tmp_path / "run.sh"
     path.write_text(f"{QEMU} {words}\n")
-    found = json.loads(inside("audit", "--format", "json", path).stdout)["findings"]
-    assert {one["rule"] for one in found} <= {"VNIC033"}
+    report = json.loads(inside("audit", "--format", "json", path).stdout)
+    assert {one["rule"] for one in report["findings"]} <= {"VNIC033"}
+    assert report["targets"][0]["status"] == "ok"

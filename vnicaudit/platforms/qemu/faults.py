@@ -68,7 +68,8 @@ def _nic_of(value: str) -> Options:
 
 def left_over(arguments: Arguments, *, any_nics: bool) -> Iterator[str]:
     """Netdevs that no NIC uses, of which QEMU warns "netdev n0 has no peer": the NIC may have been
-    cut off, or be in a variable. The ports of a hub are not counted: they may connect netdevs."""
+    cut off, or be in a variable. Not counted are the ports of a hub, which may connect netdevs, and
+    libvirt's channels (``guestfwd=``), which have no NIC."""
     used = {netdev for one in _givens(arguments) if (netdev := one.get("netdev")) is not None}
     used |= {value.partition("=")[2] for value in arguments.values("set") if ".netdev=" in value}
     open_device = next((value for value in arguments.values("device") if unfilled(value)), None)
@@ -78,7 +79,9 @@ def left_over(arguments: Arguments, *, any_nics: bool) -> Iterator[str]:
         if "id" not in given:
             if not any_nics or value == arguments.pairs[-1][1]:
                 yield f"-netdev {value[:40]!r} has no id="
-        elif name not in used and given.get("type") != "hubport" and unfilled(name) is None:
+        elif "guestfwd" in given or given.get("type") == "hubport":
+            continue
+        elif name not in used and unfilled(name) is None:
             where = "cut off or added later" if open_device is None else f"-device {open_device}"
             yield f"netdev {name[:40]!r} has no NIC here, which may be {where}"
 
