@@ -25,7 +25,7 @@ def main() -> NoReturn:
 
         code: object = run()
     except KeyboardInterrupt:  # while the program is still being loaded
-        code = 130
+        sys.exit(130)
     except SystemExit as ended:  # by a signal; a thread that waits for a host must not delay it
         code = ended.code
     _leave(code if isinstance(code, int) else 0)
