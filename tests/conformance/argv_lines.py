@@ -17,6 +17,7 @@ MACHINES = {
         "pc-i440fx-2.12", "pc,usb=on", None,
     ),
     "qemu-system-s390x": ("s390-ccw-virtio", "s390-ccw-virtio", "none", None),
+    "qemu-system-riscv64": ("virt", "virt", "spike"),
 }  # fmt: skip
 _VIRTIO = (
     "virtio-net-pci", "virtio-net", "virtio-net-pci-transitional", "virtio-net-pci-non-transitional"
@@ -35,7 +36,10 @@ _WRONG_KEYS = (
     ("rx-queue-size", 512), ("tx-queue-size", 256), ("queues", 2), ("vhost", True),
     ("model", "virtio"), ("macaddr", "52:54:00:00:99:01"), ("iommu-platform", True),
     ("mtu", 9000), ("nosuch", True), ("addr", "0x99"), ("mac", "52:54:00:12:34"),
-    ("vectors", "two"),
+    ("vectors", "two"), ("bogusprop", 1), ("speed", -5), ("speed", 1000), ("duplex", "x"),
+    ("page-per-vq", True), ("ats", True), ("host_uso", False), ("guest_tunnel", False),
+    ("mitigation", False), ("init-vet", True), ("rombar", 0), ("romsize", -5), ("tx", "timer"),
+    ("disable-modern", False), ("ioeventfd", False), ("x-disable-pcie", True), ("busnr", 1),
 )  # fmt: skip
 
 _PLACES = (
@@ -88,11 +92,13 @@ class _Writer:
 
     def line(self, *, tap: bool) -> Line:
         draw = self._random
-        program = draw.choices(tuple(MACHINES), (4, 1))[0]
+        program = draw.choices(tuple(MACHINES), (8, 2, 1))[0]
         machine = draw.choice(MACHINES[program])
         around = [] if machine is None else [[draw.choice(("-M", "-machine")), machine]]
         if draw.random() < 0.7:
             around.append(["-nodefaults"])
+        if program == "qemu-system-riscv64":
+            around.append(["-bios", "none"])
         around += self._around(machine)
         parts: list[list[str]] = []
         for _ in range(draw.choice((0, 1, 1, 1, 2, 2, 3))):
@@ -101,6 +107,8 @@ class _Writer:
             parts.append(["-global", self._global()])
         if draw.random() < 0.05:
             parts.append(draw.choice((["-nic", "none"], ["-net", "none"])))
+        if draw.random() < 0.03:
+            parts += self._netdev(tap=tap)[1]  # which no NIC uses, as when its -device was cut off
         if self._netdevs and draw.random() < 0.05:
             parts.append(["-set", f"netdev.{self._netdevs[-1]}.restrict=on"])
         bare = [word for part in around for word in part]
@@ -196,7 +204,7 @@ class _Writer:
             for name, chance, values in _PROPERTIES:
                 if draw.random() < chance:
                     found[name] = draw.choice(values)
-        if draw.random() < 0.04:
+        if draw.random() < 0.08:
             name, value = draw.choice(_WRONG_KEYS)
             found[name] = value
         return found
@@ -223,10 +231,12 @@ class _Writer:
         draw = self._random
         driver = draw.choice(
             ("virtio-net-pci", "virtio-net-pci-base", "virtio-net-device", "virtio-pci",
-             "virtio-net-ccw", "virtio-net-pci-transitional")
+             "virtio-net-ccw", "virtio-net-pci-transitional", "e1000")
         )  # fmt: skip
         name, value = draw.choice(
             (("rx_queue_size", "512"), ("mq", "on"), ("rx_queue_size", "1024"), ("packed", "on"))
+            if driver != "e1000"
+            else (("mitigation", "off"), ("nosuch", "1"), ("init-vet", "off"))
         )
         if draw.random() < 0.2:
             said = [f"driver={driver}", f"property={name}", f"value={value}"]

@@ -7,7 +7,7 @@ found for device 'rtl8139'``, ``'sungem' is not a valid device model name``).
 from __future__ import annotations
 
 from vnicaudit.knowledge.models import E1000, E1000E, LEGACY
-from vnicaudit.model.guest_words import S390, X86
+from vnicaudit.model.guest_words import RISCV, S390, X86
 
 PCI, ISA, USB = "PCI", "ISA", "usb-bus"
 CCW, VIRTIO_BUS, XEN = "virtual-css-bus", "virtio-bus", "xen-bus"
@@ -50,13 +50,17 @@ def bus_of(device: str) -> str | None:
 
 
 def machine_buses(arch: str | None, machine: str | None) -> frozenset[str] | None:
-    """The buses of an x86 or s390x machine without further arguments (``pcie=on`` of microvm, a USB
-    controller); None if they are unknown."""
+    """The buses of an x86, s390x or RISC-V machine without further arguments (``pcie=on`` of
+    microvm, a USB controller); None if they are unknown."""
     if arch in S390:
         if machine == "none":
             return frozenset()
         known = machine is None or machine.startswith("s390-ccw-virtio")
         return frozenset({CCW, PCI}) if known else None
+    if arch in RISCV:
+        if machine is None or machine == "spike":
+            return None if machine is None else frozenset()
+        return frozenset({PCI, VIRTIO_BUS}) if machine.partition("-")[0] == "virt" else None
     if arch not in X86:
         return None
     name = machine or "pc"

@@ -47,6 +47,12 @@ def _said(folder: Path, text: str, *options: str) -> list[str]:
         (f"{X86} -nic user,model=virtio -global virtio-net-pci.nosuch=on", "property nosuch"),
         ("qemu-system-x86_64 -global e1000.mac_registers=off", "property mac_registers"),
         (f"{RISCV} -nodefaults -device virtio-net-pci,bus=pci.0", "has no bus pci.0"),
+        ("qemu-system-x86_64 -M q35 -nic none -device e1000,addr=1", "PCI slot '1' is used by"),
+        ("qemu-system-x86_64 -nic none -device e1000,addr=2", "PCI slot '2' is used by"),
+        ("qemu-system-riscv64 -nodefaults -device e1000", "e1000 needs a PCI bus"),
+        (f"{X86} -net nic,netdev=a,queues=2 -netdev user,id=a", "-net nic has no option queues="),
+        ("qemu-system-x86_64 -M microvm -nic user,model=e1000,queues=2", "no option queues="),
+        (f"{X86} -M q35 -device pcie-root-port,id=p -device ne2k_isa,bus=p", "on a PCI bus"),
     ],
 )
 def test_what_no_qemu_takes(tmp_path: Path, text: str, reason: str) -> None:
@@ -68,9 +74,11 @@ def test_a_machine_of_risc_v_makes_no_nic(tmp_path: Path, machine: str, option: 
     [
         ("qemu-system-x86_64 -global e1000.mitigation=off", {"10.0", "11.1"}),
         (f"{X86} -device e1000,mitigation=off", {"10.0", "11.1"}),
+        (f"{X86} -nic user,model=virtio -global e1000.mitigation=off", {"10.0", "11.1"}),
         (f"{X86} -device e1000,extra_mac_registers=off", {"11.1"}),
         (f"{X86} -device virtio-net-pci,host_uso=off", {"7.2"}),
         (f"{X86} -device virtio-net-pci,guest_tunnel=off", {"7.2", "10.0"}),
+        (f'{X86} -device \'{{"driver":"e1000","id":"0n"}}\'', {"11.1"}),
     ],
 )
 def test_what_some_releases_take(tmp_path: Path, text: str, refused: set[str]) -> None:
@@ -87,6 +95,7 @@ def test_what_some_releases_take(tmp_path: Path, text: str, refused: set[str]) -
         f"{X86} -device e1000,rombar=-1,romfile=,init-vet=on",
         f"{X86} -device usb-net,serial=x,bus=usb.0 -device qemu-xhci -usb",
         f"{RISCV} -nodefaults -device virtio-net-pci,bus=pcie.0",
+        "qemu-system-x86_64 -nic none -vga none -device e1000,addr=2",
         f"{S390} -device virtio-net-ccw,devno=fe.0.0001,packed=on,loadparm=1",
     ],
 )

@@ -45,7 +45,13 @@ from vnicaudit.platforms.qemu.overrides import (
     set_properties,
 )
 from vnicaudit.platforms.qemu.properties import property_refusal
-from vnicaudit.platforms.qemu.refusals import Board, board, device_refusal, nic_refusal
+from vnicaudit.platforms.qemu.refusals import (
+    Board,
+    board,
+    device_refusal,
+    global_refusal,
+    nic_refusal,
+)
 from vnicaudit.platforms.qemu.slots import slot_of
 from vnicaudit.platforms.qemu.variables import unfilled
 from vnicaudit.platforms.qemu.virtio import virtio_nic
@@ -160,7 +166,7 @@ def _on_netdevs(arguments: Arguments) -> frozenset[str]:
 
 def _nics(arguments: Arguments, context: _Context) -> Iterator[tuple[int, RunningNic]]:
     taken: set[tuple[str, str]] = set()
-    unused = context.faults.unused
+    unused, preset = context.faults.unused, global_refusal(context.globals, context.board)
     for pair, (name, value) in enumerate(arguments.pairs):
         given = lenient(value, _FIRST.get(name, ""))
         nic = None
@@ -174,9 +180,10 @@ def _nics(arguments: Arguments, context: _Context) -> Iterator[tuple[int, Runnin
         repeated = _repeated(name, given, taken, context, made=made)
         if nic is not None:
             why = repeated or _backend_fault(name, given, value or "", context) or unused
-            unused = None
-            refusal = nic.refusal or (None if why is None else StartRefusal(why))
-            yield pair, replace(nic, refusal=refusal)
+            fault = preset if why is None else StartRefusal(why)
+            unused = preset = None
+            only_some = nic.refusal is None or nic.refusal.outcome(None) != "fails"
+            yield pair, replace(nic, refusal=(fault or nic.refusal) if only_some else nic.refusal)
 
 
 def _backend_fault(option: str, given: Options, text: str, context: _Context) -> str | None:

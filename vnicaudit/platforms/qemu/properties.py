@@ -15,7 +15,7 @@ from vnicaudit.model.nic import is_multicast
 from vnicaudit.model.start_refusal import StartRefusal
 from vnicaudit.model.version import Version
 from vnicaudit.platforms.qemu.addresses import of_nic
-from vnicaudit.platforms.qemu.netdevs import SWITCHES as OF_BACKENDS
+from vnicaudit.platforms.qemu.netdevs import SWITCHES as BACKEND_SWITCHES
 from vnicaudit.platforms.qemu.options import Options, number, truth, wrong_types
 from vnicaudit.platforms.qemu.slots import place_of
 from vnicaudit.platforms.qemu.variables import unfilled
@@ -41,6 +41,8 @@ _OF_BACKENDS = _names(
 
 _OF_BOTH = _names("mac netdev")
 """Keys of ``-nic`` and ``-net nic`` that devices have as well."""
+_OF_NO_NIC = _OF_BACKENDS - _names("macaddr model name type")
+"""Keys of a backend, which ``-net nic`` lacks."""
 
 _ADDRESS = re.compile(r"[0-9a-fA-F]{2}(?:[:-][0-9a-fA-F]{2}){5}")
 
@@ -108,6 +110,8 @@ def nic_faults(option: str, given: Options) -> Iterator[str]:
     found = sorted(own & given.keys())
     if option == "net":  # NetLegacyNicOptions in qapi/net.json
         found = [name for name in found if name not in ("addr", "vectors")]
+        for name in sorted(_OF_NO_NIC & given.keys()):
+            yield f"-net nic has no option {name}="
     if found:
         yield f"{found[0]}= is a property of -device, which -{option} does not take"
     mac = given.get(right, "")
@@ -185,7 +189,7 @@ def _quoted(text: str) -> str:
 def is_switch(name: str) -> bool:
     """True for a key of a NIC or a backend that may stand without a value, which means *on*."""
     found = properties_of(_OF_CHOICE).get(name)
-    return name in OF_BACKENDS or (found is not None and found.kind in ("bool", "OnOffAuto"))
+    return name in BACKEND_SWITCHES or (found is not None and found.kind in ("bool", "OnOffAuto"))
 
 
 def is_device(device: str) -> bool:

@@ -7,8 +7,10 @@ apply to all are reported; an argument that may come from a file or a later QEMU
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
+
+from msgspec.structs import replace
 
 from vnicaudit.knowledge.binaries import absent_on, first_with
 from vnicaudit.knowledge.buses import (
@@ -24,9 +26,11 @@ from vnicaudit.knowledge.buses import (
 from vnicaudit.knowledge.models import QEMU_MODELS, shown_model
 from vnicaudit.model.guest_words import ARM, RISCV, S390, VIRTIO, X86
 from vnicaudit.model.start_refusal import NEVER, NIC_REWORK, StartRefusal
+from vnicaudit.model.version import Version
 from vnicaudit.platforms.qemu.arguments import MAX_WORDS, Arguments
-from vnicaudit.platforms.qemu.boards import DefaultNic, machine_default
+from vnicaudit.platforms.qemu.netdevs import id_faults
 from vnicaudit.platforms.qemu.options import Options, lenient, truth
+from vnicaudit.platforms.qemu.overrides import Global
 from vnicaudit.platforms.qemu.properties import (
     is_device,
     json_faults,
@@ -44,6 +48,8 @@ _BRIDGE = re.compile(
 """Devices that provide a bus."""
 _BUILT_IN = re.compile(r"(?:isa|pci|pcie|usb-bus|virtio-mmio-bus|virtual-css|virtual-css-bridge)\b")
 _VIRT = re.compile(r"virt(?:-\d.*)?")
+_DEFAULT_MACHINE = dict.fromkeys(RISCV, "spike")
+_TRIES_ALL = Version(10, 0)
 _NOT_BY_NIC = frozenset({"rocker", "usb-net", "virtio-net-device"})
 
 
@@ -53,7 +59,7 @@ class Board(NamedTuple):
     each with its turn; ``conventional`` are those of bridges to conventional PCI.
     ``only_named_buses``: there are no buses but the machine's and those that an id names. ``more``:
     a file (``-readconfig``) may add other devices and another machine, as Proxmox adds its
-    ``pci.0`` to q35."""
+    ``pci.0`` to q35. ``vga``: QEMU adds its default graphics card."""
 
     arch: str | None
     machine: str | None
@@ -63,13 +69,14 @@ class Board(NamedTuple):
     conventional: frozenset[str] = frozenset()
     only_named_buses: bool = False
     more: bool = False
+    vga: bool = False
 
     @property
     def root(self) -> str | None:
         """The machine's own PCI bus."""
         if PCI not in (self.buses or ()):
             return None
-        express = (self.machine or "").startswith(("q35", "pc-q35-", "microvm"))
+        express = (self.machine or "").startswith(("q35", "pc-q35-", "microvm", "virt"))
         return "pcie.0" if express else "pci.0"
 
 
@@ -77,7 +84,7 @@ def board(
     arguments: Arguments, arch: str | None, machine: str | None, *, whole: bool = False
 ) -> Board:
     """The machine that the arguments describe."""
-    buses = machine_buses(arch, machine)
+    buses = machine_buses(arch, machine or _DEFAULT_MACHINE.get(arch or ""))
     options: Options = {}
     for value in arguments.values("machine", "M"):
         options.update(lenient(value, "type"))
@@ -100,7 +107,9 @@ def board(
         given["id"] for given in bridges if "id" in given and given["driver"] in _CONVENTIONAL
     )
     named = whole and not more and all("id" in given for given in bridges)
-    return Board(arch, machine, buses, usb, ids, conventional, named, more)
+    cards = any("vga" in given.get("driver", "").lower() for _turn, given in devices)
+    vga = whole and not cards and not arguments.has("nodefaults", "vga")
+    return Board(arch, machine, buses, usb, ids, conventional, named, more, vga)
 
 
 def _turn(pair: int, text: str) -> int:
@@ -118,7 +127,7 @@ def device_refusal(
 ) -> StartRefusal | None:
     """The reason why there is no such NIC: ``given`` are all its properties, ``text`` is its
     argument. Refusals by every QEMU come before those by some."""
-    absent = _no_such_device(driver, device, place)
+    absent = _no_such_device(driver, device, place) or _late_id(given, text)
     if absent is not None and not absent.has_nic:
         return absent
     wrong = _no_bus(device, given, place, _turn(pair, text))
@@ -126,6 +135,13 @@ def device_refusal(
         wrong or _slot_refusal(device, given, place) or _wrong_property(device, given, text, place)
     )
     return wrong or absent
+
+
+def _late_id(given: Options, text: str) -> StartRefusal | None:
+    """The refusal of an id in JSON, which was any text before (measured with 10.0 and 11.1)."""
+    if text[:1] != "{" or (fault := next(id_faults("device", given, in_json=False), None)) is None:
+        return None
+    return StartRefusal(fault, has_nic=True, refused_from=Version(11, 1))
 
 
 def _wrong_property(device: str, given: Options, text: str, place: Board) -> StartRefusal | None:
@@ -137,6 +153,22 @@ def _wrong_property(device: str, given: Options, text: str, place: Board) -> Sta
     if text.lstrip()[:1] == "{" and (fault := next(json_faults(device, text), None)) is not None:
         return StartRefusal(fault)
     return property_refusal(device, own)
+
+
+def global_refusal(given: Iterable[Global], place: Board) -> StartRefusal | None:
+    """The reason why a ``-global`` for PCI NICs that the guest need not have is refused: pc and q35
+    try each of them when they start (``qemu_get_nic_models``; measured with 10.0 and 11.1, not so
+    with 7.2)."""
+    if place.root is None or place.arch not in X86 or (place.machine or "").startswith("microvm"):
+        return None
+    for driver, name, text in given:
+        if bus_of(driver) != PCI or unfilled(text) is not None:
+            continue
+        found = property_refusal(driver, {name: text})
+        if found is not None and found.starts_from is None:
+            first = max(found.refused_from or _TRIES_ALL, _TRIES_ALL)
+            return replace(found, reason=f"-global: {found.reason}", refused_from=first)
+    return None
 
 
 def _no_such_device(driver: str, device: str, place: Board) -> StartRefusal | None:
@@ -179,6 +211,8 @@ def _no_bus(device: str, given: Options, place: Board, turn: int) -> StartRefusa
             return StartRefusal(f"{device} cannot go on a PCI bus")
         if named in ("pci.0", "pcie.0") and named != place.root and not place.more:
             return StartRefusal(f"this machine has no bus {named}")
+    if named in place.ids and needed in (ISA, VIRTIO_BUS, CCW):
+        return StartRefusal(f"{device} cannot go on a PCI bus")
     if named is not None and _is_nowhere(named, place):
         return StartRefusal(f"there is no bus {named[:40]!r}")
     if named is not None and place.ids.get(named, -1) > turn:
@@ -193,9 +227,9 @@ def _no_bus(device: str, given: Options, place: Board, turn: int) -> StartRefusa
 
 
 def _is_express(place: Board) -> bool:
-    """True for the ``virt`` machines of ARM and RISC-V, whose root bus is ``pcie.0``."""
+    """True for the ``virt`` machine of ARM, whose root bus is ``pcie.0``."""
     machine = place.machine or ""
-    return place.arch in ARM | RISCV and not place.more and _VIRT.fullmatch(machine) is not None
+    return place.arch in ARM and not place.more and _VIRT.fullmatch(machine) is not None
 
 
 def _is_nowhere(named: str, place: Board) -> bool:
@@ -215,7 +249,7 @@ def _slot_refusal(device: str, given: Options, place: Board) -> StartRefusal | N
     machine = place.machine or "pc"
     if bus_of(device) != PCI or place.arch not in X86 or machine.startswith("microvm"):
         return None
-    if place.more or not is_taken(addr, given.get("bus", ""), place.root):
+    if place.more or not is_taken(addr, given.get("bus", ""), place.root, vga=place.vga):
         return None
     return StartRefusal(f"PCI slot {addr[:40]!r} is used by the machine itself")
 
@@ -239,9 +273,7 @@ def nic_refusal(
 def _not_created(
     option: str, model: str | None, place: Board, *, known: bool
 ) -> Iterator[StartRefusal]:
-    without = place.arch in RISCV and machine_default(place.arch, place.machine) == DefaultNic(None)
-    bare = place.buses is not None and (place.buses == frozenset() or VIRTIO_BUS in place.buses)
-    if without or bare:
+    if place.buses is not None and (place.buses == frozenset() or VIRTIO_BUS in place.buses):
         yield StartRefusal(f"{_called(place)} creates no NIC for -{option}", NEVER)
     elif model == "virtio-net":
         yield StartRefusal(f"virtio-net is not a model for -{option}; virtio is", NIC_REWORK)

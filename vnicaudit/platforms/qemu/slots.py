@@ -11,11 +11,13 @@ _SLOT = re.compile(
 )
 _SLOTS, _FUNCTIONS = 32, 8
 _TAKEN = {
-    "pci.0": frozenset({(0, 0), (1, 0)}),
+    "pci.0": frozenset({(0, 0), (1, 0), (1, 1)}),
     "pcie.0": frozenset({(0, 0), (31, 0)}),
 }
 """Slots that the machine itself always uses on the root bus of pc and q35. Measured with QEMU
 7.2."""
+_OF_VGA = {"pci.0": (2, 0), "pcie.0": (1, 0)}
+"""The slot of the graphics card that QEMU adds unless ``-nodefaults`` or ``-vga`` is given."""
 
 
 def place_of(text: str) -> tuple[int, int] | None:
@@ -38,9 +40,10 @@ def slot_of(given: Options, root: str | None) -> list[tuple[str, str]]:
     return [("PCI slot", f"{named}{place[0]:x}.{place[1]}")]
 
 
-def is_taken(text: str, bus: str, root: str | None) -> bool:
-    """True if the machine, whose root bus is called ``root``, has its own device at that
-    address."""
+def is_taken(text: str, bus: str, root: str | None, *, vga: bool) -> bool:
+    """True if the machine, whose root bus is called ``root``, has its own device at that address.
+    ``vga``: it has its default graphics card."""
     if root is None or bus not in ("", root):
         return False
-    return place_of(text) in _TAKEN.get(root, ())
+    place = place_of(text)
+    return place in _TAKEN.get(root, ()) or (vga and place == _OF_VGA.get(root, ()))
