@@ -17,8 +17,9 @@ from vnicaudit.audit.chunk import Batch, Job, run_chunk
 from vnicaudit.audit.nics_work import NicsWork
 from vnicaudit.audit.pool import CHUNK, SERIAL_BELOW, run_files
 from vnicaudit.audit.work import Assumptions, AuditWork
-from vnicaudit.audit.workers import ReturnedBatch
+from vnicaudit.audit.workers import ReturnedBatch, WorkerError
 from vnicaudit.cli.wiring.platforms import every_platform
+from vnicaudit.errors import UsageError, VnicauditError
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.host import HostConfig
 from vnicaudit.model.report import Audited
@@ -105,6 +106,36 @@ def test_an_exception_in_a_worker_is_raised_here(folder: Path) -> None:
     raising = Raising(("VNIC001",), Assumptions(), suppressor, {}, every_platform())
     with pytest.raises(ZeroDivisionError, match=str(os.getpid())):
         gathered(folder, 2, raising)
+
+
+class Refusing(AuditWork):
+    """Stands for a module that is not installed."""
+
+    def domain(self, domain: Domain, host: HostConfig | None, target: str) -> Audited:
+        del host, target
+        raise UsageError(f"install what {domain.name} needs")
+
+
+@pytest.mark.parametrize("is_stdin", [True, False])
+@pytest.mark.parametrize(
+    ("kind", "error", "message"),
+    [(Raising, WorkerError, "^ZeroDivisionError: "), (Refusing, VnicauditError, "^install what")],
+)
+def test_an_exception_beside_a_pipe_is_not_lost(
+    kind: type[AuditWork], error: type[Exception], message: str, *, is_stdin: bool
+) -> None:
+    """What the worker took out of it cannot be read again here."""
+    suppressor = Suppressor((), datetime.date(2026, 11, 21), ("VNIC001",))
+    work = kind(("VNIC001",), Assumptions(), suppressor, {}, every_platform())
+    reading, writing = os.pipe()
+    os.write(writing, DOMAIN.format(name="vm42", model="virtio").encode())
+    os.close(writing)
+    with open(reading, "rb") as pipe:
+        job = Job(work, "-", stdin=pipe if is_stdin else None)
+        path = "-" if is_stdin else f"/dev/fd/{reading}"
+        with pytest.raises(error, match=message) as raised:
+            list(run_files(iter([path]), job, explicit=True, jobs=1))
+    assert getattr(raised.value, "exit_code", None) == (2 if kind is Refusing else None)
 
 
 class Loading(AuditWork):
@@ -196,7 +227,7 @@ def test_few_domains_with_many_nics_are_held_at_once(tmp_path: Path, nics: int) 
 def test_a_batch_is_plain_data(folder: Path) -> None:
     batch = gathered(folder, 1, work())[0]
     returned = msgspec.msgpack.decode(msgspec.msgpack.encode(batch), type=ReturnedBatch)
-    assert msgspec.structs.asdict(returned) == msgspec.structs.asdict(batch)
+    assert msgspec.structs.asdict(returned) == {**msgspec.structs.asdict(batch), "failure": None}
 
 
 def test_a_worker_that_dies_early_loses_no_other_file(tmp_path: Path) -> None:

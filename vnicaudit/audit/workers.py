@@ -20,6 +20,7 @@ import msgspec
 
 from vnicaudit.audit.chunk import Batch, Job, run_chunk
 from vnicaudit.base.cpu_deadline import FILE_SECONDS, kill_when_late
+from vnicaudit.errors import VnicauditError
 from vnicaudit.model.decoding import msgpack_decoder
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.report import ReadError
@@ -43,6 +44,26 @@ _KILLED = (
 )
 
 
+class WorkerError(Exception):
+    """An exception in a worker that read what cannot be read twice."""
+
+
+class RaisedInWorker(msgspec.Struct):
+    """Such an exception. ``exit_code``: of a VnicauditError; None: it is another one."""
+
+    text: str
+    trace: str
+    exit_code: int | None
+
+    def raise_again(self) -> NoReturn:
+        """Raise a like one in this process."""
+        if self.exit_code is None:
+            raise WorkerError(self.text) from WorkerError(self.trace)
+        error = VnicauditError(self.text)
+        error.exit_code = self.exit_code
+        raise error
+
+
 class ReturnedBatch(Batch):
     """A batch as a worker returns it: to decode it, the records must be known that the audit of a
     single nova.conf does not load."""
@@ -50,6 +71,7 @@ class ReturnedBatch(Batch):
     resolved: list[Domain] = msgspec.field(default_factory=list)
     nodes: list[SiteNode] = msgspec.field(default_factory=list)
     guests: list[Domain] = msgspec.field(default_factory=list)
+    failure: RaisedInWorker | None = None
 
 
 def in_workers(
@@ -169,11 +191,14 @@ class _Crew:
             if task is not None and message is None:
                 self._lose(worker, task)
             elif task is not None and message:
-                task.batch, worker.task = self._decoder.decode(message), None
+                batch = self._decoder.decode(message)
+                if batch.failure is not None:
+                    batch.failure.raise_again()
+                task.batch, worker.task = batch, None
 
     def _lose(self, worker: _Worker, task: _Task) -> None:
         """Process each file of a dead worker alone, or name the one that killed it; an exception is
-        raised again in this process."""
+        raised again in this process, where the files are read again."""
         self._workers.remove(worker)
         if worker.end() == _RAISED:
             task.batch = self._here(task)
@@ -264,10 +289,24 @@ def _serve(
         with open(requests, "rb") as stream:
             while length := stream.read(_LENGTH):
                 names = stream.read(int.from_bytes(length, "big")).split(b"\0")
-                batch = run_chunk(map(os.fsdecode, names), job, explicit=explicit)
+                try:
+                    batch = run_chunk(map(os.fsdecode, names), job, explicit=explicit)
+                except Exception as error:  # an edge: raised again in the parent
+                    if job.stdin is None and all(map(os.path.isfile, names)):
+                        raise  # the parent reads them again
+                    batch = ReturnedBatch(failure=_failure(error))
                 _send(results, encoder.encode(batch))
     finally:
         os._exit(_RAISED)
+
+
+def _failure(error: Exception) -> RaisedInWorker:
+    import traceback  # never needed, if all goes well
+
+    trace = "".join(traceback.format_exception(error))
+    if isinstance(error, VnicauditError):
+        return RaisedInWorker(str(error), trace, error.exit_code)
+    return RaisedInWorker(f"{type(error).__name__}: {error}", trace, None)
 
 
 def _send(descriptor: int, message: bytes) -> None:
