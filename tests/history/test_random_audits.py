@@ -102,7 +102,7 @@ class Fleet:
         return reading(one, guests, day, rules=rules, status=status)
 
 
-@pytest.mark.usefixtures("late_2026")
+@pytest.mark.usefixtures("any_clock")
 @pytest.mark.parametrize("seed", seeds(4, fresh=40, also=(270816,)))
 def test_random_audits(history: History, seed: int | None) -> None:
     seed = drawn(seed)

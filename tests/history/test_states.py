@@ -218,7 +218,7 @@ def test_an_audit_after_the_present_is_not_stored(history: History) -> None:
         history.details("latest")
 
 
-@pytest.mark.usefixtures("late_2026")
+@pytest.mark.usefixtures("any_clock")
 def test_an_audit_with_a_clock_in_the_future_can_be_removed(history: History) -> None:
     days = Days(history)
     days.audit(reading(A, [SLOW], 1))

@@ -15,6 +15,7 @@ from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 from sqlalchemy.pool import ConnectionPoolEntry, NullPool
 
 from vnicaudit.errors import HistoryError, UsageError
+from vnicaudit.history import rows
 from vnicaudit.history.place import PATIENCE, HistoryPlace, check_regular, prepare_file
 from vnicaudit.history.tables import META
 from vnicaudit.text.secrets import masked_message
@@ -32,7 +33,7 @@ _FOLDER_ADVICE = (
     "; SQLite must be able to write to the folder of the file, also for queries: run this as a "
     "user who can, or copy the file to such a folder"
 )
-_DECODING = ("sqlalchemy.", "vnicaudit.history.rows")
+_DECODING = ("sqlalchemy.", rows.__name__)
 _LOCK = 0x766E6963
 """Key of PostgreSQL's advisory lock: only one process at a time stores in a database."""
 

@@ -49,18 +49,13 @@ def store_audit(
     return _AuditWriter(connection, audit).store(readings)
 
 
-def present(connection: Connection) -> float:
-    """Seconds since 1970, by the clock of the database server or of this machine."""
+def _check_clock(connection: Connection, audit: FleetAudit) -> None:
+    """Raises HistoryError for an audit that ended after the present, by the clock of the database
+    server or of this machine: until that time all others would be late."""
+    now = time.time()
     if connection.dialect.name == "postgresql":
         query = select(func.extract("epoch", func.clock_timestamp()))
-        return float(connection.execute(query).scalar() or 0)
-    return time.time()
-
-
-def _check_clock(connection: Connection, audit: FleetAudit) -> None:
-    """Raises HistoryError for an audit that ended after the present: until that time all others
-    would be late."""
-    now = present(connection)
+        now = float(connection.execute(query).scalar() or 0)
     ended = audit.finished or audit.started
     if milliseconds(ended) / 1000 > now + _CLOCKS_DIFFER:
         raise HistoryError(
