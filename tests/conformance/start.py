@@ -47,7 +47,9 @@ _OF_THIS_MACHINE = re.compile(
     r"|to OVS bridge|Child process \(tc |error adding vlan filter to interface"
     r"|Cannot check QEMU binary|filter '.*' is missing|filter binding has no|nwfilter:///"
 )
-_OF_THE_NETWORK = re.compile("'floor' is only supported|vlan tag not supported")
+_OF_THE_NETWORK = re.compile(
+    "'floor' is only supported|vlan tag not supported|not supported for network|teaming transient"
+)
 """What libvirt says when it is not the definition that is wrong."""
 
 

@@ -1,15 +1,17 @@
 """Random definitions: ``nics`` and ``audit`` say the same of their start, and so does the libvirt
-of this machine."""
+of this machine; with ``--long`` also newer ones, and of command lines."""
 
 from __future__ import annotations
 
 import random
 import re
+from collections.abc import Callable
 
 import pytest
 
-from tests.conformance import start
+from tests.conformance import argv, start
 from tests.conformance.define import random_domain
+from tests.conformance.releases import HERE, RELEASES
 from tests.not_run import not_run
 from tests.rig.errors import Missing
 from tests.rig.process import require
@@ -20,6 +22,8 @@ from vnicaudit.model.host import HostConfig
 from vnicaudit.model.refs import NicRef
 from vnicaudit.model.version import Version
 from vnicaudit.platforms.domain_xml.read import read_bytes
+
+Run = Callable[[int, int, str], int]
 
 _NEVER = re.compile(r"refuses|(?<!later do )not start")
 """Not "11.2 and later do not start it", where the version is unknown."""
@@ -50,11 +54,33 @@ def test_nics_and_audit_take_a_start_from_one_place(host: HostConfig) -> None:
 
 
 @pytest.mark.rig
-@pytest.mark.parametrize("seed", [1, 20261129])
-def test_what_starts_is_as_said(seed: int, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("run", [start.run, start.run_fixes])
+def test_what_starts_is_as_said(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    """And starts when it is fixed."""
+    _holds(run, 20261129, 60, HERE, capsys)
+
+
+@pytest.mark.rig
+@pytest.mark.long
+@pytest.mark.parametrize("release", (HERE, *RELEASES))
+@pytest.mark.parametrize("run", [start.run, start.run_fixes, argv.run])
+def test_fresh_ones_are_as_said(
+    run: Run,
+    release: str,
+    capsys: pytest.CaptureFixture[str],
+    record_property: Callable[[str, object], None],
+) -> None:
+    seed = random.SystemRandom().randrange(1 << 32)
+    record_property("drawn", f"seed {seed}")
+    _holds(run, seed, 400, release, capsys)
+
+
+def _holds(
+    run: Run, seed: int, count: int, release: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     try:
         require("ip", "libvirtd", "unshare", "qemu-system-x86_64", "qemu-system-s390x")
+        code = run(seed, count, release)
     except Missing as error:
         not_run("rig", str(error))
-    code = start.run(seed, 60)
     assert code == 0, capsys.readouterr().out
