@@ -62,7 +62,7 @@ def test_what_starts_is_as_said(run: Run, capsys: pytest.CaptureFixture[str]) ->
 
 @pytest.mark.rig
 @pytest.mark.long
-@pytest.mark.parametrize("release", (HERE, *RELEASES))
+@pytest.mark.parametrize("release", [HERE, *RELEASES])
 @pytest.mark.parametrize("run", [start.run, start.run_fixes, argv.run])
 def test_fresh_ones_are_as_said(
     run: Run,

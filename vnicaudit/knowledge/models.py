@@ -24,6 +24,13 @@ E1000E = frozenset({"e1000e", "igb"})
 BOARD = frozenset({"usb-net", "lan9118", "smc91c111", "spapr-vlan", "scm91c111"})
 """NICs of particular boards or buses."""
 
+BOOT_ROMS = {
+    **dict.fromkeys(VIRTIO, "efi-virtio.rom"), **dict.fromkeys(E1000, "efi-e1000.rom"),
+    **{name: f"efi-{name}.rom" for name in ("e1000e", "ne2k_pci", "pcnet", "rtl8139", "vmxnet3")},
+    **{name: "pxe-eepro100.rom" for name in LEGACY if name.startswith("i82")},
+}  # fmt: skip
+"""Model -> the boot ROM that QEMU has for it (``romfile`` of each device)."""
+
 QEMU_MODELS = VIRTIO | LEGACY | E1000 | E1000E | BOARD | {
     "vmxnet3", "rocker", "sunhme", "sungem", "xen-net-device", "ftgmac100", "xgmac", "dp8393x",
     "virtio-net-pci", "virtio-net-ccw", "virtio-net-device", "virtio-net",

@@ -100,6 +100,7 @@ class NicConfig(msgspec.Struct, frozen=True, cache_hash=True):
     multifunction: str | None = None
     rom: str | None = None
     """The first attribute of ``<rom>``, which only PCI devices may have."""
+    rom_bar: str | None = None
     rom_file: str | None = None
     """The file of ``<rom file=…>``: a boot ROM other than the one QEMU gives the device."""
     acpi: str | None = None

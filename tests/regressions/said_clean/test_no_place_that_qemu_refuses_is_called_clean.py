@@ -27,6 +27,9 @@ REFUSED = {
         "PCI slot '5.0' is already used by another device"
     ),
     f"{BRIDGE} -device e1000,bus=b,addr=1 -device e1000,bus=b,addr=1": "PCI slot 'b 1.0' is",
+    "-device virtio-net-pci,rombar=0 -device virtio-net-pci-transitional,rombar=0": (
+        "romfile 'efi-virtio.rom' is already used by another device"
+    ),
     "-device e1000,addr=0": "PCI slot '0' is used by the machine itself",
     "-device e1000,addr=1": "PCI slot '1' is used by the machine itself",
     "-M q35 -device e1000e,addr=1f": "PCI slot '1f' is used by the machine itself",

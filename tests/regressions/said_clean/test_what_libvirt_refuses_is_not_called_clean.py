@@ -48,11 +48,6 @@ VIRTIO = "<model type='virtio'/>"
             "bridge",
             "<outbound> (in <bandwidth>) takes no floor",
         ),
-        (
-            "<bandwidth><inbound average='5'/><inbound average='6'/></bandwidth>",
-            "bridge",
-            "<inbound> (in <bandwidth>) appears twice",
-        ),
         ("<vlan><tag/></vlan>", "bridge", "<tag> (in <vlan>) has no id"),
         (
             "<vlan><tag id='5' nativeMode='tagged'/><tag id='6' nativeMode='tagged'/></vlan>",

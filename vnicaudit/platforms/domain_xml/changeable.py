@@ -51,9 +51,9 @@ ENTAILED: dict[str, tuple[str, ...]] = {
     "source_path": ("ovs_socket",),
     "backend": ("backend_type", "backend_vhost"),
     "address": ("address_type", "address_bus", "multifunction"),
-    "address_type": ("address_bus", "multifunction", "rom", "acpi"),
+    "address_type": ("address_bus", "multifunction", "rom", "rom_bar", "acpi"),
     "filterref": ("network_filter",),
-    "rom": ("acpi",),
+    "rom": ("rom_bar", "acpi"),
     "rom_file": ("rom",),
 }
 """Field -> facts of :class:`~vnicaudit.model.nic.NicConfig` that change with it."""

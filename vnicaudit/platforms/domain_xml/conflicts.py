@@ -15,12 +15,12 @@ from msgspec.structs import replace
 
 from vnicaudit.knowledge.default_model import default_model
 from vnicaudit.knowledge.machines import is_q35, is_virt
-from vnicaudit.knowledge.models import LIBVIRT_MODELS
+from vnicaudit.knowledge.models import BOOT_ROMS, LIBVIRT_MODELS
 from vnicaudit.knowledge.slots import PciSlot, is_i440fx, pci_slot
 from vnicaudit.model.definition_refusal import DefinitionRefusal
 from vnicaudit.model.domain import DomainConfig
 from vnicaudit.model.guest_words import ARM, PPC64, RISCV, S390
-from vnicaudit.model.nic import Nic
+from vnicaudit.model.nic import Nic, NicConfig
 from vnicaudit.model.version import Version
 from vnicaudit.platforms.domain_xml.combinations import is_chosen
 from vnicaudit.platforms.domain_xml.facts import DomainFacts
@@ -196,6 +196,7 @@ class _Surroundings:
         if ccw and self._devices.addresses.get(("ccw", _ccw(nic.address or "")), 0) > 1:
             yield _twice("address", "its channel address")
         yield from self._of_usb(nic)
+        yield from self._of_rom(nic)
         yield from self._of_names(nic)
         yield from self._of_boot_order(nic)
         yield from self._of_acpi(nic)
@@ -237,6 +238,19 @@ class _Surroundings:
         if "none" in controllers or not (real or added):
             why = "the domain has no USB controller"
             yield DefinitionRefusal("model", why, at_start=True)
+
+    def _of_rom(self, nic: Nic) -> Iterator[DefinitionRefusal]:
+        """ROMs that QEMU passes to the firmware by their names: ``duplicate fw_cfg file name``."""
+        rom = self._rom_in_firmware(nic.declared)
+        others = (self._rom_in_firmware(other.declared) for other in self._nics)
+        if self._machine and rom is not None and sum(other == rom for other in others) > 1:
+            yield _twice("rom/@bar", "the ROM that bar='off' passes to the firmware", at_start=True)
+
+    def _rom_in_firmware(self, nic: NicConfig) -> str | None:
+        if nic.rom_bar != "off" or nic.origin != "interface" or nic.type == "hostdev":
+            return None
+        model = nic.model or default_model(self._domain.arch or "", self._domain.machine)
+        return nic.rom_file or BOOT_ROMS.get(model)
 
     def _of_names(self, nic: Nic) -> Iterator[DefinitionRefusal]:
         alias = nic.alias or ""

@@ -54,6 +54,7 @@ FIELDS: tuple[Field, ...] = (
     Field("address_type", "address", "type", "word"),
     Field("address_bus", "address", "bus", "bus"),
     Field("multifunction", "address", "multifunction", "word"),
+    Field("rom_bar", "rom", "bar", "word"),
     Field("rom_file", "rom", "file", "path"),
     Field("acpi", "acpi", "index", "word"),
     Field("teaming", "teaming", "type", "word"),

@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from vnicaudit.knowledge.buses import device_of
-from vnicaudit.knowledge.models import QEMU_MODELS, model_of_driver
-from vnicaudit.model.guest_words import VIRTIO
+from vnicaudit.knowledge.buses import PCI, device_of, machine_buses
+from vnicaudit.knowledge.models import BOOT_ROMS, QEMU_MODELS, model_of_driver
+from vnicaudit.model.guest_words import VIRTIO, X86
 from vnicaudit.model.nic import RunningNic
 from vnicaudit.model.start_refusal import StartRefusal
 from vnicaudit.platforms.qemu.addresses import NOT_SET, of_nic
@@ -37,7 +37,7 @@ from vnicaudit.platforms.qemu.netdevs import (
     id_faults,
     netdev_faults,
 )
-from vnicaudit.platforms.qemu.options import Options, lenient
+from vnicaudit.platforms.qemu.options import Options, lenient, number
 from vnicaudit.platforms.qemu.overrides import (
     Global,
     device_defaults,
@@ -209,6 +209,7 @@ def _repeated(
         names = [(name, given[name]) for name in _ONCE if name in given]
         names = [one for one in names if one not in _NOT_SET]
         names += slot_of(given, context.board.root)
+        names += _rom_in_firmware(given, context)
     if made and "netdev" in given:
         names.append(("netdev", given["netdev"]))
     if made and option == "nic" and "id" in given:
@@ -218,6 +219,15 @@ def _repeated(
     if again is None or unfilled(again[1]) is not None:
         return None
     return f"{again[0]} {again[1][:40]!r} is already used by another device"
+
+
+def _rom_in_firmware(given: Options, context: _Context) -> Iterator[tuple[str, str]]:
+    """The ROM that ``rombar=0`` passes to the firmware, by its name (``pci_add_option_rom``)."""
+    model = model_of_driver(given.get("driver", ""))
+    rom = given.get("romfile", BOOT_ROMS.get(model))
+    on_pci = PCI in (machine_buses(context.arch, context.machine) or ())
+    if rom and on_pci and context.arch in X86 and number(given.get("rombar", "1")) == 0:
+        yield "romfile", rom
 
 
 def _from_device(given: Options, text: str, context: _Context, pair: int) -> RunningNic | None:
