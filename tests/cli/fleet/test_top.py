@@ -12,7 +12,7 @@ import pytest
 from tests.cli.inside import inside
 from tests.fleet.ranking.made import Problem, audit, guest, reading, traffic
 from tests.history.measured import measurement
-from vnicaudit.fleet.running.spool import SpoolFolder
+from vnicaudit.fleet.running.spool import AuditSpool, SpoolFolder
 from vnicaudit.history.history import history_to_write
 from vnicaudit.history.place import history_place
 from vnicaudit.model.fleet import HostReading
@@ -60,6 +60,27 @@ def test_ranks_of_a_fleet_that_was_really_audited(tmp_path: Path) -> None:
         ["VNIC006"], "test", "kvm1",
     )  # fmt: skip
     assert (one["traffic"], one["estimate"], ranking["hosts"]) == (None, None, 1)
+
+
+def test_an_audit_removed_from_the_history_is_not_ranked(tmp_path: Path) -> None:
+    """One whose clock was in the future was ranked for ever."""
+    state = tmp_path / "state"
+    words = ("-i", "default,", "--uri", "test:///{name}", "--select", "VNIC006", "-q")
+    inside("fleet", "audit", *words, "--state", state)
+    (folder,) = (state / "fleet" / "audits").iterdir()
+    future = SpoolFolder(state).new("20350101-000000-0000")
+    later = msgspec.structs.replace(
+        AuditSpool(folder).audit(),
+        id=future.folder.name,
+        started="2035-01-01T00:00:00Z",
+        chosen_hosts=(),
+    )
+    future.write_audit(later)
+    with history_to_write(history_place(None, state)) as history:
+        history.take(later, ())
+    assert top(state)["started"] == later.started
+    assert inside("history", "remove", future.folder.name, "--state", state).returncode == 0
+    assert top(state)["started"] == AuditSpool(folder).audit().started
 
 
 def test_a_part_of_a_fleet_is_called_one(tmp_path: Path) -> None:

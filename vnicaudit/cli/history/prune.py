@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import datetime, timedelta, timezone
+from pathlib import Path
 
 import click
 import msgspec
@@ -13,6 +14,7 @@ from vnicaudit.cli.options.history import HistoryOptions, history_options
 from vnicaudit.cli.options.output import OutputOptions, output_options
 from vnicaudit.cli.options.records import as_record
 from vnicaudit.cli.options.sections import SectionedCommand
+from vnicaudit.cli.options.state import state_folder
 from vnicaudit.cli.output.stdout import emit
 from vnicaudit.errors import UsageError
 
@@ -98,11 +100,13 @@ def remove(options: RemoveOptions) -> int:
     """Remove one AUDIT, such as one that ran with a wrong clock, or of a wrong inventory.
 
     What is known of its hosts is again what was known before it. If a later audit read one of them,
-    remove that one first; the counts that other audits stored stay as they were.
+    remove that one first; the counts that other audits stored stay as they were. What the state
+    directory keeps of the audit is removed too.
 
     AUDIT is an id, a date or time (the last audit of the whole fleet up to then), latest or
     previous.
     """
+    from vnicaudit.fleet.running.spool import SpoolFolder
     from vnicaudit.history.history import history_to_write
 
     place = options.place.place
@@ -110,6 +114,9 @@ def remove(options: RemoveOptions) -> int:
         raise UsageError(f"history {place.label} does not exist")
     with history_to_write(place) as history:
         removed = history.remove(options.audit)
+    spools = SpoolFolder(Path(state_folder(options.place.state)))
+    if spool := spools.finished_audit(removed.audit):
+        spool.drop_hosts()
     if not options.output.quiet:
         emit(f"Removed audit {removed.audit} of {removed.started}\n")
     return 0
