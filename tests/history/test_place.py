@@ -23,7 +23,8 @@ SECRET = "S3CRET"
         ("postgresql:///db", "postgresql:///db"),
         ("postgresql://?host=/run/pg&dbname=x", "postgresql://?host=/run/pg&dbname=x"),
         ("sqlite:////srv/a.db", "/srv/a.db"),
-        ("postgres/a.db", "postgres/a.db"),
+        ("./postgres/a.db", "./postgres/a.db"),
+        ("/srv/postgresql/a@b.db", "/srv/postgresql/a@b.db"),
     ],
 )
 def test_what_is_named_is_shown_without_its_password(named: str, label: str) -> None:
@@ -41,6 +42,12 @@ def test_what_is_named_is_shown_without_its_password(named: str, label: str) -> 
         f"postgresql:/u:{SECRET}@h/db",
         f"postgresql:u:{SECRET}@h/db",
         f"PostgreSQL://u:{SECRET}@h/db",
+        f"postgresql//u:{SECRET}@h/db",
+        f"POSTGRES//u:{SECRET}",
+        f"postgressql/{SECRET}",
+        f" //u:{SECRET}@h/db",
+        f"u:S3/{SECRET}@h/db",
+        f"pg://u:{SECRET}@h/db",
         f"host=h user=u password={SECRET}",
         f"mysql://u:{SECRET}@h/db",
         f"mysql:/u:{SECRET}@h/db",

@@ -21,8 +21,9 @@ PATIENCE = 300.0
 _POSTGRESQL = ("postgresql://", "postgres://", "postgresql+psycopg://")
 _SQLITE = "sqlite:///"
 FORMS = "a file, or postgresql://USER@HOST/DATABASE"
-_LIKE_POSTGRESQL = re.compile(r"(?i)^\s*postgres(?:ql)?(?:\+\w*)?:|(?:^|\s)password\s*=")
+_LIKE_POSTGRESQL = re.compile(r"(?i)^\s*postgres|(?:^|\s)password\s*=")
 """The beginning of a URL, however it goes on, or a part of libpq's ``host=… password=…``."""
+_LIKE_PASSWORD = re.compile(r"[^\s:]:.+@")
 _LIKE_URL = re.compile(r"[A-Za-z][\w+.-]+:/")
 _HOST = r"(?:[\w.~%-]*|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?"
 _URL = re.compile(
@@ -31,7 +32,8 @@ _URL = re.compile(
 """What the driver takes for it, and nothing that it would take apart otherwise and then quote."""
 _MISTYPED = (
     "history: not the URL of a PostgreSQL database; write postgresql://USER@HOST/DATABASE, and "
-    "the password, if it must be there, with its special characters encoded (%40 for @, %2F for /)"
+    "the password, if it must be there, with its special characters encoded (%40 for @, %2F for "
+    "/); a file whose name begins with postgres is ./postgres…"
 )
 
 Kind = Literal["sqlite", "postgresql"]
@@ -67,6 +69,8 @@ def history_place(named: str | None, state: str | Path) -> HistoryPlace:
     path = named.removeprefix(_SQLITE)
     if _LIKE_URL.match(path):
         raise UsageError(f"{masked_message(named)}: not a place for a history; supported: {FORMS}")
+    if _LIKE_PASSWORD.search(path):
+        raise UsageError(_MISTYPED)
     return HistoryPlace("sqlite", path)
 
 
