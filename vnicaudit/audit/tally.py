@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
@@ -169,8 +170,9 @@ def _names(some: Sequence[str], number: int) -> str:
 
 
 def _place(name: str) -> str:
-    """A path unchanged; a URI without its password."""
-    return _masked(name) if "://" in name else name
+    """The path of a file unchanged; anything else, such as a URI, without its password."""
+    address = "://" in name or ("@" in name and not os.path.lexists(name))
+    return _masked(name) if address else name
 
 
 def _masked(message: str) -> str:

@@ -26,5 +26,9 @@ def closest(word: str, known: Sequence[str]) -> str:
 
 
 def shortened(text: str) -> str:
-    """A user's text, cut to fit into a message."""
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+    """A user's text, cut to fit into a message; at a colon, if the ``@`` that would show a password
+    before it is cut off."""
+    if len(text) <= _SHOWN:
+        return text
+    end = text.find(":", 0, _SHOWN) + 1 if "@" in text[_SHOWN:] else 0
+    return f"{text[: end or _SHOWN]}…"

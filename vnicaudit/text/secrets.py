@@ -29,6 +29,12 @@ from vnicaudit.text.stars import STARS
 _URL = re.compile(r"(?<![\w+.-])([A-Za-z][\w+.-]{0,40}:(?:\\?/){2})([^\s\"'<>]+)")
 _MISTYPED_URL = re.compile(r"(?<![\w+.-])([A-Za-z][\w+.-]{1,40}:(?:\\?/){1,3})([^\s\"'<>]+)")
 """A slash too few or too many; only messages are searched for it."""
+_LOGIN = re.compile(
+    r"(?i)(?<!\S)(?![\"'(]?[a-z]:[\\/])"  # not C:\\path
+    r"(?![\"'(]?(?:(?:[\da-f]{2}:){5}[\da-f]{2}|(?:[\d-]+T)?\d\d:\d\d(?::\d\d)?)@)"  # a MAC, a time
+    r"([^\s:]*?(?::|%3a))(?!(?:\\?/){2}|\S*:\*\*\*@)\S+@"
+)
+"""``root:password@host`` in a word that is no URL; only messages are searched for it."""
 _COLON = re.compile(r"(?i):|%3a")
 _ASSIGNMENT = re.compile(
     r"(?P<before>[ \t]*(?:[-+?][ \t]+){0,9}(?:(?:export|set|setenv|declare|readonly|local)[ \t]+)?"
@@ -181,6 +187,8 @@ def _masked_short(line: str) -> str:
 
 def _masked_anew(line: str, *, in_message: bool) -> str:
     line = (_MISTYPED_URL if in_message else _URL).sub(_masked_url, line)
+    if in_message and "@" in line:
+        line = _LOGIN.sub(rf"\1{STARS}@", line)
     line = _BEARER.sub(rf"\1 {STARS}", line)
     line = _OPTION.sub(_masked_option, "".join(_masked_pairs(line, in_message=in_message)))
     return masked_commands(_LISTED.sub(_masked_option, line), STARS)

@@ -9,6 +9,7 @@ import pytest
 
 from vnicaudit.errors import UsageError
 from vnicaudit.fleet.inventory import ansible_groups, ranges
+from vnicaudit.fleet.inventory.checks import fault_of_address
 from vnicaudit.fleet.inventory.records import SourceHost, SourceHosts
 from vnicaudit.fleet.inventory.sources import Sources, read_inventory
 from vnicaudit.model.fleet import InventoryHost
@@ -153,6 +154,10 @@ def test_no_mistyped_password_is_taken_or_quoted(uri: str, tmp_path: Path) -> No
     with pytest.raises(UsageError, match=r"a URI with a password|not a URI") as told:
         uris(tmp_path / "f.toml")
     assert "PW" not in str(told.value)
+
+
+def test_no_long_password_is_cut_before_its_sign() -> None:
+    assert "PW" not in fault_of_address(f"root:{'PW' * 60}@h")
 
 
 @pytest.mark.parametrize(

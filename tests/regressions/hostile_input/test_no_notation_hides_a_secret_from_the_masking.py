@@ -134,6 +134,9 @@ def test_no_message_shows_one_either(text: str) -> None:
 MISTYPED = (
     f"postgresql:/u:{SECRET}@h/db", f"qemu+ssh:///root:{SECRET}@h/system",
     f"qemu+ssh://root:a/{SECRET}@h/system", f"https://u:a@{SECRET}@h/", f"s3://u%3A{SECRET}@h/x",
+    f"qemu+ssh//root:{SECRET}@h/system", f"root:a/{SECRET}@h", f"root:/{SECRET}@h",
+    f"'u:{SECRET}@h'",
+    f"root%3a{SECRET}@h", f"ansible_host=root:a@{SECRET}@h",
 )  # fmt: skip
 
 
@@ -142,6 +145,19 @@ def test_no_mistyped_address_is_shown_whole(address: str) -> None:
     shown = masked_message(f"{KEPT}: {address}: no answer from {KEPT}")
     assert SECRET not in shown
     assert shown.count(KEPT) == 2
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "52:54:00:12:34:56@br0", "'52:54:00:12:34:56' of root@h", "root@h:22", "h:16514",
+        "[fd00::1]:22",
+        r"C:\guests\a@b.xml", "C:/guests/a@b.xml", "12:30:05@h", "2026-11-29T12:30@h",
+        "qemu+ssh://root@h:22/system", "f:1: root@h: x",
+    ],
+)  # fmt: skip
+def test_what_only_resembles_a_password_is_shown(text: str) -> None:
+    assert masked_message(text) == text
 
 
 def test_no_part_of_a_token_of_several_lines_is_shown() -> None:
