@@ -302,7 +302,11 @@ def test_channels_of_a_file_have_their_secrets_elsewhere(
     token.write_text(f"{SECRET}\n")
     path = tmp_path / "channels.toml"
     path.write_text(FILE.format(token=token))
-    channels = load_channels(str(path))
+    channels = {
+        name: each
+        for name, each in load_channels(str(path)).items()
+        if not isinstance(each, UsageError)
+    }
     assert list(channels) == ["ops", "room", "alerts"]
     with pytest.raises(UsageError, match="environment variable HOOK is not set"):
         address_of("ops", channels["ops"])
@@ -323,7 +327,12 @@ def test_channels_of_a_file_have_their_secrets_elsewhere(
         (f'form="alertmanager"\nurl="http://h/?key={SECRET}"', "env:NAME"),
         (f'form="slack"\nurl="env:X"\ntoken="{SECRET}"', "not the token itself"),
         ('form="matrix"\nurl="https://h"\nroom="#r:h"\ntoken="env:X"', "needs a room"),
-        ('form="pager"\nurl="env:X"', "pager"),
+        (
+            'form="pager"\nurl="env:X"',
+            "'ops': form: expected one of json, slack, matrix, alertmanager, not 'pager'",
+        ),
+        ('form="slack"\nurl="env:X"\nseverity="x"', "severity: expected one of info, low"),
+        ('form="slack"', "missing required field `url`"),
         ('form="slack"\nurl="env:X"\ndeadline=0', "deadline"),
         ('form="slack"\nurl="env:X"\ncolour="red"', "colour"),
         ('form="slack', ":2: not valid TOML"),
@@ -336,8 +345,20 @@ def test_a_file_with_a_secret_or_a_mistake_is_refused(text: str, says: str, tmp_
     path = tmp_path / "channels.toml"
     path.write_text(f"[channels.ops]\n{text}\n")
     with pytest.raises(UsageError, match=says) as error:
-        load_channels(str(path))
+        refuse(load_channels(str(path))["ops"])
     assert SECRET not in str(error.value)
+
+
+def refuse(channel: Channel | UsageError) -> None:
+    if isinstance(channel, UsageError):
+        raise channel
+
+
+def test_a_mistake_in_one_channel_spares_the_others(tmp_path: Path) -> None:
+    path = tmp_path / "channels.toml"
+    path.write_text(FILE.format(token="t") + '[channels.bad]\nform="sleck"\nurl="env:X"\n')
+    bad = [name for name, each in load_channels(str(path)).items() if isinstance(each, UsageError)]
+    assert bad == ["bad"]
 
 
 @pytest.mark.parametrize(
@@ -369,6 +390,23 @@ def test_a_reference_to_an_empty_file_says_so(tmp_path: Path) -> None:
     (tmp_path / "token").touch()
     with pytest.raises(UsageError, match="is empty"):
         resolved(f"file:{tmp_path / 'token'}", "channel 'ops': token")
+
+
+def test_a_token_of_two_lines_is_refused(tmp_path: Path) -> None:
+    token = tmp_path / "token"
+    token.write_text(f"{SECRET}\n{SECRET}\n")
+    with pytest.raises(UsageError, match="has more than one line") as error:
+        resolved(f"file:{token}", "channel 'ops': token")
+    assert SECRET not in str(error.value)
+    token.write_text(f"{SECRET}\r\n")
+    assert resolved(f"file:{token}", "channel 'ops': token") == SECRET
+
+
+def test_an_empty_label_is_told_apart_from_a_wrong_scheme(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOOK", f"https://a..b/{SECRET}")
+    with pytest.raises(UsageError, match="the host of its url has an empty label") as error:
+        address_of("ops", Channel("slack", "env:HOOK"))
+    assert SECRET not in str(error.value)
 
 
 def test_the_requests_say_what_they_are(tell: Told) -> None:

@@ -67,14 +67,17 @@ def command(options: NotifyOptions) -> int:
 
     Each channel is notified of each finding at most once a day (UTC).
     """
-    from vnicaudit.fleet.notifying.channels import address_of, load_channels
+    from vnicaudit.fleet.notifying.channels import Address, Channel, address_of, load_channels
     from vnicaudit.fleet.notifying.notifying import Notifier
     from vnicaudit.history.history import history_to_read, history_to_write
     from vnicaudit.reports.notices.forms import messages_of
 
-    channels, told, code = load_channels(options.channels), {}, 0
-    for name, each in channels.items():
+    told: dict[str, tuple[Channel, Address]] = {}
+    code = 0
+    for name, each in load_channels(options.channels).items():
         try:
+            if isinstance(each, UsageError):
+                raise each
             told[name] = each, address_of(name, each)
         except UsageError as error:  # the other channels are notified all the same
             tell(safe(f"Error: {error}"))

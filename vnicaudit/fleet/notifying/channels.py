@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import get_args
 from urllib.parse import SplitResult, quote, urlsplit
 
 import msgspec
@@ -12,11 +13,12 @@ from vnicaudit.base.opening import as_usage_error, open_regular
 from vnicaudit.base.ownership import why_not_own
 from vnicaudit.errors import UsageError
 from vnicaudit.model.decoding import converted
-from vnicaudit.model.finding import Severity
+from vnicaudit.model.finding import SEVERITIES, Severity
 from vnicaudit.model.notices import NoticeForm
 from vnicaudit.text.toml import toml_values
 
 _MAX_BYTES = 65_536
+_CHOICES = {"form": get_args(NoticeForm), "severity": SEVERITIES}
 _LOCAL = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
@@ -51,12 +53,12 @@ class Address(msgspec.Struct, frozen=True):
 
 
 class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    channels: dict[str, Channel]
+    channels: dict[str, dict[str, object]]
 
 
-def load_channels(path: str) -> dict[str, Channel]:
-    """The channels of a file, by name. Raises UsageError for a file that others can write or that
-    contains a secret, and for an invalid channel."""
+def load_channels(path: str) -> dict[str, Channel | UsageError]:
+    """The channels of a file, by name; the error for an invalid one, or one with a secret in it.
+    Raises UsageError for a file that others can write, or that is not a channels file."""
     with as_usage_error(path), open_regular(path, null=False) as file:
         data = file.read(_MAX_BYTES + 1)
         reason = why_not_own(os.fstat(file.fileno()))
@@ -66,10 +68,8 @@ def load_channels(path: str) -> dict[str, Channel]:
         )
     if len(data) > _MAX_BYTES:
         raise UsageError(f"{path}: larger than {_MAX_BYTES >> 10} KiB")
-    channels = _decoded(data, path).channels
-    for name, channel in channels.items():
-        _check(channel, f"{path}: channel {name!r}")
-    return channels
+    tables = _decoded(data, path).channels
+    return {name: _channel(each, f"{path}: channel {name!r}") for name, each in tables.items()}
 
 
 def address_of(name: str, channel: Channel) -> Address:
@@ -80,7 +80,8 @@ def address_of(name: str, channel: Channel) -> Address:
     token = resolved(channel.token, f"channel {name!r}: token") if channel.token else ""
     if not (token.isascii() and token.isprintable()):
         raise UsageError(
-            f"channel {name!r}: token: more than one line, or characters other than printable ASCII"
+            f"channel {name!r}: its token has more than one line, or characters other than "
+            "printable ASCII"
         )
     secret = channel.form != "alertmanager" or bool(token)
     if url.scheme == "http" and secret and url.hostname not in _LOCAL:
@@ -95,7 +96,7 @@ def address_of(name: str, channel: Channel) -> Address:
 
 
 def resolved(reference: str, where: str) -> str:
-    """The text of a reference: an environment variable, or the first line of a file; any other text
+    """The text of a reference: an environment variable, or the only line of a file; any other text
     is itself. Raises UsageError if it cannot be read."""
     kind, _, place = reference.partition(":")
     if kind == "env":
@@ -106,10 +107,12 @@ def resolved(reference: str, where: str) -> str:
     if kind != "file":
         return reference
     with as_usage_error(place), open_regular(Path(place), null=False) as file:
-        lines = file.read(_MAX_BYTES).decode("utf-8", "replace").splitlines()
-    if not lines or not lines[0].strip():
+        text = file.read(_MAX_BYTES).decode("utf-8", "replace").strip()
+    if not text:
         raise UsageError(f"{where}: {place} is empty")
-    return lines[0].strip()
+    if len(text.splitlines()) > 1:
+        raise UsageError(f"{where}: {place} has more than one line")
+    return text
 
 
 def _decoded(data: bytes, path: str) -> _File:
@@ -117,6 +120,22 @@ def _decoded(data: bytes, path: str) -> _File:
         return converted(toml_values(path, data.decode()), _File)
     except (UnicodeDecodeError, msgspec.ValidationError) as error:
         raise UsageError(f"{path}: {error}") from None
+
+
+def _channel(table: dict[str, object], where: str) -> Channel | UsageError:
+    try:
+        channel = converted(table, Channel)
+        _check(channel, where)
+    except msgspec.ValidationError as error:
+        what, _, key = str(error).partition(" - at `$.")
+        key = key.rstrip("`")
+        if what.startswith("Invalid enum value ") and key in _CHOICES:
+            written = what.removeprefix("Invalid enum value ")
+            what = f"expected one of {', '.join(_CHOICES[key])}, not {written}"
+        return UsageError(f"{where}: {key}: {what}" if key else f"{where}: {what}")
+    except UsageError as error:
+        return error
+    return channel
 
 
 def _check(channel: Channel, where: str) -> None:
@@ -138,14 +157,17 @@ def _check(channel: Channel, where: str) -> None:
 
 
 def _split(text: str, name: str) -> SplitResult:
+    host = ""
     try:
         url = urlsplit(text)
-        port = url.port
-        (url.hostname or "").encode("idna")  # as it is looked up: no label is empty or too long
+        port, host = url.port, url.hostname or ""
+        host.encode("idna")  # as it is looked up: no label is empty or too long
     except ValueError:
         url, port = urlsplit(""), None
     clean = text.isascii() and text.isprintable() and " " not in text
     if url.scheme not in ("https", "http") or not url.hostname or port == 0 or not clean:
+        if clean and ".." in host:
+            raise UsageError(f"channel {name!r}: the host of its url has an empty label ('..')")
         raise UsageError(f"channel {name!r}: its url is not an https address")
     if url.username is not None or url.password is not None:
         raise UsageError(f"channel {name!r}: a name and password in the url: use token")
