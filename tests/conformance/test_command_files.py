@@ -1,0 +1,23 @@
+"""Of random files with QEMU commands, a folder passes none over in silence."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+
+import pytest
+
+from tests.conformance.command_files import run
+
+
+def test_no_file_is_passed_over_in_silence(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(20261129, 100) == 0, capsys.readouterr().out
+
+
+@pytest.mark.long
+def test_no_fresh_file_is_passed_over_in_silence(
+    record_property: Callable[[str, object], None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    seed = random.SystemRandom().randrange(1 << 32)
+    record_property("drawn", f"seed {seed}")
+    assert run(seed, 320) == 0, capsys.readouterr().out
