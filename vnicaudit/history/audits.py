@@ -14,6 +14,7 @@ from vnicaudit.history.migrating import NEWEST
 from vnicaudit.history.records import arrival, finding_columns, finding_record
 from vnicaudit.history.rows import milliseconds, time_text
 from vnicaudit.history.tables import (
+    WAS_READ,
     audit,
     basis,
     basis_rule,
@@ -26,6 +27,7 @@ from vnicaudit.history.tables import (
 )
 from vnicaudit.model.history import (
     AuditDetails,
+    AuditName,
     AuditSummary,
     FindingRecord,
     HistoryStatus,
@@ -109,7 +111,7 @@ def _stale(connection: Connection, number: int | None = None) -> list[StaleHost]
         r = reading.c
         before = select(func.max(r.audit)).where(r.host == h.id, r.audit < number)
         at = literal(number)
-        known = before.where(r.status != "failed", r.late == 0).scalar_subquery()
+        known = before.where(WAS_READ).scalar_subquery()
     query = (
         select(h.name, func.coalesce(i.site, ""), last.c.read_at, tried.c.read_at)
         .add_columns(tried.c.failure, tried.c.error)
@@ -152,6 +154,13 @@ def number_of(connection: Connection, named: str, database: Database) -> int:
         f"history {database.place.label}: there is no audit {named[:60]!r}; name one by its id, a "
         f"date (2026-11-22), {LATEST} or {PREVIOUS}; `vnicaudit history` lists them"
     )
+
+
+def audit_name(connection: Connection, number: int) -> AuditName:
+    """The id and start of the audit with this number."""
+    query = select(audit.c.id, audit.c.started).where(audit.c.number == number)
+    name, started = connection.execute(query).one()
+    return AuditName(name, time_text(started))
 
 
 def _number_at(connection: Connection, named: str, end: int) -> int:

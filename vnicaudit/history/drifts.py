@@ -8,14 +8,13 @@ from sqlalchemy import Connection, select
 
 from vnicaudit.base.wording import count
 from vnicaudit.errors import UsageError
-from vnicaudit.history.audits import number_of
+from vnicaudit.history.audits import audit_name, number_of
 from vnicaudit.history.database import Database
 from vnicaudit.history.drift_findings import finding_drift
 from vnicaudit.history.drift_nics import nic_drift
 from vnicaudit.history.drift_sides import AuditPair, host_names
-from vnicaudit.history.rows import time_text
-from vnicaudit.history.tables import audit, basis, basis_rule, reading
-from vnicaudit.model.history import AuditName, Drift
+from vnicaudit.history.tables import WAS_READ, audit, basis, basis_rule, reading
+from vnicaudit.model.history import Drift
 
 _NAMED = 10
 """Maximum rules named in a note."""
@@ -35,20 +34,14 @@ def drift_between(database: Database, before: str, after: str) -> Drift:
             )
         pair, notes = _common(connection, first, second)
         return Drift(
-            before=_side(connection, first),
-            after=_side(connection, second),
+            before=audit_name(connection, first),
+            after=audit_name(connection, second),
             hosts=len(pair.hosts),
             rules=len(pair.rules),
             notes=tuple(notes),
             nics=tuple(nic_drift(connection, pair)),
             findings=tuple(finding_drift(connection, pair)),
         )
-
-
-def _side(connection: Connection, number: int) -> AuditName:
-    query = select(audit.c.id, audit.c.started).where(audit.c.number == number)
-    name, started = connection.execute(query).one()
-    return AuditName(name, time_text(started))
 
 
 def _common(connection: Connection, before: int, after: int) -> tuple[AuditPair, list[str]]:
@@ -85,8 +78,7 @@ def _incomplete(
 
 
 def _read(connection: Connection, number: int) -> frozenset[int]:
-    r = reading.c
-    query = select(r.host).where(r.audit == number, r.status != "failed", r.late == 0)
+    query = select(reading.c.host).where(reading.c.audit == number, WAS_READ)
     return frozenset(connection.execute(query).scalars())
 
 

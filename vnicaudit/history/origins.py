@@ -24,7 +24,15 @@ from vnicaudit.history.bulk import insert_rows, set_by_id
 from vnicaudit.history.known import CHANGES, chunks, nics_with
 from vnicaudit.history.matching import grouped
 from vnicaudit.history.rows import NicKey, nic_key
-from vnicaudit.history.tables import finding, host, host_tally, nic, problem, reading
+from vnicaudit.history.tables import (
+    WAS_READ,
+    finding,
+    host,
+    host_tally,
+    nic,
+    problem,
+    reading,
+)
 
 
 class Origin(NamedTuple):
@@ -165,8 +173,7 @@ class Origins:
         return and_(c.closed.is_(None), c.opened == self._audit, c.opened_as == "moved")
 
     def _is_unread(self, table: Table) -> ColumnElement[bool]:
-        r = reading.c
-        read = select(r.host).where(r.audit == self._audit, r.status != "failed", r.late == 0)
+        read = select(reading.c.host).where(reading.c.audit == self._audit, WAS_READ)
         return and_(table.c.closed.is_(None), table.c.host.not_in(read))
 
     def _is_gone(self, table: Table) -> ColumnElement[bool]:

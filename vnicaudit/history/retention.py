@@ -8,11 +8,11 @@ from sqlalchemy import Connection, Select, Table, delete, func, select, union, u
 
 from vnicaudit.base.wording import count
 from vnicaudit.errors import UsageError
-from vnicaudit.history.audits import number_of
+from vnicaudit.history.audits import audit_name, number_of
 from vnicaudit.history.database import Database
 from vnicaudit.history.origins import reset_hosts
-from vnicaudit.history.rows import time_text
 from vnicaudit.history.tables import (
+    WAS_READ,
     audit,
     basis,
     basis_rule,
@@ -100,10 +100,9 @@ def remove(database: Database, named: str) -> AuditName:
     UsageError if later audits build on it, or if what was known before was pruned."""
     with database.writing() as connection:
         number = number_of(connection, named, database)
-        query = select(audit.c.id, audit.c.started).where(audit.c.number == number)
-        name, started = connection.execute(query).one()
+        removed = audit_name(connection, number)
         hosts = _changed_hosts(connection, number)
-        _check_is_last(connection, name, number, hosts)
+        _check_is_last(connection, removed.audit, number, hosts)
         for table in (nic, finding):
             connection.execute(delete(table).where(table.c.opened == number))
             again = update(table).where(table.c.closed == number)
@@ -117,16 +116,13 @@ def remove(database: Database, named: str) -> AuditName:
         _set_last_readings(connection, number)
         reset_hosts(connection, sorted(hosts))
         _delete_unused(connection)
-    return AuditName(name, time_text(started))
-
-
-_READ = (reading.c.status != "failed") & (reading.c.late == 0)
+    return removed
 
 
 def _changed_hosts(connection: Connection, number: int) -> frozenset[int]:
     """The hosts of which an audit changed what is known."""
     of = (
-        select(reading.c.host).where(reading.c.audit == number, _READ),
+        select(reading.c.host).where(reading.c.audit == number, WAS_READ),
         *(select(table.c.host).where(table.c.closed == number) for table in (nic, finding)),
     )
     return frozenset(connection.execute(union(*of)).scalars())
@@ -136,7 +132,7 @@ def _check_is_last(connection: Connection, name: str, number: int, hosts: frozen
     """Raises UsageError unless the audit is the last that these hosts were read by, and earlier
     readings of them are still there."""
     r = reading.c
-    read = select(r.audit, r.host).where(_READ)
+    read = select(r.audit, r.host).where(WAS_READ)
     later = {one for one, host in connection.execute(read.where(r.audit > number)) if host in hosts}
     if later:
         query = select(audit.c.id).where(audit.c.number == max(later))
@@ -177,7 +173,7 @@ def _set_last_readings(connection: Connection, number: int) -> None:
     h, r = host.c, reading.c
     last = select(func.max(r.audit)).where(r.host == h.id)
     whole = last.join(audit, audit.c.number == r.audit).join(basis, basis.c.id == audit.c.basis)
-    whole = whole.where(_READ, r.status == "ok", basis.c.nic_share == 1.0)
-    for column, query in ((h.tried, last), (h.read, last.where(_READ)), (h.whole, whole)):
+    whole = whole.where(WAS_READ, r.status == "ok", basis.c.nic_share == 1.0)
+    for column, query in ((h.tried, last), (h.read, last.where(WAS_READ)), (h.whole, whole)):
         set_again = update(host).where(column == number)
         connection.execute(set_again.values({column.name: query.scalar_subquery()}))

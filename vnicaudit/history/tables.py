@@ -117,6 +117,8 @@ reading = Table(
     sqlite_with_rowid=False,
     comment="One row per audit and host that was to be read.",
 )
+WAS_READ = (reading.c.status != "failed") & (reading.c.late == 0)
+"""Readings that changed what is known of their host."""
 
 nic = Table(
     "nic",

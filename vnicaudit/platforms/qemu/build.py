@@ -14,9 +14,8 @@ from vnicaudit.model.running import RunningQemu
 from vnicaudit.platforms.qemu import machine
 from vnicaudit.platforms.qemu.arguments import NIC_OPTIONS, Arguments
 from vnicaudit.platforms.qemu.boards import machine_default
-from vnicaudit.platforms.qemu.faults import cut_off, left_over
+from vnicaudit.platforms.qemu.faults import cut_off, left_over, unfilled_device
 from vnicaudit.platforms.qemu.nics import nics, silent
-from vnicaudit.platforms.qemu.variables import unfilled
 
 
 class Built(NamedTuple):
@@ -123,7 +122,7 @@ def _without_nics(
     whole: bool,
     opened: str | None,
 ) -> Iterator[str]:
-    open_device = next((value for value in arguments.values("device") if unfilled(value)), None)
+    open_device = unfilled_device(arguments)
     default = machine_default(arch, machine)
     if not default.known and (silent(arguments) or machine is not None):
         what = (

@@ -72,7 +72,7 @@ def left_over(arguments: Arguments, *, any_nics: bool) -> Iterator[str]:
     libvirt's channels (``guestfwd=``), which have no NIC."""
     used = {netdev for one in _givens(arguments) if (netdev := one.get("netdev")) is not None}
     used |= {value.partition("=")[2] for value in arguments.values("set") if ".netdev=" in value}
-    open_device = next((value for value in arguments.values("device") if unfilled(value)), None)
+    open_device = unfilled_device(arguments)
     for value in arguments.values("netdev"):
         given = lenient(value, "type")
         name = given.get("id", "")
@@ -84,6 +84,11 @@ def left_over(arguments: Arguments, *, any_nics: bool) -> Iterator[str]:
         elif name not in used and unfilled(name) is None:
             where = "cut off or added later" if open_device is None else f"-device {open_device}"
             yield f"netdev {name[:40]!r} has no NIC here, which may be {where}"
+
+
+def unfilled_device(arguments: Arguments) -> str | None:
+    """The first ``-device`` that a variable may be part of."""
+    return next((value for value in arguments.values("device") if unfilled(value)), None)
 
 
 def _givens(arguments: Arguments) -> Iterator[Options]:
