@@ -26,7 +26,9 @@ DIFFERENT = {
     "--output": "a report, a plan, a measurement or an export",
     "--profile": "one run of a workload, or the whole profile",
     "--repeats": "of workloads, or of searches",
+    "--since": "of the audits listed, or of the rows of an export",
     "--sort": "findings, or domains",
+    "--trust-uri": "of a plan or run, or of an inventory",
     "-y": "runs asks before it removes",
 }
 """Options whose words differ, and why."""

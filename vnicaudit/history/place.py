@@ -23,7 +23,8 @@ _SQLITE = "sqlite:///"
 FORMS = "a file, or postgresql://USER@HOST/DATABASE"
 _LIKE_POSTGRESQL = re.compile(r"(?i)^\s*postgres|(?:^|\s)password\s*=")
 """The beginning of a URL, however it goes on, or a part of libpq's ``host=… password=…``."""
-_LIKE_PASSWORD = re.compile(r"[^\s:]:.+@")
+_LIKE_PASSWORD = re.compile(r"[^\s:]:.")
+"""Before an ``@``."""
 _LIKE_URL = re.compile(r"[A-Za-z][\w+.-]+:/")
 _HOST = r"(?:[\w.~%-]*|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?"
 _URL = re.compile(
@@ -69,7 +70,7 @@ def history_place(named: str | None, state: str | Path) -> HistoryPlace:
     path = named.removeprefix(_SQLITE)
     if _LIKE_URL.match(path):
         raise UsageError(f"{masked_message(named)}: not a place for a history; supported: {FORMS}")
-    if _LIKE_PASSWORD.search(path):
+    if _LIKE_PASSWORD.search(path.rpartition("@")[0]):
         raise UsageError(_MISTYPED)
     return HistoryPlace("sqlite", path)
 

@@ -28,7 +28,9 @@ _BATCH = re.compile(
     r"::|start \"|(?i:@?(?:rem|setlocal|cls)|@(?:echo|set|cd|call|start|title))(?:\s|$)"
     r"|(?i:set [A-Z_]\w*=)"
 )
-_STARTS_QEMU = re.compile(r"(?:qemu-system-[\w.-]+|qemu-kvm|kvm)[\"']?(?:\s+-|\s*[\\^]$)")
+_STARTS_QEMU = re.compile(
+    r"(?<![\w.-])(?:qemu-system-[\w.-]+|qemu-kvm|kvm)[\"']?(?:\s+-|\s*[\\^]$)"
+)
 _ENGLISH = re.compile(
     r"(?:set|if|for|while|until|case|function|export|source|local|mount|kill|sleep|true|trap|exit)\s"
 )

@@ -32,7 +32,7 @@ _MISTYPED_URL = re.compile(r"(?<![\w+.-])([A-Za-z][\w+.-]{1,40}:(?:\\?/){1,3})([
 _LOGIN = re.compile(
     r"(?i)(?<!\S)(?![\"'(]?[a-z]:[\\/])"  # not C:\\path
     r"(?![\"'(]?(?:(?:[\da-f]{2}:){5}[\da-f]{2}|(?:[\d-]+T)?\d\d:\d\d(?::\d\d)?)@)"  # a MAC, a time
-    r"([^\s:]*?(?::|%3a))(?!(?:\\?/){2}|\S*:\*\*\*@)\S+@"
+    r"([^\s:]{0,200}?(?::|%3a))(?!(?:\\?/){2}|\S*:\*\*\*@)\S+@"
 )
 """``root:password@host`` in a word that is no URL; only messages are searched for it."""
 _COLON = re.compile(r"(?i):|%3a")

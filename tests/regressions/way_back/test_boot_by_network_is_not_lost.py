@@ -145,7 +145,7 @@ def test_an_alias_that_cannot_be_told_counts_for_each_nic_that_may_have_it() -> 
     """A network may hand out host devices, which are counted by themselves."""
     text = definition(
         interface(kind="network"), interface("virtio", 2), interface("e1000", 3),
-        behind=override("mitigation", alias="net1"), root=NAMESPACE,
+        behind=override("mitigation", "off", alias="net1"), root=NAMESPACE,
     )  # fmt: skip
     found = plan(live(text))
     reasons = {mac_of(one.about): one.reason for one in found if isinstance(one, NotPlanned)}
@@ -158,7 +158,9 @@ def test_an_alias_that_cannot_be_told_counts_for_each_nic_that_may_have_it() -> 
 )
 def test_another_backend_is_not_safer(to: str, device: str) -> None:
     options = PlanOptions(to=to, macs=(MAC,), devices=(device,))  # type: ignore[arg-type]
-    text = definition(interface(), before=SHARED, behind=override("mitigation"), root=NAMESPACE)
+    text = definition(
+        interface(), before=SHARED, behind=override("mitigation", "off"), root=NAMESPACE
+    )
     found = step(live(text), options)
     (text,) = (one.text for one in found.blocked if one.code == "behind-libvirt")
     assert text.startswith("mitigation set behind libvirt's back")
@@ -166,7 +168,9 @@ def test_another_backend_is_not_safer(to: str, device: str) -> None:
 
 def test_nobody_is_sent_to_edit_a_definition_that_nova_writes() -> None:
     nova = "<n:instance xmlns:n='http://openstack.org/xmlns/libvirt/nova/1.1'/>"
-    text = definition(interface(), metadata=nova, behind=override("mitigation"), root=NAMESPACE)
+    text = definition(
+        interface(), metadata=nova, behind=override("mitigation", "off"), root=NAMESPACE
+    )
     (found,) = [one for one in plan(live(text)) if isinstance(one, NotPlanned)]
     assert found.reason.endswith("first make Nova write the definition without it")
 
@@ -175,7 +179,7 @@ def test_a_fix_in_place_does_not_do_it_either() -> None:
     """`audit --fix` changes the model alone: with a ROM that is unsafe, with a property no fix."""
     for text, safe in (
         (definition(interface(children=f"<rom file='{OWN}'/>")), False),
-        (definition(interface(), behind=override("mitigation"), root=NAMESPACE), None),
+        (definition(interface(), behind=override("mitigation", "off"), root=NAMESPACE), None),
     ):
         audited = work().domain(live(text).domain, HostConfig(), "x")
         (finding,) = (one for one in audited.findings if one.rule == "VNIC002")

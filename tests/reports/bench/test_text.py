@@ -137,7 +137,7 @@ def test_colour_adds_nothing_but_colour() -> None:
     colored = written("text", two_arms(), Options(width=80, color=True))
     assert re.sub(r"\x1b\[[0-9;]*m", "", colored) == expected("two-arms.80.txt")
     assert "\x1b[1;32mbetter\x1b[0m: keep the change" in colored
-    assert "\x1b[2m(improved)\x1b[0m" in colored
+    assert "\x1b[2m(better)\x1b[0m" in colored
     assert "\x1b[1;33munknown\x1b[0m  path MTU" in colored
 
 

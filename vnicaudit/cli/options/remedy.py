@@ -166,7 +166,7 @@ apply_schedule_options = group(
     ApplyScheduleOptions,
     _dry_run_option,
     _canary_option,
-    _batch_option(" after the canaries"),
+    _batch_option(" (after the canaries)"),
     _failures_option,
     _patience_options,
 )

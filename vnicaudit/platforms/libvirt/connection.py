@@ -38,7 +38,9 @@ _ADVICE = (
 _TLS = ("certificate", "qemu+tls needs certificates on both sides (libvirt.org/kbase/tlscerts)")
 
 
-_NEW_HOST_KEY = re.compile(r"Warning: Permanently added [^\n]*? to the list of known hosts\.\s*")
+_NEW_HOST_KEY = re.compile(
+    r"Warning: Permanently added [^\n]{0,300}? to the list of known hosts\.\s*"
+)
 """Said by ssh at the first connection, before the reason why it failed."""
 
 

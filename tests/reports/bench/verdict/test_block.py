@@ -109,10 +109,11 @@ def test_a_measurement_that_did_not_end_tells_no_duration() -> None:
 
 
 def test_before_after_and_change_with_its_interval() -> None:
-    tcp, dns, each = only(applied()).lines
+    tcp, tcp_each, dns, each = only(applied()).lines
     assert tcp.name == "TCP to the guest"
     assert tcp.values == ("132 Mb/s", "7.82 Gb/s")
     assert (tcp.change, tcp.interval, tcp.outcome) == ("59x", "(42x to 83x)", "better")
+    assert tcp_each.values == ("66.1 Mb/s", "3.91 Gb/s")
     assert dns.name == "DNS queries"
     assert (each.name, each.values, each.part) == (
         "per vCPU (of 2)", ("9.01k q/s", "22.9k q/s"), True,
