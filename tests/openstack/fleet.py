@@ -129,14 +129,14 @@ class Fleet:
     def _words(self, way: str, manage: str = "") -> list[str | Path]:
         if way == "there":
             first: list[str | Path] = ["apply", self._plan, "--include-unsafe"]
-            return [*first, *self._options(manage)]
+            return [*first, "--canary", "0", "--max-failures", "9", *self._options(manage)]
         return ["rollback", self.runs()[-1].id, *self._options(manage)]
 
     def _options(self, manage: str = "") -> list[str | Path]:
         program = f"bash {TESTBED}/nova-manage.sh {manage} {self.token}"
         return [
-            "--yes", "--mode", "restart", "--canary", "0", "--batch", "9", "--max-failures", "9",
-            "--guest-deadline", "300", "--deadline", "60", "--state", self._state,
+            "--yes", "--mode", "restart", "--batch", "9", "--guest-deadline", "300",
+            "--deadline", "60", "--state", self._state,
             "--nova-manage", "local", *(("--nova-manage-command", program) if manage else ()),
         ]  # fmt: skip
 
