@@ -91,7 +91,7 @@ def run_chunk(paths: Iterable[str], job: Job, *, explicit: bool) -> Batch:
                 yield item
             if nothing:
                 batch.unrecognised.append(shown_path(path))
-                if not explicit and job.stdin is None and names_nics(path):
+                if not explicit and names_nics(path):
                     batch.naming_nics.append(shown_path(path))
 
     for items in _groups(read()):

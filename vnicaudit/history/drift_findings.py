@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping
 from itertools import chain
 from typing import NamedTuple
 
-from sqlalchemy import Column, ColumnElement, Connection, or_, select
+from sqlalchemy import Column, ColumnElement, Connection, select
 
 from vnicaudit.history.drift_sides import (
     AT_ONCE,
@@ -161,8 +161,7 @@ def _elsewhere(
 ) -> dict[bytes, int]:
     """Findings that exist at the second audit: the interval on the first of their hosts by name."""
     f = finding.c
-    query = select(f.fingerprint, f.host, f.id).where(f.opened <= pair.after)
-    query = query.where(or_(f.closed.is_(None), f.closed > pair.after))
+    query = select(f.fingerprint, f.host, f.id).where(pair.at_second(finding))
     rows = [
         (pair.names[host].name, number, bytes(mark))
         for some in chunks(list(fingerprints))

@@ -106,12 +106,10 @@ def _departed(
     """NICs that left a host and appeared on no other one: gone, unless another one had them before
     already."""
     past = _past(connection, pair, {one.facts.key for one in nics if one.facts.mac is not None})
-    places = {(one.host, one.facts.key) for one in nics if one.facts.key in past}
-    there = {place: _elsewhere(past[place[1]], place[0], pair, pair.after) for place in places}
-    known = nic_intervals(connection, [number for number in there.values() if number is not None])
+    there = _elsewhere(connection, pair, nics, past, pair.after)
     for one in nics:
-        number = there.get((one.host, one.facts.key))
-        yield _record("gone", pair, one) if number is None else _moved(pair, one, known[number])
+        now = there.get((one.host, one.facts.key))
+        yield _record("gone", pair, one) if now is None else _moved(pair, one, now)
 
 
 def _arrived(
@@ -121,13 +119,11 @@ def _arrived(
     known = {one.facts.key for one in nics if one.opened_as != "new"}
     past = _past(connection, pair, known)
     words = {key: _origin(intervals, pair) for key, intervals in past.items()}
-    places = {(one.host, one.facts.key) for one in nics if one.facts.key in past}
-    there = {place: _elsewhere(past[place[1]], place[0], pair, pair.before) for place in places}
-    sources = nic_intervals(connection, [number for number in there.values() if number is not None])
+    there = _elsewhere(connection, pair, nics, past, pair.before)
     for one in nics:
-        source = there.get((one.host, one.facts.key))
-        if source is not None:
-            yield _moved(pair, sources[source], one)
+        was = there.get((one.host, one.facts.key))
+        if was is not None:
+            yield _moved(pair, was, one)
         else:
             yield _record(words.get(one.facts.key, "new"), pair, one)
 
@@ -144,7 +140,22 @@ def _past(
     return grouped((key, one) for key, one in keyed if key in keys)
 
 
-def _elsewhere(intervals: Iterable[_Past], host: int, pair: AuditPair, at: int) -> int | None:
+def _elsewhere(
+    connection: Connection,
+    pair: AuditPair,
+    nics: Iterable[NicInterval],
+    past: Mapping[NicKey, Sequence[_Past]],
+    at: int,
+) -> dict[tuple[int, NicKey], NicInterval]:
+    """By host and key of these NICs: the NIC with that key that another host had at that audit."""
+    places = {(one.host, one.facts.key) for one in nics if one.facts.key in past}
+    found = {(host, key): _on_another(past[key], host, pair, at) for host, key in places}
+    there = {place: number for place, number in found.items() if number is not None}
+    known = nic_intervals(connection, list(there.values()))
+    return {place: known[number] for place, number in there.items()}
+
+
+def _on_another(intervals: Iterable[_Past], host: int, pair: AuditPair, at: int) -> int | None:
     """Id of the interval that existed on another host at that audit."""
     there = [
         (pair.names[one.host].name, one.id)

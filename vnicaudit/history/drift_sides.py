@@ -39,8 +39,12 @@ class AuditPair(NamedTuple):
 
     def held_after(self, table: FromClause) -> ColumnElement[bool]:
         """Rows that exist at the second audit, but not at the first."""
-        at_after = or_(table.c.closed.is_(None), table.c.closed > self.after)
-        return and_(table.c.opened.between(self.before + 1, self.after), at_after)
+        return and_(table.c.opened > self.before, self.at_second(table))
+
+    def at_second(self, table: FromClause) -> ColumnElement[bool]:
+        """Rows that exist at the second audit."""
+        still = or_(table.c.closed.is_(None), table.c.closed > self.after)
+        return and_(table.c.opened <= self.after, still)
 
     def order(self, host: int) -> tuple[bool, str]:
         """Sort key for hosts: compared ones first, then by name."""

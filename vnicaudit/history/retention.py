@@ -135,8 +135,7 @@ def _check_is_last(connection: Connection, name: str, number: int, hosts: frozen
     read = select(r.audit, r.host).where(WAS_READ)
     later = {one for one, host in connection.execute(read.where(r.audit > number)) if host in hosts}
     if later:
-        query = select(audit.c.id).where(audit.c.number == max(later))
-        newest = connection.execute(query).scalar()
+        newest = audit_name(connection, max(later)).audit
         raise UsageError(
             f"audit {name}: {newest} read some of its hosts later and builds on it; remove that "
             "one first"

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from sqlalchemy import Connection, func, select
 
 from vnicaudit.errors import HistoryError
+from vnicaudit.history.audits import audit_name
 from vnicaudit.history.bulk import insert_rows
 from vnicaudit.history.changes import ChangeWriter
 from vnicaudit.history.hosts import (
@@ -20,7 +21,7 @@ from vnicaudit.history.hosts import (
     note_readings,
     write_inventory,
 )
-from vnicaudit.history.known import KnownHost, hosts_sharing
+from vnicaudit.history.known import hosts_sharing
 from vnicaudit.history.rows import milliseconds, time_text
 from vnicaudit.history.tables import audit as audits
 from vnicaudit.history.tables import host, inventory, nic, reading
@@ -76,7 +77,8 @@ class _AuditWriter:
         self._changes = ChangeWriter(connection, self._number, audit.coverage, compared=compared)
         self._sharing = hosts_sharing(connection) if compared else frozenset()
         self._outcome: Counter[str] = Counter()
-        self._late: list[KnownHost] = []
+        self._late: list[tuple[int, int]] = []
+        """Of each host read late: when it was read last, and by which audit."""
 
     def store(self, readings: Iterable[KeptReading]) -> StoredAudit:
         for some in _pieces(self._work(readings)):
@@ -100,10 +102,8 @@ class _AuditWriter:
         """The audit that late readings are compared with: of the newest reading."""
         if not self._late:
             return None
-        newest = max(self._late, key=lambda one: one.read_at)
-        query = select(audits.c.id, audits.c.started).where(audits.c.number == newest.read)
-        name, started = self._connection.execute(query).one()
-        return AuditName(name, time_text(started))
+        _read_at, number = max(self._late, key=lambda one: one[0])
+        return audit_name(self._connection, number)
 
     def _work(self, readings: Iterable[KeptReading]) -> Iterator[HostWork]:
         """Each host's reading; the first one if there are two. Every host must be in the inventory
@@ -123,8 +123,8 @@ class _AuditWriter:
         for one in work:
             self._outcome[one.status] += 1
             self._outcome["unchanged"] += one.is_unchanged
-            if one.is_late and one.status != "failed":
-                self._late.append(one.known)
+            if one.is_late and one.status != "failed" and one.known.read is not None:
+                self._late.append((one.known.read_at, one.known.read))
         self._changes.write(work)
 
 

@@ -27,12 +27,12 @@ from sqlalchemy import (
 )
 
 from vnicaudit.errors import UsageError
-from vnicaudit.history.audits import number_of
+from vnicaudit.history.audits import audit_name, number_of
 from vnicaudit.history.bulk import Row, Value, insert_rows
 from vnicaudit.history.database import Database
 from vnicaudit.history.migrating import NEWEST
 from vnicaudit.history.rows import printable
-from vnicaudit.history.tables import META, audit, host_tally, notified
+from vnicaudit.history.tables import META, host_tally, notified
 from vnicaudit.model.decoding import json_as
 
 T = TypeVar("T")
@@ -70,8 +70,8 @@ def export_lines(database: Database, since: str | None = None) -> Iterator[bytes
     ended. Raises UsageError if there is no such audit."""
     with database.reading() as connection:
         after = None if since is None else number_of(connection, since, database)
-        named = select(audit.c.id).where(audit.c.number == after)
-        head = ExportHead(tables=NEWEST, since=connection.execute(named).scalar())
+        named = None if after is None else audit_name(connection, after).audit
+        head = ExportHead(tables=NEWEST, since=named)
         yield _ENCODER.encode(head) + b"\n"
         for table in META.sorted_tables:
             if after is not None and table in _DERIVED:

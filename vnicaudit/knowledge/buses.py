@@ -6,6 +6,7 @@ found for device 'rtl8139'``, ``'sungem' is not a valid device model name``).
 
 from __future__ import annotations
 
+from vnicaudit.knowledge.machines import is_virt
 from vnicaudit.knowledge.models import E1000, E1000E, LEGACY
 from vnicaudit.model.guest_words import RISCV, S390, X86
 
@@ -60,7 +61,7 @@ def machine_buses(arch: str | None, machine: str | None) -> frozenset[str] | Non
     if arch in RISCV:
         if machine is None or machine == "spike":
             return None if machine is None else frozenset()
-        return frozenset({PCI, VIRTIO_BUS}) if machine.partition("-")[0] == "virt" else None
+        return frozenset({PCI, VIRTIO_BUS}) if is_virt(machine) else None
     if arch not in X86:
         return None
     name = machine or "pc"

@@ -122,9 +122,9 @@ def applies(subject: Subject) -> bool:
         return False
     if subject.domain.is_server:
         return not is_board(subject.domain)
-    created = not_created(nic, subject.domain, subject.host) is None
-    if created and subject.effective.model.state == NONE and nic.type not in OWN_PATH:
-        return False  # an assigned device
+    assigned = subject.effective.model.state == NONE and nic.type not in OWN_PATH
+    if assigned and not_created(nic, subject.domain, subject.host) is None:
+        return False
     return not subject.proven and not is_board(subject.domain)
 
 

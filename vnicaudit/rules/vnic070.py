@@ -147,8 +147,9 @@ def _problem(image: Image) -> str | None:
         return "it does not exist on s390x; the server does not start"
     if image.on_z and model in _LATER_ON_Z:
         return "QEMU has it on s390x only from release 10 on; with an older one it does not start"
-    if model == "spapr-vlan" and image.architecture not in (None, *PPC64):
-        return f"it exists on POWER only, and the image is for {(image.architecture or '')[:20]}"
+    arch = image.architecture
+    if model == "spapr-vlan" and arch is not None and arch not in PPC64:
+        return f"it exists on POWER only, and the image is for {arch[:20]}"
     if model == "lan9118":
         return "Nova accepts it only with virt_type = qemu; with kvm the server cannot be built"
     return None

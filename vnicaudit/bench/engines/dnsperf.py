@@ -27,7 +27,13 @@ from vnicaudit.bench.contract import (
     failed_run,
 )
 from vnicaudit.bench.engines._dnsperf import options as options
-from vnicaudit.bench.engines._dnsperf.batch import HISTOGRAM, DnsperfBatch, DnsperfJob, must_answer
+from vnicaudit.bench.engines._dnsperf.batch import (
+    HISTOGRAM,
+    DnsperfBatch,
+    DnsperfJob,
+    extended_options,
+    must_answer,
+)
 from vnicaudit.bench.engines._dnsperf.text import percentile
 from vnicaudit.bench.search import LoadTrial, Searched, SearchLimits, search
 from vnicaudit.errors import EndpointError, MeasureError, UsageError
@@ -68,9 +74,8 @@ def settled(workload: Workload, ends: Sequence[Ends]) -> SettledWorkload:
     peer reports none (before 2.11): a run would not measure what decides."""
     wanted = [metric for metric in workload.decides if metric in _PERCENTILES]
     for peer in {each.peer.url: each.peer for each in ends}.values() if wanted else ():
-        said = peer.run(("dnsperf", "-H"))
-        options_said = said.stdout + said.stderr
-        if "suppress" in options_said and HISTOGRAM not in options_said:  # else it is missing
+        known = extended_options(peer)
+        if "suppress" in known and HISTOGRAM not in known:  # else it is missing
             raise EndpointError(
                 f"{workload.id} is judged by {', '.join(wanted)}, which dnsperf at {peer.url} does "
                 "not report: it takes dnsperf 2.11 or newer, or a profile that decides by "

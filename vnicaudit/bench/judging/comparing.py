@@ -40,6 +40,20 @@ _SLOWED_BEFORE: tuple[Verdict, ...] = ("improved", "equivalent", "not-worse")
 """Verdicts that may be wrong because others slowed that arm down."""
 
 
+def compare_all(
+    samples: Sequence[Sample],
+    workloads: Sequence[Workload],
+    arms: Sequence[str],
+    terms: Terms,
+    paths: Sequence[Path] = (),
+) -> tuple[Comparison, ...]:
+    """:func:`compare` for the first arm with each of the others."""
+    first, *others = arms
+    return tuple(
+        each for other in others for each in compare(samples, workloads, first, other, terms, paths)
+    )
+
+
 def compare(
     samples: Sequence[Sample],
     workloads: Sequence[Workload],

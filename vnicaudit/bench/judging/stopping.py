@@ -19,7 +19,7 @@ from vnicaudit.bench.judging.catastrophe import (
     catastrophe,
     check_wanted,
 )
-from vnicaudit.bench.judging.comparing import compare
+from vnicaudit.bench.judging.comparing import compare_all
 from vnicaudit.bench.judging.effect import TURNS
 from vnicaudit.bench.judging.failures import DEAD, dead_arms
 from vnicaudit.bench.judging.reasons import rail_words
@@ -147,11 +147,8 @@ def _interim_analysis(state: State, terms: Terms) -> NextRun:
     silent = _silent(state)
     if silent:
         return NextRun("stop", silent)
-    before, *others = state.arms
-    found = (
-        compare(state.samples, state.workloads, before, arm, terms, state.paths) for arm in others
-    )
-    return stop_early([each for comparisons in found for each in comparisons], terms)
+    found = compare_all(state.samples, state.workloads, state.arms, terms, state.paths)
+    return stop_early(found, terms)
 
 
 def stop_early(comparisons: Sequence[Comparison], terms: Terms) -> NextRun:

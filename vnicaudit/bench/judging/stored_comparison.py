@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from vnicaudit.bench.judging.catastrophe import Question, catastrophe, unproven_falls
 from vnicaudit.bench.judging.comparable import incomparable_reasons
-from vnicaudit.bench.judging.comparing import compare
+from vnicaudit.bench.judging.comparing import compare, compare_all
 from vnicaudit.bench.judging.failures import failure_words
 from vnicaudit.bench.judging.silence import silence
 from vnicaudit.bench.judging.terms import Terms, checked_terms
@@ -79,13 +79,9 @@ def judged_so_far(result: BenchResult) -> BenchResult:
     returned as it is. Raises UsageError for unusable terms."""
     if result.run.finished:
         return result
-    first, *others = result.arms
     terms = _terms(result.run, result.run)
-    compared = (
-        compare(result.samples, result.workloads, first, other, terms, result.paths)
-        for other in others
-    )
-    return replace(result, results=tuple(each for one in compared for each in one))
+    compared = compare_all(result.samples, result.workloads, result.arms, terms, result.paths)
+    return replace(result, results=compared)
 
 
 def chosen_arms(a: BenchResult, b: BenchResult, arms: Arms | None) -> Arms:

@@ -82,7 +82,6 @@ def between_key(workload: str, metric: str) -> str:
 
 
 DEFAULT = Terms()
-QUICK = Terms(looks=(7,), alphas=(0.05,))
 
 
 _ROOM = 2

@@ -16,7 +16,7 @@ from vnicaudit.bench.facts.setup import setup_of
 from vnicaudit.bench.facts.validity import ValidityLimits
 from vnicaudit.bench.history import StoredMeasurement
 from vnicaudit.bench.judging.catastrophe import Question, unproven_falls
-from vnicaudit.bench.judging.comparing import compare
+from vnicaudit.bench.judging.comparing import compare_all
 from vnicaudit.bench.judging.failures import failure_words
 from vnicaudit.bench.judging.order import Slot, blocks
 from vnicaudit.bench.judging.stopping import NextRun, State, next_step
@@ -224,15 +224,8 @@ class Measuring:
         )
 
     def _compared(self) -> tuple[Comparison, ...]:
-        first, *others = self._terms.arms
-        paths = tuple(self._paths.values())
-        return tuple(
-            comparison
-            for other in others
-            for comparison in compare(
-                self.samples, self._terms.profile.workloads, first, other, self._terms.terms, paths
-            )
-        )
+        terms, paths = self._terms, tuple(self._paths.values())
+        return compare_all(self.samples, terms.profile.workloads, terms.arms, terms.terms, paths)
 
     def _decision(self, compared: Sequence[Comparison]) -> Decision | None:
         if len(self._terms.arms) != 2 or self._run.finished is None:

@@ -216,18 +216,16 @@ def arms_of(texts: tuple[str, ...]) -> dict[str, ArmCommands]:
     """Parse repeated ``NAME[@peer]=COMMAND`` options. Raises UsageError."""
     from vnicaudit.bench.running.arms import ArmCommands
 
-    split = [text.partition("=") for text in texts]
-    at_peer = commands_of(
-        tuple(
-            f"{name.removesuffix(_AT_PEER)}={value}"
-            for name, _, value in split
-            if name.endswith(_AT_PEER)
-        ),
-        "--arm",
-    )
-    at_target = commands_of(
-        tuple("".join(parts) for parts in split if not parts[0].endswith(_AT_PEER)), "--arm"
-    )
+    here: list[str] = []
+    there: list[str] = []
+    for text in texts:
+        name, _, value = text.partition("=")
+        if name.endswith(_AT_PEER):
+            there.append(f"{name.removesuffix(_AT_PEER)}={value}")
+        else:
+            here.append(text)
+    at_peer = commands_of(tuple(there), "--arm")
+    at_target = commands_of(tuple(here), "--arm")
     if at_peer and at_target and at_peer.keys() != at_target.keys():
         (name, *_rest) = at_peer.keys() ^ at_target.keys()
         raise UsageError(

@@ -13,7 +13,7 @@ import msgspec
 from vnicaudit.base.shell import word
 from vnicaudit.base.waiting import standard_input
 from vnicaudit.cli.options.number import Number
-from vnicaudit.cli.options.records import group, trust_uri_option
+from vnicaudit.cli.options.records import group, number_option, seconds_option, trust_uri_option
 from vnicaudit.cli.output.progress import awaited_input
 from vnicaudit.errors import UsageError
 from vnicaudit.fleet.inventory.limits import LimitedHosts
@@ -107,14 +107,12 @@ inventory_options = group(
 )
 """Options of every command on a fleet."""
 
-parallel_option = click.option(
+parallel_option = number_option(
     "--parallel",
-    envvar="VNICAUDIT_PARALLEL",
-    type=click.IntRange(1, 1000),
+    least=1,
+    most=1000,
     default=ReadingLimits().parallel,
-    show_default=True,
-    metavar="N",
-    help="Read up to N hosts at once.",
+    text="Read up to N hosts at once.",
 )
 """How many hosts are read at once."""
 
@@ -130,23 +128,19 @@ running_options = group(
         metavar="N",
         help="Read at most N hosts of one site at once; 0 means no limit.",
     ),
-    click.option(
+    seconds_option(
         "--host-deadline",
-        envvar="VNICAUDIT_HOST_DEADLINE",
-        type=Number(min=0.1, max=86_400),
+        least=0.1,
+        most=86_400,
         default=ReadingLimits().host_deadline,
-        show_default=True,
-        metavar="SECONDS",
-        help="Stop reading a host after this time and keep what was read.",
+        text="Stop reading a host after this time and keep what was read.",
     ),
-    click.option(
+    number_option(
         "--retries",
-        envvar="VNICAUDIT_RETRIES",
-        type=click.IntRange(0, 20),
+        least=0,
+        most=20,
         default=ReadingLimits().retries,
-        show_default=True,
-        metavar="N",
-        help="Retry a host N times after a failure that may be temporary: no connection, no "
+        text="Retry a host N times after a failure that may be temporary: no connection, no "
         "answer, a broken connection. A refusal is final.",
     ),
 )

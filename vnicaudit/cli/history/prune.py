@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 import msgspec
@@ -17,6 +18,9 @@ from vnicaudit.cli.options.sections import SectionedCommand
 from vnicaudit.cli.options.state import state_folder
 from vnicaudit.cli.output.stdout import emit
 from vnicaudit.errors import UsageError
+
+if TYPE_CHECKING:
+    from vnicaudit.history.place import HistoryPlace
 
 _EPILOG = """\b
 Examples:
@@ -68,10 +72,7 @@ def command(options: PruneOptions) -> int:
     from vnicaudit.history.history import history_to_write
 
     begin = datetime.now(timezone.utc) - timedelta(days=days_of(options.keep, "--keep"))
-    place = options.place.place
-    if not place.exists:
-        raise UsageError(f"history {place.label} does not exist")
-    with history_to_write(place) as history:
+    with history_to_write(_existing(options.place.place)) as history:
         pruned = history.prune(round(begin.timestamp() * 1000))
     if not options.output.quiet:
         counted = (
@@ -109,10 +110,7 @@ def remove(options: RemoveOptions) -> int:
     from vnicaudit.fleet.running.spool import SpoolFolder
     from vnicaudit.history.history import history_to_write
 
-    place = options.place.place
-    if not place.exists:
-        raise UsageError(f"history {place.label} does not exist")
-    with history_to_write(place) as history:
+    with history_to_write(_existing(options.place.place)) as history:
         removed = history.remove(options.audit)
     spools = SpoolFolder(Path(state_folder(options.place.state)))
     if spool := spools.finished_audit(removed.audit):
@@ -120,3 +118,10 @@ def remove(options: RemoveOptions) -> int:
     if not options.output.quiet:
         emit(f"Removed audit {removed.audit} of {removed.started}\n")
     return 0
+
+
+def _existing(place: HistoryPlace) -> HistoryPlace:
+    """The place, where there is something to remove. Raises UsageError."""
+    if not place.exists:
+        raise UsageError(f"history {place.label} does not exist")
+    return place

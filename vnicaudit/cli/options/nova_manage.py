@@ -10,7 +10,7 @@ import click
 import msgspec
 
 from vnicaudit.base.shell import word
-from vnicaudit.cli.options.records import group, seconds_option
+from vnicaudit.cli.options.records import group, number_option, seconds_option
 from vnicaudit.cli.wiring import Wiring
 from vnicaudit.errors import UsageError
 from vnicaudit.remedy.cloud import MANAGE_JOBS
@@ -60,14 +60,12 @@ nova_manage_options = group(
         text="Timeout for one nova-manage call, which takes about four seconds while the server is "
         "off. If its result is unknown, wait as long again for a late effect.",
     ),
-    click.option(
+    number_option(
         "--nova-manage-jobs",
-        envvar="VNICAUDIT_NOVA_MANAGE_JOBS",
-        type=click.IntRange(min=1, max=64),
+        least=1,
+        most=64,
         default=MANAGE_JOBS,
-        show_default=True,
-        metavar="N",
-        help="Run at most N nova-manage calls at a time, even if --batch allows more servers. Each "
+        text="Run at most N nova-manage calls at a time, even if --batch allows more servers. Each "
         "takes 170 MB, a core and two database connections for some seconds.",
     ),
     click.option(

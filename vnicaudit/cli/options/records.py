@@ -77,10 +77,30 @@ def seconds_option(name: str, *, least: float, most: float, default: float, text
     variable."""
     return click.option(
         name,
-        envvar=f"VNICAUDIT_{name.removeprefix('--').replace('-', '_').upper()}",
+        envvar=_variable(name),
         type=Number(min=least, max=most),
         default=default,
         show_default=True,
         metavar="SECONDS",
         help=text,
     )
+
+
+def number_option(
+    name: str, *, least: int, default: int, text: str, most: int | None = None
+) -> Decorator:
+    """The option ``--name`` for a whole number, which can also be set by an environment
+    variable."""
+    return click.option(
+        name,
+        envvar=_variable(name),
+        type=click.IntRange(min=least, max=most),
+        default=default,
+        show_default=True,
+        metavar="N",
+        help=text,
+    )
+
+
+def _variable(name: str) -> str:
+    return f"VNICAUDIT_{name.removeprefix('--').replace('-', '_').upper()}"

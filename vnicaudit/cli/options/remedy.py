@@ -12,6 +12,7 @@ from vnicaudit.cli.options.output import OutputOptions
 from vnicaudit.cli.options.records import (
     Decorator,
     group,
+    number_option,
     seconds_option,
     together,
     trust_uri_option,
@@ -106,35 +107,23 @@ _dry_run_option = together(
     click.option("--dry-run", is_flag=True, help="Run all checks and print what would be done."),
     click.option("--yes", "-y", is_flag=True, help="Do not ask for confirmation."),
 )
-_canary_option = click.option(
+_canary_option = number_option(
     "--canary",
-    envvar="VNICAUDIT_CANARY",
-    type=click.IntRange(min=0),
+    least=0,
     default=1,
-    show_default=True,
-    metavar="N",
-    help="Domains (or servers) changed first, one at a time; all must succeed.",
+    text="Domains (or servers) changed first, one at a time; all must succeed.",
 )
-_failures_option = click.option(
-    "--max-failures",
-    envvar="VNICAUDIT_MAX_FAILURES",
-    type=click.IntRange(min=0),
-    default=0,
-    show_default=True,
-    metavar="N",
-    help="Stop when more domains than this have failed.",
+_failures_option = number_option(
+    "--max-failures", least=0, default=0, text="Stop when more domains than this have failed."
 )
 
 
 def _batch_option(after: str) -> Decorator:
-    return click.option(
+    return number_option(
         "--batch",
-        envvar="VNICAUDIT_BATCH",
-        type=click.IntRange(min=1),
+        least=1,
         default=1,
-        show_default=True,
-        metavar="N",
-        help=f"Domains changed in parallel{after}; of a server group one member at a time.",
+        text=f"Domains changed in parallel{after}; of a server group one member at a time.",
     )
 
 

@@ -150,7 +150,7 @@ class Candidates:
         if one.places is not None:
             return 0
         change = one.key.change
-        everywhere = self._all.get(_combined_key(change))
+        everywhere = self._all.get(_key(change, _MANY))
         places = None if everywhere is None else everywhere.places
         return (self._places[change] if places is None else len(places)) - 1
 
@@ -207,7 +207,7 @@ class Candidates:
         change = self._identity(finding)
         is_combined = self._losing is not None
         shown = _MANY if is_combined else place
-        key = CandidateKey(change, (shown.kind, shown.name, shown.id, shown.host))
+        key = _key(change, shown)
         candidate = self._all.get(key)
         if candidate is None:
             candidate = self._all[key] = Candidate(key, shown, finding)
@@ -229,8 +229,8 @@ class Candidates:
         return known
 
 
-def _combined_key(change: ChangeIdentity) -> CandidateKey:
-    return CandidateKey(change, (_MANY.kind, _MANY.name, _MANY.id, _MANY.host))
+def _key(change: ChangeIdentity, place: ChangePlace) -> CandidateKey:
+    return CandidateKey(change, (place.kind, place.name, place.id, place.host))
 
 
 def _identity(finding: Finding) -> ChangeIdentity:

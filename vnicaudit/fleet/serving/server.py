@@ -18,7 +18,7 @@ import msgspec
 from vnicaudit.errors import VnicauditError
 from vnicaudit.fleet.serving.addresses import HostNames, ListenAddress
 from vnicaudit.fleet.serving.answers import Response, Route, plain
-from vnicaudit.fleet.serving.shared import NotReadyError
+from vnicaudit.fleet.serving.shared import NotReadyError, reason
 
 _LONGEST_PATH = 1024
 _NOT_READY = plain(
@@ -104,7 +104,7 @@ class ReadOnlyServer(ThreadingMixIn, HTTPServer):
         del request, client_address
         error = sys.exc_info()[1]
         if not isinstance(error, OSError):
-            self.on_error(f"internal error: {type(error).__name__}: {error}")
+            self.on_error(reason(error))
 
 
 _Socket = socket.socket | tuple[bytes, socket.socket]
@@ -140,7 +140,7 @@ class _Handler(BaseHTTPRequestHandler):
         try:
             answer = self._answer()
         except Exception as error:  # a client must get an answer, and the operator the reason
-            self.server.on_error(f"internal error: {type(error).__name__}: {error}")
+            self.server.on_error(reason(error))
             answer = plain(500, "internal error: see the log of this server")
         self._send(answer)
 

@@ -105,7 +105,7 @@ class SharedValue(Generic[T]):
                 making.done.set()
                 is_alone = not making.waiting
             if is_alone:
-                self._on_error(_reason(error))
+                self._on_error(reason(error))
         else:
             making.values.append(value)
             with self._lock:
@@ -113,7 +113,8 @@ class SharedValue(Generic[T]):
                 making.done.set()
 
 
-def _reason(error: Exception) -> str:
+def reason(error: BaseException | None) -> str:
+    """The text that tells an operator of an error."""
     if isinstance(error, VnicauditError):
         return str(error)
     return f"internal error: {type(error).__name__}: {error}"

@@ -25,7 +25,7 @@ _TWICE = Version(9, 1)
 _WITH_TAP = frozenset({"bridge", "ethernet", "network", "hostdev"})
 _VLAN_ON_BRIDGES = Version(11)
 """The first libvirt with VLANs on a plain Linux bridge (NEWS 11.0.0)."""
-_TAPS = frozenset({"bridge", "ethernet"})
+TAPS = frozenset({"bridge", "ethernet"})
 _LEAST_MTU, _MOST_MTU = 68, 65521
 """Of a tap: ``ETH_MIN_MTU``, and 65535 without the Ethernet header (drivers/net/tun.c)."""
 _MOST_BOOT_ORDER = 2**31 - 1
@@ -63,7 +63,7 @@ def _at_start(kind: str, parts: dict[str, list[_Attributes]]) -> Iterator[Defini
         why = "<filterref> is not for <virtualport type='openvswitch'>"
         yield DefinitionRefusal("filterref", why, at_start=True)
     size = count(_first_child(parts, "mtu").get("size", "0"))
-    if kind in _TAPS and size and not _LEAST_MTU <= size <= _MOST_MTU:
+    if kind in TAPS and size and not _LEAST_MTU <= size <= _MOST_MTU:
         why = f"an MTU of {size} is not between {_LEAST_MTU} and {_MOST_MTU}"
         yield DefinitionRefusal("mtu/@size", why, at_start=True)
     order = count(_first_child(parts, "boot").get("order", "0"))
@@ -71,10 +71,10 @@ def _at_start(kind: str, parts: dict[str, list[_Attributes]]) -> Iterator[Defini
         why = f"a boot order of {order} is above {_MOST_BOOT_ORDER}"
         yield DefinitionRefusal("boot/@order", why, at_start=True)
     wrong = _first_child(parts, "target").get("dev")
-    if wrong == TOO_LONG and kind in (*_TAPS, "direct"):
+    if wrong == TOO_LONG and kind in (*TAPS, "direct"):
         why = "the name of its device on the host has more than 15 bytes"
         yield DefinitionRefusal("target/@dev", why, at_start=True)
-    elif wrong == INVALID and kind in _TAPS:
+    elif wrong == INVALID and kind in TAPS:
         why = "the name of its device on the host has a blank, a slash or a colon"
         yield DefinitionRefusal("target/@dev", why, at_start=True)
 

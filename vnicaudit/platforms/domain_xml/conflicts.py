@@ -7,6 +7,7 @@ Measured with libvirt 9.0 and QEMU 7.2 (``qemuDomainAssignPCIAddresses``,
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import TypeVar
 
@@ -22,7 +23,7 @@ from vnicaudit.model.domain import DomainConfig
 from vnicaudit.model.guest_words import ARM, PPC64, RISCV, S390
 from vnicaudit.model.nic import Nic, NicConfig
 from vnicaudit.model.version import Version
-from vnicaudit.platforms.domain_xml.combinations import is_chosen
+from vnicaudit.platforms.domain_xml.combinations import TAPS, is_chosen
 from vnicaudit.platforms.domain_xml.facts import DomainFacts
 from vnicaudit.platforms.domain_xml.reading_memory import ReadingMemory
 from vnicaudit.platforms.domain_xml.shaped_element import ShapedElement
@@ -53,7 +54,6 @@ _EVERYWHERE = Version(10)
 _MOST_SLOTS = 32
 _OWN_ALIAS = "ua-"
 """libvirt keeps an alias only if it begins like this."""
-_ON_HOST = frozenset({"bridge", "ethernet"})
 
 
 class Devices(msgspec.Struct, gc=False):
@@ -88,13 +88,12 @@ def with_conflicts(
     if domain.form != "raw" and all(nic.declared.acpi is None for nic in nics):
         return nics
     around = _Surroundings(_read(facts.devices), facts, domain, nics)
-    found = nics
+    found = list(nics)
     for place, nic in enumerate(nics):
         if nic.declared.origin == "interface" and (more := tuple(around.refusals(nic))):
             refused = (*nic.declared.refused, *more)
-            nic = replace(nic, declared=replace(nic.declared, refused=refused))
-            found = (*found[:place], nic, *found[place + 1 :])
-    return found
+            found[place] = replace(nic, declared=replace(nic.declared, refused=refused))
+    return tuple(found)
 
 
 def _read(devices: XmlElement) -> Devices:
@@ -159,9 +158,8 @@ class _Surroundings:
         self._domain = domain
         self._nics = nics
         self._machine = "q35" if is_q35(domain) else "pc" if is_i440fx(domain) else ""
-
-    def _names(self, name: str) -> int:
-        return sum(nic.target_dev == name for nic in self._nics if nic.declared.type in _ON_HOST)
+        self._names = Counter(nic.target_dev for nic in nics if nic.declared.type in TAPS)
+        self._roms = Counter(_rom_in_firmware(nic.declared, domain) for nic in nics)
 
     def _slots_of(self, bus: int) -> _Slots | None:
         """The slots of a bus, None if unknown. Where the definition has no controller, libvirt adds
@@ -222,7 +220,7 @@ class _Surroundings:
         place = (slot.slot, slot.function)
         if slot.bus or place not in _TAKEN.get(self._machine, ()):
             return
-        if self._machine == "q35" or place != _USB_OF_PC or "none" not in self._devices.usb:
+        if place != _USB_OF_PC or "none" not in self._devices.usb:
             why = f"PCI slot {slot.slot}.{slot.function} belongs to {self._machine} itself"
             yield DefinitionRefusal("address/@slot", why)
 
@@ -241,27 +239,19 @@ class _Surroundings:
 
     def _of_rom(self, nic: Nic) -> Iterator[DefinitionRefusal]:
         """ROMs that QEMU passes to the firmware by their names: ``duplicate fw_cfg file name``."""
-        rom = self._rom_in_firmware(nic.declared)
-        others = (self._rom_in_firmware(other.declared) for other in self._nics)
-        if self._machine and rom is not None and sum(other == rom for other in others) > 1:
+        rom = _rom_in_firmware(nic.declared, self._domain)
+        if self._machine and rom is not None and self._roms[rom] > 1:
             yield _twice("rom/@bar", "the ROM that bar='off' passes to the firmware", at_start=True)
-
-    def _rom_in_firmware(self, nic: NicConfig) -> str | None:
-        if nic.rom_bar != "off" or nic.origin != "interface" or nic.type == "hostdev":
-            return None
-        model = nic.model or default_model(self._domain.arch or "", self._domain.machine)
-        return nic.rom_file or BOOT_ROMS.get(model)
 
     def _of_names(self, nic: Nic) -> Iterator[DefinitionRefusal]:
         alias = nic.alias or ""
         if alias.startswith(_OWN_ALIAS) and self._devices.aliases.get(alias, 0) > 1:
-            at_start = (
-                self._devices.nic_aliases.get(alias, 0) < 2
-            )  # QEMU tells them apart later than libvirt
+            # QEMU tells them apart later than libvirt
+            at_start = self._devices.nic_aliases.get(alias, 0) < 2
             yield _twice("alias/@name", "its alias", at_start=at_start)
         name = nic.target_dev
-        on_host = name is not None and nic.declared.type in _ON_HOST
-        if name and on_host and self._names(name) > 1 and not is_chosen(name):
+        on_host = nic.declared.type in TAPS
+        if name and on_host and self._names[name] > 1 and not is_chosen(name):
             yield _twice("target/@dev", "its device on the host", at_start=True)
 
     def _of_boot_order(self, nic: Nic) -> Iterator[DefinitionRefusal]:
@@ -297,8 +287,17 @@ def _kind_of_bus(nic: Nic, domain: DomainConfig) -> _Slots | None:
     config = nic.declared
     if config.origin != "interface" or "hostdev" in (config.type, config.actual_type):
         return None
-    model = config.model or default_model(domain.arch or "", domain.machine)
-    return _CONVENTIONAL if model in _CONVENTIONAL_MODELS else _PORT
+    return _CONVENTIONAL if _model(config, domain) in _CONVENTIONAL_MODELS else _PORT
+
+
+def _rom_in_firmware(nic: NicConfig, domain: DomainConfig) -> str | None:
+    if nic.rom_bar != "off" or nic.origin != "interface" or nic.type == "hostdev":
+        return None
+    return nic.rom_file or BOOT_ROMS.get(_model(nic, domain))
+
+
+def _model(nic: NicConfig, domain: DomainConfig) -> str:
+    return nic.model or default_model(domain.arch or "", domain.machine)
 
 
 def _address(address: XmlElement, kind: str) -> tuple[int, ...] | None:

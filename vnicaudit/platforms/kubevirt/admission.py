@@ -61,6 +61,7 @@ def not_admitted(spec: YamlPlace, *, prefers: bool) -> dict[int, list[NotAdmitte
         whole += _types(cpu, _CPU, "number")
     taken = _boot_orders(devices)
     names = Counter(text_at(item, "name") for item in interfaces if not devices.may_lack(item))
+    networks_named = Counter(text_at(each, "name") for each in networks if not spec.may_lack(each))
     for index, item in enumerate(interfaces):
         name = text_at(item, "name")
         network = named.get(name or "")
@@ -68,7 +69,7 @@ def not_admitted(spec: YamlPlace, *, prefers: bool) -> dict[int, list[NotAdmitte
         if name is not None and names[name] > 1 and not devices.may_lack(item):
             reasons.append(NotAdmitted("name", "another interface has the same name", item))
         if network is not None:
-            reasons += [*_of_network(network, networks, spec), *_of_both(item, network)]
+            reasons += [*_of_network(network, networks_named), *_of_both(item, network)]
         reasons += _of_bindings(item, network, prefers=prefers)
         if reasons:
             found[index] = reasons
@@ -173,9 +174,7 @@ def _of_dhcp(options: YamlPlace) -> Iterator[NotAdmitted]:
             yield NotAdmitted("dhcpOptions", "an NTP server is not an IPv4 address", server)
 
 
-def _of_network(
-    network: YamlPlace, networks: list[YamlPlace], spec: YamlPlace
-) -> Iterator[NotAdmitted]:
+def _of_network(network: YamlPlace, named: Counter[str | None]) -> Iterator[NotAdmitted]:
     kinds = [key for key in _NETWORK_TYPES if _has(network, key)]
     if len(kinds) > 1:
         yield NotAdmitted("network", f"its network is both {' and '.join(kinds)}", network)
@@ -190,8 +189,7 @@ def _of_network(
     unnamed = multus is not None and multus.complete and attachment is None
     if unnamed or (attachment is not None and attachment.text == ""):
         yield NotAdmitted("network", "its network has no multus.networkName", network)
-    name = text_at(network, "name")
-    if sum(text_at(each, "name") == name for each in networks if not spec.may_lack(each)) > 1:
+    if named[text_at(network, "name")] > 1:
         yield NotAdmitted("network", "two networks have its name", network)
 
 

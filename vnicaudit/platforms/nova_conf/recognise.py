@@ -98,10 +98,15 @@ def is_read_by_nova(path: str, head: bytes) -> bool:
     folder, name = os.path.split(path)
     place = os.path.basename(folder)
     if place in FOLDERS:
-        return name.endswith(".conf") and not name.startswith(".")
+        return is_loaded(name)
     if name not in FILES or place.endswith(".d") or not head.strip():
         return False
     return place == "nova" or re.search(rb"(?m)\A(?:\xef\xbb\xbf)?\[|^\[", head) is not None
+
+
+def is_loaded(name: str) -> bool:
+    """True if Nova reads a file of this name in a ``nova.conf.d``."""
+    return name.endswith(".conf") and not name.startswith(".")
 
 
 def _looks_like_flags(lines: list[str]) -> bool:

@@ -28,7 +28,7 @@ from vnicaudit.platforms.nova_conf.read import (
     read_bytes,
     text_of,
 )
-from vnicaudit.platforms.nova_conf.recognise import FILES, FOLDERS
+from vnicaudit.platforms.nova_conf.recognise import FILES, FOLDERS, is_loaded
 
 _MOST_BYTES = 8 * MAX_BYTES
 """Maximum size of all files that are read together."""
@@ -179,7 +179,7 @@ def load_order(file: str) -> tuple[str, ...]:
     Nova reads. It need not exist. Raises OSError if a folder cannot be listed."""
     folder, name = os.path.split(file)
     top, inner = os.path.split(folder)
-    if inner in FOLDERS and _is_loaded(name):
+    if inner in FOLDERS and is_loaded(name):
         here = os.path.join(top, inner, name)
     elif name in FILES:
         top, here = folder, os.path.join(folder, name)
@@ -200,13 +200,9 @@ def _existing(folder: str, here: str) -> Iterator[str]:
 
 def _loaded(folder: str) -> tuple[str, ...]:
     """Like oslo.config's ``glob('*.conf')``: sorted, without hidden files."""
-    names = sorted(name for name in os.listdir(folder) if _is_loaded(name))
+    names = sorted(name for name in os.listdir(folder) if is_loaded(name))
     paths = (os.path.join(folder, name) for name in names)
     return tuple(path for path in paths if os.path.isfile(path))
-
-
-def _is_loaded(name: str) -> bool:
-    return name.endswith(".conf") and name[0] != "."
 
 
 def _uncertain(config: NovaConfig) -> NovaConfig:

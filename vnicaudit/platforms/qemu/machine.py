@@ -142,9 +142,9 @@ def owner(arguments: Arguments) -> KnownOwner:
         found = owner_of((), given.get("product"))
         if found != "libvirt":
             return found
-    if any(_POD_FILES in value for _name, value in arguments.pairs if value is not None):
-        return "kubevirt"
     words = [value for _name, value in arguments.pairs if value is not None]
+    if any(_POD_FILES in value for value in words):
+        return "kubevirt"
     if any(mark in value for value in words for mark in _PROXMOX):
         return "proxmox"
     if is_opennebula(guest_name(arguments), words):

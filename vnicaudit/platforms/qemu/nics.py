@@ -223,10 +223,10 @@ def _repeated(
 
 def _rom_in_firmware(given: Options, context: _Context) -> Iterator[tuple[str, str]]:
     """The ROM that ``rombar=0`` passes to the firmware, by its name (``pci_add_option_rom``)."""
-    model = model_of_driver(given.get("driver", ""))
-    rom = given.get("romfile", BOOT_ROMS.get(model))
-    on_pci = PCI in (machine_buses(context.arch, context.machine) or ())
-    if rom and on_pci and context.arch in X86 and number(given.get("rombar", "1")) == 0:
+    if context.arch not in X86 or number(given.get("rombar", "1")) != 0:
+        return
+    rom = given.get("romfile", BOOT_ROMS.get(model_of_driver(given.get("driver", ""))))
+    if rom and PCI in (machine_buses(context.arch, context.machine) or ()):
         yield "romfile", rom
 
 

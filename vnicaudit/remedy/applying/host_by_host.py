@@ -105,13 +105,17 @@ def open_locked(run: PastRun, drivers: Drivers, state: StateFolder, tell: Tell) 
         except HeldError:  # by a living process, or by somebody else
             continue
         except (TargetError, SilentError) as error:
-            text = error.message if isinstance(error, TargetError) else str(error)
-            tell(unit.place, f"{_MAY_BE_LOCKED}: {text}; repeat the command when it answers")
+            tell(
+                unit.place, f"{_MAY_BE_LOCKED}: {_words(error)}; repeat the command when it answers"
+            )
 
 
 _MAY_BE_LOCKED = "an interrupted run may have left it locked"
 
 
 def _unreachable(error: TargetError | SilentError) -> UnitRefusedError:
-    text = error.message if isinstance(error, TargetError) else str(error)
-    return UnitRefusedError(f"its host does not answer: {text}", "unreachable")
+    return UnitRefusedError(f"its host does not answer: {_words(error)}", "unreachable")
+
+
+def _words(error: TargetError | SilentError) -> str:
+    return error.message if isinstance(error, TargetError) else str(error)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
-from vnicaudit.bench.contract import Ends
+from vnicaudit.bench.contract import Endpoint, Ends
 from vnicaudit.bench.engines._dnsperf import options as options
 from vnicaudit.bench.engines._dnsperf.query_run import (
     Generators,
@@ -63,6 +63,12 @@ class DnsperfBatch(NamedTuple):
         return self.share_taken >= _HELD_BACK
 
 
+def extended_options(peer: Endpoint) -> str:
+    """dnsperf's help on its extended options (``-O``), of which older versions have fewer."""
+    said = peer.run(("dnsperf", "-H"))
+    return said.stdout + said.stderr
+
+
 class DnsperfJob:
     """One measurement: its parameters, and the outputs it keeps."""
 
@@ -74,8 +80,7 @@ class DnsperfJob:
         self.completed = 0
         self._query_run = options.query_run(workload, self.options, ends)
         self._output = ends.peer.put_file("dnsperf-output", b"")
-        said = ends.peer.run(("dnsperf", "-H"))
-        self._has = said.stdout + said.stderr
+        self._has = extended_options(ends.peer)
 
     def run(self, load: options.Load, *, observed: bool) -> DnsperfBatch:
         """Run all generators; with ``observed``, record how busy they are and, if this dnsperf can,

@@ -86,9 +86,9 @@ def _measured(result: BenchResult, table: Sequence[MetricRow]) -> VerdictBlock:
 def _compared(
     result: BenchResult, table: Sequence[MetricRow], arm: str, *, effort: str
 ) -> VerdictBlock:
-    decision = _decision(result, table, arm)
-    deciding = [row.compared[arm] for row in table if arm in row.compared]
-    deciding = [each for each in deciding if each.primary]
+    compared = [row.compared[arm] for row in table if arm in row.compared]
+    decision = _decision(result, compared)
+    deciding = [each for each in compared if each.primary]
     word = _word(decision, deciding)
     arms = (result.arms[0], arm)
     undecided = decision.verdict in ("inconclusive", "not-worse")
@@ -107,18 +107,17 @@ def _compared(
     )
 
 
-def _decision(result: BenchResult, table: Sequence[MetricRow], arm: str) -> Decision:
+def _decision(result: BenchResult, compared: Sequence[Comparison]) -> Decision:
     """The decision of the measurement. With several arms there is none: then the one that follows
-    from the comparisons with this arm."""
+    from the comparisons with one of them."""
     if result.decision is not None and len(result.arms) == 2:
         return result.decision
-    mine = [row.compared[arm] for row in table if arm in row.compared]
     run = result.run
     terms = Terms(
         looks=run.looks or (1,), alphas=run.alphas or (0.05,), design=run.design,
         margins=run.margins, acts=False,
     )  # fmt: skip
-    return decide(mine, terms)
+    return decide(compared, terms)
 
 
 def _word(decision: Decision, deciding: Sequence[Comparison]) -> str:
