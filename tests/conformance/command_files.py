@@ -4,7 +4,8 @@
 
 Each file is audited in a folder of its own, beside a definition that is read. All NICs of its
 command must be judged, or the file must be told. Prints the seed, the files of which nothing was
-said, and the counts; exit code 1 when there is one.
+said, and the counts; exit code 1 when there is one, or when a form that is read was judged in no
+file.
 """
 
 from __future__ import annotations
@@ -178,6 +179,8 @@ FORMS: dict[str, Callable[[random.Random, list[str]], str]] = {
 }  # fmt: skip
 """Form of a file -> what writes it."""
 
+_READ = frozenset({"batch", "block", "program", "ps", "script", "unit"})
+"""Forms of which all NICs are judged in at least one file."""
 _NAMES = {
     "unit": "guest.service", "batch": "guest.bat", "prose": "README.md", "python": "start.py",
     "makefile": "Makefile", "ps": "ps.txt", "terminal": "session.txt",
@@ -220,7 +223,8 @@ def run(seed: int, count: int) -> int:
     for (form, said), number in sorted(seen.items()):
         print(f"{form}: {number} {said}")
     print(f"{count - bad} of {count} files are judged or told")
-    return 1 if bad else 0
+    judged = {form for form, said in seen if said == "judged"}
+    return 1 if bad or not judged >= _READ else 0
 
 
 def main(arguments: list[str]) -> int:

@@ -26,7 +26,7 @@ from vnicaudit.model.host import HostConfig
 from vnicaudit.model.version import Version
 from vnicaudit.platforms.domain_xml.read import read_bytes
 
-NO_EMULATOR = re.compile("Cannot check QEMU binary")
+_NO_EMULATOR = re.compile("Cannot check QEMU binary")
 _REFUSES = ("libvirt refuses", "it refuses the definition")
 _PCI = "<source><address type='pci' domain='0' bus='5' slot='1' function='0'/></source>"
 _SOURCES = {
@@ -170,7 +170,7 @@ def compare(opened: Any, number: int, seed: int, name: str = "define") -> Counts
         try:
             opened.defineXML(text).undefine()
         except libvirt.libvirtError as error:
-            of_the_nic = not NO_EMULATOR.search(str(error))
+            of_the_nic = not _NO_EMULATOR.search(str(error))
             refused += of_the_nic
             if of_the_nic and not said:
                 missed.append(Disagreement(text, str(error), said))

@@ -21,8 +21,8 @@ from io import BytesIO
 from pathlib import Path
 from random import Random
 from typing import NamedTuple
-from zlib import crc32
 
+from tests.conformance import recorded
 from vnicaudit.audit.judging.catalogue import rule_ids
 from vnicaudit.audit.judging.descriptions import DescriptionAuditor
 from vnicaudit.audit.reading.files import read_stream
@@ -163,11 +163,7 @@ def main(arguments: list[str] | None = None) -> int:
     refused = sum(answer.refused is not None for answer in answers)
     print(f"{found} disagreements in {given.count} pairs: {refused} refused by Nova")
     if given.record:
-        checksum = crc32(json.dumps(drawn).encode())
-        rows = ",\n".join(json.dumps(answer) for answer in answers)
-        DATA.write_text(
-            f'{{"seed": {given.seed}, "checksum": {checksum}, "answers": [\n{rows}\n]}}\n'
-        )
+        recorded.write(DATA, given.seed, drawn, answers)
     return 1 if found else 0
 
 

@@ -20,8 +20,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
-from zlib import crc32
 
+from tests.conformance import recorded
 from vnicaudit.audit.effective import resolve_manifest
 from vnicaudit.audit.judging.catalogue import rule_ids
 from vnicaudit.audit.judging.domains import DomainAuditor
@@ -87,9 +87,7 @@ def _interface(draw: Random, network: Json) -> Json:
     if draw.random() < 0.5:
         found["model"] = draw.choice(("virtio", "e1000", "e1000e", "rtl8139", "igb", "pcnet", ""))
     if draw.random() < 0.3:
-        found["macAddress"] = draw.choice(
-            ("02:00:00:00:00:01", "02-00-00-00-00-02", "0200.0000.0003")
-        )
+        found["macAddress"] = draw.choice(_ADDRESSES)
     if draw.random() < 0.2:
         found["pciAddress"] = "0000:03:00.0"
     if draw.random() < 0.2 and binding != "sriov":
@@ -226,9 +224,7 @@ def main(arguments: list[str] | None = None) -> int:
         f"refused by a setting, {sum(len(answer.nics) for answer in answers)} NICs compared"
     )
     if given.record:
-        checksum = crc32(json.dumps(drawn).encode())
-        rows = "[\n" + ",\n".join(json.dumps(answer) for answer in answers) + "\n]"
-        DATA.write_text(f'{{"seed": {given.seed}, "checksum": {checksum}, "answers": {rows}}}\n')
+        recorded.write(DATA, given.seed, drawn, answers)
     return 1 if found else 0
 
 

@@ -40,17 +40,17 @@ from vnicaudit.platforms.domain_xml.read import read_bytes
 
 PREDICTED = 0.97
 _NOT_DEFINED = "not defined: "
-FOR_THIS_MACHINE = "fails for this machine's sake"
+_FOR_THIS_MACHINE = "fails for this machine's sake"
 _OF_THIS_MACHINE = re.compile(
     r"/dev/vhost-vdpa|macvtap|Failed to connect to|No such device|failed to find romfile"
     r"|host doesn't support passthrough|PCI device assignment is not supported by the host"
     r"|to OVS bridge|Child process \(tc |error adding vlan filter to interface"
     r"|Cannot check QEMU binary|filter '.*' is missing|filter binding has no|nwfilter:///"
 )
+"""What libvirt says when it is not the definition that is wrong."""
 _OF_THE_NETWORK = re.compile(
     "'floor' is only supported|vlan tag not supported|not supported for network|teaming transient"
 )
-"""What libvirt says when it is not the definition that is wrong."""
 
 
 class Judged(NamedTuple):
@@ -127,7 +127,7 @@ def compare(opened: Any, judge: Judge, text: str) -> tuple[str, list[str]]:
     if _OF_THIS_MACHINE.search(real.complaint) or (
         "<interface type='network'" in text and _OF_THE_NETWORK.search(real.complaint)
     ):
-        return FOR_THIS_MACHINE, [real.complaint]
+        return _FOR_THIS_MACHINE, [real.complaint]
     bare = start(opened, re.sub("<interface.*</interface>", "", text))
     if bare.nics is None:
         return "refused for another reason", [bare.complaint]
@@ -154,7 +154,8 @@ def run(seed: int, count: int, release: str = HERE) -> int:
     missed = sum(number for word, number in counts.items() if word.endswith(", not predicted"))
     refused = missed + sum(counts[word] for word in counts if word.endswith(", predicted"))
     print(f"{refused - missed} of {refused} refusals are predicted")
-    return 1 if counts["differs"] or missed > (1 - PREDICTED) * refused else 0
+    none = not counts["agrees"]
+    return 1 if none or counts["differs"] or missed > (1 - PREDICTED) * refused else 0
 
 
 def run_fixes(seed: int, count: int, release: str = HERE) -> int:
@@ -176,7 +177,7 @@ def run_fixes(seed: int, count: int, release: str = HERE) -> int:
                     print(after.complaint, texts[path], path.read_text(), sep="\n  ", flush=True)
         print(f"seed {seed}, libvirt {opened.getLibVersion()}, QEMU {opened.getVersion()}")
     print(f"{fixed - failures} of {fixed} that started and were fixed start afterwards")
-    return 1 if failures else 0
+    return 1 if failures or not fixed else 0
 
 
 def main(arguments: list[str]) -> int:

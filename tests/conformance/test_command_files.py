@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable
 
 import pytest
 
 from tests.conformance.command_files import run
+from tests.drawing import drawn_seed
 
 
 def test_no_file_is_passed_over_in_silence(capsys: pytest.CaptureFixture[str]) -> None:
@@ -18,6 +18,6 @@ def test_no_file_is_passed_over_in_silence(capsys: pytest.CaptureFixture[str]) -
 def test_no_fresh_file_is_passed_over_in_silence(
     record_property: Callable[[str, object], None], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    seed = random.SystemRandom().randrange(1 << 32)
+    seed = drawn_seed()
     record_property("drawn", f"seed {seed}")
     assert run(seed, 320) == 0, capsys.readouterr().out

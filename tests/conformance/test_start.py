@@ -12,6 +12,7 @@ import pytest
 from tests.conformance import argv, start
 from tests.conformance.define import random_domain
 from tests.conformance.releases import HERE, RELEASES
+from tests.drawing import drawn_seed
 from tests.not_run import not_run
 from tests.rig.errors import Missing
 from tests.rig.process import require
@@ -70,7 +71,7 @@ def test_fresh_ones_are_as_said(
     capsys: pytest.CaptureFixture[str],
     record_property: Callable[[str, object], None],
 ) -> None:
-    seed = random.SystemRandom().randrange(1 << 32)
+    seed = drawn_seed()
     record_property("drawn", f"seed {seed}")
     _holds(run, seed, 400, release, capsys)
 

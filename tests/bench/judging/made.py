@@ -10,6 +10,7 @@ from vnicaudit.model.measurement import Covariates, Sample, Workload
 TCP = Workload(id="tcp", engine="iperf3", pattern="tcp", decides=("goodput",))
 RR = Workload(id="rr", engine="rr", pattern="rr1c-200x1000", decides=("latency_p99",))
 
+QUICK = Terms(looks=(7,), alphas=(0.05,))
 SMOKE = Terms(looks=(3,), alphas=(0.05,), catastrophe_only=True)
 STEADY = (1.00, 1.01, 0.99, 1.005, 0.995, 1.002, 0.998, 1.008, 0.992, 1.004)
 """Ten runs of a quiet network, as parts of their level."""

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from tests.bench.judging.made import RR, TCP, pair, runs, sample, spoiled, steady
+from tests.bench.judging.made import QUICK, RR, TCP, pair, runs, sample, spoiled, steady
 from vnicaudit.bench.judging.comparing import compare
-from vnicaudit.bench.judging.terms import DEFAULT, QUICK, Terms
+from vnicaudit.bench.judging.terms import DEFAULT, Terms
 from vnicaudit.errors import UsageError
 from vnicaudit.model.measurement import (
     Comparison,

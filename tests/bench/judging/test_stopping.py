@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import pytest
 from msgspec.structs import replace
 
-from tests.bench.judging.made import RR, SMOKE, TCP, pair, sample, spoiled, steady
+from tests.bench.judging.made import QUICK, RR, SMOKE, TCP, pair, sample, spoiled, steady
 from vnicaudit.bench.judging.catastrophe import Question, unproven_falls
 from vnicaudit.bench.judging.stopping import NextRun, State, next_step
-from vnicaudit.bench.judging.terms import DEFAULT, QUICK, Terms
+from vnicaudit.bench.judging.terms import DEFAULT, Terms
 from vnicaudit.model.measurement import Covariates, Design, GuardRail, Sample, Witness
 
 GO_ON = NextRun("go-on")
