@@ -15,7 +15,7 @@ from sqlalchemy.engine.interfaces import ExecutionContext
 from tests.history.conftest import Server
 from tests.history.fleets import TestDomain, TestNic, audit, fingerprint, host, reading, timestamp
 from tests.history.make_schema import FOLDER
-from tests.regressions.hostile_input.growth import ratio
+from tests.regressions.hostile_input.growth import MOST, ratio
 from vnicaudit.errors import HistoryError, UsageError
 from vnicaudit.history.history import History, history_to_write, optional_history
 from vnicaudit.history.place import HistoryPlace, history_place
@@ -160,7 +160,7 @@ def test_findings_are_looked_up_in_time_that_grows_with_them(tmp_path: Path) -> 
             found = history.last_readings(names[hosts], marks[hosts])
         assert len(found.marks) == hosts * 20
 
-    assert ratio(looked_up, 10, 80, 12) <= 12
+    assert ratio(looked_up, 10, 80) <= MOST
 
 
 def test_a_table_that_somebody_locks_is_not_waited_for(postgresql: Server) -> None:

@@ -9,6 +9,11 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
+TIMES = 8
+"""How much larger the large input is."""
+MOST = 20.0
+"""What it may cost then: 8 is linear, 64 a square. A busy machine has added a half to a cost."""
+
 _ROUNDS = 3
 _LEAST = 0.1
 """Seconds: ten ticks of the coarsest clock."""
@@ -23,7 +28,9 @@ def cost(call: Callable[[], object], rounds: int = _ROUNDS) -> float:
     return min(_once(call) for _round in range(rounds))
 
 
-def ratio(call: Callable[[T], object], small: T, large: T, most: float, tries: int = 5) -> float:
+def ratio(
+    call: Callable[[T], object], small: T, large: T, most: float = MOST, tries: int = 5
+) -> float:
     """What ``large`` costs over what ``small`` costs; measured up to ``tries`` times until it is
     not more than ``most``: what disturbs a measurement is gone in one of them, a square never, and
     where it takes long nothing disturbs that much. The first time is one short round: most grow so

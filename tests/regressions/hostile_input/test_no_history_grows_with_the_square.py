@@ -4,13 +4,11 @@ with all of them."""
 from __future__ import annotations
 
 from tests.history.fleets import TestDomain, TestNic, audited
-from tests.regressions.hostile_input.growth import ratio
+from tests.regressions.hostile_input.growth import MOST, TIMES, ratio
 from vnicaudit.history.looked import LookedAt
 from vnicaudit.history.rows import NicFacts, nics_of
 from vnicaudit.history.transitions import OpenNic, nic_changes
 
-DOUBLED = 2.8
-"""What twice as many NICs may cost: a square is 4."""
 MAC = "52:54:00:00:00:01"
 LOOKED = LookedAt((), frozenset(), is_whole=True)
 
@@ -31,4 +29,4 @@ def test_nics_with_one_address_are_compared_in_linear_time() -> None:
         changes = nic_changes(*states, LOOKED)
         assert len(changes.opened) == len(changes.closed) == len(states[1]) // 2
 
-    assert ratio(compare, _states(1000), _states(2000), DOUBLED) <= DOUBLED
+    assert ratio(compare, _states(500), _states(500 * TIMES)) <= MOST

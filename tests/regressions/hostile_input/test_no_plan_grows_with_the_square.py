@@ -14,7 +14,7 @@ import msgspec
 import pytest
 
 from tests.cli.inside import inside
-from tests.regressions.hostile_input.growth import ratio
+from tests.regressions.hostile_input.growth import MOST, TIMES, ratio
 from tests.remedy.planning.planned import definition, interface
 from tests.remedy.planning.units import file_of, on_files
 from vnicaudit.audit.reading.files import read_stream
@@ -33,10 +33,6 @@ from vnicaudit.remedy.planning.domains import MOST_NICS, DomainPlanner
 from vnicaudit.remedy.planning.source import Source
 from vnicaudit.reports.plan.json import from_json
 from vnicaudit.text.secrets import masked
-
-DOUBLED = 2.3
-"""What a file of twice the size may cost."""
-TIMES = 8
 
 
 def _file(folder: Path, nics: int) -> None:
@@ -92,17 +88,14 @@ def _planned(folder: Path, name: str) -> Plan:
 def test_a_file_of_eight_times_the_domains_costs_eight_times_as_much(tmp_path: Path) -> None:
     small, large = _many(tmp_path, 12), _many(tmp_path, 12 * TIMES)
     assert len(_planned(tmp_path, large).steps) == 12 * TIMES
-    assert ratio(lambda name: _planned(tmp_path, name), small, large, DOUBLED**3) <= DOUBLED**3
+    assert ratio(lambda name: _planned(tmp_path, name), small, large) <= MOST
 
 
 def test_the_steps_of_such_a_file_are_applied_in_time_that_grows_with_it(tmp_path: Path) -> None:
     small, large = (
         on_files(_planned(tmp_path, _many(tmp_path, number)).steps) for number in (12, 12 * TIMES)
     )
-    assert (
-        ratio(lambda steps: prepare_file(steps, "u", texts()), small, large, DOUBLED**3)
-        <= DOUBLED**3
-    )
+    assert ratio(lambda steps: prepare_file(steps, "u", texts()), small, large) <= MOST
 
 
 def test_each_step_of_such_a_file_says_its_own_place(tmp_path: Path) -> None:
@@ -159,7 +152,7 @@ def test_the_steps_of_a_plan_are_found_once_for_all_its_units(tmp_path: Path) ->
     def looked_at(some: list[Step]) -> None:
         assert len(dry_run_apply(some, b"", _order(tmp_path))) == len(some)
 
-    assert ratio(looked_at, small, large, DOUBLED**3) <= DOUBLED**3
+    assert ratio(looked_at, small, large) <= MOST
 
 
 def test_units_of_a_run_are_counted_as_they_end() -> None:
@@ -175,7 +168,7 @@ def test_units_of_a_run_are_counted_as_they_end() -> None:
             for unit in run.next():
                 run.count(unit, Result("applied"))
 
-    assert ratio(gone_through, small, large, DOUBLED**3) <= DOUBLED**3
+    assert ratio(gone_through, small, large) <= MOST
 
 
 class _Unit(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.regressions.hostile_input.growth import ratio
+from tests.regressions.hostile_input.growth import MOST, ratio
 from tests.reports.plan.test_by_change import step_on
 from vnicaudit.model.last_readings import LastReading, PlanHistory, StepHistory, UnreadHost
 from vnicaudit.model.plan import Plan
@@ -85,4 +85,4 @@ def test_facts_of_steps_are_put_together_in_time_that_grows_with_them() -> None:
         (line,) = (one for one in rendered(PlanHistory(facts), steps) if "history" in one)
         assert line.startswith(f"    history: {steps:,} of {steps:,} findings")
 
-    assert ratio(together, 100, 800, 12) <= 12
+    assert ratio(together, 100, 800) <= MOST
