@@ -9,7 +9,7 @@ import pytest
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.host import Host
 from vnicaudit.model.report import LostRead, ReadError
-from vnicaudit.platforms.libvirt.domains import Fetched, ReadDomain, Surroundings, read_if_known
+from vnicaudit.platforms.libvirt.domains import Surroundings
 from vnicaudit.platforms.libvirt.read import stream
 from vnicaudit.platforms.libvirt.state import DomainListing
 from vnicaudit.platforms.libvirt.visit import OpenedHost, Visit, fetch_all
@@ -64,9 +64,7 @@ def test_a_domain_that_hangs_costs_no_other_domain(place: int) -> None:
     handles: list[Any] = [Handle(name) for name in names]
     handles[place] = Handle(names[place], end)
     pulse = Pulse(0.3, shelf.monotonic)
-    visit: Visit[ReadDomain | Fetched] = Visit(
-        pulse, Mailbox(pulse), Mailbox(pulse), shelf, lambda got: read_if_known(got, URI), threads=2
-    )
+    visit = Visit(pulse, Mailbox(pulse), Mailbox(pulse), shelf, threads=2)
     listing = DomainListing(tuple(handles), frozenset(), frozenset(), frozenset())
     threads = WorkerThreads(2, pulse.beat)
     fetch_all(listing, threads, visit)

@@ -11,10 +11,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice, pairwise
 from typing import NamedTuple, Protocol
 
+from lxml import etree
+
 from vnicaudit.model.location import Location
 from vnicaudit.model.nic import Nic
 from vnicaudit.model.report import ReadError
-from vnicaudit.platforms.domain_xml.xml_element import XmlElement
 
 NAMESPACE = "http://libvirt.org/schemas/domain/qemu/1.0"
 TAG = f"{{{NAMESPACE}}}commandline"
@@ -28,7 +29,7 @@ _MAX_UNREAD = 100
 class HasCommandlines(Protocol):
     """The guest to which the arguments belong."""
 
-    commandlines: list[XmlElement]
+    commandlines: list[etree._Element]
     arch: str | None
     machine: str | None
 
@@ -72,7 +73,7 @@ def read_commandlines(guest: HasCommandlines, first: int, place: Location, base:
     return AddedNics(nics, tuple(_unread(args, added.problems)))
 
 
-def set_behind(elements: Sequence[XmlElement]) -> dict[str, dict[str, str]]:
+def set_behind(elements: Sequence[etree._Element]) -> dict[str, dict[str, str]]:
     """Alias -> properties that ``-set device.ALIAS.PROPERTY=TEXT`` sets (qemu(1)); it does not
     affect devices that libvirt passes as JSON."""
     found: dict[str, dict[str, str]] = {}
@@ -85,7 +86,7 @@ def set_behind(elements: Sequence[XmlElement]) -> dict[str, dict[str, str]]:
     return found
 
 
-def defaults_behind(elements: Sequence[XmlElement], device: str) -> dict[str, str]:
+def defaults_behind(elements: Sequence[etree._Element], device: str) -> dict[str, str]:
     """Property -> value that ``-global`` among the arguments gives a device of this name, unless
     libvirt sets it itself. Such defaults also apply to devices passed as JSON (measured with QEMU
     7.2)."""
@@ -107,7 +108,7 @@ def property_faults(device: str, given: Mapping[str, str]) -> list[str]:
     return list(device_faults(device, {"bus": "", **given})) if is_device(device) else []
 
 
-def _args(elements: Sequence[XmlElement], place: Location, base: int) -> Iterator[_Arg]:
+def _args(elements: Sequence[etree._Element], place: Location, base: int) -> Iterator[_Arg]:
     for number, element in enumerate(elements, 1):
         which = f"[{number}]" if len(elements) > 1 else ""
         xpath = f"{place.xpath or '/domain'}/*[local-name()='commandline']{which}"

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import TypeVar
 
 import msgspec
+from lxml import etree
 from msgspec.structs import replace
 
 from vnicaudit.knowledge.default_model import default_model
@@ -25,10 +26,7 @@ from vnicaudit.model.nic import Nic, NicConfig
 from vnicaudit.model.version import Version
 from vnicaudit.platforms.domain_xml.combinations import TAPS, is_chosen
 from vnicaudit.platforms.domain_xml.facts import DomainFacts
-from vnicaudit.platforms.domain_xml.reading_memory import ReadingMemory
-from vnicaudit.platforms.domain_xml.shaped_element import ShapedElement
 from vnicaudit.platforms.domain_xml.values import count, number
-from vnicaudit.platforms.domain_xml.xml_element import XmlElement
 
 _T = TypeVar("_T")
 _Slots = tuple[int, int]
@@ -72,12 +70,6 @@ class Devices(msgspec.Struct, gc=False):
     """The PCI buses of devices that are not NICs."""
 
 
-DevicesMemory = ReadingMemory[Devices]
-
-devices_memory: DevicesMemory = ReadingMemory()
-"""The cache of this process."""
-
-
 def with_conflicts(
     nics: tuple[Nic, ...], facts: DomainFacts, domain: DomainConfig
 ) -> tuple[Nic, ...]:
@@ -87,7 +79,7 @@ def with_conflicts(
         return nics
     if domain.form != "raw" and all(nic.declared.acpi is None for nic in nics):
         return nics
-    around = _Surroundings(_read(facts.devices), facts, domain, nics)
+    around = _Surroundings(_gathered(facts.devices), facts, domain, nics)
     found = list(nics)
     for place, nic in enumerate(nics):
         if nic.declared.origin == "interface" and (more := tuple(around.refusals(nic))):
@@ -96,17 +88,7 @@ def with_conflicts(
     return tuple(found)
 
 
-def _read(devices: XmlElement) -> Devices:
-    if not isinstance(devices, ShapedElement):
-        return _gathered(devices)
-    known = devices_memory.find(devices)
-    if known is None:
-        devices_memory.read(devices, _gathered, ())
-        known = _gathered(devices)
-    return known
-
-
-def _gathered(devices: XmlElement) -> Devices:
+def _gathered(devices: etree._Element) -> Devices:
     found = Devices()
     for device in devices.iterchildren("*"):
         if device.tag == "controller":
@@ -129,7 +111,7 @@ def _add(counts: dict[_T, int], value: _T) -> None:
     counts[value] = counts.get(value, 0) + 1
 
 
-def _note_controller(found: Devices, controller: XmlElement) -> None:
+def _note_controller(found: Devices, controller: etree._Element) -> None:
     if controller.get("type") == "usb":
         found.usb.add(controller.get("model", ""))
     index = count(controller.get("index", ""))
@@ -137,7 +119,7 @@ def _note_controller(found: Devices, controller: XmlElement) -> None:
         found.controllers.setdefault(index, controller.get("model", ""))
 
 
-def _note_address(found: Devices, address: XmlElement, *, of_nic: bool) -> None:
+def _note_address(found: Devices, address: etree._Element, *, of_nic: bool) -> None:
     kind = address.get("type", "")
     key = _address(address, kind)
     if key is None:
@@ -300,7 +282,7 @@ def _model(nic: NicConfig, domain: DomainConfig) -> str:
     return nic.model or default_model(domain.arch or "", domain.machine)
 
 
-def _address(address: XmlElement, kind: str) -> tuple[int, ...] | None:
+def _address(address: etree._Element, kind: str) -> tuple[int, ...] | None:
     """The numbers of a PCI or channel address; None for others, and for PCI's all-zero one."""
     if kind == "pci":
         parts = [number(address.get(name, "0")) for name in ("domain", "bus", "slot", "function")]

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from lxml import etree
 from msgspec.structs import replace
 
 from vnicaudit.knowledge.owner import is_opennebula, owner_of
@@ -15,7 +16,6 @@ from vnicaudit.model.nic import Nic
 from vnicaudit.model.owner import KnownOwner, Owner
 from vnicaudit.platforms.domain_xml.facts import DomainFacts, shared_memory
 from vnicaudit.platforms.domain_xml.values import count, word
-from vnicaudit.platforms.domain_xml.xml_element import XmlElement
 
 _REMEMBERED = 4096
 _LONG = 1024
@@ -139,7 +139,7 @@ def _word(text: str | None) -> str | None:
     return None if text is None else word(text)
 
 
-def pcie_ports(devices: XmlElement) -> tuple[int, ...] | None:
+def pcie_ports(devices: etree._Element) -> tuple[int, ...] | None:
     """Indexes of the controllers that are PCI Express ports; None if the definition has no PCI
     controller (libvirt adds them when it is defined)."""
     controllers = [

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator
 from functools import lru_cache
 from itertools import islice
 
+from lxml import etree
+
 from vnicaudit.knowledge.backends import is_ovs_socket
 from vnicaudit.model.location import Location
 from vnicaudit.model.nic import Nic, NicConfig
@@ -15,7 +17,6 @@ from vnicaudit.platforms.domain_xml.fields import CHILDREN, XPATH
 from vnicaudit.platforms.domain_xml.nic_config import config_of
 from vnicaudit.platforms.domain_xml.refusals import WRONG, Part, wrong_mac
 from vnicaudit.platforms.domain_xml.values import number
-from vnicaudit.platforms.domain_xml.xml_element import XmlElement
 
 SOURCE_ATTRIBUTES = ("bridge", "network", "dev", "path", "name", "address")
 
@@ -44,7 +45,7 @@ _ON_BRIDGE: Part = ("actual", (("type", "network"),))
 the network has a bridge of libvirt's own. A live status has ``<actual type=…>`` instead."""
 
 
-def interface_nic(element: XmlElement, index: int, location: Location, base: int) -> Nic:
+def interface_nic(element: etree._Element, index: int, location: Location, base: int) -> Nic:
     """Read one ``<interface>``. ``base`` is the number of lines before the document."""
     walk = _InterfaceWalk(element.get("type", "user"))
     lines: dict[str, int] = {}
@@ -84,7 +85,7 @@ class _InterfaceWalk:
     def __init__(self, kind: str) -> None:
         self.kind = kind
         self.raw: list[Part] = []
-        self.inner: tuple[tuple[str, XmlElement], ...] = ()
+        self.inner: tuple[tuple[str, etree._Element], ...] = ()
         self.mac: str | None = None
         self.source: str | None = None
         self.device: str | None = None
@@ -99,7 +100,7 @@ class _InterfaceWalk:
             yield field, Location(nic.target, nic.file, line, f"{nic.xpath}/{XPATH[field]}")
 
 
-def _read_mac(walk: _InterfaceWalk, element: XmlElement) -> None:
+def _read_mac(walk: _InterfaceWalk, element: etree._Element) -> None:
     address = element.get("address")
     walk.mac = None if address is None else address.strip().lower()
     found = tuple([pair for pair in element.items() if pair[0] in ("type", "check")])
@@ -110,7 +111,7 @@ def _read_mac(walk: _InterfaceWalk, element: XmlElement) -> None:
         walk.raw.append(("mac", found))
 
 
-def _read_source(walk: _InterfaceWalk, element: XmlElement) -> None:
+def _read_source(walk: _InterfaceWalk, element: etree._Element) -> None:
     items = element.items()
     given = dict(items)
     for name in SOURCE_ATTRIBUTES:
@@ -137,11 +138,11 @@ def _read_source(walk: _InterfaceWalk, element: XmlElement) -> None:
         walk.raw.extend(_vhostuser(element, walk.source))
 
 
-def _read_actual(walk: _InterfaceWalk, element: XmlElement) -> None:
+def _read_actual(walk: _InterfaceWalk, element: etree._Element) -> None:
     walk.raw.append(("actual", (("type", element.get("type", "network")),)))
 
 
-def _read_target(walk: _InterfaceWalk, element: XmlElement) -> None:
+def _read_target(walk: _InterfaceWalk, element: etree._Element) -> None:
     walk.target_dev = element.get("dev")
     found = tuple([pair for pair in element.items() if pair[0] == "managed"])
     # the name is identity and left out; that no device can have it is a fact
@@ -151,14 +152,14 @@ def _read_target(walk: _InterfaceWalk, element: XmlElement) -> None:
         walk.raw.append(("target", found))
 
 
-def _read_inner(walk: _InterfaceWalk, element: XmlElement) -> None:
+def _read_inner(walk: _InterfaceWalk, element: etree._Element) -> None:
     """Read a child with all elements inside it: ``vlan``, ``vlan/tag``…"""
     name = str(element.tag)
     walk.raw.append((name, tuple(element.items())))
     walk.raw += islice(_inside(element, name, name), _MOST_INSIDE)
 
 
-def _inside(element: XmlElement, top: str, path: str) -> Iterator[Part]:
+def _inside(element: etree._Element, top: str, path: str) -> Iterator[Part]:
     """The elements inside of one, in document order, each with its path from the nearest element
     called ``top``."""
     for part in element.iterchildren("*"):
@@ -167,23 +168,23 @@ def _inside(element: XmlElement, top: str, path: str) -> Iterator[Part]:
         yield from _inside(part, top, there)
 
 
-def _read_there(walk: _InterfaceWalk, element: XmlElement) -> None:
+def _read_there(walk: _InterfaceWalk, element: etree._Element) -> None:
     """Record that a child exists, and which attributes it has: their values do not matter."""
     walk.raw.append((str(element.tag), tuple([(name, "") for name, _value in element.items()])))
 
 
-def _read_port(walk: _InterfaceWalk, element: XmlElement) -> None:
+def _read_port(walk: _InterfaceWalk, element: etree._Element) -> None:
     name = str(element.tag)
     given = element.get("type") if name == "virtualport" else element.get("isolated")
     attribute = "type" if name == "virtualport" else "isolated"
     walk.raw.append((name, () if given is None else ((attribute, given),)))
 
 
-def _read_alias(walk: _InterfaceWalk, element: XmlElement) -> None:
+def _read_alias(walk: _InterfaceWalk, element: etree._Element) -> None:
     walk.alias = element.get("name")
 
 
-def _read_address(walk: _InterfaceWalk, element: XmlElement) -> None:
+def _read_address(walk: _InterfaceWalk, element: etree._Element) -> None:
     items = tuple(element.items())
     walk.raw.append(("address", items))
     kind = element.get("type")
@@ -195,7 +196,7 @@ def _read_address(walk: _InterfaceWalk, element: XmlElement) -> None:
         walk.address = _ccw_name([number(element.get(name, "")) for name in _CCW_ATTRIBUTES])
 
 
-def _read_driver(walk: _InterfaceWalk, element: XmlElement) -> None:
+def _read_driver(walk: _InterfaceWalk, element: etree._Element) -> None:
     walk.raw.append(("driver", tuple(element.items())))
     for name in ("host", "guest"):
         part = next(element.iterchildren(name), None)
@@ -204,11 +205,11 @@ def _read_driver(walk: _InterfaceWalk, element: XmlElement) -> None:
             walk.inner += ((f"{name}_off", part),)
 
 
-def _read_settings(walk: _InterfaceWalk, element: XmlElement) -> None:
+def _read_settings(walk: _InterfaceWalk, element: etree._Element) -> None:
     walk.raw.append((str(element.tag), tuple(element.items())))
 
 
-_READERS: dict[str, Callable[[_InterfaceWalk, XmlElement], None]] = {
+_READERS: dict[str, Callable[[_InterfaceWalk, etree._Element], None]] = {
     **dict.fromkeys(CHILDREN, _read_settings),
     "mac": _read_mac,
     "source": _read_source,
@@ -228,7 +229,7 @@ _READERS: dict[str, Callable[[_InterfaceWalk, XmlElement], None]] = {
 """Children that are read: those of the table in ``fields.py``, and some that need more."""
 
 
-def _vhostuser(source: XmlElement, path: str | None) -> tuple[Part, ...]:
+def _vhostuser(source: etree._Element, path: str | None) -> tuple[Part, ...]:
     """The settings of a vhost-user ``<source>`` besides its mode. The path is identity and left
     out; that it is a socket of Open vSwitch is recorded as a fact."""
     found: list[Part] = []
@@ -247,7 +248,7 @@ _HOSTDEV_TEAMED = NicConfig(
 )
 
 
-def hostdev_nic(element: XmlElement, index: int, location: Location) -> Nic:
+def hostdev_nic(element: etree._Element, index: int, location: Location) -> Nic:
     """Read one PCI ``<hostdev>``. The definition does not say whether it is a network adapter,
     except by its part in teaming; either way it has no model, rings or vhost of its own."""
     return Nic(
@@ -258,7 +259,7 @@ def hostdev_nic(element: XmlElement, index: int, location: Location) -> Nic:
     )
 
 
-def _assigned_device(address: XmlElement | None) -> str | None:
+def _assigned_device(address: etree._Element | None) -> str | None:
     """``0000:03:00.1``; None if it is not a PCI device. USB devices have a bus as well."""
     if address is None or address.get("type", "pci") != "pci":
         return None

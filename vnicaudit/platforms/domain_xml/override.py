@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from lxml import etree
 from msgspec.structs import replace
 
 from vnicaudit.knowledge.buses import device_of
@@ -25,7 +26,6 @@ from vnicaudit.platforms.domain_xml.commandline import (
     property_faults,
     set_behind,
 )
-from vnicaudit.platforms.domain_xml.xml_element import XmlElement
 
 TAG = f"{{{NAMESPACE}}}override"
 
@@ -59,8 +59,8 @@ Properties = dict[str, Behind]
 
 def overridden(
     nics: Sequence[Nic],
-    elements: Sequence[XmlElement],
-    commandlines: Sequence[XmlElement],
+    elements: Sequence[etree._Element],
+    commandlines: Sequence[etree._Element],
     *,
     arch: str | None,
     live: bool,
@@ -90,7 +90,7 @@ def _declared(nics: Sequence[Nic], wanted: dict[str, Properties]) -> Iterator[Ni
             yield _with_properties(nic, {one.name: one for one in maybe})
 
 
-def _properties_by_alias(elements: Sequence[XmlElement]) -> dict[str, Properties]:
+def _properties_by_alias(elements: Sequence[etree._Element]) -> dict[str, Properties]:
     found: dict[str, Properties] = {}
     for element in elements:
         for device in element.iterchildren(_DEVICE):
@@ -137,7 +137,7 @@ def _is_refused_ring(size: int | None) -> bool:
     return bool(size) and as_ring(str(size)) & (as_ring(str(size)) - 1) != 0
 
 
-def _with_defaults(nic: Nic, commandlines: Sequence[XmlElement], arch: str | None) -> Nic:
+def _with_defaults(nic: Nic, commandlines: Sequence[etree._Element], arch: str | None) -> Nic:
     """The NIC with the properties set by ``-global``, and the reasons why QEMU refuses any of its
     properties."""
     config = nic.declared
@@ -167,7 +167,7 @@ def _virtio_device(config: NicConfig, arch: str | None) -> str:
     return "virtio-net-ccw" if on_ccw else "virtio-net-pci"
 
 
-def _defaults(commandlines: Sequence[XmlElement], device: str) -> tuple[Behind, ...]:
+def _defaults(commandlines: Sequence[etree._Element], device: str) -> tuple[Behind, ...]:
     found = defaults_behind(commandlines, device)
     return tuple(Behind(name, found[name], GLOBAL) for name in sorted(found))
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import NamedTuple
 
 from lxml import etree
 
@@ -18,19 +17,14 @@ from vnicaudit.model.report import ReadError
 from vnicaudit.platforms.domain_xml.arch import arch_of
 from vnicaudit.platforms.domain_xml.bare import may_hold_bare, shows_bare
 from vnicaudit.platforms.domain_xml.commandline import read_commandlines
-from vnicaudit.platforms.domain_xml.conflicts import devices_memory, with_conflicts
+from vnicaudit.platforms.domain_xml.conflicts import with_conflicts
 from vnicaudit.platforms.domain_xml.documents import XmlDocument, documents
 from vnicaudit.platforms.domain_xml.domain_config import config_of
-from vnicaudit.platforms.domain_xml.facts import DomainFacts, child
+from vnicaudit.platforms.domain_xml.facts import DomainFacts, child, gathered
 from vnicaudit.platforms.domain_xml.holes import Holes, holes_of
-from vnicaudit.platforms.domain_xml.known_facts import facts_memory, read_facts
-from vnicaudit.platforms.domain_xml.known_nics import nic_memory, read_interface
-from vnicaudit.platforms.domain_xml.nics import hostdev_nic
+from vnicaudit.platforms.domain_xml.nics import hostdev_nic, interface_nic
 from vnicaudit.platforms.domain_xml.override import overridden
 from vnicaudit.platforms.domain_xml.recognise import ROOTS
-from vnicaudit.platforms.domain_xml.shapes import LARGEST, Shapes
-from vnicaudit.platforms.domain_xml.template_tags import may_be_template
-from vnicaudit.platforms.domain_xml.xml_element import XmlElement
 
 _SESSION = "/.config/libvirt/qemu/"
 """Folder where an unprivileged libvirt keeps its definitions (``$XDG_CONFIG_HOME``, by default)."""
@@ -39,76 +33,28 @@ _SYSTEM = re.compile(r"/(?:etc|run|var/lib)/libvirt/qemu/")
 host, or in a copy of one."""
 
 _AUTO_GENERATED = b"AUTO-GENERATED FILE"
-_PROLOG = (
-    r"""(?:<\?xml version=(['"])1\.0\1(?: encoding=(['"])(?:utf|UTF)-8\2)? ?\?>)?\n*"""
-    r"(?:<!--[\n -,.-;=-~]*(?:-[\n -,.-;=-~]+)*-->)?\n*"
-)
-"""The XML declaration and a comment: files in ``/etc/libvirt/qemu`` have ``virsh edit NAME`` in
-it."""
 _QEMU = ("kvm", "qemu", "hvf")
 _NICS = ("interface", "hostdev")
 
-process_shapes = Shapes(facts_memory.clear, nic_memory.clear, devices_memory.clear)
-"""The known shapes of this process."""
 
-
-def read_bytes(
-    data: bytes, *, target: str, file: str | None, shapes: Shapes | None = process_shapes
-) -> Iterator[Domain]:
-    """Every domain in ``data`` (one or several documents, a save image, a snapshot). ``shapes``:
-    the known shapes of earlier documents; None: everything is parsed.
+def read_bytes(data: bytes, *, target: str, file: str | None) -> Iterator[Domain]:
+    """Every domain in ``data`` (one or several documents, a save image, a snapshot).
 
     Raises TargetError, with file and line, after all readable domains: for the first document that
     is not readable.
     """
     dumped = b"!" in data and _AUTO_GENERATED in data  # in a comment
-    root = None if shapes is None else _root_of_known_shape(data, shapes)
-    if root is not None:
-        form, place = _form(root.element, dumped=dumped), Location(target, file, xpath="/domain")
-        known = domain_of(root.element, place, root.line_base, form=form)
-        if not may_hold_bare(known):
-            yield known
-            return
     for document in documents(data, file or target):
         for element, domain in _declared_in(document, target, file, dumped=dumped):
             yield _with_holes(document, element, domain)
 
 
-def definition_root(definition: str) -> XmlElement:
+def definition_root(definition: str) -> etree._Element:
     """The root of a definition that libvirt returned. Raises TargetError."""
-    known = process_shapes.root(definition)
-    return parsed_root(definition) if known is None else known
-
-
-def parsed_root(definition: str) -> XmlElement:
-    """The root of a definition, parsed by lxml. Raises TargetError."""
     return next(documents(definition.encode(), "libvirt")).root
 
 
-class _Root(NamedTuple):
-    """A root, and the number of lines before its document."""
-
-    element: XmlElement
-    line_base: int
-
-
-def _root_of_known_shape(data: bytes, shapes: Shapes) -> _Root | None:
-    """The root of a file that is one plain document of a known shape; otherwise None."""
-    if len(data) > LARGEST or not data.startswith(b"<"):  # otherwise it would be decoded in vain
-        return None
-    try:
-        text = data.decode()
-    except UnicodeDecodeError:
-        return None
-    before = None if text.startswith("<domain") else re.match(_PROLOG, text)
-    start = 0 if before is None else before.end()
-    if not text.startswith("<domain", start) or may_be_template(data[:start]):
-        return None
-    root = shapes.root(text[start:])
-    return None if root is None else _Root(root, text.count("\n", 0, start))
-
-
-def _form(root: XmlElement, *, dumped: bool) -> DefinitionForm:
+def _form(root: etree._Element, *, dumped: bool) -> DefinitionForm:
     return "live" if root.get("id") else "dump" if dumped else "raw"
 
 
@@ -145,10 +91,10 @@ def _declared_in(
     ]
 
 
-def domain_of(root: XmlElement, place: Location, base: int, *, form: DefinitionForm) -> Domain:
+def domain_of(root: etree._Element, place: Location, base: int, *, form: DefinitionForm) -> Domain:
     """The domain whose ``<domain>`` element is ``root``; ``place.xpath`` is the path to it (live
     API: None) and ``base`` the number of lines before its document."""
-    facts = read_facts(root)
+    facts = gathered(root)
     kind = root.get("type", "qemu")
     if not facts.arch and kind in _QEMU:
         facts.arch = arch_of(_emulator(facts), facts.machine)
@@ -194,7 +140,9 @@ def _emulator(facts: DomainFacts) -> str | None:
     return None if element is None else (element.text or "").strip()
 
 
-def _nics(devices: XmlElement, facts: DomainFacts, place: Location, base: int) -> tuple[Nic, ...]:
+def _nics(
+    devices: etree._Element, facts: DomainFacts, place: Location, base: int
+) -> tuple[Nic, ...]:
     nics: list[Nic] = []
     facts.virtio_disk = any(map(_is_on_virtio, devices.iterchildren("disk")))
     interfaces = hostdevs = 0
@@ -202,7 +150,7 @@ def _nics(devices: XmlElement, facts: DomainFacts, place: Location, base: int) -
         if element.tag == "interface":
             interfaces += 1
             where = _place(place, f"interface[{interfaces}]", element, base)
-            nics.append(read_interface(element, len(nics), where, base))
+            nics.append(interface_nic(element, len(nics), where, base))
         else:
             hostdevs += 1
             if element.get("type") == "pci" and not _kept_back(element):
@@ -211,17 +159,17 @@ def _nics(devices: XmlElement, facts: DomainFacts, place: Location, base: int) -
     return tuple(nics)
 
 
-def _is_on_virtio(disk: XmlElement) -> bool:
+def _is_on_virtio(disk: etree._Element) -> bool:
     target = child(disk, "target")
     return target is not None and target.get("bus") == "virtio"
 
 
-def _kept_back(element: XmlElement) -> bool:
+def _kept_back(element: etree._Element) -> bool:
     """True for a device that is taken from the host but not given to the guest."""
     address = element.find("address")
     return address is not None and address.get("type") == "unassigned"
 
 
-def _place(place: Location, step: str, element: XmlElement, base: int) -> Location:
+def _place(place: Location, step: str, element: etree._Element, base: int) -> Location:
     line = base + (element.sourceline or 0) if place.file else None
     return Location(place.target, place.file, line, f"{place.xpath or '/domain'}/devices/{step}")

@@ -20,10 +20,10 @@ from concurrent.futures import TimeoutError, wait
 from functools import partial
 
 import msgspec
+from lxml import etree
 
 from vnicaudit.model.domain import Domain, DomainState
 from vnicaudit.model.guest_words import Readiness
-from vnicaudit.platforms.domain_xml.xml_element import XmlElement
 from vnicaudit.platforms.libvirt.binding import libvirt
 from vnicaudit.platforms.libvirt.workers import WorkerThreads
 from vnicaudit.text.libvirt_uri import Uri
@@ -50,7 +50,7 @@ class GuestFacts(msgspec.Struct, frozen=True):
     kernel: str | None
 
 
-def channel_state(root: XmlElement) -> bool:
+def channel_state(root: etree._Element) -> bool:
     """True if an agent in the guest holds its channel open, according to the live definition."""
     for target in root.iterfind("devices/channel/target"):
         if target.get("name") == CHANNEL:

@@ -1,11 +1,4 @@
-"""One domain of a live libvirt: fetched as text, read, and combined with its host's facts.
-
-If definitions have known shapes, the thread that fetched one reads it at once, while the host works
-on the requests of others. A separate thread that reads them all would hold the interpreter's lock,
-and the fetching threads would wait for it. If shapes are unknown, one thread parses all
-definitions: several parsing threads take half as much CPU time again, because lxml releases the
-lock each time.
-"""
+"""One domain of a live libvirt: fetched as text, read, and combined with its host's facts."""
 
 from __future__ import annotations
 
@@ -13,6 +6,7 @@ import os
 from collections.abc import Mapping
 
 import msgspec
+from lxml import etree
 
 from vnicaudit.errors import TargetError
 from vnicaudit.model.domain import Domain, DomainState, LiveFacts, PendingChanges
@@ -21,14 +15,7 @@ from vnicaudit.model.host import Network
 from vnicaudit.model.location import Location
 from vnicaudit.model.report import LostRead, ReadError
 from vnicaudit.platforms.domain_xml.likeness import on_way_back
-from vnicaudit.platforms.domain_xml.read import (
-    definition_root,
-    domain_of,
-    parsed_root,
-    process_shapes,
-)
-from vnicaudit.platforms.domain_xml.shapes import Shapes
-from vnicaudit.platforms.domain_xml.xml_element import XmlElement
+from vnicaudit.platforms.domain_xml.read import definition_root, domain_of
 from vnicaudit.platforms.libvirt.agent import GuestFacts, channel_state, with_agent
 from vnicaudit.platforms.libvirt.binding import libvirt
 from vnicaudit.platforms.libvirt.connection import explain
@@ -48,8 +35,6 @@ class Fetched(msgspec.Struct, frozen=True):
     persistent: str | None = None
     again: str | None = None
     """The persistent definition as it would be if it were defined again; None: not requested."""
-    needs_parsing: bool = False
-    """The definitions have to be parsed, because the shape of one is unknown."""
 
 
 class ReadDomain(msgspec.Struct, frozen=True):
@@ -133,35 +118,18 @@ def is_running(definition: str) -> bool:
     return " id='" in definition[: definition.find(">")]
 
 
-def read_if_known(
-    fetched: Fetched, uri: Uri, shapes: Shapes = process_shapes
-) -> ReadDomain | Fetched | ReadError:
-    """The domain according to its definitions, if their shapes are known; otherwise the
-    definitions, still to be read."""
-    if not shapes.are_common:
-        return fetched
-    root, later = shapes.root(fetched.definition), None
-    if fetched.persistent is not None and root is not None:
-        later = shapes.root(fetched.persistent)
-    if root is None or (fetched.persistent is not None and later is None):
-        return msgspec.structs.replace(fetched, needs_parsing=True)
-    try:
-        return _read(fetched.state, root, later, uri)
-    except TargetError as error:
-        return _not_read(error)
-
-
 def read_fetched(fetched: Fetched, uri: Uri) -> ReadDomain | ReadError:
     """The domain according to its definitions, read without calling libvirt."""
-    root_of = parsed_root if fetched.needs_parsing else definition_root
     try:
-        later = None if fetched.persistent is None else root_of(fetched.persistent)
-        return _read(fetched.state, root_of(fetched.definition), later, uri)
+        later = None if fetched.persistent is None else definition_root(fetched.persistent)
+        return _read(fetched.state, definition_root(fetched.definition), later, uri)
     except TargetError as error:
         return _not_read(error)
 
 
-def _read(state: DomainState, root: XmlElement, later: XmlElement | None, uri: Uri) -> ReadDomain:
+def _read(
+    state: DomainState, root: etree._Element, later: etree._Element | None, uri: Uri
+) -> ReadDomain:
     if not state.active:
         return ReadDomain(_domain(root, uri, state, form="dump"))
     return ReadDomain(
@@ -217,7 +185,7 @@ def definition_from(fetched: Fetched, around: Surroundings) -> JudgedDefinition 
 
 
 def _domain(
-    root: XmlElement,
+    root: etree._Element,
     uri: Uri,
     state: DomainState | None,
     *,

@@ -22,20 +22,16 @@ from vnicaudit.model.traffic import HostTraffic
 from vnicaudit.platforms.libvirt.domains import (
     Fetched,
     JudgedDefinition,
-    ReadDomain,
     Surroundings,
     definition_from,
     domain_from,
     read_fetched,
-    read_if_known,
 )
 from vnicaudit.platforms.libvirt.visit import OpenedHost, Visit, VisitFailure, VisitRequest, start
 from vnicaudit.platforms.libvirt.workers import HostSilentError
 from vnicaudit.text.libvirt_uri import Uri, parse
 
 T = TypeVar("T", Domain, JudgedDefinition)
-P = TypeVar("P")
-"""The form in which a thread stores a domain on the shelf."""
 
 
 class LiveHost(msgspec.Struct, Generic[T], frozen=True):
@@ -70,8 +66,7 @@ def read(
     """
     request = VisitRequest(deadline, agent, threads, traffic=traffic, clock=clock)
     where = parse(uri)
-    visit: Visit[ReadDomain | Fetched]
-    visit = start(where, request, lambda fetched: read_if_known(fetched, where))
+    visit = start(where, request)
     opened = _opened(visit, uri)
     domains = stream(opened, visit, _surroundings(where, opened))
     return LiveHost(opened.host, opened.local, domains, visit.take_traffic, visit.pulse.end)
@@ -82,14 +77,14 @@ def read_definitions(
 ) -> LiveHost[JudgedDefinition]:
     """Read as :func:`read` does, each domain with its persistent definition."""
     where = parse(uri)
-    visit = start(where, VisitRequest(deadline, agent, again=True), _as_fetched)
+    visit = start(where, VisitRequest(deadline, agent, again=True))
     opened = _opened(visit, uri)
     around = _surroundings(where, opened)
     domains = _stream(opened, visit, lambda item: _defined(item, around))
     return LiveHost(opened.host, opened.local, domains)
 
 
-def _opened(visit: Visit[P], uri: str) -> OpenedHost:
+def _opened(visit: Visit, uri: str) -> OpenedHost:
     try:
         opened = visit.opened.take()
     except HostSilentError:
@@ -105,22 +100,15 @@ def _surroundings(uri: Uri, opened: OpenedHost) -> Surroundings:
     return Surroundings(uri, {each.name: each for each in opened.host.networks}, opened.guests)
 
 
-def _as_fetched(fetched: Fetched) -> Fetched:
-    """Keep the text of a definition that is to be changed."""
-    return fetched
-
-
-def stream(
-    opened: OpenedHost, visit: Visit[ReadDomain | Fetched], around: Surroundings
-) -> Iterator[Domain | ReadError]:
+def stream(opened: OpenedHost, visit: Visit, around: Surroundings) -> Iterator[Domain | ReadError]:
     """Domains and errors in the order of the list; those missing at the end are errors."""
     return _stream(opened, visit, lambda item: finished(item, around))
 
 
 def _stream(
     opened: OpenedHost,
-    visit: Visit[P],
-    finish: Callable[[P | ReadError | None], Iterator[T | ReadError]],
+    visit: Visit,
+    finish: Callable[[Fetched | ReadError | None], Iterator[T | ReadError]],
 ) -> Iterator[T | ReadError]:
     """``finish`` is called with the result for each domain; None: it has disappeared since it was
     listed."""
@@ -162,7 +150,7 @@ def _lost_read(name: str, end: _ReadEnd | None, *, whole: bool) -> ReadError:
     return LostRead(text, failure=failure_kind(failure) or "broken", whole=whole)
 
 
-def _receive(visit: Visit[P]) -> _ReadEnd | None:
+def _receive(visit: Visit) -> _ReadEnd | None:
     """Wait for the next result; returns the end if there will be none."""
     try:
         report = visit.progress.take()
@@ -176,16 +164,15 @@ def _receive(visit: Visit[P]) -> _ReadEnd | None:
 
 
 def finished(
-    item: ReadDomain | Fetched | ReadError | None, around: Surroundings
+    item: Fetched | ReadError | None, around: Surroundings
 ) -> Iterator[Domain | ReadError]:
     """The domain, followed by errors for parts that could not be read; nothing if it has
     disappeared since it was listed."""
-    if isinstance(item, Fetched):
-        item = read_fetched(item, around.uri)
-    if isinstance(item, ReadError):
-        yield item
-    elif item is not None:
-        found = domain_from(item, around)
+    read = read_fetched(item, around.uri) if isinstance(item, Fetched) else item
+    if isinstance(read, ReadError):
+        yield read
+    elif read is not None:
+        found = domain_from(read, around)
         yield found
         yield from found.unread
 

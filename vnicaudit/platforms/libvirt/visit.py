@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from contextlib import suppress
 from functools import partial
-from typing import Generic, NamedTuple, TypeVar
+from typing import NamedTuple
 
 import msgspec
 
@@ -29,8 +29,6 @@ from vnicaudit.platforms.libvirt.state import DomainListing, list_domains
 from vnicaudit.platforms.libvirt.traffic import TrafficCount
 from vnicaudit.platforms.libvirt.workers import HostSilentError, Mailbox, Pulse, WorkerThreads
 from vnicaudit.text.libvirt_uri import Uri
-
-T = TypeVar("T")
 
 _LOCAL_THREADS = 4
 _REMOTE_THREADS = 32
@@ -66,16 +64,15 @@ class PendingTraffic(msgspec.Struct, frozen=True):
     box: Mailbox[HostTraffic | None]
 
 
-class Visit(msgspec.Struct, Generic[T], frozen=True):
+class Visit(msgspec.Struct, frozen=True):
     """Where the threads of a visit report: ``shelf`` holds domains by their position in the list
-    (None: gone since), as made by ``read_one``; ``progress`` reports that there are more (None) or
+    (None: gone since); ``progress`` reports that there are more (None) or
     that there will be none."""
 
     pulse: Pulse
     opened: Mailbox[OpenedHost | VisitFailure]
     progress: Mailbox[VisitFailure | None]
-    shelf: dict[int, T | ReadError | None]
-    read_one: Callable[[Fetched], T | ReadError]
+    shelf: dict[int, Fetched | ReadError | None]
     again: bool = False
     """Also fetch each definition as it would be if it were defined again."""
     threads: int = 1
@@ -108,24 +105,21 @@ class VisitRequest(NamedTuple):
     clock: Callable[[], float] = time.monotonic
 
 
-def start(
-    uri: Uri, request: VisitRequest, read_one: Callable[[Fetched], T | ReadError]
-) -> Visit[T]:
-    """Start a thread for the host; returns at once. ``read_one`` is called by the threads that
-    fetch."""
+def start(uri: Uri, request: VisitRequest) -> Visit:
+    """Start a thread for the host; returns at once."""
     pulse, traffic = Pulse(request.deadline, request.clock), request.traffic
     size = request.threads or (_REMOTE_THREADS if uri.remote else _LOCAL_THREADS)
     pending = None if traffic is None else PendingTraffic(traffic, Mailbox(pulse))
     boxes: tuple[Mailbox[OpenedHost | VisitFailure], Mailbox[VisitFailure | None]]
     boxes = Mailbox(pulse), Mailbox(pulse)
-    visit = Visit(pulse, *boxes, {}, read_one, request.again, size, pending)
+    visit = Visit(pulse, *boxes, {}, request.again, size, pending)
     patience = min(_AGENT_SECONDS, request.deadline / 2) if request.agent else 0.0
     go = partial(_run_visit, uri, size, patience, visit)
     threading.Thread(target=go, name=f"visit {uri.text}", daemon=True).start()
     return visit
 
 
-def _run_visit(uri: Uri, threads: int, patience: float, visit: Visit[T]) -> None:
+def _run_visit(uri: Uri, threads: int, patience: float, visit: Visit) -> None:
     """The visit from beginning to end. Any failure is reported to the reader."""
     try:
         _connected(uri, threads, patience, visit)
@@ -135,14 +129,14 @@ def _run_visit(uri: Uri, threads: int, patience: float, visit: Visit[T]) -> None
         _fail(visit, error)
 
 
-def _fail(visit: Visit[T], error: BaseException) -> None:
+def _fail(visit: Visit, error: BaseException) -> None:
     visit.opened.post(VisitFailure(error))
     visit.progress.post(VisitFailure(error))
     if visit.traffic is not None:
         visit.traffic.box.post(None)
 
 
-def _connected(uri: Uri, threads: int, patience: float, visit: Visit[T]) -> None:
+def _connected(uri: Uri, threads: int, patience: float, visit: Visit) -> None:
     connection = open_read_only(uri)
     visit.pulse.beat()
     workers, aside = WorkerThreads(threads, visit.pulse.beat), WorkerThreads(1, visit.pulse.beat)
@@ -167,16 +161,14 @@ def _connected(uri: Uri, threads: int, patience: float, visit: Visit[T]) -> None
 
 
 def _begin_traffic(
-    connection: libvirt.virConnect, worker: WorkerThreads, visit: Visit[T]
+    connection: libvirt.virConnect, worker: WorkerThreads, visit: Visit
 ) -> TrafficCount | None:
     if visit.traffic is None:
         return None
     return TrafficCount(connection, worker, visit.pulse, visit.traffic.seconds)
 
 
-def fetch_all(
-    listing: DomainListing, workers: WorkerThreads, visit: Visit[T]
-) -> list[Future[None]]:
+def fetch_all(listing: DomainListing, workers: WorkerThreads, visit: Visit) -> list[Future[None]]:
     """Fetch every domain; each thread takes the next one in turn, so that a domain that hangs
     blocks one thread and no other domain."""
     handles = listing.handles
@@ -191,9 +183,8 @@ def fetch_all(
                 turn = next(turns, None)
             if turn is None:
                 break
-            item = fetch(handles[turn], listing, again=visit.again)
+            visit.shelf[turn] = fetch(handles[turn], listing, again=visit.again)
             visit.pulse.beat()
-            visit.shelf[turn] = visit.read_one(item) if isinstance(item, Fetched) else item
             done += 1
             if done % every == 0:
                 visit.progress.post(None)
