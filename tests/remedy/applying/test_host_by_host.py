@@ -42,6 +42,7 @@ class Host:
         self.machines = {machine.uuid: machine for machine in machines}
         self.lock: HostLock | None = None
         self.is_down = False
+        self.dialled = 0
         self.program_is_dead = False
 
     def machine(self, uuid: str) -> Machine:
@@ -103,6 +104,7 @@ class Fleet(World):
         if uri == ALIAS:
             return cast(Hypervisor, ByAnotherUri(self.hosts[1], uri))
         (host,) = (one for one in self.hosts if one.uri == uri)
+        host.dialled += 1
         if host.is_down:
             raise TargetError("cannot connect: no route to host", file=uri)
         return cast(Hypervisor, host)
@@ -356,8 +358,9 @@ def test_what_is_half_done_on_a_host_that_is_down_waits_for_it(fleet: Fleet) -> 
     """The others are taken back; it stays locked, and is taken back by the same command."""
     run = half_done_on_the_second(fleet).name
     fleet.hosts[0].lock = StateFolder(str(fleet.folder)).host_lock()  # as a kill may leave it
-    fleet.hosts[1].is_down = True
+    fleet.hosts[1].is_down, fleet.hosts[1].dialled = True, 0
     middle, back = fleet.rollback(fleet.context("restart"), run=run)
+    assert fleet.hosts[1].dialled == 1  # not once for each unit
     assert middle.stopped == "its host does not answer: cannot connect: no route to host"
     assert outcomes(back) == ["applied"] * 2 + ["refused"]
     assert fleet.locked() == [False, True, False]

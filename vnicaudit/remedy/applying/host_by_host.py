@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterable
 
 from vnicaudit.errors import SilentError, TargetError, VnicauditError
@@ -24,34 +23,21 @@ class HostByHost:
     def __init__(self, preparing: Preparing, others: OtherRuns | None) -> None:
         self._preparing = preparing
         self._others = others
-        self._lock = threading.Lock()
-        self._turns: dict[str, threading.Lock] = {}
-        self._not_usable: dict[str, UnitRefusedError] = {}
 
     def __call__(self, unit: UnitRequest, drivers: Drivers) -> Prepared:
-        with self._turn(unit.target):
-            if unit.target in self._not_usable:
-                raise self._not_usable[unit.target]
-            try:
-                drivers.open((unit,))
-            except HeldError as error:
-                raise self._given_up(unit, UnitRefusedError(str(error), "held")) from None
-            except (TargetError, SilentError) as error:
-                raise self._given_up(unit, _unreachable(error)) from None
+        try:
+            drivers.open((unit,))
+        except HeldError as error:
+            raise UnitRefusedError(str(error), "held") from None
+        except (TargetError, SilentError) as error:
+            raise _unreachable(error) from None
         if self._others is not None:
             self._others.refuse_beside(unit)
         try:
             return self._preparing(unit, drivers)
         except SilentError as error:
-            raise self._given_up(unit, _unreachable(error)) from None
-
-    def _turn(self, target: str) -> threading.Lock:
-        with self._lock:
-            return self._turns.setdefault(target, threading.Lock())
-
-    def _given_up(self, unit: UnitRequest, why: UnitRefusedError) -> UnitRefusedError:
-        self._not_usable[unit.target] = why
-        return why
+            drivers.give_up(unit, error)
+            raise _unreachable(error) from None
 
 
 def open_reachable(

@@ -3,11 +3,12 @@ command."""
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Collection, Iterable
 from typing import Protocol
 
 from vnicaudit.base.waiting import Clock
-from vnicaudit.errors import UsageError
+from vnicaudit.errors import UsageError, VnicauditError
 from vnicaudit.model.plan import Step, Unit
 from vnicaudit.remedy.applying.driver import Driver, Kind
 from vnicaudit.remedy.applying.journal.run_request import UnitRequest
@@ -118,6 +119,8 @@ class Drivers:
     def __init__(self, kinds: KindTable, session: Session) -> None:
         self.kinds = kinds
         self._session = session
+        self._turns: dict[tuple[str, str], threading.Lock] = {}
+        self._not_usable: dict[tuple[str, str], VnicauditError] = {}
 
     @property
     def clock(self) -> Clock:
@@ -134,12 +137,24 @@ class Drivers:
             self.of(unit).check(unit)
 
     def open(self, units: Iterable[UnitRequest]) -> None:
-        """Connect to the places of these units, and keep other runs away from them. Raises
-        TargetError and RefusedError."""
+        """Connect to the places of these units, and keep other runs away from them. A place that
+        cannot be opened is not tried again. Raises TargetError, SilentError and RefusedError."""
         units = tuple(units)
         self.check(units)  # all of them, before any is contacted
         for unit in units:
-            self.of(unit).open(unit)
+            place = unit.kind, unit.target
+            with self._turns.setdefault(place, threading.Lock()):
+                if place in self._not_usable:
+                    raise self._not_usable[place]
+                try:
+                    self.of(unit).open(unit)
+                except VnicauditError as error:
+                    self.give_up(unit, error)
+                    raise
+
+    def give_up(self, unit: UnitRequest, error: VnicauditError) -> None:
+        """Have the place of this unit not tried again: opening it raises that error."""
+        self._not_usable[unit.kind, unit.target] = error
 
     def leave_all_but(self, places: Collection[str], run: str = "") -> None:
         """Leave the places of all other targets, if they are opened one by one. ``run``: the id of
