@@ -105,6 +105,17 @@ def test_twenty_hosts_are_read_whatever_the_way_to_them(
     assert report["coverage"]["hosts"] == report["coverage"]["inventory"] == 20
 
 
+def test_equal_findings_name_some_of_their_hosts(daemon: HostsDaemon, tmp_path: Path) -> None:
+    """Names of guests say nothing where each host has a guest of that name."""
+    hosts = inventory(tmp_path, {f"kvm{n}": daemon.tcp(n) for n in range(5)})
+    words = ("-i", hosts, "--state", tmp_path / "state", "--select", "VNIC002", "--view", "short")
+    said = inside("fleet", "audit", *words).stdout
+    assert "\n    on: h0-d1, h1-d1, h2-d1, h3-d1, h4-d1\n" in said
+    assert "\n    hosts: kvm0, kvm1, kvm2 and 2 more\n" in said
+    said = inside("fleet", "audit", *words, "--limit", "kvm3").stdout
+    assert "\n    hosts: kvm3\n" in said
+
+
 def test_six_ways_to_fail_cost_six_hosts_and_each_is_explained(
     daemon: HostsDaemon, tmp_path: Path
 ) -> None:

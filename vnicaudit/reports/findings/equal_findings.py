@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from vnicaudit.base.told_apart import shared_folder, told_apart
@@ -70,12 +70,13 @@ class NamedSubjects:
 class EqualFindings(NamedSubjects):
     """Findings of one rule in one group. ``wordings``: counts of messages, labels of fixes and
     fixes; ``others``: number of findings with any further wording; ``names``: the first
-    subjects."""
+    subjects; ``targets``: where they were found, in that order."""
 
     def __init__(self, names: int) -> None:
         super().__init__(names)
         self.count = self.others = 0
         self.wordings: Counter[FindingWords] = Counter()
+        self.targets: dict[str, None] = {}
 
     def take(self, words: FindingWords, finding: Finding) -> None:
         """Count a finding with these words."""
@@ -147,8 +148,13 @@ def _counted(words: Iterable[tuple[str, int]]) -> list[tuple[str, int]]:
 
 def names_of(same: NamedSubjects, *, most: int = NAMES) -> str:
     """``web-1, web-2, web-3 and 97 more``."""
-    shown = ", ".join(same.names[:most])
-    more = same.subjects - min(most, len(same.names))
+    return and_more(same.names, most, same.subjects)
+
+
+def and_more(names: Sequence[str], most: int, number: int) -> str:
+    """The first names, and how many more of that number there are."""
+    shown = ", ".join(names[:most])
+    more = number - min(most, len(names))
     return f"{shown} and {more:,} more" if more > 0 else shown
 
 

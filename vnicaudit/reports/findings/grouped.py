@@ -80,6 +80,7 @@ class Groups:
             same.take(self._wording(finding, audited), finding)
             if (group, key) not in met:
                 met.add((group, key))
+                same.targets[audited.target] = None
                 place = finding.location.file or audited.target
                 line = finding.location.line
                 same.add(audited.title, place, audited.uuid or "", f"line {line}" if line else "")

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from vnicaudit.base.wording import count
-from vnicaudit.model.report import Audited
+from vnicaudit.model.report import Audited, TargetResult
 from vnicaudit.reports.findings.equal_findings import (
     MANY_NAMES,
+    NAMES,
     EqualFindings,
     FixOfOwners,
     RuleKey,
+    and_more,
     names_of,
     names_within,
 )
@@ -45,8 +47,10 @@ class GroupedText:
         """Add the findings of one subject."""
         self._groups.add(audited)
 
-    def text(self) -> Iterator[str]:
-        """Yield the groups, and how many are not shown."""
+    def text(self, targets: Iterable[TargetResult] = ()) -> Iterator[str]:
+        """Yield the groups, and how many are not shown. ``targets``: all of the audit, which for a
+        fleet give the names of its hosts."""
+        self._entry.hosts = {one.target: one.name for one in targets if one.name}
         groups = list(self._groups.groups())
         self.first_rule = next((group.rules[0][0][1] for group in groups), "")
         most = len(groups) if self._options.most is None else self._options.most
@@ -80,7 +84,9 @@ class GroupedText:
 
 
 class _EqualText(FindingText):
-    """Renders equal findings for a terminal."""
+    """Renders equal findings for a terminal. ``hosts``: target -> name of a host of a fleet."""
+
+    hosts: Mapping[str, str] = {}
 
     def group(self, key: RuleKey, same: EqualFindings, about: str = "") -> str:
         """Equal findings: count, problem and fix once, and their subjects. ``about``: the counts,
@@ -89,7 +95,12 @@ class _EqualText(FindingText):
         text = self._line(key[0], *words, head="" if about else HEAD)
         text += "".join(map(self._body, _messages(same)))
         text += self._equal_fixes(same)
-        return text + self._labelled("on", safe(self._names(same)), "quiet")
+        text += self._labelled("on", safe(self._names(same)), "quiet")
+        hosts = [self.hosts[target] for target in same.targets if target in self.hosts]
+        if not hosts:
+            return text
+        most = MANY_NAMES if self._verbose else NAMES
+        return text + self._labelled("hosts", safe(and_more(hosts, most, len(hosts))), "quiet")
 
     def _equal_fixes(self, same: EqualFindings) -> str:
         """The most frequent fix of each owner, the number of unsafe ones, and their most frequent

@@ -127,7 +127,7 @@ class _AuditText:
 
         ending = BriefEnding(self._tally, end, self._options, self._paint)
         yield from ending.answer()
-        yield from grouped.text()
+        yield from grouped.text(end.targets)
         yield from self._crashes
         yield from ending.brief(grouped.first_rule)
 
