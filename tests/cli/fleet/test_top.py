@@ -78,9 +78,13 @@ def test_an_audit_removed_from_the_history_is_not_ranked(tmp_path: Path) -> None
     future.write_audit(later)
     with history_to_write(history_place(None, state)) as history:
         history.take(later, ())
-    assert top(state)["started"] == later.started
+    ranked = top(state)
+    assert ranked["started"] == later.started
+    assert f"vnicaudit history remove {later.id}" in ranked["notes"][0]
     assert inside("history", "remove", future.folder.name, "--state", state).returncode == 0
-    assert top(state)["started"] == AuditSpool(folder).audit().started
+    ranked = top(state)
+    assert ranked["started"] == AuditSpool(folder).audit().started
+    assert not any("history remove" in note for note in ranked["notes"])
 
 
 def test_a_part_of_a_fleet_is_called_one(tmp_path: Path) -> None:

@@ -83,6 +83,7 @@ def command(options: TopOptions) -> int:
     from vnicaudit.fleet.ranking.ranking import rank
     from vnicaudit.fleet.running.spool import finished_spool
     from vnicaudit.reports.coverage import coverage_sentence
+    from vnicaudit.reports.history.status import future_note
     from vnicaudit.reports.ranking.json import ranking_json
     from vnicaudit.reports.ranking.text import ranking_text
 
@@ -92,9 +93,12 @@ def command(options: TopOptions) -> int:
     ranking = rank(
         audit, _readings(spool), _gains(options.place), most=options.top, per_place=per_place
     )
+    notes = []
     if part := coverage_sentence(audit.coverage):
-        note = f"only part of the fleet was audited: {part}"
-        ranking = msgspec.structs.replace(ranking, notes=(note, *ranking.notes))
+        notes.append(f"only part of the fleet was audited: {part}")
+    if note := future_note(audit.id, audit.started):
+        notes.append(note)
+    ranking = msgspec.structs.replace(ranking, notes=(*notes, *ranking.notes))
     if options.format == "json":
         emit(ranking_json(ranking))
     else:

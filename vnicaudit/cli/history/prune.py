@@ -102,7 +102,8 @@ def remove(options: RemoveOptions) -> int:
 
     What is known of its hosts is again what was known before it. If a later audit read one of them,
     remove that one first; the counts that other audits stored stay as they were. What the state
-    directory keeps of the audit is removed too.
+    directory of this machine keeps of the audit, for `vnicaudit fleet top`, is removed too; of
+    another machine's, remove the folder fleet/audits/AUDIT there.
 
     AUDIT is an id, a date or time (the last audit of the whole fleet up to then), latest or
     previous.
@@ -113,10 +114,16 @@ def remove(options: RemoveOptions) -> int:
     with history_to_write(_existing(options.place.place)) as history:
         removed = history.remove(options.audit)
     spools = SpoolFolder(Path(state_folder(options.place.state)))
-    if spool := spools.finished_audit(removed.audit):
+    spool = spools.finished_audit(removed.audit)
+    if spool is not None:
         spool.drop_hosts()
     if not options.output.quiet:
         emit(f"Removed audit {removed.audit} of {removed.started}\n")
+        if spool is None:
+            emit(
+                f"If another machine made it, remove fleet/audits/{removed.audit} in its state "
+                "directory too: `vnicaudit fleet top` reads it there\n"
+            )
     return 0
 
 

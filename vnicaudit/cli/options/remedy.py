@@ -98,7 +98,8 @@ connection_options = group(
     deadline_option,
     trust_uri_option(
         "Allow this libvirt URI from the plan or run, although it contains more than a host (the "
-        "ext transport, command=, socket=, keyfile= or similar).  [repeatable]"
+        "ext transport, command=, socket=, keyfile= or similar). `all`: every URI in it.  "
+        "[repeatable]"
     ),
 )
 

@@ -17,6 +17,7 @@ from vnicaudit.cli.options.remedy import RemedyOptions
 from vnicaudit.cli.output.stderr import tell
 from vnicaudit.cli.output.stdout import discard, emit, flush
 from vnicaudit.errors import ReaderGoneError, RefusedError, UsageError, VnicauditError
+from vnicaudit.remedy.trusted_uris import ALL
 from vnicaudit.text.own_commands import command
 
 if TYPE_CHECKING:
@@ -173,18 +174,17 @@ def _tell_next(run: RunRecord, kinds: KindTable, options: RemedyOptions) -> None
         tell(f"{again}: {_follow_up(f'rollback {run.id}', run, kinds, options)}")
 
 
-_ON_ONE_LINE = 2
-"""URIs to trust beyond which each gets a line of its own, so that the command can be read."""
+_FEW = 2
+"""Beyond that many URIs to trust, a command that names each cannot be read."""
 
 
 def _follow_up(words: str, run: RunRecord, kinds: KindTable, options: RemedyOptions) -> str:
     """A command on a run that works later: it repeats what is known only from options."""
     words = command(words, options.folder)
     targets = {unit.target for unit in run.steps}
-    trusted = [uri for uri in options.connection.trusted_uris if uri in targets]
-    gap = " " if len(trusted) <= _ON_ONE_LINE else " \\\n  "
-    for uri in trusted:
-        words += f"{gap}--trust-uri {word(uri)}"
+    trusted = [uri for uri in options.connection.trusted_uris if uri in {*targets, ALL}]
+    for uri in trusted if len(trusted) <= _FEW else [ALL]:
+        words += f" --trust-uri {word(uri)}"
     return words + (words_of(options.cloud) if kinds.by_controller(run.steps) else "")
 
 

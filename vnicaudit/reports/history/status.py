@@ -24,10 +24,6 @@ _HEADS = (
     "audit", "hosts", "failed", "findings", "stale", "new", "reopened", "fixed", "gone",
     "looked at",
 )  # fmt: skip
-_IN_THE_FUTURE = (
-    "Note: audit {id} started after the present by this machine's clock, and until then all others "
-    "are late and change nothing; if its clock was wrong: vnicaudit history remove {id}"
-)
 _NUMBERS = range(1, 9)
 
 
@@ -40,10 +36,21 @@ def status_text(one: HistoryStatus, options: Options) -> Iterator[str]:
     yield "\n"
     yield wrap(safe(_about(one)), options.width, "", "  ")
     for each in one.audits:
-        if each.started > timestamp("seconds"):
-            yield wrap(safe(_IN_THE_FUTURE.format(id=each.id)), options.width, "", "  ")
+        if note := future_note(each.id, each.started):
+            yield wrap(safe(f"Note: {note}"), options.width, "", "  ")
     if one.stale:
         yield from stale_text(one.stale, options)
+
+
+def future_note(audit: str, started: str) -> str:
+    """What an audit with a date in the future causes; empty: it has none."""
+    if started <= timestamp("seconds"):
+        return ""
+    return (
+        f"audit {audit} started after the present by this machine's clock, and until then all "
+        f"others are late and change nothing; if its clock was wrong: vnicaudit history remove "
+        f"{audit}"
+    )
 
 
 def _about(one: HistoryStatus) -> str:
