@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import TypeVar
+from functools import lru_cache
 
-import msgspec
 from lxml import etree
 from msgspec.structs import replace
 
@@ -28,7 +27,6 @@ from vnicaudit.platforms.domain_xml.combinations import TAPS, is_chosen
 from vnicaudit.platforms.domain_xml.facts import DomainFacts
 from vnicaudit.platforms.domain_xml.values import count, number
 
-_T = TypeVar("_T")
 _Slots = tuple[int, int]
 """The first and the last slot of a bus."""
 
@@ -50,24 +48,27 @@ _MOST_ACPI = 16383
 _EVERYWHERE = Version(10)
 """The first QEMU that is known to check ACPI indexes on every machine: 10.0 does, 7.2 does not."""
 _MOST_SLOTS = 32
+_ADDRESSES = etree.XPath("*/address")
+_NAMES_AND_NUMBERS = etree.XPath("*/boot | */acpi | */alias")
 _OWN_ALIAS = "ua-"
 """libvirt keeps an alias only if it begins like this."""
 
 
-class Devices(msgspec.Struct, gc=False):
+class Devices:
     """Numbers of devices for each value that no two devices of a domain may share, and the PCI
     controllers."""
 
-    addresses: dict[tuple[str, tuple[int, ...]], int] = {}
-    orders: dict[int, int] = {}
-    indexes: dict[str, int] = {}
-    aliases: dict[str, int] = {}
-    nic_aliases: dict[str, int] = {}
-    controllers: dict[int, str] = {}
-    usb: set[str] = set()
-    """The models of the USB controllers, ``""`` for the machine's own."""
-    other_buses: set[int] = set()
-    """The PCI buses of devices that are not NICs."""
+    def __init__(self) -> None:
+        self.addresses: Counter[tuple[str, tuple[int, ...]]] = Counter()
+        self.orders: Counter[int] = Counter()
+        self.indexes: Counter[str] = Counter()
+        self.aliases: Counter[str] = Counter()
+        self.nic_aliases: Counter[str] = Counter()
+        self.controllers: dict[int, str] = {}
+        self.usb: set[str] = set()
+        """The models of the USB controllers, ``""`` for the machine's own."""
+        self.other_buses: set[int] = set()
+        """The PCI buses of devices that are not NICs."""
 
 
 def with_conflicts(
@@ -90,43 +91,32 @@ def with_conflicts(
 
 def _gathered(devices: etree._Element) -> Devices:
     found = Devices()
-    for device in devices.iterchildren("*"):
-        if device.tag == "controller":
-            _note_controller(found, device)
-        for part in device:
-            if part.tag == "address":
-                _note_address(found, part, of_nic=device.tag == "interface")
-            elif part.tag == "boot":
-                _add(found.orders, count(part.get("order", "")) or 0)
-            elif part.tag == "acpi":
-                _add(found.indexes, part.get("index", ""))
-            elif part.tag == "alias" and (name := part.get("name", "")).startswith(_OWN_ALIAS):
-                _add(found.aliases, name)
-                if device.tag == "interface":
-                    _add(found.nic_aliases, name)
+    _note_controllers(found, devices)
+    for address in _ADDRESSES(devices):
+        place = _address(tuple(address.items()))
+        if place is not None:
+            found.addresses[place] += 1
+            if place[0] == "pci" and address.getparent().tag != "interface":
+                found.other_buses.add(place[1][1])
+    for part in _NAMES_AND_NUMBERS(devices):
+        if part.tag == "boot":
+            found.orders[count(part.get("order", "")) or 0] += 1
+        elif part.tag == "acpi":
+            found.indexes[part.get("index", "")] += 1
+        elif (name := part.get("name", "")).startswith(_OWN_ALIAS):
+            found.aliases[name] += 1
+            found.nic_aliases[name] += part.getparent().tag == "interface"
     return found
 
 
-def _add(counts: dict[_T, int], value: _T) -> None:
-    counts[value] = counts.get(value, 0) + 1
-
-
-def _note_controller(found: Devices, controller: etree._Element) -> None:
-    if controller.get("type") == "usb":
-        found.usb.add(controller.get("model", ""))
-    index = count(controller.get("index", ""))
-    if controller.get("type") == "pci" and index is not None:
-        found.controllers.setdefault(index, controller.get("model", ""))
-
-
-def _note_address(found: Devices, address: etree._Element, *, of_nic: bool) -> None:
-    kind = address.get("type", "")
-    key = _address(address, kind)
-    if key is None:
-        return
-    _add(found.addresses, (kind, key))
-    if kind == "pci" and not of_nic:
-        found.other_buses.add(key[1])
+def _note_controllers(found: Devices, devices: etree._Element) -> None:
+    for controller in devices.iterchildren("controller"):
+        if controller.get("type") == "usb":
+            found.usb.add(controller.get("model", ""))
+        elif controller.get("type") == "pci":
+            index = count(controller.get("index", ""))
+            if index is not None:
+                found.controllers.setdefault(index, controller.get("model", ""))
 
 
 class _Surroundings:
@@ -282,18 +272,22 @@ def _model(nic: NicConfig, domain: DomainConfig) -> str:
     return nic.model or default_model(domain.arch or "", domain.machine)
 
 
-def _address(address: etree._Element, kind: str) -> tuple[int, ...] | None:
-    """The numbers of a PCI or channel address; None for others, and for PCI's all-zero one."""
+@lru_cache(maxsize=4096)  # guests have their devices at the same addresses
+def _address(given: tuple[tuple[str, str], ...]) -> tuple[str, tuple[int, ...]] | None:
+    """The kind and the numbers of a PCI or channel address, from its attributes; None for others,
+    and for PCI's all-zero one."""
+    texts = dict(given)
+    kind = texts.get("type", "")
     if kind == "pci":
-        parts = [number(address.get(name, "0")) for name in ("domain", "bus", "slot", "function")]
+        parts = [number(texts.get(name, "0")) for name in ("domain", "bus", "slot", "function")]
     elif kind == "ccw":
-        parts = [number(address.get(name, "")) for name in ("cssid", "ssid", "devno")]
+        parts = [number(texts.get(name, "")) for name in ("cssid", "ssid", "devno")]
     else:
         return None
     numbers = tuple(part for part in parts if part is not None)
     if len(numbers) < len(parts) or (kind == "pci" and not any(numbers[:3])):
         return None
-    return numbers
+    return kind, numbers
 
 
 def _ccw(address: str) -> tuple[int, ...]:

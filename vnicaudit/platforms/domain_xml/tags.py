@@ -70,8 +70,10 @@ def is_crowded(data: bytes) -> bool:
     """True if an element has more attributes than any of a domain."""
     if len(data) <= _MOST_ATTRIBUTES * _SHORTEST:
         return False
-    parts = (len(part) > _MOST_ATTRIBUTES * _SHORTEST for part in data.split(b"<"))
-    return any(parts) and any(map(_has_many_attributes, _TAG.finditer(data)))
+    longest = max(map(len, data.split(b"<")))
+    return longest > _MOST_ATTRIBUTES * _SHORTEST and any(
+        map(_has_many_attributes, _TAG.finditer(data))
+    )
 
 
 def _has_many_attributes(tag: re.Match[bytes]) -> bool:
