@@ -24,9 +24,8 @@ from vnicaudit.reports.page.answer import AnswerCounts
 from vnicaudit.reports.page.columns import NumberColumn, TextColumn
 from vnicaudit.reports.page.data import PageData
 from vnicaudit.reports.page.from_fleet import about_fleet, host_of, subjects_of
-from vnicaudit.reports.page.paths import path_of
 from vnicaudit.reports.page.render import HtmlPage, render_page
-from vnicaudit.reports.page.tables import MAC, NAME, UUID, SubjectMarks
+from vnicaudit.reports.page.tables import MAC, NAME, UUID, SubjectMarks, path_of
 
 DATA = fleet(2)
 SUBJECTS = list(DATA.subjects)

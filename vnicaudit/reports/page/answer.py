@@ -11,8 +11,7 @@ from vnicaudit.model.finding import SEVERITIES, Confidence, Finding, Severity
 from vnicaudit.model.owner import name_of
 from vnicaudit.model.refs import mac_of
 from vnicaudit.reports.page.data import PageSubject
-from vnicaudit.reports.page.paths import path_of
-from vnicaudit.reports.page.tables import MAC, NAME, UUID, SubjectMarks, change_words
+from vnicaudit.reports.page.tables import MAC, NAME, UUID, SubjectMarks, change_words, path_of
 
 _CHANGES = 5000
 """Maximum different changes; beyond that, a new change is not counted."""
@@ -66,8 +65,6 @@ class AnswerCounts:
         self.nics = self.guests = 0
         self.paths: Counter[str] = Counter()
         self._kinds: Counter[FindingKind] = Counter()
-        self._kind_of: dict[tuple[object, ...], FindingKind] = {}
-        """Cache: common properties of findings -> their kind. Limited in size, and refilled."""
         self._fixes: dict[ChangeKey, str] = {}
         """The words of the first finding of each change."""
 
@@ -95,11 +92,10 @@ class AnswerCounts:
         self.nics += max(subject.nics, len(subject.rows))
         for row in subject.rows:
             self.paths[path_of(row)] += 1
-        known, kinds = self._kind_of, self._kinds
         for one in subject.findings:
-            key = (one.rule, one.name, one.severity, one.confidence, one.owner, one.change)
-            kind = known.get(key)
-            kinds[kind or self._new_kind(key, one, subject)] += 1
+            change = self._change(one, subject)
+            kind = FindingKind(one.rule, one.name, one.severity, one.confidence, change)
+            self._kinds[kind] += 1
 
     def problems(self) -> list[RuleCount]:
         """Rules with findings, sorted by severity, then by number."""
@@ -129,16 +125,6 @@ class AnswerCounts:
         certain = [row for row in rows if row.key in sure]
         serious = [row for row in certain if SEVERITIES.index(row.severity) >= _SERIOUS]
         return sorted(serious or certain or rows, key=lambda row: (-row.number, row.key))[:most]
-
-    def _new_kind(
-        self, key: tuple[object, ...], finding: Finding, subject: PageSubject
-    ) -> FindingKind:
-        if len(self._kind_of) >= _CHANGES:
-            self._kind_of.clear()
-        change = self._change(finding, subject)
-        kind = FindingKind(finding.rule, finding.name, finding.severity, finding.confidence, change)
-        self._kind_of[key] = kind
-        return kind
 
     def _change(self, finding: Finding, subject: PageSubject) -> ChangeKey | None:
         """The change that fixes a finding; None if there are too many changes to count."""

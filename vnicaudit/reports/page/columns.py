@@ -26,18 +26,13 @@ class TextColumn:
     def __init__(self, *, raw: bool = False) -> None:
         self._raw = raw
         self._texts: dict[str, int] = {}
-        """The texts, safe to show, with their numbers."""
-        self.known: dict[str, int] = {}
-        """The texts as they were added."""
+        """The texts with their numbers."""
         self._rows = array("I")
 
     def append(self, text: str) -> None:
         """Add the text of the next row."""
-        number = self.known.get(text)
-        if number is None:
-            shown = text if self._raw else safe(text)
-            number = self.known[text] = self._texts.setdefault(shown, len(self._texts))
-        self._rows.append(number)
+        shown = text if self._raw else safe(text)
+        self._rows.append(self._texts.setdefault(shown, len(self._texts)))
 
     def json(self) -> bytes:
         """``{"texts": […], "rows": […]}``; without rows if each row has a text of its own."""

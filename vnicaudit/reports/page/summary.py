@@ -7,12 +7,13 @@ from itertools import islice
 from urllib.parse import urlencode
 
 from vnicaudit.base.wording import count
+from vnicaudit.model.ranking import RankedChange, Ranking
 from vnicaudit.reports.page.answer import AnswerCounts, Cure, RuleCount
 from vnicaudit.reports.page.coverage import coverage_parts, moment, sample_of, unread_hosts
 from vnicaudit.reports.page.data import PageAbout, PageChanges, PageEnd
-from vnicaudit.reports.page.first import first_parts
-from vnicaudit.reports.page.paths import PATHS
+from vnicaudit.reports.page.tables import PATHS
 from vnicaudit.reports.page.trend import trend_parts
+from vnicaudit.reports.ranking.text import change_place, change_title
 from vnicaudit.reports.table.html import text
 from vnicaudit.reports.wording import WORST_FIRST
 
@@ -62,7 +63,7 @@ def _answer(about: PageAbout, end: PageEnd, answer: AnswerCounts) -> Iterator[st
     yield "</section>\n"
     if end.ranking is None:
         yield from _cures(answer.cures(CURES), end)
-    yield from first_parts(end.ranking)
+    yield from _first_parts(end.ranking)
     yield from _problems(answer.problems(), end)
     if end.accepted:
         yield f'<p class="quiet small">{text(end.accepted)}</p>\n'
@@ -181,6 +182,47 @@ def _cures(cures: list[Cure], end: PageEnd) -> Iterator[str]:
         yield f'<span class="quiet small">{text(about)}</span>'
         yield f'<p class="fix">{text(cure.fix)}</p></div></li>\n'
     yield "</ol></section>\n"
+
+
+def _first_parts(ranking: Ranking | None) -> Iterator[str]:
+    """The first changes; nothing if there is no ranking."""
+    if ranking is None or not ranking.changes:
+        return
+    yield '<section id="first">\n<h2>What to fix first</h2>\n<ol class="ranks">\n'
+    for one in ranking.changes:
+        yield from _ranked(one)
+    yield "</ol>\n"
+    for note in ranking.notes:
+        yield f'<p class="quiet small">{text(note)}</p>\n'
+    if (more := ranking.candidates - len(ranking.changes)) > 0:
+        yield '<p class="quiet small">'
+        yield f"{more:,} more: <code>vnicaudit fleet top --top {ranking.candidates}</code></p>\n"
+    yield "</section>\n"
+
+
+def _ranked(one: RankedChange) -> Iterator[str]:
+    title = f"{change_title(one)}{change_place(one)}"
+    yield f'<li><p><span class="sev sev-{text(one.severity)}">{text(one.severity)}</span> '
+    yield f'<a href="#findings?{text(_ranked_link(one))}">{text(title)}</a> '
+    yield f'<span class="quiet small">{text(", ".join(one.names[:3]))}</span></p>\n'
+    yield f'<p class="quiet small">{text(one.reason)}</p>\n'
+    yield f'<p class="fix">{text(one.fix)}</p></li>\n' if one.fix else "</li>\n"
+
+
+def _ranked_link(one: RankedChange) -> str:
+    """A link to the findings that the change fixes, with its place if there is only one."""
+    chosen = {"owner": one.owner}
+    title = change_title(one)
+    if one.field is None:
+        chosen["rule"] = one.rules[0]
+    else:
+        chosen |= {"change": title, "safe": one.safety}
+    place = one.place
+    if one.places == 1 and place.kind in ("domain", "server"):
+        chosen |= {"uuid": place.id} if place.id else {"name": place.name}
+    elif one.places == 1 and place.kind == "host":
+        chosen["host"] = place.name
+    return urlencode({name: value for name, value in chosen.items() if value})
 
 
 def _problems(problems: list[RuleCount], end: PageEnd) -> Iterator[str]:

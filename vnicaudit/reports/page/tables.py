@@ -3,27 +3,29 @@ subject and to one of the subject's NICs."""
 
 from __future__ import annotations
 
-from collections.abc import Container
+from typing import Literal
 
 from vnicaudit.knowledge.fixes.libvirt import by_plan
 from vnicaudit.model.effective import NONE, UNKNOWN, Resolved
 from vnicaudit.model.finding import Change, Finding
+from vnicaudit.model.guest_words import VIRTIO
 from vnicaudit.model.refs import mac_of, nic_index
 from vnicaudit.model.report import NicRow
 from vnicaudit.reports.nics.facts_text import ARROW, type_of
 from vnicaudit.reports.page.columns import Column, NumberColumn, TextColumn
 from vnicaudit.reports.page.data import FindingHistory, PageSettled, PageSubject
-from vnicaudit.reports.page.paths import path_of
 from vnicaudit.reports.safe import safe
 
 NAME, UUID, MAC = "\x01", "\x02", "\x03"
 """Marks in a message or fix that stand for its subject's name and UUID and its NIC's MAC address,
 so that sentences become equal and are stored once. They cannot occur in text that is safe to
 show."""
-_REMEMBERED = 4096
-"""Maximum combinations of facts of NICs whose words are remembered."""
 _FACTS = ("model", "vhost", "queues", "rx", "tx")
 _NO_HISTORY = FindingHistory()
+
+Path = Literal["slow", "fast", "unknown", "does not start"]
+PATHS: tuple[Path, ...] = ("does not start", "slow", "unknown", "fast")
+"""Worst first."""
 
 
 class PageTables:
@@ -107,7 +109,6 @@ class NicColumns:
         self._facts = {
             name: TextColumn(raw=name in _FACTS) for name in (*_FACTS, "connection", "path")
         }
-        self._kinds: dict[object, tuple[str, ...]] = {}
 
     def add(self, nic: NicRow, subject: int, measured: str) -> None:
         """Add a NIC of that subject."""
@@ -117,20 +118,8 @@ class NicColumns:
             number_column.append(number)
         for column, word in zip(self._words.values(), words, strict=True):
             column.append(word)
-        for column, word in zip(self._facts.values(), self._kind(nic), strict=True):
+        for column, word in zip(self._facts.values(), _kind(nic), strict=True):
             column.append(word)
-
-    def _kind(self, nic: NicRow) -> tuple[str, ...]:
-        """The words for the facts of a NIC, which many NICs have in common."""
-        key = (
-            nic.model, nic.vhost, nic.queues, nic.rx_queue_size, nic.tx_queue_size, nic.type,
-            nic.actual_type, nic.wiring, nic.starts,
-        )  # fmt: skip
-        if key not in self._kinds:
-            if len(self._kinds) >= _REMEMBERED:
-                self._kinds.clear()
-            self._kinds[key] = _kind(nic)
-        return self._kinds[key]
 
     def columns(self) -> dict[str, Column]:
         """Name -> column."""
@@ -156,8 +145,8 @@ class FindingColumns:
         for number_column, value in zip(self._numbers.values(), numbers, strict=True):
             number_column.append(value)
         mac = mac_of(one.about)
-        self._message.append(marks.sentence(one.message, mac, self._message.known))
-        self._fix.append(marks.sentence(by_plan(one), mac, self._fix.known))
+        self._message.append(marks.sentence(one.message, mac))
+        self._fix.append(marks.sentence(by_plan(one), mac))
         for column, word in zip(self._words.values(), _finding_words(one, past), strict=True):
             column.append(word)
 
@@ -210,13 +199,9 @@ class SubjectMarks:
         self._name = _visible_name(subject.name)
         self._mac: tuple[str | None, str] = (None, "")
 
-    def sentence(self, text: str, mac: str | None, known: Container[str] = ()) -> str:
-        """A message or fix, safe to show. ``mac``: of the NIC it is about. ``known``: texts already
-        known to be safe."""
-        if not text:
-            return ""
-        if text not in known:
-            text = safe(text)
+    def sentence(self, text: str, mac: str | None) -> str:
+        """A message or fix, safe to show. ``mac``: of the NIC it is about."""
+        text = safe(text)
         if mac != self._mac[0]:
             self._mac = (mac, _visible_name(mac))
         address = self._mac[1]
@@ -240,6 +225,23 @@ def change_words(change: Change | None) -> str:
     if change is None:
         return ""
     return f"{change.field} {ARROW} {'not set' if change.new is None else change.new}"
+
+
+def path_of(nic: NicRow) -> Path:
+    """How packets of a NIC travel, from its effective values. ``slow``: the model is emulated, or
+    virtio has no vhost, so that QEMU copies every packet. ``fast``: vhost, or a data path of its
+    own (passthrough, vhost-user, vDPA)."""
+    if not nic.starts:
+        return "does not start"
+    if nic.model.state == NONE:
+        return "fast"
+    if nic.model.state == UNKNOWN:
+        return "unknown"
+    if nic.model.effective not in VIRTIO:
+        return "slow"
+    if nic.vhost.state == UNKNOWN:
+        return "unknown"
+    return "fast" if nic.vhost.state == NONE or nic.vhost.effective else "slow"
 
 
 def _kind(nic: NicRow) -> tuple[str, ...]:
