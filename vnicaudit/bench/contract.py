@@ -4,13 +4,15 @@ what these provide to the runner."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 import msgspec
 
 from vnicaudit.bench.readable import one_line
 from vnicaudit.errors import MeasureError, SilenceError
 from vnicaudit.model.measurement import End, Failure, GuardRail, Path, Ran, Workload
+
+Transport = Literal["tcp", "udp", ""]
 
 
 class StartedProgram(Protocol):
@@ -114,6 +116,12 @@ def as_written(workload: Workload, ends: Sequence[Ends]) -> SettledWorkload:  # 
     return SettledWorkload(workload)
 
 
+def over_tcp(workload: Workload) -> Transport:  # noqa: ARG001
+    """The ``transport`` function of an engine whose ends meet over TCP, if only to agree on a run
+    by UDP."""
+    return "tcp"
+
+
 def failed_run(
     error: MeasureError,
     raw: Sequence[Ran] = (),
@@ -146,6 +154,9 @@ class Engine(Protocol):
         """Choose the options that a workload leaves open, once for all ``ends`` that it runs on and
         before its first run: all later calls get the returned workload. Raises EndpointError if an
         end is lost."""
+
+    def transport(self, workload: Workload) -> Transport:
+        """The transport without which a run comes to nothing; empty: it needs neither."""
 
     def measure(self, workload: Workload, ends: Ends) -> Measured:
         """Run once. A failed measurement returns a Measured with ``error``; raises EndpointError if

@@ -175,6 +175,9 @@ class Witness(msgspec.Struct, frozen=True):
     counted: bool | None = None
     """The target's NIC counted bytes in both directions during the run (True), or none in one of
     them (False)."""
+    echoed: bool | None = None
+    """A UDP datagram of vnicaudit's own, from the peer to a port that it opened at the target, came
+    back (True), or none of five did (False)."""
 
 
 class Sample(msgspec.Struct, frozen=True, kw_only=True):

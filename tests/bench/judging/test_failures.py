@@ -80,6 +80,12 @@ ALL = Witness(True, "3 of 3 answered", arp=True, counted=True)
             replace(ALL, connected=False),
             "a TCP connection of vnicaudit's own carried nothing",
         ),
+        (
+            replace(ALL, echoed=True),
+            replace(ALL, echoed=False),
+            "no UDP datagram of vnicaudit's own came back",
+        ),
+        (replace(ALL, echoed=True), replace(BAD, echoed=True), ""),  # the server is down
         (ALL, replace(ALL, connected=False), ""),  # nor could it before
         (replace(ALL, connected=True), replace(BAD, connected=True), ""),
     ],

@@ -12,7 +12,15 @@ from msgspec.structs import replace
 from tests.bench.judging.made import TCP
 from vnicaudit.base.waiting import Clock
 from vnicaudit.bench import history
-from vnicaudit.bench.contract import Ends, Measured, Needs, SettledWorkload, StartedProgram
+from vnicaudit.bench.contract import (
+    Ends,
+    Measured,
+    Needs,
+    SettledWorkload,
+    StartedProgram,
+    Transport,
+    over_tcp,
+)
 from vnicaudit.bench.facts.validity import ValidityLimits
 from vnicaudit.bench.profiles.profile import Profile
 from vnicaudit.bench.profiles.registry import BenchPlugins
@@ -121,6 +129,9 @@ class Engine:
     def settled(self, workload: Workload, ends: Sequence[Ends]) -> SettledWorkload:
         del ends
         return SettledWorkload(workload)
+
+    def transport(self, workload: Workload) -> Transport:
+        return over_tcp(workload)
 
     def measure(self, workload: Workload, ends: Ends) -> Measured:
         self.runs.append((workload.id, workload.seconds))

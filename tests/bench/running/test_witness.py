@@ -10,7 +10,7 @@ import pytest
 
 from tests.bench.two_links import TwoLinks, two_links
 from tests.not_run import not_run
-from vnicaudit.bench.contract import Measured
+from vnicaudit.bench.contract import Measured, Transport
 from vnicaudit.bench.facts.covariates import Watch
 from vnicaudit.bench.running import witness
 from vnicaudit.bench.running.arms import Arm, OpenedArm
@@ -51,19 +51,29 @@ def test_a_firewall_drops_ping(links: TwoLinks, monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.parametrize(
-    ("drops", "connected"),
-    [("", True), ("", False), ("-m length --length 1000:65535", False)],
-    ids=["all", "none", "no large segment"],
+    ("transport", "drops", "carried"),
+    [
+        ("tcp", "", True),
+        ("tcp", "-p tcp", False),
+        ("tcp", "-p tcp -m length --length 1000:65535", False),
+        ("tcp", "-p udp", True),
+        ("udp", "-p tcp", True),
+        ("udp", "-p udp", False),
+    ],
 )
-def test_tcp_is_asked_apart_from_ping(links: TwoLinks, drops: str, *, connected: bool) -> None:
-    """A change that breaks TCP, or only its large segments, leaves ping alone."""
-    if not connected:
+def test_transports_are_asked_apart_from_ping(
+    links: TwoLinks, transport: Transport, drops: str, *, carried: bool
+) -> None:
+    """A change that breaks TCP, or only its large segments, or UDP, leaves ping alone."""
+    if drops:
         if shutil.which("iptables") is None:
             not_run("tests", "nothing can be dropped without iptables")
-        rule = ["iptables", "-A", "INPUT", "-p", "tcp", *drops.split(), "-j", "DROP"]
+        rule = ["iptables", "-A", "INPUT", *drops.split(), "-j", "DROP"]
         subprocess.run(["ip", "netns", "exec", links.names[0], *rule], check=True)
-    found = witness_of(path_of(links), tcp=True)
-    assert (found.answered, found.connected) == (True, connected)
+    found = witness_of(path_of(links), transport=transport)
+    assert found.answered
+    seen = {"tcp": found.connected, "udp": found.echoed}
+    assert seen == {"tcp": None, "udp": None, transport: carried}
 
 
 def test_nobody_has_the_address(links: TwoLinks) -> None:

@@ -24,6 +24,7 @@ from vnicaudit.bench.contract import (
     Needs,
     RequiredTool,
     SettledWorkload,
+    Transport,
     failed_run,
 )
 from vnicaudit.bench.engines._dnsperf import options as options
@@ -82,6 +83,11 @@ def settled(workload: Workload, ends: Sequence[Ends]) -> SettledWorkload:
                 "latency_mean"
             )
     return SettledWorkload(workload)
+
+
+def transport(workload: Workload) -> Transport:
+    """That of the queries."""
+    return options.options_of(workload).transport
 
 
 def measure(workload: Workload, ends: Ends) -> Measured:

@@ -20,7 +20,7 @@ docs/how-to/bench.md.
 
 from __future__ import annotations
 
-from vnicaudit.bench.contract import Ends, Measured, Needs, as_written, failed_run
+from vnicaudit.bench.contract import Ends, Measured, Needs, as_written, failed_run, over_tcp
 from vnicaudit.bench.engines._iperf3 import checks, command, pairs, places, result
 from vnicaudit.bench.engines._iperf3.result import measure_packet_rate
 from vnicaudit.errors import MeasureError
@@ -44,6 +44,7 @@ def check(workload: Workload) -> None:
 
 
 settled = as_written
+transport = over_tcp
 
 
 def measure(workload: Workload, ends: Ends) -> Measured:

@@ -14,7 +14,7 @@ first), ``nodelay`` (1: no message waits for an acknowledgement, as with TCP_NOD
 
 from __future__ import annotations
 
-from vnicaudit.bench.contract import Ends, Measured, Needs, as_written
+from vnicaudit.bench.contract import Ends, Measured, Needs, as_written, over_tcp
 from vnicaudit.bench.engines._netperf import command, measuring
 from vnicaudit.model.measurement import Workload
 
@@ -28,6 +28,7 @@ PATTERNS = {
 }
 
 settled = as_written
+transport = over_tcp
 
 
 def needs(workload: Workload) -> Needs:  # noqa: ARG001

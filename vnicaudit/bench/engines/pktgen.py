@@ -29,6 +29,7 @@ from vnicaudit.bench.contract import (
     Needs,
     RequiredTool,
     SettledWorkload,
+    Transport,
     failed_run,
 )
 from vnicaudit.bench.engines._pktgen import command, report
@@ -80,6 +81,11 @@ def settled(workload: Workload, ends: Sequence[Ends]) -> SettledWorkload:
     for each in ends:
         require_ready(sender_of(each, workload.direction), workload.connections)
     return SettledWorkload(workload)
+
+
+def transport(workload: Workload) -> Transport:  # noqa: ARG001
+    """Neither: the kernel counts whatever frames arrive."""
+    return ""
 
 
 def measure(workload: Workload, ends: Ends) -> Measured:

@@ -27,7 +27,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from vnicaudit.bench.contract import Ends, Measured, Needs, SettledWorkload, failed_run
+from vnicaudit.bench.contract import Ends, Measured, Needs, SettledWorkload, failed_run, over_tcp
 from vnicaudit.bench.engines._rr import by_netperf, choosing, filling
 from vnicaudit.bench.engines._rr.command import RrRuns, checked_workload, messages, run_pair
 from vnicaudit.bench.engines._rr.patterns import Pattern, Patterns
@@ -77,6 +77,9 @@ def check(workload: Workload) -> None:
 def settled(workload: Workload, ends: Sequence[Ends]) -> SettledWorkload:
     """The workload with the program that makes the requests."""
     return choosing.settled(workload, checked_workload(workload), ends)
+
+
+transport = over_tcp
 
 
 def measure(workload: Workload, ends: Ends) -> Measured:

@@ -27,6 +27,11 @@ WITNESSES = (
         "a TCP connection of vnicaudit's own carried data",
         "a TCP connection of vnicaudit's own carried nothing",
     ),
+    WitnessKind(
+        lambda each: each.echoed,
+        "UDP datagrams of vnicaudit's own came back",
+        "no UDP datagram of vnicaudit's own came back",
+    ),
     PING,
     WitnessKind(lambda each: each.arp, "ARP was answered", "ARP was not answered"),
     WitnessKind(
@@ -35,8 +40,8 @@ WITNESSES = (
         "the target's NIC counted nothing",
     ),
 )
-"""The most informative one first: a change that breaks checksums or segmentation of TCP leaves ping
-alone. It is asked only of runs over TCP."""
+"""The most informative one first: a change that breaks checksums or segmentation leaves ping alone.
+The first is asked only of runs over TCP, the second of those over UDP."""
 
 
 def silent_workloads(

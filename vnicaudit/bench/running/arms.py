@@ -51,16 +51,8 @@ class Switch:
 
     def arm(self, opened: OpenedArm) -> None:
         """Switch both ends to this arm. Raises EndpointError if a command fails."""
-        self._arm_at_target(opened)
-        self._arm_at_peer(opened)
-
-    def _arm_at_target(self, opened: OpenedArm) -> None:
-        arm = opened.arm
-        self._bring_about(opened.ends.target, "arm", arm.name, arm.enter.target)
-
-    def _arm_at_peer(self, opened: OpenedArm) -> None:
-        arm = opened.arm
-        self._bring_about(opened.ends.peer, "arm", arm.name, arm.enter.peer)
+        for end, words in _commands(opened):
+            self._bring_about(end, "arm", opened.arm.name, words)
 
     def state(self, opened: OpenedArm, name: str) -> None:
         """Switch the server to a state of the profile; "" is the state in which it was found, the
@@ -77,13 +69,11 @@ class Switch:
         targets = {each.ends.target.url: each for each in reversed(opened)}  # the first arm of each
         with ExitStack() as stack:
             for url, each in targets.items():
-                used = {kind for place, kind in self._used if place == url}
-                if "state" in used:
+                if (url, "state") in self._used:
                     stack.callback(self.state, each, next(iter(self._states)))
-                if "arm" in used:
-                    stack.callback(self._arm_at_target, each)
-                if (each.ends.peer.url, "arm") in self._used:
-                    stack.callback(self._arm_at_peer, each)
+                for end, words in _commands(each):
+                    if (end.url, "arm") in self._used:
+                        stack.callback(self._bring_about, end, "arm", each.arm.name, words)
 
     def _bring_about(self, target: Endpoint, kind: str, name: str, argv: tuple[str, ...]) -> None:
         key = (target.url, kind)
@@ -95,6 +85,12 @@ class Switch:
         if ran.code != 0:
             raise EndpointError(f"{kind} {name} could not be set: {failure_words(ran)}")
         self._now[key] = argv
+
+
+def _commands(opened: OpenedArm) -> tuple[tuple[Endpoint, tuple[str, ...]], ...]:
+    """Each end, and the command that switches it to the arm."""
+    ends, enter = opened.ends, opened.arm.enter
+    return (ends.target, enter.target), (ends.peer, enter.peer)
 
 
 def failure_words(ran: Ran) -> str:

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from vnicaudit.base.clock import timestamp
 from vnicaudit.base.waiting import Clock
+from vnicaudit.bench.contract import Transport
 from vnicaudit.bench.facts.validity import ValidityLimits
 from vnicaudit.bench.history import StoredMeasurement, without_output
 from vnicaudit.bench.judging.order import Slot
@@ -22,7 +23,7 @@ from vnicaudit.bench.running.arms import OpenedArm, Switch
 from vnicaudit.bench.running.forecast import Forecast, VisitPlan
 from vnicaudit.bench.running.listener import Listener
 from vnicaudit.bench.running.together import is_failed, run_once, run_together
-from vnicaudit.bench.running.witness import is_by_tcp, witness_of
+from vnicaudit.bench.running.witness import witness_of
 from vnicaudit.errors import EndpointError
 from vnicaudit.model.measurement import Sample, Workload
 
@@ -62,7 +63,9 @@ def take_sample(
         invalid_by=tuple(dict.fromkeys(doubt.by for doubt in against)),
         failure=failure,
         witness=(
-            witness_of(opened, failed, tcp=is_by_tcp(workload)) if failure or not known else None
+            witness_of(opened, failed, plugins.engines.load(workload.engine).transport(workload))
+            if failure or not known
+            else None
         ),
         covariates=covariates,
         histogram=measured.histogram,
@@ -182,11 +185,12 @@ class Collector:
         started = timestamp()
         try:
             self._bring_about(opened, workload)
+            transport = self._transport(workload)
             known = any(
                 each.witness is not None and each.failure is None
                 for each in self.samples
                 if each.arm == opened.arm.name
-                and is_by_tcp(self._workloads[each.workload]) >= is_by_tcp(workload)
+                and transport in ("", self._transport(self._workloads[each.workload]))
             )
             sample = take_sample(
                 workload, opened, place, self._work.limits, known=known, plugins=self._work.plugins
@@ -199,6 +203,9 @@ class Collector:
         self._lost = 0
         self._say_unchecked(opened)
         return sample
+
+    def _transport(self, workload: Workload) -> Transport:
+        return self._work.plugins.engines.load(workload.engine).transport(workload)
 
     def _say_unchecked(self, opened: OpenedArm) -> None:
         """Report, once for each end, that it is unknown which of its NICs carried the payload."""

@@ -2,23 +2,25 @@
 
 A TCP connection of vnicaudit's own says most of a run over TCP: it does what the run does, with
 none of its tools. It carries 64 KiB both ways, as large segments may be what does not get through.
-Python at both ends makes it; without it, and for other runs, ping tells if packets get through. If
-that gives no answer (it is not installed, or a firewall drops it), two more can tell: the peer's
-neighbour table (ARP; for IPv6 neighbour discovery), if the target is on a link of the peer, and the
-counters of the target's NIC, if the target can be reached in another way (a guest's agent).
+For a run over UDP, the target sends datagrams of its own back: if they arrive and no query was
+answered, the server is down, and not the path. Python at both ends does both; without it, and for
+other runs, ping tells if packets get through. If that gives no answer (it is not installed, or a
+firewall drops it), two more can tell: the peer's neighbour table (ARP; for IPv6 neighbour
+discovery), if the target is on a link of the peer, and the counters of the target's NIC, if the
+target can be reached in another way (a guest's agent).
 """
 
 from __future__ import annotations
 
 import re
 
-from vnicaudit.bench.contract import Ends
+from vnicaudit.bench.contract import Ends, Transport
 from vnicaudit.bench.engines._programs.listening import ports, start_server
 from vnicaudit.bench.guards.ping import Pinged, pinged
 from vnicaudit.bench.readable import readable
 from vnicaudit.bench.running.arms import OpenedArm
 from vnicaudit.errors import EndpointError, MeasureError
-from vnicaudit.model.measurement import Witness, Workload
+from vnicaudit.model.measurement import Witness
 
 _ECHO_REQUESTS = 3
 """Number of echo requests, one of which must be answered."""
@@ -32,22 +34,28 @@ _NEIGHBOUR = re.compile(
 )
 _UNRESOLVED = ("FAILED", "INCOMPLETE")
 
-_BY_TCP = ("iperf3", "netperf", "rr")
-"""Engines whose ends meet over TCP, if only to agree on a run by UDP."""
 _SECONDS = 5
 _LISTENER = """
 import socket, sys
-try:
-    door = socket.socket(socket.AF_INET6)
-    door.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
-    door.bind(("::", int(sys.argv[1])))
-except OSError:
-    door = socket.socket()
-    door.bind(("", int(sys.argv[1])))
+port, longest = int(sys.argv[1]), int(sys.argv[3])
+def bound(kind):
+    try:
+        door = socket.socket(socket.AF_INET6, kind)
+        door.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
+        door.bind(("::", port))
+    except OSError:
+        door = socket.socket(socket.AF_INET, kind)
+        door.bind(("", port))
+    return door
+mail = bound(socket.SOCK_DGRAM)
+door = bound(socket.SOCK_STREAM)
 door.listen(1)
+while sys.argv[2] == "udp":
+    said, sender = mail.recvfrom(2048)
+    mail.sendto(said, sender)
 door.settimeout(60)
 line = door.accept()[0]
-line.settimeout(int(sys.argv[2]))
+line.settimeout(longest)
 left = 65536
 while left:
     got = len(line.recv(left))
@@ -58,8 +66,22 @@ line.sendall(bytes(65536))
 """
 _CALLER = """
 import socket, sys
+host, port, longest = sys.argv[1], int(sys.argv[3]), int(sys.argv[4])
 try:
-    line = socket.create_connection((sys.argv[1], int(sys.argv[2])), int(sys.argv[3]))
+    if sys.argv[2] == "udp":
+        family, kind, *_, where = socket.getaddrinfo(host, port, type=socket.SOCK_DGRAM)[0]
+        mail = socket.socket(family, kind)
+        mail.connect(where)
+        mail.settimeout(1)
+        for _ in range(longest):
+            try:
+                mail.send(bytes(512))
+                mail.recv(2048)
+                sys.exit(0)
+            except socket.timeout:
+                pass
+        sys.exit(3)
+    line = socket.create_connection((host, port), longest)
     line.sendall(bytes(65536))
     left = 65536
     while left:
@@ -73,43 +95,41 @@ except OSError:
 _NOTHING = 3
 
 
-def is_by_tcp(workload: Workload) -> bool:
-    """True for a workload of which a TCP connection is a witness."""
-    return workload.engine in _BY_TCP
-
-
-def witness_of(opened: OpenedArm, failed: int | None = None, *, tcp: bool = False) -> Witness:
-    """The state of the path now, in about 3 s at most, with ``tcp`` in 10; with several targets,
-    that of the first that does not answer. ``failed``: the index of the target whose run failed: no
-    other is asked then, as it might never answer ping. ``tcp``: the run was one over TCP."""
+def witness_of(opened: OpenedArm, failed: int | None = None, transport: Transport = "") -> Witness:
+    """The state of the path now, in about 3 s at most, with a ``transport`` in 10; with several
+    targets, that of the first that does not answer. ``failed``: the index of the target whose run
+    failed: no other is asked then, as it might never answer ping. ``transport``: that of the
+    run."""
     every = (opened, *opened.beside)
-    found = [_witness(each, tcp=tcp) for each in (every if failed is None else (every[failed],))]
+    found = [_witness(each, transport) for each in (every if failed is None else (every[failed],))]
     return next((each for each in found if each.answered is False), found[0])
 
 
-def _witness(opened: OpenedArm, *, tcp: bool) -> Witness:
+def _witness(opened: OpenedArm, transport: Transport) -> Witness:
     answered, detail = _ping(opened.ends)
+    carried = _carried(opened.ends, transport) if transport else None
     return Witness(
         answered,
         detail,
         _resolved(opened.ends),
-        _connected(opened.ends) if tcp else None,
+        carried if transport == "tcp" else None,
         opened.watch.target_counted,
+        carried if transport == "udp" else None,
     )
 
 
-def _connected(ends: Ends) -> bool | None:
-    """True if a connection carries data both ways, False if not; None: it could not be tried."""
+def _carried(ends: Ends, transport: Transport) -> bool | None:
+    """True if data went both ways, False if not; None: it could not be tried."""
     bound = str(_SECONDS)
     try:
         server, port = start_server(
             ends.target,
-            lambda port: [("python3", "-c", _LISTENER, str(port), bound)],
+            lambda port: [("python3", "-c", _LISTENER, str(port), transport, bound)],
             ports(ends.seed, ""),
             seconds=6 * _SECONDS,
         )
         try:
-            called = ("python3", "-c", _CALLER, ends.address, str(port), bound)
+            called = ("python3", "-c", _CALLER, ends.address, transport, str(port), bound)
             code = ends.peer.run(called, seconds=4 * _SECONDS).code
         finally:
             server.stop()

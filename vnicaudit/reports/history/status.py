@@ -43,7 +43,7 @@ def status_text(one: HistoryStatus, options: Options) -> Iterator[str]:
 
 
 def future_note(audit: str, started: str) -> str:
-    """What an audit with a date in the future causes; empty: it has none."""
+    """A warning of an audit with a date in the future; empty: it has none."""
     if started <= timestamp("seconds"):
         return ""
     return (

@@ -1,7 +1,7 @@
 """An engine that asks and is answered."""
 # ruff: noqa: ARG001 (the contract says what functions are given)
 
-from vnicaudit.bench.contract import Ends, Measured, Needs, as_written
+from vnicaudit.bench.contract import Ends, Measured, Needs, as_written, over_tcp
 from vnicaudit.model.measurement import Workload
 
 PATTERNS = {
@@ -19,6 +19,7 @@ def check(workload: Workload) -> None:
 
 
 settled = as_written
+transport = over_tcp
 
 
 def measure(workload: Workload, ends: Ends) -> Measured:

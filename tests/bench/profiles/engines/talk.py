@@ -1,7 +1,7 @@
 """An engine that sends: it takes messages up to 65536 B."""
 # ruff: noqa: ARG001 (the contract says what functions are given)
 
-from vnicaudit.bench.contract import Ends, Measured, Needs, as_written
+from vnicaudit.bench.contract import Ends, Measured, Needs, as_written, over_tcp
 from vnicaudit.errors import UsageError
 from vnicaudit.model.measurement import Workload
 
@@ -18,6 +18,7 @@ def check(workload: Workload) -> None:
 
 
 settled = as_written
+transport = over_tcp
 
 
 def measure(workload: Workload, ends: Ends) -> Measured:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from vnicaudit.bench.contract import Ends
 from vnicaudit.errors import UsageError
@@ -30,7 +30,7 @@ class DnsperfOptions(NamedTuple):
     lines: tuple[str, ...]
     queries: str
     port: int
-    transport: str
+    transport: Literal["udp", "tcp"]
     outstanding: int | None
     threads: int
     search_seconds: int
@@ -49,7 +49,7 @@ def options_of(workload: Workload) -> DnsperfOptions:
         lines=_lines(workload),
         queries=options.get("queries", ""),
         port=_whole_number(workload, "port", 53, 65535),
-        transport=transport,
+        transport="udp" if transport == "udp" else "tcp",
         outstanding=_whole_number(workload, "outstanding", 0, 65536) or None,
         threads=_whole_number(workload, "threads", 1, 64),
         search_seconds=_whole_number(workload, "search_seconds", 120, 3600),
