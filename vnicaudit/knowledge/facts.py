@@ -56,9 +56,9 @@ def _slot_is_told(subject: Subject) -> bool:
 
 def _keeper_is_told(subject: Subject) -> bool:
     """True if the libvirt that keeps the domain is known, system or session: Nova and oVirt use
-    only the system's."""
+    only the system's, and a QEMU started by hand has none."""
     domain = subject.domain
-    system = subject.state is not None or domain.owner in ("nova", "ovirt")
+    system = subject.state is not None or domain.owner in ("nova", "ovirt", "qemu")
     return system or domain.session is not None
 
 

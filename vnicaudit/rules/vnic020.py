@@ -41,8 +41,11 @@ its open descriptors do (measured with libvirt 9.0 and 11.3).
 
 Make ``/dev/vhost-net`` usable on the hypervisor: run ``modprobe vhost_net`` and add a file to
 ``/etc/modules-load.d``. Then power the guest off and on through its owner. vhost is set up only
-when QEMU starts; a reboot inside the guest changes nothing. Replace a hub by ``-netdev
-tap,id=n,vhost=on`` and ``-device virtio-net-pci,netdev=n``.
+when QEMU starts; a reboot inside the guest changes nothing. libvirt's command line or log shows no
+reason: if the definition has ``<driver name='qemu'/>``, remove that instead (VNIC021).
+
+A QEMU started without libvirt uses vhost only with ``vhost=on`` in its ``-netdev tap``. Replace a
+hub by ``-netdev tap,id=n,vhost=on`` and ``-device virtio-net-pci,netdev=n``.
 
 In a pod of KubeVirt, switch ``useEmulation`` off in the KubeVirt resource: only then does the pod
 ask its node for ``/dev/vhost-net``.
@@ -88,10 +91,14 @@ _WITHOUT_HUB = (
     "Replace -net (or -netdev hubport) by -netdev tap,id=n,vhost=on and -device "
     "virtio-net-pci,netdev=n on QEMU's command line, then restart it."
 )
-_FIXES = {
-    "qemu": f"{_FIX} A QEMU started without libvirt also needs vhost=on in its -netdev tap.",
-    "kubevirt": _FIX_IN_POD,
-}
+_FIX_BY_HAND = (
+    "Set vhost=on in its -netdev tap (instead of vhost=off, or where vhost= is missing); QEMU "
+    "then needs a usable /dev/vhost-net (modprobe vhost_net, and a file in /etc/modules-load.d). "
+    "Then restart it."
+)
+_FIX_UNSEEN = f"{_FIX} If its definition has <driver name='qemu'/>, remove name= there instead."
+"""Where only libvirt's command line is known, which shows no reason."""
+_FIXES = {"qemu": _FIX_BY_HAND, "kubevirt": _FIX_IN_POD}
 
 
 def applies(subject: Subject) -> bool:
@@ -123,8 +130,13 @@ def check(subject: Subject) -> Iterator[Problem]:
             "QEMU copies every packet itself",
             field="driver_name",
             severity="low" if subject.nic.link_state == "down" else None,
-            fix=_FIXES.get(name_of(subject.domain.owner), _FIX),
+            fix=_fix(subject),
         )
+
+
+def _fix(subject: Subject) -> str:
+    unseen = _FIX_UNSEEN if subject.domain.is_command_line else _FIX
+    return _FIXES.get(name_of(subject.domain.owner), unseen)
 
 
 RULE = Rule(

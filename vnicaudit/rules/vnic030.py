@@ -62,7 +62,8 @@ switch must offer as many queues. Each queue pair takes two interrupt vectors an
 * On backends without multiqueue (user, passt), on vDPA (the device decides) and on assigned
   devices. Skipped when it is unknown how a libvirt network is connected.
 * When QEMU handles the packets itself (`type='qemu'`, `<driver name='qemu'/>`, no vhost on the
-  host): its single thread is the limit, not the number of queues.
+  host): its single thread is the limit, not the number of queues. If only the running QEMU shows
+  that vhost is off, both are told: switch vhost on first (VNIC020).
 * On guests with many NICs that would need more than about 200 interrupt vectors in all.
 * When several queues are declared but one is running: the change is pending, see VNIC013.
 * On NICs that are not virtio, or whose link is down.
@@ -280,7 +281,14 @@ def _may_have_queues(subject: Subject) -> bool:
     if subject.backend == "vhostuser":
         return True
     on_tap = subject.backend is None or subject.backend in _TAP
-    return on_tap and subject.effective.vhost.effective is not False
+    return on_tap and (subject.effective.vhost.effective is not False or _lost_vhost(subject))
+
+
+def _lost_vhost(subject: Subject) -> bool:
+    """True if VNIC020 advises to switch vhost on, after which one queue is the limit."""
+    by_request = subject.tuned and subject.nic.driver_name == "qemu"
+    seen = subject.running is not None and subject.running.vhost is False
+    return seen and not by_request and subject.host.vhost_net is not False
 
 
 def _queues_needed(subject: Subject, limits: QueueLimits) -> int:

@@ -50,9 +50,12 @@ reached in a different way.
 * In domains of type ``qemu``: CI and laptops run emulated guests, and there the CPU is the
   bottleneck.
 * On KubeVirt guests: their libvirt runs without privileges in a pod.
-* On a QEMU command line, in a log or among processes, unless a system libvirt is known to have
-  started the guest: its secret or monitor is below ``/var/lib/libvirt/qemu``, or its owner is Nova
-  or oVirt. Someone who starts QEMU by hand may have no privileges.
+* On libvirt's command line, in its log or among processes, unless the system libvirt is known to
+  have started the guest: its secret or monitor is below ``/var/lib/libvirt/qemu``, or its owner is
+  Nova or oVirt.
+* Reported with low confidence (a hint, which fails no run) on a virtio NIC of a QEMU that was
+  started without libvirt: whoever starts it may have no privileges. On other models VNIC001 to
+  VNIC005 come first.
 * On a backend in ``<qemu:commandline>``: it is there because libvirt has no setting for it.
 * Reported as *low* when the NIC's link is down: it carries no traffic.
 """
@@ -65,6 +68,7 @@ from vnicaudit.knowledge import facts
 from vnicaudit.knowledge.hypervisors import KVM_DOMAINS
 from vnicaudit.model.domain import DomainConfig
 from vnicaudit.model.fix import OwnerAdvice
+from vnicaudit.model.guest_words import VIRTIO
 from vnicaudit.model.rule import NicJudge, Problem, Rule
 from vnicaudit.model.subject import Subject
 
@@ -76,6 +80,7 @@ def applies(subject: Subject) -> bool:
     if domain.session or domain.owner == "kubevirt" or domain.type not in KVM_DOMAINS:
         return False
     kept = nic.origin == "interface" or (domain.is_command_line and _of_system(domain))
+    kept = kept or _by_hand(subject)
     return kept and nic.type == "user" and nic.backend_type != "passt"
 
 
@@ -85,8 +90,14 @@ def check(subject: Subject) -> Iterator[Problem]:
         "type='user' is slirp: QEMU's own TCP/IP stack with address translation, and no vhost",
         field="type",
         severity="low" if subject.nic.link_state == "down" else None,
+        confidence="low" if _by_hand(subject) else "high",
         fix=OwnerAdvice("connect-network"),
     )
+
+
+def _by_hand(subject: Subject) -> bool:
+    """True for a virtio NIC of a QEMU that was started without libvirt."""
+    return subject.domain.owner == "qemu" and subject.model in VIRTIO
 
 
 def _of_system(domain: DomainConfig) -> bool:

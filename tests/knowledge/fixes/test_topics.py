@@ -26,6 +26,10 @@ SENTENCES: dict[Topic, dict[str, str]] = {
             "The definition is oVirt's: give the NIC a vNIC profile of a network in the "
             "engine, with the VM down."
         ),
+        "qemu": (
+            "Connect it to a bridge: -netdev tap with vhost=on in place of -netdev user on QEMU's "
+            "command line; if it has to run without privileges, use passt with -netdev stream."
+        ),
     },
     "one-model": {
         "kubevirt": (

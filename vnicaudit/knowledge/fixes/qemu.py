@@ -39,6 +39,11 @@ _KVM = Advice((
     "and on, and check it.",
 ))  # fmt: skip
 
+_CONNECT = Advice((
+    "Connect it to a bridge: -netdev tap with vhost=on in place of -netdev user on QEMU's command "
+    "line; if it has to run without privileges, use passt with -netdev stream.",
+))  # fmt: skip
+
 
 def _sentence(fix: OwnersFix, _named: FixNames) -> str:
     if not isinstance(fix, EditArgument):
@@ -67,7 +72,14 @@ def _edit_definition(change: Change) -> EditArgument:
 
 
 QEMU = Wording(
-    _edit, _sentence, {"serve-vhostuser": _SERVE, "share-memory": _SHARE, "use-kvm": _KVM}
+    _edit,
+    _sentence,
+    {
+        "connect-network": _CONNECT,
+        "serve-vhostuser": _SERVE,
+        "share-memory": _SHARE,
+        "use-kvm": _KVM,
+    },
 )
 ARGUMENTS = Wording(_edit_definition, _sentence, {"serve-vhostuser": _SERVE})
 """For a NIC that ``<qemu:commandline>`` adds to a definition."""
