@@ -30,6 +30,9 @@ between nothing is known."""
 USB_NET = Version(10, 3)
 """The first libvirt that knows usb-net; an older one looks for a PCI slot for it, and finds
 none."""
+_LAN9118 = Version(11, 4)
+"""The first libvirt that may pass lan9118 as ``-net nic`` without an address (12.8 does so; 11.3
+puts it on PCI, where QEMU refuses it)."""
 
 _ON_PCI_ONLY = frozenset({"virtio-transitional", "virtio-non-transitional"})
 _OTHER_BUSES = frozenset({CCW, VIRTIO_BUS, ISA})
@@ -132,6 +135,8 @@ def not_created(nic: NicConfig, domain: DomainConfig, host: HostConfig) -> Start
     place = "spapr-vio" if model == "spapr-vlan" else nic.address_type
     if model == "usb-net" and place is None and (version is None or version >= USB_NET):
         place = "usb"
+    if model == "lan9118" and place is None and (version is None or version >= _LAN9118):
+        place = "board"
     there = (domain.arch or host.arch) in ARM and nic.origin == "interface" and not is_board(domain)
     if not there or place in _ARM_BUSES or model in VIRTIO or bus_of(model) == PCI:
         return None

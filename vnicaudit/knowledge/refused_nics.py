@@ -28,6 +28,11 @@ VHOSTUSER_DEFAULT = Version(11, 1)
 
 _PCI_OPTIONS = ("ats", "page_per_vq")
 """Properties of virtio-pci only: refused elsewhere whatever their value is."""
+_WITHOUT_PCI = {
+    "isapc": " (only ne2k_isa with <address type='isa'/> works there)",
+    "microvm": " (only virtio with <address type='virtio-mmio'/> works there)",
+}
+"""Measured with libvirt 12.8 and QEMU 11.1."""
 
 
 def refused_parts(
@@ -111,7 +116,10 @@ def _on_machine(
     place = "address/@type" if nic.address_type else "model/@type"
     if buses is not None and PCI not in buses:
         if bus == "pci":
-            yield DefinitionRefusal(place, f"{domain.machine} has no PCI, which this NIC needs")
+            way = _WITHOUT_PCI.get(domain.machine or "", "")
+            yield DefinitionRefusal(
+                place, f"{domain.machine} has no PCI, which this NIC needs{way}"
+            )
             return
         if bus and bus_of(model) in (PCI, USB):
             why = f"{model} needs {bus_of(model)}, which {domain.machine} does not have"

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
+from vnicaudit.knowledge.buses import CCW, PCI, VIRTIO_BUS, machine_buses
 from vnicaudit.knowledge.device_leftovers import has_qemus_rom, may_be_of_another, not_of_virtio
 from vnicaudit.knowledge.machines import modern_only_slot
 from vnicaudit.model.domain import DomainConfig
@@ -55,6 +56,7 @@ _TAKES_MTU = "virtio tells the guest its MTU of {}, which {} does not, and the g
 _USUAL_MTU = 1500
 _BEHIND = "; {} set behind libvirt's settings, which no virtio NIC has"
 _FIRST_GLOBAL = RemoveBehind(before_virtio=True)
+_OTHER = "Use a machine type with PCI (pc, q35)."
 _LEAVE = "Leave it, or move the service to a guest that supports virtio."
 
 
@@ -89,6 +91,9 @@ def to_virtio(subject: Subject, severity: Severity) -> VirtioConversion:
     virtio."""
     if _already(subject):
         return VirtioConversion(severity, "; virtio is set but not active yet", None, _STAGED)
+    buses = machine_buses(subject.arch, subject.domain.machine)
+    if buses is not None and buses.isdisjoint((PCI, VIRTIO_BUS, CCW)):
+        return VirtioConversion("low", f"; {subject.domain.machine} has no virtio", None, _OTHER)
     down = subject.nic.link_state == "down"
     found = _without_old_parts(subject, _by_readiness(subject, "low" if down else severity))
     found = found._replace(confidence=how_sure(subject.domain))

@@ -154,7 +154,7 @@ def _change(subject: Subject, found: tuple[DefinitionRefusal, ...]) -> Change | 
     """The model without the characters around its name, if nothing else is wrong."""
     old = subject.nic.model or ""
     new = normal_model(old.strip())
-    if len(found) > 1 or found[0].place != MODEL or new not in QEMU_MODELS:
+    if len(found) > 1 or found[0].place != MODEL or new not in QEMU_MODELS - {old}:
         return None
     return Change("model", old, new, safe=True, reason="the domain cannot be defined as it is")
 

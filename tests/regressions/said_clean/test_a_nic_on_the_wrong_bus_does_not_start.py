@@ -28,7 +28,7 @@ MMIO = "<address type='virtio-mmio'/>"
         ("s390x", "s390-ccw-virtio", "virtio-net", "", ON_PCI),
         ("x86_64", "pc", "virtio-net-device", "", ON_PCI),
         ("x86_64", "q35", "ne2k_isa", "", ON_PCI),
-        ("aarch64", "virt", "lan9118", "", ON_PCI),
+        ("aarch64", "virt", "smc91c111", "", ON_PCI),
     ],
 )
 def test_a_device_on_another_bus_is_an_error(

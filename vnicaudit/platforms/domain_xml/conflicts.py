@@ -197,13 +197,13 @@ class _Surroundings:
             yield DefinitionRefusal("address/@slot", why)
 
     def _of_usb(self, nic: Nic) -> Iterator[DefinitionRefusal]:
-        """A NIC on USB, where the domain has none: libvirt adds a controller on ``pc``, ``q35`` and
-        pseries, and has none of its own on s390x."""
+        """A NIC on USB, where the domain has none: libvirt adds a controller on ``pc``, ``q35``,
+        pseries and ``versatilepb``, and has none of its own on s390x."""
         controllers, arch = self._devices.usb, self._domain.arch
         known = bool(self._machine) or arch in ARM | RISCV | S390 | PPC64
         if nic.declared.model != "usb-net" or not known:
             return
-        added = bool(self._machine) or arch in PPC64
+        added = bool(self._machine) or arch in PPC64 or self._domain.machine == "versatilepb"
         real = controllers - {""} if arch in S390 else controllers
         if "none" in controllers or not (real or added):
             why = "the domain has no USB controller"
