@@ -128,7 +128,7 @@ class _Rounds:
                 made.subject,
                 changed_place(self._reading.audited_items[made.subject].item, made),
             )
-            if place in taken or not self._may_make(made):
+            if place in taken or not self._may_make(made, writer):
                 continue
             one = self._edit_for(made, writer)
             if one is not None:
@@ -138,8 +138,16 @@ class _Rounds:
                 break
         return batch
 
-    def _may_make(self, made: MadeChange) -> bool:
-        return made.key not in self._refused and (self._include_unsafe or made.change.safe)
+    def _may_make(self, made: MadeChange, writer: PlatformWriter) -> bool:
+        """False also, with the refusal recorded, if somebody else owns the definition."""
+        if made.key in self._refused:
+            return False
+        try:
+            check_owner(self._reading.audited_items[made.subject].item, writer)
+        except OwnedError as error:
+            self._refuse(made, "owner", str(error))
+            return False
+        return self._include_unsafe or made.change.safe
 
     def _edit_for(self, made: MadeChange, writer: PlatformWriter) -> _Try | None:
         """The edits of a change; None, with the refusal recorded, if it cannot be made."""
@@ -147,7 +155,6 @@ class _Rounds:
             self._refuse(made, "returns", "fixing other problems brings it back")
             return None
         try:
-            check_owner(self._reading.audited_items[made.subject].item, writer)
             place = made.finding.location
             edits = [
                 edit for change in made.changes
