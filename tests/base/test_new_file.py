@@ -50,6 +50,24 @@ def test_a_fifo_is_written_to_while_somebody_reads_it(
     os.close(reader)
 
 
+@pytest.mark.parametrize("descriptors", ["/proc/self/fd", "/no/proc"])
+def test_a_file_is_there_as_a_whole_or_not_at_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, descriptors: str
+) -> None:
+    """Where a file may be without a name, and where not."""
+    monkeypatch.setattr(new_file, "_DESCRIPTORS", descriptors)
+    place = tmp_path / "report"
+    for text in (b"one\n", b"two\n"):
+        before = sorted(tmp_path.iterdir())
+        with pytest.raises(ValueError, match="invalid literal"), replaced(str(place)) as stream:
+            stream.write(bytes(int("wrong")))
+        assert sorted(tmp_path.iterdir()) == before
+        with replaced(str(place)) as stream:
+            stream.write(text)
+        assert place.read_bytes() == text
+    assert list(tmp_path.iterdir()) == [place]
+
+
 def test_other_places_are_no_open_files(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
     (tmp_path / "link").symlink_to("file")

@@ -5,16 +5,13 @@ from __future__ import annotations
 
 import importlib.metadata
 import os
-import resource
 import shutil
 import subprocess
 import sys
 import tarfile
-import time
 import venv
 import zipfile
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 
@@ -23,10 +20,6 @@ from tests.packaging.conftest import Release
 from vnicaudit.bench.generator.native_source import PARTS
 
 ROOT = Path(__file__).parents[2]
-SECONDS = 120
-"""CPU time that ``pip install`` may take here. It is to take less than 30 s on an ordinary machine,
-and takes about 10; what it took is printed. One that is slow, or runs other tests beside this one,
-may take several times that; that nothing was compiled is proven by there being no compiler."""
 MEGABYTES = 60
 """What an environment may grow by."""
 TOO_GENERAL = {"cli", "tests", "test", "docs", "examples", "scripts", "utils", "benchmarks"}
@@ -50,18 +43,11 @@ print(native_source().count(b"#line 1"))
 """
 
 
-class Installed(NamedTuple):
-    """An environment with the wheel and what it needs, and nothing else."""
-
-    folder: Path
-    cpu_seconds: float
-
-
 @pytest.fixture(scope="module")
-def installed(released: Release, tmp_path_factory: pytest.TempPathFactory) -> Installed:
+def installed(released: Release, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of an environment with the wheel and what it needs, and nothing else."""
     folder = tmp_path_factory.mktemp("installed") / "environment"
     venv.create(folder, with_pip=False)
-    before, begun = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
     done = subprocess.run(
         [sys.executable, "-m", "pip", "--python", str(folder / "bin" / "python"), "install",
          "--quiet", "--disable-pip-version-check", str(released.file("*.whl"))],
@@ -69,15 +55,12 @@ def installed(released: Release, tmp_path_factory: pytest.TempPathFactory) -> In
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-2000:]
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    print(f"installed in {time.monotonic() - begun:.1f} s, {cpu:.1f} s of CPU")
-    return Installed(folder, cpu)
+    return folder
 
 
 def _environment_without_compiler(folder: Path) -> dict[str, str]:
     """What is on PYTHONPATH would count as installed; tox has pip compile nothing, but this install
-    is measured as a user makes it."""
+    is made as a user makes it."""
     without = ("PYTHONPATH", "PIP_NO_COMPILE")
     kept = {name: text for name, text in os.environ.items() if name not in without}
     return {**kept, "PATH": str(folder / "bin"), "CC": "no-compiler"}
@@ -135,18 +118,17 @@ def test_the_source_distribution_has_no_tests_without_their_data(released: Relea
     assert not [name for name in names if name.startswith("tests")]
 
 
-def test_it_installs_without_a_compiler(installed: Installed) -> None:
+def test_it_installs_without_a_compiler(installed: Path) -> None:
     """Every package that it needs has a wheel, in pure Python or for this machine."""
-    assert installed.cpu_seconds < SECONDS
-    files = [path for path in installed.folder.rglob("*") if path.is_file()]
+    files = [path for path in installed.rglob("*") if path.is_file()]
     assert any(path.suffix == ".pyc" and "click" in path.parts for path in files)
     size = sum(path.lstat().st_size for path in files) / 1e6
     print(f"{size:.1f} MB")
     assert size < MEGABYTES
 
 
-def test_it_brings_no_package_of_a_general_name(installed: Installed) -> None:
-    (site,) = installed.folder.glob("lib/python*/site-packages")
+def test_it_brings_no_package_of_a_general_name(installed: Path) -> None:
+    (site,) = installed.glob("lib/python*/site-packages")
     names = {path.name.split(".")[0] for path in site.iterdir()}
     assert {"vnicaudit", "lxml"} <= names
     assert names & TOO_GENERAL == set()
@@ -160,23 +142,23 @@ def test_it_brings_no_package_of_a_general_name(installed: Installed) -> None:
     assert commands & {"hq", "test", "demo"} == set()
 
 
-def test_it_reads_its_templates_where_the_tree_is_not(installed: Installed, tmp_path: Path) -> None:
+def test_it_reads_its_templates_where_the_tree_is_not(installed: Path, tmp_path: Path) -> None:
     result = subprocess.run(
-        [str(installed.folder / "bin" / "python"), "-c", READ],
+        [str(installed / "bin" / "python"), "-c", READ],
         env={"PATH": os.environ["PATH"]}, cwd=tmp_path,
         capture_output=True, text=True, check=True,
     )  # fmt: skip
-    assert str(installed.folder) in result.stdout.splitlines()[0]
+    assert str(installed) in result.stdout.splitlines()[0]
     assert "[libvirt]" in result.stdout or "[DEFAULT]" in result.stdout
     assert "<node" in result.stdout
     assert f"smoke\nthe supervisor works\n\n{len(PARTS)}\n" in result.stdout
 
 
-def test_its_command_audits_files(installed: Installed, tmp_path: Path) -> None:
+def test_its_command_audits_files(installed: Path, tmp_path: Path) -> None:
     nova = tmp_path / "nova.conf"
     nova.write_bytes((ROOT / "templates/demo/nova.conf").read_bytes())
     done = subprocess.run(
-        [str(installed.folder / "bin" / "vnicaudit"), "audit", str(nova)],
+        [str(installed / "bin" / "vnicaudit"), "audit", str(nova)],
         env={}, cwd=tmp_path, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (1, "")
@@ -184,13 +166,13 @@ def test_its_command_audits_files(installed: Installed, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("page", ["vnicaudit", "vnicaudit-audit", "vnicaudit-fleet-apply"])
-def test_man_finds_its_pages_by_the_path_of_the_command(installed: Installed, page: str) -> None:
+def test_man_finds_its_pages_by_the_path_of_the_command(installed: Path, page: str) -> None:
     if shutil.which("man") is None:
         not_run("packaging", "man is not installed")
-    path = f"{installed.folder / 'bin'}:{os.environ['PATH']}"
+    path = f"{installed / 'bin'}:{os.environ['PATH']}"
     done = subprocess.run(
         ["man", "-w", page],
-        env={"PATH": path, "HOME": str(installed.folder)},
+        env={"PATH": path, "HOME": str(installed)},
         capture_output=True, text=True, check=True,
     )  # fmt: skip
-    assert done.stdout.strip() == str(installed.folder / f"share/man/man1/{page}.1")
+    assert done.stdout.strip() == str(installed / f"share/man/man1/{page}.1")

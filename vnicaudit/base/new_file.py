@@ -8,7 +8,7 @@ import os
 import stat
 import time
 from collections.abc import Iterator
-from typing import BinaryIO
+from typing import IO, Any, BinaryIO
 
 from vnicaudit.base.opening import is_pipe
 from vnicaudit.base.own_files import BEING_WRITTEN
@@ -17,6 +17,7 @@ from vnicaudit.base.waiting import sleep
 READER_PATIENCE = 60.0
 """Seconds to wait for the reader of a FIFO."""
 _LOOK = 0.1
+_DESCRIPTORS = "/proc/self/fd"
 _MOST_LINKS = 40
 """As many links in a path as Linux follows (path_resolution(7))."""
 
@@ -24,8 +25,10 @@ _MOST_LINKS = 40
 def begin_file(
     place: str, *, private: bool = False, readable: bool = False
 ) -> tuple[int, str | None]:
-    """A descriptor to write to, and the name of the file to move to ``place`` when it is complete
-    (a link there is replaced, not followed). The name is None if ``place`` is a device, a pipe or
+    """A descriptor to write to, and the name that :func:`finish_file` needs to move the file to
+    ``place`` when it is complete (a link there is replaced, not followed). Until then it has none,
+    where the file system can do that, so that nothing stays if this process is killed. The name is
+    None if ``place`` is a device, a pipe or
     an open file of this process (``/dev/stdout``), which is written to directly. ``private``:
     nobody else can read the file; ``readable``: everybody can read a new file, whatever the umask
     is.
@@ -38,20 +41,44 @@ def begin_file(
     if os.path.exists(place) and not os.path.isfile(place):
         _check_link(place)
         return _opened_to_write(place), None
-    import tempfile  # not needed for a report on standard output
-
-    folder = os.path.dirname(place) or "."
+    part = os.path.join(os.path.dirname(place), BEING_WRITTEN + os.urandom(8).hex())
     try:
-        descriptor, part = tempfile.mkstemp(prefix=BEING_WRITTEN, dir=folder)
+        descriptor = _opened_new(part)
     except OSError as error:  # name the target file, not the temporary one
         raise OSError(error.errno, error.strerror, place) from None
     try:
         os.fchmod(descriptor, 0o600 if private else _mode(place, readable=readable))
     except OSError:
         os.close(descriptor)
-        os.unlink(part)
+        drop_file(part)
         raise
     return descriptor, part
+
+
+def _opened_new(part: str) -> int:
+    """A descriptor of a new file: one without a name, or else of that name (NFS, some overlays)."""
+    if os.path.isdir(_DESCRIPTORS):
+        with contextlib.suppress(OSError):  # EOPNOTSUPP; any other comes again below
+            flags = os.O_TMPFILE | os.O_WRONLY | os.O_CLOEXEC
+            return os.open(os.path.dirname(part) or ".", flags, 0o600)
+    return os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+
+
+def finish_file(stream: IO[Any], part: str, place: str) -> None:
+    """Close a file of :func:`begin_file` and move it to its place. Raises OSError."""
+    stream.flush()
+    descriptor = stream.fileno()
+    if not os.fstat(descriptor).st_nlink:
+        # with a folder's descriptor, which a whole path has no use for, Python follows the link
+        os.link(f"{_DESCRIPTORS}/{descriptor}", part, src_dir_fd=descriptor)
+    stream.close()
+    os.replace(part, place)
+
+
+def drop_file(part: str) -> None:
+    """Remove a file of :func:`begin_file` that is not to be finished, if it has its name yet."""
+    with contextlib.suppress(OSError):
+        os.unlink(part)
 
 
 def _opened_to_write(place: str) -> int:
@@ -97,11 +124,11 @@ def replaced(place: str) -> Iterator[BinaryIO]:
     try:
         with open(descriptor, "wb") as stream:
             yield stream
-        if part is not None:
-            os.replace(part, place)
+            if part is not None:
+                finish_file(stream, part, place)
     except BaseException:
         if part is not None:
-            os.unlink(part)
+            drop_file(part)
         raise
 
 

@@ -61,19 +61,25 @@ class ReportOutput:
         trace: TracebackType | None,
     ) -> None:
         try:
-            self._file.flush()
-            if self._place != STDOUT:
+            if self._place == STDOUT:
+                self._file.flush()
+            elif self._part is None:
                 self._file.close()
-            if self._part is not None and kind is None and self._kept:
-                os.replace(self._part, self._place)
+            elif kind is None and self._kept:
+                from vnicaudit.base.new_file import finish_file
+
+                finish_file(self._file, self._part, self._place)
                 self._part = None
         except OSError as failure:
             if kind is None:
                 raise write_error(failure, self._name) from None
         finally:
             if self._part is not None:
+                from vnicaudit.base.new_file import drop_file
+
+                drop_file(self._part)
                 with contextlib.suppress(OSError):
-                    os.unlink(self._part)
+                    self._file.close()
 
     def _opened(self) -> TextIO:
         if self._place == STDOUT:
