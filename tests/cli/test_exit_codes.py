@@ -322,8 +322,7 @@ def test_workers_leave_signals_to_the_run(tmp_path: Path) -> None:
     for worker in workers:
         for number in sent:
             os.kill(int(worker), number)
-    for worker in workers:
-        until(lambda pid=worker: not _pending(pid) & {*sent}, "they came, or were ignored")
+    until(lambda: not {*sent}.intersection(*map(_pending, workers)), "they came, or were ignored")
     assert [worker for worker in workers if _is_running(worker)] == workers
     assert process.stdout is not None
     with process.stdout:

@@ -1,6 +1,7 @@
 """Measuring real guests, through their agent."""
 
 import json
+import re
 import subprocess
 import threading
 from collections.abc import Iterator
@@ -17,12 +18,11 @@ from tests.rig.domain_xml import MAC, Nic
 from tests.rig.guests import Guest, GuestFactory
 from tests.rig.process import wait_for
 from tests.rig.remedy import Remedy, definition, remedy
+from vnicaudit.bench.profiles.load import FOLDER
 
 pytestmark = [pytest.mark.rig, pytest.mark.alone]
 
 __all__ = ["remedy"]
-
-_NOT_WORSE = {"improved", "equivalent", "not-worse"}
 
 
 def run(guest: Guest, folder: Path, *options: str, code: int = 0) -> dict[str, Any]:
@@ -134,19 +134,35 @@ def test_rtl8139_becomes_virtio_and_that_is_an_improvement(legacy: Guest, remedy
     legacy.wait_for_dns()
 
 
-@pytest.mark.long
-def test_so_it_is_without_any_limit_and_dns_is_not_worse(
-    x86_guest: GuestFactory, remedy: Remedy
-) -> None:
-    """Towards the guest, where the two are furthest apart: from the guest a machine that is busy
-    with other work hides the difference (seen: 961 and 1,030 Mb/s)."""
-    margins = "[margins]\nquery_rate = 25\n"
-    with x86_guest(Nic("rtl8139", mac=MAC)) as guest:
-        guest.wait_for_dns()
-        profile = bench.profile(remedy.folder, margins, bench.RX, bench.DNS)
-        said = improved(guest, remedy, remedy.plan(guest), profile)
-        found = bench.verdicts(shown(remedy))
-        assert {found[key] for key in found if key[1] == "query_rate"} <= _NOT_WORSE, said
+def test_the_table_of_the_case_study(legacy: Guest, remedy: Remedy) -> None:
+    """The shipped profile with shorter runs, of which each turn has one: Mb/s each way and queries
+    per second, before and after, and what is better is kept. DNS is no different here, or hardly,
+    which keeps nothing from being kept."""
+    had = definition(legacy)
+    profile = remedy.folder / "tcp-dns.toml"
+    text = (Path(FOLDER) / profile.name).read_text("utf-8")
+    shorter = {
+        "repeats = 7\ncooldown = 1\n": bench.ONE_RUN.partition("\n")[2],
+        "seconds = 6\nwarmup = 1\n": "seconds = 1\nwarmup = 0\n",
+        "localhost A": "answer.rig.test A",
+    }
+    for old, new in shorter.items():
+        assert old in text
+        text = text.replace(old, new)
+    profile.write_text(text)
+    plan = remedy.plan(legacy)
+    with throttled(legacy, "rtl8139"):
+        said = improved(legacy, remedy, plan, str(profile))
+    for row, unit in (
+        ("TCP from the guest", "b/s"),
+        ("TCP to the guest", "b/s"),
+        ("DNS queries", "q/s"),
+    ):
+        values = rf" +(\S+ \S?{unit}) +(\S+ \S?{unit}) .*\n    per vCPU \(of 1\) +\1 +\2\n"
+        assert re.search(f"^  {row}{values}", said, re.MULTILINE), said
+    remedy.rollback(remedy.last()["run"])
+    assert definition(legacy) == had
+    legacy.wait_for_dns()
 
 
 def improved(guest: Guest, remedy: Remedy, plan: Path, profile: str) -> str:
@@ -157,7 +173,7 @@ def improved(guest: Guest, remedy: Remedy, plan: Path, profile: str) -> str:
     assert remedy.last()["outcome"] == "applied"
     result = shown(remedy)
     found = bench.verdicts(result)
-    assert [found[key] for key in found if key[1] == "goodput"] == ["improved"], said
+    assert [found[key] for key in found if ".rx." in key[0]] == ["improved"], said
     assert result["run"]["design"] == "flips"
     assert result["decision"] == {**result["decision"], "action": "keep", "done": "kept"}
     assert any(sample["covariates"]["cpu"]["host"] for sample in result["samples"])
