@@ -47,7 +47,8 @@ from tests.history.fleets import (
 from tests.history.postgresql import server, url
 from vnicaudit.__main__ import GARBAGE
 from vnicaudit.history.bulk import Row, insert_rows
-from vnicaudit.history.history import History, history_to_read, history_to_write
+from vnicaudit.history.history import History
+from vnicaudit.history.opening import history_to_read, history_to_write
 from vnicaudit.history.place import HistoryPlace, history_place
 from vnicaudit.history.tables import finding, nic
 from vnicaudit.model.fleet import HostReading, InventoryHost

@@ -28,7 +28,7 @@ from tests.history.fleets import audit
 from tests.reports.page.chromium import CHROMIUM
 from vnicaudit.cli.fleet.live import page_route
 from vnicaudit.fleet.running.spool import SpoolFolder
-from vnicaudit.history.history import history_to_write
+from vnicaudit.history.opening import history_to_write
 from vnicaudit.history.place import history_place
 
 

@@ -6,7 +6,8 @@ from pathlib import Path
 
 from docs import generate_history
 from tests.history.make_schema import fill
-from vnicaudit.history.history import History, history_to_write
+from vnicaudit.history.history import History
+from vnicaudit.history.opening import history_to_write
 from vnicaudit.history.place import history_place
 from vnicaudit.history.views import VIEWS
 

@@ -9,7 +9,8 @@ import pytest
 
 from tests.history.postgresql import server, url
 from vnicaudit.history import store
-from vnicaudit.history.history import History, history_to_write
+from vnicaudit.history.history import History
+from vnicaudit.history.opening import history_to_write
 from vnicaudit.history.place import HistoryPlace, history_place
 
 

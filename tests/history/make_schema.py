@@ -16,8 +16,9 @@ from pathlib import Path
 
 from tests.history.fleets import TestDomain, TestNic, audit, host, reading
 from tests.history.postgresql import programs, server, url
-from vnicaudit.history.history import History, history_to_write
+from vnicaudit.history.history import History
 from vnicaudit.history.migrating import NEWEST
+from vnicaudit.history.opening import history_to_write
 from vnicaudit.history.place import history_place
 
 FOLDER = Path(__file__).parent / "schemas"

@@ -26,7 +26,7 @@ from types import FrameType
 from tests.history.fleets import audit
 from tests.history.postgresql import server, url
 from tests.history.test_random_audits import Fleet
-from vnicaudit.history.history import history_to_read, history_to_write
+from vnicaudit.history.opening import history_to_read, history_to_write
 from vnicaudit.history.place import HistoryPlace, history_place
 from vnicaudit.model.fleet import FleetAudit, HostReading
 

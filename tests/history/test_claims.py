@@ -5,7 +5,8 @@ from __future__ import annotations
 import threading
 
 from tests.reports.notices.samples import new
-from vnicaudit.history.history import History, history_to_write
+from vnicaudit.history.history import History
+from vnicaudit.history.opening import history_to_write
 from vnicaudit.history.place import HistoryPlace
 
 DAY = "2026-11-26"

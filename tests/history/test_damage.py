@@ -13,7 +13,8 @@ from vnicaudit.cli.fleet.live import severity_of
 from vnicaudit.cli.fleet.live_page import history_page
 from vnicaudit.errors import HistoryError, UsageError
 from vnicaudit.fleet.running.spool import SpoolFolder
-from vnicaudit.history.history import History, history_to_read, history_to_write
+from vnicaudit.history.history import History
+from vnicaudit.history.opening import history_to_read, history_to_write
 from vnicaudit.history.place import history_place
 from vnicaudit.model.history import TrendRequest
 

@@ -19,7 +19,8 @@ from tests.history.make_schema import FOLDER
 from vnicaudit.errors import UsageError
 from vnicaudit.history import migrating
 from vnicaudit.history.database import Database
-from vnicaudit.history.history import History, history_to_read, history_to_write, upgrade_history
+from vnicaudit.history.history import History
+from vnicaudit.history.opening import history_to_read, history_to_write, upgrade_history
 from vnicaudit.history.place import HistoryPlace, history_place
 from vnicaudit.history.tables import META
 from vnicaudit.history.views import VIEWS

@@ -15,7 +15,8 @@ import pytest
 from tests.history.make_schema import fill
 from tests.history.test_random_audits import Fleet
 from vnicaudit.errors import UsageError
-from vnicaudit.history.history import History, history_to_write
+from vnicaudit.history.history import History
+from vnicaudit.history.opening import history_to_write
 from vnicaudit.history.place import history_place
 from vnicaudit.history.tables import META
 

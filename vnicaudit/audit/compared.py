@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from vnicaudit.audit.judging.macs import MacTable
+
 if TYPE_CHECKING:
     from vnicaudit.audit.chunk import Batch
-    from vnicaudit.audit.judging.macs import EncodedNic, MacTable
+    from vnicaudit.audit.judging.macs import EncodedNic
     from vnicaudit.audit.work import ItemWork, Product
     from vnicaudit.model.description import Description
     from vnicaudit.model.domain import Domain
@@ -59,8 +61,6 @@ class ComparedWork:
         if not nics:
             return
         if self._macs is None:
-            from vnicaudit.audit.judging.macs import MacTable
-
             self._macs = MacTable()
         self._macs.take(nics)
 

@@ -8,6 +8,7 @@ from typing import NoReturn
 import msgspec
 
 from vnicaudit.audit.accepting.settings_entries import Usage
+from vnicaudit.audit.judging.domains import DomainAuditor
 from vnicaudit.audit.judging.macs import EncodedNic, MacTable
 from vnicaudit.audit.reading.platform import Platforms
 from vnicaudit.audit.work import Assumptions
@@ -62,8 +63,6 @@ class NicsWork(NicsAlone):
     """Resolve the effective settings of every NIC."""
 
     def __init__(self, assumptions: Assumptions, platforms: Platforms) -> None:
-        from vnicaudit.audit.judging.domains import DomainAuditor
-
         self.platforms = platforms
         self._auditor = DomainAuditor((), platforms)
         self._assumptions = assumptions

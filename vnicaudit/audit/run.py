@@ -13,12 +13,16 @@ from vnicaudit.audit.file_findings import with_files_apart
 from vnicaudit.audit.pool import default_jobs, run_files
 from vnicaudit.audit.progress import FileCount
 from vnicaudit.audit.reading.files import shown_path
+from vnicaudit.audit.reading.machines import Machines
 from vnicaudit.audit.reading.seen_files import SeenFiles
 from vnicaudit.audit.reading.targets import Target, awaited_pipe, expanded_targets, unique_targets
 from vnicaudit.audit.tally import TargetCounts, Totals
+from vnicaudit.base.waiting import standard_input
 from vnicaudit.model.description import Description
+from vnicaudit.model.host import Host
 from vnicaudit.model.names import STANDARD_INPUT
 from vnicaudit.model.report import Audited, NotJudged, PutAside, ReadError
+from vnicaudit.model.traffic import HostTraffic
 
 if TYPE_CHECKING:
     from vnicaudit.audit.chunk import Batch
@@ -130,8 +134,6 @@ class AuditRun:
 
     def _read_hosts(self, hosts: list[Target], waited: list[Target]) -> Iterator[Product]:
         """Live hosts. ``waited``: all targets for which the run waits."""
-        from vnicaudit.audit.reading.machines import Machines  # loaded when there is a live host
-
         machines = Machines(hosts, self._work.platforms, self._options.live)
         for target in hosts:
             self._note_waiting(target, waited)
@@ -203,8 +205,6 @@ class AuditRun:
         if target.kind == "path":
             yield from self._files(target.name, tally)
         elif target.kind == "stdin":
-            from vnicaudit.base.waiting import standard_input  # most targets are files
-
             stream = self._stdin or standard_input()
             if stream is None:
                 tally.error(ReadError("standard input is closed", "-"))
@@ -304,9 +304,7 @@ class AuditRun:
     def _live(self, items: Iterable[Met], name: str) -> Iterator[Product]:
         # loaded when there is a live host
         from vnicaudit.audit.effective import uses_of
-        from vnicaudit.model.host import Host
         from vnicaudit.model.live import LiveDomain
-        from vnicaudit.model.traffic import HostTraffic
 
         tally = self._tallies[name]
         host: Host | None = None

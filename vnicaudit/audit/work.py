@@ -8,20 +8,26 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import msgspec
 
+from vnicaudit.audit.accepting.baseline import is_known
 from vnicaudit.audit.accepting.finding_filter import NO_FILTER, FindingFilter
+from vnicaudit.audit.accepting.own_entries import OwnTexts, texts_in
 from vnicaudit.audit.accepting.settings_entries import Usage
 from vnicaudit.audit.accepting.suppressions import Suppressor
 from vnicaudit.audit.judging.catalogue import Catalogue, shipped_catalogue
 from vnicaudit.audit.judging.descriptions import DescriptionAuditor
+from vnicaudit.audit.judging.macs import MacAuditor
+from vnicaudit.audit.judging.site import SiteAuditor, differing_nodes
+from vnicaudit.audit.judging.site_node import node_of
+from vnicaudit.knowledge.nova_conf.resolve import as_of
+from vnicaudit.model.host import NO_HOST
 from vnicaudit.model.location import Location
 from vnicaudit.model.nova import NovaConfig
+from vnicaudit.model.openstack import Image
 
 if TYPE_CHECKING:
     from vnicaudit.audit.accepting.baseline import Baseline
-    from vnicaudit.audit.accepting.own_entries import OwnTexts
     from vnicaudit.audit.judging.domains import DomainAuditor
-    from vnicaudit.audit.judging.macs import EncodedNic, MacAuditor, MacTable
-    from vnicaudit.audit.judging.site import SiteAuditor
+    from vnicaudit.audit.judging.macs import EncodedNic, MacTable
     from vnicaudit.audit.reading.platform import Platforms
     from vnicaudit.model.description import Description
     from vnicaudit.model.domain import Domain
@@ -53,7 +59,6 @@ class Assumptions(msgspec.Struct, frozen=True):
         """A configuration as that release of Nova reads it."""
         if self.nova is None:
             return config
-        from vnicaudit.knowledge.nova_conf.resolve import as_of
 
         return as_of(config, self.nova)
 
@@ -64,7 +69,6 @@ class Assumptions(msgspec.Struct, frozen=True):
             return item
         if isinstance(item, NovaConfig):
             return self.configured(item)
-        from vnicaudit.model.openstack import Image
 
         if isinstance(item, Image) and item.nova is None:
             return msgspec.structs.replace(item, nova=self.nova.number)
@@ -74,7 +78,6 @@ class Assumptions(msgspec.Struct, frozen=True):
         """The compute node of a configuration; None if it belongs to something else."""
         if not isinstance(item, NovaConfig):
             return None
-        from vnicaudit.audit.judging.site_node import node_of  # imported when there is a nova.conf
 
         return node_of(self.configured(item))
 
@@ -82,8 +85,6 @@ class Assumptions(msgspec.Struct, frozen=True):
         """The host (None: unknown) for judging one of its domains: with the versions that run this
         very domain, where they are known, overridden by these assumptions."""
         if host is None:
-            from vnicaudit.model.host import NO_HOST
-
             host = NO_HOST
         return self.applied(_versions_of(domain, host))
 
@@ -180,8 +181,6 @@ class AuditWork:
 
     @cached_property
     def _mac_auditor(self) -> MacAuditor:
-        from vnicaudit.audit.judging.macs import MacAuditor
-
         return MacAuditor(self._rule_ids, self.platforms.wordings, self.catalogue)
 
     def load(self) -> None:
@@ -203,7 +202,6 @@ class AuditWork:
         audited = self._description_auditor.audit(item, target)
         if not item.comments:
             return self._filtered(audited, None)
-        from vnicaudit.audit.accepting.own_entries import texts_in
 
         own = texts_in(Location(target, audited.file, item.first_line()), item.comments)
         return self._filtered(audited, None, own)
@@ -215,8 +213,6 @@ class AuditWork:
 
     @cached_property
     def _site_auditor(self) -> SiteAuditor:
-        from vnicaudit.audit.judging.site import SiteAuditor  # imported when nodes are compared
-
         return SiteAuditor(self._rule_ids, self.platforms.wordings, self.catalogue)
 
     @cached_property
@@ -235,11 +231,8 @@ class AuditWork:
         nodes = tuple(nodes)
         if len(nodes) < _FEWEST_NODES or not self._compares_nodes:
             return
-        from vnicaudit.audit.judging.site import differing_nodes
 
         for node, differences in differing_nodes(nodes):
-            from vnicaudit.audit.accepting.own_entries import texts_in
-
             audited = self._site_auditor.audit(node, differences)
             own = texts_in(Location(node.target, audited.file), node.comments)
             yield self._filtered(self.suppressor.accept(audited, own), None)
@@ -283,7 +276,6 @@ class AuditWork:
     def _without_known(self, audited: Audited) -> Audited:
         if not self._baseline or not audited.findings:
             return audited
-        from vnicaudit.audit.accepting.baseline import is_known  # imported when there is a baseline
 
         new: list[Finding] = []
         known: list[Finding] = []
@@ -312,8 +304,6 @@ class AuditWork:
 
 def _texts_of_nic(nic: NicSeen, audited: Audited) -> OwnTexts:
     """The suppressions that belong to the domain of a NIC itself."""
-    from vnicaudit.audit.accepting.own_entries import OwnTexts
-
     finding = audited.findings[0]
     place = finding.location
     return OwnTexts(place, finding.about, nic.suppressions, nic.comments, start=place.line)

@@ -11,6 +11,7 @@ import contextlib
 import os
 import select
 import signal
+import traceback
 from collections import deque
 from collections.abc import Iterable, Iterator
 from itertools import chain
@@ -301,8 +302,6 @@ def _serve(
 
 
 def _failure(error: Exception) -> RaisedInWorker:
-    import traceback  # never needed, if all goes well
-
     trace = "".join(traceback.format_exception(error))
     if isinstance(error, VnicauditError):
         return RaisedInWorker(str(error), trace, error.exit_code)

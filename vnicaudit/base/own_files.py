@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import os
 
+from vnicaudit.base.identifiers import TIME_ID
+
 BEING_WRITTEN = ".vnicaudit-"
 """Prefix of the name of a file that is not complete yet."""
 BACKUP = ".vnicaudit.bak"
@@ -15,8 +17,6 @@ DEFINITIONS = "definitions"
 
 def is_run_folder(folder: str) -> bool:
     """True for the folder of a run of ``apply`` or ``rollback`` in a state directory."""
-    from vnicaudit.base.identifiers import TIME_ID  # a single file is in no folder that is read
-
     is_named_so = TIME_ID.fullmatch(os.path.basename(folder)) is not None
     return is_named_so and os.path.isdir(os.path.join(folder, DEFINITIONS))
 

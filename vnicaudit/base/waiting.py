@@ -48,7 +48,7 @@ class AnyQueue(Protocol[T_co]):
 
 def next_of(source: AnyQueue[T], seconds: float | None = None) -> T:
     """The next item of a queue. Raises queue.Empty if none came within ``seconds``."""
-    from queue import Empty  # keep it out of an audit of files
+    from queue import Empty  # only where threads answer
 
     for part in _parts(seconds):
         try:

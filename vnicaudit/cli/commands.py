@@ -10,130 +10,40 @@ import click
 
 from vnicaudit import __version__
 from vnicaudit.base.wording import close_to
+from vnicaudit.cli.completion.shells import register
 from vnicaudit.cli.options import COMPLETES
 from vnicaudit.cli.options.lazy_group import CommandEntry, lazy_group
 from vnicaudit.cli.output.stderr import tell
 from vnicaudit.errors import UsageError
+from vnicaudit.reports.safe import message
 
 if TYPE_CHECKING:
     from vnicaudit.cli.wiring import Wiring
 
 
-def _audit() -> click.Command:
-    from vnicaudit.cli.audit.audit import command
-
-    return command
-
-
-def _nics() -> click.Command:
-    from vnicaudit.cli.audit.nics import command
-
-    return command
-
-
-def _explain() -> click.Command:
-    from vnicaudit.cli.audit.explain import command
-
-    return command
-
-
-def _rules() -> click.Command:
-    from vnicaudit.cli.audit.rules import command
-
-    return command
-
-
-def _plan() -> click.Command:
-    from vnicaudit.cli.remedy.plan import command
-
-    return command
-
-
-def _apply() -> click.Command:
-    from vnicaudit.cli.remedy.apply import command
-
-    return command
-
-
-def _rollback() -> click.Command:
-    from vnicaudit.cli.remedy.rollback import command
-
-    return command
-
-
-def _runs() -> click.Command:
-    from vnicaudit.cli.remedy.runs import command
-
-    return command
-
-
-def _bench() -> click.Command:
-    from vnicaudit.cli.bench.group import command
-
-    return command
-
-
-def _fleet() -> click.Command:
-    from vnicaudit.cli.fleet.group import command
-
-    return command
-
-
-def _history() -> click.Command:
-    from vnicaudit.cli.history.group import command
-
-    return command
-
-
-def _completion() -> click.Command:
-    from vnicaudit.cli.completion.command import command
-
-    return command
-
-
-def _doctor() -> click.Command:
-    from vnicaudit.cli.doctor.command import command
-
-    return command
-
-
-def _diff() -> click.Command:
-    from vnicaudit.cli.diff.command import command
-
-    return command
-
-
-def _trend() -> click.Command:
-    from vnicaudit.cli.history.trend import command
-
-    return command
-
-
-def _drift() -> click.Command:
-    from vnicaudit.cli.history.drift import command
-
-    return command
-
-
 COMMANDS = {
-    "audit": CommandEntry("Audit NICs and report findings.", _audit),
-    "nics": CommandEntry("List every NIC with its declared and effective settings.", _nics),
+    "audit": CommandEntry("Audit NICs and report findings.", "audit.audit"),
+    "nics": CommandEntry("List every NIC with its declared and effective settings.", "audit.nics"),
     "explain": CommandEntry(
-        "Explain one NIC layer by layer: declared values, and which one wins.", _explain
+        "Explain one NIC layer by layer: declared values, and which one wins.", "audit.explain"
     ),
-    "rules": CommandEntry("List all rules, or show one rule's manual page.", _rules),
-    "plan": CommandEntry("Plan changes, shown as diffs and in words.", _plan),
-    "apply": CommandEntry("Apply a plan: redefine, restart or hot-swap, then verify.", _apply),
-    "rollback": CommandEntry("Undo a previous run.", _rollback),
-    "runs": CommandEntry("List previous runs and their outcomes.", _runs),
-    "fleet": CommandEntry("Audit and change all hosts of an inventory.", _fleet),
-    "bench": CommandEntry("Measure network performance before and after a change.", _bench),
-    "history": CommandEntry("Show the stored audits of a fleet.", _history),
-    "trend": CommandEntry("Show findings of a fleet over time.", _trend),
-    "drift": CommandEntry("Compare two audits of a fleet.", _drift),
-    "diff": CommandEntry("Compare two reports: findings that are new, worse or gone.", _diff),
-    "doctor": CommandEntry("Check what can be audited from this machine.", _doctor),
-    "completion": CommandEntry("Print or install shell completion.", _completion),
+    "rules": CommandEntry("List all rules, or show one rule's manual page.", "audit.rules"),
+    "plan": CommandEntry("Plan changes, shown as diffs and in words.", "remedy.plan"),
+    "apply": CommandEntry(
+        "Apply a plan: redefine, restart or hot-swap, then verify.", "remedy.apply"
+    ),
+    "rollback": CommandEntry("Undo a previous run.", "remedy.rollback"),
+    "runs": CommandEntry("List previous runs and their outcomes.", "remedy.runs"),
+    "fleet": CommandEntry("Audit and change all hosts of an inventory.", "fleet.group"),
+    "bench": CommandEntry("Measure network performance before and after a change.", "bench.group"),
+    "history": CommandEntry("Show the stored audits of a fleet.", "history.group"),
+    "trend": CommandEntry("Show findings of a fleet over time.", "history.trend"),
+    "drift": CommandEntry("Compare two audits of a fleet.", "history.drift"),
+    "diff": CommandEntry(
+        "Compare two reports: findings that are new, worse or gone.", "diff.command"
+    ),
+    "doctor": CommandEntry("Check what can be audited from this machine.", "doctor.command"),
+    "completion": CommandEntry("Print or install shell completion.", "completion.command"),
 }
 
 
@@ -176,8 +86,6 @@ def cli() -> None:
 def run_command(words: list[str], wiring: Wiring) -> int:
     """Have click parse the command line, and run the command; returns the exit code."""
     if COMPLETES in os.environ:
-        from vnicaudit.cli.completion.shells import register
-
         register()
     try:
         result: object = cli.main(words, prog_name="vnicaudit", standalone_mode=False, obj=wiring)
@@ -194,8 +102,6 @@ def run_command(words: list[str], wiring: Wiring) -> int:
 def _tell_usage_error(error: click.ClickException) -> None:
     """Print the error like click, but made safe: what was typed may be somebody's file name, or
     contain a password."""
-    from vnicaudit.reports.safe import message
-
     context = error.ctx if isinstance(error, click.UsageError) else None
     if context is not None:
         tell(context.get_usage())

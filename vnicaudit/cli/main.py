@@ -11,6 +11,7 @@ from vnicaudit.cli.output.stderr import tell
 from vnicaudit.cli.output.stdout import discard, flush
 from vnicaudit.cli.wiring import Wiring
 from vnicaudit.errors import ReaderGoneError, UsageError, VnicauditError
+from vnicaudit.reports.safe import message
 
 
 def run(arguments: list[str] | None = None, wiring: Wiring | None = None) -> int:
@@ -74,16 +75,12 @@ def _folder_is_gone() -> bool:
 
 
 def _tell_error(text: str) -> None:
-    from vnicaudit.reports.safe import message
-
     tell(f"Error: {message(text)}")
 
 
 def _trace(error: Exception) -> None:
     """Print the traceback, made safe: its messages may quote a file."""
     import traceback
-
-    from vnicaudit.reports.safe import message
 
     for line in "".join(traceback.format_exception(error)).rstrip("\n").split("\n"):
         tell(message(line))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 from pathlib import Path
 
 from sqlalchemy import Connection, inspect, select, table
@@ -103,8 +104,6 @@ def upgrade(database: Database) -> tuple[str | None, str]:
 
 def copy_file(database: Database, schema: str) -> Path:
     """Copy a history's file beside it, readable only by this user; returns the path of the copy."""
-    import sqlite3
-
     path = Path(database.place.target)
     copy = path.with_name(f"{path.name}.schema-{schema}")
     with writing(copy):

@@ -73,6 +73,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from vnicaudit.knowledge import nova_facts
+from vnicaudit.knowledge.backends import OWN_PATH
 from vnicaudit.knowledge.rings import RING_SIZES, as_ring, ring_behind
 from vnicaudit.model.finding import Change
 from vnicaudit.model.fix import BehindSetting, RemoveBehind
@@ -215,8 +216,6 @@ def _ring_overrides(subject: Subject) -> tuple[Behind, ...]:
 def _nearest(subject: Subject, field: str, text: str) -> str | None:
     """The largest valid size that is not larger; None (remove it) if no other than 256 is valid, or
     if the text makes no sense."""
-    from vnicaudit.knowledge.backends import OWN_PATH  # not for a configuration
-
     small = field == "tx_queue_size" and subject.backend not in OWN_PATH
     return None if small else _fitting(text)
 

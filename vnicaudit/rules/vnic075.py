@@ -50,6 +50,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vnicaudit.knowledge import nova_facts
+from vnicaudit.knowledge.pci_spec import by_name, refusal_reasons
 from vnicaudit.model.nova import NovaConfig, NovaOption
 from vnicaudit.model.nova_options import as_bool
 from vnicaudit.model.rule import ConfigJudge, Problem, Rule
@@ -67,8 +68,6 @@ def applies(subject: ConfigSubject) -> bool:
 
 def check(subject: ConfigSubject) -> Iterator[Problem]:
     """One problem per line that Nova refuses."""
-    from vnicaudit.knowledge.pci_spec import refusal_reasons  # most files list no device
-
     nova = subject.nova
     release = 0 if nova.release is None else nova.release.number
     for option in _entries(nova):
@@ -97,7 +96,6 @@ def _unplaceable(nova: NovaConfig, option: NovaOption) -> Iterator[str]:
     tracked = nova.winner("pci", "report_in_placement")
     if tracked is None or not tracked.certain or not as_bool(tracked.value):
         return
-    from vnicaudit.knowledge.pci_spec import by_name
 
     for name in by_name(option.value):
         yield f"devname {name[:20]!r} and [pci] report_in_placement exclude each other"

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Container
 
+from vnicaudit.base.shell import word
+
 CLOUD = "openstack:"
 """Prefix of a target that is a cloud of clouds.yaml."""
 ENVIRONMENT = "envvars"
@@ -21,8 +23,6 @@ def cloud_and_region(name: str, clouds: Container[object] = ()) -> tuple[str, st
 def client(target: str) -> str:
     """``openstack`` with the options that select a target, ``openstack:CLOUD``; without options if
     the target is the one of the environment, or unknown."""
-    from vnicaudit.base.shell import word  # for commands to copy
-
     cloud, region = cloud_and_region(target.partition(":")[2])
     which = f" --os-cloud {word(cloud)}" if cloud not in ("", ENVIRONMENT) else ""
     where = f" --os-region-name {word(region)}" if region else ""

@@ -4,10 +4,9 @@ not the default."""
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from pathlib import Path
 
-if TYPE_CHECKING:
-    from pathlib import Path
+from vnicaudit.base.shell import path_word
 
 SYSTEM = "/var/lib/vnicaudit"
 """The state folder of root."""
@@ -17,7 +16,6 @@ def default_state() -> str:
     """The default state folder: SYSTEM for root, else the user's own (XDG_STATE_HOME)."""
     if os.geteuid() == 0:
         return SYSTEM
-    from pathlib import Path  # slow to load
 
     home = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local/state"
     return str(Path(home) / "vnicaudit")
@@ -25,16 +23,10 @@ def default_state() -> str:
 
 def command(words: str, state: str | Path) -> str:
     """``words`` as a command, with ``--state`` if the folder is not the default."""
-    from pathlib import Path
-
-    from vnicaudit.base.shell import path_word
-
     other = Path(state) != Path(default_state())
     return f"vnicaudit {words}" + (f" --state {path_word(str(state))}" if other else "")
 
 
 def history_command(words: str, place: str) -> str:
     """``words`` as a command on the history at that place (shown without a password)."""
-    from vnicaudit.base.shell import path_word
-
     return f"vnicaudit {words} --history {path_word(place)}"

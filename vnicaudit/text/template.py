@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import msgspec
 
+from vnicaudit.text.tags import is_opened
+
 OPENERS = ("{{", "{%", "{#", "<%", "%{")
 """Every tag begins with one of these."""
 
@@ -24,6 +26,5 @@ def is_template(text: str) -> bool:
     """True for a text with any template syntax in it."""
     if not any(opener in text for opener in OPENERS):
         return False
-    from vnicaudit.text.tags import is_opened  # compiles expressions, for few files
 
     return is_opened(text, erb=True)

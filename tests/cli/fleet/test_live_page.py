@@ -13,7 +13,7 @@ from vnicaudit.cli.fleet import live_page
 from vnicaudit.fleet.running.spool import SpoolFolder
 from vnicaudit.history import fleet_state
 from vnicaudit.history.fleet_state import FleetState
-from vnicaudit.history.history import history_to_write
+from vnicaudit.history.opening import history_to_write
 from vnicaudit.history.place import history_place
 from vnicaudit.model.fleet_state import FleetHost, KnownFinding
 

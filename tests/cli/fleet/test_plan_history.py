@@ -21,7 +21,7 @@ from tests.history.measured import measurement
 from tests.reports.plan.test_by_change import step_on
 from vnicaudit.cli.options.output import OutputOptions
 from vnicaudit.cli.remedy.plan import print_plan
-from vnicaudit.history.history import history_to_write
+from vnicaudit.history.opening import history_to_write
 from vnicaudit.history.place import history_place
 from vnicaudit.model.last_readings import PlanHistory
 from vnicaudit.model.plan import Plan

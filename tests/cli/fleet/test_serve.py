@@ -21,7 +21,7 @@ from tests.fleet.notifying.receiver import receiving
 from tests.history.fleets import TestDomain, TestNic, audit, host, reading
 from tests.promtool import checked_metrics
 from vnicaudit.fleet.running.spool import SpoolFolder
-from vnicaudit.history.history import history_to_write
+from vnicaudit.history.opening import history_to_write
 from vnicaudit.history.place import history_place
 
 HOST = host("kvm1", "north")

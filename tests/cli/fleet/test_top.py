@@ -13,7 +13,7 @@ from tests.cli.inside import inside
 from tests.fleet.ranking.made import Problem, audit, guest, reading, traffic
 from tests.history.measured import measurement
 from vnicaudit.fleet.running.spool import AuditSpool, SpoolFolder
-from vnicaudit.history.history import history_to_write
+from vnicaudit.history.opening import history_to_write
 from vnicaudit.history.place import history_place
 from vnicaudit.model.fleet import HostReading
 

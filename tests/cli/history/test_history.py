@@ -16,7 +16,7 @@ import pytest
 
 from tests.cli.inside import inside
 from tests.history.make_schema import fill
-from vnicaudit.history.history import history_to_write
+from vnicaudit.history.opening import history_to_write
 from vnicaudit.history.place import history_place
 
 

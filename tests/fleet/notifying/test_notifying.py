@@ -22,7 +22,7 @@ from vnicaudit.fleet.notifying.channels import (
 )
 from vnicaudit.fleet.notifying.delivery import Delivery, deliver
 from vnicaudit.fleet.notifying.notifying import ChannelOutcome, Notifier
-from vnicaudit.history.history import history_to_write
+from vnicaudit.history.opening import history_to_write
 from vnicaudit.history.place import history_place
 from vnicaudit.model.notices import NewFinding, NoticeForm, NoticeMessage
 from vnicaudit.reports.notices.forms import messages_of

@@ -19,7 +19,7 @@ from tests.reports.page.decoded import check_markup, decoded
 from tests.reports.page.test_chromium import AXE_RUN, ROWS, saved_text
 from vnicaudit.cli.fleet.live import page_route
 from vnicaudit.fleet.running.spool import SpoolFolder
-from vnicaudit.history.history import history_to_write
+from vnicaudit.history.opening import history_to_write
 from vnicaudit.history.place import history_place
 
 HOSTS = (host("kvm1", "north"), host("kvm2", "south"), host("kvm3", "south"))

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from itertools import chain
 from typing import TYPE_CHECKING
 
+from vnicaudit.audit.judging.macs import nics_seen
 from vnicaudit.model.finding import ALL_BUT_THE_MODEL, EVERY_RULE
 from vnicaudit.model.refs import mac_of
 
@@ -87,8 +88,6 @@ class RunRules:
 
 
 def _nics_seen(domain: Domain) -> tuple[NicSeen, ...]:
-    from vnicaudit.audit.judging.macs import nics_seen  # imported when a domain has suppressions
-
     return nics_seen(domain, domain.location.target)
 
 

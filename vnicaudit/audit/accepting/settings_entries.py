@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from vnicaudit.audit.accepting import stale
+from vnicaudit.audit.accepting.accepted_findings import without_accepted
+from vnicaudit.audit.accepting.suppression import SubjectIdentity
 from vnicaudit.model.owner import SETTINGS
 from vnicaudit.model.refs import ConfigRef, DomainRef, FlavorRef, ImageRef, NicRef, Ref
 from vnicaudit.model.report import Audited
@@ -64,7 +67,6 @@ class SettingsEntries:
         if there is nothing to do."""
         if not self._valid:
             return audited
-        from vnicaudit.audit.accepting.accepted_findings import without_accepted
 
         for index, entry in self._valid:
             if index not in self._used and _regards(entry, audited, domain):
@@ -92,8 +94,6 @@ class SettingsEntries:
 
     def unused(self, usage: Usage) -> tuple[Finding, ...]:
         """SUPP002 for each suppression that accepted nothing in the whole run."""
-        from vnicaudit.audit.accepting import stale
-
         return tuple(
             stale.unused(entry, _ref(entry), judged=index in usage.judged_entries)
             for index, entry in self._valid
@@ -101,8 +101,6 @@ class SettingsEntries:
         )
 
     def _expired(self) -> tuple[Finding, ...]:
-        from vnicaudit.audit.accepting import stale
-
         return tuple(
             stale.expired(entry, _ref(entry))
             for entry in self._entries
@@ -112,8 +110,6 @@ class SettingsEntries:
 
 def _regards(entry: Suppression, audited: Audited, domain: Domain | None) -> bool:
     """True if an entry is about the judged domain, host, image…, including its MAC address."""
-    from vnicaudit.audit.accepting.suppression import SubjectIdentity
-
     if domain is None:
         return entry.mac is None and entry.regards(SubjectIdentity.of(audited, None), audited.file)
     if not entry.regards(SubjectIdentity.of(audited, domain.cloud), domain.location.file):

@@ -12,13 +12,16 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from vnicaudit.audit.accepting import stale
+from vnicaudit.audit.accepting.accepted_findings import without_accepted
+from vnicaudit.audit.accepting.file_comments import FileComments
+from vnicaudit.audit.accepting.mac_comments import MacComments, with_metadata
+from vnicaudit.audit.accepting.own_entries import OwnEntries, texts_of
 from vnicaudit.audit.accepting.run_rules import RunRules, covers_any
 from vnicaudit.audit.accepting.settings_entries import SettingsEntries
 from vnicaudit.audit.judging.catalogue import Catalogue, shipped_catalogue
 
 if TYPE_CHECKING:
-    from vnicaudit.audit.accepting.file_comments import FileComments
-    from vnicaudit.audit.accepting.mac_comments import MacComments
     from vnicaudit.audit.accepting.own_entries import OwnTexts
     from vnicaudit.audit.accepting.suppression import Suppression
     from vnicaudit.model.accepting import AcceptingComment
@@ -60,8 +63,6 @@ class Suppressor:
         Returns ``audited`` itself where there is nothing to do.
         """
         if own is None and domain is not None and (domain.suppressions or domain.comments):
-            from vnicaudit.audit.accepting.own_entries import texts_of
-
             own = texts_of(domain)
         if own:
             audited = self._apply_own(audited, own, domain)
@@ -73,9 +74,6 @@ class Suppressor:
         before, except where a comment does not tell which finding of its line it means."""
         if not own or not audited.findings:
             return audited
-        from vnicaudit.audit.accepting.accepted_findings import without_accepted
-        from vnicaudit.audit.accepting.file_comments import FileComments
-        from vnicaudit.audit.accepting.own_entries import OwnEntries
 
         entries = OwnEntries(own, self._catalogue, self._today).entries
         audited = without_accepted(audited, enumerate(entries), set(), None)
@@ -92,9 +90,6 @@ class Suppressor:
         file, that may accept a finding on its MAC address."""
         if not nics or not (domain.suppressions or domain.comments):
             return nics
-        from vnicaudit.audit.accepting.file_comments import FileComments
-        from vnicaudit.audit.accepting.mac_comments import MacComments, with_metadata
-        from vnicaudit.audit.accepting.own_entries import OwnEntries, texts_of
 
         own = texts_of(domain)
         rules = self._rules.comparing_nics()
@@ -120,10 +115,6 @@ class Suppressor:
     def _apply_metadata(
         self, audited: Audited, own: OwnTexts, domain: Domain | None
     ) -> tuple[Audited, list[Finding]]:
-        from vnicaudit.audit.accepting import stale
-        from vnicaudit.audit.accepting.accepted_findings import without_accepted
-        from vnicaudit.audit.accepting.own_entries import OwnEntries
-
         found = OwnEntries(own, self._catalogue, self._today)
         used: set[int] = set()
         audited = without_accepted(audited, enumerate(found.entries), used, domain)
@@ -141,9 +132,6 @@ class Suppressor:
     ) -> tuple[Audited, list[Finding]]:
         """Return the judgement without the findings that comments accept, and findings about these:
         invalid ones with the first description of a file, unused ones with the last."""
-        from vnicaudit.audit.accepting import stale
-        from vnicaudit.audit.accepting.file_comments import FileComments
-
         first = own.comments[0]
         comments = self._comments
         if comments is None or first.reporter or not comments.is_of(own.comments):

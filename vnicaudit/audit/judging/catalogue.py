@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 import msgspec
 from msgspec.structs import replace
 
+from vnicaudit.audit.judging.close_ids import LISTS_RULES, closest_id, has_known_prefix, id_hint
+from vnicaudit.audit.judging.outside import outside_rules
 from vnicaudit.audit.judging.rule_files import (
     ListedRule,
     folders_with_rules,
@@ -23,10 +25,10 @@ from vnicaudit.errors import UsageError
 from vnicaudit.model.finding import Severity
 from vnicaudit.model.guest_words import DescriptionKind
 from vnicaudit.model.rule import AnyJudge, Judge, Rule, Scope
+from vnicaudit.model.rule_info import RuleInfo, RuleSetting
 
 if TYPE_CHECKING:
     from vnicaudit.audit.judging.outside import OutsideRule
-    from vnicaudit.model.rule_info import RuleInfo, RuleSetting
 
 S = TypeVar("S")
 
@@ -112,8 +114,6 @@ class Catalogue:
 
     def info(self, rule_id: str) -> RuleInfo:
         """A rule's entry for catalogues and reports; ``manual`` is its docstring, Markdown."""
-        from vnicaudit.model.rule_info import RuleInfo  # for catalogues and reports
-
         entry, rule = self.listed(rule_id), self.rule(rule_id)
         manual = manual_of(self.module(rule_id))
         summary = manual.split("\n\n", 1)[0].replace("\n", " ").strip()
@@ -170,13 +170,6 @@ class Catalogue:
 
     def hint(self, word: str) -> str:
         """``; did you mean '…'?``; if no id, name or group is close, how to list the rules."""
-        from vnicaudit.audit.judging.close_ids import (
-            LISTS_RULES,
-            closest_id,
-            has_known_prefix,
-            id_hint,
-        )
-
         if has_known_prefix(word, self.ids) or closest_id(word, self.ids):
             return id_hint(word, self.ids)
         names = [*self.groups(), *(rule.name for rule in self._rules.values())]
@@ -194,7 +187,6 @@ def settings_of(rule: Rule) -> Iterator[RuleSetting]:
     """The keys that can be set for a rule."""
     if rule.settings is None:
         return
-    from vnicaudit.model.rule_info import RuleSetting
 
     kind = rule.settings.kind
     schema = msgspec.json.schema(kind)["$defs"][kind.__name__]
@@ -223,7 +215,6 @@ def catalogue_with(folders: Iterable[str], audited: Iterable[str] = ()) -> Catal
     folders, packages = tuple(folders), folders_with_rules()
     if not folders and not packages:
         return shipped_catalogue()
-    from vnicaudit.audit.judging.outside import outside_rules  # most runs have none
 
     rules = outside_rules(folders, packages, audited)
     return Catalogue(shipped_rules(), outside=rules) if rules else shipped_catalogue()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from difflib import SequenceMatcher, get_close_matches
 
 LISTS_RULES = "; `vnicaudit rules` lists them"
 
@@ -50,8 +51,6 @@ def _without_zeros(word: str) -> str:
 
 
 def _closest(word: str, ids: Sequence[str]) -> str:
-    from difflib import SequenceMatcher, get_close_matches
-
     near = get_close_matches(word, ids, 2)
     likeness = [SequenceMatcher(None, one, word).ratio() for one in near]
     return "" if not near or likeness[1:] == likeness[:1] else near[0]

@@ -8,18 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 import msgspec
 
 from vnicaudit.audit.judging.catalogue import Catalogue, RuleSet
 from vnicaudit.audit.judging.fingerprint import file_key, is_uuid
 from vnicaudit.audit.judging.judgement import FindingCollector, Judgement, ask
-from vnicaudit.knowledge.fixes.owners import Wordings
+from vnicaudit.knowledge.fixes.owners import Wordings, of_image
 from vnicaudit.model.description import Description
+from vnicaudit.model.kubevirt import Preference
 from vnicaudit.model.location import Location
 from vnicaudit.model.names import NO_NAMES, FixNames
 from vnicaudit.model.nova import NovaConfig
+from vnicaudit.model.openstack import Flavor, Image
 from vnicaudit.model.owner import Owner
 from vnicaudit.model.refs import ConfigRef, FlavorRef, ImageRef, PreferenceRef, Ref
 from vnicaudit.model.report import Audited, AuditedScope
@@ -30,10 +32,6 @@ from vnicaudit.model.subject import (
     ImageSubject,
     PreferenceSubject,
 )
-
-if TYPE_CHECKING:
-    from vnicaudit.model.kubevirt import Preference
-    from vnicaudit.model.openstack import Flavor, Image
 
 D = TypeVar("D", bound=Description)
 S = TypeVar("S")
@@ -152,9 +150,6 @@ def _nova_conf() -> JudgedKind:
 
 
 def _image() -> JudgedKind:
-    from vnicaudit.knowledge.fixes.owners import of_image
-    from vnicaudit.model.openstack import Image
-
     return DescriptionJudging(
         kind=Image,
         judge=ImageJudge,
@@ -170,8 +165,6 @@ def _image() -> JudgedKind:
 
 
 def _flavor() -> JudgedKind:
-    from vnicaudit.model.openstack import Flavor
-
     return DescriptionJudging(
         kind=Flavor,
         judge=FlavorJudge,
@@ -186,8 +179,6 @@ def _flavor() -> JudgedKind:
 
 
 def _preference() -> JudgedKind:
-    from vnicaudit.model.kubevirt import Preference
-
     return DescriptionJudging(
         kind=Preference,
         judge=PreferenceJudge,

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from vnicaudit.base.identifiers import ANY_UUID
+
 try:  # as Python's random module does: hashlib loads OpenSSL, which takes longer than a lint
     from _blake2 import blake2b
 except ImportError:  # an interpreter built without it
@@ -24,8 +26,6 @@ def digest(rule: str, owner: str, part: str) -> str:
 
 def is_uuid(text: str) -> bool:
     """True for an id that is a UUID, which no two clouds give to different objects."""
-    from vnicaudit.base.identifiers import ANY_UUID
-
     return ANY_UUID.fullmatch(text) is not None
 
 

@@ -17,6 +17,7 @@ import msgspec
 from vnicaudit.audit.judging.catalogue import Catalogue, RuleSet
 from vnicaudit.audit.judging.fingerprint import digest, identity_parts
 from vnicaudit.audit.judging.judgement import FindingCollector, ask, finding_of
+from vnicaudit.base.identifiers import bare_uuid
 from vnicaudit.knowledge.fixes.owners import Wordings
 from vnicaudit.model import rule
 from vnicaudit.model.decoding import msgpack_decoder
@@ -182,8 +183,6 @@ class _OfDomain(NamedTuple):
 
 
 def _of_domain(domain: Domain, target: str) -> _OfDomain:
-    from vnicaudit.base.identifiers import bare_uuid  # not for a configuration
-
     place = domain.location
     return _OfDomain(
         None if domain.uuid is None else bare_uuid(domain.uuid),

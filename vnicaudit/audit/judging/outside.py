@@ -214,7 +214,7 @@ def _installed(packages: Iterable[str], audited: Iterable[str]) -> Iterator[tupl
 
 def _entry_points(folders: list[str]) -> list[EntryPoint]:
     """The entry points for rules of packages in these folders, each once, by name."""
-    from importlib.metadata import distributions
+    from importlib.metadata import distributions  # takes as long as the lint of a file
 
     entries = {
         (entry.name, entry.value): entry

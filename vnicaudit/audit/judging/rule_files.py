@@ -7,6 +7,7 @@ loaded. An error names the file and the field.
 from __future__ import annotations
 
 import importlib
+import inspect
 import os
 import sys
 from functools import cache
@@ -104,8 +105,6 @@ def rule_in(module: ModuleType) -> Rule:
 
 def manual_of(module: ModuleType) -> str:
     """A rule's manual page, in Markdown."""
-    import inspect  # slow to load; a lint without a page does not need it
-
     return inspect.cleandoc(module.__doc__ or "")
 
 

@@ -10,11 +10,13 @@ import msgspec
 
 from vnicaudit.audit.accepting.suppression import Suppression
 from vnicaudit.audit.judging.catalogue import Catalogue
+from vnicaudit.audit.judging.close_ids import id_hint
 from vnicaudit.audit.settings.file import SettingsFile
 from vnicaudit.audit.settings.keys import FailOn, PolicyTable, Settings, SuppressTable
 from vnicaudit.audit.settings.rules import check_selected, in_table
 from vnicaudit.base.wording import close_to
 from vnicaudit.errors import UsageError
+from vnicaudit.knowledge.nova_conf.options import release_of, releases
 from vnicaudit.model.decoding import converted
 from vnicaudit.model.finding import Confidence
 from vnicaudit.model.location import Location
@@ -149,8 +151,6 @@ def _check(source: SettingsFile, settings: Settings, catalogue: Catalogue) -> No
 def _check_nova_release(source: SettingsFile, name: str | None) -> None:
     if name is None:
         return
-    # imported late: few settings name one
-    from vnicaudit.knowledge.nova_conf.options import release_of, releases
 
     if release_of(name) is None:
         known = f"{releases()[0]} to {releases()[-1]}"
@@ -160,6 +160,4 @@ def _check_nova_release(source: SettingsFile, name: str | None) -> None:
 
 def _check_rule(source: SettingsFile, prefix: str, path: str, known: Sequence[str]) -> None:
     if not prefix or not any(rule.startswith(prefix.upper()) for rule in known):
-        from vnicaudit.audit.judging.close_ids import id_hint
-
         raise source.error(f"no rule begins with {prefix!r}{id_hint(prefix, known)}", path)

@@ -11,6 +11,7 @@ import msgspec
 from vnicaudit.audit.settings import SHARED
 from vnicaudit.base.opening import as_usage_error, open_regular
 from vnicaudit.errors import UsageError
+from vnicaudit.text.toml import toml_values
 
 MAX_BYTES = 1024 * 1024
 
@@ -105,7 +106,6 @@ def read_settings_file(path: str, *, explicit: bool) -> SettingsFile | None:
     shared = os.path.basename(path) == SHARED
     if shared and not explicit and "vnicaudit" not in text:
         return None  # another tool's file: errors in it do not matter here
-    from vnicaudit.text.toml import toml_values
 
     table = toml_values(path, text)
     if not shared:

@@ -15,7 +15,10 @@ import msgspec
 from vnicaudit.audit.judging.catalogue import Catalogue, RuleOptions, shipped_catalogue
 from vnicaudit.audit.reading.selection import Exclusion
 from vnicaudit.audit.settings import OWN, SHARED
+from vnicaudit.audit.settings.file import read_settings_file
 from vnicaudit.audit.settings.keys import Settings
+from vnicaudit.audit.settings.rules import rule_options
+from vnicaudit.base.ownership import why_not_own
 from vnicaudit.errors import UsageError
 
 if TYPE_CHECKING:
@@ -65,7 +68,6 @@ def load_settings(
         return LoadedSettings()
     # most runs have no settings
     from vnicaudit.audit.settings.checks import checked, suppressions
-    from vnicaudit.audit.settings.rules import rule_options
 
     catalogue = catalogue or shipped_catalogue()
     settings = checked(source, catalogue)
@@ -74,8 +76,6 @@ def load_settings(
 
 
 def _settings_in(path: str, *, explicit: bool) -> SettingsFile | None:
-    from vnicaudit.audit.settings.file import read_settings_file
-
     return read_settings_file(path, explicit=explicit)
 
 
@@ -125,8 +125,6 @@ def _is_within(folder: str, trusted: Iterable[str]) -> bool:
 def _check_own(path: str) -> None:
     """Raises UsageError for settings that another user can change: they can suppress findings, and
     change what is planned."""
-    from vnicaudit.base.ownership import why_not_own
-
     for place in (path, os.path.dirname(path)):
         reason = why_not_own(os.stat(place))
         if reason is not None:

@@ -13,14 +13,22 @@ import msgspec
 from vnicaudit.audit.reading.options import RunOptions
 from vnicaudit.audit.reading.targets import Target
 from vnicaudit.audit.work import AuditWork
+from vnicaudit.base.own_files import BACKUP
+from vnicaudit.base.shell import ascii_word, word
+from vnicaudit.base.waiting import standard_input
+from vnicaudit.base.wording import count
+from vnicaudit.cli.audit.fixing_line import FixingLine
 from vnicaudit.cli.options.output import Color, OutputOptions, use_color
 from vnicaudit.cli.options.reading import NovaOptions
 from vnicaudit.cli.options.records import group
 from vnicaudit.cli.output.files import STDOUT
+from vnicaudit.cli.output.progress import Progress, awaited_input
 from vnicaudit.cli.output.stderr import tell
 from vnicaudit.cli.output.stdout import emit, flush, stream
 from vnicaudit.errors import UsageError
 from vnicaudit.model.report import NotFixed
+from vnicaudit.reports.paint import Paint
+from vnicaudit.reports.safe import message, safe
 
 if TYPE_CHECKING:
     from vnicaudit.cli.wiring.platforms import PlatformRegistry
@@ -163,9 +171,6 @@ def fix(
     """Fix the files of the targets, or show how. Prints on standard error what was not fixed."""
     if not fixing.is_on:
         return FixCounts()
-    # imported here: an audit that changes nothing does not need it
-    from vnicaudit.cli.audit.fixing_line import FixingLine
-    from vnicaudit.cli.output.progress import Progress
     from vnicaudit.remedy.files import files_with_changes, fix_files, fix_text
 
     names = [target.name for target in targets if target.kind == "path"]
@@ -199,8 +204,6 @@ class _FixReport:
     """Prints progress while files are fixed, and the totals at the end."""
 
     def __init__(self, fixing: FixRequest) -> None:
-        from vnicaudit.reports.paint import Paint
-
         self._fixing = fixing
         self._paint = Paint(color=use_color(fixing.color, to_terminal=stream().isatty()))
         self._problems = self._files = self._refused = self._unsafe = self._risks = 0
@@ -269,8 +272,6 @@ class _FixReport:
                 _note(f"{finding.location}: {finding.rule} unsafe: {finding.change.reason}")
 
     def _say_numbers(self) -> None:
-        from vnicaudit.base.wording import count
-
         if self._fixing.diff and not self._problems:
             _note("Nothing to fix")
         elif self._fixing.diff:
@@ -283,8 +284,6 @@ class _FixReport:
             _note(f"{self._unsafe:,} more with unsafe fixes (--include-unsafe)")
 
     def _say_way_back(self) -> None:
-        from vnicaudit.base.wording import count
-
         kept = f"Saved a copy of {count(self._backups, 'file')}; to restore:"
         commands = list(map(_way_back, self._copies))
         if self._backups == 1:
@@ -298,22 +297,15 @@ class _FixReport:
 
 def _way_back(copy: str) -> str:
     """The command that restores a file from its backup copy."""
-    from vnicaudit.base.own_files import BACKUP
-
     return f"mv {_word(copy)} {_word(copy[: copy.rindex(BACKUP)])}"
 
 
 def _word(path: str) -> str:
     """A path as one shell word, escaped if it is not safe to print."""
-    from vnicaudit.base.shell import ascii_word, word
-    from vnicaudit.reports.safe import safe
-
     return word(path) if safe(path) == path else ascii_word(path)
 
 
 def _note(text: str) -> None:
-    from vnicaudit.reports.safe import message
-
     flush()  # the output it refers to comes first, even if both go to the same place
     tell(message(text))
 
@@ -321,8 +313,6 @@ def _note(text: str) -> None:
 def _stdin(*, quiet: bool) -> bytes | None:
     """Standard input, read once; None if it is closed (the audit reports that)."""
     from vnicaudit.audit.reading.files import MAX_BYTES
-    from vnicaudit.base.waiting import standard_input
-    from vnicaudit.cli.output.progress import awaited_input
 
     stream = standard_input()
     if stream is None:

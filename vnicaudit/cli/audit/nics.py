@@ -10,6 +10,7 @@ import click
 import msgspec
 
 from vnicaudit.audit.accepting.finding_filter import is_of
+from vnicaudit.audit.judging.nic_row import nic_row
 from vnicaudit.audit.nics_work import NicsWork
 from vnicaudit.audit.run import AuditRun
 from vnicaudit.base.wording import close_to
@@ -36,6 +37,8 @@ from vnicaudit.cli.wiring import Wiring, pass_wiring
 from vnicaudit.errors import TargetError, UsageError
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.report import TargetResult
+from vnicaudit.reports.nics import csv, json
+from vnicaudit.reports.nics.verdict import VERDICTS, verdict_of
 from vnicaudit.reports.safe import safe
 from vnicaudit.reports.unjudged import calls_sentence, not_judged_of
 from vnicaudit.reports.wording import notes_of
@@ -139,8 +142,6 @@ def _selected_domains(
 ) -> Iterator[Domain]:
     """The domains to show, in the requested order. Raises UsageError for a name that no domain
     has."""
-    from vnicaudit.reports.nics.verdict import VERDICTS
-
     names: set[str] = set()
     found: Iterator[Domain] = (
         domain
@@ -172,9 +173,6 @@ def _is_wanted(domain: Domain, options: NicsOptions, names: set[str]) -> bool:
 
 
 def _worst(domain: Domain) -> Verdict:
-    from vnicaudit.audit.judging.nic_row import nic_row
-    from vnicaudit.reports.nics.verdict import VERDICTS, verdict_of
-
     verdicts = (verdict_of(nic_row(domain, nic)) for nic in domain.nics)
     return min(verdicts, key=VERDICTS.index, default="ok")
 
@@ -219,12 +217,8 @@ def complain_about(results: tuple[TargetResult, ...]) -> int:
 
 def _rendered(options: NicsOptions, domains: Iterator[Domain], style: Options) -> Iterator[str]:
     if options.format == "json":
-        from vnicaudit.reports.nics import json
-
         return json.render(domains, style)
     if options.format == "csv":
-        from vnicaudit.reports.nics import csv
-
         return csv.render(domains)
     from vnicaudit.reports.nics import text
 

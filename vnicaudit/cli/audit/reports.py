@@ -8,8 +8,10 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, Protocol
 
 from vnicaudit import __version__
+from vnicaudit.audit.accepting.baseline import number_gone
 from vnicaudit.audit.accepting.finding_filter import NO_FILTER, FindingFilter
 from vnicaudit.audit.accepting.settings_entries import Usage
+from vnicaudit.audit.accepting.stale import INFO as ABOUT_SUPPRESSIONS
 from vnicaudit.audit.accepting.suppressions import Suppressor
 from vnicaudit.base.clock import timestamp
 from vnicaudit.base.wording import count
@@ -21,6 +23,7 @@ from vnicaudit.cli.output.stdout import stream
 from vnicaudit.errors import TargetError
 from vnicaudit.model.finding import CONFIDENCES, SEVERITIES, Confidence, Severity
 from vnicaudit.model.report import Audited, ReportRequest, RunEnd, RunInfo, Tool
+from vnicaudit.reports.baseline import BaselineWriter
 from vnicaudit.reports.formats import writer
 from vnicaudit.reports.writer import Options, Replacements, ReportWriter
 
@@ -28,7 +31,6 @@ if TYPE_CHECKING:
     from vnicaudit.model.page_memory import PageMemory
     from vnicaudit.model.report import Summary, TargetResult
     from vnicaudit.model.rule_info import RuleInfo
-    from vnicaudit.reports.baseline import BaselineWriter
 
 
 class ReportedRun(Protocol):
@@ -139,7 +141,6 @@ def settled_in_baseline(request: AuditRequest, run: ReportedRun, *, whole: bool)
     (``whole``) with all rules."""
     if not request.baseline or not whole or request.selects_rules:
         return 0
-    from vnicaudit.audit.accepting.baseline import number_gone
 
     return number_gone(request.baseline, run.baselined)
 
@@ -172,7 +173,6 @@ def _baseline(request: AuditRequest) -> BaselineWriter | None:
     """Writer of the baseline; None: none is requested."""
     if not request.write_baseline:
         return None
-    from vnicaudit.reports.baseline import BaselineWriter
 
     return BaselineWriter(request.write_baseline)
 
@@ -242,6 +242,4 @@ def _recorded(request: AuditRequest) -> ReportRequest:
 
 
 def _catalogue(request: AuditRequest) -> tuple[RuleInfo, ...]:
-    from vnicaudit.audit.accepting.stale import INFO as ABOUT_SUPPRESSIONS
-
     return (*map(request.reading.catalogue.info, request.rules), *ABOUT_SUPPRESSIONS)

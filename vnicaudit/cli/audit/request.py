@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from vnicaudit.audit.accepting.baseline import load_baseline
 from vnicaudit.audit.accepting.finding_filter import FindingFilter
 from vnicaudit.audit.judging.catalogue import Catalogue
 from vnicaudit.audit.reading.targets import Target, expanded_targets
@@ -178,7 +179,6 @@ def _redactor(options: AuditOptions) -> Redactor | None:
 def _loaded_baseline(baseline: str) -> Baseline:
     if not baseline:
         return {}
-    from vnicaudit.audit.accepting.baseline import load_baseline
 
     return load_baseline(baseline)
 

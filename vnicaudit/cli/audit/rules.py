@@ -22,6 +22,7 @@ from vnicaudit.errors import UsageError
 from vnicaudit.model.rule_info import RuleInfo
 from vnicaudit.reports.audit.rules import catalogue_json, catalogue_text, groups_text, manual_text
 from vnicaudit.reports.safe import safe
+from vnicaudit.rule_cases.running import results_of
 
 if TYPE_CHECKING:
     from vnicaudit.cli.wiring.platforms import PlatformRegistry
@@ -96,8 +97,6 @@ def command(options: RulesOptions, wiring: Wiring) -> int:
 
 def _run_cases(folder: str, options: RulesOptions, platforms: PlatformRegistry) -> int:
     """Run the test cases of the rules in a directory; returns the exit code."""
-    from vnicaudit.rule_cases.running import results_of
-
     catalogue = catalogue_with((*options.rules_dirs, folder))
     results = list(results_of(folder, catalogue, platforms))
     failed = [result for result in results if result.differences]

@@ -30,6 +30,9 @@ from vnicaudit.cli.output.stderr import tell
 from vnicaudit.errors import RefusedError
 from vnicaudit.model.report import Summary, TargetResult
 from vnicaudit.reports.formats import load
+from vnicaudit.reports.safe import safe
+from vnicaudit.reports.unjudged import not_judged_of, unread_of
+from vnicaudit.reports.wording import not_judged_sentence
 from vnicaudit.reports.writer import Replacements
 
 if TYPE_CHECKING:
@@ -108,9 +111,6 @@ def audit_work(request: AuditRequest, *, regrades: bool, with_rows: bool = False
 
 def _tell_unread(run: AuditRun) -> None:
     """Print the read errors that a report would list: with ``--diff`` there may be no report."""
-    from vnicaudit.reports.safe import safe
-    from vnicaudit.reports.unjudged import unread_of
-
     for result in run.results:
         for number, error in enumerate(unread_of(result)):
             if number == _UNREAD:
@@ -126,9 +126,6 @@ def _tell_not_judged(results: tuple[TargetResult, ...], request: AuditRequest) -
     them."""
     if any(load(name).NAMES_NOT_JUDGED for name, _place in request.outputs):
         return
-    from vnicaudit.reports.safe import safe
-    from vnicaudit.reports.unjudged import not_judged_of
-    from vnicaudit.reports.wording import not_judged_sentence
 
     sentence = not_judged_sentence(results)
     if sentence:

@@ -6,57 +6,14 @@ import click
 
 from vnicaudit.cli.options.lazy_group import CommandEntry, lazy_group
 
-
-def _run() -> click.Command:
-    from vnicaudit.cli.bench.run import command
-
-    return command
-
-
-def _compare() -> click.Command:
-    from vnicaudit.cli.bench.compare import command
-
-    return command
-
-
-def _search() -> click.Command:
-    from vnicaudit.cli.bench.search import command
-
-    return command
-
-
-def _watch() -> click.Command:
-    from vnicaudit.cli.bench.watch import command
-
-    return command
-
-
-def _show() -> click.Command:
-    from vnicaudit.cli.bench.show import command
-
-    return command
-
-
-def _profiles() -> click.Command:
-    from vnicaudit.cli.bench.profiles import command
-
-    return command
-
-
-def _line_rate() -> click.Command:
-    from vnicaudit.cli.bench.line_rate import command
-
-    return command
-
-
 _COMMANDS = {
-    "run": CommandEntry("Measure one path, or compare several paths or arms.", _run),
-    "compare": CommandEntry("Compare two measurements.", _compare),
-    "search": CommandEntry("Find the highest rate within the loss limit.", _search),
-    "watch": CommandEntry("Measure a path regularly, and report when it changes.", _watch),
-    "show": CommandEntry("List past measurements, or show one.", _show),
-    "profiles": CommandEntry("List built-in profiles, or validate your own.", _profiles),
-    "line-rate": CommandEntry("Show a link's theoretical maximum throughput.", _line_rate),
+    "run": CommandEntry("Measure one path, or compare several paths or arms.", "bench.run"),
+    "compare": CommandEntry("Compare two measurements.", "bench.compare"),
+    "search": CommandEntry("Find the highest rate within the loss limit.", "bench.search"),
+    "watch": CommandEntry("Measure a path regularly, and report when it changes.", "bench.watch"),
+    "show": CommandEntry("List past measurements, or show one.", "bench.show"),
+    "profiles": CommandEntry("List built-in profiles, or validate your own.", "bench.profiles"),
+    "line-rate": CommandEntry("Show a link's theoretical maximum throughput.", "bench.line_rate"),
 }
 
 _EPILOG = """\b

@@ -7,6 +7,8 @@ from typing import Literal
 import click
 import msgspec
 
+from vnicaudit.cli.diff.compare import compared, notes, read_report
+from vnicaudit.cli.diff.output import FORMATS, differences
 from vnicaudit.cli.options.output import OutputOptions, output_options, screen_options
 from vnicaudit.cli.options.records import as_record
 from vnicaudit.cli.options.sections import SectionedCommand
@@ -77,9 +79,6 @@ def command(options: DiffOptions) -> int:
     --exclude and --changed-since kept out of NEW is not gone either. Reports of older releases
     record none of this.
     """
-    from vnicaudit.cli.diff.compare import compared, notes, read_report
-    from vnicaudit.cli.diff.output import FORMATS, differences
-
     old, new = read_report(options.old), read_report(options.new)
     found = compared(old, new)
     record = differences(options.old, options.new, found, tuple(notes(old, new)))

@@ -10,7 +10,10 @@ import click
 import msgspec
 
 from vnicaudit import __version__
+from vnicaudit.cli.doctor import machine_checks as here
 from vnicaudit.cli.doctor.check import DoctorCheck
+from vnicaudit.cli.doctor.extras import check_extras
+from vnicaudit.cli.doctor.machine_checks import is_complete
 from vnicaudit.cli.options.output import (
     Format,
     OutputOptions,
@@ -22,6 +25,7 @@ from vnicaudit.cli.options.records import as_record
 from vnicaudit.cli.options.sections import SectionedCommand
 from vnicaudit.cli.options.state import state_folder, state_option
 from vnicaudit.cli.output.stdout import emit
+from vnicaudit.cli.wiring.machine import this_machine
 from vnicaudit.errors import TargetError
 from vnicaudit.reports.safe import safe
 
@@ -70,8 +74,6 @@ def command(options: DoctorOptions) -> int:
     It checks the optional packages, libvirt's sockets, QEMU in /proc, /dev/vhost-net, clouds.yaml
     and the state directory. It connects to nothing and changes nothing.
     """
-    from vnicaudit.cli.doctor.machine_checks import is_complete
-
     checks = tuple(_checks(state_folder(options.state)))
     complete = is_complete(checks)
     if options.format == "json":
@@ -86,10 +88,6 @@ def command(options: DoctorOptions) -> int:
 
 
 def _checks(state: str) -> Iterator[DoctorCheck]:
-    from vnicaudit.cli.doctor import machine_checks as here
-    from vnicaudit.cli.doctor.extras import check_extras
-    from vnicaudit.cli.wiring.machine import this_machine
-
     machine = this_machine()
     yield here.check_libvirt()
     yield here.check_qemu(machine)

@@ -51,6 +51,12 @@ from vnicaudit.cli.wiring import Wiring, pass_wiring
 from vnicaudit.errors import UsageError
 from vnicaudit.model.live_options import LiveOptions
 from vnicaudit.model.plan import Mode
+from vnicaudit.remedy.applying.apply import apply, dry_run_apply
+from vnicaudit.remedy.applying.journal.past_run import damaged
+from vnicaudit.reports.plan.json import from_json
+from vnicaudit.reports.plan.text import render
+from vnicaudit.reports.safe import safe
+from vnicaudit.text.libvirt_uri import unsafe_parts
 
 if TYPE_CHECKING:
     from vnicaudit.model.fleet import InventoryHost
@@ -106,8 +112,6 @@ class FleetApplyOptions(msgspec.Struct, frozen=True):
     def remedy(self, hosts: Iterable[InventoryHost]) -> RemedyOptions:
         """These options in the form used by the other commands on runs. URIs in the inventory were
         written by the user, so they are trusted."""
-        from vnicaudit.text.libvirt_uri import unsafe_parts
-
         own = (host.uri for host in hosts if unsafe_parts(host.uri))
         trusted = tuple(dict.fromkeys((*self.inventory.trusted_uris, *own)))
         connection = ConnectionOptions(self.deadline, trusted)
@@ -153,10 +157,6 @@ def command(options: FleetApplyOptions, wiring: Wiring) -> int:
     cannot change it at the same time. A host that does not answer, or that somebody else has
     locked, is skipped. Canaries of each group go first; if a canary fails, nothing else is changed.
     """
-    from vnicaudit.remedy.applying.apply import apply, dry_run_apply
-    from vnicaudit.remedy.applying.journal.past_run import damaged
-    from vnicaudit.reports.plan.json import from_json
-
     if options.elsewhere:
         raise UsageError(_ELSEWHERE)
     sources = sources_of(LiveOptions(), wiring.platforms())
@@ -243,8 +243,6 @@ def _of_hosts(plan: Plan, chosen: ChosenHosts) -> Plan:
 
 
 def _tell_notes(chosen: ChosenHosts, plan: Plan, whole: Plan) -> None:
-    from vnicaudit.reports.safe import safe
-
     for note in inventory_notes(chosen):
         tell(safe(f"Note: {note}"))
     if len(plan.steps) < len(whole.steps):
@@ -253,8 +251,6 @@ def _tell_notes(chosen: ChosenHosts, plan: Plan, whole: Plan) -> None:
 
 
 def _print_steps(plan: Plan, steps: list[Step], options: FleetApplyOptions) -> None:
-    from vnicaudit.reports.plan.text import render
-
     if options.format != "text":
         return
     shown = msgspec.structs.replace(plan, steps=tuple(steps))

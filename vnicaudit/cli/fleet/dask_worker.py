@@ -6,6 +6,7 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING
 
+from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.fleet.running.engines.wire import encoded
 from vnicaudit.fleet.running.engines.worker import read_for_controller
 
@@ -26,6 +27,4 @@ def read_host(order: bytes) -> bytes:
 
 @cache
 def _reader() -> ReadHost[Met]:
-    from vnicaudit.cli.wiring.platforms import every_platform
-
     return every_platform().read_live

@@ -9,8 +9,11 @@ from urllib.parse import urlsplit
 import click
 import msgspec
 
+from vnicaudit.cli.fleet import dask_worker
 from vnicaudit.cli.options.records import Decorator, group
 from vnicaudit.errors import UsageError
+from vnicaudit.fleet.running.engines.dask import Dask
+from vnicaudit.fleet.running.engines.dask_cluster import Cluster, TlsFiles
 from vnicaudit.fleet.running.engines.threads import Threads
 from vnicaudit.model.live_options import LiveOptions
 
@@ -101,9 +104,6 @@ def engine_of(
     cannot be reached or its workers have another version."""
     if options.engine == "threads" or options.scheduler is None:
         return Threads(read, plain, deadline)
-    from vnicaudit.cli.fleet import dask_worker
-    from vnicaudit.fleet.running.engines.dask import Dask
-    from vnicaudit.fleet.running.engines.dask_cluster import Cluster, TlsFiles
 
     tls = TlsFiles(options.scheduler_ca, options.scheduler_cert, options.scheduler_key)
     cluster = Cluster(options.scheduler, tls)

@@ -6,59 +6,18 @@ import click
 
 from vnicaudit.cli.options.lazy_group import CommandEntry, lazy_group
 
-
-def _audit() -> click.Command:
-    from vnicaudit.cli.fleet.audit import command
-
-    return command
-
-
-def _plan() -> click.Command:
-    from vnicaudit.cli.fleet.plan import command
-
-    return command
-
-
-def _apply() -> click.Command:
-    from vnicaudit.cli.fleet.apply import command
-
-    return command
-
-
-def _serve() -> click.Command:
-    from vnicaudit.cli.fleet.serve import command
-
-    return command
-
-
-def _notify() -> click.Command:
-    from vnicaudit.cli.fleet.notify import command
-
-    return command
-
-
-def _inventory() -> click.Command:
-    from vnicaudit.cli.fleet.inventory import command
-
-    return command
-
-
-def _top() -> click.Command:
-    from vnicaudit.cli.fleet.top import command
-
-    return command
-
-
 _COMMANDS = {
-    "audit": CommandEntry("Audit the hosts of an inventory in parallel.", _audit),
+    "audit": CommandEntry("Audit the hosts of an inventory in parallel.", "fleet.audit"),
     "inventory": CommandEntry(
-        "Show the hosts of an inventory, and where each comes from.", _inventory
+        "Show the hosts of an inventory, and where each comes from.", "fleet.inventory"
     ),
-    "top": CommandEntry("Rank the changes to make first, with reasons.", _top),
-    "plan": CommandEntry("Plan changes on all hosts.", _plan),
-    "apply": CommandEntry("Apply a plan host by host, canaries of each group first.", _apply),
-    "serve": CommandEntry("Serve a web page and metrics of the fleet, read-only.", _serve),
-    "notify": CommandEntry("Notify channels of new and reopened findings.", _notify),
+    "top": CommandEntry("Rank the changes to make first, with reasons.", "fleet.top"),
+    "plan": CommandEntry("Plan changes on all hosts.", "fleet.plan"),
+    "apply": CommandEntry(
+        "Apply a plan host by host, canaries of each group first.", "fleet.apply"
+    ),
+    "serve": CommandEntry("Serve a web page and metrics of the fleet, read-only.", "fleet.serve"),
+    "notify": CommandEntry("Notify channels of new and reopened findings.", "fleet.notify"),
 }
 
 _EPILOG = """\b

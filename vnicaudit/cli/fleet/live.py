@@ -9,12 +9,22 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from vnicaudit.audit.judging.catalogue import catalogue_with
+from vnicaudit.cli.fleet.live_page import history_page
 from vnicaudit.errors import MissingExtraError, VnicauditError
 from vnicaudit.fleet.running.spool import SpoolFolder, finished_spool
 from vnicaudit.fleet.serving.answers import HTML, Route, RouteContent
 from vnicaudit.fleet.serving.shared import SharedValue
+from vnicaudit.history.opening import history_to_read
+from vnicaudit.history.place import check_extras
 from vnicaudit.model.finding import Severity
+from vnicaudit.reports.metrics.exposition import check_exposition, exposed
+from vnicaudit.reports.metrics.fleet import fleet_families
+from vnicaudit.reports.page.data import PageData, PageEnd
+from vnicaudit.reports.page.from_fleet import about_fleet, host_of, notes_of, subjects_of
+from vnicaudit.reports.page.render import render_page
 
 if TYPE_CHECKING:
     from vnicaudit.fleet.running.spool import AuditSpool
@@ -33,10 +43,6 @@ PAGE_PATIENCE = 5.0
 def metrics_route(place: HistoryPlace, on_error: Callable[[str], object] = str) -> Route:
     """Metrics of a fleet, from its history. ``on_error``: see SharedValue. Raises
     MissingExtraError."""
-    from vnicaudit.history.place import check_extras
-    from vnicaudit.reports.metrics.exposition import check_exposition, exposed
-    from vnicaudit.reports.metrics.fleet import fleet_families
-
     check_exposition()
     check_extras(place.kind)
     shared = SharedValue(
@@ -73,8 +79,6 @@ def page_route(
 
 
 def _counts(place: HistoryPlace) -> FleetCounts:
-    from vnicaudit.history.history import history_to_read
-
     with history_to_read(place) as history:
         return history.counts(severity_of)
 
@@ -102,15 +106,11 @@ class _Pages:
             return _page_of_audit(self._state)
 
     def _of_history(self) -> bytes:
-        from vnicaudit.history.history import history_to_read
-
         with history_to_read(self._place) as history:
             gains = history.gains()
             with history.fleet_state() as state:
                 mark = state.mark()
                 if mark != self._made[0]:
-                    from vnicaudit.cli.fleet.live_page import history_page
-
                     page = history_page(state, gains, SpoolFolder(self._state))
                     self._made = (mark, page)
         return self._made[1]
@@ -121,12 +121,6 @@ def _page_of_audit(state: Path) -> bytes:
 
 
 def _rendered(spool: AuditSpool) -> Iterator[str]:
-    from msgspec.structs import replace
-
-    from vnicaudit.reports.page.data import PageData, PageEnd
-    from vnicaudit.reports.page.from_fleet import about_fleet, host_of, notes_of, subjects_of
-    from vnicaudit.reports.page.render import render_page
-
     audit = spool.audit()
     readings = tuple(_readings(spool, len(audit.chosen_hosts)))
     end = PageEnd(

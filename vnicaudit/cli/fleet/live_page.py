@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from vnicaudit.audit.judging.catalogue import catalogue_with
 from vnicaudit.base.wording import count
 from vnicaudit.errors import JournalError
+from vnicaudit.fleet.ranking.ranking import rank
 from vnicaudit.fleet.running.spool import AuditSpool, SpoolFolder
 from vnicaudit.model.fleet import Coverage, FleetAudit, HostReading
 from vnicaudit.model.fleet_state import FindingMark, FleetHost
@@ -72,8 +73,6 @@ class _LivePage:
 
     def pieces(self, gains: Sequence[MeasuredGain]) -> Iterator[str]:
         """The page, in pieces."""
-        from vnicaudit.fleet.ranking.ranking import rank
-
         summary = self._summary
         newest = summary.newest
         hosts = self._state.hosts()

@@ -9,8 +9,11 @@ from functools import lru_cache
 from vnicaudit.cli.fleet.request import FleetRequest
 from vnicaudit.cli.output.stderr import tell
 from vnicaudit.errors import HistoryError, MissingExtraError, UsageError
+from vnicaudit.fleet.ranking.ranking import rank
 from vnicaudit.fleet.running.fleet_run import FleetRun
+from vnicaudit.history.opening import history_to_read
 from vnicaudit.reports.page.data import FindingHistory, FindingState, PageMemory
+from vnicaudit.reports.page.from_history import changes_of, settled_of
 from vnicaudit.reports.safe import safe
 
 FIRST = 10
@@ -51,8 +54,6 @@ class AuditMemory:
 
     def _before(self, run: FleetRun) -> PageMemory:
         """The state that each known finding will have if it occurs."""
-        from vnicaudit.history.history import history_to_read
-
         findings: dict[str, FindingHistory] = {}
         try:
             with (
@@ -72,10 +73,6 @@ class AuditMemory:
         return PageMemory(hosts=_hosts(run), findings=findings, unknown=new)
 
     def _changed(self, run: FleetRun) -> PageMemory:
-        from vnicaudit.fleet.ranking.ranking import rank
-        from vnicaudit.history.history import history_to_read
-        from vnicaudit.reports.page.from_history import changes_of, settled_of
-
         with history_to_read(self._request.history.place) as history:
             gains = history.gains()
             with history.fleet_state() as state:

@@ -16,10 +16,13 @@ from vnicaudit.cli.options.records import as_record
 from vnicaudit.cli.options.sections import SectionedCommand
 from vnicaudit.cli.output.stderr import tell
 from vnicaudit.errors import TargetError, UsageError
-from vnicaudit.fleet.notifying.notifying import ChannelOutcome
+from vnicaudit.fleet.notifying.channels import Address, Channel, address_of, load_channels
+from vnicaudit.fleet.notifying.notifying import ChannelOutcome, Notifier
+from vnicaudit.history.opening import history_to_read, history_to_write
 from vnicaudit.model.finding import SEVERITIES, Severity
 from vnicaudit.model.history import FindingRecord
 from vnicaudit.model.notices import NewFinding
+from vnicaudit.reports.notices.forms import messages_of
 from vnicaudit.reports.safe import safe
 
 _EPILOG = """\b
@@ -67,11 +70,6 @@ def command(options: NotifyOptions) -> int:
 
     Each channel is notified of each finding at most once a day (UTC).
     """
-    from vnicaudit.fleet.notifying.channels import Address, Channel, address_of, load_channels
-    from vnicaudit.fleet.notifying.notifying import Notifier
-    from vnicaudit.history.history import history_to_read, history_to_write
-    from vnicaudit.reports.notices.forms import messages_of
-
     told: dict[str, tuple[Channel, Address]] = {}
     code = 0
     for name, each in load_channels(options.channels).items():

@@ -41,6 +41,10 @@ from vnicaudit.model.fleet import HostStatus, InventoryHost
 from vnicaudit.model.live import LiveDefinition
 from vnicaudit.model.live_options import LiveOptions
 from vnicaudit.model.report import LostRead, ReadError
+from vnicaudit.remedy.planning.judged_item import Judges
+from vnicaudit.remedy.planning.options import PlanOptions
+from vnicaudit.remedy.planning.run import make_plan
+from vnicaudit.remedy.planning.target_planner import PlanRequest
 from vnicaudit.reports.plan.grouped import PLAN_GROUP_BY, PlanGroupBy
 from vnicaudit.reports.safe import safe
 from vnicaudit.text.own_commands import command as command_on
@@ -116,11 +120,6 @@ def command(options: FleetPlanOptions, wiring: Wiring) -> int:
     If there is a history of audits, the plan also tells how old its findings are, how many are new,
     and what is open on hosts that could not be read. The history is only read.
     """
-    from vnicaudit.remedy.planning.judged_item import Judges
-    from vnicaudit.remedy.planning.options import PlanOptions
-    from vnicaudit.remedy.planning.run import make_plan
-    from vnicaudit.remedy.planning.target_planner import PlanRequest
-
     platforms = wiring.platforms()
     read = reading_of(options.reading, (), verbose=options.output.verbose)
     sources = sources_of(read.options.live, platforms)

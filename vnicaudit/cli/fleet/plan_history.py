@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING
 
 from vnicaudit.cli.options.history import HistoryOptions, is_on_command_line
 from vnicaudit.errors import HistoryError, UsageError
+from vnicaudit.fleet.plan_history import plan_history
+from vnicaudit.fleet.ranking.estimates import Estimates
+from vnicaudit.history.opening import optional_history
 from vnicaudit.model.last_readings import NO_HISTORY, PlanHistory
 
 if TYPE_CHECKING:
@@ -30,8 +33,6 @@ class PlanHistoryReader:
             self._check()
 
     def _check(self) -> None:
-        from vnicaudit.history.history import optional_history
-
         try:
             with optional_history(self._place):
                 pass
@@ -47,9 +48,6 @@ class PlanHistoryReader:
         be read."""
         if self.missing or not self._is_used:
             return NO_HISTORY
-        from vnicaudit.fleet.plan_history import plan_history
-        from vnicaudit.fleet.ranking.estimates import Estimates
-        from vnicaudit.history.history import optional_history
 
         names = [host.name for host in hosts.values()]
         marks = {one.fingerprint for step in plan.steps for one in step.findings}

@@ -7,12 +7,16 @@ from pathlib import Path
 import click
 import msgspec
 
+from vnicaudit.cli.fleet.live import metrics_route, page_route
 from vnicaudit.cli.options.history import HistoryOptions, history_options
 from vnicaudit.cli.options.records import as_record
 from vnicaudit.cli.options.sections import SectionedCommand
 from vnicaudit.cli.options.state import state_folder
 from vnicaudit.cli.output.stderr import tell
 from vnicaudit.errors import UsageError
+from vnicaudit.fleet.serving.addresses import host_names, listen_address
+from vnicaudit.fleet.serving.server import ReadOnlyServer
+from vnicaudit.reports.safe import message
 
 _EPILOG = """\b
 Examples:
@@ -69,10 +73,6 @@ def command(options: ServeOptions) -> int:
     It is read-only and by default reachable only from this machine. It has no password: to publish
     it, put an authenticating proxy in front.
     """
-    from vnicaudit.cli.fleet.live import metrics_route, page_route
-    from vnicaudit.fleet.serving.addresses import host_names, listen_address
-    from vnicaudit.fleet.serving.server import ReadOnlyServer
-
     address = listen_address(options.listen, public=options.public)
     routes = {
         "/": page_route(options.place.place, Path(state_folder(options.place.state)), _failed)
@@ -96,6 +96,4 @@ def command(options: ServeOptions) -> int:
 
 
 def _failed(reason: str) -> None:
-    from vnicaudit.reports.safe import message
-
     tell(f"Error: {message(reason)}")

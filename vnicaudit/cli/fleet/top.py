@@ -23,6 +23,13 @@ from vnicaudit.cli.options.state import state_folder
 from vnicaudit.cli.output.stderr import tell
 from vnicaudit.cli.output.stdout import emit
 from vnicaudit.errors import JournalError
+from vnicaudit.fleet.ranking.ranking import rank
+from vnicaudit.fleet.running.spool import finished_spool
+from vnicaudit.history.opening import history_to_read
+from vnicaudit.reports.coverage import coverage_sentence
+from vnicaudit.reports.history.status import future_note
+from vnicaudit.reports.ranking.json import ranking_json
+from vnicaudit.reports.ranking.text import ranking_text
 
 if TYPE_CHECKING:
     from vnicaudit.fleet.running.spool import AuditSpool
@@ -80,13 +87,6 @@ def command(options: TopOptions) -> int:
     are shown only if the same change was measured with `vnicaudit bench` and imported into the
     history.
     """
-    from vnicaudit.fleet.ranking.ranking import rank
-    from vnicaudit.fleet.running.spool import finished_spool
-    from vnicaudit.reports.coverage import coverage_sentence
-    from vnicaudit.reports.history.status import future_note
-    from vnicaudit.reports.ranking.json import ranking_json
-    from vnicaudit.reports.ranking.text import ranking_text
-
     state = Path(state_folder(options.place.state))
     spool = finished_spool(state)
     audit, per_place = spool.audit(), options.by == "place"
@@ -126,8 +126,6 @@ def _readings(spool: AuditSpool) -> Iterator[HostReading]:
 
 def _gains(place: HistoryOptions) -> tuple[MeasuredGain, ...]:
     """Measured gains. None if the history does not exist, unless it was named explicitly."""
-    from vnicaudit.history.history import history_to_read
-
     if not (place.is_named or place.place.exists):
         return ()
     with history_to_read(place.place) as history:

@@ -12,6 +12,9 @@ from vnicaudit.cli.options.output import OutputOptions, output_options, screen_o
 from vnicaudit.cli.options.records import as_record
 from vnicaudit.cli.options.sections import SectionedCommand
 from vnicaudit.cli.output.stdout import emit
+from vnicaudit.history.opening import history_to_read
+from vnicaudit.reports.history.drift import drift_csv, drift_markdown, drift_text
+from vnicaudit.reports.history.json import to_json
 
 _EPILOG = """\b
 Examples:
@@ -51,10 +54,6 @@ def command(options: DriftOptions) -> int:
     then), latest or previous. Only hosts that both audits read, and rules that both ran, are
     compared.
     """
-    from vnicaudit.history.history import history_to_read
-    from vnicaudit.reports.history.drift import drift_csv, drift_markdown, drift_text
-    from vnicaudit.reports.history.json import to_json
-
     with history_to_read(options.place.place) as history:
         drift = history.drift(options.before, options.after)
     if options.format == "text":

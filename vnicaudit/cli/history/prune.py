@@ -18,6 +18,8 @@ from vnicaudit.cli.options.sections import SectionedCommand
 from vnicaudit.cli.options.state import state_folder
 from vnicaudit.cli.output.stdout import emit
 from vnicaudit.errors import UsageError
+from vnicaudit.fleet.running.spool import SpoolFolder
+from vnicaudit.history.opening import history_to_write
 
 if TYPE_CHECKING:
     from vnicaudit.history.place import HistoryPlace
@@ -69,8 +71,6 @@ def command(options: PruneOptions) -> int:
     Open findings stay, with the day they were first seen, and so does the last reading of each
     host, however old.
     """
-    from vnicaudit.history.history import history_to_write
-
     begin = datetime.now(timezone.utc) - timedelta(days=days_of(options.keep, "--keep"))
     with history_to_write(_existing(options.place.place)) as history:
         pruned = history.prune(round(begin.timestamp() * 1000))
@@ -108,9 +108,6 @@ def remove(options: RemoveOptions) -> int:
     AUDIT is an id, a date or time (the last audit of the whole fleet up to then), latest or
     previous.
     """
-    from vnicaudit.fleet.running.spool import SpoolFolder
-    from vnicaudit.history.history import history_to_write
-
     with history_to_write(_existing(options.place.place)) as history:
         removed = history.remove(options.audit)
     spools = SpoolFolder(Path(state_folder(options.place.state)))

@@ -16,6 +16,9 @@ from vnicaudit.cli.options.output import (
 from vnicaudit.cli.options.records import as_record
 from vnicaudit.cli.options.sections import SectionedCommand
 from vnicaudit.cli.output.stdout import emit
+from vnicaudit.history.opening import history_to_read
+from vnicaudit.reports.history.json import to_json
+from vnicaudit.reports.history.status import details_text
 
 _EPILOG = """\b
 Examples:
@@ -45,10 +48,6 @@ def command(options: ShowOptions) -> int:
     AUDIT is an id, a date or time (the last audit of the whole fleet up to then), latest or
     previous.
     """
-    from vnicaudit.history.history import history_to_read
-    from vnicaudit.reports.history.json import to_json
-    from vnicaudit.reports.history.status import details_text
-
     with history_to_read(options.place.place) as history:
         details = history.details(options.audit)
     if options.format == "json":

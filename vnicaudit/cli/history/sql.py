@@ -10,6 +10,7 @@ from vnicaudit.cli.options.output import OutputOptions, output_options
 from vnicaudit.cli.options.records import as_record
 from vnicaudit.cli.options.sections import SectionedCommand
 from vnicaudit.cli.output.stdout import emit
+from vnicaudit.history.place import check_extras
 
 _EPILOG = """\b
 Examples:
@@ -34,8 +35,6 @@ def command(options: SqlOptions) -> int:
 
     Views keep their names and columns; tables may change between versions.
     """
-    from vnicaudit.history.place import check_extras
-
     place = options.place.place
     check_extras(place.kind)
     from vnicaudit.history.sql import sql_text

@@ -16,6 +16,9 @@ from vnicaudit.cli.options.output import (
 from vnicaudit.cli.options.records import as_record
 from vnicaudit.cli.options.sections import SectionedCommand
 from vnicaudit.cli.output.stdout import emit
+from vnicaudit.history.opening import history_to_read
+from vnicaudit.reports.history.json import to_json
+from vnicaudit.reports.history.status import status_text
 
 _EPILOG = """\b
 Examples:
@@ -52,10 +55,6 @@ def command(options: StatusOptions) -> int:
     Counts of findings are for the whole fleet after each audit. Stale findings are on hosts, or of
     rules, that the audit did not cover.
     """
-    from vnicaudit.history.history import history_to_read
-    from vnicaudit.reports.history.json import to_json
-    from vnicaudit.reports.history.status import status_text
-
     with history_to_read(options.place.place) as history:
         status = history.status(options.last or None)
     if options.format == "json":

@@ -13,6 +13,7 @@ import msgspec
 from vnicaudit.base.opening import as_usage_error, open_regular
 from vnicaudit.base.waiting import standard_input
 from vnicaudit.base.wording import count
+from vnicaudit.bench import history as kept
 from vnicaudit.cli.options.history import HistoryOptions, history_options
 from vnicaudit.cli.options.output import OutputOptions, output_options
 from vnicaudit.cli.options.records import as_record
@@ -28,7 +29,9 @@ from vnicaudit.cli.output.files import (
 from vnicaudit.cli.output.progress import awaited_input
 from vnicaudit.cli.output.stdout import emit
 from vnicaudit.errors import UsageError
+from vnicaudit.history.opening import history_to_read, history_to_write
 from vnicaudit.model.names import STANDARD_INPUT
+from vnicaudit.reports.bench.formats.json import from_file
 
 if TYPE_CHECKING:
     from vnicaudit.model.measurement import BenchResult
@@ -98,8 +101,6 @@ def export(options: ExportOptions) -> int:
     Each line is a row of a table: {"table": "nic", "row": {…}}. `vnicaudit history sql` explains
     the tables.
     """
-    from vnicaudit.history.history import history_to_read
-
     check_not_compressed(options.destination)
     if (options.format or _format_by_suffix(options.destination)) == "parquet":
         if options.since is not None:
@@ -123,8 +124,6 @@ def _format_by_suffix(destination: str) -> str:
 
 
 def _export_parquet(options: ExportOptions) -> int:
-    from vnicaudit.history.history import history_to_read
-
     if options.destination == STDOUT:
         raise UsageError(
             "--format parquet writes a folder with one file per table: name it with -o"
@@ -149,8 +148,6 @@ def import_(options: ImportOptions) -> int:
 
     A file, or a folder of Parquet files, is imported completely or not at all. - is standard input.
     """
-    from vnicaudit.history.history import history_to_write
-
     if not options.measurements and len(options.files) != 1:
         raise UsageError("name one FILE to import, or use --measurements")
     with history_to_write(options.place.place) as history:
@@ -183,9 +180,6 @@ def _opened(name: str, *, quiet: bool) -> Iterator[tuple[BinaryIO, str]]:
 
 
 def _measurements(options: ImportOptions) -> Iterator[BenchResult]:
-    from vnicaudit.bench import history as kept
-    from vnicaudit.reports.bench.formats.json import from_file
-
     if options.files:
         for name in options.files:
             yield from_file(Path(name))

@@ -13,7 +13,10 @@ from vnicaudit.cli.options.output import OutputOptions, output_options, screen_o
 from vnicaudit.cli.options.records import as_record
 from vnicaudit.cli.options.sections import SectionedCommand
 from vnicaudit.cli.output.stdout import emit
+from vnicaudit.history.opening import history_to_read
 from vnicaudit.model.history import TrendRequest
+from vnicaudit.reports.history.json import to_json
+from vnicaudit.reports.history.trend import trend_csv, trend_text
 
 _EPILOG = """\b
 Examples:
@@ -82,10 +85,6 @@ def command(options: TrendOptions) -> int:
     Counts are for the whole fleet, even if an audit read only part of it. Findings on hosts that it
     did not reach keep their last known state and are also counted as stale.
     """
-    from vnicaudit.history.history import history_to_read
-    from vnicaudit.reports.history.json import to_json
-    from vnicaudit.reports.history.trend import trend_csv, trend_text
-
     days = None if options.since is None else days_of(options.since, "--since")
     with history_to_read(options.place.place) as history:
         trend = history.trend(_request(options, days))

@@ -10,6 +10,7 @@ from vnicaudit.cli.options.output import OutputOptions, output_options
 from vnicaudit.cli.options.records import as_record
 from vnicaudit.cli.options.sections import SectionedCommand
 from vnicaudit.cli.output.stdout import emit
+from vnicaudit.history.opening import upgrade_history
 from vnicaudit.reports.safe import safe
 
 _EPILOG = """\b
@@ -34,8 +35,6 @@ def command(options: UpgradeOptions) -> int:
     A PostgreSQL database may have several users, so only this command migrates it, in one
     transaction. Make a backup first. A file is migrated automatically, after it has been copied.
     """
-    from vnicaudit.history.history import upgrade_history
-
     place = options.place.place
     before, after = upgrade_history(place)
     if not options.output.quiet:

@@ -6,16 +6,19 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from itertools import chain, islice
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import click
+from click.shell_completion import CompletionItem
 
+from vnicaudit.audit.judging.catalogue import catalogue_with
 from vnicaudit.base.wording import count
+from vnicaudit.cli.options.state import VARIABLE, state_folder
 from vnicaudit.errors import VnicauditError
+from vnicaudit.knowledge.nova_conf.options import releases
+from vnicaudit.reports.safe import safe
 from vnicaudit.text.cloud_names import CLOUD
-
-if TYPE_CHECKING:  # loaded only when a shell asks
-    from click.shell_completion import CompletionItem
+from vnicaudit.text.libvirt_uri import is_uri
 
 _LOCAL = "qemu:///system"
 _PROC = "/proc"
@@ -45,7 +48,6 @@ def rules(
 ) -> list[CompletionItem[str]]:
     """Rule ids with their summaries; for ``--select`` after a comma too."""
     del context, parameter
-    from vnicaudit.audit.judging.catalogue import catalogue_with
 
     before, comma, word = incomplete.rpartition(",")
     try:
@@ -61,8 +63,6 @@ def rule_page(
     context: click.Context, parameter: click.Parameter, incomplete: str
 ) -> list[CompletionItem[str]]:
     """Rules and groups of rules that ``vnicaudit rules`` can show."""
-    from vnicaudit.audit.judging.catalogue import catalogue_with
-
     groups = catalogue_with(()).groups()
     found = _beginning(
         incomplete, [(name, count(len(ids), "rule")) for name, ids in groups.items()]
@@ -73,7 +73,6 @@ def rule_page(
 def nova_releases(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
     """Names of the known Nova releases, newest first."""
     del context, parameter
-    from vnicaudit.knowledge.nova_conf.options import releases
 
     names = [one.name for one in reversed(releases())]
     return [name for name in names if name.lower().startswith(incomplete.lower())]
@@ -95,7 +94,6 @@ def measurements(
 ) -> list[CompletionItem[str]]:
     """Stored measurements, and files for others."""
     del parameter
-    from pathlib import Path
 
     from vnicaudit.bench.history import measurement_ids
 
@@ -109,21 +107,15 @@ def measurements(
 def _state(context: click.Context) -> str:
     """The state directory; for commands without ``--state`` the one named by the environment
     variable."""
-    from vnicaudit.cli.options.state import VARIABLE, state_folder
-
     return state_folder(context.params.get("state") or os.environ.get(VARIABLE))
 
 
 def _item(word: str, meaning: str) -> CompletionItem[str]:
-    from click.shell_completion import CompletionItem
-
     return CompletionItem(word, help=meaning)
 
 
 def _files(incomplete: str) -> CompletionItem[str]:
     """Make the shell complete names of files and folders."""
-    from click.shell_completion import CompletionItem
-
     return CompletionItem(incomplete, type="file")
 
 
@@ -142,10 +134,7 @@ def _beginning(incomplete: str, words: Iterable[tuple[str, str]]) -> list[Comple
 def _audited(state: str, incomplete: str) -> Iterator[tuple[str, str]]:
     """Matching URIs of the hosts of the last fleet audit in the state directory. They are read from
     its file, without opening a database."""
-    from pathlib import Path
-
     from vnicaudit.fleet.running.spool import finished_spool
-    from vnicaudit.reports.safe import safe
 
     try:
         audit = finished_spool(Path(state)).audit()
@@ -182,7 +171,6 @@ def _some(targets: Iterable[str], incomplete: str) -> Iterable[str]:
 
 def _is_shown(target: str) -> bool:
     """True for a libvirt URI that contains no secret."""
-    from vnicaudit.text.libvirt_uri import is_uri
     from vnicaudit.text.secrets import masked
 
     return is_uri(target) and masked(target) == target

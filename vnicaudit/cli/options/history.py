@@ -9,11 +9,13 @@ import click
 import msgspec
 from click.core import ParameterSource
 
+from vnicaudit.audit.settings.settings import load_settings
 from vnicaudit.base.shell import path_word
 from vnicaudit.cli.options.reading import config_option, trust_option
 from vnicaudit.cli.options.records import group
 from vnicaudit.cli.options.state import state_folder, state_option
 from vnicaudit.errors import UsageError
+from vnicaudit.history.place import history_place
 
 if TYPE_CHECKING:
     from vnicaudit.history.place import HistoryPlace
@@ -33,8 +35,6 @@ class HistoryOptions(msgspec.Struct, frozen=True):
     def place(self) -> HistoryPlace:
         """The place set on the command line or in the settings, else a file in the state directory.
         Raises UsageError."""
-        from vnicaudit.history.place import history_place
-
         return history_place(self.history or self._of_settings(), state_folder(self.state))
 
     @property
@@ -43,8 +43,6 @@ class HistoryOptions(msgspec.Struct, frozen=True):
         return bool(self.history or self._of_settings())
 
     def _of_settings(self) -> str | None:
-        from vnicaudit.audit.settings.settings import load_settings
-
         loaded = load_settings(self.config, trusted=self.trusted_settings)
         named = loaded.settings.history
         if named and _PASSWORD.search(named):
@@ -75,7 +73,6 @@ def named_history() -> str:
     was set by a variable or the settings instead of the command line."""
     if not is_on_command_line():
         return ""
-    from vnicaudit.history.place import history_place
 
     named = click.get_current_context().params["history"]
     return f" --history {path_word(history_place(named, '').label)}"

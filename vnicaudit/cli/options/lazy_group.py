@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from importlib import import_module
 from typing import NoReturn
 
 import click
@@ -14,10 +15,17 @@ from vnicaudit.errors import UsageError
 
 
 class CommandEntry(msgspec.Struct, frozen=True):
-    """A command: its line in ``--help``, and a function that loads it."""
+    """A command: its line in ``--help``, and its module below ``vnicaudit.cli``, followed by ``:``
+    and its name there unless that is ``command``."""
 
     summary: str
-    load: Callable[[], click.Command]
+    place: str
+
+    def load(self) -> click.Command:
+        """The command."""
+        module, _, name = self.place.partition(":")
+        found: click.Command = getattr(import_module(f"vnicaudit.cli.{module}"), name or "command")
+        return found
 
 
 def lazy_group(entries: Mapping[str, CommandEntry], default: str = "") -> type[click.Group]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 import click
 import msgspec
@@ -13,10 +12,7 @@ from vnicaudit.base.shell import word
 from vnicaudit.cli.options.records import group, number_option, seconds_option
 from vnicaudit.cli.wiring import Wiring
 from vnicaudit.errors import UsageError
-from vnicaudit.remedy.cloud import MANAGE_JOBS
-
-if TYPE_CHECKING:
-    from vnicaudit.remedy.cloud import CloudAccess
+from vnicaudit.remedy.cloud import MANAGE_JOBS, CloudAccess
 
 _SECONDS = 60.0
 _COMMAND = "nova-manage"
@@ -82,8 +78,6 @@ nova_manage_options = group(
 def reach_of(cloud: NovaManageOptions, trusted: Iterable[str], wiring: Wiring) -> CloudAccess:
     """Access to a cloud besides its API, with the trusted libvirt URIs (``--trust-uri``).
     Connections are closed when the command ends. Raises UsageError for an invalid endpoint."""
-    from vnicaudit.remedy.cloud import CloudAccess
-
     template, uris = cloud.libvirt_of_host or "", frozenset(trusted)
     if cloud.nova_manage is None:
         return CloudAccess(None, template, trusted=uris)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from typing import Literal
 
 import click
@@ -104,8 +105,6 @@ def shows_links(choice: Color, *, to_terminal: bool) -> bool:
 def terminal_width() -> int:
     """Columns of the terminal; 100 if standard output is not a terminal."""
     if stream().isatty() or "COLUMNS" in os.environ:
-        import shutil  # slow to load; not needed for a file or a pipe
-
         return max(20, shutil.get_terminal_size().columns)
     return 100
 

@@ -9,13 +9,16 @@ import click
 import msgspec
 
 from vnicaudit.audit.judging.catalogue import Catalogue, catalogue_with
+from vnicaudit.audit.judging.outside import refuse_audited
 from vnicaudit.audit.reading.options import RunOptions, ServerFilter
 from vnicaudit.audit.reading.selection import Changed, Exclusion, Selection
 from vnicaudit.audit.settings.settings import LoadedSettings, load_settings
 from vnicaudit.audit.work import Assumptions
+from vnicaudit.cli.options.candidates import nova_releases
 from vnicaudit.cli.options.number import Number
 from vnicaudit.cli.options.records import group
 from vnicaudit.cli.output.stderr import tell
+from vnicaudit.knowledge.nova_conf.options import release_of, releases
 from vnicaudit.model.live_options import DEADLINE, CloudLimits, LiveOptions
 from vnicaudit.model.nova_options import Release
 from vnicaudit.model.version import Version
@@ -71,7 +74,6 @@ def _to_release(
     """Parse a Nova release: ``caracal``, ``29``, ``29.2.0`` or ``2024.1``."""
     if value is None:
         return None
-    from vnicaudit.knowledge.nova_conf.options import release_of, releases
 
     release = release_of(value)
     if release is None:
@@ -87,8 +89,6 @@ def _to_release(
 def _nova_releases(
     context: click.Context, parameter: click.Parameter, incomplete: str
 ) -> list[str]:
-    from vnicaudit.cli.options.candidates import nova_releases  # for the Tab key alone
-
     return nova_releases(context, parameter, incomplete)
 
 
@@ -304,8 +304,6 @@ def reading_of(
 
 def _catalogue(folders: tuple[str, ...], targets: tuple[str, ...]) -> Catalogue:
     if folders:
-        from vnicaudit.audit.judging.outside import refuse_audited
-
         refuse_audited(folders, targets)
     return catalogue_with(folders, targets)
 
@@ -333,7 +331,6 @@ def _changed(revision: str | None) -> Changed | None:
 def _release(name: str | None) -> Release | None:
     if name is None:
         return None
-    from vnicaudit.knowledge.nova_conf.options import release_of
 
     return release_of(name)
 

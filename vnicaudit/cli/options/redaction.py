@@ -6,18 +6,20 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 import msgspec
 
 from vnicaudit.base.opening import as_usage_error, open_regular
+from vnicaudit.base.ownership import why_not_own
+from vnicaudit.base.private_files import check_own, make_private, writing
 from vnicaudit.cli.options.records import group
 from vnicaudit.errors import UsageError
+from vnicaudit.text.own_commands import default_state
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from vnicaudit.reports.redaction.records import Redactor
 
 KEY_FILE = "redaction.key"
@@ -64,13 +66,11 @@ def redactor_of(options: RedactionOptions, state: str | None = None) -> Redactor
     not the default one. Raises UsageError for an invalid key, or one that others can read."""
     if not options.is_wanted:
         return None
-    from pathlib import Path
 
     from vnicaudit.reports.redaction.records import Redactor
 
     if options.redact_key:
         return Redactor(_read(Path(options.redact_key)))
-    from vnicaudit.text.own_commands import default_state
 
     place = state or os.environ.get("VNICAUDIT_STATE") or default_state()
     return Redactor(_own_key(Path(place)))
@@ -78,8 +78,6 @@ def redactor_of(options: RedactionOptions, state: str | None = None) -> Redactor
 
 def _own_key(folder: Path) -> bytes:
     """The key in this user's state directory, created if missing."""
-    from vnicaudit.base.private_files import check_own, make_private, writing
-
     check_own(folder, link=True)
     path = folder / KEY_FILE
     if not path.exists():
@@ -107,8 +105,6 @@ def _make(path: Path) -> None:
 
 
 def _read(path: Path) -> bytes:
-    from vnicaudit.base.ownership import why_not_own
-
     with as_usage_error(path), open_regular(path, null=False) as file:
         status = os.fstat(file.fileno())
         key = file.read(_LONGEST + 1).strip()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
 import msgspec
 
@@ -23,11 +21,10 @@ from vnicaudit.cli.wiring import Wiring
 from vnicaudit.errors import UsageError
 from vnicaudit.model.live_options import DEADLINE
 from vnicaudit.model.plan import MODES, Mode
+from vnicaudit.remedy.applying.apply import RunContext
 from vnicaudit.remedy.applying.journal.run_request import RunLimits
+from vnicaudit.remedy.applying.journal.state import StateFolder
 from vnicaudit.remedy.applying.schedule import Schedule, Window
-
-if TYPE_CHECKING:
-    from vnicaudit.remedy.applying.apply import RunContext
 
 _GUEST_DEADLINE = 300.0
 
@@ -193,9 +190,6 @@ def run_context(
 ) -> RunContext:
     """The context of a run, from the options. ``schedule`` None: nothing is started, only
     checked."""
-    from vnicaudit.remedy.applying.apply import RunContext
-    from vnicaudit.remedy.applying.journal.state import StateFolder
-
     reach = reach_of(options.cloud, options.connection.trusted_uris, wiring)
     return RunContext(
         mode=mode,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import click
 import msgspec
 
+from vnicaudit.cli.options.candidates import rules
 from vnicaudit.cli.options.records import group
 from vnicaudit.model.finding import CONFIDENCES, SEVERITIES, Confidence, Severity
 from vnicaudit.reports.formats import formats
@@ -38,8 +39,6 @@ class ReportingOptions(msgspec.Struct, frozen=True):
 def _rules(
     context: click.Context, parameter: click.Parameter, incomplete: str
 ) -> list[CompletionItem[str]]:
-    from vnicaudit.cli.options.candidates import rules  # for the Tab key alone
-
     return rules(context, parameter, incomplete)
 
 

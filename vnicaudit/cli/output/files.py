@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from types import TracebackType
 from typing import TextIO
 
+from vnicaudit.base.new_file import begin_file
 from vnicaudit.cli.output.stdout import stream, write_error
 from vnicaudit.errors import UsageError
 
@@ -84,7 +85,6 @@ class ReportOutput:
     def _opened(self) -> TextIO:
         if self._place == STDOUT:
             return stream()
-        from vnicaudit.base.new_file import begin_file  # most reports go to standard output
 
         try:
             descriptor, self._part = begin_file(

@@ -7,6 +7,7 @@ import io
 import os
 import signal
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -123,8 +124,6 @@ def hang_up_noted() -> Iterator[Callable[[], str]]:
     """Keep SIGHUP from ending the process inside this context. Yields a function that returns why
     nothing more should be started; empty: go on. If SIGHUP is already ignored (nohup), it stays
     ignored."""
-    import threading  # only changes need it
-
     seen = threading.Event()
 
     def halted() -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 import time
 from _thread import allocate_lock
 from collections.abc import Callable, Iterator, Sequence
@@ -14,10 +15,9 @@ from vnicaudit.base.wording import count
 from vnicaudit.cli.output.process import at_end
 from vnicaudit.cli.output.stderr import Rewritten, is_terminal, tell
 from vnicaudit.model.names import STANDARD_INPUT
+from vnicaudit.reports.safe import safe
 
 if TYPE_CHECKING:
-    import threading
-
     from vnicaudit.audit.reading.targets import Target
 
 QUIET_FOR = 1.0
@@ -64,7 +64,6 @@ class ProgressLine:
             self._next = now + EVERY
             self._rewritten.show(text)
             return
-        from vnicaudit.reports.safe import safe
 
         self._next = now + min(max(now - self._started, LONG), _SELDOM)
         tell(safe(text))
@@ -77,8 +76,6 @@ class ProgressLine:
         """Call ``action`` every second from now on, in a thread, until the command ends, however it
         does. Only the first call starts one."""
         if self.is_enabled and self._ticking is None:
-            import threading  # not needed where only files are read
-
             end = threading.Event()
             at_end(end.set)
             thread = threading.Thread(target=_each_second, args=(action, end), daemon=True)

@@ -8,12 +8,15 @@ line of output.
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 import time
 from _thread import allocate_lock
 from contextlib import suppress
 
 from vnicaudit.base.wording import count
+from vnicaudit.reports.safe import safe
+from vnicaudit.reports.wrap import width_of
 
 _PATIENCE = 2.0
 """Seconds that a reader gets, once, to make room; afterwards nothing waits for it."""
@@ -116,8 +119,6 @@ class Rewritten:
 
     def show(self, text: str) -> None:
         """Replace the line."""
-        from vnicaudit.reports.safe import safe
-
         self._visible = True
         _STDERR.write(_cut(safe(text)), rewritable=True)
 
@@ -130,8 +131,6 @@ class Rewritten:
 
 def _cut(text: str) -> str:
     """Cut the text to one line of the terminal; a longer one could not be rewritten."""
-    from vnicaudit.reports.wrap import width_of
-
     room = max(20, _columns()) - 1
     if width_of(text) <= room:
         return text
@@ -145,6 +144,5 @@ def _columns() -> int:
     if not os.environ.get("COLUMNS"):
         with suppress(OSError, ValueError, AttributeError):
             return os.get_terminal_size(sys.stderr.fileno()).columns or 80
-    import shutil  # slow to load; progress of a short run needs none
 
     return shutil.get_terminal_size().columns

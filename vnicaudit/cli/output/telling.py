@@ -10,6 +10,7 @@ from typing import get_args
 from vnicaudit.cli.output.progress import STALLED, ProgressLine, time_left
 from vnicaudit.cli.output.stderr import tell
 from vnicaudit.model.runs import Outcome
+from vnicaudit.reports.safe import safe
 
 _OUTCOMES = frozenset(get_args(Outcome))
 
@@ -55,7 +56,6 @@ class RunTelling:
         """Print one message about a domain."""
         if self._quiet:
             return
-        from vnicaudit.reports.safe import safe
 
         is_undone = self._undoing and text.startswith("applied")
         word = f"undone{text[len('applied') :]}" if is_undone else text

@@ -7,8 +7,10 @@ from contextlib import ExitStack, closing
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import click
+from msgspec.structs import replace
 
 from vnicaudit.base.opening import as_usage_error, read_regular
+from vnicaudit.base.wording import close_to
 from vnicaudit.cli.bench.options import line_options
 from vnicaudit.cli.options.domain_filters import domain_option, nic_option
 from vnicaudit.cli.options.nova_manage import check_reach, nova_manage_options
@@ -47,6 +49,12 @@ from vnicaudit.cli.remedy.run_output import (
 )
 from vnicaudit.cli.wiring import Wiring, pass_wiring
 from vnicaudit.errors import RefusedError, UsageError
+from vnicaudit.model.plan import ServerUnit
+from vnicaudit.model.refs import mac_of
+from vnicaudit.remedy.applying.apply import apply, dry_run_apply
+from vnicaudit.remedy.applying.journal.past_run import damaged
+from vnicaudit.reports.plan.json import from_json
+from vnicaudit.reports.plan.text import render
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -111,12 +119,6 @@ def command(options: ApplyOptions, wiring: Wiring) -> int:
     checked, and a guest that does not come back is rolled back automatically. With --bench, so is a
     guest that the change does not make faster.
     """
-    from msgspec.structs import replace
-
-    from vnicaudit.remedy.applying.apply import dry_run_apply
-    from vnicaudit.remedy.applying.journal.past_run import damaged
-    from vnicaudit.reports.plan.json import from_json
-
     _check_format(options)
     data = read_plan(options.plan)
     whole, kinds = from_json(data, options.plan), wiring.platforms().kinds()
@@ -179,8 +181,6 @@ def _applied(
     options: ApplyOptions,
 ) -> RunResult:  # fmt: skip
     """Apply the steps; each guest is measured before and after, if requested."""
-    from vnicaudit.remedy.applying.apply import apply
-
     trials = None if measuring is None else trials_of(measuring.trial)
     total = len(context.kinds.units(steps))
     try:
@@ -248,8 +248,6 @@ def chosen_steps(
 ) -> tuple[Step, ...]:
     """The steps on these domains (name or UUID) and NICs; all steps if none are named. Raises
     UsageError for a domain or NIC without a step in the plan."""
-    from vnicaudit.base.wording import close_to
-
     wanted = tuple(dict.fromkeys(mac.lower() for mac in macs))
     for word, among in (
         *((one, _words_of(steps, _names)) for one in domains),
@@ -285,9 +283,6 @@ def _names(step: Step) -> set[str]:
 
 
 def _macs(step: Step) -> set[str]:
-    from vnicaudit.model.plan import ServerUnit
-    from vnicaudit.model.refs import mac_of
-
     more = step.unit.macs if isinstance(step.unit, ServerUnit) else ()
     return {mac for mac in (mac_of(step.about), *more) if mac}
 
@@ -328,11 +323,8 @@ def print_no_run(
 
 
 def _print_plan(plan: Plan, steps: list[Step], options: ApplyOptions) -> None:
-    from msgspec.structs import replace
-
     if options.output.quiet or options.format != "text" or sys.stdout is None:
         return
-    from vnicaudit.reports.plan.text import render
 
     shown = replace(plan, steps=tuple(steps), not_planned=(), errors=())
     view: View = "full" if options.output.verbose else "short"

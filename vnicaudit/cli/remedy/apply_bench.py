@@ -9,6 +9,17 @@ from typing import TYPE_CHECKING, Literal
 import click
 import msgspec
 
+from vnicaudit.bench.endpoints.opening import parse
+from vnicaudit.bench.profiles.load import load_profile
+from vnicaudit.bench.trials.flip_trials import FlipTrials
+from vnicaudit.bench.trials.guest_by_guest import (
+    Applied,
+    GuestMeasured,
+    GuestRefused,
+    NotChanged,
+    TakenBack,
+)
+from vnicaudit.bench.trials.single_flip import TrialFactory
 from vnicaudit.cli.bench.options import (
     LineOptions,
     drawn_seed,
@@ -17,6 +28,7 @@ from vnicaudit.cli.bench.options import (
     max_cpu_wait_option,
     max_steal_option,
 )
+from vnicaudit.cli.bench.output import BenchProgress
 from vnicaudit.cli.options.output import Format, screen_options
 from vnicaudit.cli.options.records import group
 from vnicaudit.cli.options.remedy import ApplyScheduleOptions, RemedyOptions
@@ -25,6 +37,8 @@ from vnicaudit.cli.output.telling import RunTelling
 from vnicaudit.cli.remedy.run_output import ROLLED_BACK, print_result, print_run
 from vnicaudit.errors import RefusedError, UsageError
 from vnicaudit.model.plan import Mode
+from vnicaudit.reports.bench.formats.text import render
+from vnicaudit.reports.safe import safe
 from vnicaudit.text.own_commands import command
 
 if TYPE_CHECKING:
@@ -32,7 +46,6 @@ if TYPE_CHECKING:
 
     from vnicaudit.bench.trials.guest_by_guest import Event, GuestByGuest
     from vnicaudit.bench.trials.request import TrialRequest
-    from vnicaudit.bench.trials.single_flip import TrialFactory
     from vnicaudit.model.measurement import BenchResult
     from vnicaudit.model.plan import Step
     from vnicaudit.remedy.adapters import GetAdapters
@@ -128,8 +141,6 @@ bench_options = group(
 
 def trials_of(order: TrialRequest) -> TrialFactory:
     """The trials of a run: each guest is measured once before and once after."""
-    from vnicaudit.bench.trials.single_flip import TrialFactory
-
     return TrialFactory(order)
 
 
@@ -143,10 +154,7 @@ def trial_order(options: ApplyOptions, adapters: GetAdapters) -> TrialRequest | 
         raise UsageError("--bench measures the running guest: add --mode restart or --mode hotswap")
     if options.schedule.batch > 1:
         raise UsageError("--bench needs --batch 1: guests would disturb each other's measurements")
-    from vnicaudit.bench.endpoints.opening import parse
-    from vnicaudit.bench.profiles.load import load_profile
     from vnicaudit.bench.trials.request import TrialRequest
-    from vnicaudit.cli.bench.output import BenchProgress
 
     parse(wanted.bench_peer)  # report an invalid endpoint before anything is measured
     profile = load_profile(wanted.bench)
@@ -200,8 +208,6 @@ def measure_in_turns(
 ) -> int:
     """Guest by guest, make the change and undo it in turns, and keep it if it helps; returns the
     exit code. ``text``: contents of the plan file."""
-    from vnicaudit.bench.trials.flip_trials import FlipTrials
-
     say = RunTelling(quiet=options.output.quiet)
     trials = FlipTrials(steps, text, context, trial, say)
     return print_trials(trials, options, context.kinds)
@@ -215,15 +221,6 @@ def print_trials(trials: GuestByGuest, options: ApplyOptions, kinds: KindTable) 
 
 def _print_event(event: Event, options: ApplyOptions, kinds: KindTable) -> int:
     """Print an event; returns the exit code of this event alone."""
-    from vnicaudit.bench.trials.guest_by_guest import (
-        Applied,
-        GuestMeasured,
-        GuestRefused,
-        NotChanged,
-        TakenBack,
-    )
-    from vnicaudit.reports.safe import safe
-
     if isinstance(event, GuestMeasured):
         show_result(event.result, options)
         return 0
@@ -251,8 +248,6 @@ def show_trials(made: TrialFactory | None, options: ApplyOptions) -> None:
 
 def show_result(result: BenchResult, options: ApplyOptions) -> None:
     """Print one measurement."""
-    from vnicaudit.reports.bench.formats.text import render
-    from vnicaudit.reports.safe import safe
 
     def pieces() -> Iterator[str]:
         yield from render(result, screen_options(options.output))

@@ -5,6 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from vnicaudit.base.wording import count
+from vnicaudit.bench.judging.terms import turns_decide, usual_turns
+from vnicaudit.bench.trials.cost import cost
+from vnicaudit.bench.trials.learning import host_of, learnt
+from vnicaudit.bench.trials.planning import planned
+from vnicaudit.bench.trials.request import guest_path
+from vnicaudit.reports.bench.words.quantity import duration
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,10 +43,6 @@ def planned_by_history(
 ) -> TrialRequest:
     """The trial, with the number of turns that earlier measurements on these hosts suggest; prints
     what they showed."""
-    from vnicaudit.bench.trials.learning import host_of, learnt
-    from vnicaudit.bench.trials.planning import planned
-    from vnicaudit.bench.trials.request import guest_path
-
     hosts = {
         host_of(guest_path(unit.target, unit.uuid, trial.peer).target, trial.line.hypervisor)
         for unit in units
@@ -63,9 +65,6 @@ def tell_cost(
     design: TrialDesign, trial: TrialRequest, mode: Mode, units: Sequence[UnitRequest]
 ) -> None:
     """Print how long measuring takes, before it starts."""
-    from vnicaudit.bench.trials.cost import cost
-    from vnicaudit.reports.bench.words.quantity import duration
-
     restarts = mode == "restart"
     found = cost(trial.profile, _measured_design(design, mode), trial.seed)
     each = f"Measuring: {count(sum(len(unit.macs) for unit in units), 'NIC')}, for each"
@@ -84,8 +83,6 @@ def tell_cost(
 
 def _tell_what_no_turns_decide(trial: TrialRequest) -> None:
     """Print a warning if the profile has too few turns for its number of primary comparisons."""
-    from vnicaudit.bench.judging.terms import turns_decide, usual_turns
-
     profile = trial.profile
     if turns_decide(profile.turns, profile.comparisons):
         return

@@ -6,6 +6,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from vnicaudit.bench.trials.shadow_checks import temporary_address
+from vnicaudit.bench.trials.shadow_plug import LeftShadows
+from vnicaudit.bench.trials.shadow_trials import ShadowTrials
 from vnicaudit.cli.options.remedy import RemedyOptions
 from vnicaudit.cli.output.telling import RunTelling
 from vnicaudit.cli.remedy.apply_bench import ApplyOptions, BenchOptions, print_trials
@@ -33,7 +36,6 @@ def shadow_address(options: BenchOptions) -> IPv4Interface | None:
             "--bench with --bench-design shadow needs --shadow-address IP/LENGTH, and only then: "
             "a free address in the old NIC's network, used to measure the new NIC"
         )
-    from vnicaudit.bench.trials.shadow_checks import temporary_address
 
     return temporary_address(text)
 
@@ -43,7 +45,6 @@ def take_shadows_out(options: RemedyOptions, adapters: GetAdapters) -> None:
     state = Path(options.folder)
     if not (state / "shadows").is_dir():
         return
-    from vnicaudit.bench.trials.shadow_plug import LeftShadows
 
     connection = options.connection
     say = RunTelling(quiet=options.output.quiet)
@@ -61,8 +62,6 @@ def measure_beside(
 ) -> int:
     """Domain by domain, measure, and apply the steps if the result says so; returns the exit code.
     ``text``: contents of the plan file."""
-    from vnicaudit.bench.trials.shadow_trials import ShadowTrials
-
     say = RunTelling(quiet=options.output.quiet)
     trials = ShadowTrials(steps, text, context, trial, address, say)
     return print_trials(trials, options, context.kinds)

@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING
 
 from vnicaudit.base.wording import count
 from vnicaudit.cli.output.stderr import tell
+from vnicaudit.model.plan import FileUnit
+from vnicaudit.model.refs import mac_of
+from vnicaudit.model.runs import Foreseen
+from vnicaudit.reports.safe import safe
 
 if TYPE_CHECKING:
     from vnicaudit.model.plan import Mode, Plan, Step
-    from vnicaudit.model.runs import Foreseen
     from vnicaudit.remedy.applying.kinds import KindTable
 
 _EACH = 20
@@ -35,8 +38,6 @@ def split_steps(
 
 def _blocking_reason(step: Step, kinds: KindTable, mode: Mode, *, unsafe: bool) -> Foreseen | None:
     """Why a step is not applied; None: it is."""
-    from vnicaudit.model.plan import FileUnit
-    from vnicaudit.model.runs import Foreseen
 
     def is_refused(reason: str, codes: tuple[str, ...]) -> Foreseen:
         known = tuple(dict.fromkeys(filter(None, codes)))  # plans of older versions have no codes
@@ -63,9 +64,6 @@ def _is_possible(step: Step, kinds: KindTable, mode: Mode) -> bool:
 def tell_not_applied(not_done: Sequence[tuple[Step, Foreseen]]) -> None:
     """Print a line for each step; if there are many, one for each reason, with the number of
     steps."""
-    from vnicaudit.model.refs import mac_of
-    from vnicaudit.reports.safe import safe
-
     if len(not_done) > _EACH:
         tell_reasons(not_done)
         return
@@ -76,8 +74,6 @@ def tell_not_applied(not_done: Sequence[tuple[Step, Foreseen]]) -> None:
 
 def tell_reasons(not_done: Sequence[tuple[Step, Foreseen]]) -> None:
     """Print each reason once, with the number of steps."""
-    from vnicaudit.reports.safe import safe
-
     reasons = Counter(why_not.message for _step, why_not in not_done)
     for reason, number in reasons.most_common():
         tell(safe(f"Not applied: {count(number, 'step')}: {reason}"))

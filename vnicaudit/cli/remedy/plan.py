@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from vnicaudit.audit.accepting.suppressions import Suppressor
 from vnicaudit.audit.reading.targets import expanded_targets, unique_targets
 from vnicaudit.audit.work import AuditWork
+from vnicaudit.base.shell import path_word
 from vnicaudit.base.wording import count
 from vnicaudit.cli.audit.request import rules_of
 from vnicaudit.cli.options.candidates import targets as target_words
@@ -36,7 +37,14 @@ from vnicaudit.cli.wiring import Wiring, pass_wiring
 from vnicaudit.errors import TargetError
 from vnicaudit.model.last_readings import NO_HISTORY, PlanHistory
 from vnicaudit.model.plan import GOALS
+from vnicaudit.remedy.planning.judged_item import Judges
+from vnicaudit.remedy.planning.run import make_plan
+from vnicaudit.remedy.planning.target_planner import PlanRequest
 from vnicaudit.reports.plan.grouped import PLAN_GROUP_BY, PlanGroupBy
+from vnicaudit.reports.plan.json import to_json
+from vnicaudit.reports.plan.text import render
+from vnicaudit.reports.safe import safe
+from vnicaudit.reports.wrap import wrap
 
 if TYPE_CHECKING:
     from vnicaudit.cli.wiring.platforms import PlatformRegistry
@@ -166,9 +174,6 @@ def command(options: PlanCommandOptions, wiring: Wiring) -> int:
     named = unique_targets(options.targets, kinds)
     progress.waits_for_live(named)
     targets = expanded_targets(named, kinds, read.options.live)
-    from vnicaudit.remedy.planning.judged_item import Judges
-    from vnicaudit.remedy.planning.run import make_plan
-    from vnicaudit.remedy.planning.target_planner import PlanRequest
 
     judges = Judges(*works_of(options.selected, options.ignored, read, platforms))
     wanted = replace(wanted, policy=read.settings.settings.policy)
@@ -214,11 +219,6 @@ def print_plan(
     """Write the plan to its file, print it with the facts of the ``history``, and print the next
     step. ``next_command``: returns that command for the name of the plan's file. ``history`` may
     take time and be interrupted: it is called once the file is written, and not for ``-``."""
-    from vnicaudit.reports.plan.json import to_json
-    from vnicaudit.reports.plan.text import render
-    from vnicaudit.reports.safe import safe
-    from vnicaudit.reports.wrap import wrap
-
     if path == "-":
         emit(to_json(plan).decode())
         return
@@ -241,9 +241,6 @@ def print_plan(
 
 def _next_step(plan: Plan, path: str, command: Callable[[str], str]) -> str:
     """Where the plan was written, and what to do next."""
-    from vnicaudit.base.shell import path_word
-    from vnicaudit.reports.safe import safe
-
     if not plan.steps:
         return f"Written to {safe(path)}: there is nothing to apply"
     unread = " (some targets could not be read)" if plan.errors else ""

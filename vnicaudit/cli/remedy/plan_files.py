@@ -12,6 +12,9 @@ from vnicaudit.base.new_file import open_descriptor
 from vnicaudit.base.opening import as_usage_error, open_regular
 from vnicaudit.cli.output.files import ReportOutput
 from vnicaudit.errors import UsageError
+from vnicaudit.reports.plan.project_table import COLUMNS, projects_table
+from vnicaudit.reports.plan.project_text import MARK, project_text
+from vnicaudit.reports.plan.projects import projects
 
 if TYPE_CHECKING:
     from vnicaudit.model.plan import Plan
@@ -56,10 +59,6 @@ def write_projects(plan: Plan, folder: str) -> int:
     number of projects. With several clouds, each has a folder, because two regions of one Keystone
     have the same projects. Raises UsageError for a folder that cannot be written, or that contains
     another file with one of these names."""
-    from vnicaudit.reports.plan.project_table import COLUMNS, projects_table
-    from vnicaudit.reports.plan.project_text import MARK, project_text
-    from vnicaudit.reports.plan.projects import projects
-
     found = tuple(projects(plan))
     clouds = _folders({project.target: None for project in found}, folder)
     try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import click
 import msgspec
@@ -18,11 +18,10 @@ from vnicaudit.cli.options.records import together
 from vnicaudit.cli.output.files import check_not_compressed, is_of_another_format
 from vnicaudit.errors import UsageError
 from vnicaudit.model.plan import Goal
+from vnicaudit.remedy.planning.backends import functions_lost
+from vnicaudit.remedy.planning.options import PlanOptions
 from vnicaudit.reports.plan.grouped import PlanGroupBy
 from vnicaudit.text.cloud_names import CLOUD
-
-if TYPE_CHECKING:
-    from vnicaudit.remedy.planning.options import PlanOptions
 
 
 class PlanCommandOptions(msgspec.Struct, frozen=True):
@@ -51,8 +50,6 @@ class PlanCommandOptions(msgspec.Struct, frozen=True):
 def planning_options(options: PlanCommandOptions, kinds: tuple[TargetKind, ...]) -> PlanOptions:
     """The options for planning. ``kinds``: the known kinds of targets. Raises UsageError for
     conflicting options."""
-    from vnicaudit.remedy.planning.options import PlanOptions
-
     if options.projects and not any(is_cloud(target, kinds) for target in options.targets):
         raise UsageError(f"--projects needs a cloud as target ({CLOUD}CLOUD)")
     devices = _devices(options, kinds)
@@ -129,8 +126,6 @@ def _macs(texts: tuple[str, ...]) -> tuple[str, ...]:
 
 def _check_accepted(names: tuple[str, ...], to: Goal) -> None:
     """Raises UsageError for the name of an unknown loss: accepting it would have no effect."""
-    from vnicaudit.remedy.planning.backends import functions_lost
-
     if names and to == "virtio":
         raise UsageError(
             "--accept-loss needs --to vdpa or vhostuser: a change to virtio loses nothing"

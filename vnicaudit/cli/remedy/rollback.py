@@ -6,6 +6,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 import click
+from msgspec.structs import replace
 
 from vnicaudit.cli.options.domain_filters import domain_option, nic_option
 from vnicaudit.cli.options.nova_manage import check_reach, nova_manage_options
@@ -38,10 +39,13 @@ from vnicaudit.cli.remedy.runs import run_ids
 from vnicaudit.cli.wiring import Wiring, pass_wiring
 from vnicaudit.errors import RefusedError, UsageError
 from vnicaudit.model.plan import Mode
+from vnicaudit.remedy.applying.journal.past_run import read_run
+from vnicaudit.remedy.applying.journal.state import StateFolder
+from vnicaudit.remedy.applying.rollback import RollbackSelection, dry_run_rollback, rollback
+from vnicaudit.reports.runs.dry_run import to_json
 
 if TYPE_CHECKING:
     from vnicaudit.remedy.applying.apply import RunContext
-    from vnicaudit.remedy.applying.rollback import RollbackSelection
 
 _EPILOG = """\b
 Examples:
@@ -100,12 +104,6 @@ def command(options: RollbackOptions, wiring: Wiring) -> int:
     An interrupted run is returned to its starting point. A definition that somebody has changed
     since is refused.
     """
-    from msgspec.structs import replace
-
-    from vnicaudit.remedy.applying.journal.past_run import read_run
-    from vnicaudit.remedy.applying.journal.state import StateFolder
-    from vnicaudit.remedy.applying.rollback import RollbackSelection, dry_run_rollback, rollback
-
     run, restore = options.run, options.restore
     found = read_run(StateFolder(options.folder).run(run))
     if restore and options.macs:
@@ -139,15 +137,12 @@ def command(options: RollbackOptions, wiring: Wiring) -> int:
 
 def _dry_run(options: RollbackOptions, selection: RollbackSelection, context: RunContext) -> int:
     """Print what would be undone; returns the exit code."""
-    from vnicaudit.remedy.applying.rollback import dry_run_rollback
-
     if options.format == "text":
         show = None if options.output.quiet else show_change
         foreseen = dry_run_rollback(options.run, selection, context, show)
         code = print_foreseen(foreseen, "would be undone")
         tell_unchanged(options.output)
         return code
-    from vnicaudit.reports.runs.dry_run import to_json
 
     foreseen = dry_run_rollback(options.run, selection, context)
     emit(to_json("rollback", context.mode, foreseen).decode())

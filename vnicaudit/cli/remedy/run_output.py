@@ -17,7 +17,11 @@ from vnicaudit.cli.options.remedy import RemedyOptions
 from vnicaudit.cli.output.stderr import tell
 from vnicaudit.cli.output.stdout import discard, emit, flush
 from vnicaudit.errors import ReaderGoneError, RefusedError, UsageError, VnicauditError
+from vnicaudit.model.runs import WELL
 from vnicaudit.remedy.trusted_uris import ALL
+from vnicaudit.reports.runs.json import to_json
+from vnicaudit.reports.runs.outcome import render_outcome
+from vnicaudit.reports.safe import safe
 from vnicaudit.text.own_commands import command
 
 if TYPE_CHECKING:
@@ -52,8 +56,6 @@ def confirm(question: str, *, yes: bool) -> None:
 
 def print_foreseen(units: Sequence[Foreseen], words: str) -> int:
     """Print what would be done to each domain, or why not; returns the exit code."""
-    from vnicaudit.reports.safe import safe
-
     names = told_apart((one.name, one.place) for one in units)
     for one, name in zip(units, names, strict=True):
         emit(f"{safe(name)}: {safe(one.message) or words}\n")
@@ -62,8 +64,6 @@ def print_foreseen(units: Sequence[Foreseen], words: str) -> int:
 
 def code_of_foreseen(units: Iterable[Foreseen]) -> int:
     """Exit code of a dry run."""
-    from vnicaudit.model.runs import WELL
-
     return 0 if all(one.outcome in WELL for one in units) else RefusedError.exit_code
 
 
@@ -76,8 +76,6 @@ def tell_unchanged(output: OutputOptions) -> None:
 
 def show_change(name: str, diff: str) -> None:
     """Print how the text of a domain or file would change."""
-    from vnicaudit.reports.safe import safe
-
     emit(f"{safe(name)}:\n")
     for line in diff.splitlines():
         emit(f"  {safe(line)}\n")
@@ -85,8 +83,6 @@ def show_change(name: str, diff: str) -> None:
 
 def tell_damage(damage: Iterable[str]) -> None:
     """Print what is damaged in a run's folder."""
-    from vnicaudit.reports.safe import safe
-
     with suppress(UsageError):  # a folder that cannot be read is reported by whoever needs it
         for text in damage:
             tell(safe(f"Warning: {text}; the rest of the run's journal is used"))
@@ -124,9 +120,6 @@ def print_runs(done: Sequence[RunResult], options: RemedyOptions, form: Format) 
     """Print the results of runs, as text or as one JSON document."""
 
     def pieces() -> Iterator[str]:
-        from vnicaudit.reports.runs.json import to_json
-        from vnicaudit.reports.runs.outcome import render_outcome
-
         runs = [one.run for one in done]
         if form == "json":
             yield to_json(runs).decode()
@@ -140,8 +133,6 @@ def end_of_run(
     done: RunResult, options: RemedyOptions, kinds: KindTable, *, refused: bool = False
 ) -> int:
     """Print what can be done next; returns the exit code of the run."""
-    from vnicaudit.reports.safe import safe
-
     if not options.output.quiet:
         _tell_next(done.run, kinds, options)
     if done.stopped:
@@ -160,8 +151,6 @@ def end_of_run(
 
 def _tell_next(run: RunRecord, kinds: KindTable, options: RemedyOptions) -> None:
     """Print which guests wait for a power cycle, and how to undo the run."""
-    from vnicaudit.reports.safe import safe
-
     named = told_apart((unit.name, unit.target, unit.uuid or "") for unit in run.steps)
     waiting = [name for unit, name in zip(run.steps, named, strict=True) if unit.waiting]
     if waiting:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from contextlib import closing
+from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING
 
 import click
 
 from vnicaudit.base.wording import count
+from vnicaudit.cli.history.prune import days_of
 from vnicaudit.cli.options.nova_manage import nova_manage_options
 from vnicaudit.cli.options.output import (
     Format,
@@ -24,6 +26,7 @@ from vnicaudit.cli.output.process import hang_up_noted
 from vnicaudit.cli.output.stderr import tell
 from vnicaudit.cli.output.stdout import emit
 from vnicaudit.cli.output.telling import RunTelling
+from vnicaudit.cli.remedy.apply_shadow import take_shadows_out
 from vnicaudit.cli.remedy.run_output import confirm, print_result, tell_damage
 from vnicaudit.cli.wiring import Wiring, pass_wiring
 from vnicaudit.errors import (
@@ -33,6 +36,12 @@ from vnicaudit.errors import (
     UsageError,
     VnicauditError,
 )
+from vnicaudit.remedy.applying.in_effect import in_effect
+from vnicaudit.remedy.applying.journal.past_run import damaged, read_run
+from vnicaudit.remedy.applying.journal.state import StateFolder
+from vnicaudit.remedy.applying.pruning import old_runs, remove_leftovers, remove_runs
+from vnicaudit.reports.runs.json import to_json
+from vnicaudit.reports.safe import safe
 from vnicaudit.text.own_commands import command as own_command
 
 if TYPE_CHECKING:
@@ -118,8 +127,6 @@ def command(options: RunsOptions, wiring: Wiring) -> int:
     For each domain it shows the result, the checks made afterwards, and the downtime.
     """
     from vnicaudit.remedy.applying.history import runs
-    from vnicaudit.remedy.applying.journal.past_run import damaged
-    from vnicaudit.remedy.applying.journal.state import StateFolder
 
     if options.prune is not None:
         return _prune(options.prune, options)
@@ -130,8 +137,6 @@ def command(options: RunsOptions, wiring: Wiring) -> int:
     if options.run is not None:
         found = [_run_called(found, options.run, options.folder)]
     if options.format == "json":
-        from vnicaudit.reports.runs.json import to_json
-
         emit(to_json(found).decode())
     else:
         _print(found, screen_options(options.output), whole=options.run is not None)
@@ -140,12 +145,6 @@ def command(options: RunsOptions, wiring: Wiring) -> int:
 
 def _prune(keep: str, options: RunsOptions) -> int:
     """Remove old runs after confirmation; returns the exit code."""
-    from datetime import datetime, timedelta, timezone
-
-    from vnicaudit.cli.history.prune import days_of
-    from vnicaudit.remedy.applying.journal.state import StateFolder
-    from vnicaudit.remedy.applying.pruning import old_runs, remove_leftovers, remove_runs
-
     if options.run is not None or options.verify or options.recover or options.format != "text":
         raise UsageError("--prune cannot be used with RUN, --verify, --recover or --format")
     before = datetime.now(timezone.utc) - timedelta(days=days_of(keep, "--prune"))
@@ -194,9 +193,7 @@ def _print(runs: list[RunRecord], options: Options, *, whole: bool) -> None:
 
 def _recover(options: RunsOptions, wiring: Wiring) -> int:
     """Finish what a dead process left unfinished; returns the exit code."""
-    from vnicaudit.cli.remedy.apply_shadow import take_shadows_out
     from vnicaudit.remedy.applying.recovering import recover
-    from vnicaudit.reports.safe import safe
 
     take_shadows_out(options, wiring.adapters)
     codes = [0]
@@ -227,9 +224,6 @@ def _code_of(one: Recovered) -> int:
 
 def _verify(run: str, options: RunsOptions, wiring: Wiring) -> int:
     """Check what a run changed; returns the exit code."""
-    from vnicaudit.remedy.applying.in_effect import in_effect
-    from vnicaudit.remedy.applying.journal.past_run import read_run
-
     context = run_context(options, wiring, "next-boot")
     found = read_run(context.state.run(run))
     units = [] if found is None else list(in_effect(found, context))

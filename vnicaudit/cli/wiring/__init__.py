@@ -9,6 +9,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
+import click
 import msgspec
 
 if TYPE_CHECKING:
@@ -69,6 +70,4 @@ class Wiring(msgspec.Struct, frozen=True):
 
 def pass_wiring(function: Callable[Concatenate[Wiring, P], R]) -> Callable[P, R]:
     """Pass a command the record given to :func:`vnicaudit.cli.main.run`."""
-    import click  # an audit with simple options does without
-
     return click.make_pass_decorator(Wiring, ensure=True)(function)

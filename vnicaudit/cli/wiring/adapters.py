@@ -7,22 +7,25 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from vnicaudit.model.running import RunningQemu
+from vnicaudit.platforms.host import arp, tree, vdpa
+from vnicaudit.platforms.qemu import proc
+from vnicaudit.platforms.qemu.read import read_text
+from vnicaudit.remedy.adapters import Adapters
+from vnicaudit.remedy.definitions import Texts
+from vnicaudit.remedy.guest.network import LinuxSettings
+from vnicaudit.remedy.hypervisor import RunningProcess
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from vnicaudit.model.host import VdpaDevice
-    from vnicaudit.model.running import RunningQemu
-    from vnicaudit.remedy.adapters import Adapters
     from vnicaudit.remedy.cloud import Cloud
-    from vnicaudit.remedy.definitions import Texts
-    from vnicaudit.remedy.hypervisor import Hypervisor, RunningProcess
+    from vnicaudit.remedy.hypervisor import Hypervisor
 
 
 def adapters() -> Adapters:
     """The platform functions called by the remedy and the lab."""
-    from vnicaudit.remedy.adapters import Adapters
-    from vnicaudit.remedy.guest.network import LinuxSettings
-
     return Adapters(
         texts(), connect, _ThisMachine(), connect_cloud, time, command_line, LinuxSettings
     )
@@ -31,7 +34,6 @@ def adapters() -> Adapters:
 def texts() -> Texts:
     """How definitions are read, compared and written."""
     from vnicaudit.platforms.domain_xml import definitions, likeness, pieces, write
-    from vnicaudit.remedy.definitions import Texts
 
     return Texts(definitions, likeness, pieces, write)
 
@@ -52,8 +54,6 @@ def connect_cloud(name: str, *, deadline: float) -> Cloud:
 
 def command_line(data: bytes, *, target: str, file: str | None) -> Iterable[RunningQemu]:
     """Parse the QEMU command line of a process. Raises TargetError."""
-    from vnicaudit.platforms.qemu.read import read_text
-
     return read_text(data, target=target, file=file)
 
 
@@ -62,10 +62,6 @@ class _ThisMachine:
 
     def running_process(self, uuid: str) -> RunningProcess | None:
         """The QEMU process of that domain; None if there is none, or it cannot be read."""
-        from vnicaudit.model.running import RunningQemu
-        from vnicaudit.platforms.qemu import proc
-        from vnicaudit.remedy.hypervisor import RunningProcess
-
         for found in proc.read_proc("/proc", target="/proc"):
             if isinstance(found, RunningQemu) and found.uuid == uuid:
                 with suppress(FileNotFoundError):  # it has ended since
@@ -75,12 +71,8 @@ class _ThisMachine:
 
     def arp_table(self) -> dict[str, tuple[str, ...]]:
         """MAC -> IPv4 addresses, from this machine's ARP table."""
-        from vnicaudit.platforms.host import arp, tree
-
         return arp.read_arp(tree.Tree("/"))
 
     def vdpa_devices(self) -> tuple[VdpaDevice, ...]:
         """The vhost-vDPA devices of this machine."""
-        from vnicaudit.platforms.host import tree, vdpa
-
         return vdpa.read_vdpa(tree.Tree("/"))

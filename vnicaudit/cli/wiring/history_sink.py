@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from vnicaudit.base.wording import count
 from vnicaudit.cli.output.stderr import tell
 from vnicaudit.errors import MissingExtraError
+from vnicaudit.history.opening import history_to_write
 from vnicaudit.reports.safe import safe
 
 if TYPE_CHECKING:
@@ -24,8 +25,6 @@ class HistorySink:
 
     def take(self, audit: FleetAudit, readings: Iterable[KeptReading]) -> None:
         """Store an audit. Raises UsageError, HistoryError."""
-        from vnicaudit.history.history import history_to_write
-
         with history_to_write(self._place) as history:
             stored = history.take(audit, readings)
         for note in _notes(stored, audit):
@@ -60,8 +59,6 @@ def history_sink(place: HistoryPlace, *, is_named: bool, quiet: bool = False) ->
     """A sink that stores audits in that place, after checking that it can be written; call this
     before reading hosts. None if a library is missing and the place was not named explicitly
     (``is_named``). Raises UsageError, MissingExtraError, HistoryError."""
-    from vnicaudit.history.history import history_to_write
-
     try:
         with history_to_write(place):
             return HistorySink(place)

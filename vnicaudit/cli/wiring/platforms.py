@@ -13,6 +13,8 @@ from vnicaudit.audit.reading.targets import TargetKind, target_of
 from vnicaudit.errors import UsageError
 from vnicaudit.model import platform_name as names
 from vnicaudit.model.file_kind import is_domain
+from vnicaudit.model.kubevirt import Preference
+from vnicaudit.model.nova import NovaConfig
 from vnicaudit.platforms import libvirt, openstack, unjudged
 from vnicaudit.platforms.domain_xml import DOMAIN_XML, xpath_of
 from vnicaudit.platforms.infra_code import INFRA_CODE
@@ -205,14 +207,10 @@ def _nova_conf_writer() -> PlatformWriter:
 
 
 def _nova_conf_descriptions() -> tuple[type[Description], ...]:
-    from vnicaudit.model.nova import NovaConfig
-
     return (NovaConfig,)
 
 
 def _manifest_descriptions() -> tuple[type[Description], ...]:
-    from vnicaudit.model.kubevirt import Preference
-
     return (Preference,)
 
 

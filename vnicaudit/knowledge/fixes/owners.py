@@ -9,6 +9,10 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from vnicaudit.knowledge.fixes.elsewhere import kept_by
+from vnicaudit.knowledge.fixes.qemu import ARGUMENTS
+from vnicaudit.knowledge.fixes.shipped import SHIPPED
+from vnicaudit.knowledge.fixes.wording import advice_text, fixes_of, text_of
 from vnicaudit.model.finding import Change, Finding
 from vnicaudit.model.fix import Advice, EditArgument, Fix, OwnersFix
 from vnicaudit.model.names import NO_NAMES, FixNames
@@ -43,13 +47,11 @@ class Wordings:
         name = name_of(owner)
         if name in self._own:
             return self._own[name]
-        from vnicaudit.knowledge.fixes.shipped import SHIPPED  # not for a rule's own words
 
         if name in SHIPPED:
             return SHIPPED[name]()
         if not rewritten_by(owner):
             return SHIPPED["libvirt"]()
-        from vnicaudit.knowledge.fixes.elsewhere import kept_by
 
         return kept_by(rewritten_by(owner))
 
@@ -79,7 +81,6 @@ class Wordings:
             for fix in finding.fixes
         )
         wording = self._wording(finding.owner, in_arguments=behind)
-        from vnicaudit.knowledge.fixes.wording import text_of
 
         return text_of(finding.fixes, change, wording, named)
 
@@ -99,7 +100,6 @@ class Wordings:
     ) -> WordedFix:
         if change is None and isinstance(advice, (str, Advice)):
             return _advised(advice, named)
-        from vnicaudit.knowledge.fixes.wording import fixes_of, text_of
 
         wording = self._wording(owner, in_arguments=in_arguments)
         if change is not None and in_arguments and wording.in_arguments is not None:
@@ -113,7 +113,6 @@ class Wordings:
         wording = self.of(owner)
         if not in_arguments or wording.in_arguments is not None:
             return wording
-        from vnicaudit.knowledge.fixes.qemu import ARGUMENTS
 
         return ARGUMENTS
 
@@ -136,6 +135,5 @@ def _advised(advice: str | Advice, named: FixNames) -> WordedFix:
     words = [part for part in advice.parts if isinstance(part, str)]
     if len(words) == len(advice.parts):
         return WordedFix((advice,), "".join(words))
-    from vnicaudit.knowledge.fixes.wording import advice_text  # only for commands
 
     return WordedFix((advice,), advice_text(advice, named))

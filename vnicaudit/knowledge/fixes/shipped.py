@@ -6,43 +6,38 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
+from vnicaudit.knowledge.fixes.kubevirt import KUBEVIRT
+from vnicaudit.knowledge.fixes.libvirt import LIBVIRT
+from vnicaudit.knowledge.fixes.nova import NOVA
+from vnicaudit.knowledge.fixes.ovirt import OVIRT
+from vnicaudit.knowledge.fixes.qemu import QEMU
+from vnicaudit.knowledge.fixes.terraform import TERRAFORM
+
 if TYPE_CHECKING:
     from vnicaudit.knowledge.fixes.wording import Wording
 
 
 def _kubevirt() -> Wording:
-    from vnicaudit.knowledge.fixes.kubevirt import KUBEVIRT
-
     return KUBEVIRT
 
 
 def _libvirt() -> Wording:
-    from vnicaudit.knowledge.fixes.libvirt import LIBVIRT
-
     return LIBVIRT
 
 
 def _nova() -> Wording:
-    from vnicaudit.knowledge.fixes.nova import NOVA
-
     return NOVA
 
 
 def _ovirt() -> Wording:
-    from vnicaudit.knowledge.fixes.ovirt import OVIRT
-
     return OVIRT
 
 
 def _qemu() -> Wording:
-    from vnicaudit.knowledge.fixes.qemu import QEMU
-
     return QEMU
 
 
 def _terraform() -> Wording:
-    from vnicaudit.knowledge.fixes.terraform import TERRAFORM
-
     return TERRAFORM
 
 

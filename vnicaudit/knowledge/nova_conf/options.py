@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from vnicaudit.base.opening import read_beside
+from vnicaudit.knowledge.nova_conf.spelling import Spelling
 from vnicaudit.model.decoding import json_as
 from vnicaudit.model.nova import Name
 from vnicaudit.model.nova_options import KnownOption, OptionForm, Release
@@ -21,7 +22,6 @@ from vnicaudit.model.site import IDENTITY, SITE_OPTIONS
 
 if TYPE_CHECKING:
     from vnicaudit.knowledge.nova_conf.option_rows import FormRow, HistoryRow, OptionsContent
-    from vnicaudit.knowledge.nova_conf.spelling import Spelling
 
 FIRST_PACKAGED = 15
 """Ocata: there are no packages of earlier releases, so it is unknown which options they lacked."""
@@ -218,15 +218,11 @@ def _sections_by_name() -> dict[str, str]:
 
 @cache
 def _spelling(section: str) -> Spelling:
-    from vnicaudit.knowledge.nova_conf.spelling import Spelling  # few files have an unknown name
-
     return Spelling(_current(section))
 
 
 @cache
 def _sections() -> Spelling:
-    from vnicaudit.knowledge.nova_conf.spelling import Spelling
-
     return Spelling(frozenset(_every_name().names))
 
 

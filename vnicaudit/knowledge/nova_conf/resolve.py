@@ -11,6 +11,7 @@ from functools import lru_cache
 import msgspec
 
 from vnicaudit.knowledge.nova_conf.options import Knowledge, knowledge
+from vnicaudit.knowledge.nova_conf.references import References, is_reference
 from vnicaudit.model.nova import NovaConfig, NovaIndex, NovaOption
 from vnicaudit.model.nova_options import Release
 from vnicaudit.text.placeholders import is_only_placeholder
@@ -21,7 +22,6 @@ def is_placeholder(value: str) -> bool:
     to another option may look similar, but is none."""
     if not is_only_placeholder(value):
         return False
-    from vnicaudit.knowledge.nova_conf.references import is_reference  # few files have any
 
     return not is_reference(value.strip())
 
@@ -62,7 +62,6 @@ def _read_by(written: _Options, number: int | None, form: str) -> NovaIndex:
     index = NovaIndex(options)
     if form == "flags" or not any("$" in option.value for option in options):
         return index
-    from vnicaudit.knowledge.nova_conf.references import References  # few files have one
 
     references = References(index, known)
     return NovaIndex(tuple(references.resolved(option) for option in options))

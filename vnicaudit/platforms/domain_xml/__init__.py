@@ -18,6 +18,17 @@ import re
 from collections.abc import Iterator
 
 from vnicaudit.model.file_kind import Content, Documents, Extent, FileKind, Item
+from vnicaudit.platforms.domain_xml.fields import XPATH
+from vnicaudit.platforms.domain_xml.recognise import (
+    OPENING,
+    OTHER_ROOTS,
+    SAVE_MAGIC,
+    holds_document,
+    is_foreign,
+    looks_like_xml,
+    root_name,
+)
+from vnicaudit.platforms.domain_xml.spans import spans
 
 _SAVED = b"LibvirtQemud"
 """The beginning of a save image; its definition precedes the memory of the guest."""
@@ -33,7 +44,6 @@ def _may_have_tags(head: bytes) -> bool:
 def _looks_like(head: bytes) -> bool:
     if not _may_have_tags(head):
         return False
-    from vnicaudit.platforms.domain_xml.recognise import looks_like_xml
 
     return looks_like_xml(head)
 
@@ -41,7 +51,6 @@ def _looks_like(head: bytes) -> bool:
 def _holds_document(data: bytes) -> bool:
     if not _may_have_tags(data):
         return False
-    from vnicaudit.platforms.domain_xml.recognise import holds_document
 
     return holds_document(data)
 
@@ -60,8 +69,6 @@ def _load() -> None:
 
 def _extent(data: bytes) -> Extent:
     """The part of a file that its definitions take; anything but text counts as one document."""
-    from vnicaudit.platforms.domain_xml.recognise import SAVE_MAGIC, is_foreign
-
     if is_foreign(data) or data.startswith(SAVE_MAGIC):
         return "alone"
     if data.startswith(_SAVED):
@@ -78,8 +85,6 @@ def _extent(data: bytes) -> Extent:
 
 def _is_alone(data: bytes) -> bool:
     """True for one definition with nothing but tags and comments before and behind it."""
-    from vnicaudit.platforms.domain_xml.recognise import OPENING
-
     first, last = OPENING.search(data), data.rfind(b"</domain>")
     if first is None:
         return False
@@ -92,8 +97,6 @@ def _is_alone(data: bytes) -> bool:
 def _without_documents(data: bytes) -> bytes:
     """The file with the documents blanked that begin at the start of a line. Indented ones belong
     to a text, and stay."""
-    from vnicaudit.platforms.domain_xml.spans import spans
-
     parts, position = [], 0
     for span in spans(data):
         if span.start == 0 or data[span.start - 1 : span.start] == b"\n":
@@ -104,8 +107,6 @@ def _without_documents(data: bytes) -> bytes:
 
 
 def _unrecognised_reason(head: bytes) -> str | None:
-    from vnicaudit.platforms.domain_xml.recognise import OTHER_ROOTS, root_name
-
     root = root_name(head) if head.lstrip().startswith(b"<") else None
     if root in OTHER_ROOTS:
         return f"a libvirt <{root}> document: it describes no NIC"
@@ -114,8 +115,6 @@ def _unrecognised_reason(head: bytes) -> str | None:
 
 def xpath_of(field: str) -> str:
     """The place of a NIC's field relative to its ``<interface>``."""
-    from vnicaudit.platforms.domain_xml.fields import XPATH
-
     return XPATH.get(field, field)
 
 

@@ -16,6 +16,10 @@ from lxml import etree
 from vnicaudit.model.location import Location
 from vnicaudit.model.nic import Nic
 from vnicaudit.model.report import ReadError
+from vnicaudit.platforms.qemu.arguments import parse
+from vnicaudit.platforms.qemu.domain import anonymous, config_of
+from vnicaudit.platforms.qemu.overrides import device_defaults, global_properties
+from vnicaudit.platforms.qemu.properties import device_faults, is_device
 
 NAMESPACE = "http://libvirt.org/schemas/domain/qemu/1.0"
 TAG = f"{{{NAMESPACE}}}commandline"
@@ -54,7 +58,6 @@ def read_commandlines(guest: HasCommandlines, first: int, place: Location, base:
     """
     # imported here because few definitions have such arguments
     from vnicaudit.platforms.qemu.added import read_added
-    from vnicaudit.platforms.qemu.domain import anonymous, config_of
 
     args = list(islice(_args(guest.commandlines, place, base), _MAX_ARGS + 1))
     words = [arg.value or "" for arg in args[:_MAX_ARGS]]
@@ -90,9 +93,6 @@ def defaults_behind(elements: Sequence[etree._Element], device: str) -> dict[str
     """Property -> value that ``-global`` among the arguments gives a device of this name, unless
     libvirt sets it itself. Such defaults also apply to devices passed as JSON (measured with QEMU
     7.2)."""
-    from vnicaudit.platforms.qemu.arguments import parse
-    from vnicaudit.platforms.qemu.overrides import device_defaults, global_properties
-
     found: dict[str, str] = {}
     for one in elements:
         words = [arg.get("value", "") for arg in islice(one.iter(_ARG), _MAX_ARGS)]
@@ -103,8 +103,6 @@ def defaults_behind(elements: Sequence[etree._Element], device: str) -> dict[str
 def property_faults(device: str, given: Mapping[str, str]) -> list[str]:
     """Reasons why QEMU refuses the properties of a NIC's device; empty for a device that is unknown
     here. The bus is chosen by libvirt, so it is not judged."""
-    from vnicaudit.platforms.qemu.properties import device_faults, is_device
-
     return list(device_faults(device, {"bus": "", **given})) if is_device(device) else []
 
 

@@ -12,6 +12,7 @@ from types import ModuleType
 
 from vnicaudit.errors import TargetError
 from vnicaudit.model.file_kind import Item
+from vnicaudit.platforms.infra_code import ansible, client_json, heat, shell, terraform
 from vnicaudit.text.beginning import quotes_others
 
 _UTF16 = (BOM_UTF16_LE, BOM_UTF16_BE)
@@ -52,8 +53,6 @@ def read(data: bytes, *, target: str, file: str) -> Iterator[Item]:
 
 def _formats_of(head: bytes) -> list[ModuleType]:
     """The modules of the formats; one file may contain documents of several."""
-    from vnicaudit.platforms.infra_code import ansible, client_json, heat, shell, terraform
-
     if quotes_others(head):
         return []
     head = head.lstrip(_BLANKS)

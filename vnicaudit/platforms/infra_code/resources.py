@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from vnicaudit.platforms.infra_code.hcl import blocks
 from vnicaudit.platforms.infra_code.value import Value
 from vnicaudit.platforms.infra_code.yaml_value import tops, value_of
 
@@ -25,7 +26,6 @@ def resources(data: bytes, file: str) -> Iterator[Resource]:
         for top in tops(data, file):
             yield from _json_resources(value_of(top).get("resource"))
         return
-    from vnicaudit.platforms.infra_code.hcl import blocks
 
     for block in blocks(data.decode("utf-8-sig", "replace"), file):
         if block.type == "resource" and len(block.labels) == 2:

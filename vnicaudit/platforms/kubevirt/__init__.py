@@ -11,18 +11,15 @@ from collections.abc import Iterator
 
 from vnicaudit.model.accepting import AcceptingComment
 from vnicaudit.model.file_kind import Content, FileKind, Item
+from vnicaudit.platforms.kubevirt.recognise import is_wanted, looks_like
+from vnicaudit.text.beginning import is_code
 
 
 def _looks_like(head: bytes) -> bool:
-    from vnicaudit.platforms.kubevirt.recognise import looks_like
-    from vnicaudit.text.beginning import is_code
-
     return looks_like(head) and not is_code(head)
 
 
 def _is_one(data: bytes) -> bool:
-    from vnicaudit.platforms.kubevirt.recognise import is_wanted
-
     return is_wanted(data.decode("utf-8-sig", "replace"))
 
 

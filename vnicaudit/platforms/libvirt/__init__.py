@@ -16,6 +16,7 @@ import re
 from typing import TYPE_CHECKING
 
 from vnicaudit.errors import UsageError
+from vnicaudit.text.libvirt_uri import parse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -57,8 +58,6 @@ def uri_of(name: str) -> str | None:
 
 def waits(uri: str) -> bool:
     """True if a host is read only through its libvirt, not by the processes of this machine."""
-    from vnicaudit.text.libvirt_uri import parse
-
     return not parse(uri).local
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+from concurrent.futures import TimeoutError
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -44,8 +45,6 @@ def read_host(
     ``emulator`` is awaited for ``patience`` seconds. libvirt's test driver runs nothing, so its
     versions mean nothing and are left out.
     """
-    from concurrent.futures import TimeoutError  # slow to load; changing guests does not need it
-
     networks, errors = _networks(connection)
     config = _config(connection) if connection.getType() == _QEMU else HostConfig()
     try:

@@ -11,6 +11,7 @@ from vnicaudit.errors import TargetError
 from vnicaudit.platforms.libvirt.binding import libvirt
 from vnicaudit.platforms.libvirt.failures import failure_of
 from vnicaudit.text.libvirt_uri import Uri
+from vnicaudit.text.secrets import masked_message
 
 _KEEPALIVE = (5, 3)
 """Seconds between keepalive messages to a silent peer, and how many may stay unanswered."""
@@ -65,8 +66,6 @@ def open_read_only(uri: Uri) -> libvirt.virConnect:
 
 def explain(error: libvirt.libvirtError) -> str:
     """libvirt's message on one line, printable, with advice if there is any."""
-    from vnicaudit.text.secrets import masked_message  # slow to load; only for errors
-
     said = error.get_error_message() or str(error)
     if error.get_error_code() == libvirt.VIR_ERR_XML_DETAIL:
         said = said.partition("\n")[0]  # the next line quotes the file: test:///etc/shadow

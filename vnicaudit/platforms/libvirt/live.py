@@ -19,7 +19,14 @@ from vnicaudit.model.nic import Nic
 from vnicaudit.model.report import ReadError
 from vnicaudit.model.running import RunningQemu
 from vnicaudit.model.traffic import HostTraffic
+from vnicaudit.platforms.host.links import read_path_mtu
+from vnicaudit.platforms.host.read import read_host
+from vnicaudit.platforms.host.tree import Tree
+from vnicaudit.platforms.host.vdpa import read_paths
 from vnicaudit.platforms.libvirt.join import find, join
+from vnicaudit.platforms.qemu.log import read_tail
+from vnicaudit.platforms.qemu.proc import read_proc
+from vnicaudit.platforms.qemu.read import read_text
 
 if TYPE_CHECKING:
     from vnicaudit.platforms.libvirt.read import LiveHost
@@ -103,16 +110,12 @@ class _LocalMachine:
     """This machine: its processes and devices, read once."""
 
     def __init__(self, options: LiveOptions) -> None:
-        from vnicaudit.platforms.qemu.proc import read_proc
-
         self._options = options
         found = read_proc(options.proc, target=options.proc)
         self._running = tuple(qemu for qemu in found if isinstance(qemu, RunningQemu))
 
     def host(self, host: Host) -> Host:
         """The host with the facts of its devices and kernel; versions stay libvirt's."""
-        from vnicaudit.platforms.host.read import read_host
-
         facts = read_host(self._options.root)
         declared = msgspec.structs.replace(
             facts,
@@ -129,8 +132,6 @@ class _LocalMachine:
         paths = sorted(set(named))
         if not paths:
             return host
-        from vnicaudit.platforms.host.tree import Tree
-        from vnicaudit.platforms.host.vdpa import read_paths
 
         looked_at = read_paths(Tree(self._options.root), paths)
         return msgspec.structs.replace(host, vhost_paths=looked_at)
@@ -150,8 +151,6 @@ class _LocalMachine:
         """The NIC with the MTUs on its path on this machine, if an MTU is set for it."""
         if nic.target_dev is None or not _sets_mtu(nic):
             return nic
-        from vnicaudit.platforms.host.links import read_path_mtu
-        from vnicaudit.platforms.host.tree import Tree
 
         return msgspec.structs.replace(
             nic, path=read_path_mtu(Tree(self._options.root), nic.target_dev)
@@ -179,9 +178,6 @@ def with_log(qemu: RunningQemu, log: RunningQemu | None) -> RunningQemu:
 
 def _log_of(folder: str, name: str) -> RunningQemu | None:
     """The last start in a domain's log; None if it cannot be read (usually only by root)."""
-    from vnicaudit.platforms.qemu.log import read_tail
-    from vnicaudit.platforms.qemu.read import read_text
-
     if "/" in name or name.startswith("."):
         return None  # not a file name that libvirt uses; stay inside the folder
     path = os.path.join(folder, f"{name}.log")

@@ -14,21 +14,18 @@ from collections.abc import Iterator
 
 from vnicaudit.model.file_kind import Content, FileKind, Item
 from vnicaudit.model.report import PutAside
+from vnicaudit.platforms.nova_conf.recognise import is_put_aside, is_read_by_nova, looks_like
+from vnicaudit.platforms.nova_conf.siblings import read_together, read_with_siblings, unread_sibling
 
 
 def _looks_like(head: bytes) -> bool:
-    from vnicaudit.platforms.nova_conf.recognise import looks_like
-
     return looks_like(head)
 
 
 def _read_content(content: Content) -> Iterator[Item]:
-    from vnicaudit.platforms.nova_conf.recognise import is_put_aside
-
     if is_put_aside(content.path):
         yield PutAside(content.path)
         return
-    from vnicaudit.platforms.nova_conf.siblings import read_with_siblings, unread_sibling
 
     config = read_with_siblings(content.data, target=content.target, file=content.path)
     yield config
@@ -37,14 +34,10 @@ def _read_content(content: Content) -> Iterator[Item]:
 
 
 def _together(paths: tuple[str, ...], target: str) -> Iterator[Item]:
-    from vnicaudit.platforms.nova_conf.siblings import read_together
-
     return read_together(paths, target)
 
 
 def _has_place(path: str, head: bytes) -> bool:
-    from vnicaudit.platforms.nova_conf.recognise import is_read_by_nova
-
     return is_read_by_nova(path, head)
 
 

@@ -26,9 +26,11 @@ from vnicaudit.model.accepting import AcceptingComment
 from vnicaudit.model.nova import NovaConfig, NovaOption
 from vnicaudit.platforms.nova_conf.ini import IniError, statements
 from vnicaudit.platforms.nova_conf.recognise import UTF_16
+from vnicaudit.text.comment_walk import accepting_comments
 from vnicaudit.text.comments import MARK, Form
 from vnicaudit.text.placeholders import is_only_placeholder
 from vnicaudit.text.template import TemplateLine, is_template
+from vnicaudit.text.template_walk import plain
 
 MAX_BYTES = 8 * 1024 * 1024
 """Larger files are refused; Nova's complete sample configuration has about half a megabyte."""
@@ -113,8 +115,6 @@ def parsed_text(text: str, file: str, is_kept: IsKept = is_asked_for) -> Parsed:
     refuse the file."""
     written = text.split("\n")
     if is_template(text):
-        from vnicaudit.text.template_walk import plain  # few files are templates
-
         lines, open_ended = plain(text)
     else:
         lines, open_ended = [TemplateLine(line, True, False) for line in written], False
@@ -127,7 +127,6 @@ def parsed_text(text: str, file: str, is_kept: IsKept = is_asked_for) -> Parsed:
 def _comments(text: str, file: str, form: Form) -> tuple[AcceptingComment, ...]:
     if MARK not in text:
         return ()
-    from vnicaudit.text.comment_walk import accepting_comments  # few files have such comments
 
     return tuple(AcceptingComment(file, *one) for one in accepting_comments(text, form))
 

@@ -21,12 +21,12 @@ import os
 from typing import TYPE_CHECKING
 
 from vnicaudit.errors import UsageError
+from vnicaudit.platforms.openstack.cloud_reading import LazyCloudReading, regions
 from vnicaudit.text.cloud_names import CLOUD
 
 if TYPE_CHECKING:
     from vnicaudit.model.compute_node import ComputeNode
     from vnicaudit.model.live_options import LiveOptions
-    from vnicaudit.platforms.openstack.cloud_reading import LazyCloudReading
 
 
 def cloud_of(name: str) -> str | None:
@@ -53,15 +53,11 @@ def cloud_of(name: str) -> str | None:
 
 def read_cloud(name: str, live: LiveOptions) -> LazyCloudReading:
     """Everything in a cloud."""
-    from vnicaudit.platforms.openstack.cloud_reading import LazyCloudReading
-
     return LazyCloudReading(name, live)
 
 
 def cloud_regions(name: str, live: LiveOptions) -> list[str]:
     """The targets for a name, see :func:`vnicaudit.platforms.openstack.cloud_reading.regions`."""
-    from vnicaudit.platforms.openstack.cloud_reading import regions
-
     return regions(name, live)
 
 

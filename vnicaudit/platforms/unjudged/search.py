@@ -11,6 +11,11 @@ from itertools import chain, islice
 
 from vnicaudit.model.report import NotJudged
 from vnicaudit.platforms.domain_xml.recognise import OPENING, is_foreign, root_name
+from vnicaudit.platforms.domain_xml.spans import spans
+from vnicaudit.platforms.kubevirt.recognise import first_machine
+from vnicaudit.platforms.nova_conf.recognise import is_own
+from vnicaudit.platforms.qemu.read import unread_commands
+from vnicaudit.text.beginning import is_own_report, is_script, like_hcl, like_yaml, quotes_others
 
 _FILE = "save it as a file of its own"
 _NOVA = f"holds a nova.conf inside a string: not judged, {_FILE}"
@@ -118,13 +123,10 @@ def alone(data: bytes, path: str) -> Iterator[NotJudged]:
     if is_bare_interface(data):
         yield NotJudged(BARE, path, 1)
         return
-    from vnicaudit.text.beginning import is_own_report
 
     if b"\0" in data or is_own_report(data):
         return
     if b"qemu-" in data:
-        from vnicaudit.platforms.qemu.read import unread_commands
-
         yield from unread_commands(data, path)
     if any(word in data for word in (*_WORDS, *_NICS, b"PG", b"PD94")):
         line_of = _Lines(data)
@@ -145,8 +147,6 @@ def is_bare_interface(data: bytes) -> bool:
 
 def _brought_by_code(data: bytes) -> Iterator[tuple[int, str]]:
     """The position and message of each part that YAML, a script or infrastructure code installs."""
-    from vnicaudit.text.beginning import is_script, like_hcl, like_yaml, quotes_others
-
     if quotes_others(data):
         return
     code = is_script(data) or like_hcl(data)
@@ -194,8 +194,6 @@ def _plain_configurations(data: bytes) -> Iterator[tuple[int, str]]:
 def _lines_of(data: bytes, start: int) -> tuple[int, bool]:
     """The end of the configuration that begins at ``start``, and True if it has an option that only
     Nova has."""
-    from vnicaudit.platforms.nova_conf.recognise import is_own
-
     is_novas, section = False, ""
     while start < len(data) and _OPTIONS.match(data, start) is not None:
         end = data.find(b"\n", start)
@@ -264,16 +262,12 @@ def _by_others(data: bytes) -> Iterator[tuple[int, str]]:
 
 def _commands_in_hcl(data: bytes) -> Iterator[tuple[int, str]]:
     """Commands of OpenStack's clients in provisioners; those in scripts and tasks are read."""
-    from vnicaudit.text.beginning import like_hcl
-
     if (b"openstack" in data or b"glance" in data) and like_hcl(data):
         for match in _OF_IMAGES.finditer(_REMARKS.sub(_blank, data)):
             yield match.start(), _IMAGE
 
 
 def _manifests(data: bytes) -> Iterator[tuple[int, str]]:
-    from vnicaudit.platforms.kubevirt.recognise import first_machine
-
     if (at := first_machine(data)) is not None:
         yield at, _MANIFEST
 
@@ -295,8 +289,6 @@ def _interfaces(data: bytes) -> Iterator[tuple[int, str]]:
 
 def _without_domains(data: bytes) -> bytes:
     """Return the text with all domains blanked, however far they are indented."""
-    from vnicaudit.platforms.domain_xml.spans import spans
-
     if OPENING.search(data) is None:
         return data
     parts, position = [], 0
