@@ -74,6 +74,18 @@ _PROPERTIES: tuple[tuple[str, float, tuple[Value, ...]], ...] = (
 )
 """Of virtio NICs: how often each is given, and as what."""
 
+_BACKENDS: tuple[dict[str, Value], ...] = (
+    {"type": "hubport", "hubid": 0},
+    {"type": "socket", "mcast": "230.0.0.1:1234"},
+    {"type": "socket"},
+    {"type": "socket", "udp": "127.0.0.1:9"},
+    {"type": "stream"},
+    {"type": "dgram"},
+    {"type": "l2tpv3", "src": "127.0.0.1"},
+    {"type": "netmap"},
+    {"type": "usr"},
+)
+
 
 class Line(NamedTuple):
     """A command: its words, its text as somebody would write it down, and the words without what
@@ -155,7 +167,10 @@ class _Writer:
                 )
             )
         if form == "nic":
-            return [["-nic", ",".join(["user", *options])]]
+            kind = (
+                "user" if draw.random() < 0.9 else draw.choice(("stream", "socket", "dgram", "usr"))
+            )
+            return [["-nic", ",".join([kind, *options])]]
         if draw.random() < 0.3:
             netdev, parts = self._netdev(tap=tap)
             return [*parts, ["-net", ",".join(["nic", f"netdev={netdev}", *options])]]
@@ -221,7 +236,7 @@ class _Writer:
             if draw.random() < 0.7:
                 given["queues"] = draw.choice((2, 4))
         elif draw.random() < 0.1:
-            given |= {"type": "hubport", "hubid": 0}
+            given |= draw.choice(_BACKENDS)
         if draw.random() < 0.08:
             key, value = draw.choice(_OF_NETDEVS)
             given[key] = value

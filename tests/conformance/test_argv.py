@@ -57,7 +57,7 @@ def _quoted(word: str) -> str:
 
 def test_both_syntaxes_and_wrong_lines_are_drawn() -> None:
     source = random.Random(1)
-    lines = [random_line(source, tap=True) for _ in range(200)]
+    lines = [random_line(source, tap=True) for _ in range(400)]
     words = [word for line in lines for word in line.words]
     for part in (
         "{'driver'",

@@ -11,7 +11,8 @@ A QEMU command line asks for a NIC that QEMU cannot create:
   e1000, `vectors` on `virtio-net-ccw`), or no longer (`mitigation` of an e1000, from QEMU 10.0 on);
 * a value that the device does not accept (`iommu_platform=on` on a transitional device, `"mq":
   "on"` in JSON instead of `true`);
-* a netdev or an id that another device already uses.
+* a netdev or an id that another device already uses;
+* a backend that QEMU lacks, or one without what it needs (`-netdev socket` without an address).
 
 The same goes for properties of a libvirt NIC that are set by `<qemu:override>`, or by `-set` or
 `-global` in `<qemu:commandline>`. `-set` finds only devices in QEMU's plain syntax, but libvirt
@@ -65,8 +66,8 @@ There is no such NIC now, so there is nothing to lose.
 * On ring sizes set by `<qemu:override>`, `-set` or `-global`: see VNIC035.
 * On `-set` with QEMU before 6.2, known or assumed. If the version of libvirt or QEMU is unknown, it
   is *high* with medium confidence.
-* A device or a property that none of these QEMU has is reported with medium confidence, because a
-  later or patched QEMU may have it.
+* A device, a property or a backend that none of these QEMU has is reported with medium confidence,
+  because a later or patched QEMU may have it.
 * On a bus that is missing in libvirt's log or on libvirt's command line: libvirt adds the bus, so
   its `-device` was left out of what was published. Nothing is refused in a log that shows that the
   guest ran.

@@ -1,7 +1,7 @@
 """Reasons why QEMU refuses a ``-netdev``, or the backend half of ``-nic`` and ``-net``.
 
-Measured with QEMU 7.2.22; the keys are those of qapi/net.json. A key or a type that is unknown here
-may belong to a later release, so only keys of other backends or of devices are refused.
+Measured with QEMU 7.2.22, 10.0 and 11.1; the keys are those of qapi/net.json. A key that is unknown
+here may belong to a later release, so only keys of other backends or of devices are refused.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ import re
 from collections.abc import Container, Iterator
 from typing import NamedTuple
 
+from vnicaudit.model.start_refusal import StartRefusal
+from vnicaudit.model.version import Version
 from vnicaudit.platforms.qemu.arguments import Arguments
 from vnicaudit.platforms.qemu.options import Options, lenient, number, truth, wrong_types
 from vnicaudit.platforms.qemu.overrides import set_properties
@@ -53,7 +55,17 @@ _ONE_WITH = {
     "helper": _names("ifname script downscript queues vhostfds"),
 }
 """Options that a tap cannot have beside descriptors or a helper (``net_init_tap`` in net/tap.c)."""
-_NEEDED = {"hubport": "hubid", "vhost-user": "chardev"}
+_NEEDED = {
+    "hubport": ("hubid",),
+    "vhost-user": ("chardev",),
+    "l2tpv3": ("src", "dst", "txsession"),
+    "netmap": ("ifname",),
+}
+_NESTED = {"stream": ("addr.",), "dgram": ("local.", "remote.")}
+"""Backend -> the beginnings of keys of which it needs one."""
+_SOCKETS = ("fd", "listen", "connect", "mcast", "udp")
+_SINCE = {"af-xdp": Version(8, 2), "passt": Version(10, 1)}
+"""The first QEMU with a backend."""
 _IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9._-]*")
 
 
@@ -84,6 +96,8 @@ def netdev_faults(netdev: Netdev, chardevs: Container[str] | None) -> Iterator[s
         return
     if option in ("nic", "net") and kind in ("stream", "dgram"):
         yield f"-{option} cannot describe {kind}, whose addresses are nested; -netdev can"
+    if option == "net" and kind == "hubport":
+        yield "-net hubport is refused: -net is itself on a hub"
     if option == "netdev" and not given.get("id"):
         yield f"-netdev {kind} has no id="
     yield from id_faults(option, given, in_json=netdev.in_json)
@@ -130,14 +144,42 @@ def _values(netdev: Netdev) -> Iterator[str]:
 
 def _missing(netdev: Netdev, kind: str, chardevs: Container[str] | None) -> Iterator[str]:
     given = netdev.keys
-    needed = _NEEDED.get(kind)
-    if needed is not None and needed not in given:
+    needed = next((one for one in _NEEDED.get(kind, ()) if one not in given), None)
+    nested = _NESTED.get(kind, ())
+    if nested and not any(name.startswith(nested) for name in given):
+        needed = f"{nested[0]}type"
+    if needed is not None:
         yield f"-{netdev.option} {kind} has no {needed}="
+    if kind == "socket":
+        yield from _of_socket(netdev)
     if kind == "vhost-vdpa" and given.keys().isdisjoint(("vhostdev", "vhostfd")):
         yield f"-{netdev.option} {kind} has neither vhostdev= nor vhostfd="
     chardev = given.get("chardev") if kind == "vhost-user" and chardevs is not None else None
     if chardev is not None and unfilled(chardev) is None and chardev not in (chardevs or ()):
         yield f"-{netdev.option} {kind} uses chardev {chardev[:40]!r}, which does not exist"
+
+
+def _of_socket(netdev: Netdev) -> Iterator[str]:
+    """The combinations of ``net_init_socket`` in net/socket.c."""
+    given = [name for name in _SOCKETS if name in netdev.keys]
+    if len(given) != 1:
+        yield f"-{netdev.option} socket needs exactly one of listen=, connect=, mcast= and udp="
+    elif given == ["udp"] and "localaddr" not in netdev.keys:
+        yield f"-{netdev.option} socket with udp= has no localaddr="
+    elif given[0] not in ("udp", "mcast") and "localaddr" in netdev.keys:
+        yield f"localaddr= of -{netdev.option} socket is for mcast= and udp="
+
+
+def kind_refusal(kind: str | None) -> StartRefusal | None:
+    """The refusal of a kind of backend that no QEMU has, or only later ones."""
+    if kind is None or kind == "vfio" or unfilled(kind) is not None:
+        return None
+    if (since := _SINCE.get(kind)) is not None:
+        why = f"-netdev {kind} came with QEMU {since.major}.{since.minor}"
+        return StartRefusal(why, since, has_nic=True)
+    if kind not in _KEYS and kind not in _OTHERS:
+        return StartRefusal(f"{kind[:40]!r} is not a backend of -netdev", certain=False)
+    return None
 
 
 def _of_tap(option: str, given: Options) -> Iterator[str]:
@@ -152,11 +194,12 @@ def _of_tap(option: str, given: Options) -> Iterator[str]:
 
 class Netdevs(NamedTuple):
     """Faults of the backends of a command line: by the netdev's id, of those on the hub, and of a
-    netdev that no NIC uses."""
+    netdev that no NIC uses; and the ids of all chardevs, None if there may be others."""
 
     by_id: dict[str, str]
     of_hub: str | None
     unused: str | None
+    chardevs: Container[str] | None
 
 
 def faults_of(arguments: Arguments, used: Container[str], *, whole: bool) -> Netdevs:
@@ -182,7 +225,7 @@ def faults_of(arguments: Arguments, used: Container[str], *, whole: bool) -> Net
             unused = unused or (fault if own not in used else None)
         elif given.get("type") not in (None, "nic", "none"):
             of_hub = of_hub or next(netdev_faults(Netdev(name, given), chardevs), None)
-    return Netdevs(by_id, of_hub, unused)
+    return Netdevs(by_id, of_hub, unused, chardevs)
 
 
 def _set_too_early(arguments: Arguments) -> Iterator[str]:

@@ -35,6 +35,7 @@ from vnicaudit.platforms.qemu.netdevs import (
     Netdevs,
     faults_of,
     id_faults,
+    kind_refusal,
     netdev_faults,
 )
 from vnicaudit.platforms.qemu.options import Options, lenient, number
@@ -180,7 +181,7 @@ def _nics(arguments: Arguments, context: _Context) -> Iterator[tuple[int, Runnin
         repeated = _repeated(name, given, taken, context, made=made)
         if nic is not None:
             why = repeated or _backend_fault(name, given, value or "", context) or unused
-            fault = preset if why is None else StartRefusal(why)
+            fault = (preset or kind_refusal(nic.backend)) if why is None else StartRefusal(why)
             unused = preset = None
             only_some = nic.refusal is None or nic.refusal.outcome(None) != "fails"
             yield pair, replace(nic, refusal=(fault or nic.refusal) if only_some else nic.refusal)
@@ -191,7 +192,7 @@ def _backend_fault(option: str, given: Options, text: str, context: _Context) ->
     none."""
     faults = context.faults
     if option == "nic":
-        return next(netdev_faults(Netdev(option, given), None), None)
+        return next(netdev_faults(Netdev(option, given), faults.chardevs), None)
     if option == "device":
         found = next(id_faults(option, given, in_json=text[:1] == "{"), None)
         return found or faults.by_id.get(given.get("netdev", ""))

@@ -19,6 +19,7 @@ from vnicaudit.knowledge.buses import (
     PCI,
     USB,
     VIRTIO_BUS,
+    VIRTIO_PCI,
     XEN,
     bus_of,
     machine_buses,
@@ -29,7 +30,7 @@ from vnicaudit.model.start_refusal import NEVER, NIC_REWORK, StartRefusal
 from vnicaudit.model.version import Version
 from vnicaudit.platforms.qemu.arguments import MAX_WORDS, Arguments
 from vnicaudit.platforms.qemu.netdevs import id_faults
-from vnicaudit.platforms.qemu.options import Options, lenient, truth
+from vnicaudit.platforms.qemu.options import Options, lenient, number, truth
 from vnicaudit.platforms.qemu.overrides import Global
 from vnicaudit.platforms.qemu.properties import (
     is_device,
@@ -150,6 +151,8 @@ def _wrong_property(device: str, given: Options, text: str, place: Board) -> Sta
     own = {name: value for name, value in given.items() if name not in ("driver", "id")}
     if own.get("bus") in place.conventional:
         own["bus"] = "pci.0"  # as for virtio-pci, where only the kind of bus matters
+    if place.arch in S390 and device in VIRTIO_PCI and number(own.get("vectors")) == 0:
+        return StartRefusal("vectors=0 switches off MSI-X, which a PCI device needs on s390x")
     if text.lstrip()[:1] == "{" and (fault := next(json_faults(device, text), None)) is not None:
         return StartRefusal(fault)
     return property_refusal(device, own)
