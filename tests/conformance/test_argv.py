@@ -75,7 +75,7 @@ def test_both_syntaxes_and_wrong_lines_are_drawn() -> None:
     ):
         assert any(part in word for word in words), part
     refused = [line for line in lines if read(line, QEMU).refused]
-    assert 40 < len(refused) < 160
+    assert 80 < len(refused) < 320
 
 
 @pytest.mark.parametrize(
