@@ -90,7 +90,7 @@ def test_latencies_fill_the_time_and_keep_three_digits(roles: Roles) -> None:
 
 def test_one_parser_reads_both_programs(roles: Roles) -> None:
     client = roles.client(*_SHORT)
-    text = client.communicate(timeout=20)[0].decode()
+    text = client.communicate(timeout=120)[0].decode()
     report = report_of(text, Pattern("rr", 200, 1000))
     for worker in (*report.client, *report.server):
         assert 0 < worker.cpu < 1.5
@@ -289,7 +289,7 @@ def test_a_server_that_says_anything_is_refused(
         ).stdout
     )
     words = ["--key", str(tmp_path / "key"), "--sealed", sealed_token(key, TOKEN)]
-    words += ["--deadline", "20", "--connect", "127.0.0.1", "--mode", "rr", "--size", "1"]
+    words += ["--deadline", "120", "--connect", "127.0.0.1", "--mode", "rr", "--size", "1"]
     words += ["--answer", "1", "--connections", "1", "--seconds", "0.2"]
     with socket.create_server(("127.0.0.1", 0)) as server:
         words += ["--port", str(server.getsockname()[1])]
@@ -308,7 +308,7 @@ def test_a_server_that_says_anything_is_refused(
                 if not report:
                     control.shutdown(socket.SHUT_WR)
                 assert result_of(client) == {"error": error}
-                answering.join(20)
+                answering.join(120)
 
 
 def test_a_port_that_is_in_use_is_said(tmp_path: Path, program: Sequence[str]) -> None:

@@ -57,7 +57,7 @@ def serving(state: Path, *words: str) -> Iterator[str]:
         assert found is not None, line + process.stderr.read()
         yield found[1]
         process.send_signal(signal.SIGINT)
-        assert process.wait(20) == 0
+        assert process.wait(120) == 0
     finally:
         process.kill()
         process.communicate()

@@ -104,12 +104,12 @@ def test_a_host_that_hangs_costs_itself() -> None:
         if uri == "hung":
             over.wait(60)
 
-    limits = ReadingLimits(parallel=2, host_deadline=4, retries=0)
+    limits = ReadingLimits(parallel=2, host_deadline=10, retries=0)
     found = read(reader, "hung", *map(str, range(8)), limits=limits)
     over.set()
     assert found.pop("hung").items == [
         HOST,
-        LostRead("not completely read within 4 s (--host-deadline)", "hung", failure="deadline"),
+        LostRead("not completely read within 10 s (--host-deadline)", "hung", failure="deadline"),
     ]
     assert all(items.items == [HOST] for items in found.values())
     assert len(found) == 8

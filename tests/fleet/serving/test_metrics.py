@@ -76,17 +76,17 @@ def test_each_format_is_what_was_asked_for_and_says_the_same() -> None:
 
 def test_scrapes_that_overlap_cost_one_reading() -> None:
     history, all_there = SlowHistory(), threading.Barrier(8)
-    shared = SharedValue(history.counts, good_for=60, patience=20, clock=time)
+    shared = SharedValue(history.counts, good_for=60, patience=120, clock=time)
 
     def scrape(accept: str) -> RouteContent:
-        all_there.wait(20)
+        all_there.wait(120)
         return route(shared, accept)
 
     with served({"/metrics": scrape}) as server, ThreadPoolExecutor(8) as pool:
         futures = [pool.submit(scraped, server.address.url, OPENMETRICS) for _ in range(8)]
         until(lambda: history.asked > 0, "the history is asked")
         history.go.set()
-        results = {future.result(20) for future in futures}
+        results = {future.result(120) for future in futures}
     assert len(results) == 1
     assert (history.asked, history.most) == (1, 1)
 
