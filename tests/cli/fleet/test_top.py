@@ -23,7 +23,7 @@ HOSTILE = "web\x1b[2J\nroot\u202e"
 def kept(state: Path, *readings: HostReading) -> Path:
     """The state folder with an audit that read these hosts."""
     names = tuple(one.host.name for one in readings)
-    spool = SpoolFolder(state).new("20260101-000000-0000")
+    spool = SpoolFolder(state).new("20210101-000000-0000")
     for place, one in enumerate(readings):
         spool.add(place, one)
     spool.write_audit(audit(*names))
@@ -113,7 +113,7 @@ def test_text_has_rank_change_place_and_why(state: Path) -> None:
 
 Note: `vnicaudit fleet plan -i INVENTORY -o plan.json` plans these changes of libvirt's
   guests, and `vnicaudit fleet apply plan.json -i INVENTORY` makes them
-2 of 3 changes, for 3 problems on 2 of 2 hosts, audited 2026-01-01T00:00:00Z
+2 of 3 changes, for 3 problems on 2 of 2 hosts, audited 2021-01-01T00:00:00Z
 """
     )
 
@@ -164,7 +164,7 @@ def test_nothing_to_rank(tmp_path: Path) -> None:
     assert (none.returncode, none.stdout) == (2, "")
     state = kept(tmp_path / "state", reading("kvm1", [guest("web")]))
     clean = inside("fleet", "top", "--state", state)
-    assert clean.stdout == "Nothing to change on 1 host, audited 2026-01-01T00:00:00Z\n"
+    assert clean.stdout == "Nothing to change on 1 host, audited 2021-01-01T00:00:00Z\n"
 
 
 def test_a_host_s_deadline_has_to_be_longer_than_the_count(tmp_path: Path) -> None:

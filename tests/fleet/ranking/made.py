@@ -73,7 +73,7 @@ def reading(
     """A host that was read."""
     return HostReading(
         host=InventoryHost(name, f"qemu+ssh://{name}/system"), status="ok",
-        started="2026-01-01T00:00:00Z", finished="2026-01-01T00:00:09Z",
+        started="2021-01-01T00:00:00Z", finished="2021-01-01T00:00:09Z",
         result=TargetResult(name, "ok"), audited=tuple(guests), traffic=tuple(counters),
     )  # fmt: skip
 
@@ -81,8 +81,8 @@ def reading(
 def audit(*names: str) -> FleetAudit:
     """An audit of these hosts."""
     return FleetAudit(
-        id="20260101-000000-0000", started="2026-01-01T00:00:00Z",
-        finished="2026-01-01T00:01:00Z", version="1", coverage=Coverage(()), chosen_hosts=names,
+        id="20210101-000000-0000", started="2021-01-01T00:00:00Z",
+        finished="2021-01-01T00:01:00Z", version="1", coverage=Coverage(()), chosen_hosts=names,
     )  # fmt: skip
 
 
