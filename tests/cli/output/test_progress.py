@@ -269,10 +269,13 @@ def test_once_a_pipe_is_read_there_is_no_thread() -> None:
 def test_no_process_is_forked_beside_a_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its locks would stay locked in the process; Python 3.12 warns of that."""
     reading, writing = os.pipe()
-    fork, threads = os.fork, list[int]()
+    fork, threads = os.fork, list[set[threading.Thread]]()
+
+    def started() -> set[threading.Thread]:
+        return set(threading.enumerate()) - before
 
     def forked() -> int:
-        threads.append(threading.active_count())
+        threads.append(started())
         if not (process := fork()):
             os.close(writing)
         return process
@@ -282,18 +285,18 @@ def test_no_process_is_forked_beside_a_thread(monkeypatch: pytest.MonkeyPatch) -
             """The other end answers when it sees that it is waited for."""
             self.show_waiting()
             if terminal.getvalue() and not threads[1:]:
-                threads.append(threading.active_count())
+                threads.append(started())
                 os.write(writing, b"<domain type='kvm'><name>a</name></domain>")
                 os.close(writing)
 
     monkeypatch.setattr(os, "fork", forked)
-    before = threading.active_count()
+    before = set(threading.enumerate())  # those of other tests may end meanwhile
     with redirect_stderr(Terminal()) as terminal:
         run = AuditRun(work(), RunOptions(jobs=1), Awaited(enabled=True))
         assert list(run.items([f"/dev/fd/{reading}"])), run.results
     os.close(reading)
     assert lines(terminal)[0].startswith(f"/dev/fd/{reading}: no answer yet, ")
-    assert threads == [before, before]
+    assert threads == [set(), set()]
 
 
 def test_no_thread_outlives_its_command() -> None:
