@@ -105,15 +105,6 @@ class QemuHost(NamedTuple):
         finally:
             connection.close()
 
-    def undefine(self, first: int, behind: int) -> None:
-        """Remove the domains from the ``first`` on."""
-        connection = libvirt.open(self.uri)
-        try:
-            for each in range(first, behind):
-                connection.lookupByName(f"h{self.number}-d{each}").undefine()
-        finally:
-            connection.close()
-
 
 @contextmanager
 def qemu_hosts(hosts: int) -> Iterator[list[QemuHost]]:

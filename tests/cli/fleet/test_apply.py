@@ -15,7 +15,6 @@ from pathlib import Path
 import pytest
 
 from tests.bench.endpoints.left import until
-from tests.cli.command import SCRIPT
 from tests.cli.inside import inside
 from tests.fleet.qemu_daemons import QemuHost, qemu_hosts
 from vnicaudit.remedy.applying.journal.past_run import unfinished
@@ -23,8 +22,6 @@ from vnicaudit.remedy.applying.journal.state import StateFolder
 
 Process = subprocess.Popen[str]
 DOMAINS = 2
-MANY = 40
-"""So many that a host is not done before it is seen to be locked, and stopped."""
 
 
 @pytest.fixture(scope="module")
@@ -71,13 +68,37 @@ def applying(folder: Path, plan: Path, state: str, *words: str) -> tuple[str | P
     )  # fmt: skip
 
 
-def started(words: tuple[str | Path, ...], errors: int = subprocess.DEVNULL) -> Process:
-    """An apply in a process of its own, to be interrupted."""
-    return subprocess.Popen(
-        [sys.executable, str(SCRIPT), *map(str, words)],
+_STOPS = """
+import os, signal, sys
+from vnicaudit.cli.main import run
+from vnicaudit.remedy.applying.runner import Runner
+where, *words = sys.argv[1:]
+real = getattr(Runner, where, None)
+def stops(self, one, **more):
+    if getattr(one, "unit", one).name == "h1-d1":
+        os.kill(os.getpid(), signal.SIGSTOP)
+    return real(self, one, **more)
+if real is not None:
+    setattr(Runner, where, stops)
+sys.exit(run(words))
+"""
+BEFORE, WITHIN = "_run_unit", "_driven"
+"""Where it stops: before it begins a unit, or in the middle of it."""
+
+
+def started(
+    words: tuple[str | Path, ...], stops: str = "", errors: int = subprocess.DEVNULL
+) -> Process:
+    """An apply in a process of its own. One that ``stops`` does so (SIGSTOP) at the second guest of
+    the second host, to be interrupted or killed there."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", _STOPS, stops, *map(str, words)],
         stdout=subprocess.DEVNULL, stderr=errors, text=True,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a job may ignore it
     )  # fmt: skip
+    state = Path(f"/proc/{process.pid}/stat")
+    until(lambda: not stops or state.read_text().rpartition(")")[2].split()[0] in "TZ", "it stops")
+    return process
 
 
 def half_done(state: Path, host: QemuHost) -> bool:
@@ -196,20 +217,13 @@ def test_a_host_that_does_not_answer_costs_itself(hosts: list[QemuHost], tmp_pat
 def test_a_killed_controller_keeps_its_lock_and_goes_on(
     hosts: list[QemuHost], tmp_path: Path
 ) -> None:
-    hosts[1].define(MANY)
     plan, _result = planned(tmp_path, hosts)
     words = applying(tmp_path, plan, "state")
-    process = started(words)
-    try:
-        until(lambda: hosts[1].lock_text() != "", "the second host is locked")
-        hosts[1].process.send_signal(signal.SIGSTOP)
-        assert process.poll() is None
-    finally:
-        process.kill()
-        process.wait()
-        hosts[1].process.send_signal(signal.SIGCONT)
+    process = started(words, BEFORE)
+    process.kill()
+    process.wait()
     assert f"process {process.pid}" in hosts[1].lock_text()
-    assert "e1000" in models([hosts[1]])  # it did not come to its end
+    assert models([hosts[1]]) == {"e1000", "virtio"}
 
     other = inside(*applying(tmp_path, plan, "other"))
     assert other.returncode == 5
@@ -225,26 +239,25 @@ def test_a_killed_controller_keeps_its_lock_and_goes_on(
     assert [host.lock_text() for host in hosts] == [""] * 3
     (runs,) = outcomes(tmp_path, "state")
     assert set(runs.values()) <= {"applied", "already"}
-    hosts[1].undefine(DOMAINS, MANY)
 
 
+@pytest.mark.parametrize("where", [BEFORE, WITHIN])
 def test_ctrl_c_leaves_the_lock_where_something_is_half_done(
-    hosts: list[QemuHost], tmp_path: Path
+    hosts: list[QemuHost], tmp_path: Path, where: str
 ) -> None:
-    hosts[1].define(MANY)
     plan, _result = planned(tmp_path, hosts)
     words, state = applying(tmp_path, plan, "state"), tmp_path / "state"
-    process = started(words, subprocess.PIPE)
+    process = started(words, where, subprocess.PIPE)
     try:
-        until(lambda: hosts[1].lock_text() != "", "the second host is locked")
-        until(lambda: half_done(state, hosts[1]) or process.poll() is not None, "it is begun")
         process.send_signal(signal.SIGINT)
+        process.send_signal(signal.SIGCONT)
         said = process.communicate(timeout=120)[1]
     finally:
         process.kill()
         process.wait()
     assert process.returncode == 130
-    is_half_done = half_done(state, hosts[1])
+    is_half_done = where == WITHIN
+    assert half_done(state, hosts[1]) == is_half_done
     assert (hosts[1].lock_text() != "") == is_half_done
     assert ("it stays locked: a change there is unfinished" in said) == is_half_done
     assert [hosts[0].lock_text(), hosts[2].lock_text()] == ["", ""]
@@ -252,7 +265,6 @@ def test_ctrl_c_leaves_the_lock_where_something_is_half_done(
     assert done.returncode == 0, done.stderr
     assert models(hosts) == {"virtio"}
     assert [host.lock_text() for host in hosts] == [""] * 3
-    hosts[1].undefine(DOMAINS, MANY)
 
 
 def test_two_operators_at_once_never_work_on_one_host(
