@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import re
+
 from vnicaudit.model.domain import DomainConfig
 from vnicaudit.model.guest_words import ARM
 from vnicaudit.model.nic import NicConfig
+from vnicaudit.model.version import Version
+
+MODERN_ZPCI = Version(11, 1)
+"""The first QEMU, and version of s390x's machine, that makes virtio on PCI speak virtio 1.0 only
+(measured with 11.1.3 and its machine types from 9.2 on)."""
 
 
 def is_virt(machine: str) -> bool:
@@ -16,6 +23,13 @@ def is_board(domain: DomainConfig) -> bool:
     """True if the machine is an ARM board with a NIC of its own (anything but ``virt``): libvirt
     gives its NICs neither a PCI nor a virtio bus (``qemuDomainSupportsNicdev``)."""
     return domain.arch in ARM and not is_virt(domain.machine or "virt")
+
+
+def may_be_modern_zpci(machine: str | None) -> bool:
+    """True for a machine of s390x that has :data:`MODERN_ZPCI`: its version is so new, or left to
+    QEMU."""
+    found = re.fullmatch(r"s390-ccw-virtio(?:-(\d.*))?", machine or "s390-ccw-virtio")
+    return found is not None and (not found[1] or Version.parse(found[1]) >= MODERN_ZPCI)
 
 
 def is_q35(domain: DomainConfig) -> bool:

@@ -13,7 +13,13 @@ from collections.abc import Iterator
 from vnicaudit.knowledge.binaries import misplaced_by_address
 from vnicaudit.knowledge.buses import PCI, USB, bus_of, machine_buses
 from vnicaudit.knowledge.default_model import default_model
-from vnicaudit.knowledge.machines import is_board, is_q35, modern_only_slot
+from vnicaudit.knowledge.machines import (
+    MODERN_ZPCI,
+    is_board,
+    is_q35,
+    may_be_modern_zpci,
+    modern_only_slot,
+)
 from vnicaudit.knowledge.slots import is_i440fx
 from vnicaudit.model.definition_refusal import DefinitionRefusal, on_ccw
 from vnicaudit.model.domain import DomainConfig
@@ -105,7 +111,7 @@ def _by_place(
     if bus not in ("pci", ""):
         yield from _off_pci(nic, model, bus)
     elif bus == "pci":
-        yield from _on_pci(nic, model, domain, arch)
+        yield from _on_pci(nic, model, domain, host, arch)
 
 
 def _on_machine(
@@ -146,13 +152,13 @@ def _off_pci(nic: NicConfig, model: str, bus: str) -> Iterator[DefinitionRefusal
 
 
 def _on_pci(
-    nic: NicConfig, model: str, domain: DomainConfig, arch: str | None
+    nic: NicConfig, model: str, domain: DomainConfig, host: HostConfig, arch: str | None
 ) -> Iterator[DefinitionRefusal]:
     if nic.multifunction == "on" and arch in S390:
         yield DefinitionRefusal(
             "address/@multifunction", "multifunction='on' is not for zPCI", at_start=True
         )
-    if nic.iommu == "on" and _speaks_legacy(nic, model, domain, arch):
+    if nic.iommu == "on" and _speaks_legacy(nic, model, domain, host, arch):
         yield DefinitionRefusal(
             "driver/@iommu",
             f"iommu='on' is for virtio 1.0 only, and {model} also speaks virtio 0.9 here",
@@ -160,9 +166,13 @@ def _on_pci(
         )
 
 
-def _speaks_legacy(nic: NicConfig, model: str, domain: DomainConfig, arch: str | None) -> bool:
+def _speaks_legacy(
+    nic: NicConfig, model: str, domain: DomainConfig, host: HostConfig, arch: str | None
+) -> bool:
     """True if a virtio NIC on PCI is known to be a transitional device (``VIRTIO_F_IOMMU_PLATFORM
     was supported by neither legacy nor transitional device``)."""
+    if model == "virtio" and arch in S390 and may_be_modern_zpci(domain.machine):
+        return host.qemu_version is not None and host.qemu_version < MODERN_ZPCI
     if model != "virtio" or arch in S390 | PPC64 or is_i440fx(domain):
         return model in ("virtio", "virtio-transitional")
     return is_q35(domain) and modern_only_slot(nic, domain) is False

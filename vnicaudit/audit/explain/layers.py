@@ -115,7 +115,7 @@ def _qemu(domain: Domain, nic: Nic, effective: Effective) -> Layer:
     if running is None:
         return Layer("QEMU", missing=_not_seen(domain))
     facts = [LayerFact("model", running.driver, wins=effective.model.effective is not None)]
-    for field in ("backend", "vhost", "queues", "rx_queue_size", "tx_queue_size"):
+    for field in ("backend", "vhost", "queues", "rx_queue_size", "tx_queue_size", "mtu"):
         value = getattr(running, field)
         if value is None:
             continue

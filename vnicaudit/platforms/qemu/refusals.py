@@ -24,6 +24,7 @@ from vnicaudit.knowledge.buses import (
     bus_of,
     machine_buses,
 )
+from vnicaudit.knowledge.machines import MODERN_ZPCI, may_be_modern_zpci
 from vnicaudit.knowledge.models import QEMU_MODELS, shown_model
 from vnicaudit.model.guest_words import ARM, RISCV, S390, VIRTIO, X86
 from vnicaudit.model.start_refusal import NEVER, NIC_REWORK, StartRefusal
@@ -155,7 +156,12 @@ def _wrong_property(device: str, given: Options, text: str, place: Board) -> Sta
         return StartRefusal("vectors=0 switches off MSI-X, which a PCI device needs on s390x")
     if text.lstrip()[:1] == "{" and (fault := next(json_faults(device, text), None)) is not None:
         return StartRefusal(fault)
-    return property_refusal(device, own)
+    found = property_refusal(device, own)
+    zpci = device == "virtio-net-pci" and place.arch in S390
+    if found is None or not zpci or not may_be_modern_zpci(place.machine):
+        return found
+    later = property_refusal(device, {"disable-legacy": "on", **own})
+    return later or replace(found, starts_from=MODERN_ZPCI, has_nic=True)
 
 
 def global_refusal(given: Iterable[Global], place: Board) -> StartRefusal | None:
