@@ -169,11 +169,12 @@ def test_nics_too_names_what_it_cannot_read(clean: Path, tmp_path: Path) -> None
 
 INTERRUPTIBLE = """
 import os, signal, sys
-signal.signal(signal.SIGINT, signal.SIG_DFL)
+for number in (signal.SIGINT, signal.SIGHUP):
+    signal.signal(number, signal.SIG_DFL)
 os.execv(sys.argv[1], sys.argv[1:])
 """
-"""Runs a command that hears SIGINT: under nohup, or as a background job, it is ignored, and a
-child inherits that."""
+"""Runs a command that hears SIGINT and SIGHUP: under nohup, or as a background job, they are
+ignored, and a child inherits that."""
 
 
 def test_130_when_interrupted() -> None:
@@ -377,7 +378,8 @@ finally:
 def test_a_second_alarm_leaves_at_once(first: str) -> None:
     """A second hang-up is none: the terminal sends it, and a guest is being given back."""
     done = subprocess.run(
-        [sys.executable, "-c", _CLEANS_UP_FOR_EVER.format(first)],
+        [sys.executable, "-c", INTERRUPTIBLE, sys.executable, "-c",
+         _CLEANS_UP_FOR_EVER.format(first)],
         capture_output=True, timeout=60, check=False, text=True,
     )  # fmt: skip
     assert (done.returncode, done.stdout) == (143, "a repetition changes nothing\n")

@@ -12,6 +12,7 @@ import pytest
 from msgspec.structs import replace
 
 from tests.bench.engines.here import Here
+from tests.bench.engines.test_rr import measured
 from tests.bench.generator.roles import group_lives
 from tests.not_run import not_run
 from vnicaudit.bench.contract import Ends
@@ -37,7 +38,7 @@ def test_requests_go_on_beside_a_stream(way: str) -> None:
         not_run("tests/bench/engines", "iperf3 is not installed")
     work = replace(_WORK, options={**_WORK.options, "fill": way})
     with Here("target") as target, Here("peer") as peer:
-        found = rr.measure(work, Ends(target, peer, "127.0.0.1", seed=os.getpid()))
+        found = measured(work, Ends(target, peer, "127.0.0.1", seed=os.getpid()))
         assert found.error == ""
         assert found.values["transaction_rate"] > 0
         fill_rate = found.details["fill_rate"]
@@ -45,7 +46,7 @@ def test_requests_go_on_beside_a_stream(way: str) -> None:
         assert fill_rate > 1e6
         # what CPUs did was for the stream
         assert (found.bytes, found.transactions) == (None, None)
-        (client,) = (argv for argv in peer.commands if argv[0] == "iperf3")
+        *_before, client = (argv for argv in peer.commands if argv[0] == "iperf3")
         assert ("-R" in client) == (way == "tx")
         assert found.raw[-1].command[1:] == client[1:]
         for end in (target, peer):

@@ -11,6 +11,7 @@ import pytest
 from msgspec.structs import replace
 
 from tests.bench.engines.here import Here
+from tests.bench.engines.test_rr import measured as answered
 from tests.bench.generator.roles import group_lives
 from tests.not_run import not_run
 from vnicaudit.bench.contract import Ends
@@ -83,7 +84,7 @@ def test_one_connection_is_c_s_where_both_ends_compile_it(ends: Ends) -> None:
 @pytest.mark.parametrize("pattern", ["rr1c-1x1", "rr1c-200x30k", "rr1c-70000x70000"])
 def test_c_measures_and_its_name_is_in_the_result(ends: Ends, pattern: str) -> None:
     work = replace(_WORK, pattern=pattern, seconds=0.5, options={"generator": "c"})
-    found = rr.measure(work, ends)
+    found = answered(work, ends)
     assert found.error == ""
     assert found.details["generator"] == "c"
     assert found.values.keys() == set(rr.PATTERNS[pattern])
@@ -108,7 +109,7 @@ def test_c_is_compiled_once_in_a_session_and_gone_after_it() -> None:
         ends = Ends(target, peer, "127.0.0.1")
         work = replace(_WORK, seconds=0.2, options={"generator": "c"})
         for _ in range(2):
-            assert rr.measure(work, ends).error == ""
+            assert answered(work, ends).error == ""
         assert (target.compiled, peer.compiled) == (1, 1)
         program = Path(next(argv[0] for argv in target.commands if "server" in argv))
         assert program.exists()
@@ -119,7 +120,7 @@ def test_c_is_compiled_once_in_a_session_and_gone_after_it() -> None:
 def test_many_connections_can_be_c_s_if_asked_for(ends: Ends) -> None:
     work = replace(_WORK, connections=20, seconds=0.3, options={"generator": "c"})
     assert rr.settled(work, [ends]).workload == work
-    found = rr.measure(work, ends)
+    found = answered(work, ends)
     assert (found.error, found.details["client_workers"]) == ("", 20)
 
 
@@ -277,7 +278,7 @@ def test_new_connections_are_c_s_however_many_threads_make_them(
     work = replace(_CALLS, connections=connections, seconds=0.5)
     found = rr.settled(work, [ends])
     assert (_generator(found.workload), found.note) == ("c", "")
-    measured = rr.measure(found.workload, ends)
+    measured = answered(found.workload, ends)
     assert measured.error == ""
     assert measured.values["connection_rate"] > 0
     assert set(measured.values) == set(rr.PATTERNS["crr-1x1"])
