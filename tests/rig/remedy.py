@@ -13,6 +13,9 @@ from tests.rig.guests import Guest
 SYSTEM = "qemu:///system"
 _LONGEST = 1500
 """Seconds for what measures as well, on a busy machine."""
+_PATIENCE = ("--guest-deadline", "600")
+"""For a guest that comes back or goes, unless a test waits for it in vain: one was seen to take 306
+seconds beside others."""
 
 
 class Remedy:
@@ -32,11 +35,11 @@ class Remedy:
 
     def apply(self, plan: Path, *options: str, code: int = 0) -> str:
         """What ``apply PLAN --yes`` says; it must end with that code."""
-        return self._do("apply", plan, "--yes", *options, code=code)
+        return self._do("apply", plan, "--yes", *_PATIENCE, *options, code=code)
 
     def rollback(self, run: str, *options: str, code: int = 0) -> str:
         """What ``rollback RUN --yes`` says."""
-        return self._do("rollback", run, "--yes", *options, code=code)
+        return self._do("rollback", run, "--yes", *_PATIENCE, *options, code=code)
 
     def runs(self) -> list[dict[str, Any]]:
         """The runs there were, newest first."""
