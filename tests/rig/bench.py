@@ -1,20 +1,18 @@
 """Measuring on the rig's guests: profiles short enough for it, and the same tools by hand."""
 
 import json
-import lzma
 import math
 import random
 import re
 import subprocess
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack, closing
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 from tests.adapters import open_endpoint
 from tests.rig.guests import Guest
-from tests.rig.images import guest_image
 from tests.rig.process import require, wait_for
 from vnicaudit.bench.contract import Ends
 from vnicaudit.bench.judging.shifts import RankShift
@@ -76,32 +74,6 @@ connections = [4]
 seconds = 1
 warmup = 0
 """
-
-
-PACKETS = """
-[[workload]]
-engine = "pktgen"
-patterns = ["frames", "imix"]
-directions = ["tx"]
-seconds = 3
-warmup = 0
-"""
-
-
-@contextmanager
-def pktgen_in(guest: Guest) -> Iterator[None]:
-    """The kernel's packet generator, for as long as this lasts. The guest's image has no such
-    module; the package of its kernel has."""
-    (packed,) = guest_image("x86_64").kernel.with_name("kernel").rglob("pktgen.ko.xz")
-    with closing(open_endpoint(f"agent://{guest.name}")) as session:
-        module = session.put_file("pktgen.ko", lzma.decompress(packed.read_bytes()))
-        guest.run(["insmod", module]).output()
-    try:
-        yield
-        left = "cat /proc/net/pktgen/kpktgend_*; ls /proc/net/pktgen"
-        assert "eth" not in guest.run(["sh", "-c", left]).output(), "a device is left"
-    finally:
-        guest.run(["rmmod", "pktgen"]).output()
 
 
 def profile(folder: Path, *parts: str, head: str = HEAD) -> str:

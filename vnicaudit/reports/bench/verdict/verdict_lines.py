@@ -26,7 +26,6 @@ _TITLES = {
     ("iperf3", "tcp"): "TCP", ("iperf3", "udp"): "UDP", ("iperf3", "udp-pps"): "UDP packets",
     ("dnsperf", "max"): "DNS queries", ("dnsperf", "capacity"): "DNS without loss",
     ("dnsperf", "rate"): "DNS at a fixed rate", ("netperf", "tcp_stream"): "TCP",
-    ("pktgen", "frames"): "Small packets", ("pktgen", "imix"): "Mixed packets",
 }  # fmt: skip
 _DIRECTIONS = {"tx": " from the", "rx": " to the", "both": ""}
 
