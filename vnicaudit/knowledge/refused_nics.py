@@ -154,10 +154,6 @@ def _off_pci(nic: NicConfig, model: str, bus: str) -> Iterator[DefinitionRefusal
 def _on_pci(
     nic: NicConfig, model: str, domain: DomainConfig, host: HostConfig, arch: str | None
 ) -> Iterator[DefinitionRefusal]:
-    if nic.multifunction == "on" and arch in S390:
-        yield DefinitionRefusal(
-            "address/@multifunction", "multifunction='on' is not for zPCI", at_start=True
-        )
     if nic.iommu == "on" and _speaks_legacy(nic, model, domain, host, arch):
         yield DefinitionRefusal(
             "driver/@iommu",

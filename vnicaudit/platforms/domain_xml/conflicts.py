@@ -162,6 +162,9 @@ class _Surroundings:
         slot = pci_slot(nic)
         if slot is not None and nic.declared.address_type == "pci":
             yield from self._of_slot(slot)
+            if nic.declared.multifunction == "on" and self._domain.arch in S390:
+                why = "multifunction='on' is not for zPCI"
+                yield DefinitionRefusal("address/@multifunction", why, at_start=True)
         ccw = nic.declared.address_type == "ccw" and nic.address is not None
         if ccw and self._devices.addresses.get(("ccw", _ccw(nic.address or "")), 0) > 1:
             yield _twice("address", "its channel address")
