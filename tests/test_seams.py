@@ -13,8 +13,8 @@ are not counted, nor faults of the system (``os``, ``time``, ``select``). What i
 kinds, for which an argument would be one that no program ever gives:
 
 * the program is ended, or a disk is full, at every line of a journal, every note, every lock
-  (``tests/remedy/applying/fakes.py``, ``tests/bench/trials/shadow_fakes.py``,
-  ``tests/regressions/way_back``): all of them, wherever they are made;
+  (``tests/remedy/applying/fakes.py``, ``tests/regressions/way_back``): all of
+  them, wherever they are made;
 * calls are counted, to prove that something is done once (``RuleSet.of``, ``NovaIndex``,
   ``YamlPlace._to``, ``diffs.masked``, the event loop of libvirt);
 * something deep inside takes too long, fails or is missing (a parser, a migration, one file of

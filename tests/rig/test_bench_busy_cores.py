@@ -9,7 +9,6 @@ import shutil
 import subprocess
 from collections.abc import Iterator
 from contextlib import ExitStack
-from ipaddress import IPv4Interface
 from pathlib import Path
 
 import pytest
@@ -18,9 +17,7 @@ from msgspec.structs import replace
 from tests.bench.endpoints.left import until
 from tests.bench.judging.made import TCP
 from tests.bench.running.fakes import Told, profile
-from tests.bench.trials import shadow_fakes
 from tests.bench.trials.places import order
-from tests.bench.trials.test_shadow import Made
 from tests.bench.two_links import TwoLinks, two_links
 from tests.not_run import not_run
 from tests.remedy.applying.fakes import World
@@ -28,15 +25,14 @@ from vnicaudit.bench import history
 from vnicaudit.bench.endpoints.paths import PathOption, parse_paths
 from vnicaudit.bench.facts.validity import ValidityLimits
 from vnicaudit.bench.profiles.profile import Profile
-from vnicaudit.bench.running.arms import ArmCommands, OpenedArm
+from vnicaudit.bench.running.arms import ArmCommands
 from vnicaudit.bench.running.forecast import Ahead
-from vnicaudit.bench.running.opening import LineFacts, OpenedEndpoints
+from vnicaudit.bench.running.opening import LineFacts
 from vnicaudit.bench.running.run import MeasurementRequest, bench
 from vnicaudit.bench.trials.flips import FlippedNic, Flips
 from vnicaudit.bench.trials.request import AFTER, BEFORE, TrialRequest
 from vnicaudit.bench.trials.single_flip import SingleFlip
 from vnicaudit.cli.wiring.adapters import adapters
-from vnicaudit.model.machine import Traffic
 from vnicaudit.model.measurement import BenchResult, Workload
 
 pytestmark = [  # it leaves no CPU to any other test
@@ -49,7 +45,7 @@ _WORK = replace(TCP, seconds=1.0, warmup=0.0, direction="rx")
 _WIDE = ValidityLimits(steal=100.0, cpu_wait=100.0, throttled=100.0, seconds=50.0)
 _LOOPS = 4
 """For each CPU."""
-_NIC = FlippedNic("qemu:///system", shadow_fakes.UUID, shadow_fakes.OLD)
+_NIC = FlippedNic("qemu:///system", "5f1c36b5-2f61-4e8b-8f8e-36f9cbd6f6b5", "52:54:00:12:34:56")
 
 
 class BusyCores(Told):
@@ -140,49 +136,6 @@ def test_blocks(links: TwoLinks, busy: BusyCores, tmp_path: Path) -> None:
 def test_turns(links: TwoLinks, busy: BusyCores, tmp_path: Path) -> None:
     request = asked(tmp_path, busy, links, work(turns=(2,), runs_per_turn=2))
     judged(Flips(request, "flips", _NIC).measure(Nothing()), busy)
-
-
-class Plugged(shadow_fakes.World):
-    """A guest whose shadow NIC is there in fact: its address in a network namespace."""
-
-    def __init__(self, links: TwoLinks) -> None:
-        super().__init__()
-        self._links = links
-        self._packets = 0
-
-    def attach(self, element: bytes) -> None:
-        super().attach(element)
-        self._links.at_target(f"address add {shadow_fakes.TEMPORARY}/24 dev eth0")
-
-    def detach(self, element: bytes) -> None:
-        super().detach(element)
-        self._links.at_target(f"address del {shadow_fakes.TEMPORARY}/24 dev eth0")
-
-    def traffic(self, device: str) -> Traffic:
-        assert device == "vnet1"
-        self._packets += 10**9
-        return Traffic(self._packets, self._packets)
-
-
-class InNamespace(OpenedEndpoints):
-    """Opens that namespace for the guest."""
-
-    def open(self, given: PathOption, line: LineFacts, mac: str | None = None) -> OpenedArm:
-        del mac
-        where, _, address = given.target.rpartition("&address=")
-        target = f"{where.partition('?')[0]}?address={address}"
-        return super().open(given._replace(target=target), line)
-
-
-def test_shadow(links: TwoLinks, busy: BusyCores, tmp_path: Path) -> None:
-    world = Plugged(links)
-    goal = shadow_fakes.definition("virtio").replace(b"vnet0", b"vnet1")
-    request = asked(
-        tmp_path, busy, links, work(turns=(2,), runs_per_turn=2), opening=InNamespace,
-        adapters=lambda: world.adapters,
-    )  # fmt: skip
-    address = IPv4Interface(f"{shadow_fakes.TEMPORARY}/24")
-    judged(Made(request, _NIC, world, goal, address, world.tell).measure(), busy)
 
 
 def test_a_single_flip(links: TwoLinks, busy: BusyCores, tmp_path: Path) -> None:

@@ -14,9 +14,10 @@ import ruamel.yaml
 
 from tests.not_run import not_run
 from tests.promtool import promtool
+from tests.reports.bench.golden import written as measured
+from tests.reports.bench.samples import one_arm
 from tests.reports.metrics.test_fleet import COUNTS, text_of
 from tests.reports.samples import written
-from vnicaudit.reports.metrics.watch import watch_families
 
 ROOT = Path(__file__).parents[2]
 RULES = ROOT / "templates/prometheus/vnicaudit.rules.yml"
@@ -42,8 +43,8 @@ def dashboard() -> dict[str, Any]:
 def metrics() -> set[str]:
     """Names of all that is exported."""
     text = text_of(COUNTS, "prometheus") + written("prometheus")
-    watched = {family.name for family in watch_families("web", (), 0.0)}
-    return watched | set(re.findall(r"^# TYPE (\S+)", text, re.MULTILINE))
+    text += measured("prometheus", one_arm())
+    return set(re.findall(r"^# TYPE (\S+)", text, re.MULTILINE))
 
 
 def test_promtool_takes_the_rules() -> None:

@@ -23,7 +23,7 @@ ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "templates/schedule"
 PAGE = ROOT / "docs/how-to/scheduled-audit.md"
 PROGRAM = "/opt/vnicaudit/bin/vnicaudit"
-EXPOSURE = {"vnicaudit": 17, "vnicaudit-fleet": 15, "vnicaudit-serve": 13, "vnicaudit-watch@": 15}
+EXPOSURE = {"vnicaudit": 17, "vnicaudit-fleet": 15, "vnicaudit-serve": 13, "vnicaudit-bench@": 15}
 """Ten times what `systemd-analyze security` gives, at most."""
 
 

@@ -8,7 +8,7 @@ import os
 import stat
 import time
 from collections.abc import Iterator
-from typing import IO, Any, BinaryIO
+from typing import IO, BinaryIO
 
 from vnicaudit.base.opening import is_pipe
 from vnicaudit.base.own_files import BEING_WRITTEN
@@ -64,7 +64,7 @@ def _opened_new(part: str) -> int:
     return os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
 
 
-def finish_file(stream: IO[Any], part: str, place: str) -> None:
+def finish_file(stream: IO[str] | IO[bytes], part: str, place: str) -> None:
     """Close a file of :func:`begin_file` and move it to its place. Raises OSError."""
     stream.flush()
     descriptor = stream.fileno()

@@ -24,12 +24,12 @@ Verdict = Literal[
 excluded. ``at-ceiling``: both fill the line, so throughput cannot tell. ``generator-limited``: the
 generator was the bottleneck. ``invalid``: too few runs that count."""
 
-Design = Literal["single", "paths", "live-flip", "flips", "boots", "shadow", "single-flip"]
+Design = Literal["single", "paths", "live-flip", "flips", "boots", "single-flip"]
 """The order of the arms. ``single``: one arm, nothing is compared. ``paths``: several paths in
 random order. ``live-flip``: a command in the guest switches between arms, in random order.
-``flips``, ``boots``: the change is made and undone repeatedly, by hot swap or by power cycles (then
-a sample is a boot). ``shadow``: the candidate beside the old NIC, in random order. ``single-flip``:
-all before, then all after; drift and boot noise stay in it."""
+``flips``, ``boots``: the change is made and undone repeatedly, by hot swap or by power cycles
+(then a sample is a boot). ``single-flip``: all before, then all after; drift and boot noise stay
+in it."""
 
 End = Literal["target", "peer"]
 """An end of a path."""
@@ -353,10 +353,6 @@ class BenchRun(msgspec.Struct, frozen=True, kw_only=True):
     """Per cent of CPU time lost above which a run does not count."""
     max_cpu_wait: float | None = None
     """Per cent of a run that a generator may wait for a CPU; with more it does not count."""
-    between: dict[str, float] = {}
-    """``WORKLOAD METRIC`` -> how much turns, or boots, differed in earlier measurements of the
-    host, if that is more than the default assumption: standard deviation of logarithms, or
-    percentage points of a share."""
     runs_per_turn: int = 1
     """With ``flips`` and ``boots``: runs of a workload between two changes; their mean is one
     value, and a turn is as many blocks."""

@@ -277,36 +277,6 @@ def test_single_flip_holds_what_boots_differ_by() -> None:
     assert one(pair(steady(1e8), steady(8e9)), Terms(design="single-flip")).verdict == "improved"
 
 
-KNOWN = "turns on this host are known to differ by 49 %: the interval includes that"
-
-
-@pytest.mark.parametrize(
-    ("turns", "between", "wider"),
-    [(2, 0.4, True), (4, 0.4, True), (2, 0.14, False), (4, 0.07, False), (5, 0.4, False)],
-)
-def test_a_host_whose_turns_differ_much_has_wider_intervals(
-    turns: int, between: float, *, wider: bool
-) -> None:
-    """And one that seems to be quieter than what is assumed has none narrower. Ranks assume
-    nothing."""
-    samples = pair(steady(9e9, turns), steady(18e9, turns))
-    usual, found = (
-        one(samples, Terms(looks=(2, 3, 5), design="flips", between=known))
-        for known in ({}, {"tcp goodput": between, "tcp loss": 9.0, "rr goodput": 9.0})
-    )
-    assert (effect(found).low95 < effect(usual).low95) is wider
-    assert (effect(found).high95 == effect(usual).high95) is not wider
-    assert (KNOWN in found.notes) is wider
-
-
-def test_so_has_a_single_flip() -> None:
-    samples = pair(steady(9e9, 7), steady(18e9, 7))
-    for between, wider in ((0.1, False), (0.4, True)):
-        terms = Terms(looks=(7,), alphas=(0.05,), design="single-flip")
-        known = one(samples, replace(terms, between={"tcp goodput": between}))
-        assert (effect(known).low95 < effect(one(samples, terms)).low95) is wider
-
-
 def test_a_polling_data_path_has_no_costs() -> None:
     costs = Workload(id="tcp", engine="e", pattern="tcp", decides=("host_cpu_per_gbit",))
     samples = [

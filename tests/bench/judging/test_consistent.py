@@ -30,7 +30,7 @@ from vnicaudit.model.measurement import (
 ARMS = ("before", "after")
 WORKLOADS = (TCP, RR)
 LEVELS = {TCP.id: 1e9, RR.id: 100.0}
-DESIGNS: tuple[Design, ...] = ("live-flip", "flips", "boots", "shadow", "single-flip")
+DESIGNS: tuple[Design, ...] = ("live-flip", "flips", "boots", "single-flip")
 FAILURES: tuple[Failure, ...] = ("tool", "silent", "lost")
 SEEDS = range(300)
 
@@ -42,7 +42,7 @@ class Mixture:
     def __init__(self, source: random.Random) -> None:
         self.source = source
         self.design = source.choice(DESIGNS)
-        turns = self.design in ("flips", "boots", "shadow")
+        turns = self.design in ("flips", "boots")
         looks = source.choice([(2,), (2, 3), (2, 3, 5)] if turns else [(3,), (5,), (5, 7)])
         self.terms = Terms(
             looks=looks, alphas=alphas_of_turns(looks), design=self.design,

@@ -224,7 +224,7 @@ MISTAKES = {
     ),
     "no design": (
         head('designs = ["boot"]'),
-        "1: designs: 'boot' is not one of single, paths, live-flip, flips, boots, shadow, "
+        "1: designs: 'boot' is not one of single, paths, live-flip, flips, boots, "
         "single-flip; did you mean 'boots'?; for example",
     ),
     "no connections": (

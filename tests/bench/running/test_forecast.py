@@ -38,7 +38,6 @@ def slot(block: int, arm: str = "before", workload: str = TCP.id) -> Slot:
         ("single", VisitPlan(2, (5,))),
         ("paths", VisitPlan(2, (5, 10))),
         ("live-flip", VisitPlan(2, (5, 10))),
-        ("shadow", VisitPlan(2, (5, 10), 20, 20.0)),
         ("single-flip", VisitPlan(2, (10,), 2, 20.0)),
         ("flips", VisitPlan(2, (5, 10), 20, 20.0)),
         ("boots", VisitPlan(2, (5, 10), 20, 60.0)),

@@ -90,7 +90,7 @@ def test_a_damaged_one(tmp_path: Path) -> None:
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("place", ["x.json", "x.csv", "x.xml", "x.html", "x.txt", "x.md"])
+@pytest.mark.parametrize("place", ["x.json", "x.csv", "x.prom", "x.html", "x.txt", "x.md"])
 def test_a_file_is_made_of_it(tmp_path: Path, place: str) -> None:
     if place == "x.html":
         pytest.importorskip("matplotlib")

@@ -133,7 +133,6 @@ def test_what_is_measured_decides(
         ((), 6, "e1000"),
         (("--on-undecided", "keep"), 0, "virtio"),
         (("--on-undecided", "rollback"), 6, "e1000"),
-        (("--on-inconclusive", "keep"), 0, "virtio"),
     ],
 )
 def test_what_is_undecided_is_done_with_as_asked(
@@ -202,16 +201,6 @@ def test_turns_that_can_decide_nothing_are_told(host: Host, capsys: Capture) -> 
         host.levels["virtio"] = 5e9
         host.apply()
         assert (told in " ".join(capsys.readouterr().err.split())) is said
-
-
-def test_a_host_is_known_from_its_last_measurement(host: Host, capsys: Capture) -> None:
-    host.levels["virtio"] = 5e9
-    for number in range(2):
-        host.apply()
-        said = capsys.readouterr().err
-        known = "from 1 measurement of this host: turns differ by 0 %, runs by 1 %; 5 turns planned"
-        assert (known in said) == bool(number)
-    assert said.index(known) < said.index("Measuring: 1 NIC")
 
 
 @pytest.mark.parametrize("design", ["single-flip", "flips"])
@@ -350,10 +339,6 @@ def test_a_word_about_a_measurement_that_is_not_asked_for(
     ("options", "message"),
     [
         (("--mode", "next-boot"), "--bench measures the running guest: add --mode restart or"),
-        (
-            ("--on-undecided", "keep", "--on-inconclusive", "rollback"),
-            "--on-inconclusive is the old name of --on-undecided: use only the new one",
-        ),
         (
             ("--batch", "2"),
             "--bench needs --batch 1: guests would disturb each other's measurements",

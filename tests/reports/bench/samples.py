@@ -295,7 +295,7 @@ def switch_dns(vcpus: str) -> BenchResult:
             }
             found.extend(samples_of(workload, values, len(found)))
     return BenchResult(
-        run=run("shadow", profile="switch-dns", vcpus=vcpus), arms=("emulated", "virtio"),
+        run=run("flips", profile="switch-dns", vcpus=vcpus), arms=("emulated", "virtio"),
         paths=(VM_PATH,), workloads=tuple(workloads), samples=tuple(found),
         decision=Decision(verdict="improved", action="none"),
     )  # fmt: skip

@@ -14,7 +14,6 @@ from vnicaudit.bench.judging.drift import Level, Series, levelled
 from vnicaudit.bench.judging.effect import (
     ONE_TURN,
     Deciding,
-    amount_of,
     centres_of,
     deciding,
     effect_of,
@@ -22,11 +21,10 @@ from vnicaudit.bench.judging.effect import (
     margin_of,
     shift_of,
 )
-from vnicaudit.bench.judging.shifts import Shift
 from vnicaudit.bench.judging.sides import Side, Sides, effect_notes, runs_of, side_notes
 from vnicaudit.bench.judging.silence import silent_workloads
 from vnicaudit.bench.judging.statistics import holm, median, median_interval, variation
-from vnicaudit.bench.judging.terms import Terms, between_key
+from vnicaudit.bench.judging.terms import Terms
 from vnicaudit.bench.judging.verdict import fewest_runs, may_be_chance, verdict_of
 from vnicaudit.bench.metrics import METRICS, Metric, is_cost
 from vnicaudit.errors import UsageError
@@ -181,16 +179,10 @@ def comparison_of(workload: Workload, metric: Metric, sides: Sides, terms: Terms
     """One metric of one workload; ``p_holm`` is not adjusted yet."""
     before, after = sides.before.runs.values, sides.after.runs.values
     level = _level(metric, sides, terms)
-    between = terms.between.get(between_key(workload.id, metric.name), 0.0)
-    shift = shift_of(metric, level.before, level.after, terms.design, between)
+    shift = shift_of(metric, level.before, level.after, terms.design)
     alpha = terms.alpha(min(len(before), len(after)))
     found = deciding(metric, shift, alpha) if shift else None
     notes = [*effect_notes(metric, shift, found, alpha)]
-    if between and shift and _is_wider(shift, shift_of(metric, *level[:2], terms.design)):
-        size = amount_of(metric, between)
-        notes.append(
-            f"turns on this host are known to differ by {size}: the interval includes that"
-        )
     if level.drifts:
         notes.append("the runs drift: each is compared with the level of both arms at its time")
     notes += [note for side in sides for note in side_notes(metric, side)]
@@ -212,10 +204,6 @@ def comparison_of(workload: Workload, metric: Metric, sides: Sides, terms: Terms
         verdict=_verdict(metric, sides, found, terms),
         notes=tuple(notes),
     )
-
-
-def _is_wider(shift: Shift, usual: Shift | None) -> bool:
-    return usual is not None and shift.interval(0.05) != usual.interval(0.05)
 
 
 def _level(metric: Metric, sides: Sides, terms: Terms) -> Level:

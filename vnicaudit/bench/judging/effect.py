@@ -38,8 +38,8 @@ for throughput."""
 
 ONE_TURN: frozenset[Design] = frozenset({"single-flip"})
 """Each arm was booted or plugged in once."""
-TURNS: frozenset[Design] = frozenset({"flips", "boots", "shadow"})
-"""The change is made and undone in turns, or both NICs are plugged in in turns."""
+TURNS: frozenset[Design] = frozenset({"flips", "boots"})
+"""The change is made and undone in turns."""
 
 _DEAD = math.log(1e-9)
 _LARGEST_LOG = 690.0
@@ -86,11 +86,9 @@ def shift_of(
     before: Sequence[float],
     after: Sequence[float],
     design: Design,
-    between: float = 0.0,
 ) -> Shift | None:
     """The shift on the metric's scale, of usable values; None if there are too few. With ``flips``
-    and ``boots``, a value is a turn. ``between``: known difference between boots, or turns, of this
-    host, which counts if it is larger than the assumed one."""
+    and ``boots``, a value is a turn."""
     fewest = min(len(before), len(after))
     if not fewest:
         return None
@@ -99,11 +97,10 @@ def shift_of(
         before, after = _logs(before, after)
     if design in ONE_TURN:
         few = len(before) + len(after) < 3
-        return None if few else FlipShift(before, after, max(between, scale * BETWEEN_BOOTS))
+        return None if few else FlipShift(before, after, scale * BETWEEN_BOOTS)
     if design in TURNS and fewest <= FEW_TURNS:
         few = fewest < 2
-        least = max(between, scale * between_turns(fewest))
-        return None if few else TurnShift(before, after, least)
+        return None if few else TurnShift(before, after, scale * between_turns(fewest))
     return RankShift(before, after)
 
 

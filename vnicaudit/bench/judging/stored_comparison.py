@@ -107,10 +107,10 @@ def _terms(a: BenchRun, b: BenchRun) -> Terms:
     """The terms of the comparison, without an action: no change was made here that could be undone.
     A file may contain anything: raises UsageError for unusable terms."""
     terms = Terms(looks=a.looks, alphas=a.alphas, design=a.design, margins=a.margins,
-                  between=a.between, runs_per_turn=a.runs_per_turn, acts=False)  # fmt: skip
+                  runs_per_turn=a.runs_per_turn, acts=False)  # fmt: skip
     if not _one_run(a, b):
         terms = replace(terms, looks=(1,), alphas=(0.05,), design="single-flip",
-                        between={}, runs_per_turn=1)  # fmt: skip
+                        runs_per_turn=1)  # fmt: skip
     try:
         return checked_terms(terms)
     except UsageError as error:
@@ -136,7 +136,6 @@ def _run(a: BenchRun, b: BenchRun, terms: Terms) -> BenchRun:
         looks=terms.looks,
         alphas=terms.alphas,
         margins=terms.margins,
-        between=terms.between,
         runs_per_turn=terms.runs_per_turn,
         labels={key: value for key, value in a.labels.items() if b.labels.get(key) == value},
     )

@@ -41,10 +41,6 @@ class Terms(msgspec.Struct, frozen=True, kw_only=True):
     on_equivalent: Otherwise = "roll-back"
     margins: dict[str, float] = {}
     """Metric -> share by which it must be worse or better to count, instead of its own."""
-    between: dict[str, float] = {}
-    """:func:`between_key` -> known difference between boots, or turns, of this host: standard
-    deviation of logarithms, or percentage points of a share. It counts only if it is larger than
-    the assumed one."""
     catastrophe_only: bool = False
     """Too few runs for statistics: only a catastrophe or a broken guard rail decides."""
     acts: bool = True
@@ -74,11 +70,6 @@ class Terms(msgspec.Struct, frozen=True, kw_only=True):
         if self.design in ONE_TURN | TURNS:
             return fewest < 2
         return smallest_p(before, after) > self.alpha(fewest)
-
-
-def between_key(workload: str, metric: str) -> str:
-    """Key of a workload's metric in ``between`` of terms and results."""
-    return f"{workload} {metric}"
 
 
 DEFAULT = Terms()
@@ -118,6 +109,13 @@ def turns_decide(turns: tuple[int, ...], comparisons: int) -> bool:
     return last <= FEW_TURNS or comparisons * smallest_p(last, last) <= alpha
 
 
+def fewest_runs(alpha: float, comparisons: int) -> int:
+    """Runs of each arm with which a difference can be told from chance at all, among that many
+    primary comparisons."""
+    among = max(1, comparisons)
+    return next(n for n in range(2, _MOST_RUNS) if among * smallest_p(n, n) <= alpha)
+
+
 def checked_terms(terms: Terms) -> Terms:
     """Return the terms. Raises UsageError if looks and alphas do not fit each other, or a margin is
     invalid."""
@@ -131,7 +129,4 @@ def checked_terms(terms: Terms) -> Terms:
     for metric, margin in terms.margins.items():
         if not 0 <= margin < math.inf:
             raise UsageError(f"the margin of {metric} must be 0 or more: {margin}")
-    for name, between in terms.between.items():
-        if not 0 <= between < math.inf:
-            raise UsageError(f"the difference between turns of {name} must be 0 or more: {between}")
     return terms

@@ -228,8 +228,7 @@ def _otherwise(verdict: Verdict, terms: Terms) -> list[str]:
         return []
     if terms.catastrophe_only and verdict != "invalid":
         return []
-    undone = "not made" if terms.design == "shadow" else "rolled back"
-    done = "kept" if action == "keep" else undone
+    done = "kept" if action == "keep" else "rolled back"
     if verdict in HARMLESS:
         return [f"nothing got worse and nothing got better: the change is {done}, as requested"]
     return [f"undecided: the change is {done}, as requested"]

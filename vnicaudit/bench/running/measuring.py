@@ -327,7 +327,6 @@ def _run(task: MeasurementTerms, run_id: str) -> BenchRun:
         alphas=task.terms.alphas,
         labels=task.labels,
         margins=task.terms.margins,
-        between=task.terms.between,
         max_steal=task.limits.steal,
         max_cpu_wait=task.limits.cpu_wait,
         runs_per_turn=task.terms.runs_per_turn,

@@ -48,7 +48,7 @@ def cost(profile: Profile, design: Design, seed: int) -> TrialCost:
 def _of_turns(profile: Profile, design: Design, seed: int, number: int) -> tuple[int, int, float]:
     slots = turns(_ARMS, ("any",), number, seed)
     visits = [arm for (arm, _turn), _slots in groupby(slots, lambda each: (each.arm, each.block))]
-    changes = len(visits) if design == "shadow" else changes_between(visits)
+    changes = changes_between(visits)
     runs = estimate(profile, len(_ARMS), number * profile.runs_per_turn)
     return len(visits), changes, runs + changes * _change_seconds(design) + len(visits) * _VISIT
 

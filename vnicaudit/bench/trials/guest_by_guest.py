@@ -1,29 +1,27 @@
-"""Guest by guest: each is measured and changed separately, and progress is reported as it
-happens."""
+"""Guest by guest: the change is made and undone in turns, and stays if it helps; progress is
+reported as it happens."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing
 from datetime import datetime
 from typing import NamedTuple
 
+from vnicaudit.bench.trials.flips import FlippedNic, Flips, PlanFlips
 from vnicaudit.bench.trials.request import TrialRequest
-from vnicaudit.errors import GoneError, RefusedError, UsageError
-from vnicaudit.model.measurement import BenchResult, Decision
+from vnicaudit.errors import EndpointError, GoneError, MeasureError, RefusedError, UsageError
+from vnicaudit.model.measurement import BenchResult, Decision, Design
 from vnicaudit.model.plan import Step
 from vnicaudit.remedy.applying.apply import RunContext, apply
 from vnicaudit.remedy.applying.beside import refuse_beside
 from vnicaudit.remedy.applying.domains.prepare import prepare
-from vnicaudit.remedy.applying.driver import Prepared
 from vnicaudit.remedy.applying.journal.past_run import unfinished
 from vnicaudit.remedy.applying.journal.result import Result
 from vnicaudit.remedy.applying.journal.run_request import UnitRequest
 from vnicaudit.remedy.applying.runner import RunResult, Tell
 from vnicaudit.remedy.applying.unit_queue import UnitQueue, why_no_more
 from vnicaudit.remedy.digests import digest
-from vnicaudit.remedy.hypervisor import Hypervisor
 from vnicaudit.remedy.trusted_uris import check_uri
 
 
@@ -31,12 +29,6 @@ class GuestMeasured(NamedTuple):
     """A guest was measured."""
 
     result: BenchResult
-
-
-class NotChanged(NamedTuple):
-    """The measurement does not support the new NIC: the guest keeps the old one."""
-
-    name: str
 
 
 class TakenBack(NamedTuple):
@@ -66,16 +58,17 @@ class TrialsStopped(NamedTuple):
     reason: str
 
 
-Event = GuestMeasured | NotChanged | TakenBack | Applied | GuestRefused | TrialsStopped
+Event = GuestMeasured | TakenBack | Applied | GuestRefused | TrialsStopped
 
 
-class GuestByGuest(ABC):
-    """``text``: the plan's file; ``design``: its name, for messages. Raises UsageError if a domain
-    has several NICs in the plan, or is a file."""
+class GuestByGuest:
+    """The steps of a plan (``text``: its file), guest by guest: the change is made and undone in
+    turns, and stays if it helps. A guest that was left half done is first rolled back, and measured
+    again. Raises UsageError if a domain has several NICs in the plan, or is a file."""
 
     def __init__(
         self, steps: Sequence[Step], text: bytes, context: RunContext, trial: TrialRequest,
-        tell: Tell, design: str,
+        tell: Tell,
     ) -> None:  # fmt: skip
         self._steps = steps
         self._text = text
@@ -86,7 +79,7 @@ class GuestByGuest(ABC):
         for unit in units:
             if len(unit.macs) != 1 or unit.uuid is None:
                 raise UsageError(
-                    f"--bench-design {design} works on one NIC per domain: {unit.name} has "
+                    f"--bench-design flips works on one NIC per domain: {unit.name} has "
                     "several in the plan, or is a file (plan one with vnicaudit plan --nic)"
                 )
         self._units = sorted(units, key=lambda one: not self._was_begun(one))
@@ -105,9 +98,30 @@ class GuestByGuest(ABC):
             except (RefusedError, GoneError) as error:
                 yield GuestRefused(unit.name, str(error))
 
-    @abstractmethod
     def _unit_events(self, unit: UnitRequest, *, begun: bool) -> Iterator[Event]:
-        """Events of one guest. Raises RefusedError and GoneError if it stays as it is."""
+        if not begun and self._is_done(unit):
+            yield Applied(self._applied(unit))
+            return
+        design: Design = "boots" if self._context.mode == "restart" else "flips"
+        flips = Flips(self._trial, design, FlippedNic(unit.target, unit.uuid or "", unit.macs[0]))
+        steps = self._context.kinds.steps_of(unit, self._steps)
+        flipping = PlanFlips(steps, self._text, self._context, self._tell)
+        try:
+            result = flips.measure(flipping)
+        except (EndpointError, MeasureError) as error:
+            if flipping.applied is not None:
+                raise  # its state has changed
+            reason = f"it cannot be measured: {error}"
+            self._queue.count(unit, Result("refused", reason))
+            yield GuestRefused(unit.name, reason)
+            return
+        yield GuestMeasured(result)
+        decision = result.decision
+        if decision is not None and decision.done == "rolled-back":
+            self._queue.count(unit, Result("rolled-back", "; ".join(decision.reasons)))
+            yield TakenBack(unit.name, decision)
+        else:
+            self._queue.count(unit, Result("applied", ""))
 
     def _why_no_more(self) -> str:
         """The reason to stop, as in a run of all guests: its canary and --max-failures apply here,
@@ -122,30 +136,25 @@ class GuestByGuest(ABC):
             self._queue.count(unit, Result(one.outcome, one.message))
         return run
 
-    @contextmanager
-    def _host(self, unit: UnitRequest) -> Iterator[Hypervisor]:
-        """The host of a guest, locked against other runs."""
+    def _is_done(self, unit: UnitRequest) -> bool:
+        """True if there is nothing left to change. Raises RefusedError if the change cannot be
+        started, or the guest not be measured. The host is locked against other runs meanwhile."""
         check_uri(unit.target, self._context.reach.trusted)
-        host = self._context.adapters.connect(unit.target, deadline=self._context.deadline)
-        with closing(host), self._context.state.lock(host.key, host.name):
-            yield host
-
-    def _measurable(self, unit: UnitRequest, host: Hypervisor) -> Prepared | None:
-        """The change of a running guest; None: there is nothing left to change. Raises RefusedError
-        if it cannot be started, or not be measured."""
-        for found in unfinished(self._context.state):
-            refuse_beside(found, [unit], self._context.kinds)
-        steps = self._context.kinds.steps_of(unit, self._steps)
-        machine = host.machine(unit.uuid or "")
         adapters, mode = self._context.adapters, self._context.mode
-        prepared = prepare(
-            steps, machine, mode, unit.key, lambda _text: None, adapters, local=False
-        )
-        if prepared.transaction is None:
-            return None
-        if not host.machine(unit.uuid or "").state().active:
-            raise RefusedError(f"{unit.name} is off: it cannot be measured")
-        return prepared
+        host = adapters.connect(unit.target, deadline=self._context.deadline)
+        with closing(host), self._context.state.lock(host.key, host.name):
+            for found in unfinished(self._context.state):
+                refuse_beside(found, [unit], self._context.kinds)
+            steps = self._context.kinds.steps_of(unit, self._steps)
+            machine = host.machine(unit.uuid or "")
+            prepared = prepare(
+                steps, machine, mode, unit.key, lambda _text: None, adapters, local=False
+            )
+            if prepared.transaction is None:
+                return True
+            if not host.machine(unit.uuid or "").state().active:
+                raise RefusedError(f"{unit.name} is off: it cannot be measured")
+            return False
 
     def _was_begun(self, unit: UnitRequest) -> bool:
         """True if a run of this plan was interrupted in the middle of that domain."""

@@ -46,8 +46,6 @@ class TrialRequest(NamedTuple):
     adapters: GetAdapters
     restarts: bool = False
     """The change takes a power cycle; else it is swapped while the guest runs."""
-    between: dict[str, float] | None = None
-    """:attr:`Terms.between`, from earlier measurements of the host; None: nothing is known."""
     plugins: BenchPlugins = SHIPPED
     opening: Callable[[ExitStack, GetAdapters, int, Say], Places] = OpenedEndpoints
     path_into: Callable[[str, str, str], PathOption] = guest_path
@@ -83,7 +81,6 @@ def trial_terms(request: TrialRequest, design: Design) -> MeasurementTerms:
         on_inconclusive=request.undecided,
         on_equivalent=request.undecided,
         margins=profile.margins,
-        between=request.between or {},
         catastrophe_only=profile.catastrophe_only,
     )
     return MeasurementTerms(

@@ -9,8 +9,6 @@ from vnicaudit.cli.options.lazy_group import CommandEntry, lazy_group
 _COMMANDS = {
     "run": CommandEntry("Measure one path, or compare several paths or arms.", "bench.run"),
     "compare": CommandEntry("Compare two measurements.", "bench.compare"),
-    "search": CommandEntry("Find the highest rate within the loss limit.", "bench.search"),
-    "watch": CommandEntry("Measure a path regularly, and report when it changes.", "bench.watch"),
     "show": CommandEntry("List past measurements, or show one.", "bench.show"),
     "profiles": CommandEntry("List built-in profiles, or validate your own.", "bench.profiles"),
     "line-rate": CommandEntry("Show a link's theoretical maximum throughput.", "bench.line_rate"),

@@ -52,7 +52,7 @@ class LineOptions(msgspec.Struct, frozen=True):
 
 
 class MeasuringOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """Options shared by ``bench run`` and ``bench search``."""
+    """Options of ``bench run`` about the line, its reports and when a run counts."""
 
     line: LineOptions
     report: ReportOptions
@@ -70,8 +70,8 @@ report_options = group(
         "formats",
         multiple=True,
         type=click.Choice(formats()),
-        help="Output format. gobench is for benchstat; k8s_netperf and perfkit are the formats of "
-        "those tools. Repeatable, one for each --output.  [default: text]",
+        help="Output format. k8s_netperf is that tool's; prometheus is for node_exporter. "
+        "Repeatable, one for each --output.  [default: text]",
     ),
     click.option(
         "-o",

@@ -19,7 +19,7 @@ from vnicaudit.bench.profiles.profile import sample_seconds
 from vnicaudit.cli.bench.options import FailOn, MeasuringOptions, ReportOptions, report_places
 from vnicaudit.cli.options.output import OutputOptions, terminal_width, use_color
 from vnicaudit.cli.options.state import state_folder
-from vnicaudit.cli.output.files import STDOUT, ReportOutput
+from vnicaudit.cli.output.files import READ_BY_OTHERS, STDOUT, ReportOutput
 from vnicaudit.cli.output.stderr import Rewritten, is_terminal, show, tell
 from vnicaudit.cli.output.stdout import stream
 from vnicaudit.errors import EndpointError, MissingExtraError
@@ -192,7 +192,9 @@ def write_reports(
     """Write each format to its place. ``samples``: iterates over samples with the raw output of the
     tools, one at a time."""
     for name, place in report_places(report):
-        _write(_rendered(name, place, result, samples, output), place)
+        pieces = _rendered(name, place, result, samples, output)
+        with ReportOutput(place, readable=name in READ_BY_OTHERS) as written:
+            written.finish(pieces)
     if report.charts and not any(one.valid for one in result.samples):
         tell("No chart was drawn: no run was valid")
     elif report.charts:
@@ -255,8 +257,3 @@ def _rendered(
         quiet=output.quiet,
     )
     return load(name).render(result, options)
-
-
-def _write(pieces: Iterator[str], place: str) -> None:
-    with ReportOutput(place) as output:
-        output.finish(pieces)

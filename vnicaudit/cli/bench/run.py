@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from fnmatch import fnmatchcase
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 from msgspec.structs import replace
 
+from vnicaudit.base.wording import count
 from vnicaudit.cli.bench.options import (
     SEED_MAX,
     FailOn,
@@ -27,7 +27,6 @@ from vnicaudit.cli.options.candidates import profiles
 from vnicaudit.cli.options.number import Number
 from vnicaudit.cli.options.records import as_record
 from vnicaudit.cli.options.sections import SectionedCommand
-from vnicaudit.cli.options.state import state_folder
 from vnicaudit.cli.output.stderr import tell
 from vnicaudit.cli.wiring import Wiring, pass_wiring
 from vnicaudit.errors import UsageError
@@ -169,21 +168,24 @@ def command(options: BenchRunOptions, wiring: Wiring) -> int:
     request = _request(options, wiring.adapters)
     measurement_terms_of(request)
     if not options.output.quiet:
-        _tell_what_runs_show(request, options)
+        _tell_if_runs_are_too_few(request)
     return measure(request, options, options.fail_on)
 
 
-def _tell_what_runs_show(request: MeasurementRequest, options: BenchRunOptions) -> None:
-    """Say what the profile's runs can show on these hosts, if anything is compared."""
-    from vnicaudit.bench.trials.learning import host_of, learnt
-    from vnicaudit.bench.trials.planning import what_runs_show
+def _tell_if_runs_are_too_few(request: MeasurementRequest) -> None:
+    """Say so, if something is compared and the profile's runs cannot show any difference."""
+    from vnicaudit.bench.judging.terms import fewest_runs
 
-    if len(request.arms) < 2 and len(request.paths) < 2:
+    profile = request.profile
+    if profile.catastrophe_only or (len(request.arms) < 2 and len(request.paths) < 2):
         return
-    hosts = {host_of(path.target, request.line.hypervisor) for path in request.paths}
-    history = learnt(Path(state_folder(options.state)), hosts, request.profile.workloads)
-    if words := what_runs_show(request.profile, history):
-        tell(words)
+    needed = fewest_runs(profile.alphas[-1], profile.comparisons)
+    if profile.looks[-1] < needed:
+        among = f", among {count(profile.comparisons, 'primary comparison')}"
+        tell(
+            f"with {count(profile.looks[-1], 'run')} of each arm, no difference can be told from "
+            f"chance{among}: that needs {needed} (--repeats)"
+        )
 
 
 def _request(options: BenchRunOptions, adapters: GetAdapters) -> MeasurementRequest:

@@ -30,7 +30,7 @@ Examples:
   vnicaudit bench show                                  list all measurements
   vnicaudit bench show 20261121-101500-3f2a
   vnicaudit bench show 20261121-101500-3f2a -o result.json
-  vnicaudit bench show before.json --format gobench -o before.txt
+  vnicaudit bench show before.json --format csv -o before.csv
   vnicaudit bench show vcpus1.json vcpus2.json vcpus3.json   as one table
   vnicaudit bench show --table                          all measurements as tables"""
 

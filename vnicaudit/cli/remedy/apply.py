@@ -36,8 +36,7 @@ from vnicaudit.cli.remedy.apply_bench import (
     trial_order,
     trials_of,
 )
-from vnicaudit.cli.remedy.apply_cost import design_of, planned_by_history, tell_cost
-from vnicaudit.cli.remedy.apply_shadow import measure_beside, shadow_address, take_shadows_out
+from vnicaudit.cli.remedy.apply_cost import design_of, tell_cost
 from vnicaudit.cli.remedy.not_applied import nothing_to_apply, split_steps, tell_not_applied
 from vnicaudit.cli.remedy.run_output import (
     code_of_foreseen,
@@ -58,7 +57,6 @@ from vnicaudit.reports.plan.text import render
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from ipaddress import IPv4Interface
 
     from vnicaudit.bench.trials.request import TrialRequest
     from vnicaudit.cli.options.remedy import ApplyScheduleOptions
@@ -131,49 +129,41 @@ def command(options: ApplyOptions, wiring: Wiring) -> int:
         return print_no_run(not_done, kinds, options)
     context = run_context(options, wiring, options.mode, options.schedule)
     _check_reachable(steps, context, options)
-    trial, address = trial_order(options, wiring.adapters), shadow_address(options.trials)
+    trial = trial_order(options, wiring.adapters)
     if options.schedule.dry_run:
         units = dry_run_apply(steps, data, context)
         return print_dry_run(units, not_done, options.format, options.mode, options.output)
-    measuring = None if trial is None else _measuring(trial, address, steps, context, options)
+    measuring = None if trial is None else _measuring(trial, steps, context, options)
     confirm(
         f"Apply {len(steps)} of {len(whole.steps)} steps, --mode {options.mode}?",
         yes=options.schedule.yes,
     )
     tell_damage(damaged(context.state))
-    take_shadows_out(options, wiring.adapters)
     refused = RefusedError.exit_code if not_done else 0
     if measuring is not None and measuring.design == "flips":
         # a hang-up ends it: it restores the guest, and would otherwise go on for hours
         return measure_in_turns(steps, data, context, measuring.trial, options) or refused
     with hang_up_noted() as halted:
         context = replace(context, halted=halted)
-        if measuring is not None and measuring.address is not None:
-            trial, address = measuring.trial, measuring.address
-            return measure_beside(steps, data, context, trial, address, options) or refused
         done = _applied(steps, data, context, measuring, options)
     return print_run(done, options, kinds, refused=bool(not_done), form=options.format)
 
 
 class _Measuring(NamedTuple):
-    """How guests are measured. ``address``: temporary address of the shadow NIC; only with that
-    design."""
+    """How guests are measured."""
 
     trial: TrialRequest
     design: TrialDesign
-    address: IPv4Interface | None
 
 
 def _measuring(
-    trial: TrialRequest, address: IPv4Interface | None, steps: list[Step], context: RunContext,
-    options: ApplyOptions,
-) -> _Measuring:  # fmt: skip
+    trial: TrialRequest, steps: list[Step], context: RunContext, options: ApplyOptions
+) -> _Measuring:
     """Choose how these steps are measured, and print the cost of that."""
     units = context.kinds.units(steps)
     design = design_of(options.trials, trial.profile, units)
-    trial = planned_by_history(design, trial, options.mode, units)
     tell_cost(design, trial, options.mode, units)
-    return _Measuring(trial, design, address)
+    return _Measuring(trial, design)
 
 
 def _applied(

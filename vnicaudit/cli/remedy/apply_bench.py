@@ -11,12 +11,11 @@ import msgspec
 
 from vnicaudit.bench.endpoints.opening import parse
 from vnicaudit.bench.profiles.load import load_profile
-from vnicaudit.bench.trials.flip_trials import FlipTrials
 from vnicaudit.bench.trials.guest_by_guest import (
     Applied,
+    GuestByGuest,
     GuestMeasured,
     GuestRefused,
-    NotChanged,
     TakenBack,
 )
 from vnicaudit.bench.trials.single_flip import TrialFactory
@@ -44,7 +43,7 @@ from vnicaudit.text.own_commands import command
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from vnicaudit.bench.trials.guest_by_guest import Event, GuestByGuest
+    from vnicaudit.bench.trials.guest_by_guest import Event
     from vnicaudit.bench.trials.request import TrialRequest
     from vnicaudit.model.measurement import BenchResult
     from vnicaudit.model.plan import Step
@@ -53,7 +52,7 @@ if TYPE_CHECKING:
     from vnicaudit.remedy.applying.kinds import KindTable
 
 _ABOUT = (
-    "bench_peer", "bench_design", "on_undecided", "on_inconclusive", "max_steal", "max_cpu_wait",
+    "bench_peer", "bench_design", "on_undecided", "max_steal", "max_cpu_wait",
     "line_rate", "encapsulation", "hypervisor",
 )  # fmt: skip
 """Options that need ``--bench``."""
@@ -64,13 +63,10 @@ class BenchOptions(msgspec.Struct, frozen=True):
 
     bench: str | None
     bench_peer: str
-    bench_design: Literal["auto", "flips", "single-flip", "shadow"]
-    shadow_address: str | None
+    bench_design: Literal["auto", "flips", "single-flip"]
     max_steal: float | None
     max_cpu_wait: float | None
     on_undecided: Literal["keep", "rollback"]
-    on_inconclusive: Literal["keep", "rollback"] | None
-    """The old name of ``on_undecided``."""
 
 
 class ApplyOptions(RemedyOptions, frozen=True, kw_only=True):
@@ -106,24 +102,16 @@ bench_options = group(
     ),
     click.option(
         "--bench-design",
-        type=click.Choice(["auto", "flips", "single-flip", "shadow"]),
+        type=click.Choice(["auto", "flips", "single-flip"]),
         default="auto",
         show_default=True,
         help="flips: apply and undo the change two to seven times. This separates the effect of "
         "the change from drift and from random differences between attaches (or boots, with "
         "--mode restart), and interrupts the guest each time. single-flip: measure, change, "
-        "measure; it can only detect differences of a third or more. shadow: attach a NIC like "
-        "the old one and one like the new one in turns, while the old NIC stays in service, and "
-        "change only if the new one is better (needs --shadow-address, and iproute2 and ping in "
-        "the guest). auto: flips, or single-flip if several NICs of a guest change at once, the "
+        "measure; it can only detect differences of a third or more. auto: flips, or single-flip "
+        "if several NICs of a guest change at once, the "
         "profile only detects catastrophes, or its `designs` ask for it. The cost is shown before "
         "it starts.",
-    ),
-    click.option(
-        "--shadow-address",
-        metavar="IP/LENGTH",
-        help="Free IPv4 address in the network of the old NIC, for measuring beside it "
-        "(192.0.2.250/24). The guest has it only during the measurement.",
     ),
     max_steal_option,
     max_cpu_wait_option,
@@ -135,7 +123,6 @@ bench_options = group(
         help="Keep or undo a change that proved neither better nor worse, or that could not be "
         "measured (a tool did not start).",
     ),
-    click.option("--on-inconclusive", type=click.Choice(["keep", "rollback"]), hidden=True),
 )
 
 
@@ -169,25 +156,12 @@ def trial_order(options: ApplyOptions, adapters: GetAdapters) -> TrialRequest | 
         line=line_of(options.line),
         seed=drawn_seed(),
         limits=limits_of(profile, wanted.max_steal, wanted.max_cpu_wait),
-        undecided=_undecided(wanted),
+        undecided="keep" if wanted.on_undecided == "keep" else "roll-back",
         state=Path(options.folder),
         listener=BenchProgress(options.output),
         adapters=adapters,
         restarts=options.mode == "restart",
     )
-
-
-def _undecided(wanted: BenchOptions) -> Literal["keep", "roll-back"]:
-    """The action on an undecided measurement. Raises UsageError if both names of the option are
-    used."""
-    context = click.get_current_context()
-    given = context.get_parameter_source("on_undecided") is click.core.ParameterSource.COMMANDLINE
-    if given and wanted.on_inconclusive is not None:
-        raise UsageError(
-            "--on-inconclusive is the old name of --on-undecided: use only the new one"
-        )
-    asked = wanted.on_inconclusive or wanted.on_undecided
-    return "keep" if asked == "keep" else "roll-back"
 
 
 def _check_alone() -> None:
@@ -209,13 +183,8 @@ def measure_in_turns(
     """Guest by guest, make the change and undo it in turns, and keep it if it helps; returns the
     exit code. ``text``: contents of the plan file."""
     say = RunTelling(quiet=options.output.quiet)
-    trials = FlipTrials(steps, text, context, trial, say)
-    return print_trials(trials, options, context.kinds)
-
-
-def print_trials(trials: GuestByGuest, options: ApplyOptions, kinds: KindTable) -> int:
-    """Measure and change guest by guest, and print what happens; returns the exit code."""
-    codes = [0, *(_print_event(event, options, kinds) for event in trials.run())]
+    trials = GuestByGuest(steps, text, context, trial, say)
+    codes = [0, *(_print_event(event, options, context.kinds) for event in trials.run())]
     return max(codes, key=lambda code: (code == RefusedError.exit_code, code))
 
 
@@ -224,9 +193,6 @@ def _print_event(event: Event, options: ApplyOptions, kinds: KindTable) -> int:
     if isinstance(event, GuestMeasured):
         show_result(event.result, options)
         return 0
-    if isinstance(event, NotChanged):
-        tell(f"Nothing was changed: {event.name} keeps its current NIC.")
-        return ROLLED_BACK
     if isinstance(event, TakenBack):
         tell(safe(f"{event.name}: rolled back: {'; '.join(event.decision.reasons[:3])}"))
         return ROLLED_BACK

@@ -7,9 +7,6 @@ from typing import TYPE_CHECKING, Literal
 from vnicaudit.base.wording import count
 from vnicaudit.bench.judging.terms import turns_decide, usual_turns
 from vnicaudit.bench.trials.cost import cost
-from vnicaudit.bench.trials.learning import host_of, learnt
-from vnicaudit.bench.trials.planning import planned
-from vnicaudit.bench.trials.request import guest_path
 from vnicaudit.reports.bench.words.quantity import duration
 
 if TYPE_CHECKING:
@@ -22,7 +19,7 @@ if TYPE_CHECKING:
     from vnicaudit.model.plan import Mode
     from vnicaudit.remedy.applying.journal.run_request import UnitRequest
 
-TrialDesign = Literal["flips", "single-flip", "shadow"]
+TrialDesign = Literal["flips", "single-flip"]
 _ONCE: Literal["single-flip"] = "single-flip"
 _ALTERNATING = frozenset({"flips", "boots"})
 
@@ -36,23 +33,6 @@ def design_of(options: BenchOptions, profile: Profile, units: Sequence[UnitReque
         return _ONCE
     one_nic = all(len(unit.macs) == 1 and unit.uuid is not None for unit in units)
     return "flips" if one_nic and not profile.catastrophe_only else _ONCE
-
-
-def planned_by_history(
-    design: TrialDesign, trial: TrialRequest, mode: Mode, units: Sequence[UnitRequest]
-) -> TrialRequest:
-    """The trial, with the number of turns that earlier measurements on these hosts suggest; prints
-    what they showed."""
-    hosts = {
-        host_of(guest_path(unit.target, unit.uuid, trial.peer).target, trial.line.hypervisor)
-        for unit in units
-        if unit.uuid is not None
-    }
-    history = learnt(trial.state, hosts, trial.profile.workloads)
-    found = planned(trial.profile, _measured_design(design, mode), history)
-    if found.words:
-        trial.listener.says(found.words)
-    return trial._replace(profile=found.profile, between=found.between)
 
 
 def _measured_design(design: TrialDesign, mode: Mode) -> Design:
@@ -71,8 +51,7 @@ def tell_cost(
     if design == _ONCE:
         trial.listener.says(f"{each} about {duration(found.seconds)}")
         return
-    beside = "hot plug" if design == "shadow" else "hot swap"
-    changed = "power cycle" if restarts else beside
+    changed = "power cycle" if restarts else "hot swap"
     trial.listener.says(
         f"{each} {found.turns} turns with {count(found.changes, changed)}, about "
         f"{duration(found.seconds)}; if that is not conclusive, up to {found.most_turns} turns "

@@ -24,7 +24,6 @@ from vnicaudit.cli.options.state import state_option
 from vnicaudit.cli.output.process import hang_up_noted
 from vnicaudit.cli.output.stdout import emit, flush
 from vnicaudit.cli.output.telling import RunTelling
-from vnicaudit.cli.remedy.apply_shadow import take_shadows_out
 from vnicaudit.cli.remedy.run_output import (
     code_of_foreseen,
     confirm,
@@ -123,7 +122,6 @@ def command(options: RollbackOptions, wiring: Wiring) -> int:
         dry_run_rollback(run, selection, context, show_change)
         flush()
     confirm(f"{what}, --mode {mode}?", yes=options.schedule.yes)
-    take_shadows_out(options, wiring.adapters)
     with hang_up_noted() as halted:
         context = replace(context, halted=halted)
         total = 1 if found is None else len(selection.units_of(found))

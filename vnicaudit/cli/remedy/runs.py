@@ -26,7 +26,6 @@ from vnicaudit.cli.output.process import hang_up_noted
 from vnicaudit.cli.output.stderr import tell
 from vnicaudit.cli.output.stdout import emit
 from vnicaudit.cli.output.telling import RunTelling
-from vnicaudit.cli.remedy.apply_shadow import take_shadows_out
 from vnicaudit.cli.remedy.run_output import confirm, print_result, tell_damage
 from vnicaudit.cli.wiring import Wiring, pass_wiring
 from vnicaudit.errors import (
@@ -195,7 +194,6 @@ def _recover(options: RunsOptions, wiring: Wiring) -> int:
     """Finish what a dead process left unfinished; returns the exit code."""
     from vnicaudit.remedy.applying.recovering import recover
 
-    take_shadows_out(options, wiring.adapters)
     codes = [0]
     telling = RunTelling(quiet=options.output.quiet, waits=True)
     with hang_up_noted(), closing(telling) as say:

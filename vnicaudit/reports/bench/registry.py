@@ -30,19 +30,15 @@ class BenchFormat(Protocol):
 if TYPE_CHECKING:
     from vnicaudit.reports.bench.formats import (
         csv,
-        gobench,
         html,
         json,
-        junit,
         k8s_netperf,
         markdown,
-        perfkit,
+        prometheus,
         text,
     )
 
-    _CHECKED: tuple[BenchFormat, ...] = (
-        csv, gobench, html, json, junit, k8s_netperf, markdown, perfkit, text,
-    )  # fmt: skip
+    _CHECKED: tuple[BenchFormat, ...] = (csv, html, json, k8s_netperf, markdown, prometheus, text)
 
 _FORMATS: Registry[BenchFormat] = Registry("format", vnicaudit.reports.bench.formats, BenchFormat)
 formats, load = _FORMATS.names, _FORMATS.load

@@ -37,7 +37,7 @@ def test_everything_for_people_has_the_name() -> None:
     assert named.guard_rails[0].detail == "agent://web01 is silent"
     assert named.decision is not None
     assert named.decision.reasons == ("agent://web01: lost",)
-    for name in ("text", "markdown", "junit"):
+    for name in ("text", "markdown", "html"):
         assert UUID not in written(name, by_uuid(), Options(verbose=True))
 
 

@@ -25,7 +25,7 @@ VCPUS = "vcpus"
 """Label of a run with the number of vCPUs of the target."""
 _PER_VCPU = "query_rate"
 _MEGABIT = 1e6
-_NICS = ("single", "flips", "boots", "shadow", "single-flip")
+_NICS = ("single", "flips", "boots", "single-flip")
 """Designs whose arms are NICs, or in which a single NIC was measured."""
 PLAIN = "as found"
 """Name of the server state in which no option was set."""

@@ -149,9 +149,7 @@ def _other_reasons(decision: Decision, comparisons: Sequence[Comparison]) -> Ite
 def _vetoes(reasons: Sequence[str]) -> Iterator[str]:
     """Reasons against the change other than comparisons. Limitations of a design are shown with the
     design, so they are left out."""
-    yield from [each for each in reasons if not each.startswith(("single flip:", "shadow NIC:"))][
-        :_REASONS
-    ]
+    yield from [each for each in reasons if not each.startswith("single flip:")][:_REASONS]
 
 
 def _guests(result: BenchResult) -> list[str]:

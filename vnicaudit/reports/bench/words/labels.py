@@ -29,9 +29,6 @@ DESIGNS = {
         "boots",
         "the change is made and undone by power cycles, in turns; a sample is a boot",
     ),
-    "shadow": DesignWords(
-        "shadow NIC", "one like the old NIC and one like the new, plugged in beside it in turns"
-    ),
     "single-flip": DesignWords(
         "single flip",
         "all runs before the change, then all after it: drift and the difference between two boots "

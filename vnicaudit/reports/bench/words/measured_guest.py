@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from vnicaudit.model.measurement import BenchResult, Path
 
-_CHANGES = ("flips", "boots", "shadow", "single-flip")
+_CHANGES = ("flips", "boots", "single-flip")
 
 
 def guest_of(path: Path) -> str:

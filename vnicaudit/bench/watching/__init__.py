@@ -1,1 +1,0 @@
-"""Short runs of one path, hour by hour: their series, and when its level changed."""
