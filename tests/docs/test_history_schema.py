@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from docs import generate_history
-from tests.history.make_schema import fill
+from tests.history.filled import fill
 from vnicaudit.history.history import History
 from vnicaudit.history.opening import history_to_write
 from vnicaudit.history.place import history_place

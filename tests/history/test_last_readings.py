@@ -6,6 +6,7 @@ import random
 import socket
 import sqlite3
 from collections.abc import Iterable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,6 @@ from sqlalchemy.engine.interfaces import ExecutionContext
 
 from tests.history.conftest import Server
 from tests.history.fleets import TestDomain, TestNic, audit, fingerprint, host, reading, timestamp
-from tests.history.make_schema import FOLDER
 from tests.regressions.hostile_input.growth import MOST, ratio
 from vnicaudit.errors import HistoryError, UsageError
 from vnicaudit.history.history import History
@@ -184,12 +184,16 @@ def test_a_database_that_accepts_and_stays_silent_is_given_up(
         assert "timeout expired" in refusal(place, HistoryError)
 
 
-def kept(schema: str, path: Path) -> HistoryPlace:
-    """A history of an earlier version."""
-    with sqlite3.connect(path) as connection:
-        connection.executescript((FOLDER / f"{schema}.sqlite.sql").read_text("utf-8"))
-    connection.close()
-    return history_place(str(path), "")
+def older(path: Path) -> HistoryPlace:
+    """A history of an earlier schema."""
+    place = history_place(str(path), "")
+    with history_to_write(place):
+        pass
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("UPDATE alembic_version SET version_num = '0'")
+        connection.commit()
+        connection.execute("PRAGMA journal_mode = DELETE")  # one file, which can be locked whole
+    return place
 
 
 def refusal(place: HistoryPlace, error: type[Exception]) -> str:
@@ -203,9 +207,9 @@ def test_beside_other_work_nothing_is_made_or_migrated_or_waited_for(tmp_path: P
     none = history_place(None, tmp_path / "none")
     assert "nothing is stored there yet" in refusal(none, UsageError)
     assert not (tmp_path / "none").exists()
-    old = kept("1", tmp_path / "old.db")
+    old = older(tmp_path / "old.db")
     before = (tmp_path / "old.db").read_bytes()
-    assert "it has schema 1" in refusal(old, UsageError)
+    assert "it has schema 0" in refusal(old, UsageError)
     assert (tmp_path / "old.db").read_bytes() == before
     (tmp_path / "broken.db").write_text("no database" * 100)
     assert "not a database" in refusal(history_place(f"{tmp_path}/broken.db", ""), HistoryError)

@@ -12,7 +12,7 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 
-from tests.history.make_schema import fill
+from tests.history.filled import fill
 from tests.history.test_random_audits import Fleet
 from vnicaudit.errors import UsageError
 from vnicaudit.history.history import History
@@ -153,7 +153,7 @@ def test_nothing_is_imported_into_a_history_that_has_something(history: History)
         history.fill(io.BytesIO(data), "x.jsonl")
 
 
-HEAD = b'{"schema":"vnicaudit.history-export/1","tables":"3"}\n'
+HEAD = b'{"schema":"vnicaudit.history-export/1","tables":"1"}\n'
 HOST = {"id": 1, "name": "kvm1", "tried": None, "read": None, "whole": None}
 
 
@@ -161,7 +161,7 @@ HOST = {"id": 1, "name": "kvm1", "tried": None, "read": None, "whole": None}
     ("text", "message"),
     [
         (b"{}\n", "x:1: not a line of an export"),
-        (HEAD.replace(b'"3"', b'"1"'), "x:1: exported from tables of schema 1"),
+        (HEAD.replace(b'"1"', b'"2"'), "x:1: exported from tables of schema 2"),
         (HEAD + b"\xff\n", "x:2: not a line of an export"),
         (HEAD + b'{"table":"sqlite_master","row":{}}\n', "x:2: there is no table 'sqlite_master'"),
         (HEAD + b'{"table":"host","row":{"x":1}}\n', "x:2: host has no column 'x'"),

@@ -16,7 +16,7 @@ from vnicaudit.history.place import HistoryPlace
 from vnicaudit.history.views import create_views, drop_views
 from vnicaudit.text.own_commands import history_command
 
-NEWEST = "3"
+NEWEST = "1"
 """The schema written by this version."""
 _MIGRATIONS = Path(__file__).parent / "migrations"
 _VERSION = table("alembic_version", column("version_num"))

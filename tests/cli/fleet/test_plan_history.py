@@ -16,7 +16,6 @@ import pytest
 from tests.cli.inside import inside
 from tests.cli.test_imports import loaded
 from tests.fleet.daemons import write_host
-from tests.history.make_schema import FOLDER
 from tests.history.measured import measurement
 from tests.reports.plan.test_by_change import step_on
 from vnicaudit.cli.options.output import OutputOptions
@@ -210,8 +209,9 @@ def broken(path: Path) -> None:
 
 
 def older(path: Path) -> None:
-    with closing(sqlite3.connect(path)) as connection:
-        connection.executescript((FOLDER / "1.sqlite.sql").read_text("utf-8"))
+    unread(path)
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("UPDATE alembic_version SET version_num = '0'")
 
 
 def cut(path: Path) -> None:
@@ -238,7 +238,7 @@ def unread(path: Path) -> None:
     ("make", "words", "code"),
     [
         (broken, "not a database", 2),
-        (older, "it has schema 1", 2),
+        (older, "it has schema 0", 2),
         (Path.mkdir, "not a regular file", 2),
         (cut, "malformed", 2),
         (lacks, "no such table: finding; restore the file", 2),

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.inside import inside
-from tests.history.make_schema import fill
+from tests.history.filled import fill
 from vnicaudit.history.opening import history_to_write
 from vnicaudit.history.place import history_place
 
@@ -54,7 +54,7 @@ def test_history_alone_is_status(state: Path) -> None:
 
 def test_status_as_json(state: Path) -> None:
     found = json.loads(printed("history", "status", "--state", state, "--format", "json"))
-    assert (found["schema"], found["tables"], found["hosts"]) == ("vnicaudit.history/1", "3", 2)
+    assert (found["schema"], found["tables"], found["hosts"]) == ("vnicaudit.history/1", "1", 2)
     middle = found["audits"][1]
     # guests 1 and 4 with three findings each; guest 3 is on a host that was not reached
     assert (middle["open"], middle["stale"], middle["new"], middle["gone"]) == (6, 3, 3, 3)

@@ -1,0 +1,25 @@
+"""A history of three audits: two hosts, one of which fails, guests that come, go and move."""
+
+from __future__ import annotations
+
+from tests.history.fleets import TestDomain, TestNic, audit, host, reading
+from vnicaudit.history.history import History
+
+_HOSTS = (host("kvm1", "north"), host("kvm2", "south"))
+
+
+def _slow(number: int) -> TestDomain:
+    nic = TestNic(f"52:54:00:00:00:{number:02x}", "e1000", frozenset({"TEST01", "TEST02"}))
+    return TestDomain(number, (nic,), found=True)
+
+
+def fill(history: History) -> None:
+    """Store the three audits."""
+    first, second = _HOSTS
+    days = (
+        [reading(first, [_slow(1), _slow(2)], 1), reading(second, [_slow(3)], 1)],
+        [reading(first, [_slow(1), _slow(4)], 2), reading(second, [], 2, status="failed")],
+        [reading(first, [_slow(1)], 3), reading(second, [_slow(3), _slow(2)], 3)],
+    )
+    for number, readings in enumerate(days, 1):
+        history.store(audit(f"2026010{number}-000000-0000", number, _HOSTS), readings)
