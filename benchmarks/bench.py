@@ -8,8 +8,7 @@ with the same options. WORK: ``rx`` and ``tx`` (a TCP stream each way), ``stream
 ``udp`` (a fifth more than the path carries), ``dns`` (dnsperf and nsd). Default: all of them.
 
 tc limits the path to ``--rate`` (for ``dns`` to a 250th of it), so that every packet lost to
-overhead shows. With ``--free`` there is no such limit, and the CPUs are the bottleneck. For
-requests on one connection see `benchmarks.requests`.
+overhead shows. With ``--free`` there is no such limit, and the CPUs are the bottleneck.
 
 Prints medians, the median of the ratios of pairs with its exact 95 % interval, and the seconds that
 a run takes longer than the tool alone. Bars: 0.97 to 1.03 (with ``--free`` at least 0.97), 1.5 s.

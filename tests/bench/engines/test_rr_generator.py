@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -159,70 +158,12 @@ def test_without_it_at_one_end_both_are_python_s_and_why_is_said(said: Ran, why:
     assert _generator(found.workload) == ""
     assert "in Python for requests, whose own time is part of every latency" in found.note
     assert why in found.note
-    assert found.note.endswith("netperf does not measure latency_p50 well enough to judge by")
-
-
-def test_netperf_is_next_where_it_is_installed_at_both_ends(tmp_path: Path) -> None:
-    for name in ("netperf", "netserver"):
-        (tmp_path / name).write_text("#!/bin/sh\n")
-        (tmp_path / name).chmod(0o755)
-    with End("target", _NONE, tmp_path) as target, End("peer", _NONE, tmp_path) as peer:
-        ends = Ends(target, peer, "127.0.0.1")
-        found = rr.settled(_WORK, [ends])
-        assert _generator(found.workload) == "netperf"
-        assert found.note == "w: using netperf for requests, because target has no C compiler"
-        for changes in ({"decides": ("latency_p99",)}, {"seconds": 0.5}):
-            assert _generator(rr.settled(replace(_WORK, **changes), [ends]).workload) == ""
-        needs = rr.needs(found.workload)
-        assert [each.program for each in (*needs.target, *needs.peer)] == ["netserver", "netperf"]
-    with End("target", _NONE, tmp_path) as target, End("peer", _NONE) as peer:
-        if shutil.which("netperf"):
-            return
-        note = rr.settled(_WORK, [Ends(target, peer, "127.0.0.1")]).note
-        assert note.endswith("peer has no netperf")
-
-
-_NETSERVER = """\
-#!{python}
-import socket, sys, time
-port = int(sys.argv[sys.argv.index("-p") + 1])
-server = socket.create_server(("127.0.0.1", port))
-time.sleep(60)
-"""
-_NETPERF = """\
-#!{python}
-import sys
-sys.stdout.write(open({output!r}).read())
-"""
-
-
-def test_netperf_measures_and_its_name_is_in_the_result(tmp_path: Path) -> None:
-    """Actors; the output is a recorded one."""
-    output = Path(__file__).parent / "data" / "netperf" / "2.7.0" / "tcp_rr.txt"
-    for name, text in (("netserver", _NETSERVER), ("netperf", _NETPERF)):
-        (tmp_path / name).write_text(text.format(python=sys.executable, output=str(output)))
-        (tmp_path / name).chmod(0o755)
-    work = replace(_WORK, warmup=0.0, options={"generator": "netperf", "port": "29999"})
-    with End("target", programs=tmp_path) as target, End("peer", programs=tmp_path) as peer:
-        found = rr.measure(work, Ends(target, peer, "127.0.0.1"))
-        argv = peer.commands[-1]
-    assert found.error == ""
-    assert found.details["generator"] == "netperf"
-    assert found.values["transaction_rate"] == 153367.618
-    assert found.values.keys() == {"transaction_rate", "latency_mean", "latency_max", "goodput"}
-    assert found.seconds is not None
-    assert found.bytes is not None
-    assert found.values["goodput"] == pytest.approx(found.bytes * 8 / found.seconds)
-    assert argv[argv.index("-t") + 1] == "TCP_RR"
-    assert argv[argv.index("-r") + 1] == "200,1000"
-    assert argv[argv.index("-p") + 1] == "29999"
-    assert "-D" in argv
 
 
 @pytest.mark.parametrize(
     ("changes", "problem"),
     [
-        ({"options": {"generator": "C"}}, "generator: 'C' is unknown; use c, netperf, python"),
+        ({"options": {"generator": "C"}}, "generator: 'C' is unknown; use c, python"),
         (
             {"options": {"generator": "c"}, "rate": 10.0},
             "generator: c sends requests only, as fast as it can; for streams and rates use python",
@@ -234,18 +175,6 @@ def test_netperf_measures_and_its_name_is_in_the_result(tmp_path: Path) -> None:
         (
             {"options": {"generator": "c", "workers": "2"}},
             "generator: c has one thread for each connection, and no workers or generators",
-        ),
-        (
-            {"options": {"generator": "netperf"}, "connections": 2},
-            "netperf sends requests on one connection only, as fast as it can",
-        ),
-        (
-            {"options": {"generator": "netperf"}, "decides": ("latency_p50",)},
-            "netperf does not measure latency_p50 well enough to judge by",
-        ),
-        (
-            {"options": {"generator": "netperf"}, "seconds": 0.5},
-            "seconds 0.5: netperf takes whole seconds, 1 or more",
         ),
     ],
 )
@@ -286,8 +215,7 @@ def test_new_connections_are_c_s_however_many_threads_make_them(
 
 
 def test_new_connections_are_never_python_s() -> None:
-    """Without a compiler, and where netperf has no such metric, it is said before anything is
-    measured."""
+    """Without a compiler, it is said before anything is measured."""
     work = replace(_CALLS, decides=("latency_p99",))
     with End("target", _NONE) as target, End("peer", _NONE) as peer:
         bare = Ends(target, peer, "127.0.0.1", seed=5)

@@ -76,10 +76,10 @@ def test_other_work(changed: dict[str, Any], reason: str) -> None:
             ("tcp was run with a different options: {'generator': 'c'} and {}",),
         ),
         (
-            {"generator": "netperf"},
+            {"generator": "c"},
             {"generator": "python"},
             (
-                "tcp was run with a different options: {'generator': 'netperf'} and "
+                "tcp was run with a different options: {'generator': 'c'} and "
                 "{'generator': 'python'}",
             ),
         ),

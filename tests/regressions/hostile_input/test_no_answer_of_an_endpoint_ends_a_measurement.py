@@ -25,8 +25,6 @@ from vnicaudit.bench.engines._dnsperf.query_run import busiest, generators
 from vnicaudit.bench.engines._dnsperf.text import statistics
 from vnicaudit.bench.engines._iperf3.places import ports_of, version_of
 from vnicaudit.bench.engines._iperf3.report import parse as iperf3_report
-from vnicaudit.bench.engines._netperf.command import SELECTORS
-from vnicaudit.bench.engines._netperf.output import NetperfOutput
 from vnicaudit.bench.engines._rr.patterns import pattern_of
 from vnicaudit.bench.engines._rr.report import report_of
 from vnicaudit.bench.facts.cpu import clock, throttled_seconds, ticks
@@ -62,11 +60,6 @@ def _together(text: str) -> object:
 
 def _clock(text: str) -> object:
     return clock((Section("uptime", text), Section("ticks", text), Section("boot", text)))
-
-
-def _netperf(text: str) -> object:
-    output = NetperfOutput(text)
-    return [output.measured(name) for name in output.texts]
 
 
 def _rr(text: str) -> object:
@@ -108,7 +101,6 @@ PARSERS: dict[str, tuple[Callable[[str], object], str]] = {
     ),
     "iperf3-ports": (ports_of, " sl local_address\n 0: 0100007F:1F90 00000000:0000 0A \n"),
     "iperf3-version": (version_of, "iperf 3.12 (cJSON 1.7.15)\n"),
-    "netperf": (_netperf, "".join(f"{name}=1.5\n" for name in SELECTORS)),
     "rr": (_rr, f'{{"error": "", "counts": [[1, 1]], "client": [{_SIDE}], "server": [{_SIDE}]}}\n'),
 }  # fmt: skip
 

@@ -6,15 +6,13 @@ of streams see ``_rr/patterns.py``, for what is counted and how
 docs/decisions/0007-own-generator.md.
 
 There are two programs. Requests of one connection at full speed are made by the C program, which is
-compiled at both ends if they have a compiler; else by netperf if that is installed (its percentiles
-are too coarse, so not if those decide); else by the Python program, whose own time is then a good
-part of each latency. Rates, many connections and streams are run by the Python program. The program
-is chosen before the first run, for all arms, and named in the result
-(docs/decisions/0010-generator-in-c.md). New connections are made by the C program, else by
-netperf's TCP_CRR: the kernel's work for them is the subject of the measurement, and Python's own
-would exceed it.
+compiled at both ends if they have a compiler; else by the Python program, whose own time is then a
+good part of each latency. Rates, many connections and streams are run by the Python program. The
+program is chosen before the first run, for all arms, and named in the result
+(docs/decisions/0010-generator-in-c.md). New connections are made by the C program only: the
+kernel's work for them is the subject of the measurement, and Python's own would exceed it.
 
-Options: ``generator`` (``c``, ``netperf`` or ``python``; without it as above), ``workers``
+Options: ``generator`` (``c`` or ``python``; without it as above), ``workers``
 (processes at each end; without it one per CPU, at most one per connection; the C program has a
 thread per connection), ``port`` (of the server, for firewalls; without it the system's choice),
 ``fill`` (``rx`` or ``tx``: a stream of iperf3 fills the path in that direction, seen from the
@@ -28,7 +26,7 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from vnicaudit.bench.contract import Ends, Measured, Needs, SettledWorkload, failed_run, over_tcp
-from vnicaudit.bench.engines._rr import by_netperf, choosing, filling
+from vnicaudit.bench.engines._rr import choosing, filling
 from vnicaudit.bench.engines._rr.command import RrRuns, checked_workload, messages, run_pair
 from vnicaudit.bench.engines._rr.patterns import Pattern, Patterns
 from vnicaudit.bench.engines._rr.report import RrReport, error_of, received, report_of
@@ -85,15 +83,9 @@ transport = over_tcp
 def measure(workload: Workload, ends: Ends) -> Measured:
     """Run once."""
     pattern = checked_workload(workload)
-    measured = _filled if filling.OPTION in workload.options else _measured
+    measured = _filled if filling.OPTION in workload.options else _measure
     found = measured(workload, pattern, ends)
     return replace(found, details={"generator": choosing.generator_of(workload), **found.details})
-
-
-def _measured(workload: Workload, pattern: Pattern, ends: Ends) -> Measured:
-    if choosing.generator_of(workload) == "netperf":
-        return by_netperf.measure(workload, pattern, ends)
-    return _measure(workload, pattern, ends)
 
 
 def _filled(workload: Workload, pattern: Pattern, ends: Ends) -> Measured:
@@ -102,7 +94,7 @@ def _filled(workload: Workload, pattern: Pattern, ends: Ends) -> Measured:
     found = Measured()
     try:
         with filling.filled_path(workload, ends) as fill:
-            found = _measured(workload, pattern, ends)
+            found = _measure(workload, pattern, ends)
             rate = fill.end()
     except MeasureError as error:
         return found if found.error else failed_run(error, found.raw)

@@ -20,7 +20,7 @@ _JUDGING = ("primary", "decides")
 
 _SAME_PATH = ("target", "peer", "address", "hypervisor", "domain", "mtu", "encapsulation",
               "same_host", "beside")  # fmt: skip
-_TOOLS = ("iperf3", "dnsperf", "netperf", "netserver")
+_TOOLS = ("iperf3", "dnsperf")
 _SHOWN = 60
 
 

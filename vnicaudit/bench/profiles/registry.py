@@ -11,10 +11,10 @@ from vnicaudit.base.registry import Registry
 from vnicaudit.bench.contract import Engine, Guard
 
 if TYPE_CHECKING:
-    from vnicaudit.bench.engines import dnsperf, iperf3, netperf, rr
+    from vnicaudit.bench.engines import dnsperf, iperf3, rr
     from vnicaudit.bench.guards import addresses, counters, path_mtu, ping
 
-    _ENGINES: tuple[Engine, ...] = (dnsperf, iperf3, netperf, rr)
+    _ENGINES: tuple[Engine, ...] = (dnsperf, iperf3, rr)
     _GUARDS: tuple[Guard, ...] = (addresses, counters, path_mtu, ping)
 
 Plugin_co = TypeVar("Plugin_co", covariant=True)

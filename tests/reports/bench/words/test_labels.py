@@ -15,13 +15,12 @@ _ONE = Workload(id="w", engine="rr", pattern="rr1c-1x1", direction="both")
     ("changes", "ends"),
     [
         ({"options": {"generator": "c"}}, ", 1 connection, generator in C"),
-        ({"options": {"generator": "netperf"}}, ", 1 connection, by netperf"),
         ({}, ", 1 connection, generator in Python"),
         ({"options": {"generator": "new"}}, ", 1 connection, generator new"),
         ({"connections": 50}, ", 50 connections"),
         ({"rate": 100.0}, ", offered 100 1/s"),
         ({"pattern": "str-readx1", "direction": "tx"}, ", the target sends, 1 connection"),
-        ({"engine": "netperf", "pattern": "TCP_RR"}, ", both ways, 1 connection"),
+        ({"engine": "iperf3", "pattern": "tcp"}, ", both ways, 1 connection"),
     ],
 )
 def test_what_was_measured_names_its_generator(changes: dict[str, object], ends: str) -> None:

@@ -2,10 +2,10 @@
 ends of every arm. The choice is recorded in the workload's options.
 
 With one connection a request takes tens of microseconds, a good part of which would be the Python
-program's own. So the C program is chosen there if it can be compiled at both ends; else netperf, if
-it is installed and has the metrics that decide; else the Python program, and the user is told.
-Fixed rates and many connections are run by the Python program, unless an option says otherwise. New
-connections (``crr``) are made by the C program, with any number of threads, or by netperf.
+program's own. So the C program is chosen there if it can be compiled at both ends; else the Python
+program, and the user is told. Fixed rates and many connections are run by the Python program,
+unless an option says otherwise. New connections (``crr``) are made by the C program only, with any
+number of threads.
 """
 
 from __future__ import annotations
@@ -15,9 +15,6 @@ from collections.abc import Iterator, Sequence
 from msgspec.structs import replace
 
 from vnicaudit.bench.contract import Endpoint, Ends, Needs, RequiredTool, SettledWorkload
-from vnicaudit.bench.endpoints.tools import missing_tools
-from vnicaudit.bench.engines._netperf import measuring
-from vnicaudit.bench.engines._rr import by_netperf
 from vnicaudit.bench.engines._rr.building import COMPILER, built_program
 from vnicaudit.bench.engines._rr.patterns import Pattern, pattern_of
 from vnicaudit.bench.engines._rr.places import PYTHON
@@ -25,7 +22,7 @@ from vnicaudit.errors import EndpointError, MeasureError
 from vnicaudit.model.measurement import Workload
 
 OPTION = "generator"
-GENERATORS = ("c", "netperf", "python")
+GENERATORS = ("c", "python")
 
 
 def generator_of(workload: Workload) -> str:
@@ -39,11 +36,9 @@ def problems(workload: Workload, pattern: Pattern) -> Iterator[str]:
     if asked not in GENERATORS:
         yield f"{OPTION}: {asked!r} is unknown; use {', '.join(GENERATORS)}"
     elif pattern.mode == "crr" and workload.options.get(OPTION) == "python":
-        yield f"{OPTION}: python cannot measure new connections; c and netperf can"
+        yield f"{OPTION}: python cannot measure new connections; c can"
     elif asked == "c":
         yield from _problems_of_c(workload, pattern)
-    elif asked == "netperf":
-        yield from by_netperf.problems(workload, pattern)
 
 
 def _problems_of_c(workload: Workload, pattern: Pattern) -> Iterator[str]:
@@ -58,10 +53,8 @@ def _problems_of_c(workload: Workload, pattern: Pattern) -> Iterator[str]:
 def needs_of(workload: Workload) -> Needs:
     """The tools that a workload's program needs at both ends."""
     tools: dict[str, RequiredTool] = {"c": COMPILER, "python": PYTHON}
-    if generator_of(workload) == "netperf":
-        return measuring.NEEDS
     if OPTION not in workload.options and is_of_connections(workload):
-        return Needs()  # ``settled`` finds out if there is a compiler or netperf
+        return Needs()  # ``settled`` finds out if there is a compiler
     tool = tools[generator_of(workload)]
     return Needs(target=(tool,), peer=(tool,))
 
@@ -75,22 +68,16 @@ def settled(workload: Workload, pattern: Pattern, ends: Sequence[Ends]) -> Settl
     places = tuple({id(end): end for each in ends for end in (each.target, each.peer)}.values())
     not_c = _why_not_c(places)
     if not not_c:
-        return SettledWorkload(_with_generator(workload, "c"))
-    not_netperf = _why_not_netperf(workload, pattern, ends)
-    if not not_netperf:
-        return SettledWorkload(
-            _with_generator(workload, "netperf"),
-            f"{workload.id}: using netperf for requests, because {not_c}",
-        )
+        options = {**workload.options, OPTION: "c"}
+        return SettledWorkload(replace(workload, options=options))
     if pattern.mode == "crr":
         raise EndpointError(
-            f"{workload.id}: new connections need a generator compiled at both ends, or netperf, "
-            f"but {not_c}, and {not_netperf}"
+            f"{workload.id}: new connections need a generator compiled at both ends, but {not_c}"
         )
     return SettledWorkload(
         workload,
         f"{workload.id}: using the generator in Python for requests, whose own time is part of "
-        f"every latency, because {not_c}, and {not_netperf}",
+        f"every latency, because {not_c}",
     )
 
 
@@ -106,10 +93,6 @@ def _has_choice(workload: Workload, pattern: Pattern) -> bool:
     return pattern.mode == "rr" and workload.connections == 1 and workload.rate is None
 
 
-def _with_generator(workload: Workload, generator: str) -> Workload:
-    return replace(workload, options={**workload.options, OPTION: generator})
-
-
 def _why_not_c(places: Sequence[Endpoint]) -> str:
     """Why the C program cannot be used; empty: it is compiled, and runs, at all places. Raises
     EndpointError if one is lost."""
@@ -118,17 +101,4 @@ def _why_not_c(places: Sequence[Endpoint]) -> str:
             built_program(place)
     except MeasureError as error:
         return str(error)
-    return ""
-
-
-def _why_not_netperf(workload: Workload, pattern: Pattern, ends: Sequence[Ends]) -> str:
-    """Why netperf cannot be used; empty: it is installed everywhere, and suits. Raises
-    EndpointError if an end is lost."""
-    for problem in by_netperf.problems(workload, pattern):
-        return problem
-    needs = measuring.NEEDS
-    for each in ends:
-        for end, tools in ((each.target, needs.target), (each.peer, needs.peer)):
-            for tool in missing_tools(end, tools):
-                return f"{end.url} has no {tool.program}"
     return ""

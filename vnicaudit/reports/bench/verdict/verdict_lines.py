@@ -25,7 +25,7 @@ _RANK = ("regressed", "invalid", "generator-limited", "inconclusive")
 _TITLES = {
     ("iperf3", "tcp"): "TCP", ("iperf3", "udp"): "UDP", ("iperf3", "udp-pps"): "UDP packets",
     ("dnsperf", "max"): "DNS queries", ("dnsperf", "capacity"): "DNS without loss",
-    ("dnsperf", "rate"): "DNS at a fixed rate", ("netperf", "tcp_stream"): "TCP",
+    ("dnsperf", "rate"): "DNS at a fixed rate",
 }  # fmt: skip
 _DIRECTIONS = {"tx": " from the", "rx": " to the", "both": ""}
 

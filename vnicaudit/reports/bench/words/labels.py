@@ -91,9 +91,7 @@ DIRECTIONS = {"tx": "the target sends", "rx": "the target receives", "both": "bo
 _FILLS = {"rx": "towards", "tx": "from"}
 """Option ``fill`` of rr -> direction, seen from the target."""
 
-_GENERATORS = {
-    "c": "generator in C", "python": "generator in Python", "netperf": "by netperf",
-}  # fmt: skip
+_GENERATORS = {"c": "generator in C", "python": "generator in Python"}
 """The program that made the requests of rr. Figures of different programs are not comparable."""
 
 _BIT_RATES = ("tcp", "udp")
