@@ -46,7 +46,7 @@ from tests.history.fleets import (
 )
 from tests.history.postgresql import server, url
 from vnicaudit.__main__ import GARBAGE
-from vnicaudit.history.bulk import Row, insert_rows
+from vnicaudit.history.database import Row, insert_rows
 from vnicaudit.history.history import History
 from vnicaudit.history.opening import history_to_read, history_to_write
 from vnicaudit.history.place import HistoryPlace, history_place

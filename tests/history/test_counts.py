@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from tests.history.fleets import RULES, TestDomain, TestNic, audit, host, reading, timestamp
 from tests.promtool import checked_metrics
-from vnicaudit.history.counts import counts_of
 from vnicaudit.history.history import History
+from vnicaudit.history.trends import counts_of
 from vnicaudit.model.finding import Severity
 from vnicaudit.model.fleet_counts import FindingCount, FleetCounts
 from vnicaudit.reports.metrics.families import written

@@ -8,21 +8,23 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection, Table, func, select
 
-from vnicaudit.history.bulk import Row, insert_rows, set_by_id
+from vnicaudit.history.database import Row, insert_rows, set_by_id
 from vnicaudit.history.hosts import HostWork
-from vnicaudit.history.known import KnownHost, open_findings, open_nics
+from vnicaudit.history.known import KnownHost, chunks, open_findings, open_nics
 from vnicaudit.history.looked import LookedAt
 from vnicaudit.history.origins import NEW, EarlierInterval, Origin, Origins
-from vnicaudit.history.problems import Problems
 from vnicaudit.history.rows import (
     FindingFacts,
     NicFacts,
     NicKey,
+    ProblemRow,
+    digest,
     findings_of,
     milliseconds,
     nics_of,
+    printable,
 )
-from vnicaudit.history.tables import finding, nic
+from vnicaudit.history.tables import finding, nic, problem
 from vnicaudit.history.tallies import FLOWS, Flow, HostTally, ended_flows, replace_host_tallies
 from vnicaudit.history.transitions import (
     Closed,
@@ -36,6 +38,50 @@ from vnicaudit.history.transitions import (
     nic_changes,
 )
 from vnicaudit.model.fleet import Coverage, HostReading
+
+# Problems known to the history, by number.
+
+
+class Problems:
+    """Numbers of problems; a new problem gets the next number."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._numbers: dict[ProblemRow, int] = {}
+        self._last: int = connection.execute(select(func.max(problem.c.id))).scalar() or 0
+        self._knows_none = self._last == 0
+
+    def learn(self, problems: Iterable[ProblemRow]) -> dict[ProblemRow, int]:
+        """The numbers of all problems requested so far, including these."""
+        unknown = {_key(one): one for one in set(problems) if one not in self._numbers}
+        if unknown:
+            if not self._knows_none:
+                self._look_up(unknown)
+            self._insert(unknown)
+        return self._numbers
+
+    def _look_up(self, unknown: dict[bytes, ProblemRow]) -> None:
+        query = select(problem.c.key, problem.c.id)
+        for some in chunks(list(unknown)):
+            for key, number in self._connection.execute(query.where(problem.c.key.in_(some))):
+                self._numbers[unknown.pop(bytes(key))] = number
+
+    def _insert(self, unknown: dict[bytes, ProblemRow]) -> None:
+        rows = []
+        for key, one in unknown.items():
+            self._last += 1
+            self._numbers[one] = self._last
+            rows.append((self._last, key, *map(_printable, one)))
+        insert_rows(self._connection, problem, rows)
+
+
+def _key(one: ProblemRow) -> bytes:
+    return digest(*("" if value is None else f"={value}" for value in one))
+
+
+def _printable(value: str | int | None) -> str | int | None:
+    return printable(value) if isinstance(value, str) else value
+
 
 Flows = dict[str, Counter[Flow]]
 Seen = dict[bytes, FindingFacts]

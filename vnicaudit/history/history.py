@@ -4,25 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
+from datetime import date, timedelta
 from pathlib import Path
 from typing import BinaryIO
 
+from sqlalchemy import bindparam, delete, select
+
 from vnicaudit.history.audits import details, status_of
-from vnicaudit.history.claims import Claims
-from vnicaudit.history.counts import SeverityOf, counts_of
-from vnicaudit.history.database import Database
+from vnicaudit.history.database import Database, insert_rows
 from vnicaudit.history.drifts import drift_between
 from vnicaudit.history.fleet_state import FleetState
-from vnicaudit.history.gains import measured_gains
 from vnicaudit.history.last_readings import last_readings
-from vnicaudit.history.measurements import add_measurements
+from vnicaudit.history.measurements import add_measurements, measured_gains
 from vnicaudit.history.migrating import has_newest_tables, has_tables, ready, upgrade
 from vnicaudit.history.parquet import export_parquet, import_parquet
 from vnicaudit.history.place import HistoryPlace
 from vnicaudit.history.retention import Pruned, prune, remove
+from vnicaudit.history.rows import fingerprint_bytes, printable
 from vnicaudit.history.store import store_audit
+from vnicaudit.history.tables import notified
 from vnicaudit.history.transfer import export_lines, import_lines
-from vnicaudit.history.trends import trend_of
+from vnicaudit.history.trends import SeverityOf, counts_of, trend_of
 from vnicaudit.model.fleet import FleetAudit, HostReading, KeptReading, Unpacked
 from vnicaudit.model.fleet_counts import FleetCounts
 from vnicaudit.model.history import (
@@ -37,6 +39,44 @@ from vnicaudit.model.history import (
 from vnicaudit.model.last_readings import LastReadings
 from vnicaudit.model.measurement import BenchResult
 from vnicaudit.model.ranking import MeasuredGain
+
+# Claims: channel, finding and day of each notification, shared by all users of the history.
+
+_DAYS = 7
+"""Days for which claims are stored."""
+
+
+class Claims:
+    """Claims of findings. Methods raise HistoryError if claims cannot be stored."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def claim(self, channel: str, day: str, findings: Collection[str]) -> frozenset[str]:
+        """Claim those of the fingerprints that are not yet claimed for that channel and day
+        (``2026-11-26``), and return them."""
+        if not findings:
+            return frozenset()
+        marks, channel = {fingerprint_bytes(text): text for text in findings}, printable(channel)
+        n = notified.c
+        oldest = date.fromisoformat(day) - timedelta(days=_DAYS)
+        known = select(n.fingerprint).where(n.channel == channel, n.day == day)
+        with self._database.writing() as connection:
+            connection.execute(delete(notified).where(n.day <= oldest.isoformat()))
+            for claimed in connection.execute(known).scalars():
+                marks.pop(bytes(claimed), None)
+            insert_rows(connection, notified, [(channel, day, mark) for mark in sorted(marks)])
+        return frozenset(marks.values())
+
+    def release(self, channel: str, day: str, findings: Collection[str]) -> None:
+        """Withdraw claims: the message was certainly not received."""
+        if not findings:
+            return
+        n = notified.c
+        ours = (n.channel == printable(channel), n.day == day)
+        statement = delete(notified).where(*ours, n.fingerprint == bindparam("mark"))
+        with self._database.writing() as connection:
+            connection.execute(statement, [{"mark": fingerprint_bytes(one)} for one in findings])
 
 
 class History:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection, func, or_, select, update
 
-from vnicaudit.history.bulk import Row, insert_rows
+from vnicaudit.history.database import Row, insert_rows
 from vnicaudit.history.known import HostCounts, Inventoried, KnownHost, chunks, known_hosts
 from vnicaudit.history.rows import digest, milliseconds, printable
 from vnicaudit.history.tables import basis, basis_rule, host, inventory, reading

@@ -20,7 +20,7 @@ from sqlalchemy import (
     update,
 )
 
-from vnicaudit.history.bulk import insert_rows, set_by_id
+from vnicaudit.history.database import insert_rows, set_by_id
 from vnicaudit.history.known import CHANGES, chunks, nics_with
 from vnicaudit.history.matching import grouped
 from vnicaudit.history.rows import NicKey, nic_key

@@ -15,8 +15,7 @@ from sqlalchemy import Column, Connection, Float, Integer, LargeBinary, Row, Tab
 
 from vnicaudit.base.opening import as_usage_error, open_regular
 from vnicaudit.errors import MissingExtraError, UsageError
-from vnicaudit.history.bulk import Value
-from vnicaudit.history.database import Database
+from vnicaudit.history.database import Database, Value
 from vnicaudit.history.migrating import NEWEST
 from vnicaudit.history.tables import META
 from vnicaudit.history.transfer import EXPORT_SCHEMA, Import, check_empty

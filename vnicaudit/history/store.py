@@ -10,8 +10,8 @@ from sqlalchemy import Connection, func, select
 
 from vnicaudit.errors import HistoryError
 from vnicaudit.history.audits import audit_name
-from vnicaudit.history.bulk import insert_rows
 from vnicaudit.history.changes import ChangeWriter
+from vnicaudit.history.database import insert_rows
 from vnicaudit.history.hosts import (
     HostWork,
     ReadingCounts,

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from sqlalchemy import Connection, and_, case, delete, func, select
 
-from vnicaudit.history.bulk import Row, insert_rows
+from vnicaudit.history.database import Row, insert_rows
 from vnicaudit.history.known import chunks
 from vnicaudit.history.tables import (
     basis_rule,

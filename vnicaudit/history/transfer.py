@@ -28,8 +28,7 @@ from sqlalchemy import (
 
 from vnicaudit.errors import UsageError
 from vnicaudit.history.audits import audit_name, number_of
-from vnicaudit.history.bulk import Row, Value, insert_rows
-from vnicaudit.history.database import Database
+from vnicaudit.history.database import Database, Row, Value, insert_rows
 from vnicaudit.history.migrating import NEWEST
 from vnicaudit.history.rows import printable
 from vnicaudit.history.tables import META, host_tally, notified
