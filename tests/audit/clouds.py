@@ -19,7 +19,7 @@ from vnicaudit.audit.run import AuditRun
 from vnicaudit.audit.work import Assumptions, AuditWork, ItemWork
 from vnicaudit.cli.wiring import Wiring
 from vnicaudit.cli.wiring.platforms import PlatformRegistry, every_platform
-from vnicaudit.knowledge.hypervisors import KVM_OR_QEMU
+from vnicaudit.knowledge.machines import KVM_OR_QEMU
 from vnicaudit.model.domain import Domain, DomainConfig, Server
 from vnicaudit.model.finding import Finding
 from vnicaudit.model.host import Host, HostConfig

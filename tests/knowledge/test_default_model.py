@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from vnicaudit.knowledge.default_model import default_model
+from vnicaudit.knowledge.models import default_model
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from vnicaudit.knowledge.image_properties import property_of
+from vnicaudit.knowledge.nova_releases import property_of
 from vnicaudit.model.finding import Change
 from vnicaudit.model.server import MULTIQUEUE, PACKED
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from vnicaudit.knowledge.libosinfo import emulated_model, shipped
+from vnicaudit.knowledge.readiness import emulated_model, shipped
 from vnicaudit.model.openstack import VIF_MODELS
 
 

@@ -11,8 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from vnicaudit.knowledge.hypervisors import KVM_OR_QEMU
-from vnicaudit.knowledge.machines import modern_only_slot
+from vnicaudit.knowledge.machines import KVM_OR_QEMU, modern_only_slot
 from vnicaudit.knowledge.nova_facts import (  # noqa: F401 (a user's own rules have all facts here)
     FLAVOR_MULTIQUEUE,
     FLAVOR_PACKED_RING,

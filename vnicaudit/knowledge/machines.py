@@ -1,4 +1,4 @@
-"""Architectures and machine types of guests, and their consequences for NICs."""
+"""Domain types, architectures and machine types of guests, and their consequences for NICs."""
 
 from __future__ import annotations
 
@@ -12,6 +12,20 @@ from vnicaudit.model.version import Version
 MODERN_ZPCI = Version(11, 1)
 """The first QEMU, and version of s390x's machine, that makes virtio on PCI speak virtio 1.0 only
 (measured with 11.1.3 and its machine types from 9.2 on)."""
+
+# Domain types, as far as they affect NICs.
+#
+# Source: libvirt 11.3 ``virDomainVirt`` and ``qemuInterfaceOpenVhostNet``.
+
+KVM_DOMAINS = frozenset({"kvm", "test"})
+"""Domain types with vhost-net. ``test`` is libvirt's test driver, which is judged like KVM."""
+
+KVM_OR_QEMU = "kvm or qemu"
+"""A command line that leaves the accelerator to QEMU (``accel=kvm:tcg``, ``qemu-kvm``), so that it
+does not show which one is used."""
+
+QEMU_DOMAINS = KVM_DOMAINS | {"qemu", "hvf", KVM_OR_QEMU}
+"""Domain types whose NICs QEMU emulates."""
 
 
 def is_virt(machine: str) -> bool:

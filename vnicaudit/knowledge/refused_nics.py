@@ -12,7 +12,6 @@ from collections.abc import Iterator
 
 from vnicaudit.knowledge.binaries import misplaced_by_address
 from vnicaudit.knowledge.buses import PCI, USB, bus_of, machine_buses
-from vnicaudit.knowledge.default_model import default_model
 from vnicaudit.knowledge.machines import (
     MODERN_ZPCI,
     is_board,
@@ -20,6 +19,7 @@ from vnicaudit.knowledge.machines import (
     may_be_modern_zpci,
     modern_only_slot,
 )
+from vnicaudit.knowledge.models import default_model
 from vnicaudit.knowledge.slots import is_i440fx
 from vnicaudit.model.definition_refusal import DefinitionRefusal, on_ccw
 from vnicaudit.model.domain import DomainConfig

@@ -53,7 +53,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vnicaudit.knowledge import facts
-from vnicaudit.knowledge.vhost import DEVICE, may_have_vhost, vhost_device
+from vnicaudit.knowledge.backends import DEVICE, may_have_vhost, vhost_device
 from vnicaudit.model.finding import Change
 from vnicaudit.model.rule import NicJudge, Problem, Rule
 from vnicaudit.model.subject import Subject

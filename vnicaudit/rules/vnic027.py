@@ -50,7 +50,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vnicaudit.knowledge import facts
-from vnicaudit.knowledge.vhost import may_have_vhost
+from vnicaudit.knowledge.backends import may_have_vhost
 from vnicaudit.model.rule import NicJudge, Problem, Rule
 from vnicaudit.model.subject import Subject
 

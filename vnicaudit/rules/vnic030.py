@@ -86,7 +86,7 @@ from collections.abc import Iterator
 from typing import Annotated
 
 from vnicaudit.knowledge import facts
-from vnicaudit.knowledge.fixes.unsafe import unsafe_because
+from vnicaudit.knowledge.fixes.wording import unsafe_because
 from vnicaudit.model.effective import UNKNOWN
 from vnicaudit.model.finding import Change
 from vnicaudit.model.guest_words import S390, VIRTIO

@@ -65,7 +65,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vnicaudit.knowledge import facts
-from vnicaudit.knowledge.hypervisors import KVM_DOMAINS
+from vnicaudit.knowledge.machines import KVM_DOMAINS
 from vnicaudit.model.domain import DomainConfig
 from vnicaudit.model.fix import OwnerAdvice
 from vnicaudit.model.guest_words import VIRTIO

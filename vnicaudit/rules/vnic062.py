@@ -58,7 +58,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vnicaudit.knowledge import nova_facts
-from vnicaudit.knowledge.fixes.unsafe import unsafe_because
+from vnicaudit.knowledge.fixes.wording import unsafe_because
 from vnicaudit.knowledge.nova_releases import lacks_vif_model
 from vnicaudit.model.finding import Change, Confidence
 from vnicaudit.model.fix import Advice, SetProperty

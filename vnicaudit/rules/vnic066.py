@@ -80,7 +80,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vnicaudit.knowledge import nova_facts
-from vnicaudit.knowledge.multiqueue import is_emulated, is_single, taken_away
+from vnicaudit.knowledge.rings import is_emulated, is_single, taken_away
 from vnicaudit.model.finding import Change
 from vnicaudit.model.fix import Advice, OpenStack, SetProperty
 from vnicaudit.model.guest_words import VIRTIO

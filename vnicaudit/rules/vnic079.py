@@ -67,7 +67,7 @@ from collections.abc import Iterator
 
 from vnicaudit.knowledge.backends import NOVA_TAPS
 from vnicaudit.knowledge.models import shown_model
-from vnicaudit.knowledge.multiqueue import queue_pairs
+from vnicaudit.knowledge.rings import queue_pairs
 from vnicaudit.model.finding import Severity
 from vnicaudit.model.fix import Advice, Command, OpenStack, SetProperty
 from vnicaudit.model.guest_words import VIRTIO

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from vnicaudit.knowledge.libosinfo import emulated_model
+from vnicaudit.knowledge.readiness import emulated_model
 from vnicaudit.model.domain import DomainConfig, Server
 from vnicaudit.model.nic import NicConfig
 from vnicaudit.model.openstack import Image

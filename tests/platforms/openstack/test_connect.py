@@ -185,7 +185,7 @@ def test_images_as_code_are_read_without_it() -> None:
     code = """
 import sys
 import vnicaudit.platforms.infra_code.definition
-from vnicaudit.knowledge.libosinfo import emulated_model
+from vnicaudit.knowledge.readiness import emulated_model
 print(emulated_model("debian12"), {"openstack", "keystoneauth1"} & set(sys.modules))
 """
     assert python(code) == "e1000e set()"

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from vnicaudit.knowledge.libosinfo import Models
+from vnicaudit.knowledge.readiness import Models
 from vnicaudit.model.server import NovaVersions
 from vnicaudit.platforms.openstack.notes import ReadingFacts, notes_of, release
 

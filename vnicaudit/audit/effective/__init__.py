@@ -29,7 +29,7 @@ from vnicaudit.audit.effective.vhost import opens_vhost_net, resolve_vhost
 from vnicaudit.knowledge.backends import TAP_TYPES
 from vnicaudit.knowledge.behind_libvirt import refused_behind
 from vnicaudit.knowledge.binaries import not_created
-from vnicaudit.knowledge.hypervisors import QEMU_DOMAINS
+from vnicaudit.knowledge.machines import QEMU_DOMAINS
 from vnicaudit.knowledge.refused_nics import refused_parts
 from vnicaudit.model.domain import Domain, DomainConfig
 from vnicaudit.model.effective import Effective

@@ -7,9 +7,8 @@ from msgspec.structs import replace
 from vnicaudit.audit.effective.emulated_nic import WHOSE, EmulatedNic, ResolvedFact
 from vnicaudit.knowledge.backends import OWN_PATH
 from vnicaudit.knowledge.binaries import lacks, misplaced
-from vnicaudit.knowledge.default_model import default_model
 from vnicaudit.knowledge.machines import is_board
-from vnicaudit.knowledge.models import QEMU_MODELS, model_of_driver, shown_model
+from vnicaudit.knowledge.models import QEMU_MODELS, default_model, model_of_driver, shown_model
 from vnicaudit.knowledge.refused_nics import lacks_model
 from vnicaudit.model.definition_refusal import is_misspelt
 from vnicaudit.model.effective import NONE, UNKNOWN, Resolved

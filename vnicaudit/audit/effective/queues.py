@@ -11,7 +11,7 @@ from vnicaudit.audit.effective.emulated_nic import (
 )
 from vnicaudit.base.wording import count
 from vnicaudit.knowledge.backends import SINGLE_QUEUE, queue_limit
-from vnicaudit.knowledge.multiqueue import queue_pairs
+from vnicaudit.knowledge.rings import queue_pairs
 from vnicaudit.model.domain import DomainConfig
 from vnicaudit.model.effective import NONE, UNKNOWN, Resolved
 from vnicaudit.model.guest_words import MAYBE, VIRTIO

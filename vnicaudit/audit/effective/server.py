@@ -12,7 +12,7 @@ from vnicaudit.audit.effective.emulated_nic import NO_MODEL, EmulatedNic, Resolv
 from vnicaudit.audit.effective.model import resolve_model
 from vnicaudit.audit.effective.refused import is_refused
 from vnicaudit.knowledge.backends import OWN_PATH, TAP_TYPES
-from vnicaudit.knowledge.default_model import default_model
+from vnicaudit.knowledge.models import default_model
 from vnicaudit.knowledge.nova_releases import lacks_vif_model, may_have_overrides
 from vnicaudit.knowledge.rings import DEFAULT_RING
 from vnicaudit.model.domain import DomainConfig

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from vnicaudit.audit.effective.emulated_nic import NO_MODEL, EmulatedNic, ResolvedFact
-from vnicaudit.knowledge.backends import OWN_PATH, TAP_TYPES
-from vnicaudit.knowledge.hypervisors import KVM_DOMAINS
-from vnicaudit.knowledge.vhost import DEVICE, has_device, vhost_device
+from vnicaudit.knowledge.backends import DEVICE, OWN_PATH, TAP_TYPES, has_device, vhost_device
+from vnicaudit.knowledge.machines import KVM_DOMAINS
 from vnicaudit.model.effective import NONE, UNKNOWN, Resolved
 from vnicaudit.model.guest_words import VIRTIO
 

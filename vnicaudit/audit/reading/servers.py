@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from vnicaudit.audit.reading.nodes import NodesByHost
 from vnicaudit.audit.reading.seen_objects import SeenObjects
 from vnicaudit.base.identifiers import bare_uuid
-from vnicaudit.knowledge.hypervisors import QEMU_DOMAINS
+from vnicaudit.knowledge.machines import QEMU_DOMAINS
 from vnicaudit.model.domain import Domain, Server
 from vnicaudit.model.guest_words import Readiness
 from vnicaudit.model.server import PortBinding

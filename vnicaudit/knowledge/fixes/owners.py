@@ -9,19 +9,60 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from vnicaudit.knowledge.fixes.elsewhere import kept_by
 from vnicaudit.knowledge.fixes.qemu import ARGUMENTS
 from vnicaudit.knowledge.fixes.shipped import SHIPPED
-from vnicaudit.knowledge.fixes.wording import advice_text, fixes_of, text_of
+from vnicaudit.knowledge.fixes.wording import Wording, advice_text, fixes_of, text_of
 from vnicaudit.model.finding import Change, Finding
-from vnicaudit.model.fix import Advice, EditArgument, Fix, OwnersFix
+from vnicaudit.model.fix import Advice, EditArgument, Fix, OwnersFix, SetField
 from vnicaudit.model.names import NO_NAMES, FixNames
 from vnicaudit.model.owner import Keeper, Owner, name_of, rewritten_by
 
 if TYPE_CHECKING:
-    from vnicaudit.knowledge.fixes.wording import Wording
     from vnicaudit.model.openstack import Image
     from vnicaudit.model.server import ServerConfig
+
+# Fixes for owners that rewrite definitions and have no wordings of their own.
+#
+# Sources: OpenNebula's *Virtual Machine Template*, section NIC (``MODEL``, ``VIRTIO_QUEUES``,
+# written by src/vmm/LibVirtDriverKVM.cc); Proxmox VE's qm.conf(5), ``net[n]``.
+
+_PLACES = {
+    "OpenNebula": {
+        "model": 'MODEL = "{}" in the NIC section of its template',
+        "queues": 'VIRTIO_QUEUES = "{}" in the NIC section of its template',
+    },
+    "Proxmox VE": {
+        "model": "model={} in qm set VMID --netN",
+        "queues": "queues={} in qm set VMID --netN",
+    },
+}
+"""Owner -> field -> how a value is given to it there."""
+
+
+def kept_by(name: str) -> Wording:
+    """The wording for an owner with that name."""
+    places = _PLACES.get(name, {})
+
+    def words(fix: OwnersFix, _named: FixNames) -> str:
+        if not isinstance(fix, SetField):
+            return f"The definition is {name}'s, which rewrites it: change it there."
+        pattern = places.get(fix.field)
+        if pattern is None or fix.value is None:
+            return f"The definition is {name}'s, which rewrites it: change it there ({fix.field})."
+        return (
+            f"The definition is {name}'s, which rewrites it: give it {pattern.format(fix.value)}, "
+            "then stop the guest there and start it."
+        )
+
+    return Wording(_edit, words, in_arguments=SetField("arguments", None), behind=_unset)
+
+
+def _edit(change: Change) -> SetField:
+    return SetField(change.field, change.new)
+
+
+def _unset(field: str) -> SetField:
+    return SetField(field or "setting", None)
 
 
 class WordedFix(msgspec.Struct, frozen=True):

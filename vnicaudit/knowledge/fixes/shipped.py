@@ -11,10 +11,34 @@ from vnicaudit.knowledge.fixes.libvirt import LIBVIRT
 from vnicaudit.knowledge.fixes.nova import NOVA
 from vnicaudit.knowledge.fixes.ovirt import OVIRT
 from vnicaudit.knowledge.fixes.qemu import QEMU
-from vnicaudit.knowledge.fixes.terraform import TERRAFORM
+from vnicaudit.knowledge.fixes.wording import POWER_CYCLE, Wording
+from vnicaudit.model.finding import Change
+from vnicaudit.model.fix import EditResource, OwnersFix
+from vnicaudit.model.names import FixNames
 
 if TYPE_CHECKING:
-    from vnicaudit.knowledge.fixes.wording import Wording
+    pass
+
+# Fixes for Terraform, whose libvirt provider keeps the definition.
+
+
+def _edit(change: Change) -> EditResource:
+    return EditResource(change.field, change.new)
+
+
+def _sentence(fix: OwnersFix, _named: FixNames) -> str:
+    if isinstance(fix, EditResource) and fix.field == "model" and fix.value is not None:
+        return (
+            f'Set model = {{ type = "{fix.value}" }} of this interface, run terraform apply, '
+            f"{POWER_CYCLE}"
+        )
+    return (
+        "The definition is Terraform's: change the libvirt_domain resource, run terraform apply, "
+        f"{POWER_CYCLE}"
+    )
+
+
+TERRAFORM = Wording(_edit, _sentence)
 
 
 def _kubevirt() -> Wording:

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 import msgspec
 
 from vnicaudit.base.shell import word
-from vnicaudit.knowledge.fixes.unsafe import unsafe_because
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.finding import Change, Finding
 from vnicaudit.model.fix import (
@@ -30,6 +29,14 @@ from vnicaudit.model.fix import (
 from vnicaudit.model.names import FixNames
 from vnicaudit.model.nic import Nic
 from vnicaudit.text.cloud_names import client
+
+# The wording for a change that may do harm.
+
+
+def unsafe_because(reason: str) -> str:
+    """The sentence that follows an unsafe fix."""
+    return f"Unsafe: {reason}."
+
 
 POWER_CYCLE = "then power the guest off and on."
 

@@ -14,9 +14,8 @@ from functools import lru_cache
 from lxml import etree
 from msgspec.structs import replace
 
-from vnicaudit.knowledge.default_model import default_model
 from vnicaudit.knowledge.machines import is_q35, is_virt
-from vnicaudit.knowledge.models import BOOT_ROMS, LIBVIRT_MODELS
+from vnicaudit.knowledge.models import BOOT_ROMS, LIBVIRT_MODELS, default_model
 from vnicaudit.knowledge.slots import PciSlot, is_i440fx, pci_slot
 from vnicaudit.model.definition_refusal import DefinitionRefusal
 from vnicaudit.model.domain import DomainConfig

@@ -15,7 +15,7 @@ import msgspec
 from lxml import etree
 from msgspec.structs import replace
 
-from vnicaudit.knowledge.hypervisors import KVM_OR_QEMU
+from vnicaudit.knowledge.machines import KVM_OR_QEMU
 from vnicaudit.model.definition_refusal import place_of
 from vnicaudit.model.domain import Domain, DomainConfig
 from vnicaudit.model.guest_words import ARM, RISCV

@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 
 from msgspec.structs import replace
 
-from vnicaudit.knowledge.libosinfo import emulated_model
+from vnicaudit.knowledge.readiness import emulated_model
 from vnicaudit.model.location import Location
 from vnicaudit.model.openstack import Flavor, Image, Property
 from vnicaudit.text.tags import HOLE

@@ -12,8 +12,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from vnicaudit.knowledge.libosinfo import emulated_model
-from vnicaudit.knowledge.readiness import readiness_of
+from vnicaudit.knowledge.readiness import emulated_model, readiness_of
 from vnicaudit.model.guest_words import VIRTIO, Readiness
 from vnicaudit.model.location import Location
 from vnicaudit.model.nic import Nic, NicConfig, is_multicast

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from vnicaudit.base.wording import count
-from vnicaudit.knowledge.libosinfo import Models
 from vnicaudit.knowledge.nova_releases import IMAGE_PROPERTY
+from vnicaudit.knowledge.readiness import Models
 from vnicaudit.model.server import NovaVersions
 from vnicaudit.platforms.openstack.connect import CloudLogin
 from vnicaudit.platforms.openstack.failures import plain

@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 from lxml import etree
 
-from vnicaudit.knowledge.libosinfo import Models, shipped
+from vnicaudit.knowledge.readiness import Models, shipped
 from vnicaudit.model.openstack import VIF_MODELS
 
 _FOLDER = "/usr/share/osinfo"

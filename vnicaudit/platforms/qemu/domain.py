@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from vnicaudit.knowledge.buses import CCW, VIRTIO_BUS, bus_of, device_of
-from vnicaudit.knowledge.hypervisors import KVM_OR_QEMU
+from vnicaudit.knowledge.machines import KVM_OR_QEMU
 from vnicaudit.knowledge.readiness import readiness_of
 from vnicaudit.model.domain import Domain, DomainConfig
 from vnicaudit.model.guest_words import VIRTIO

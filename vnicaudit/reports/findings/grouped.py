@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from vnicaudit.base.wording import count
 from vnicaudit.knowledge.fixes.owners import Wordings
-from vnicaudit.knowledge.fixes.unsafe import unsafe_because
+from vnicaudit.knowledge.fixes.wording import unsafe_because
 from vnicaudit.model.finding import Finding
 from vnicaudit.model.names import file_title
 from vnicaudit.model.owner import name_of

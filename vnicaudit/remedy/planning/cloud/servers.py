@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from vnicaudit.audit.judging.catalogue import Catalogue
 from vnicaudit.knowledge import facts
 from vnicaudit.knowledge.fixes.nova_tenant import TENANT, tenant_procedure
-from vnicaudit.knowledge.image_properties import properties_of, property_of
+from vnicaudit.knowledge.nova_releases import properties_of, property_of
 from vnicaudit.model.domain import Server
 from vnicaudit.model.finding import EVERY_RULE, Change, Finding
 from vnicaudit.model.guest_words import VIRTIO
