@@ -54,7 +54,7 @@ from vnicaudit.cli.main import run
 from vnicaudit.cli.wiring import Wiring
 from vnicaudit.cli.wiring.platforms import PLATFORMS, PlatformRegistry, every_platform
 from vnicaudit.errors import TargetError
-from vnicaudit.model.live_options import LiveOptions
+from vnicaudit.model.live import LiveOptions
 from vnicaudit.platforms.libvirt import read_host as libvirt_read
 
 if TYPE_CHECKING:

@@ -63,7 +63,7 @@ class TargetError(VnicauditError):
     """A target, or one file of it, could not be read. The run continues with the rest.
 
     ``file`` and ``line`` say where (``line`` is 1-based, None when there is none). ``failure`` is
-    the kind of a live host's failure (:mod:`vnicaudit.model.failure`), empty for other targets.
+    the kind of a live host's failure (:mod:`vnicaudit.model.report`), empty for other targets.
     """
 
     exit_code = 4

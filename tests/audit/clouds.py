@@ -23,8 +23,7 @@ from vnicaudit.knowledge.machines import KVM_OR_QEMU
 from vnicaudit.model.domain import Domain, DomainConfig, Server
 from vnicaudit.model.finding import Finding
 from vnicaudit.model.host import Host, HostConfig
-from vnicaudit.model.live import CloudItem, LiveDomain
-from vnicaudit.model.live_options import LiveOptions
+from vnicaudit.model.live import CloudItem, LiveDomain, LiveOptions
 from vnicaudit.model.location import Location
 from vnicaudit.model.nic import Nic, NicConfig
 from vnicaudit.model.openstack import Flavor, Image, Property

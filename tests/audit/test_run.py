@@ -21,8 +21,7 @@ from vnicaudit.audit.work import Assumptions, AuditWork
 from vnicaudit.cli.wiring.platforms import PlatformRegistry, every_platform
 from vnicaudit.model.domain import Domain, DomainConfig
 from vnicaudit.model.host import Host, HostConfig
-from vnicaudit.model.live import LiveDomain
-from vnicaudit.model.live_options import LiveOptions
+from vnicaudit.model.live import LiveDomain, LiveOptions
 from vnicaudit.model.location import Location
 from vnicaudit.model.nic import Nic, NicConfig
 from vnicaudit.model.report import Audited, ReadError

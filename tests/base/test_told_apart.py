@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.regressions.hostile_input.growth import MOST, ratio
-from vnicaudit.base.told_apart import shared_folder, told_apart
+from vnicaudit.base.wording import shared_folder, told_apart
 
 
 @pytest.mark.parametrize(

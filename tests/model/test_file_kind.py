@@ -6,9 +6,9 @@ from typing import get_args
 
 from vnicaudit.audit.reading import commented
 from vnicaudit.model import file_kind, report
-from vnicaudit.model.description import Description
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.kubevirt import Preference
+from vnicaudit.model.location import Description
 from vnicaudit.model.nova import NovaConfig
 from vnicaudit.model.openstack import Flavor, Image
 

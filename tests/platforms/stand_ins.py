@@ -9,8 +9,7 @@ from msgspec.structs import replace
 from vnicaudit.audit.reading.targets import CloudReading, TargetKind
 from vnicaudit.cli.wiring.platforms import PLATFORMS, PlatformRegistry
 from vnicaudit.model.host import Host
-from vnicaudit.model.live import LiveDefinition, LiveDomain
-from vnicaudit.model.live_options import LiveOptions
+from vnicaudit.model.live import LiveDefinition, LiveDomain, LiveOptions
 from vnicaudit.model.report import ReadError
 
 ReadCloud = Callable[[str, LiveOptions], CloudReading]

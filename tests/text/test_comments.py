@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.text.parsers import parser as parser
-from vnicaudit.text.comment_walk import LAST, accepting_comments, reason_and_settings
-from vnicaudit.text.comments import Form
-from vnicaudit.text.yaml_comments import yaml_comments
+from vnicaudit.text.comment_walk import LAST, Form, accepting_comments, reason_and_settings
+from vnicaudit.text.yaml_nodes import yaml_comments
 
 _INI = """\
 # licence

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from vnicaudit.text.tags import CLOSE, Turn, is_opened, tags
-from vnicaudit.text.template import OPENERS, is_template
+from vnicaudit.text.template_walk import OPENERS, is_template
 
 FOUND = {
     "a {{ b }} {% c %} {# d #}": ["{{ b }}", "{% c %}", "{# d #}"],

@@ -21,8 +21,8 @@ from vnicaudit.text.yaml_nodes import (
     YamlDocument,
     YamlPlace,
     documents,
+    ranges_of,
 )
-from vnicaudit.text.yaml_ranges import ranges_of
 
 
 def read(text: str | bytes) -> list[YamlDocument | TargetError]:

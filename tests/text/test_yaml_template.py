@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.text.parsers import parser as parser
 from vnicaudit.text.tags import HOLE
 from vnicaudit.text.yaml_nodes import YamlDocument, YamlPlace, documents
-from vnicaudit.text.yaml_template import Mask, TemplateBlock, is_opened, without_tags
+from vnicaudit.text.yaml_source import Mask, TemplateBlock, is_opened, without_tags
 
 
 def top(text: str) -> YamlPlace:

@@ -9,8 +9,8 @@ import msgspec
 
 from vnicaudit.audit.accepting.settings_entries import Usage
 from vnicaudit.audit.reading.files import names_nics, read_file, read_stream, shown_path
-from vnicaudit.model.description import Description
 from vnicaudit.model.file_kind import is_domain
+from vnicaudit.model.location import Description
 from vnicaudit.model.report import Audited, NotJudged, PutAside, ReadError
 
 if TYPE_CHECKING:

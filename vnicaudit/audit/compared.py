@@ -11,9 +11,9 @@ if TYPE_CHECKING:
     from vnicaudit.audit.chunk import Batch
     from vnicaudit.audit.judging.macs import EncodedNic
     from vnicaudit.audit.work import ItemWork, Product
-    from vnicaudit.model.description import Description
     from vnicaudit.model.domain import Domain
     from vnicaudit.model.host import HostConfig
+    from vnicaudit.model.location import Description
     from vnicaudit.model.site import SiteNode
 
 MAX_NODES = 20_000

@@ -12,9 +12,9 @@ from vnicaudit.audit.judging.domains import DomainAuditor
 from vnicaudit.audit.judging.macs import EncodedNic, MacTable
 from vnicaudit.audit.reading.platform import Platforms
 from vnicaudit.audit.work import Assumptions
-from vnicaudit.model.description import Description
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.host import Host, HostConfig
+from vnicaudit.model.location import Description
 from vnicaudit.model.report import Audited
 from vnicaudit.model.site import SiteNode
 

@@ -18,11 +18,11 @@ from vnicaudit.audit.reading.seen_files import SeenFiles
 from vnicaudit.audit.reading.targets import Target, awaited_pipe, expanded_targets, unique_targets
 from vnicaudit.audit.tally import TargetCounts, Totals
 from vnicaudit.base.waiting import standard_input
-from vnicaudit.model.description import Description
 from vnicaudit.model.host import Host
+from vnicaudit.model.live import HostTraffic
+from vnicaudit.model.location import Description
 from vnicaudit.model.names import STANDARD_INPUT
 from vnicaudit.model.report import Audited, NotJudged, PutAside, ReadError
-from vnicaudit.model.traffic import HostTraffic
 
 if TYPE_CHECKING:
     from vnicaudit.audit.chunk import Batch

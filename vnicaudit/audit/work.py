@@ -29,10 +29,10 @@ if TYPE_CHECKING:
     from vnicaudit.audit.judging.domains import DomainAuditor
     from vnicaudit.audit.judging.macs import EncodedNic, MacTable
     from vnicaudit.audit.reading.platform import Platforms
-    from vnicaudit.model.description import Description
     from vnicaudit.model.domain import Domain
     from vnicaudit.model.finding import Finding
     from vnicaudit.model.host import Host, HostConfig
+    from vnicaudit.model.location import Description
     from vnicaudit.model.macs import NicSeen
     from vnicaudit.model.nova_options import Release
     from vnicaudit.model.report import Audited

@@ -12,11 +12,11 @@ from __future__ import annotations
 from vnicaudit.knowledge.buses import CCW, ISA, PCI, USB, VIRTIO_BUS, VIRTIO_PCI, bus_of
 from vnicaudit.knowledge.machines import is_board
 from vnicaudit.knowledge.models import model_of_driver
+from vnicaudit.model.definition_refusal import NIC_REWORK, StartRefusal
 from vnicaudit.model.domain import DomainConfig
 from vnicaudit.model.guest_words import ARM, PPC64, RISCV, S390, VIRTIO, X86
 from vnicaudit.model.host import HostConfig
 from vnicaudit.model.nic import NicConfig
-from vnicaudit.model.start_refusal import NIC_REWORK, StartRefusal
 from vnicaudit.model.version import Version
 
 IGB = Version(8, 0)

@@ -5,6 +5,19 @@ from __future__ import annotations
 
 import msgspec
 
+# A host of a cloud that runs its servers.
+
+
+class ComputeNode(msgspec.Struct, frozen=True):
+    """One host by its ``name`` in the cloud; its ``address`` and ``zone`` are empty if they are
+    unknown. ``up``: its service answers."""
+
+    name: str
+    address: str = ""
+    zone: str = ""
+    aggregates: tuple[str, ...] = ()
+    up: bool = True
+
 
 class ServerState(msgspec.Struct, frozen=True):
     """The current state of a server. ``stored_properties`` are the image properties that Nova keeps

@@ -5,10 +5,9 @@ from __future__ import annotations
 import msgspec
 from msgspec.structs import replace
 
-from vnicaudit.model.accepting import AcceptingComment
 from vnicaudit.model.guest_words import DefinitionForm, DescriptionKind, Form, Readiness
 from vnicaudit.model.kubevirt import Manifest
-from vnicaudit.model.location import Location
+from vnicaudit.model.location import AcceptingComment, Location
 from vnicaudit.model.nic import Nic, NicConfig
 from vnicaudit.model.owner import Owner
 from vnicaudit.model.platform_name import DOMAIN_XML, PlatformName

@@ -7,11 +7,11 @@ from typing import Literal, Protocol
 
 import msgspec
 
-from vnicaudit.model.coverage import Coverage as Coverage
-from vnicaudit.model.failure import WORTH_A_RETRY as WORTH_A_RETRY
-from vnicaudit.model.failure import FailureKind as FailureKind
+from vnicaudit.model.live import NicTraffic
+from vnicaudit.model.report import WORTH_A_RETRY as WORTH_A_RETRY
 from vnicaudit.model.report import Audited, TargetResult
-from vnicaudit.model.traffic import NicTraffic
+from vnicaudit.model.report import Coverage as Coverage
+from vnicaudit.model.report import FailureKind as FailureKind
 
 HostStatus = Literal["ok", "partial", "failed"]
 """As for a target. ``partial``: some of its domains could not be read; ``failed``: nothing

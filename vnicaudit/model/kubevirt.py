@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
-from vnicaudit.model.description import Description
 from vnicaudit.model.guest_words import Readiness
-from vnicaudit.model.location import Location
+from vnicaudit.model.location import Description, Location
 
 MODELS = frozenset({"e1000", "e1000e", "igb", "ne2k_pci", "pcnet", "rtl8139", "virtio"})
 """Values that KubeVirt accepts as ``model`` (igb: only in late releases). Source:

@@ -13,7 +13,7 @@ from typing import Literal
 
 import msgspec
 
-from vnicaudit.model.definition_refusal import DefinitionRefusal
+from vnicaudit.model.definition_refusal import DefinitionRefusal, StartRefusal
 from vnicaudit.model.effective import Effective
 from vnicaudit.model.guest_words import (  # noqa: F401 (words for the fields below)
     DESCRIPTORS,
@@ -22,7 +22,6 @@ from vnicaudit.model.guest_words import (  # noqa: F401 (words for the fields be
     VIRTIO,
 )
 from vnicaudit.model.location import Location
-from vnicaudit.model.start_refusal import StartRefusal
 
 _GROUP = r"(?i)[0-9a-f]?[13579bdf]:[0-9a-f]"
 

@@ -8,8 +8,7 @@ from typing import Literal
 
 import msgspec
 
-from vnicaudit.model.description import Description
-from vnicaudit.model.location import Location
+from vnicaudit.model.location import Description, Location
 from vnicaudit.model.nova_options import KnownOption, Release
 
 _SHOWN = 5

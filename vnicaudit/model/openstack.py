@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import msgspec
 
-from vnicaudit.model.description import Description
 from vnicaudit.model.guest_words import S390, Readiness
-from vnicaudit.model.location import Location
+from vnicaudit.model.location import Description, Location
 
 VIF_MODELS = frozenset({
     "virtio", "ne2k_pci", "pcnet", "rtl8139", "e1000", "e1000e", "netfront", "spapr-vlan",

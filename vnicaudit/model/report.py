@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, get_args
 
 import msgspec
 
-from vnicaudit.model.coverage import Coverage
 from vnicaudit.model.effective import Resolved
-from vnicaudit.model.failure import FailureKind
 from vnicaudit.model.finding import Confidence, Crashed, Finding, Severity, Skipped
 from vnicaudit.model.fix import FixRefusal
 from vnicaudit.model.location import Location
@@ -17,7 +15,56 @@ from vnicaudit.model.names import NO_NAMES, FixNames, file_title
 from vnicaudit.model.owner import Keeper
 
 if TYPE_CHECKING:
-    from vnicaudit.model.rule_info import RuleInfo
+    from vnicaudit.model.rule import RuleInfo
+
+# Reasons why a host, or a part of it, was not read.
+
+FailureKind = Literal["unreachable", "refused", "authentication", "deadline", "broken", "internal"]
+"""``unreachable``: no connection could be made (name, route, port, timeout); ``refused``: its
+libvirt or SSH refused (no permission, no such driver); ``authentication``: keys, certificates or
+SASL; ``deadline``: it stopped answering; ``broken``: the connection was lost in the middle, or
+answers made no sense; ``internal``: this program failed. Only ``unreachable``, ``deadline`` and
+``broken`` are worth a retry."""
+
+WORTH_A_RETRY: frozenset[FailureKind] = frozenset({"unreachable", "deadline", "broken"})
+
+_KINDS: dict[str, FailureKind] = {kind: kind for kind in get_args(FailureKind)}
+
+
+def failure_kind(code: str) -> FailureKind | None:
+    """The kind for a code; None for an unknown code."""
+    return _KINDS.get(code)
+
+
+# The part of a fleet that an audit covered.
+
+
+class Coverage(msgspec.Struct, frozen=True):
+    """The part of a fleet that an audit checked; for the rest, the earlier state is kept.
+
+    ``rules``: ids of the rules that were checked; ``limit``: the pattern that chose hosts (empty:
+    all); ``host_share`` and ``nic_share``: parts of a sample (1.0: all of them) drawn with
+    ``seed``. ``hosts``: how many were to be read, of ``inventory``.
+    """
+
+    rules: tuple[str, ...]
+    limit: str = ""
+    host_share: float = 1.0
+    nic_share: float = 1.0
+    seed: int | None = None
+    hosts: int = 0
+    inventory: int = 0
+
+    @property
+    def is_whole(self) -> bool:
+        """True if every host and NIC of the inventory was to be checked."""
+        return not self.limit and not self.is_sample
+
+    @property
+    def is_sample(self) -> bool:
+        """True if only some hosts or NICs were drawn."""
+        return not self.host_share == self.nic_share == 1.0
+
 
 REPORT_SCHEMA: Literal["vnicaudit.report/1"] = "vnicaudit.report/1"
 NICS_SCHEMA: Literal["vnicaudit.nics/1"] = "vnicaudit.nics/1"

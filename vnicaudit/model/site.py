@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from vnicaudit.model.accepting import AcceptingComment
-from vnicaudit.model.location import Location
+from vnicaudit.model.location import AcceptingComment, Location
 from vnicaudit.model.nova import PciEntry
 
 SITE_OPTIONS = (

@@ -14,8 +14,8 @@ import stat
 import tempfile
 from pathlib import Path
 
+from vnicaudit.base.new_file import BACKUP, is_in_run_folder
 from vnicaudit.base.opening import open_regular
-from vnicaudit.base.own_files import BACKUP, is_in_run_folder
 from vnicaudit.base.private_files import sync_folder
 from vnicaudit.errors import RefusedError
 from vnicaudit.remedy.unit_refusal import UnitRefusedError

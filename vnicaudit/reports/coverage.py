@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from vnicaudit.base.wording import count
-from vnicaudit.model.coverage import Coverage
+from vnicaudit.model.report import Coverage
 
 
 def coverage_sentence(coverage: Coverage | None) -> str:

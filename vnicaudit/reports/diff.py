@@ -11,8 +11,7 @@ from collections.abc import Iterator
 from vnicaudit.reports.paint import Paint
 from vnicaudit.reports.safe import safe
 from vnicaudit.text.diff import NO_NEWLINE, Hunk, Mark, hunks, lines_of
-from vnicaudit.text.secrets import masked
-from vnicaudit.text.stars import STARS
+from vnicaudit.text.secrets import STARS, masked
 
 MASKED = f"# Secrets are shown as {STARS}: patch cannot apply this diff; use --fix"
 """Written before the diff of a file; ``patch`` ignores it."""

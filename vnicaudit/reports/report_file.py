@@ -10,7 +10,6 @@ from typing import Literal, TypeVar
 
 import msgspec
 
-from vnicaudit.model.coverage import Coverage
 from vnicaudit.model.explanation import EXPLAIN_SCHEMA, Explanation, Layer, ServerName
 from vnicaudit.model.finding import Change, Confidence, Crashed, Finding, Severity, Skipped
 from vnicaudit.model.fix import Fix
@@ -19,6 +18,7 @@ from vnicaudit.model.owner import name_of
 from vnicaudit.model.refs import NicRef, Ref
 from vnicaudit.model.report import (
     REPORT_SCHEMA,
+    Coverage,
     NicRow,
     NotFixed,
     ReportRequest,

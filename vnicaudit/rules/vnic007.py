@@ -102,13 +102,12 @@ from vnicaudit.knowledge.machines import is_board
 from vnicaudit.knowledge.models import LIBVIRT_MODELS, QEMU_MODELS, model_of_driver, shown_model
 from vnicaudit.knowledge.nova_releases import lacks_vif_model
 from vnicaudit.knowledge.to_virtio import to_virtio
-from vnicaudit.model.definition_refusal import is_misspelt
+from vnicaudit.model.definition_refusal import WORDS, StartRefusal, is_misspelt
 from vnicaudit.model.effective import NONE
 from vnicaudit.model.finding import Change
 from vnicaudit.model.guest_words import S390, VIRTIO
 from vnicaudit.model.openstack import FOREIGN_VIF_MODELS
 from vnicaudit.model.rule import NicJudge, Problem, Rule
-from vnicaudit.model.start_refusal import WORDS, StartRefusal
 from vnicaudit.model.subject import Subject
 from vnicaudit.model.version import Version
 

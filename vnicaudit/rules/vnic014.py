@@ -82,9 +82,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vnicaudit.knowledge.behind_libvirt import may_be_refused, refused_behind
+from vnicaudit.model.definition_refusal import WORDS
 from vnicaudit.model.fix import RemoveBehind
 from vnicaudit.model.rule import NicJudge, Problem, Rule
-from vnicaudit.model.start_refusal import WORDS
 from vnicaudit.model.subject import Subject
 
 _FIX = "Correct the argument on QEMU's command line, then restart it."

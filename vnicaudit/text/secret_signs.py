@@ -12,8 +12,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from vnicaudit.text.secret_commands import USER
-from vnicaudit.text.secret_names import SEPARATORS
+from vnicaudit.text.secret_names import SEPARATORS, USER
 
 _SIGNS = (
     "@", "secret", "token", "credential", "cookie", "authorization", "blob", "hmac", "pw", "psk",

@@ -12,19 +12,21 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
-from vnicaudit.text.secret_blocks import ValueBlock, block_of
-from vnicaudit.text.secret_commands import masked_commands
 from vnicaudit.text.secret_names import (
     is_address_name,
     is_harmless,
     is_secret_name,
+    masked_commands,
     may_be_secret_name,
 )
-from vnicaudit.text.secret_places import is_place
 from vnicaudit.text.secret_signs import may_hold_secret
-from vnicaudit.text.secret_values import masked_values
-from vnicaudit.text.secret_xml import masked_xml
-from vnicaudit.text.stars import STARS
+from vnicaudit.text.secret_values import is_place, masked_values
+from vnicaudit.text.secret_xml import ValueBlock, block_of, masked_xml
+
+# The stars that stand for a secret; in a separate module because loading the masking is slow.
+
+STARS = "***"
+
 
 _URL = re.compile(r"(?<![\w+.-])([A-Za-z][\w+.-]{0,40}:(?:\\?/){2})([^\s\"'<>]+)")
 _MISTYPED_URL = re.compile(r"(?<![\w+.-])([A-Za-z][\w+.-]{1,40}:(?:\\?/){1,3})([^\s\"'<>]+)")

@@ -1,7 +1,7 @@
 """YAML text -> documents and places in them, each with its value and its position.
 
 Each document of a file is parsed separately, so that an error in one leaves the others readable.
-Templates are read after removing their syntax (:mod:`vnicaudit.text.yaml_template`); a place says
+Templates are read after removing their syntax (:mod:`vnicaudit.text.yaml_source`); a place says
 whether its value is certain.
 """
 
@@ -12,12 +12,92 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from vnicaudit.errors import TargetError
+from vnicaudit.text.comment_walk import MARK, CommentEntry, accepting_comments
 from vnicaudit.text.placeholders import is_only_placeholder
 from vnicaudit.text.tags import HOLE
 from vnicaudit.text.yaml_compose import NotYamlError, composed
-from vnicaudit.text.yaml_ranges import ranges_of
 from vnicaudit.text.yaml_source import YamlSource
 from vnicaudit.text.yaml_tree import Mapping, Node, Scalar, Sequence
+
+# Comments in YAML that accept findings; text in a scalar that looks like one is ignored.
+
+
+def yaml_comments(data: bytes, file: str) -> tuple[CommentEntry, ...]:
+    """The comments of a file that accept findings; none from a document that is not YAML."""
+    if MARK.encode() not in data:
+        return ()
+    try:
+        source = YamlSource(data, file)
+    except TargetError:  # the reader of the file reports it
+        return ()
+    text, parts, at = source.mask.text, list[str](), 0
+    for start, end in _texts(source):
+        parts += [text[at:start], text[start:end].replace("#", "x")]
+        at = end
+    return accepting_comments("".join([*parts, text[at:]]), "yaml")
+
+
+def _texts(source: YamlSource) -> Iterator[tuple[int, int]]:
+    """Ranges of text in which ``#`` begins no comment, in order."""
+    text = source.mask.text
+    for start, end in ranges_of(text):
+        document = text[start:end]
+        if MARK not in document:
+            continue
+        try:
+            yield from composed(source, start, without_tabs(document)).hashes
+        except NotYamlError:
+            yield start, end
+
+
+# Where each document of a YAML file begins and ends.
+
+_MARKER = re.compile(r"^(---|\.\.\.)(?=[ \t\r\n]|\Z)", re.MULTILINE)
+_BLANK_LINE = re.compile(r"[ \t\r]*(?:\n|\Z)")
+_OBJECT_LINE = re.compile(r"\{[^\n]*\}[ \t\r]*(?:\n|\Z)")
+_NOTHING = re.compile(r"(?:[ \t\r]*(?:#[^\n]*)?(?:\n|\Z)|%[^\n]*(?:\n|\Z))*")
+
+
+def ranges_of(text: str) -> Iterator[tuple[int, int]]:
+    """The range of each document of a file. ``---`` and ``...`` at the beginning of a line are
+    markers wherever they are (YAML 1.2, 9.1.2); in JSON Lines each line is a document."""
+    lines = _json_lines(text)
+    if len(lines) > 1:
+        yield from lines
+        return
+    start, explicit = 0, False
+    for match in _MARKER.finditer(text):
+        filled = explicit or _NOTHING.fullmatch(text, start, match.start()) is None
+        if match.group() == "---":
+            if filled:
+                yield start, match.start()
+                start = match.start()
+            explicit = True
+        else:
+            if filled:
+                yield start, match.start()
+            start, explicit = match.end(), False
+    if explicit or _NOTHING.fullmatch(text, start) is None:
+        yield start, len(text)
+
+
+def _json_lines(text: str) -> list[tuple[int, int]]:
+    """The range of each line that is not blank, if each holds a complete object; else nothing. No
+    YAML document has two such lines."""
+    if not text.lstrip().startswith("{"):
+        return []
+    lines, position = [], 0
+    while position < len(text):
+        match = _OBJECT_LINE.match(text, position)
+        if match is not None:
+            lines.append(match.span())
+        else:
+            match = _BLANK_LINE.match(text, position)
+            if match is None:
+                return []
+        position = match.end()
+    return lines
+
 
 _TRUE = frozenset({"y", "yes", "true", "on"})
 _FALSE = frozenset({"n", "no", "false", "off"})

@@ -21,8 +21,7 @@ from vnicaudit.model.location import Location
 from vnicaudit.model.openstack import Image
 from vnicaudit.model.report import Audited
 from vnicaudit.platforms.infra_code import INFRA_CODE
-from vnicaudit.text.comment_walk import accepting_comments
-from vnicaudit.text.comments import Form
+from vnicaudit.text.comment_walk import Form, accepting_comments
 
 _NOVA = """\
 {top}[DEFAULT]

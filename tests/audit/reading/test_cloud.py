@@ -31,7 +31,7 @@ from vnicaudit.audit.work import Assumptions
 from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.errors import MissingExtraError, TargetError
 from vnicaudit.model.domain import Domain, DomainConfig, DomainState, LiveFacts
-from vnicaudit.model.live_options import LiveOptions
+from vnicaudit.model.live import LiveOptions
 from vnicaudit.model.location import Location
 from vnicaudit.model.nic import Nic, NicConfig
 from vnicaudit.model.refs import mac_of, nic_index

@@ -19,7 +19,7 @@ from vnicaudit.audit.reading.targets import (
 from vnicaudit.cli.options.cloud_filters import check_filters
 from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.errors import UsageError
-from vnicaudit.model.live_options import LiveOptions
+from vnicaudit.model.live import LiveOptions
 from vnicaudit.model.report import ReadError
 
 

@@ -26,8 +26,7 @@ from tests.remedy.planning.cloud.clouds import (
 )
 from vnicaudit.cli.main import run as run_program
 from vnicaudit.cli.wiring import Wiring
-from vnicaudit.model.live import CloudItem
-from vnicaudit.model.live_options import LiveOptions
+from vnicaudit.model.live import CloudItem, LiveOptions
 from vnicaudit.model.report import ReadError
 from vnicaudit.model.server import ProviderNetwork
 from vnicaudit.reports.plan.json import from_json

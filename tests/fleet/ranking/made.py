@@ -6,16 +6,15 @@ from collections.abc import Sequence
 
 import msgspec
 
-from vnicaudit.model.coverage import Coverage
 from vnicaudit.model.effective import Resolved
 from vnicaudit.model.finding import Change, Confidence, Finding, Severity
 from vnicaudit.model.fix import Fix
 from vnicaudit.model.fleet import FleetAudit, HostReading, InventoryHost
+from vnicaudit.model.live import NicTraffic
 from vnicaudit.model.location import Location
 from vnicaudit.model.owner import Keeper
 from vnicaudit.model.refs import DomainRef, HostRef, NicRef
-from vnicaudit.model.report import Audited, AuditedScope, NicRow, Placed, TargetResult
-from vnicaudit.model.traffic import NicTraffic
+from vnicaudit.model.report import Audited, AuditedScope, Coverage, NicRow, Placed, TargetResult
 
 VIRTIO = Change("model", "e1000", "virtio", True)
 

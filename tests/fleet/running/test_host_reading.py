@@ -15,7 +15,7 @@ from vnicaudit.fleet.running.host_queue import HostQueue
 from vnicaudit.fleet.running.host_reading import HostItems, HostReaders, ReadingLimits
 from vnicaudit.model.fleet import HostOptions, InventoryHost
 from vnicaudit.model.host import Host
-from vnicaudit.model.live_options import LiveOptions
+from vnicaudit.model.live import LiveOptions
 from vnicaudit.model.report import LostRead, ReadError
 
 if TYPE_CHECKING:

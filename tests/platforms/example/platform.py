@@ -18,7 +18,7 @@ from vnicaudit.cli.wiring.platforms import (
     definition,
 )
 from vnicaudit.model.file_kind import Content, Item
-from vnicaudit.model.live_options import LiveOptions
+from vnicaudit.model.live import LiveOptions
 
 
 def _name_of(name: str) -> str | None:

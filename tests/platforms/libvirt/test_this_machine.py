@@ -9,7 +9,7 @@ import pytest
 from vnicaudit.audit.reading.error_boundary import guarded
 from vnicaudit.errors import TargetError
 from vnicaudit.model.domain import Domain
-from vnicaudit.model.live_options import LiveOptions
+from vnicaudit.model.live import LiveOptions
 from vnicaudit.model.location import Location
 from vnicaudit.model.nic import RunningNic
 from vnicaudit.model.report import ReadError

@@ -18,9 +18,7 @@ from tests.platforms.libvirt.definitions import domain, nic
 from tests.platforms.libvirt.private_daemon import PrivateDaemon
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.host import Host
-from vnicaudit.model.live import LiveDomain
-from vnicaudit.model.live_options import LiveOptions
-from vnicaudit.model.traffic import HostTraffic, NicTraffic
+from vnicaudit.model.live import HostTraffic, LiveDomain, LiveOptions, NicTraffic
 from vnicaudit.platforms.libvirt.live import read_live
 from vnicaudit.platforms.libvirt.read import read
 from vnicaudit.platforms.libvirt.traffic import (

@@ -9,7 +9,7 @@ from functools import partial
 from tests.cli.wired import platforms_with
 from vnicaudit.cli import main
 from vnicaudit.cli.wiring import Wiring
-from vnicaudit.model.live_options import DEADLINE, CloudLimits, LiveOptions
+from vnicaudit.model.live import DEADLINE, CloudLimits, LiveOptions
 from vnicaudit.model.platform_name import OPENSTACK
 from vnicaudit.platforms.openstack import connect as login
 from vnicaudit.platforms.openstack import read as reading

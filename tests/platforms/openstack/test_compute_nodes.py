@@ -6,7 +6,7 @@ import pytest
 
 from tests.platforms.openstack.cloud import FakeCloud
 from vnicaudit.errors import TargetError
-from vnicaudit.model.compute_node import ComputeNode
+from vnicaudit.model.cloud_state import ComputeNode
 from vnicaudit.platforms.openstack.compute_nodes import compute_nodes_of
 
 

@@ -15,7 +15,7 @@ from tests.platforms.openstack.entering import connect
 from tests.regressions.cloud.test_regions import configured, more_regions
 from vnicaudit.audit.reading.targets import expanded_targets, unique_targets
 from vnicaudit.cli.wiring.platforms import every_platform
-from vnicaudit.model.live_options import LiveOptions
+from vnicaudit.model.live import LiveOptions
 from vnicaudit.text.cloud_names import client
 
 __all__ = ["cloud", "nowhere"]

@@ -15,13 +15,12 @@ from vnicaudit.audit.accepting.accepted_findings import without_accepted
 from vnicaudit.audit.accepting.own_entries import OwnTexts
 from vnicaudit.audit.accepting.suppression import SubjectIdentity, Suppression, own_suppression
 from vnicaudit.audit.judging.catalogue import Catalogue
-from vnicaudit.model.accepting import AcceptingComment
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.finding import Finding
-from vnicaudit.model.location import Location
+from vnicaudit.model.location import AcceptingComment, Location
 from vnicaudit.model.refs import ConfigRef, Ref
 from vnicaudit.model.report import Audited
-from vnicaudit.text.comments import MOST_COMMENTS
+from vnicaudit.text.comment_walk import MOST_COMMENTS
 
 
 class FileComments:

@@ -17,8 +17,8 @@ from msgspec.structs import replace
 
 from vnicaudit.audit.accepting.file_comments import FileComments
 from vnicaudit.audit.accepting.suppression import Suppression
-from vnicaudit.model.accepting import AcceptingComment
 from vnicaudit.model.domain import Domain
+from vnicaudit.model.location import AcceptingComment
 from vnicaudit.model.macs import NicSeen
 
 K = TypeVar("K")

@@ -9,11 +9,10 @@ from typing import NamedTuple
 from vnicaudit.audit.accepting import stale
 from vnicaudit.audit.accepting.suppression import Suppression, own_suppression
 from vnicaudit.audit.judging.catalogue import Catalogue
-from vnicaudit.model.accepting import AcceptingComment
 from vnicaudit.model.decoding import json_as
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.finding import Finding
-from vnicaudit.model.location import Location
+from vnicaudit.model.location import AcceptingComment, Location
 from vnicaudit.model.platform_name import KUBEVIRT
 from vnicaudit.model.refs import ConfigRef, Ref
 

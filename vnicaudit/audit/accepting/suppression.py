@@ -2,7 +2,7 @@
 
 It is written in the settings (``[[suppress]]``), in the domain's own metadata
 (``<vnicaudit:suppress rule='VNIC003' reason='…' until='2027-01-31'/>``) or in a comment
-(:mod:`vnicaudit.text.comments`).
+(:mod:`vnicaudit.text.comment_walk`).
 """
 
 from __future__ import annotations

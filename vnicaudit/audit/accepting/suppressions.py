@@ -24,9 +24,9 @@ from vnicaudit.audit.judging.catalogue import Catalogue, shipped_catalogue
 if TYPE_CHECKING:
     from vnicaudit.audit.accepting.own_entries import OwnTexts
     from vnicaudit.audit.accepting.suppression import Suppression
-    from vnicaudit.model.accepting import AcceptingComment
     from vnicaudit.model.domain import Domain
     from vnicaudit.model.finding import Finding
+    from vnicaudit.model.location import AcceptingComment
     from vnicaudit.model.macs import NicSeen
     from vnicaudit.model.refs import Ref
     from vnicaudit.model.report import Audited

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
+from vnicaudit.model.definition_refusal import WORDS, StartRefusal
 from vnicaudit.model.domain import DomainConfig
 from vnicaudit.model.effective import NONE, UNKNOWN, Effective, Resolved
 from vnicaudit.model.nic import NicConfig
-from vnicaudit.model.start_refusal import WORDS, StartRefusal
 from vnicaudit.model.version import Version
 
 

@@ -16,9 +16,8 @@ from vnicaudit.audit.judging.catalogue import Catalogue, RuleSet
 from vnicaudit.audit.judging.fingerprint import file_key, is_uuid
 from vnicaudit.audit.judging.judgement import FindingCollector, Judgement, ask
 from vnicaudit.knowledge.fixes.owners import Wordings, of_image
-from vnicaudit.model.description import Description
 from vnicaudit.model.kubevirt import Preference
-from vnicaudit.model.location import Location
+from vnicaudit.model.location import Description, Location
 from vnicaudit.model.names import NO_NAMES, FixNames
 from vnicaudit.model.nova import NovaConfig
 from vnicaudit.model.openstack import Flavor, Image

@@ -26,7 +26,7 @@ from vnicaudit.audit.judging.rule_files import (
     shipped_rules,
 )
 from vnicaudit.base.opening import as_usage_error, open_regular
-from vnicaudit.base.ownership import why_not_own
+from vnicaudit.base.private_files import why_not_own
 from vnicaudit.errors import UsageError
 
 if TYPE_CHECKING:

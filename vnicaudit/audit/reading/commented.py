@@ -13,11 +13,11 @@ from msgspec.structs import replace
 
 from vnicaudit.model.nova import NovaConfig
 from vnicaudit.model.report import NotJudged, PutAside, ReadError
-from vnicaudit.text.comments import MARK
+from vnicaudit.text.comment_walk import MARK
 
 if TYPE_CHECKING:
-    from vnicaudit.model.accepting import AcceptingComment
     from vnicaudit.model.file_kind import Content, Item
+    from vnicaudit.model.location import AcceptingComment
 
     _Comments = Callable[[Content], tuple[AcceptingComment, ...]]
 

@@ -8,8 +8,7 @@ from typing import TypeVar
 
 from vnicaudit.base.cpu_deadline import FILE_SECONDS, OutOfTime, is_timed, within
 from vnicaudit.errors import TargetError, VnicauditError
-from vnicaudit.model.failure import failure_kind
-from vnicaudit.model.report import LostRead, ReadError
+from vnicaudit.model.report import LostRead, ReadError, failure_kind
 
 T = TypeVar("T")
 

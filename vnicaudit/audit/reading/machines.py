@@ -12,7 +12,7 @@ from vnicaudit.audit.reading.error_boundary import guarded
 if TYPE_CHECKING:
     from vnicaudit.audit.reading.platform import Platforms
     from vnicaudit.audit.reading.targets import Met, Target
-    from vnicaudit.model.live_options import LiveOptions
+    from vnicaudit.model.live import LiveOptions
 
 
 class Machines:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from vnicaudit.audit.reading.selection import Selection
-from vnicaudit.model.live_options import LiveOptions
+from vnicaudit.model.live import LiveOptions
 
 
 class ServerFilter(msgspec.Struct, frozen=True):

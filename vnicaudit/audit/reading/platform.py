@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from vnicaudit.model.file_kind import FileKind, Unjudged
     from vnicaudit.model.guest_words import Form
     from vnicaudit.model.host import Host
-    from vnicaudit.model.live import LiveDefinition
-    from vnicaudit.model.live_options import LiveOptions
+    from vnicaudit.model.live import LiveDefinition, LiveOptions
     from vnicaudit.model.platform_name import PlatformName
     from vnicaudit.model.report import ReadError
 

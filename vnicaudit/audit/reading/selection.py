@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 
 import msgspec
 
-from vnicaudit.base.own_files import BACKUP, BEING_WRITTEN, is_run_folder
+from vnicaudit.base.new_file import BACKUP, BEING_WRITTEN, is_run_folder
 
 ALWAYS_EXCLUDED = (".git", ".hg", ".svn")
 """Folders of version control systems."""

@@ -17,12 +17,10 @@ from vnicaudit.model.names import STANDARD_INPUT
 from vnicaudit.model.report import ReadError
 
 if TYPE_CHECKING:
-    from vnicaudit.model.compute_node import ComputeNode
+    from vnicaudit.model.cloud_state import ComputeNode
     from vnicaudit.model.file_kind import Item
     from vnicaudit.model.host import Host
-    from vnicaudit.model.live import CloudItem, LiveDefinition, LiveDomain
-    from vnicaudit.model.live_options import LiveOptions
-    from vnicaudit.model.traffic import HostTraffic
+    from vnicaudit.model.live import CloudItem, HostTraffic, LiveDefinition, LiveDomain, LiveOptions
 
     Met = Item | Host | LiveDomain | HostTraffic
 

@@ -18,7 +18,7 @@ from vnicaudit.audit.settings import OWN, SHARED
 from vnicaudit.audit.settings.file import read_settings_file
 from vnicaudit.audit.settings.keys import Settings
 from vnicaudit.audit.settings.rules import rule_options
-from vnicaudit.base.ownership import why_not_own
+from vnicaudit.base.private_files import why_not_own
 from vnicaudit.errors import UsageError
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ from vnicaudit.bench.profiles.registry import ENGINES
 from vnicaudit.bench.readable import readable
 from vnicaudit.bench.running.arms import Arm, OpenedArm
 from vnicaudit.errors import EndpointError, MeasureError, VnicauditError
-from vnicaudit.model.live_options import DEADLINE
+from vnicaudit.model.live import DEADLINE
 from vnicaudit.model.measurement import Path, Setup, Workload
 from vnicaudit.remedy.adapters import GetAdapters
 from vnicaudit.remedy.hypervisor import Hypervisor, Machine

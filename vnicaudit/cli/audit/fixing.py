@@ -13,7 +13,7 @@ import msgspec
 from vnicaudit.audit.reading.options import RunOptions
 from vnicaudit.audit.reading.targets import Target
 from vnicaudit.audit.work import AuditWork
-from vnicaudit.base.own_files import BACKUP
+from vnicaudit.base.new_file import BACKUP
 from vnicaudit.base.shell import ascii_word, word
 from vnicaudit.base.waiting import standard_input
 from vnicaudit.base.wording import count

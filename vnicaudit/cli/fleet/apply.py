@@ -49,7 +49,7 @@ from vnicaudit.cli.remedy.not_applied import split_steps, tell_reasons
 from vnicaudit.cli.remedy.run_output import confirm, print_run, tell_damage
 from vnicaudit.cli.wiring import Wiring, pass_wiring
 from vnicaudit.errors import UsageError
-from vnicaudit.model.live_options import LiveOptions
+from vnicaudit.model.live import LiveOptions
 from vnicaudit.model.plan import Mode
 from vnicaudit.remedy.applying.apply import apply, dry_run_apply
 from vnicaudit.remedy.applying.journal.past_run import damaged

@@ -15,7 +15,7 @@ from vnicaudit.errors import UsageError
 from vnicaudit.fleet.running.engines.dask import Dask
 from vnicaudit.fleet.running.engines.dask_cluster import Cluster, TlsFiles
 from vnicaudit.fleet.running.engines.threads import Threads
-from vnicaudit.model.live_options import LiveOptions
+from vnicaudit.model.live import LiveOptions
 
 if TYPE_CHECKING:
     from vnicaudit.audit.reading.targets import Met

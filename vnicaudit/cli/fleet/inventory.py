@@ -32,7 +32,7 @@ from vnicaudit.cli.output.stdout import emit
 from vnicaudit.cli.wiring import Wiring, pass_wiring
 from vnicaudit.errors import TargetError
 from vnicaudit.fleet.inventory.checking import HostCheck, checked
-from vnicaudit.model.live_options import LiveOptions
+from vnicaudit.model.live import LiveOptions
 from vnicaudit.reports.inventory.json import InventoryRow, to_json
 from vnicaudit.reports.inventory.text import to_text
 from vnicaudit.reports.safe import safe

@@ -36,11 +36,9 @@ from vnicaudit.cli.remedy.plan_options import plan_file_option, plan_rule_option
 from vnicaudit.cli.wiring import Wiring, pass_wiring
 from vnicaudit.errors import TargetError, UsageError
 from vnicaudit.fleet.running.definitions import DefinitionItem, read_definitions
-from vnicaudit.model.failure import FailureKind
 from vnicaudit.model.fleet import HostStatus, InventoryHost
-from vnicaudit.model.live import LiveDefinition
-from vnicaudit.model.live_options import LiveOptions
-from vnicaudit.model.report import LostRead, ReadError
+from vnicaudit.model.live import LiveDefinition, LiveOptions
+from vnicaudit.model.report import FailureKind, LostRead, ReadError
 from vnicaudit.remedy.planning.judged_item import Judges
 from vnicaudit.remedy.planning.options import PlanOptions
 from vnicaudit.remedy.planning.run import make_plan

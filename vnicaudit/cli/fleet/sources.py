@@ -9,8 +9,8 @@ from vnicaudit.cli.wiring.platforms import PlatformRegistry
 from vnicaudit.errors import UsageError
 from vnicaudit.fleet.inventory.records import SourceHost, SourceHosts
 from vnicaudit.fleet.inventory.sources import Sources
-from vnicaudit.model.compute_node import ComputeNode
-from vnicaudit.model.live_options import LiveOptions
+from vnicaudit.model.cloud_state import ComputeNode
+from vnicaudit.model.live import LiveOptions
 
 _NAMED = 10
 

@@ -19,7 +19,7 @@ from vnicaudit.cli.options.number import Number
 from vnicaudit.cli.options.records import group
 from vnicaudit.cli.output.stderr import tell
 from vnicaudit.knowledge.nova_conf.options import release_of, releases
-from vnicaudit.model.live_options import DEADLINE, CloudLimits, LiveOptions
+from vnicaudit.model.live import DEADLINE, CloudLimits, LiveOptions
 from vnicaudit.model.nova_options import Release
 from vnicaudit.model.version import Version
 from vnicaudit.reports.safe import safe

@@ -13,8 +13,7 @@ import click
 import msgspec
 
 from vnicaudit.base.opening import as_usage_error, open_regular
-from vnicaudit.base.ownership import why_not_own
-from vnicaudit.base.private_files import check_own, make_private, writing
+from vnicaudit.base.private_files import check_own, make_private, why_not_own, writing
 from vnicaudit.cli.options.records import group
 from vnicaudit.errors import UsageError
 from vnicaudit.text.own_commands import default_state

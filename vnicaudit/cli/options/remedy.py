@@ -19,7 +19,7 @@ from vnicaudit.cli.options.state import state_folder
 from vnicaudit.cli.output.telling import RunTelling
 from vnicaudit.cli.wiring import Wiring
 from vnicaudit.errors import UsageError
-from vnicaudit.model.live_options import DEADLINE
+from vnicaudit.model.live import DEADLINE
 from vnicaudit.model.plan import MODES, Mode
 from vnicaudit.remedy.applying.apply import RunContext
 from vnicaudit.remedy.applying.journal.run_request import RunLimits

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from vnicaudit.base.shell import word
-from vnicaudit.base.told_apart import told_apart
+from vnicaudit.base.wording import told_apart
 from vnicaudit.cli.options.nova_manage import words_of
 from vnicaudit.cli.options.output import screen_options
 from vnicaudit.cli.options.remedy import RemedyOptions

@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 
     from vnicaudit.audit.effective import Resolver
     from vnicaudit.knowledge.fixes.wording import Wording
-    from vnicaudit.model.description import Description
     from vnicaudit.model.domain import DomainConfig
     from vnicaudit.model.effective import Effective
     from vnicaudit.model.file_kind import FileKind, Item
     from vnicaudit.model.guest_words import Form
     from vnicaudit.model.host import HostConfig
+    from vnicaudit.model.location import Description
     from vnicaudit.model.nic import NicConfig, RunningNic
     from vnicaudit.model.plan import Unit
     from vnicaudit.model.platform_name import PlatformName

@@ -9,9 +9,9 @@ import msgspec
 
 from vnicaudit.audit.reading.side_by_side import read_ahead
 from vnicaudit.errors import TargetError
-from vnicaudit.model.failure import FailureKind, failure_kind
 from vnicaudit.model.fleet import InventoryHost
-from vnicaudit.model.live_options import LiveOptions
+from vnicaudit.model.live import LiveOptions
+from vnicaudit.model.report import FailureKind, failure_kind
 
 Probe = Callable[[str, LiveOptions], str]
 """Connects to a host and disconnects; returns what answered. Raises TargetError."""

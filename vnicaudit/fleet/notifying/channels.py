@@ -10,7 +10,7 @@ from urllib.parse import SplitResult, quote, urlsplit
 import msgspec
 
 from vnicaudit.base.opening import as_usage_error, open_regular
-from vnicaudit.base.ownership import why_not_own
+from vnicaudit.base.private_files import why_not_own
 from vnicaudit.errors import UsageError
 from vnicaudit.model.decoding import converted
 from vnicaudit.model.finding import SEVERITIES, Severity

@@ -11,11 +11,11 @@ import msgspec
 from vnicaudit.fleet.ranking.places import place_of
 from vnicaudit.model.finding import CONFIDENCES, SEVERITIES, Change, Confidence, Finding, Severity
 from vnicaudit.model.fleet import HostReading
+from vnicaudit.model.live import NicTraffic
 from vnicaudit.model.owner import Keeper, OutsideOwner, name_of
 from vnicaudit.model.ranking import ChangePlace, Safety
 from vnicaudit.model.refs import DomainRef, NicRef, ServerRef
 from vnicaudit.model.report import Audited
-from vnicaudit.model.traffic import NicTraffic
 
 _MANY = ChangePlace("many")
 _MOST_IDENTITIES = 4096

@@ -10,8 +10,7 @@ from vnicaudit.fleet.running.host_queue import HostQueue
 from vnicaudit.fleet.running.host_reading import HostItems, HostReaders, ReadingLimits
 from vnicaudit.model.fleet import InventoryHost
 from vnicaudit.model.host import Host
-from vnicaudit.model.live import LiveDefinition
-from vnicaudit.model.live_options import LiveOptions
+from vnicaudit.model.live import LiveDefinition, LiveOptions
 from vnicaudit.model.report import ReadError
 
 DefinitionItem = Host | LiveDefinition | ReadError

@@ -19,9 +19,8 @@ from vnicaudit.fleet.sampling import EVERYTHING, AuditSample
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.fleet import FailureKind, HostReading
 from vnicaudit.model.host import NO_HOST, Host, HostConfig
-from vnicaudit.model.live import LiveDomain
+from vnicaudit.model.live import HostTraffic, LiveDomain, NicTraffic
 from vnicaudit.model.report import Audited, LostRead, ReadError
-from vnicaudit.model.traffic import HostTraffic, NicTraffic
 
 if TYPE_CHECKING:
     from vnicaudit.audit.reading.targets import Met

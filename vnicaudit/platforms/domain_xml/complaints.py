@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from vnicaudit.text.stars import STARS
+from vnicaudit.text.secrets import STARS
 
 _QUOTING = re.compile(
     r"(?P<before>ending tag mismatch: |of Start Tag |of data in tag |Entity '|Namespace prefix "

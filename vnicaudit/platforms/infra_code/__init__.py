@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vnicaudit.model.accepting import AcceptingComment
 from vnicaudit.model.file_kind import Content, FileKind, Item
+from vnicaudit.model.location import AcceptingComment
 
 
 def _looks_like(head: bytes) -> bool:

@@ -13,7 +13,7 @@ from vnicaudit.platforms.infra_code.hcl import MAX_LENGTH
 from vnicaudit.platforms.infra_code.hcl_tokens import UnexpectedError, without_texts
 from vnicaudit.text.beginning import is_script, like_hcl, like_yaml
 from vnicaudit.text.comment_walk import CommentEntry, accepting_comments
-from vnicaudit.text.yaml_comments import yaml_comments
+from vnicaudit.text.yaml_nodes import yaml_comments
 
 
 def code_comments(data: bytes, file: str) -> tuple[CommentEntry, ...]:

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vnicaudit.model.accepting import AcceptingComment
 from vnicaudit.model.file_kind import Content, FileKind, Item
+from vnicaudit.model.location import AcceptingComment
 from vnicaudit.platforms.kubevirt.recognise import is_wanted, looks_like
 from vnicaudit.text.beginning import is_code
 
@@ -30,7 +30,7 @@ def _read_content(content: Content) -> Iterator[Item]:
 
 
 def _comments(content: Content) -> tuple[AcceptingComment, ...]:
-    from vnicaudit.text.yaml_comments import yaml_comments
+    from vnicaudit.text.yaml_nodes import yaml_comments
 
     entries = yaml_comments(content.data, content.path)
     return tuple(AcceptingComment(content.path, *one) for one in entries)

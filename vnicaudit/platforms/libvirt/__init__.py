@@ -22,10 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from vnicaudit.model.host import Host
-    from vnicaudit.model.live import LiveDefinition, LiveDomain
-    from vnicaudit.model.live_options import LiveOptions
+    from vnicaudit.model.live import HostTraffic, LiveDefinition, LiveDomain, LiveOptions
     from vnicaudit.model.report import ReadError
-    from vnicaudit.model.traffic import HostTraffic
 
 _URI = r"([A-Za-z][A-Za-z0-9]*)(\+[A-Za-z0-9]+)?:///?"
 _DRIVERS = ("qemu", "test", "xen", "lxc", "ch", "bhyve")

@@ -7,7 +7,7 @@ reported), so the message decides in these cases. Messages: libvirt 9.0's ``rpc/
 
 from __future__ import annotations
 
-from vnicaudit.model.failure import FailureKind
+from vnicaudit.model.report import FailureKind
 from vnicaudit.platforms.libvirt.binding import libvirt
 
 _AUTHENTICATION = frozenset({

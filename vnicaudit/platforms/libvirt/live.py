@@ -13,12 +13,10 @@ from vnicaudit.base.opening import open_file
 from vnicaudit.errors import TargetError
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.host import Host, HostConfig
-from vnicaudit.model.live import LiveDefinition, LiveDomain
-from vnicaudit.model.live_options import LiveOptions
+from vnicaudit.model.live import HostTraffic, LiveDefinition, LiveDomain, LiveOptions
 from vnicaudit.model.nic import Nic
 from vnicaudit.model.report import ReadError
 from vnicaudit.model.running import RunningQemu
-from vnicaudit.model.traffic import HostTraffic
 from vnicaudit.platforms.host.links import read_path_mtu
 from vnicaudit.platforms.host.read import read_host
 from vnicaudit.platforms.host.tree import Tree

@@ -14,11 +14,9 @@ import msgspec
 
 from vnicaudit.errors import TargetError
 from vnicaudit.model.domain import Domain
-from vnicaudit.model.failure import failure_kind
 from vnicaudit.model.host import Host
-from vnicaudit.model.live_options import DEADLINE
-from vnicaudit.model.report import LostRead, ReadError
-from vnicaudit.model.traffic import HostTraffic
+from vnicaudit.model.live import DEADLINE, HostTraffic
+from vnicaudit.model.report import LostRead, ReadError, failure_kind
 from vnicaudit.platforms.libvirt.domains import (
     Fetched,
     JudgedDefinition,

@@ -13,7 +13,7 @@ from functools import partial
 
 import msgspec
 
-from vnicaudit.model.traffic import HostTraffic, NicTraffic
+from vnicaudit.model.live import HostTraffic, NicTraffic
 from vnicaudit.platforms.libvirt.binding import libvirt
 from vnicaudit.platforms.libvirt.workers import Pulse, WorkerThreads
 

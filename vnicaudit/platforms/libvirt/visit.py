@@ -17,8 +17,8 @@ import msgspec
 
 from vnicaudit.errors import TargetError
 from vnicaudit.model.host import Host
+from vnicaudit.model.live import HostTraffic
 from vnicaudit.model.report import ReadError
-from vnicaudit.model.traffic import HostTraffic
 from vnicaudit.platforms.libvirt.agent import GuestFacts, ask_guests
 from vnicaudit.platforms.libvirt.binding import libvirt
 from vnicaudit.platforms.libvirt.capabilities import emulator_version, is_here, read_host

@@ -22,15 +22,13 @@ from vnicaudit.knowledge.nova_conf.options import (
     section_of_misplaced,
 )
 from vnicaudit.knowledge.nova_conf.resolve import as_of, is_placeholder
-from vnicaudit.model.accepting import AcceptingComment
+from vnicaudit.model.location import AcceptingComment
 from vnicaudit.model.nova import NovaConfig, NovaOption
 from vnicaudit.platforms.nova_conf.ini import IniError, statements
 from vnicaudit.platforms.nova_conf.recognise import UTF_16
-from vnicaudit.text.comment_walk import accepting_comments
-from vnicaudit.text.comments import MARK, Form
+from vnicaudit.text.comment_walk import MARK, Form, accepting_comments
 from vnicaudit.text.placeholders import is_only_placeholder
-from vnicaudit.text.template import TemplateLine, is_template
-from vnicaudit.text.template_walk import plain
+from vnicaudit.text.template_walk import TemplateLine, is_template, plain
 
 MAX_BYTES = 8 * 1024 * 1024
 """Larger files are refused; Nova's complete sample configuration has about half a megabyte."""

@@ -18,7 +18,7 @@ from vnicaudit.model.finding import Change
 from vnicaudit.model.location import Location
 from vnicaudit.text.edits import Edit
 from vnicaudit.text.placeholders import is_only_placeholder
-from vnicaudit.text.template import is_template
+from vnicaudit.text.template_walk import is_template
 
 ENTAILED: dict[str, tuple[str, ...]] = {}
 """Field -> others that go with it: none."""

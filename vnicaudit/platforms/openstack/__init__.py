@@ -25,8 +25,8 @@ from vnicaudit.platforms.openstack.cloud_reading import LazyCloudReading, region
 from vnicaudit.text.cloud_names import CLOUD
 
 if TYPE_CHECKING:
-    from vnicaudit.model.compute_node import ComputeNode
-    from vnicaudit.model.live_options import LiveOptions
+    from vnicaudit.model.cloud_state import ComputeNode
+    from vnicaudit.model.live import LiveOptions
 
 
 def cloud_of(name: str) -> str | None:

@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Protocol
 
 from vnicaudit.errors import TargetError
-from vnicaudit.model.live import CloudItem
-from vnicaudit.model.live_options import LiveOptions
+from vnicaudit.model.live import CloudItem, LiveOptions
 from vnicaudit.text.cloud_names import CLOUD
 
 ALL_REGIONS = "/*"

@@ -9,9 +9,9 @@ from __future__ import annotations
 import msgspec
 
 from vnicaudit.errors import TargetError
-from vnicaudit.model.compute_node import ComputeNode
+from vnicaudit.model.cloud_state import ComputeNode
 from vnicaudit.model.decoding import json_decoder
-from vnicaudit.model.live_options import CloudLimits
+from vnicaudit.model.live import CloudLimits
 from vnicaudit.platforms.openstack.client import Client
 from vnicaudit.platforms.openstack.connect import connect
 from vnicaudit.platforms.openstack.failures import plain

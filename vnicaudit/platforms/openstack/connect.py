@@ -8,7 +8,7 @@ from typing import NamedTuple, Protocol, TypeVar
 
 from vnicaudit.base.deadlines import TimeUpError
 from vnicaudit.errors import TargetError, UsageError
-from vnicaudit.model.live_options import CloudLimits
+from vnicaudit.model.live import CloudLimits
 from vnicaudit.platforms.openstack.binding import (
     AUTH_INTERFACE,
     AccessInfo,

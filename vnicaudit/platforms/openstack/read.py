@@ -17,8 +17,7 @@ from msgspec.structs import replace
 from vnicaudit.base.deadlines import DaemonCall
 from vnicaudit.errors import TargetError
 from vnicaudit.model.domain import Server
-from vnicaudit.model.live import CloudItem
-from vnicaudit.model.live_options import DEADLINE, CloudLimits
+from vnicaudit.model.live import DEADLINE, CloudItem, CloudLimits
 from vnicaudit.model.openstack import Flavor, Image
 from vnicaudit.model.report import ReadError
 from vnicaudit.model.server import NovaVersions

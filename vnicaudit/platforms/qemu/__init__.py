@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from vnicaudit.model.file_kind import Content, FileKind, Item
-from vnicaudit.model.live_options import LiveOptions
+from vnicaudit.model.live import LiveOptions
 from vnicaudit.model.report import NotJudged
 
 NOT_PLANNED = (

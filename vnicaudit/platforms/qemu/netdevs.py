@@ -10,7 +10,7 @@ import re
 from collections.abc import Container, Iterator
 from typing import NamedTuple
 
-from vnicaudit.model.start_refusal import StartRefusal
+from vnicaudit.model.definition_refusal import StartRefusal
 from vnicaudit.model.version import Version
 from vnicaudit.platforms.qemu.arguments import Arguments
 from vnicaudit.platforms.qemu.options import Options, lenient, number, truth, wrong_types

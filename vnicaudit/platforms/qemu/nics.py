@@ -15,9 +15,9 @@ from msgspec.structs import replace
 
 from vnicaudit.knowledge.buses import PCI, device_of, machine_buses
 from vnicaudit.knowledge.models import BOOT_ROMS, QEMU_MODELS, model_of_driver
+from vnicaudit.model.definition_refusal import StartRefusal
 from vnicaudit.model.guest_words import VIRTIO, X86
 from vnicaudit.model.nic import RunningNic
-from vnicaudit.model.start_refusal import StartRefusal
 from vnicaudit.platforms.qemu.addresses import NOT_SET, of_nic
 from vnicaudit.platforms.qemu.arguments import Arguments
 from vnicaudit.platforms.qemu.backends import Backend, Socket, backend_of, sockets

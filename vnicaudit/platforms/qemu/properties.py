@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator
 
 from vnicaudit.knowledge.buses import VIRTIO_PCI, bus_of
 from vnicaudit.knowledge.qemu_properties import QemuProperty, properties_of
+from vnicaudit.model.definition_refusal import StartRefusal
 from vnicaudit.model.nic import is_multicast
-from vnicaudit.model.start_refusal import StartRefusal
 from vnicaudit.model.version import Version
 from vnicaudit.platforms.qemu.addresses import of_nic
 from vnicaudit.platforms.qemu.netdevs import SWITCHES as BACKEND_SWITCHES

@@ -26,8 +26,8 @@ from vnicaudit.knowledge.buses import (
 )
 from vnicaudit.knowledge.machines import MODERN_ZPCI, may_be_modern_zpci
 from vnicaudit.knowledge.models import QEMU_MODELS, shown_model
+from vnicaudit.model.definition_refusal import NEVER, NIC_REWORK, StartRefusal
 from vnicaudit.model.guest_words import ARM, RISCV, S390, VIRTIO, X86
-from vnicaudit.model.start_refusal import NEVER, NIC_REWORK, StartRefusal
 from vnicaudit.model.version import Version
 from vnicaudit.platforms.qemu.arguments import MAX_WORDS, Arguments
 from vnicaudit.platforms.qemu.netdevs import id_faults

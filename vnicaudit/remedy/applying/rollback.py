@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from vnicaudit.base.own_files import DEFINITIONS
+from vnicaudit.base.new_file import DEFINITIONS
 from vnicaudit.errors import SilentError, TargetError, UsageError, VnicauditError
 from vnicaudit.model.runs import Foreseen
 from vnicaudit.remedy.applying.apply import RunContext, dry_run_units, hold_plans

@@ -9,7 +9,7 @@ from functools import partial
 
 import msgspec
 
-from vnicaudit.base.told_apart import told_apart
+from vnicaudit.base.wording import told_apart
 from vnicaudit.errors import (
     ActionError,
     GoneError,

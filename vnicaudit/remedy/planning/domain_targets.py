@@ -8,7 +8,7 @@ from vnicaudit.audit.progress import FileCount
 from vnicaudit.audit.reading.platform import Platforms
 from vnicaudit.audit.reading.targets import Target
 from vnicaudit.base.cpu_deadline import FILE_SECONDS, Deadline, OutOfTime
-from vnicaudit.model.live_options import LiveOptions
+from vnicaudit.model.live import LiveOptions
 from vnicaudit.model.plan import Planned
 from vnicaudit.model.report import NotJudged, ReadError
 from vnicaudit.remedy.planning.domains import DomainPlanner

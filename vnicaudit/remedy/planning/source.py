@@ -16,11 +16,11 @@ from vnicaudit.audit.reading.seen_files import SeenFiles
 from vnicaudit.audit.reading.targets import Target
 from vnicaudit.base.opening import NotRegularError, read_regular
 from vnicaudit.errors import TargetError, UsageError
-from vnicaudit.model.description import Description
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.file_kind import FileKinds, Item
 from vnicaudit.model.host import Host, HostConfig
 from vnicaudit.model.live import LiveDefinition
+from vnicaudit.model.location import Description
 from vnicaudit.model.report import NotJudged, PutAside, ReadError
 
 IsOfUse = Callable[[Description], bool]

@@ -10,10 +10,10 @@ from vnicaudit.audit.progress import RunProgress
 from vnicaudit.audit.reading.options import RunOptions
 from vnicaudit.audit.reading.seen_files import SeenFiles
 from vnicaudit.audit.reading.targets import Target
-from vnicaudit.model.description import Description
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.host import Host
 from vnicaudit.model.live import LiveDefinition
+from vnicaudit.model.location import Description
 from vnicaudit.model.plan import Planned
 from vnicaudit.model.report import NotJudged, ReadError
 from vnicaudit.remedy.adapters import Adapters

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from vnicaudit.base.told_apart import shared_folder, told_apart
+from vnicaudit.base.wording import shared_folder, told_apart
 from vnicaudit.model.finding import Finding, Severity
 from vnicaudit.reports.wording import nic_label
 

@@ -6,8 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from vnicaudit.base.told_apart import shared_folder, told_apart
-from vnicaudit.base.wording import count
+from vnicaudit.base.wording import count, shared_folder, told_apart
 from vnicaudit.model.finding import Change
 from vnicaudit.model.names import NAMELESS
 from vnicaudit.model.owner import name_of

@@ -23,7 +23,7 @@ from vnicaudit.reports.safe import safe
 from vnicaudit.reports.wording import nic_label
 from vnicaudit.reports.wrap import Piece, fold, with_lead
 from vnicaudit.reports.writer import Options
-from vnicaudit.text.stars import STARS
+from vnicaudit.text.secrets import STARS
 
 _HEAD = "    "
 _BODY = "      "

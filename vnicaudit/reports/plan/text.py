@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from vnicaudit.base.told_apart import shared_folder, told_apart
-from vnicaudit.base.wording import count
+from vnicaudit.base.wording import count, shared_folder, told_apart
 from vnicaudit.model.last_readings import NO_HISTORY, PlanHistory
 from vnicaudit.model.names import NAMELESS
 from vnicaudit.model.owner import name_of

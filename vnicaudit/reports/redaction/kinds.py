@@ -9,13 +9,12 @@ from typing import Literal
 
 import msgspec
 
-from vnicaudit.model.accepting import AcceptingComment
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.effective import Resolved
 from vnicaudit.model.explanation import ServerName
 from vnicaudit.model.finding import Change, Crashed, Finding, Skipped
 from vnicaudit.model.fleet import Coverage, FleetAudit, HostReading, InventoryHost
-from vnicaudit.model.location import Location
+from vnicaudit.model.location import AcceptingComment, Location
 from vnicaudit.model.macs import NicSeen
 from vnicaudit.model.nic import Nic, RunningNic
 from vnicaudit.model.openstack import Flavor, Image
@@ -36,7 +35,7 @@ from vnicaudit.model.report import (
     TargetResult,
     Tool,
 )
-from vnicaudit.model.rule_info import RuleSetting
+from vnicaudit.model.rule import RuleSetting
 from vnicaudit.model.server import Aggregate, CloudServer, NodeFacts
 from vnicaudit.reports.redaction.pseudonyms import Prefix
 

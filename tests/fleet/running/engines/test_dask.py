@@ -14,7 +14,7 @@ from vnicaudit.errors import UsageError
 from vnicaudit.fleet.running.engines.dask import Dask
 from vnicaudit.fleet.running.engines.dask_cluster import Cluster, TlsFiles
 from vnicaudit.model.fleet import InventoryHost
-from vnicaudit.model.live_options import LiveOptions
+from vnicaudit.model.live import LiveOptions
 from vnicaudit.model.report import LostRead
 
 SITES = ("site-a", "site-b")

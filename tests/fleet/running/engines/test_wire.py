@@ -26,9 +26,8 @@ from vnicaudit.fleet.running.engines.wire import (
 )
 from vnicaudit.model.fleet import HostOptions, InventoryHost
 from vnicaudit.model.host import Host
-from vnicaudit.model.live_options import LiveOptions
+from vnicaudit.model.live import HostTraffic, LiveOptions, NicTraffic
 from vnicaudit.model.report import LostRead, ReadError
-from vnicaudit.model.traffic import HostTraffic, NicTraffic
 
 if TYPE_CHECKING:
     from vnicaudit.audit.reading.targets import Met

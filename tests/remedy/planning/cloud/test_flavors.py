@@ -18,8 +18,8 @@ from tests.remedy.planning.cloud.clouds import (
 from tests.remedy.planning.planned import selected
 from tests.remedy.planning.units import flavor_of
 from vnicaudit.audit.work import AuditWork
-from vnicaudit.model.description import Description
 from vnicaudit.model.finding import Change, Crashed
+from vnicaudit.model.location import Description
 from vnicaudit.model.openstack import Flavor
 from vnicaudit.model.plan import FlavorUnit, UnitStep
 from vnicaudit.model.refs import FlavorRef

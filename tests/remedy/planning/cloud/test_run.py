@@ -32,8 +32,7 @@ from vnicaudit.audit.settings.keys import PolicyTable
 from vnicaudit.cli.wiring.adapters import adapters
 from vnicaudit.errors import UsageError
 from vnicaudit.model.host import Host
-from vnicaudit.model.live import CloudItem, LiveDefinition
-from vnicaudit.model.live_options import LiveOptions
+from vnicaudit.model.live import CloudItem, LiveDefinition, LiveOptions
 from vnicaudit.model.openstack import Image
 from vnicaudit.model.plan import FlavorUnit, Plan
 from vnicaudit.model.report import Audited, ReadError

@@ -25,7 +25,7 @@ from vnicaudit.errors import (
     TargetError,
     UsageError,
 )
-from vnicaudit.model.live_options import DEADLINE
+from vnicaudit.model.live import DEADLINE
 from vnicaudit.model.machine import GuestInterface
 from vnicaudit.remedy.guest.agent import GuestAgent
 from vnicaudit.remedy.hypervisor import Hypervisor, Machine

@@ -27,7 +27,7 @@ from vnicaudit.fleet.running.engines.wire import (
     encoded,
 )
 from vnicaudit.model.fleet import FailureKind, InventoryHost
-from vnicaudit.model.live_options import LiveOptions
+from vnicaudit.model.live import LiveOptions
 from vnicaudit.model.report import LostRead
 
 if TYPE_CHECKING:

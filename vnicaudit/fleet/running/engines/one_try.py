@@ -12,7 +12,7 @@ from vnicaudit.audit.reading.error_boundary import guarded
 from vnicaudit.audit.reading.side_by_side import CALLS
 from vnicaudit.base.deadlines import DaemonCall, TimeUpError
 from vnicaudit.model.fleet import InventoryHost
-from vnicaudit.model.live_options import LiveOptions
+from vnicaudit.model.live import LiveOptions
 from vnicaudit.model.report import LostRead, ReadError
 
 M = TypeVar("M")

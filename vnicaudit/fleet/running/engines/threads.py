@@ -6,7 +6,7 @@ from typing import Generic, TypeVar
 
 from vnicaudit.fleet.running.engines.one_try import ReadHost, one_try
 from vnicaudit.model.fleet import InventoryHost
-from vnicaudit.model.live_options import LiveOptions
+from vnicaudit.model.live import LiveOptions
 from vnicaudit.model.report import ReadError
 
 M = TypeVar("M")

@@ -14,10 +14,8 @@ from vnicaudit.model.decoding import msgpack_decoder
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.fleet import InventoryHost
 from vnicaudit.model.host import Host, HostConfig
-from vnicaudit.model.live import LiveDomain
-from vnicaudit.model.live_options import LiveOptions
+from vnicaudit.model.live import HostTraffic, LiveDomain, LiveOptions
 from vnicaudit.model.report import LostRead, ReadError
-from vnicaudit.model.traffic import HostTraffic
 
 if TYPE_CHECKING:
     from vnicaudit.audit.reading.targets import Met

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 from vnicaudit.base.clock import timestamp
-from vnicaudit.base.own_files import DEFINITIONS
+from vnicaudit.base.new_file import DEFINITIONS
 from vnicaudit.base.private_files import (
     write_private,
     write_private_quickly,

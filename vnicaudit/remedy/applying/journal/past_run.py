@@ -10,7 +10,7 @@ from msgspec import Raw
 from msgspec.json import encode
 from msgspec.structs import replace
 
-from vnicaudit.base.own_files import DEFINITIONS
+from vnicaudit.base.new_file import DEFINITIONS
 from vnicaudit.errors import UsageError
 from vnicaudit.remedy.applying.journal.events import Begin, Done, End, Run
 from vnicaudit.remedy.applying.journal.journal_file import NAME, Journal, JournalText, read_journal

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from vnicaudit.base.own_files import DEFINITIONS
+from vnicaudit.base.new_file import DEFINITIONS
 from vnicaudit.errors import KeptError, RefusedError, UsageError
 from vnicaudit.model.plan import Mode
 from vnicaudit.remedy.applying.journal.events import Begin, Defined, Done, Run

@@ -23,7 +23,7 @@ from pathlib import Path
 from vnicaudit.base.clock import timestamp
 from vnicaudit.base.identifiers import TIME_ID, time_id
 from vnicaudit.base.locks import open_lock, own_lock
-from vnicaudit.base.own_files import DEFINITIONS
+from vnicaudit.base.new_file import DEFINITIONS
 from vnicaudit.base.private_files import (
     check_own,
     make_private,

@@ -15,8 +15,8 @@ from msgspec.structs import replace
 from vnicaudit.audit.work import AuditWork
 from vnicaudit.base.identifiers import bare_uuid
 from vnicaudit.knowledge.backends import KEPT_MODEL
-from vnicaudit.model.description import Description
 from vnicaudit.model.domain import Domain, Server
+from vnicaudit.model.location import Description
 from vnicaudit.model.nic import Nic
 from vnicaudit.model.openstack import normal_vif_model
 from vnicaudit.model.server import MODEL
