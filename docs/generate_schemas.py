@@ -24,7 +24,7 @@ from vnicaudit.model.history import AuditDetails, Drift, HistoryStatus, Trend
 from vnicaudit.model.measurement import BenchResult
 from vnicaudit.model.ranking import Ranking
 from vnicaudit.model.report import NicsReport
-from vnicaudit.model.rule import RulesReport
+from vnicaudit.model.rule_info import RulesReport
 from vnicaudit.reports.bench.line_rate import LineRateReport
 from vnicaudit.reports.inventory.json import InventoryReport
 from vnicaudit.reports.notices.json import Notice

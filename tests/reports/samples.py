@@ -25,7 +25,7 @@ from vnicaudit.model.report import (
     TargetResult,
     Tool,
 )
-from vnicaudit.model.rule import RuleInfo
+from vnicaudit.model.rule_info import RuleInfo
 from vnicaudit.reports.formats import writer
 from vnicaudit.reports.writer import Options
 

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from tests.reports.samples import RULES
-from vnicaudit.model.rule import RulesReport
+from vnicaudit.model.rule_info import RulesReport
 from vnicaudit.reports.audit.rules import catalogue_json, catalogue_text, manual_text
 from vnicaudit.reports.wrap import width_of
 from vnicaudit.reports.writer import Options

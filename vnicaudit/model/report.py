@@ -15,7 +15,7 @@ from vnicaudit.model.names import NO_NAMES, FixNames, file_title
 from vnicaudit.model.owner import Keeper
 
 if TYPE_CHECKING:
-    from vnicaudit.model.rule import RuleInfo
+    from vnicaudit.model.rule_info import RuleInfo
 
 # Reasons why a host, or a part of it, was not read.
 

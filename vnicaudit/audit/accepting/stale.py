@@ -15,7 +15,7 @@ from vnicaudit.model.finding import Finding, Severity
 from vnicaudit.model.location import Location
 from vnicaudit.model.owner import SETTINGS
 from vnicaudit.model.refs import Ref
-from vnicaudit.model.rule import RuleInfo
+from vnicaudit.model.rule_info import RuleInfo
 
 if TYPE_CHECKING:
     from vnicaudit.audit.accepting.suppression import Suppression

@@ -24,7 +24,8 @@ from vnicaudit.base.wording import close_to
 from vnicaudit.errors import UsageError
 from vnicaudit.model.finding import Severity
 from vnicaudit.model.guest_words import DescriptionKind
-from vnicaudit.model.rule import AnyJudge, Judge, Rule, RuleInfo, RuleSetting, Scope
+from vnicaudit.model.rule import AnyJudge, Judge, Rule, Scope
+from vnicaudit.model.rule_info import RuleInfo, RuleSetting
 
 if TYPE_CHECKING:
     from vnicaudit.audit.judging.outside import OutsideRule

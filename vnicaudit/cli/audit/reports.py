@@ -30,7 +30,7 @@ from vnicaudit.reports.writer import Options, Replacements, ReportWriter
 if TYPE_CHECKING:
     from vnicaudit.model.page_memory import PageMemory
     from vnicaudit.model.report import Summary, TargetResult
-    from vnicaudit.model.rule import RuleInfo
+    from vnicaudit.model.rule_info import RuleInfo
 
 
 class ReportedRun(Protocol):

@@ -13,7 +13,7 @@ from vnicaudit.model.finding import Crashed, Finding
 from vnicaudit.model.owner import name_of
 from vnicaudit.model.refs import mac_of
 from vnicaudit.model.report import Audited, RunEnd, RunInfo, Suppressed
-from vnicaudit.model.rule import RuleInfo
+from vnicaudit.model.rule_info import RuleInfo
 from vnicaudit.reports.array import Separator, SpooledArray
 from vnicaudit.reports.encode import encode, encode_items
 from vnicaudit.reports.safe import safe

@@ -13,7 +13,7 @@ from vnicaudit.base.clock import moment
 from vnicaudit.model.finding import SEVERITIES, Severity
 from vnicaudit.model.owner import name_of
 from vnicaudit.model.report import Audited, RunEnd, RunInfo
-from vnicaudit.model.rule import RuleInfo
+from vnicaudit.model.rule_info import RuleInfo
 from vnicaudit.reports.metrics.families import Family, Flavour, Labels, gauge, single, written
 
 MAX_SERIES = 5000

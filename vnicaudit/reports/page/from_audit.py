@@ -10,7 +10,7 @@ from vnicaudit.model.finding import Crashed, Finding
 from vnicaudit.model.owner import name_of
 from vnicaudit.model.refs import mac_of
 from vnicaudit.model.report import Audited, Placed, RunEnd, TargetResult
-from vnicaudit.model.rule import RuleInfo
+from vnicaudit.model.rule_info import RuleInfo
 from vnicaudit.reports.page.data import (
     NO_MEMORY,
     PageEnd,

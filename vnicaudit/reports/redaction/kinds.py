@@ -35,7 +35,7 @@ from vnicaudit.model.report import (
     TargetResult,
     Tool,
 )
-from vnicaudit.model.rule import RuleSetting
+from vnicaudit.model.rule_info import RuleSetting
 from vnicaudit.model.server import Aggregate, CloudServer, NodeFacts
 from vnicaudit.reports.redaction.pseudonyms import Prefix
 

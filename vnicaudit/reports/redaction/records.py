@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from vnicaudit.model.fleet import HostReading
 from vnicaudit.model.names import FixNames
 from vnicaudit.model.report import Audited, ReportRequest, RunInfo
-from vnicaudit.model.rule import RuleInfo
+from vnicaudit.model.rule_info import RuleInfo
 from vnicaudit.reports.redaction.kinds import KINDS, NAMES, SUBJECTS, Kind
 from vnicaudit.reports.redaction.pseudonyms import Prefix, Pseudonyms
 from vnicaudit.reports.redaction.texts import TextRedactor
