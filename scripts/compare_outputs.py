@@ -35,7 +35,7 @@ COMMANDS = (
     ("nics",),
     ("nics", "--format", "json"),
     ("plan", "--include-unsafe"),
-    ("plan", "--include-unsafe", "--format", "json"),
+    ("plan", "--include-unsafe", "-o", "-"),
     ("explain", "--nic", "0"),
 )
 """Words of the command line, before the target."""

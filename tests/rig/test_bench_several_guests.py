@@ -50,26 +50,6 @@ def run(folder: Path, profile: str, *words: str) -> dict[str, Any]:
     return result
 
 
-def test_several_guests_at_once(guests: TwoGuests, tmp_path: Path) -> None:
-    first, second = (f"agent://{guest.name}" for guest in guests)
-    arms = [f"{name}=ethtool -L eth0 combined {count}" for name, count in (("one", 1), ("two", 2))]
-    result = run(
-        tmp_path, bench.TCP + bench.DNS, f"{first},local", "--beside", f"{second},local",
-        "--only", "iperf3.tcp.*", *(f"--arm={arm}" for arm in arms),
-    )  # fmt: skip
-    assert {sample["workload"] for sample in result["samples"]} == {
-        "iperf3.tcp.rx.c1", "iperf3.tcp.tx.c1",
-    }  # fmt: skip
-    for sample in result["samples"]:
-        values, details = sample["values"], sample["details"]
-        each = [details[f"goodput of {url}"] for url in (first, second)]
-        assert values["goodput"] == pytest.approx(sum(each))
-        assert values["goodput_least"] == pytest.approx(min(each))
-    assert {row["metric"] for row in result["results"]} >= {"goodput", "goodput_least"}
-    channels = guests.first.run(["ethtool", "-l", "eth0"]).output().splitlines()
-    assert channels[-1].split() == ["Combined:", "1"], "left as the first arm says"
-
-
 def test_one_guest_from_the_other(guests: TwoGuests, tmp_path: Path) -> None:
     """Two paths, one of them with the hypervisor named."""
     first, second = (f"agent://{guest.name}" for guest in guests)

@@ -26,9 +26,6 @@ _TAIL = 0.10
 
 _COSTS = ("_cpu_per_gbit", "_cpu_per_transaction")
 
-LEAST = "_least"
-"""Suffix of a rate that is the lowest of several targets under load at the same time."""
-
 METRICS: dict[str, Metric] = {
     metric.name: metric
     for metric in (
@@ -38,16 +35,6 @@ METRICS: dict[str, Metric] = {
         Metric("transaction_rate", "1/s", "higher", _THROUGHPUT, "requests answered"),
         Metric(
             "connection_rate", "1/s", "higher", _THROUGHPUT, "connections made, with a request each"
-        ),
-        *(
-            Metric(f"{name}{LEAST}", unit, "higher", _THROUGHPUT, f"{title}, of the least")
-            for name, unit, title in (
-                ("goodput", "bit/s", "received payload"),
-                ("packet_rate", "1/s", "packets received"),
-                ("query_rate", "1/s", "DNS queries answered"),
-                ("transaction_rate", "1/s", "requests answered"),
-                ("connection_rate", "1/s", "connections made"),
-            )
         ),
         Metric("latency_mean", "us", "lower", _THROUGHPUT, "mean latency"),
         Metric("latency_p50", "us", "lower", _THROUGHPUT, "median latency"),

@@ -238,10 +238,6 @@ class Path(msgspec.Struct, frozen=True, kw_only=True):
     same_host: bool | None = None
     hostname: str | None = None
     """The name that was used in place of ``address``; the peer resolved it."""
-    beside: tuple[str, ...] = ()
-    """Endpoint URLs of other targets on which every workload was run at the same time. Rates are
-    then the sum over all targets, and ``…_least`` those of the slowest; if lower is better, the
-    value is that of the worst."""
 
 
 class Setup(msgspec.Struct, frozen=True):

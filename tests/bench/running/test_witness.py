@@ -81,12 +81,6 @@ def test_nobody_has_the_address(links: TwoLinks) -> None:
     assert witness_of(path_of(links)) == Witness(False, "0 of 3 answered", arp=False)
 
 
-def test_of_several_targets_the_one_that_failed_is_asked(links: TwoLinks) -> None:
-    links.at_target("link set eth0 arp off")
-    opened = path_of(links)._replace(beside=(path_of(links, "198.51.100.1"),))
-    assert [witness_of(opened, failed).answered for failed in (None, 0, 1)] == [False, False, True]
-
-
 HEARD = "192.0.2.1 dev eth0 lladdr 02:fc:00:00:00:05  ref 1 used 1/0/1probes 4 REACHABLE \n"
 
 

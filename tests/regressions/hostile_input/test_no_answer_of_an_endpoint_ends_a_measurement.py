@@ -34,7 +34,7 @@ from vnicaudit.bench.facts.setup_values import sizes
 from vnicaudit.bench.guards.counters import counters
 from vnicaudit.bench.guards.path_mtu import path_mtu
 from vnicaudit.bench.guards.ping import ping_summary
-from vnicaudit.bench.running.together import run_once
+from vnicaudit.bench.running.collector import run_once
 from vnicaudit.errors import MeasureError
 from vnicaudit.model.measurement import Ran, Workload
 

@@ -19,7 +19,7 @@ _JUDGING = ("primary", "decides")
 """Fields of a workload that decide how it is judged, not what is run."""
 
 _SAME_PATH = ("target", "peer", "address", "hypervisor", "domain", "mtu", "encapsulation",
-              "same_host", "beside")  # fmt: skip
+              "same_host")  # fmt: skip
 _TOOLS = ("iperf3", "dnsperf")
 _SHOWN = 60
 

@@ -37,8 +37,6 @@ class OpenedArm(NamedTuple):
     ends: Ends
     watch: Watch
     boot: str = ""
-    beside: tuple[OpenedArm, ...] = ()
-    """Other targets, on which every workload is run at the same time."""
 
 
 class Switch:

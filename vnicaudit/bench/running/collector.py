@@ -11,21 +11,21 @@ from msgspec.structs import replace
 
 from vnicaudit.base.clock import timestamp
 from vnicaudit.base.waiting import Clock
-from vnicaudit.bench.contract import Transport
-from vnicaudit.bench.facts.validity import ValidityLimits
+from vnicaudit.bench.contract import Ends, Measured, Transport, failed_run
+from vnicaudit.bench.facts.attribution import cost
+from vnicaudit.bench.facts.validity import Doubt, ValidityLimits, doubts
 from vnicaudit.bench.history import StoredMeasurement, without_output
 from vnicaudit.bench.judging.order import Slot
 from vnicaudit.bench.judging.stopping import NextRun
 from vnicaudit.bench.profiles.profile import SEARCHES, Profile
 from vnicaudit.bench.profiles.registry import SHIPPED, BenchPlugins
-from vnicaudit.bench.readable import one_line
+from vnicaudit.bench.readable import one_line, readable
 from vnicaudit.bench.running.arms import OpenedArm, Switch
 from vnicaudit.bench.running.forecast import Forecast, VisitPlan
 from vnicaudit.bench.running.listener import Listener
-from vnicaudit.bench.running.together import is_failed, run_once, run_together
 from vnicaudit.bench.running.witness import witness_of
-from vnicaudit.errors import EndpointError
-from vnicaudit.model.measurement import Sample, Workload
+from vnicaudit.errors import EndpointError, MeasureError
+from vnicaudit.model.measurement import Covariates, Sample, Workload
 
 
 class DesignPlace(NamedTuple):
@@ -47,8 +47,12 @@ def take_sample(
     """Run a workload once. The value never makes a sample invalid. ``known``: the witness's normal
     report in this arm is recorded already. Raises EndpointError if an end is lost."""
     started = timestamp()
-    measured, covariates, against, failed = run_together(workload, opened, limits, plugins)
-    failure = measured.failure if is_failed(measured) else None
+    opened.watch.begin()
+    measured = run_once(workload, opened.ends, plugins)
+    covariates = opened.watch.end(measured, workload.warmup)
+    against = _doubts(measured, covariates, workload, limits)
+    failed = bool(measured.error) or not measured.values
+    failure = measured.failure if failed else None
     return Sample(
         workload=workload.id,
         arm=opened.arm.name,
@@ -56,14 +60,14 @@ def take_sample(
         order=place.order,
         boot=opened.boot,
         started=started,
-        values=measured.values,
+        values={} if failed else {**measured.values, **cost(measured, covariates)},
         details=measured.details,
         valid=not against,
         reason="; ".join(doubt.words for doubt in against),
         invalid_by=tuple(dict.fromkeys(doubt.by for doubt in against)),
         failure=failure,
         witness=(
-            witness_of(opened, failed, plugins.engines.load(workload.engine).transport(workload))
+            witness_of(opened, plugins.engines.load(workload.engine).transport(workload))
             if failure or not known
             else None
         ),
@@ -71,6 +75,28 @@ def take_sample(
         histogram=measured.histogram,
         raw=measured.raw,
     )
+
+
+def run_once(workload: Workload, ends: Ends, plugins: BenchPlugins) -> Measured:
+    """Run a workload once by its engine. Unexpected output of its tools is at worst a failed
+    measurement. Raises EndpointError if an end is lost."""
+    try:
+        with readable(f"what {workload.engine} printed"):
+            return plugins.engines.load(workload.engine).measure(workload, ends)
+    except MeasureError as error:
+        return failed_run(error)
+
+
+def _doubts(
+    measured: Measured, covariates: Covariates, workload: Workload, limits: ValidityLimits
+) -> tuple[Doubt, ...]:
+    """Why the run does not count: its failure, or else its circumstances."""
+    if measured.error:
+        return (Doubt("error", measured.error),)
+    found = doubts(covariates, workload, limits)
+    if not found and not measured.values:
+        return (Doubt("nothing-measured", "the engine measured nothing"),)
+    return found
 
 
 _WARM_UP = 3.0
@@ -128,8 +154,7 @@ class Collector:
             began = self._work.clock.monotonic()
             opened.watch.begin()  # as before and after a run, which is part of its duration
             watched = self._work.clock.monotonic() - began
-            for each in (opened, *opened.beside):
-                run_once(short, each.ends, self._work.plugins)
+            run_once(short, opened.ends, self._work.plugins)
             self._forecast.warmed_up(short, self._work.clock.monotonic() - began + watched)
 
     def collect(

@@ -22,7 +22,6 @@ from vnicaudit.bench.running.listener import Listener
 from vnicaudit.bench.running.measuring import MeasurementTerms, Measuring
 from vnicaudit.bench.running.opening import LineFacts, OpenedEndpoints
 from vnicaudit.bench.running.settling import settled_profile
-from vnicaudit.bench.running.together import deciding_by_the_least
 from vnicaudit.errors import UsageError
 from vnicaudit.model.measurement import BenchResult, Design
 from vnicaudit.remedy.adapters import GetAdapters
@@ -44,23 +43,18 @@ class MeasurementRequest(NamedTuple):
     adapters: GetAdapters
     patience: float = TURN_SECONDS
     plugins: BenchPlugins = SHIPPED
-    beside: tuple[PathOption, ...] = ()
-    """Other paths on which every workload is run at the same time as on the one path."""
 
 
 def measurement_terms_of(request: MeasurementRequest) -> MeasurementTerms:
     """The measurement that a request asks for. Raises UsageError if the request is inconsistent."""
     design = _design(request)
     names = tuple(request.arms) or tuple(path.name for path in request.paths)
-    profile = _in_known_states(request.profile, request.states)
-    if request.beside:
-        profile = deciding_by_the_least(profile)
     return MeasurementTerms(
-        profile=profile,
+        profile=_in_known_states(request.profile, request.states),
         design=design,
         arms=names,
         seed=request.seed,
-        terms=terms_of(profile, design),
+        terms=terms_of(request.profile, design),
         limits=request.limits,
         states=request.states,
         labels=request.labels,
@@ -97,13 +91,11 @@ def bench(
         for path in request.paths:
             listener.prepares(f"connecting to {path.target} and {path.peer}")
             opened.append(places.open(path, request.line))
-        opened = [_with_others(each, request, stack, listener) for each in opened]
-        every = [one for each in opened for one in (each, *each.beside)]
-        profile = settled_profile(terms.profile, every, listener, request.plugins)
+        profile = settled_profile(terms.profile, opened, listener, request.plugins)
         terms = replace(terms, profile=profile)
         listener.prepares("checking tools, versions and settings")
-        places.require(every, terms.profile.workloads)
-        setups = places.setups(every)
+        places.require(opened, terms.profile.workloads)
+        setups = places.setups(opened)
         labels = places.labels(opened)
         kept = history.new_measurement(state)
         with reporting_where_stored(kept, listener):
@@ -111,25 +103,6 @@ def bench(
             arms = _arms(request, opened)
             measuring.note_setups(arms, setups, labels)
             return measuring.interleaved(arms), kept
-
-
-def _with_others(
-    opened: OpenedArm, request: MeasurementRequest, stack: ExitStack, listener: Listener
-) -> OpenedArm:
-    """The arm with the targets beside it. Each has sessions of its own at both ends, as all are
-    used at the same time."""
-    others = []
-    for number, path in enumerate(request.beside, 1):
-        listener.prepares(f"connecting to {path.target} and {path.peer}")
-        places = OpenedEndpoints(
-            stack, request.adapters, request.seed + number, listener.says, request.patience
-        )
-        others.append(places.open(path, request.line))
-    if not others:
-        return opened
-    urls = tuple(each.arm.path.target for each in others)
-    arm = opened.arm._replace(path=replace(opened.arm.path, beside=urls))
-    return opened._replace(arm=arm, beside=tuple(others))
 
 
 @contextmanager
@@ -149,13 +122,6 @@ def _design(request: MeasurementRequest) -> Design:
         )
     if request.arms and len(request.paths) != 1:
         raise UsageError("--arm needs exactly one path: several paths are arms themselves")
-    if request.beside and len(request.paths) != 1:
-        raise UsageError(
-            "--beside needs exactly one path: several paths are compared with each other"
-        )
-    targets = [path.target for path in (*request.paths, *request.beside)]
-    if request.beside and len(set(targets)) < len(targets):
-        raise UsageError("--beside: name targets other than PATH, each of them once")
     if len(request.arms) == 1:
         raise UsageError(
             "a single --arm has nothing to compare with: add one for the present state"

@@ -95,17 +95,8 @@ except OSError:
 _NOTHING = 3
 
 
-def witness_of(opened: OpenedArm, failed: int | None = None, transport: Transport = "") -> Witness:
-    """The state of the path now, in about 3 s at most, with a ``transport`` in 10; with several
-    targets, that of the first that does not answer. ``failed``: the index of the target whose run
-    failed: no other is asked then, as it might never answer ping. ``transport``: that of the
-    run."""
-    every = (opened, *opened.beside)
-    found = [_witness(each, transport) for each in (every if failed is None else (every[failed],))]
-    return next((each for each in found if each.answered is False), found[0])
-
-
-def _witness(opened: OpenedArm, transport: Transport) -> Witness:
+def witness_of(opened: OpenedArm, transport: Transport = "") -> Witness:
+    """The state of the path now, in about 3 s at most, with the ``transport`` of the run in 10."""
     answered, detail = _ping(opened.ends)
     carried = _carried(opened.ends, transport) if transport else None
     return Witness(

@@ -51,8 +51,6 @@ Examples:
       --arm 'one=ethtool -L eth0 combined 1' --arm 'four=ethtool -L eth0 combined 4'
   vnicaudit bench run host=ssh://kvm7,ssh://kvm8 vm=agent://web01,ssh://kvm8 \\
       --profile line-100g --line-rate 100G
-  vnicaudit bench run agent://web01,ssh://kvm8 --beside agent://web02,ssh://kvm8 \\
-      --only 'iperf3.tcp.*'
   vnicaudit bench run agent://ns1 --profile switch-dns --server 'plain=rndc querylog off' \\
       --server 'querylog=rndc querylog on' --label vcpus=2
 
@@ -68,7 +66,6 @@ class BenchRunOptions(MeasuringOptions, frozen=True, kw_only=True):
     profile: str
     arms: tuple[str, ...]
     states: tuple[str, ...]
-    beside: tuple[str, ...]
     settings: tuple[str, ...]
     labels: tuple[str, ...]
     only: tuple[str, ...]
@@ -104,13 +101,6 @@ class BenchRunOptions(MeasuringOptions, frozen=True, kw_only=True):
     metavar="NAME=COMMAND",
     help="Command that sets a server state named in the profile. The first is the initial state; "
     "it is restored at the end. Repeatable.",
-)
-@click.option(
-    "--beside",
-    multiple=True,
-    metavar="TARGET[,PEER]",
-    help="Run every workload on this target at the same time, too. The total and the slowest "
-    "target are judged. For one PATH. Repeatable.",
 )
 @click.option(
     "--set",
@@ -197,7 +187,6 @@ def _request(options: BenchRunOptions, adapters: GetAdapters) -> MeasurementRequ
     return MeasurementRequest(
         profile=profile,
         paths=parse_paths(options.paths),
-        beside=parse_paths(options.beside),
         arms=arms_of(options.arms),
         states=commands_of(options.states, "--server"),
         labels=labels_of(options.labels),

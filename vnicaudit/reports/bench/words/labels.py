@@ -76,9 +76,6 @@ DONE = {
 _METRICS = {
     "packet_rate": "packets", "query_rate": "queries", "transaction_rate": "requests",
     "connection_rate": "new connections",
-    "goodput_least": "the least", "packet_rate_least": "packets of the least",
-    "query_rate_least": "queries of the least", "transaction_rate_least": "requests of the least",
-    "connection_rate_least": "new connections of the least",
     "latency_mean": "latency mean", "latency_p50": "latency p50", "latency_p99": "latency p99",
     "latency_p999": "latency p99.9", "latency_max": "latency max",
     "target_cpu": "target CPU used", "peer_cpu": "peer CPU used",
