@@ -21,8 +21,7 @@ from vnicaudit.remedy.applying.journal.events import Begin, Set, Setting, Undoin
 from vnicaudit.remedy.applying.journal.past_run import PastRun
 from vnicaudit.remedy.applying.journal.result import Result
 from vnicaudit.remedy.applying.journal.run_request import UnitRequest
-from vnicaudit.remedy.applying.journal.transaction import NicChanges, Transaction
-from vnicaudit.remedy.applying.journal.unit_head import transaction_of
+from vnicaudit.remedy.applying.journal.transaction import NicChanges, Transaction, transaction_of
 from vnicaudit.remedy.applying.session import Session
 from vnicaudit.remedy.applying.verifying import CheckResults, failed, verify
 from vnicaudit.remedy.applying.work import BegunUnit, UnitWork
@@ -90,7 +89,7 @@ def _unit(key: str, steps: tuple[InventoryStep, ...]) -> UnitRequest:
     first, ids = steps[0], tuple(one.id for one in steps)
     macs = tuple(mac_of(one.about) or "" for one in steps)
     name, path = first.about.name or "", first.target.removeprefix(PREFIX)
-    return UnitRequest(key, name, first.target, ids, macs, first.unit.id, path, KIND)
+    return UnitRequest(key, name, first.target, ids, macs, KIND, first.unit.id, path)
 
 
 class InventoryDriver:

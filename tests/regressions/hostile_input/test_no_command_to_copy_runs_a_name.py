@@ -126,7 +126,7 @@ def test_what_to_edit_by_hand_is_no_option(place: dict[str, str], says: str) -> 
         FileTransaction if "file" in place else DomainTransaction
     )
     task = msgspec.convert(
-        {"key": "a", "target": "qemu:///system", "steps": [], "wanted": [], "mode": "restart",
+        {"key": "a", "target": "qemu:///system", "steps": [], "nic_changes": [], "mode": "restart",
          "before": "", "goal": "", **place},
         kind,
     )  # fmt: skip

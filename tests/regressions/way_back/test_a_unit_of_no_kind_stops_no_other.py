@@ -23,7 +23,7 @@ from vnicaudit.remedy.applying.journal.transaction import Transaction
 from vnicaudit.remedy.applying.recovering import recover
 
 Capture = pytest.CaptureFixture[str]
-ELSEWHERE = UnitRequest("else", "mail", TARGET, ("s",), (), "mail", kind="elsewhere")
+ELSEWHERE = UnitRequest("else", "mail", TARGET, ("s",), (), "elsewhere", "mail")
 TASK = Transaction("else", "mail", TARGET, ("s",), "restart")
 NOBODY = "unknown kind of unit 'elsewhere'"
 

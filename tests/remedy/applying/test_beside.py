@@ -28,7 +28,7 @@ UUID = "6f2c3a52-5d0e-4a35-9d15-3f3b1f1f0a01"
 def unit(kind: str, target: str, uuid: str | None = None, file: str | None = None) -> UnitRequest:
     """One of that kind; its key is of what tells it apart."""
     key = f"{kind} {target} {uuid} {file}"
-    return UnitRequest(key, "guest", target, ("s",), (), uuid, file, kind)
+    return UnitRequest(key, "guest", target, ("s",), (), kind, uuid, file)
 
 
 def is_refused(tmp_path: Path, opened: UnitRequest, other: UnitRequest) -> bool:

@@ -28,8 +28,8 @@ from vnicaudit.remedy.applying.journal.transaction import Transaction
 
 A, B = (
     UnitRequest(
-        key, f"guest-{key}", "qemu:///system", (f"step-{key}",), ("52:54:00:00:00:01",), key,
-        kind="domain",
+        key, f"guest-{key}", "qemu:///system", (f"step-{key}",), ("52:54:00:00:00:01",), "domain",
+        key,
     )
     for key in ("a", "b")
 )  # fmt: skip
@@ -43,8 +43,6 @@ DONE_B: Line = (Done("rolled-back", "the domain is off"), "b")
 FAILED_B: Line = (Done("failed", "libvirt says no"), "b")
 END: Line = (End(), "")
 BACK: Line = (End("undone", taken_back=True), "")
-OLD_BACK: Line = (End("taken back"), "")
-"""As it was written before it had a field of its own."""
 SOME_BACK: Line = (End("partly rolled back"), "")
 
 
@@ -61,9 +59,7 @@ def run_with(state: StateFolder, *lines: Line) -> PastRun:
     return again
 
 
-@pytest.mark.parametrize(
-    ("line", "taken_back"), [(BACK, True), (OLD_BACK, True), (SOME_BACK, False), (END, False)]
-)
+@pytest.mark.parametrize(("line", "taken_back"), [(BACK, True), (SOME_BACK, False), (END, False)])
 def test_a_run_that_was_taken_back_says_so(tmp_path: Path, line: Line, taken_back: bool) -> None:
     assert run_with(StateFolder(str(tmp_path)), BEGIN_A, DONE_A, line).taken_back is taken_back
 
@@ -85,8 +81,6 @@ def test_a_run_that_was_not_taken_back_has_no_word_of_it(tmp_path: Path) -> None
         ([BACK], "rolled-back", ["not-reached", "not-reached"]),
         ([BEGIN_A, DONE_A, DONE_B, BACK], "rolled-back", ["applied", "rolled-back"]),
         ([BEGIN_A, DONE_A, FAILED_B, BACK], "failed", ["applied", "failed"]),
-        ([BEGIN_A, DONE_A, DONE_B, OLD_BACK], "rolled-back", ["applied", "rolled-back"]),
-        ([BEGIN_A, DONE_A, FAILED_B, OLD_BACK], "failed", ["applied", "failed"]),
     ],
 )
 def test_what_became_of_a_run(

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from vnicaudit.remedy.applying.journal.events import Started, Starting, Stopped, Stopping
 from vnicaudit.remedy.applying.journal.journal_file import seconds_between
 from vnicaudit.remedy.applying.journal.journal_line import Entry, begin_of
-from vnicaudit.remedy.applying.journal.unit_head import head_of
+from vnicaudit.remedy.applying.journal.transaction import common_part
 
 _POWER = (Stopping, Stopped, Starting, Started)
 
@@ -19,7 +19,7 @@ def may_be_off(entries: Sequence[Entry]) -> str:
     power = [entry.event for entry in entries if isinstance(entry.event, _POWER)]
     if begin is None or not power or isinstance(power[-1], Started):
         return ""
-    transaction = head_of(begin).transaction
+    transaction = common_part(begin)
     if not transaction.active or not transaction.start:
         return ""
     return f"it was running before and may be off now; to start it by hand: {transaction.start}"

@@ -13,7 +13,7 @@ from vnicaudit.remedy.applying.journal.events import End
 from vnicaudit.remedy.applying.journal.past_run import PastRun, all_past
 from vnicaudit.remedy.applying.journal.run_request import UnitRequest
 from vnicaudit.remedy.applying.journal.state import StateFolder
-from vnicaudit.remedy.applying.journal.unit_head import head_of
+from vnicaudit.remedy.applying.journal.transaction import common_part
 
 _BAD = ("failed", "refused", "not-reached")
 _BACK = ("applied", "already")
@@ -143,7 +143,7 @@ def _waits(found: PastRun, unit: UnitRequest, undone: Undone) -> bool:
     begin = found.begin(unit.key)
     if begin is None or (found.request.id, unit.key) in undone:
         return False
-    transaction = head_of(begin).transaction
+    transaction = common_part(begin)
     return transaction.active and transaction.mode == "next-boot"
 
 

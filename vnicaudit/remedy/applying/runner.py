@@ -29,7 +29,7 @@ from vnicaudit.remedy.applying.journal.notes import Notes, begun_with
 from vnicaudit.remedy.applying.journal.past_run import PastRun, reread
 from vnicaudit.remedy.applying.journal.result import Result, done_with
 from vnicaudit.remedy.applying.journal.run_request import UnitRequest
-from vnicaudit.remedy.applying.journal.unit_head import head_of
+from vnicaudit.remedy.applying.journal.transaction import common_part
 from vnicaudit.remedy.applying.kinds import Drivers
 from vnicaudit.remedy.applying.schedule import Schedule, side_by_side
 from vnicaudit.remedy.applying.unit_queue import UnitQueue, why_no_more
@@ -294,7 +294,7 @@ class Runner:
             self._drivers.clock, partial(self._tell, self._names[unit.key]), self._trials, [],
             run.plan if run.kind == "rollback" else "",
         )  # fmt: skip
-        with self._exclusion.hold(head_of(begin).transaction.shared):
+        with self._exclusion.hold(common_part(begin).shared):
             result = _record_result(notes, self._driven(work))
             for tell in work.at_end:
                 tell(result)

@@ -15,8 +15,7 @@ from vnicaudit.remedy.applying.journal.kept_texts import KeptTexts
 from vnicaudit.remedy.applying.journal.notes import Notes
 from vnicaudit.remedy.applying.journal.result import Result
 from vnicaudit.remedy.applying.journal.run_request import RunLimits, UnitRequest
-from vnicaudit.remedy.applying.journal.transaction import Transaction
-from vnicaudit.remedy.applying.journal.unit_head import transaction_of
+from vnicaudit.remedy.applying.journal.transaction import Transaction, transaction_of
 from vnicaudit.remedy.trial import Trials
 from vnicaudit.text.own_commands import command
 

@@ -38,7 +38,7 @@ class CloudTransaction(Transaction, frozen=True, kw_only=True):
     back: Properties
     state: str = ""
     """Of a server: its status before the change."""
-    server_before: ServerBefore = msgspec.field(default=ServerBefore(), name="shown")
+    server_before: ServerBefore = ServerBefore()
     again: bool = False
     """Of a server: an earlier run may have half set the properties that it shows, so they are set
     once more."""

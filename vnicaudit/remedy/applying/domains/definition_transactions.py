@@ -34,7 +34,7 @@ class DomainTransaction(Transaction, frozen=True, kw_only=True):
     before: str
     goal: str
     uuid: str | None = None
-    guest_before: GuestBefore = msgspec.field(default=GuestBefore(), name="baseline")
+    guest_before: GuestBefore = GuestBefore()
     exact: bool = False
     """The definition is to equal ``goal``, except for the order of controllers: in a rollback."""
 

@@ -16,8 +16,7 @@ from vnicaudit.remedy.applying.journal.events import Defined
 from vnicaudit.remedy.applying.journal.kept_texts import KeptTexts
 from vnicaudit.remedy.applying.journal.past_run import PastRun
 from vnicaudit.remedy.applying.journal.run_request import UnitRequest
-from vnicaudit.remedy.applying.journal.transaction import NicChanges
-from vnicaudit.remedy.applying.journal.unit_head import transaction_of
+from vnicaudit.remedy.applying.journal.transaction import NicChanges, transaction_of
 from vnicaudit.remedy.definitions import Likeness
 from vnicaudit.remedy.digests import digest
 

@@ -50,7 +50,7 @@ def kept_definition(work: DomainWork, kind: KeptKind) -> bytes:
 
 def _digest(work: DomainWork, kind: KeptKind) -> str | None:
     """The digest that the journal records of the saved definition of that kind; None if it records
-    none, as in journals of older versions."""
+    none."""
     if kind in ("before", "goal"):
         return work.transaction.before if kind == "before" else work.transaction.goal
     if kind == "settled":

@@ -38,7 +38,7 @@ from vnicaudit.remedy.applying.journal.events import Begin, Undoing
 from vnicaudit.remedy.applying.journal.past_run import PastRun
 from vnicaudit.remedy.applying.journal.result import Result
 from vnicaudit.remedy.applying.journal.run_request import UnitRequest, unit_of
-from vnicaudit.remedy.applying.journal.unit_head import transaction_of
+from vnicaudit.remedy.applying.journal.transaction import transaction_of
 from vnicaudit.remedy.applying.session import Session
 from vnicaudit.remedy.applying.work import BegunUnit
 from vnicaudit.remedy.cloud import Cloud

@@ -35,7 +35,7 @@ from vnicaudit.remedy.applying.journal.kept_texts import KeptTexts
 from vnicaudit.remedy.applying.journal.past_run import PastRun
 from vnicaudit.remedy.applying.journal.result import Result
 from vnicaudit.remedy.applying.journal.run_request import UnitRequest, unit_of
-from vnicaudit.remedy.applying.journal.unit_head import transaction_of
+from vnicaudit.remedy.applying.journal.transaction import transaction_of
 from vnicaudit.remedy.applying.session import Session
 from vnicaudit.remedy.applying.verifying import failed
 from vnicaudit.remedy.applying.work import BegunUnit

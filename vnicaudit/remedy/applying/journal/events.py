@@ -29,18 +29,18 @@ class OfNic(BaseEvent, frozen=True):
 # -- the run, and each unit of it
 
 
-class Run(BaseEvent, frozen=True, tag="run", rename={"request": "sheet"}):
+class Run(BaseEvent, frozen=True, tag="run"):
     """The first line: the request of the run (a RunRequest), as in ``run.json``."""
 
     request: msgspec.Raw
 
 
-class Begin(BaseEvent, frozen=True, tag="begin", rename={"transaction": "task"}):
+class Begin(BaseEvent, frozen=True, tag="begin"):
     """Work on a unit starts. ``transaction``: everything that its driver has to record; ``of``: the
-    unit's identity, None in lines of older versions, which have it in the transaction."""
+    unit's identity, equal to that of its UnitRequest."""
 
     transaction: msgspec.Raw
-    of: UnitIdentity | None = None
+    of: UnitIdentity
 
 
 class Undoing(BaseEvent, frozen=True, tag="undoing"):
@@ -73,7 +73,7 @@ class Done(BaseEvent, frozen=True, tag="done"):
 
 class End(BaseEvent, frozen=True, tag="end", omit_defaults=True):
     """The run is over. ``stopped``: why it was not continued; ``taken_back``: everything it had
-    started was undone (absent in lines of older versions)."""
+    started was undone."""
 
     stopped: str = ""
     taken_back: bool = False
@@ -219,9 +219,6 @@ Event = (
 ANNOUNCE_NOTHING = (Begin, Defined, Done)
 """Events that announce no change, as every change has a line of its own that announces it. If one
 of these is lost, a resumed run checks the unit again and reaches the same result."""
-
-SINCE_CHECKSUMS = (Run, KeptRunning, HalfSet, Settled)
-"""Events that are always written with a checksum: they did not exist before checksums did."""
 
 
 def name_of(event: BaseEvent) -> str:

@@ -2,8 +2,7 @@
 
 ``{"sum":"…","length":57,"line":3,"at":…,"event":…,"unit":…,"data":{…}}``. ``length`` is that of the
 object without these three, ``sum`` the first 16 digits of the SHA-256 of ``length``, ``line`` and
-that object. Lines in journals of runs before version 2 lack these three and are read as well:
-damage to such a line shows only if the line cannot be understood.
+that object.
 """
 
 from __future__ import annotations
@@ -16,15 +15,15 @@ import msgspec
 
 from vnicaudit.base.clock import moment
 from vnicaudit.model.decoding import json_as
-from vnicaudit.remedy.applying.journal.events import SINCE_CHECKSUMS, Begin, Event, name_of
-from vnicaudit.remedy.applying.journal.unit_head import head_of
+from vnicaudit.remedy.applying.journal.events import Begin, Event, name_of
+from vnicaudit.remedy.applying.journal.transaction import common_part
 from vnicaudit.remedy.digests import short_digest
 
 _LINE = re.compile(
     rb'\{"sum":"([0-9a-f]{16})","length":(\d{1,9}),"line":(\d{1,9}),(.*\})', re.DOTALL
 )
-_OLD = b'{"at":'
 _DIGITS = 16
+_NO_LINE = "not a line of a journal"
 _NOT_WHOLE = "its checksum does not match"
 
 
@@ -37,8 +36,7 @@ class Entry(msgspec.Struct, frozen=True):
 
 
 class JournalLine(NamedTuple):
-    """A line that was read: its number, None if it has none (an old one). ``wrong``: why it cannot
-    be trusted; empty if it can."""
+    """A line that was read. ``number`` is None if ``wrong`` says why the line cannot be trusted."""
 
     entry: Entry | None
     number: int | None = None
@@ -68,28 +66,25 @@ def encoded(entry: Entry, number: int) -> bytes:
 def decoded(line: bytes) -> JournalLine:
     """Decode a line, given without its end. Never raises, whatever the line holds."""
     found = _LINE.fullmatch(line)
-    if found is None and not line.startswith(_OLD):
-        return JournalLine(None, wrong="not a line of a journal")
-    body, number = line, None
-    if found is not None:
-        if not _is_whole(found):
-            return JournalLine(None, wrong=_NOT_WHOLE)
-        body, number = b"{" + found[4], int(found[3])
+    if found is None:
+        return JournalLine(None, wrong=_NO_LINE)
+    if not _is_whole(found):
+        return JournalLine(None, wrong=_NOT_WHOLE)
+    body = b"{" + found[4]
     try:
         body.decode()  # an intact event is decoded later
         entry = _entry(json_as(body, _Written))
-        _check(entry, old=number is None)
+        _check(entry)
     except (ValueError, RecursionError):  # msgspec's errors and UnicodeDecodeError are ValueErrors
-        return JournalLine(None, wrong="not a line of a journal")
-    return JournalLine(entry, number)
+        return JournalLine(None, wrong=_NO_LINE)
+    return JournalLine(entry, int(found[3]))
 
 
 def damage_of(line: bytes) -> str:
-    """Why a line cannot be trusted; empty: it is as it was written. Its content is checked only if
-    it has no checksum."""
+    """Why a line cannot be trusted; empty: it is as it was written."""
     found = _LINE.fullmatch(line)
     if found is None:
-        return decoded(line).wrong
+        return _NO_LINE
     return "" if _is_whole(found) else _NOT_WHOLE
 
 
@@ -109,14 +104,12 @@ def begin_of(entries: Iterable[Entry]) -> Begin | None:
     return next((one.event for one in entries if isinstance(one.event, Begin)), None)
 
 
-def _check(entry: Entry, *, old: bool) -> None:
+def _check(entry: Entry) -> None:
     """Raises ValueError for data that cannot be relied on."""
     if moment(entry.at).tzinfo is None:
         raise ValueError(entry.at)  # the age of the line would be unknown
-    if old and isinstance(entry.event, SINCE_CHECKSUMS):
-        raise ValueError(name_of(entry.event))
     if isinstance(entry.event, Begin):
-        head_of(entry.event)
+        common_part(entry.event)
 
 
 def _sum(body: bytes, number: int) -> str:

@@ -15,17 +15,15 @@ from vnicaudit.errors import UsageError
 from vnicaudit.remedy.applying.journal.events import Begin, Done, End, Run
 from vnicaudit.remedy.applying.journal.journal_file import NAME, Journal, JournalText, read_journal
 from vnicaudit.remedy.applying.journal.journal_line import Entry, begin_of
-from vnicaudit.remedy.applying.journal.run_request import FIRST, RunRequest, write_request
+from vnicaudit.remedy.applying.journal.run_request import RunRequest, write_request
 from vnicaudit.remedy.applying.journal.salvage import Salvaged, salvage_request
 from vnicaudit.remedy.applying.journal.state import StateFolder
-from vnicaudit.remedy.applying.journal.unit_head import transaction_of
+from vnicaudit.remedy.applying.journal.transaction import transaction_of
 from vnicaudit.remedy.unit_refusal import UnitRefusedError
 from vnicaudit.text.own_commands import command
 
 T = TypeVar("T")
 
-_OLD_TAKEN_BACK = End("taken back")
-"""The last line of an undone run in journals older than :attr:`End.taken_back`."""
 _LOST = "the journal lost the record of this change, but the original is saved; restore it with: "
 
 
@@ -46,8 +44,7 @@ class PastRun(NamedTuple):
     @property
     def taken_back(self) -> bool:
         """True if the run was interrupted, and everything it had started was undone."""
-        ends = [entry.event for entry in self.entries if isinstance(entry.event, End)]
-        return any(end.taken_back or end == _OLD_TAKEN_BACK for end in ends)
+        return any(isinstance(one.event, End) and one.event.taken_back for one in self.entries)
 
     def of(self, key: str) -> tuple[Entry, ...]:
         """The lines about one unit."""
@@ -148,12 +145,12 @@ def _past_run(
     begun = any(isinstance(one.event, Run) for one in by_unit.get("", ()))
     for unit in request.units:
         lines = by_unit.get(unit.key, ())
-        known = Salvaged.of(folder, unit, lines, request, has_beginning=begun)
+        known = Salvaged.of(folder, unit, lines, has_beginning=begun)
         by_unit[unit.key] = list(known.entries)
         if known.is_lost:
             lost.add(unit.key)
         more += [f"{folder / DEFINITIONS}: {known.damage}"] if known.damage else []
-    if (lost or any(by_unit.values())) and not begun and request.schema != FIRST:
+    if (lost or any(by_unit.values())) and not begun:
         more.append(f"{folder / NAME}: {text.gone or 'its beginning is missing'}")
     return PastRun(
         folder, request, text.entries, ended, {key: tuple(of) for key, of in by_unit.items()},

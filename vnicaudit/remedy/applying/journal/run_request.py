@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Literal
 
 import msgspec
-from msgspec.structs import replace
 
 from vnicaudit.base.identifiers import UUID
 from vnicaudit.base.private_files import write_private
@@ -18,10 +17,7 @@ from vnicaudit.remedy.cloud import MANAGE_SECONDS
 from vnicaudit.remedy.replacing import read_file
 
 NAME = "run.json"
-FIRST = "vnicaudit.run/1"
-"""Schema of runs that did not save each transaction in a file of its own before starting it."""
-SCHEMA = "vnicaudit.run/3"
-"""From version 3 on, each unit names its kind."""
+SCHEMA: Literal["vnicaudit.run/1"] = "vnicaudit.run/1"
 
 
 class RunLimits(msgspec.Struct, frozen=True):
@@ -45,7 +41,7 @@ class UnitIdentity(msgspec.Struct, frozen=True):
     file: str | None = None
 
 
-class UnitRequest(msgspec.Struct, frozen=True, rename={"exclusive": "apart"}):
+class UnitRequest(msgspec.Struct, frozen=True):
     """One unit of a run (a domain, a file, a server …), in the order in which they are to be
     changed. ``uuid`` or ``file`` identify it within its kind."""
 
@@ -54,10 +50,10 @@ class UnitRequest(msgspec.Struct, frozen=True, rename={"exclusive": "apart"}):
     target: str
     steps: tuple[str, ...]
     macs: tuple[str, ...]
+    kind: str
+    """The name of its :class:`Kind`."""
     uuid: str | None = None
     file: str | None = None
-    kind: str = ""
-    """The name of its :class:`Kind`."""
     exclusive: tuple[str, ...] = ()
     """Server groups and the like that it shares with other units, of which one is changed at a
     time."""
@@ -94,7 +90,7 @@ class RunRequest(msgspec.Struct, frozen=True):
     mode: Mode
     units: tuple[UnitRequest, ...]
     limits: RunLimits = RunLimits()
-    schema: str = SCHEMA
+    schema: Literal["vnicaudit.run/1"] = SCHEMA
     host_by_host: bool = False
     """For a fleet: each host is opened, and locked, only while there is work on it."""
     without_host_lock: bool = False
@@ -110,37 +106,12 @@ def write_request(folder: Path, request: RunRequest) -> None:
     write_private(folder / NAME, msgspec.json.format(msgspec.json.encode(request), indent=1))
 
 
-class _OldUnit(msgspec.Struct):
-    """The fields that decide the kind of a unit in requests before version 3."""
-
-    file: str | None = None
-    object: str | None = None
-
-    @property
-    def kind(self) -> str:
-        return self.object or ("domain" if self.file is None else "file")
-
-
-class _OldRequest(msgspec.Struct):
-    units: tuple[_OldUnit, ...]
-
-
-def decode_request(data: bytes | msgspec.Raw) -> RunRequest:
-    """A request of any version. Raises ValidationError for data that is not a request."""
-    request = json_as(data, RunRequest)
-    if all(unit.kind for unit in request.units):
-        return request
-    kinds = [unit.kind for unit in json_as(data, _OldRequest).units]
-    units = [replace(unit, kind=kind) for unit, kind in zip(request.units, kinds, strict=True)]
-    return replace(request, units=tuple(units))
-
-
 def read_request(folder: Path) -> RunRequest | None:
     """The run's request; None for a run that ended before the request was written. Raises
     UsageError for a file that is unreadable or not a request."""
     path = folder / NAME
     try:
-        return decode_request(path.read_bytes())
+        return json_as(path.read_bytes(), RunRequest)
     except FileNotFoundError:
         return None
     except OSError as error:
@@ -165,6 +136,6 @@ def unit_of(
     if macs is None:
         macs = tuple(mac_of(step.about) or "" for step in steps)
     return UnitRequest(
-        key, name, first.target, tuple(step.id for step in steps), macs,
-        uuid=first.about.id if file is None else None, file=file, kind=kind, exclusive=exclusive,
+        key, name, first.target, tuple(step.id for step in steps), macs, kind,
+        uuid=first.about.id if file is None else None, file=file, exclusive=exclusive,
     )  # fmt: skip

@@ -16,18 +16,18 @@ import msgspec
 
 from vnicaudit.base.new_file import DEFINITIONS
 from vnicaudit.errors import KeptError, RefusedError, UsageError
+from vnicaudit.model.decoding import json_as
 from vnicaudit.model.plan import Mode
 from vnicaudit.remedy.applying.journal.events import Begin, Defined, Done, Run
 from vnicaudit.remedy.applying.journal.journal_line import Entry
 from vnicaudit.remedy.applying.journal.kept_texts import KeptTexts
 from vnicaudit.remedy.applying.journal.run_request import (
-    FIRST,
     RunRequest,
+    UnitIdentity,
     UnitRequest,
-    decode_request,
     read_request,
 )
-from vnicaudit.remedy.applying.journal.unit_head import Head, head_of
+from vnicaudit.remedy.applying.journal.transaction import Transaction, common_part
 from vnicaudit.remedy.digests import digest
 
 _TASK = ".task.json"
@@ -48,7 +48,6 @@ class Salvaged(NamedTuple):
         folder: Path,
         unit: UnitRequest,
         entries: Iterable[Entry],
-        request: RunRequest,
         *,
         has_beginning: bool,
     ) -> Salvaged:
@@ -63,8 +62,7 @@ class Salvaged(NamedTuple):
         damage = f"{key}{_TASK} is damaged: {wrong}" if wrong else ""
         if not begun:
             if line is None or line.entry is None or not _is_about(line.entry, unit):
-                whole = has_beginning and request.schema != FIRST
-                lost = _is_lost(kept, lines, damage, whole=whole)
+                lost = _is_lost(kept, lines, damage, whole=has_beginning)
                 lost = lost or (not lines and _is_replaced(kept, unit))
                 return cls(tuple(lines), lost, damage)
             lines.insert(0, line.entry)
@@ -75,18 +73,14 @@ class Salvaged(NamedTuple):
 
 
 def _is_about(entry: Entry, unit: UnitRequest) -> bool:
-    """True unless the line starts another unit, as a damaged line of an older version may seem to
-    do: it has no checksum."""
-    if not isinstance(entry.event, Begin):
-        return True
-    return head_of(entry.event).identity == unit.identity
+    """True unless the line starts another unit, as a file of another name may do."""
+    return not isinstance(entry.event, Begin) or entry.event.of == unit.identity
 
 
 def _is_lost(kept: KeptTexts, lines: Sequence[Entry], damage: str, *, whole: bool) -> bool:
-    """True if the unit may have been changed without the journal recording it. Before version 2 no
-    transaction was saved: an original alone may belong to a run that ended before it did anything,
-    or to one whose journal is gone, which is possible if the journal has lost its beginning (not
-    ``whole``)."""
+    """True if the unit may have been changed without the journal recording it. An original alone
+    belongs to a run that ended before it did anything, or to one whose journal is gone, which is
+    possible if the journal has lost its beginning (not ``whole``)."""
     outcomes = [one.event.outcome for one in lines if isinstance(one.event, Done)]
     if outcomes:
         return outcomes[-1] in _MAY_BE_CHANGED and (bool(damage) or kept.has("before"))
@@ -152,7 +146,7 @@ def _recorded_request(lines: Sequence[Entry]) -> RunRequest | None:
     for entry in lines:
         if isinstance(entry.event, Run):
             try:
-                return decode_request(entry.event.request)
+                return json_as(entry.event.request, RunRequest)
             except msgspec.MsgspecError:
                 return None
     return None
@@ -164,12 +158,11 @@ def _units(folder: Path) -> list[tuple[UnitRequest, Mode]]:
         line = KeptTexts(folder, path.name.removesuffix(_TASK)).begin()
         begin = None if line is None or line.entry is None else line.entry.event
         if isinstance(begin, Begin):
-            head = head_of(begin)
-            found.append((_unit(head), head.transaction.mode))
+            noted = common_part(begin)
+            found.append((_unit(begin.of, noted), noted.mode))
     return found
 
 
-def _unit(head: Head) -> UnitRequest:
-    of, noted = head
+def _unit(of: UnitIdentity, noted: Transaction) -> UnitRequest:
     name, steps, macs = noted.name, noted.steps, noted.macs
-    return UnitRequest(of.key, name, of.target, steps, macs, of.uuid, of.file, of.kind)
+    return UnitRequest(of.key, name, of.target, steps, macs, of.kind, of.uuid, of.file)

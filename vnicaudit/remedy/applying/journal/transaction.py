@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 import msgspec
 from msgspec.structs import replace
 
+from vnicaudit.errors import KeptError
+from vnicaudit.model.decoding import json_as
 from vnicaudit.model.finding import Change
 from vnicaudit.model.plan import Mode
+from vnicaudit.remedy.applying.journal.events import Begin
+
+T = TypeVar("T")
 
 
 class NicChanges(msgspec.Struct, frozen=True):
@@ -37,7 +44,7 @@ class Transaction(msgspec.Struct, frozen=True):
     target: str
     steps: tuple[str, ...]
     mode: Mode
-    nic_changes: tuple[NicChanges, ...] = msgspec.field(default=(), name="wanted")
+    nic_changes: tuple[NicChanges, ...] = ()
     active: bool = False
     shared: tuple[str, ...] = ()
     start: str = ""
@@ -46,3 +53,18 @@ class Transaction(msgspec.Struct, frozen=True):
     def macs(self) -> tuple[str, ...]:
         """MACs of the NICs that it changes."""
         return tuple(one.mac for one in self.nic_changes)
+
+
+def common_part(begin: Begin) -> Transaction:
+    """The part of a unit's transaction that all drivers share, from the line that started it.
+    Raises ValidationError if the line has other data."""
+    return json_as(begin.transaction, Transaction)
+
+
+def transaction_of(begin: Begin, kind: type[T]) -> T:
+    """The transaction that the driver of a unit recorded when it started. Raises KeptError if the
+    line has other data."""
+    try:
+        return json_as(begin.transaction, kind)
+    except msgspec.MsgspecError as error:
+        raise KeptError(f"its first journal entry is damaged: {error}") from None
