@@ -115,7 +115,7 @@ def test_no_number_of_documents_costs_more_than_their_length(template: str) -> N
 SETTINGS = '[[suppress]]\nrule = "VNIC001"\nreason = "{}"\ndomain = "a"\n'
 PROFILE = 'title = "a"\n[[workload]]\nengine = "iperf3"\nname = "{}"\n'
 BASELINE = '{{"schema": "vnicaudit.baseline/1", "fingerprints": {{"{}": {{}}}}}}'
-PLAN = '{{"schema": "vnicaudit.plan/1", "tool": "{}", "steps": [], "left": []}}'
+PLAN = '{{"schema": "vnicaudit.plan/1", "tool": "{}", "steps": [], "not_planned": []}}'
 JOURNAL = '{{"at": "2026-11-22T10:00:00.000Z", "event": "begin", "unit": "{}"}}\n'
 
 

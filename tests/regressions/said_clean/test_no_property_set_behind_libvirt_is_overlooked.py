@@ -119,7 +119,7 @@ def test_a_plan_that_ends_without_a_start_is_not_safe(tmp_path: Path, behind: st
     assert "-global" in found["message"]
     plan = json.loads(inside("plan", file, "--to", "virtio", "--output", "-").stdout)
     assert plan["steps"] == []
-    assert "-global" in plan["left"][0]["reason"]
+    assert "-global" in plan["not_planned"][0]["reason"]
 
 
 @pytest.mark.parametrize(

@@ -123,7 +123,7 @@ def test_a_template_is_not_planned_as_a_definition(tmp_path: Path) -> None:
     result = inside("plan", path, "--include-unsafe", "-o", "-")
     plan = json.loads(result.stdout)
     assert plan["steps"] == []
-    assert plan["left"][0]["reason"].startswith(
+    assert plan["not_planned"][0]["reason"].startswith(
         "the file is a template ({{ name }}): plan its rendered form"
     )
 

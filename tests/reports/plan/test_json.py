@@ -53,7 +53,7 @@ def test_the_schema_comes_first_and_then_the_fields_of_the_records() -> None:
     assert text == (
         '{\n  "schema": "vnicaudit.plan/1",\n  "tool": "vnicaudit",\n  "version": "0.4.0",\n'
         '  "created": "2026-11-21T10:15:00Z",\n  "to": "virtio",\n  "targets": [\n'
-        '    "definitions"\n  ],\n  "steps": [],\n  "left": [],\n  "errors": [],\n'
+        '    "definitions"\n  ],\n  "steps": [],\n  "not_planned": [],\n  "errors": [],\n'
         '  "notes": []\n}\n'
     )
 
@@ -90,7 +90,7 @@ def test_editors_may_put_a_mark_in_front_and_lay_it_out_anew() -> None:
 
 def test_fields_with_a_default_may_be_left_out() -> None:
     document = json.loads(to_json(EMPTY))
-    del document["left"], document["errors"]
+    del document["not_planned"], document["errors"]
     assert from_json(json.dumps(document).encode(), "p.json") == EMPTY
 
 
@@ -124,9 +124,9 @@ def test_a_step_of_a_cloud_has_no_file() -> None:
 
 def test_an_unknown_field_of_the_plan_and_of_what_was_left_out() -> None:
     document = json.loads(to_json(PLAN))
-    document["left"][2]["nic"]["mca"] = None
+    document["not_planned"][2]["nic"]["mca"] = None
     assert refusal(json.dumps(document).encode()) == (
-        "p.json: not a plan: left[2].nic: Object contains unknown field `mca`"
+        "p.json: not a plan: not_planned[2].nic: Object contains unknown field `mca`"
     )
     document["comment"] = "looked at"
     assert refusal(json.dumps(document).encode()) == (

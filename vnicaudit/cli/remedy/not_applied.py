@@ -40,7 +40,7 @@ def _blocking_reason(step: Step, kinds: KindTable, mode: Mode, *, unsafe: bool) 
     """Why a step is not applied; None: it is."""
 
     def is_refused(reason: str, codes: tuple[str, ...]) -> Foreseen:
-        known = tuple(dict.fromkeys(filter(None, codes)))  # plans of older versions have no codes
+        known = tuple(dict.fromkeys(filter(None, codes)))  # one that was edited may have none
         place = step.unit.path if isinstance(step.unit, FileUnit) else step.target
         return Foreseen(kinds.unit_name(step), "refused", reason, known, (step.id,), place)
 

@@ -94,7 +94,7 @@ class _Inner(msgspec.Struct):
     records ignore unknown ones; in a plan, unknown fields are checked separately."""
 
     steps: tuple[_InnerStep, ...]
-    not_planned: tuple[_InnerNotPlanned, ...] = msgspec.field(default=(), name="left")
+    not_planned: tuple[_InnerNotPlanned, ...] = ()
 
 
 def _unknown(plan: _Inner) -> Iterator[str]:
@@ -103,7 +103,7 @@ def _unknown(plan: _Inner) -> Iterator[str]:
         for at, change in enumerate(step.changes):
             yield from _foreign(change, Change, f"steps[{number}].changes[{at}]")
     for number, left in enumerate(plan.not_planned):
-        yield from _foreign(left.nic, FileNicRef, f"left[{number}].nic")
+        yield from _foreign(left.nic, FileNicRef, f"not_planned[{number}].nic")
 
 
 def _foreign(given: Mapping[str, object], record: type[msgspec.Struct], path: str) -> Iterator[str]:

@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from typing import Literal, get_args
 
 import msgspec
-from msgspec.structs import replace
 
 from vnicaudit.errors import UsageError
 from vnicaudit.model.finding import Change
@@ -36,7 +35,7 @@ from vnicaudit.model.plan import (
     UnitStep,
 )
 from vnicaudit.model.platform_name import PlatformName
-from vnicaudit.model.reasons import OPTIONS, Blocked, BlockedCode, NotPlannedCode
+from vnicaudit.model.reasons import Blocked, BlockedCode, NotPlannedCode
 from vnicaudit.model.refs import CloudRef, FlavorRef, ImageRef, NicRef, ServerRef
 from vnicaudit.reports.report_file import FileNicRef, converted, flat
 
@@ -79,9 +78,7 @@ class ObjectPart(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     id: str
 
 
-class FileStep(
-    msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename={"procedure": "route"}
-):
+class FileStep(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One change to one NIC.
 
     ``target``: the target in which it was found. ``file``: set for a definition in a file.
@@ -127,13 +124,12 @@ class FileStep(
     object: ObjectPart | msgspec.UnsetType = msgspec.UNSET
     """For platforms that are not built in."""
     blocked_codes: tuple[BlockedCode | Literal[""], ...] = ()
-    """Codes for ``blocked``, one for each. If the number differs, the plan is from an older
-    version, or was edited."""
+    """Codes for ``blocked``, one for each. If the number differs, the plan was edited."""
     risk: str = ""
     """The part of ``reason`` that belongs to no change: what else may do harm."""
 
 
-class FileNotPlanned(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class FileNotPlanned(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A NIC with findings for which nothing is planned, and why. In a cloud: a server, an image or
     a flavor, named by ``nic.domain`` and ``nic.uuid``."""
 
@@ -147,9 +143,9 @@ class FileNotPlanned(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     project_name: str = ""
     """Name of that project; empty: not known."""
     code: NotPlannedCode | Literal[""] = ""
-    """Code for ``reason``; empty: the plan is from an older version."""
-    cause: str = ""
-    """``reason`` without the advice about an option; empty: the plan is from an older version."""
+    """Code for ``reason``."""
+    cause: str
+    """``reason`` without the advice about an option."""
     file: str | None = None
     """The file of the NIC's definition; None: it is not in a file."""
     line: int | None = None
@@ -165,7 +161,7 @@ class FilePlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     to: Goal
     targets: tuple[str, ...]
     steps: tuple[FileStep, ...]
-    not_planned: tuple[FileNotPlanned, ...] = msgspec.field(default=(), name="left")
+    not_planned: tuple[FileNotPlanned, ...] = ()
     errors: tuple[str, ...] = ()
     """Targets and files that could not be read."""
     notes: tuple[str, ...] = ()
@@ -223,7 +219,7 @@ def written_plan(plan: Plan) -> FilePlan:
 def _step(step: FileStep) -> Step:
     # otherwise it is about a port of a server
     whole = step.cloud if step.nic.index is None else None
-    found = converted(
+    return converted(
         step,
         UnitStep,
         about=_about(step.nic, "nic" if whole is None else whole.object),
@@ -232,27 +228,11 @@ def _step(step: FileStep) -> Step:
         unit=_unit(step),
         blocked=tuple(_blocked(step)),
     )
-    return found if found.risk else replace(found, risk=_risk_of_old(found))
-
-
-def _risk_of_old(step: Step) -> str:
-    """``risk`` for a plan from a version without it: there ``reason`` is one string with the
-    reasons of the changes first. Empty if ``reason`` starts differently because somebody edited
-    it."""
-    begins = f"{step.reason_of_changes}; "
-    return step.reason.removeprefix(begins) if step.reason.startswith(begins) else ""
 
 
 def _not_planned(left: FileNotPlanned) -> NotPlanned:
     about = _about(left.nic, left.object)
-    return converted(left, NotPlanned, reason=left.cause or _cause_of_old(left), about=about)
-
-
-def _cause_of_old(left: FileNotPlanned) -> str:
-    """``cause`` for a plan from a version without it: there ``reason`` is one string with the
-    advice about an option at the end."""
-    option = OPTIONS.get(left.code)
-    return left.reason.removesuffix(f" ({option})") if option else left.reason
+    return converted(left, NotPlanned, reason=left.cause, about=about)
 
 
 def _blocked(step: FileStep) -> Iterator[Blocked]:

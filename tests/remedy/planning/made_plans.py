@@ -1,10 +1,8 @@
-"""Plans of every kind of unit, made without a libvirt or a cloud. ``data/`` keeps their files as
-vnicaudit 0.5 wrote them: they are still read, and what is planned is still the same."""
+"""Plans of every kind of unit, made without a libvirt or a cloud."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -31,11 +29,6 @@ from vnicaudit.model.live import CloudRecord
 from vnicaudit.model.plan import Goal, NotPlanned, Plan, Planned, UnitStep
 from vnicaudit.remedy.planning.options import PlanOptions
 from vnicaudit.remedy.planning.source import Source
-from vnicaudit.reports.plan.json import to_json
-
-DATA = Path(__file__).parent / "data"
-ADDED = ("same_device", "code", "blocked_codes", "risk", "cause", "line")
-"""Keys that files have since: what was written before does not have them."""
 
 _POLICY = PolicyTable(queues="auto", rx_queue_size=1024, tx_queue_size=1024)
 _DEVICE, _SOCKET = "/dev/vhost-vdpa-0", "/run/vhu-1"
@@ -130,33 +123,18 @@ def cloud_backend(to: Goal) -> Plan:
     return _plan(clouds.plan(first, second, options=options), (clouds.CLOUD,), to)
 
 
-def kept_plans(folder: Path) -> dict[str, Callable[[], Plan]]:
-    """Name of a file in ``data/`` -> how its plan is made; ``folder``: for definitions."""
+def made_plans(folder: Path) -> dict[str, Plan]:
+    """The plans by name; ``folder``: for definitions."""
     return {
-        "domains.json": domains,
-        "files.json": lambda: files(folder),
-        "vdpa.json": lambda: backends("vdpa"),
-        "vhostuser.json": lambda: backends("vhostuser"),
-        "cloud.json": cloud,
-        "tenant.json": tenant,
-        "cloud-vdpa.json": lambda: cloud_backend("vdpa"),
-        "cloud-vhostuser.json": lambda: cloud_backend("vhostuser"),
+        "domains": domains(),
+        "files": files(folder),
+        "vdpa": backends("vdpa"),
+        "vhostuser": backends("vhostuser"),
+        "cloud": cloud(),
+        "tenant": tenant(),
+        "cloud-vdpa": cloud_backend("vdpa"),
+        "cloud-vhostuser": cloud_backend("vhostuser"),
     }
-
-
-def without_added(node: object) -> object:
-    """A plan's file, decoded, without what files have since."""
-    if isinstance(node, list):
-        return [without_added(each) for each in node]
-    if not isinstance(node, dict):
-        return node
-    added = ADDED if "changes" in node else (*ADDED, "file")  # a step had its file then
-    return {key: without_added(value) for key, value in node.items() if key not in added}
-
-
-def decoded(plan: Plan) -> object:
-    """What a plan's file says."""
-    return json.loads(to_json(plan))
 
 
 def _of_sources(sources: Iterable[Source], options: PlanOptions) -> Plan:
