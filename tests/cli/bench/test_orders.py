@@ -88,7 +88,7 @@ def test_what_makes_no_sense(tmp_path: Path, arguments: tuple[str, ...], message
 def test_formats_follow_the_suffix(
     formats: tuple[str, ...], outputs: tuple[str, ...], chosen: list[tuple[str, str]]
 ) -> None:
-    assert report_places(ReportOptions(formats, outputs, charts=None)) == chosen
+    assert report_places(ReportOptions(formats, outputs)) == chosen
 
 
 def commands() -> list[str]:

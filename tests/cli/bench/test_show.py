@@ -168,7 +168,7 @@ def test_a_table_of_one_as_markdown(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.parametrize("options", [("-o", "x.json"), ("--format", "csv"), ("--charts", "c")])
+@pytest.mark.parametrize("options", [("-o", "x.json"), ("--format", "csv")])
 def test_several_are_text_or_markdown(tmp_path: Path, options: tuple[str, ...]) -> None:
     assert show(tmp_path, *several(tmp_path), *options) == (
         2, "", "Error: tables of measurements can only be text or Markdown (--format markdown)\n",
@@ -180,10 +180,3 @@ def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
     assert show(tmp_path, kept(A, tmp_path), "-o", "none/x.json") == (
         2, "", "Error: none/x.json: No such file or directory\n",
     )  # fmt: skip
-
-
-def test_nothing_to_draw_is_no_error(tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
-    none = replace(A, samples=tuple(replace(one, valid=False, reason="x") for one in A.samples))
-    code, _out, err = show(tmp_path, kept(none, tmp_path), "--charts", "c")
-    assert (code, err) == (0, "No chart was drawn: no run was valid\n")

@@ -36,11 +36,10 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]{0,39}")
 
 
 class ReportOptions(msgspec.Struct, frozen=True):
-    """Formats and places of reports, paired, and the place of charts."""
+    """Formats and places of reports, paired."""
 
     formats: tuple[str, ...]
     outputs: tuple[str, ...]
-    charts: str | None
 
 
 class LineOptions(msgspec.Struct, frozen=True):
@@ -82,13 +81,6 @@ report_options = group(
         type=click.Path(dir_okay=False, allow_dash=True),
         help="Write a format to FILE; `-` is standard output. Without --format, the suffix (.json, "
         ".html …) decides the format, and the text still goes to standard output.",
-    ),
-    click.option(
-        "--charts",
-        metavar="DIR|FILE",
-        type=click.Path(),
-        help="Also draw charts, as SVG files in this folder or together in one FILE.svg or "
-        "FILE.png (needs vnicaudit[charts]).",
     ),
 )
 """Options for the output of a measurement."""

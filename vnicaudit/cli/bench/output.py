@@ -37,9 +37,6 @@ if TYPE_CHECKING:
 _WITH_TOOLS = "json"
 """Formats with the raw output of the tools, which is too large to hold in memory."""
 
-_DRAWN = ("html",)
-"""Formats that contain charts."""
-
 _MINUTE = 60
 _EXACT = 600
 """Below this many seconds, estimates are rounded to 10 s."""
@@ -156,7 +153,7 @@ def check_places(report: ReportOptions) -> None:
     """Raises UsageError or MissingExtraError for a report that could not be written, before an hour
     is spent measuring."""
     places = report_places(report)
-    drawn = report.charts or any(name in _DRAWN for name, _place in places)
+    drawn = any(name == "html" for name, _place in places)
     if drawn and importlib.util.find_spec("matplotlib") is None:
         raise MissingExtraError("drawing charts", "charts")
     for _name, place in places:
@@ -195,14 +192,6 @@ def write_reports(
         pieces = _rendered(name, place, result, samples, output)
         with ReportOutput(place, readable=name in READ_BY_OTHERS) as written:
             written.finish(pieces)
-    if report.charts and not any(one.valid for one in result.samples):
-        tell("No chart was drawn: no run was valid")
-    elif report.charts:
-        from vnicaudit.reports.bench.charts.draw import draw
-
-        for path in draw(result, report.charts):
-            if not output.quiet:
-                tell(f"Wrote {path}")
 
 
 def code_of(result: BenchResult, fail_on: FailOn) -> int:

@@ -118,7 +118,7 @@ def _tables(found: list[NamedMeasurement], options: BenchShowOptions) -> int:
     from vnicaudit.reports.bench.formats import markdown, text
 
     places = report_places(options.report)
-    if {name for name, _place in places} - {"text", "markdown"} or options.report.charts:
+    if {name for name, _place in places} - {"text", "markdown"}:
         raise UsageError("tables of measurements can only be text or Markdown (--format markdown)")
     results = [each.result() for each in found]
     for name, place in places:

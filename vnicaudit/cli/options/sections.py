@@ -20,7 +20,6 @@ SECTIONS: dict[str, tuple[str, ...]] = {
     "Output": (
         "--format", "--output", "--group-by", "--view", "--sort", "--max", "--fail-on",
         "--fail-confidence", "--exit-zero", "--write-baseline", "--redact", "--redact-key",
-        "--charts",
     ),
     "Fixing": (
         "--fix", "--diff", "--include-unsafe", "--backup", "--to", "--accept-loss", "--vdpa-device",
