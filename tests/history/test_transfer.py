@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import io
-import stat
-from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
-import pyarrow
-import pyarrow.parquet
 import pytest
 
 from tests.history.filled import fill
@@ -77,73 +73,6 @@ def test_an_export_of_changes_is_not_imported(history: History, tmp_path: Path) 
         other.fill(io.BytesIO(data), "x")
     with pytest.raises(UsageError, match="there is no audit 'never'"):
         next(history.export("never"))
-
-
-def test_parquet_is_the_same(history: History, tmp_path: Path) -> None:
-    fill(history)
-    folder, data = tmp_path / "out", b"".join(history.export())
-    assert history.export_parquet(folder) == data.count(b"\n") - 1
-    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
-    assert {stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()} == {0o600}
-    assert [path.name for path in tmp_path.iterdir() if path.name[0] == "."] == []
-    with history_to_write(history_place(str(tmp_path / "there" / "h.db"), "")) as other:
-        assert other.fill_from_parquet(folder) == data.count(b"\n") - 1
-        assert b"".join(other.export()) == data
-        with pytest.raises(UsageError, match="it is not empty"):
-            other.fill_from_parquet(folder)
-    with pytest.raises(UsageError, match="already exists"):
-        history.export_parquet(folder)
-
-
-def test_others_read_the_parquet_files(history: History, tmp_path: Path) -> None:
-    fill(history)
-    history.export_parquet(tmp_path / "out")
-    table = pyarrow.parquet.read_table(tmp_path / "out" / "finding.parquet")
-    with history.database.reading() as connection:
-        found = connection.exec_driver_sql("SELECT id, fingerprint, subject FROM finding").all()
-    rows = table.select(["id", "fingerprint", "subject"]).to_pylist()
-    assert {tuple(row.values()) for row in rows} == {(a, bytes(b), c) for a, b, c in found}
-
-
-def _rewritten(path: Path, **columns: list[object]) -> None:
-    """A table with other values in some columns."""
-    table = pyarrow.parquet.read_table(path)
-    for name, values in columns.items():
-        place = table.column_names.index(name)
-        array = pyarrow.array(values * table.num_rows)
-        table = table.set_column(place, name, array)
-    pyarrow.parquet.write_table(table, path)
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (lambda path: path.unlink(), "host.parquet: No such file"),
-        (lambda path: path.write_bytes(b"PAR1 no"), "host.parquet: not a readable Parquet file"),
-        (
-            lambda path: path.write_bytes(path.read_bytes()[:-20] + b"PAR1"),
-            "not a readable Parquet file",
-        ),
-        (lambda path: _rewritten(path, name=[7]), "host.parquet:1: not a value of host.name"),
-        (lambda path: _rewritten(path, id=["x"]), "host.parquet:1: not a value of host.id"),
-        (lambda path: _rewritten(path, name=[None]), "host.parquet:1: not a value of host.name"),
-        (
-            lambda path: pyarrow.parquet.write_table(pyarrow.table({"id": [1]}), path),
-            "host.parquet: not a table of an export of vnicaudit",
-        ),
-    ],
-)
-def test_what_is_no_parquet_export_is_refused_whole(
-    history: History, tmp_path: Path, change: Callable[[Path], object], message: str
-) -> None:
-    with history_to_write(history_place(str(tmp_path / "from" / "h.db"), "")) as other:
-        fill(other)
-        other.export_parquet(tmp_path / "out")
-    change(tmp_path / "out" / "host.parquet")
-    with pytest.raises(UsageError) as caught:
-        history.fill_from_parquet(tmp_path / "out")
-    assert message in str(caught.value)
-    assert b"".join(history.export()).count(b"\n") == 1
 
 
 def test_nothing_is_imported_into_a_history_that_has_something(history: History) -> None:

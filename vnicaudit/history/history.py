@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import date, timedelta
-from pathlib import Path
 from typing import BinaryIO
 
 from sqlalchemy import bindparam, delete, select
@@ -17,7 +16,6 @@ from vnicaudit.history.fleet_state import FleetState
 from vnicaudit.history.last_readings import last_readings
 from vnicaudit.history.measurements import add_measurements, measured_gains
 from vnicaudit.history.migrating import has_newest_tables, has_tables, ready, upgrade
-from vnicaudit.history.parquet import export_parquet, import_parquet
 from vnicaudit.history.place import HistoryPlace
 from vnicaudit.history.retention import Pruned, prune, remove
 from vnicaudit.history.rows import fingerprint_bytes, printable
@@ -134,15 +132,6 @@ class History:
     def export(self, since: str | None = None) -> Iterator[bytes]:
         """The whole history as JSON lines, or what changed after the audit ``since``."""
         return export_lines(self.database, since)
-
-    def export_parquet(self, folder: Path) -> int:
-        """Export the whole history as Parquet files into a new folder; returns the number of
-        rows."""
-        return export_parquet(self.database, folder)
-
-    def fill_from_parquet(self, folder: Path) -> int:
-        """Fill an empty history from such a folder; returns the number of rows."""
-        return import_parquet(self.database, folder)
 
     def fill(self, stream: BinaryIO, name: str) -> int:
         """Fill an empty history from an export; returns the number of rows."""

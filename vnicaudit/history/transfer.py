@@ -95,11 +95,11 @@ def import_lines(database: Database, stream: BinaryIO, name: str) -> int:
     """Fill an empty history from an export, completely or not at all; returns the number of rows.
     Raises UsageError, with the line, if it is not a valid export."""
     with database.writing() as connection:
-        check_empty(connection, database)
-        return Import(connection, name).fill(_lines(stream, name))
+        _check_empty(connection, database)
+        return _Import(connection, name).fill(_lines(stream, name))
 
 
-def check_empty(connection: Connection, database: Database) -> None:
+def _check_empty(connection: Connection, database: Database) -> None:
     """Raises UsageError if a history is not empty."""
     for table in META.sorted_tables:
         if connection.execute(select(func.count()).select_from(table)).scalar():
@@ -116,7 +116,7 @@ def _lines(stream: BinaryIO, name: str) -> Iterator[tuple[int, bytes]]:
         yield number, line
 
 
-class Import:
+class _Import:
     """Checks the rows of an export and inserts them into a database."""
 
     def __init__(self, connection: Connection, name: str) -> None:
@@ -133,11 +133,7 @@ class Import:
                 self._check_head(self._decoded(line, ExportHead, number))
             else:
                 one = self._decoded(line, ExportRow, number)
-                self.add(one.table, one.row, number)
-        return self.finish()
-
-    def finish(self) -> int:
-        """Insert the remaining rows; returns the total number."""
+                self._add(one.table, one.row, number)
         self._flush()
         return self._count
 
@@ -151,8 +147,7 @@ class Import:
         if head.since is not None:
             raise self._error(1, "it has only what changed since an audit: export without --since")
 
-    def add(self, name: str, row: Mapping[str, Value], number: int) -> None:
-        """Add a row of a table; ``number``: its line. Raises UsageError."""
+    def _add(self, name: str, row: Mapping[str, Value], number: int) -> None:
         table = META.tables.get(name)
         if table is None:
             raise self._error(number, f"there is no table {name[:60]!r}")
@@ -170,8 +165,6 @@ class Import:
         if value is None and column.nullable:
             return None
         kind = column.type
-        if isinstance(kind, LargeBinary) and isinstance(value, bytes):
-            return value
         if isinstance(kind, LargeBinary) and isinstance(value, str):
             with suppress(ValueError):
                 return bytes.fromhex(value)

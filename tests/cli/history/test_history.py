@@ -191,15 +191,6 @@ def test_export_and_import(state: Path, tmp_path: Path) -> None:
     assert inside("history", "import", file, "--history", there).returncode == 2
 
 
-def test_an_export_follows_the_suffix(state: Path, tmp_path: Path) -> None:
-    folder = tmp_path / "h.parquet"
-    assert printed("history", "export", "-o", folder, "--state", state) == ""
-    assert (folder / "host.parquet").is_file()
-    refused = inside("history", "export", "-o", tmp_path / "h.csv", "--state", state)
-    assert refused.returncode == 2
-    assert "the file name does not tell the format: add --format (jsonl, parquet)" in refused.stderr
-
-
 def test_prune_says_what_it_removed(state: Path) -> None:
     text = printed("history", "prune", "--keep", "1d", "--state", state)
     assert text == ("Removed 0 audits, 4 readings, 1 NIC and 3 findings that had ended\n")

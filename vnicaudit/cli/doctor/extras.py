@@ -22,7 +22,6 @@ EXTRAS = {
     "hosts": Extra(("testinfra",), "ssh:// and other endpoints of bench"),
     "charts": Extra(("matplotlib",), "charts of measurements"),
     "history": Extra(("sqlalchemy", "alembic"), "the history of a fleet"),
-    "parquet": Extra(("sqlalchemy", "alembic", "pyarrow"), "exports as Parquet"),
     "postgresql": Extra(("sqlalchemy", "alembic", "psycopg"), "a history in PostgreSQL"),
     "dask": Extra(("distributed",), "fleet audit --engine dask"),
     "serve": Extra(("sqlalchemy", "alembic", "prometheus_client"), "fleet serve --metrics"),

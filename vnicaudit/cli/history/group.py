@@ -14,9 +14,7 @@ _COMMANDS = {
     "upgrade": CommandEntry("Migrate the history to this version's tables.", "history.upgrade"),
     "prune": CommandEntry("Remove old audits, NICs and findings.", "history.prune"),
     "remove": CommandEntry("Remove one audit and what it changed.", "history.prune:remove"),
-    "export": CommandEntry(
-        "Export the history as JSON lines or Parquet.", "history.transfer:export"
-    ),
+    "export": CommandEntry("Export the history as JSON lines.", "history.transfer:export"),
     "import": CommandEntry(
         "Import an exported history, or add measurements.", "history.transfer:import_"
     ),

@@ -1,11 +1,11 @@
-"""``vnicaudit history export`` and ``import``: the history as JSON lines or Parquet."""
+"""``vnicaudit history export`` and ``import``: the history as JSON lines."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, Literal
+from typing import TYPE_CHECKING, BinaryIO
 
 import click
 import msgspec
@@ -23,8 +23,6 @@ from vnicaudit.cli.output.files import (
     STDOUT,
     ReportOutput,
     check_not_compressed,
-    is_of_another_format,
-    which_format,
 )
 from vnicaudit.cli.output.progress import awaited_input
 from vnicaudit.cli.output.stdout import emit
@@ -40,12 +38,10 @@ _EXPORT_EPILOG = """\b
 Examples:
   vnicaudit history export -o history.jsonl
   vnicaudit history export | zstd > history.jsonl.zst
-  vnicaudit history export --since previous | zstd > $(date -I).jsonl.zst   for a warehouse
-  vnicaudit history export --format parquet -o history-2026-11   a folder of tables"""
+  vnicaudit history export --since previous | zstd > $(date -I).jsonl.zst   for a warehouse"""
 _IMPORT_EPILOG = """\b
 Examples:
   vnicaudit history import history.jsonl --history postgresql://audit@db.example.org/vnicaudit
-  vnicaudit history import history-2026-11          a folder of Parquet files
   zstdcat history.jsonl.zst | vnicaudit history import -
   vnicaudit history import --measurements           all stored results of `vnicaudit bench`
   vnicaudit history import --measurements flip.json"""
@@ -55,7 +51,6 @@ class ExportOptions(msgspec.Struct, frozen=True):
     """The options of ``vnicaudit history export``."""
 
     destination: str
-    format: Literal["jsonl", "parquet"] | None
     since: str | None
     place: HistoryOptions
     output: OutputOptions
@@ -81,55 +76,27 @@ class ImportOptions(msgspec.Struct, frozen=True):
     help="Write to this file, readable only by you; - is standard output.",
 )
 @click.option(
-    "--format",
-    type=click.Choice(["jsonl", "parquet"]),
-    help="Output format: JSON lines, or a new folder with a Parquet file for each table. Without "
-    "it, the suffix of --output decides the format.  [default: jsonl]",
-)
-@click.option(
     "--since",
     metavar="AUDIT",
-    help="Export only rows that audits after this one began or ended, as JSON lines: AUDIT is an "
+    help="Export only rows that audits after this one began or ended: AUDIT is an "
     "id, a date or time, latest or previous. Cannot be imported.",
 )
 @history_options
 @output_options
 @as_record(ExportOptions)
 def export(options: ExportOptions) -> int:
-    """Export the history as JSON lines or Parquet.
+    """Export the history as JSON lines.
 
     Each line is a row of a table: {"table": "nic", "row": {…}}. `vnicaudit history sql` explains
     the tables.
     """
     check_not_compressed(options.destination)
-    if (options.format or _format_by_suffix(options.destination)) == "parquet":
-        if options.since is not None:
-            raise UsageError("--since needs --format jsonl: Parquet has the whole history")
-        return _export_parquet(options)
     with (
         history_to_read(options.place.place) as history,
         ReportOutput(options.destination, private=True) as out,
     ):
         for line in history.export(options.since):
             out.write(line.decode())
-    return 0
-
-
-def _format_by_suffix(destination: str) -> str:
-    """The format of a file. Raises UsageError if its suffix stands for a format that is not
-    available."""
-    if is_of_another_format(destination, ("jsonl", "parquet", "json")):
-        raise which_format(destination, ("jsonl", "parquet"))
-    return "parquet" if destination.endswith(".parquet") else "jsonl"
-
-
-def _export_parquet(options: ExportOptions) -> int:
-    if options.destination == STDOUT:
-        raise UsageError(
-            "--format parquet writes a folder with one file per table: name it with -o"
-        )
-    with history_to_read(options.place.place) as history:
-        history.export_parquet(Path(options.destination))
     return 0
 
 
@@ -146,7 +113,7 @@ def _export_parquet(options: ExportOptions) -> int:
 def import_(options: ImportOptions) -> int:
     """Import a FILE from `vnicaudit history export` into an empty history, or add measurements.
 
-    A file, or a folder of Parquet files, is imported completely or not at all. - is standard input.
+    A file is imported completely or not at all. - is standard input.
     """
     if not options.measurements and len(options.files) != 1:
         raise UsageError("name one FILE to import, or use --measurements")
@@ -154,8 +121,6 @@ def import_(options: ImportOptions) -> int:
         if options.measurements:
             added = history.add_measurements(_measurements(options))
             text = f"{count(added, 'measurement')} added"
-        elif Path(options.files[0]).is_dir():
-            text = f"{count(history.fill_from_parquet(Path(options.files[0])), 'row')} imported"
         else:
             with _opened(options.files[0], quiet=options.output.quiet) as (stream, name):
                 text = f"{count(history.fill(stream, name), 'row')} imported"
