@@ -137,7 +137,7 @@ def test_every_input_does_something(workspace: Path, installed: Path) -> None:
     assert run(workspace, installed, baseline="known.json").code == 0
     assert run(workspace, installed, fail_on="error").code == 0
     assert run(workspace, installed, args="--select VNIC9").code == 2
-    assert run(workspace, installed, args="--ignore\nVNIC00\n--exit-zero").code == 0
+    assert run(workspace, installed, args="--ignore\nVNIC00\n--fail-on\nnever").code == 0
     assert run(workspace, installed, sarif="x/my report.sarif").outputs["sarif"] == (
         "x/my report.sarif"
     )

@@ -91,13 +91,23 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
         path = folder / "acme" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
-    (folder / "key").write_text(KEY)
-    (folder / "key").chmod(0o600)
+    keep_key(folder / "state", KEY)
     return folder
 
 
-def command(site: Path, *words: str | Path) -> subprocess.CompletedProcess[str]:
-    return inside(*words, "--redact-key", site / "key", cwd=site / "acme", env={"NO_COLOR": "1"})
+def keep_key(state: Path, text: str, mode: int = 0o600) -> Path:
+    """A state directory with that key."""
+    state.mkdir(mode=0o700)
+    (state / "redaction.key").write_text(text)
+    (state / "redaction.key").chmod(mode)
+    return state
+
+
+def command(
+    site: Path, *words: str | Path, state: Path | None = None
+) -> subprocess.CompletedProcess[str]:
+    env = {"NO_COLOR": "1", "VNICAUDIT_STATE": str(state or site / "state")}
+    return inside(*words, "--redact", cwd=site / "acme", env=env)
 
 
 def silent(text: str) -> None:
@@ -152,14 +162,12 @@ def findings(text: str) -> list[object]:
     return [{**one, "fingerprint": one["fingerprint"]} for one in json.loads(text)["findings"]]
 
 
-def test_reports_of_one_key_can_be_compared_and_of_another_cannot(site: Path) -> None:
+def test_reports_of_one_key_can_be_compared_and_of_another_cannot(
+    site: Path, tmp_path: Path
+) -> None:
     first, second = (command(site, "audit", ".", "--format", "json").stdout for _ in "ab")
-    other = site / "other.key"
-    other.write_text(KEY[::-1])
-    other.chmod(0o600)
-    third = inside(
-        "audit", ".", "--format", "json", "--redact-key", other, cwd=site / "acme"
-    ).stdout
+    other = keep_key(tmp_path / "other", KEY[::-1])
+    third = command(site, "audit", ".", "--format", "json", state=other).stdout
     assert findings(first) == findings(second)
     marks = {one["fingerprint"] for one in json.loads(first)["findings"]}
     assert marks.isdisjoint(one["fingerprint"] for one in json.loads(third)["findings"])
@@ -191,27 +199,18 @@ def test_the_key_is_made_once_for_nobody_else_to_read(site: Path, tmp_path: Path
 def test_a_key_that_others_know_or_that_is_none_is_refused(
     text: str, mode: int, says: str, site: Path, tmp_path: Path
 ) -> None:
-    (tmp_path / "key").write_text(text)
-    (tmp_path / "key").chmod(mode)
-    result = inside("audit", site / "acme", "--redact-key", tmp_path / "key")
+    result = command(site, "audit", ".", state=keep_key(tmp_path / "state", text, mode))
     assert result.returncode == 2
     assert says in result.stderr
     assert result.stdout == ""
-
-
-def test_a_key_that_is_not_there_is_not_made(site: Path, tmp_path: Path) -> None:
-    result = inside("audit", site / "acme", "--redact-key", tmp_path / "none")
-    assert result.returncode == 2
-    assert "No such file" in result.stderr
-    assert not (tmp_path / "none").exists()
 
 
 @pytest.mark.parametrize("option", [("--write-baseline", "b.json"), ("--diff",), ("--fix",)])
 def test_what_would_not_be_redacted_is_refused(
     option: tuple[str, ...], site: Path, tmp_path: Path
 ) -> None:
-    file, key = site / "acme" / "acme-mail.xml", site / "key"
-    result = inside("audit", file, "--redact-key", key, *option, cwd=tmp_path)
+    file = site / "acme" / "acme-mail.xml"
+    result = inside("audit", file, "--redact", *option, cwd=tmp_path)
     assert result.returncode == 2
     assert "--redact" in result.stderr
     assert list(tmp_path.iterdir()) == []

@@ -286,14 +286,6 @@ def test_two_operators_at_once_never_work_on_one_host(
         assert end <= other_begin or other_end <= begin, place
 
 
-def test_what_it_does_not_do_is_told_with_what_does() -> None:
-    for words in (("--bench", "quick", "--bench-peer", "ssh://gen1"), ("--nova-manage", "ssh://c")):
-        result = inside("fleet", "apply", "plan.json", "-i", "kvm1,", *words)
-        assert result.returncode == 2
-        assert "vnicaudit apply few.json --bench PROFILE" in result.stderr
-        assert "vnicaudit apply cloud.json --nova-manage ENDPOINT" in result.stderr
-
-
 def spans_of(state: Path, hosts: list[QemuHost]) -> dict[int, tuple[str, str]]:
     """Host -> when the first of its domains was begun by the run of a state folder, and when the
     last one was done."""

@@ -24,10 +24,11 @@ LIMIT = "acmezone,acmeold,network,!acme[0-9]x,~acme[0-9]+$"
 
 
 @pytest.fixture
-def site(tmp_path: Path) -> Path:
+def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Two hosts with a URI each, of which one is named twice, and one is not there."""
     folder = tmp_path / "site"
     folder.mkdir()
+    monkeypatch.setenv("VNICAUDIT_STATE", str(tmp_path / "own"))
     write_host(folder / "acme1.xml", 1, 2)
     uris = {n: f"test://{folder}/acme{n}.xml" for n in (1, 2)}
     text = "".join(
@@ -36,14 +37,12 @@ def site(tmp_path: Path) -> Path:
     )
     (folder / "fleet.toml").write_text(FLEET + text)
     (folder / "uris").write_text(f"{uris[1]}\n")
-    (folder / "key").write_text("k" * 32)
-    (folder / "key").chmod(0o600)
     return folder
 
 
 def test_no_name_comes_through(site: Path) -> None:
     words = ["fleet", "audit", "-i", "fleet.toml", "-i", "uris", "--limit", LIMIT]
-    words += ["--state", "state", "--redact-key", "key"]
+    words += ["--state", "state", "--redact"]
     outputs = {name: site / f"report.{name}" for name in formats()}
     for name, path in outputs.items():
         words += ["--format", name, "--output", str(path)]
@@ -61,7 +60,7 @@ def test_no_name_comes_through(site: Path) -> None:
 
 
 def test_an_error_of_what_remembers_does_not_say_where_that_is(site: Path) -> None:
-    words = ("fleet", "audit", "-i", "fleet.toml", "--state", "state", "--redact-key", "key")
+    words = ("fleet", "audit", "-i", "fleet.toml", "--state", "state", "--redact")
     there = "postgresql://audit@acmedb.example/acme?connect_timeout=1&host=/acmesocket"
     result = inside(*words, "--history", there, "-o", site / "out.json", cwd=site)
     assert result.returncode == 4

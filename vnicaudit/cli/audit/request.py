@@ -115,7 +115,7 @@ def request_of(
     read = reading_of(
         options.reading,
         [target.name for target in targets],
-        verbose=options.output.verbose and not options.redaction.is_wanted,
+        verbose=options.output.verbose and not options.redaction.redact,
         nova=options.nova,
         files=options.files,
         servers=wanted_of(options.servers),
@@ -134,7 +134,7 @@ def request_of(
         reading=read,
         rules=rules_of(reporting.selected, reporting.ignored, settings, read.catalogue),
         selects_rules=bool(reporting.selected or reporting.ignored),
-        fail_on="never" if reporting.exit_zero else reporting.fail_on or settings.fail_on,
+        fail_on=reporting.fail_on or settings.fail_on,
         fail_confidence=reporting.fail_confidence or settings.fail_confidence,
         baseline=_loaded_baseline(baseline),
         baseline_file=baseline,
@@ -163,7 +163,7 @@ def request_of(
 def _redactor(options: AuditOptions) -> Redactor | None:
     """The redactor; None: no redaction. Raises UsageError if anything besides reports would be
     written or shown, since it would not be redacted."""
-    if options.redaction.is_wanted:
+    if options.redaction.redact:
         if options.reporting.write_baseline:
             raise UsageError(
                 "--write-baseline cannot be used with --redact: no audit could recognise "

@@ -64,12 +64,6 @@ if TYPE_CHECKING:
     from vnicaudit.remedy.applying.apply import RunContext
 
 CanaryBy = Literal["group", "site", "host", "fleet"]
-_ELSEWHERE = (
-    "fleet apply does not measure changes, and does not change clouds. To measure, plan a few "
-    "hosts (vnicaudit fleet plan --limit HOSTS -o few.json), then: vnicaudit apply few.json "
-    "--bench PROFILE. For the servers of a cloud: vnicaudit plan openstack:CLOUD -o cloud.json, "
-    "then: vnicaudit apply cloud.json --nova-manage ENDPOINT"
-)
 _NO_CLOUD = NovaManageOptions(None, "nova-manage", 60.0, 1, None)
 
 _EPILOG = """\b
@@ -103,7 +97,6 @@ class FleetApplyOptions(msgspec.Struct, frozen=True):
     schedule: ApplyScheduleOptions
     canary_by: CanaryBy
     without_host_lock: bool
-    elsewhere: tuple[str, ...]
     deadline: float
     history: str | None
     state: str | None
@@ -143,7 +136,6 @@ class FleetApplyOptions(msgspec.Struct, frozen=True):
     help="Do not lock the hosts. Use this for hosts that cannot hold a lock and that nobody else "
     "changes. Runs with the same state directory still exclude each other.",
 )
-@click.option("--bench", "--bench-peer", "--nova-manage", "elsewhere", hidden=True, multiple=True)
 @history_option
 @state_option
 @output_options
@@ -157,8 +149,6 @@ def command(options: FleetApplyOptions, wiring: Wiring) -> int:
     cannot change it at the same time. A host that does not answer, or that somebody else has
     locked, is skipped. Canaries of each group go first; if a canary fails, nothing else is changed.
     """
-    if options.elsewhere:
-        raise UsageError(_ELSEWHERE)
     sources = sources_of(LiveOptions(), wiring.platforms())
     chosen = chosen_hosts(options.inventory, sources, quiet=options.output.quiet)
     check_hosts(chosen.hosts, wiring)

@@ -27,15 +27,9 @@ _LONGEST = 4096
 
 
 class RedactionOptions(msgspec.Struct, frozen=True):
-    """``--redact``, and the file with its key."""
+    """``--redact``."""
 
     redact: bool
-    redact_key: str | None
-
-    @property
-    def is_wanted(self) -> bool:
-        """True if reports are to be redacted."""
-        return self.redact or self.redact_key is not None
 
 
 redaction_options = group(
@@ -46,33 +40,22 @@ redaction_options = group(
         envvar="VNICAUDIT_REDACT",
         is_flag=True,
         help="Replace names, UUIDs, MAC and IP addresses, projects, hosts and paths by pseudonyms. "
-        "They are the same in each report and cannot be reversed without the key.",
-    ),
-    click.option(
-        "--redact-key",
-        envvar="VNICAUDIT_REDACT_KEY",
-        metavar="FILE",
-        type=click.Path(dir_okay=False),
-        help=f"Key of the pseudonyms; implies --redact.  [default: {KEY_FILE} in the state "
-        "directory, created at first use]",
+        "They are the same in each report and cannot be reversed without the key, "
+        f"{KEY_FILE} in the state directory, which is made at first use.",
     ),
 )
 """Options of every command that reports on what was read."""
 
 
-def redactor_of(options: RedactionOptions, state: str | None = None) -> Redactor | None:
-    """The redactor selected by the options; None: no redaction. ``state``: the state directory, if
-    not the default one. Raises UsageError for an invalid key, or one that others can read."""
-    if not options.is_wanted:
+def redactor_of(options: RedactionOptions) -> Redactor | None:
+    """The redactor selected by the options; None: no redaction. Raises UsageError for an invalid
+    key, or one that others can read."""
+    if not options.redact:
         return None
 
     from vnicaudit.reports.redaction.records import Redactor
 
-    if options.redact_key:
-        return Redactor(_read(Path(options.redact_key)))
-
-    place = state or os.environ.get("VNICAUDIT_STATE") or default_state()
-    return Redactor(_own_key(Path(place)))
+    return Redactor(_own_key(Path(os.environ.get("VNICAUDIT_STATE") or default_state())))
 
 
 def _own_key(folder: Path) -> bytes:

@@ -31,7 +31,6 @@ class ReportingOptions(msgspec.Struct, frozen=True):
     ignored: tuple[str, ...]
     fail_on: Severity | Literal["never"] | None
     fail_confidence: Confidence | None
-    exit_zero: bool
     baseline: str | None
     write_baseline: str | None
 
@@ -118,7 +117,8 @@ reporting_options = group(
         "--fail-on",
         envvar="VNICAUDIT_FAIL_ON",
         type=click.Choice([*SEVERITIES, "never"]),
-        help="Lowest severity that makes the exit code 1.  [default: low]",
+        help="Lowest severity that makes the exit code 1; never: errors alone fail the run.  "
+        "[default: low]",
     ),
     click.option(
         "--fail-confidence",
@@ -126,13 +126,6 @@ reporting_options = group(
         type=click.Choice(CONFIDENCES),
         help="Lowest confidence that makes the exit code 1. Hints (low confidence) are reported "
         "but do not fail the run by default.  [default: medium]",
-    ),
-    click.option(
-        "--exit-zero",
-        envvar="VNICAUDIT_EXIT_ZERO",
-        is_flag=True,
-        help="Do not fail the run because of findings, as with --fail-on never. Errors still fail "
-        "it.",
     ),
     click.option(
         "--baseline",

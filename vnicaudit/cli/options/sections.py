@@ -19,7 +19,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
     ),
     "Output": (
         "--format", "--output", "--group-by", "--view", "--sort", "--max", "--fail-on",
-        "--fail-confidence", "--exit-zero", "--write-baseline", "--redact", "--redact-key",
+        "--fail-confidence", "--write-baseline", "--redact",
     ),
     "Fixing": (
         "--fix", "--diff", "--include-unsafe", "--backup", "--to", "--accept-loss", "--vdpa-device",
