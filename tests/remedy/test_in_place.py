@@ -83,6 +83,33 @@ def test_a_more_severe_problem_is_not_brought_up() -> None:
     assert outcome.refused[0].reason.startswith("it would cause VNIC035 (error): ")
 
 
+_ON_A_BRIDGE = "<address type='pci' domain='0x0000' bus='0x09' slot='0x01' function='0x0'/>"
+
+
+def test_an_address_that_virtio_cannot_have_goes_with_the_model() -> None:
+    """libvirt 9.0 adds a PCI bridge for e1000, and for virtio a port with slot 0 alone ("Invalid
+    PCI address 0000:09:01.0. slot must be <= 0"); it defines virtio without the address. The guest
+    may rename its interface, so nothing is written unless unsafe fixes are asked for."""
+    data = _domain(_nic(1, f"<model type='e1000'/>{_ON_A_BRIDGE}"))
+    outcome = _fixed(data, include_unsafe=True)
+    assert outcome.after == data.replace(b"e1000", b"virtio").replace(_ON_A_BRIDGE.encode(), b"")
+    assert outcome.refused == ()
+    (finding,) = outcome.changes
+    assert finding.change is not None
+    assert "its PCI address is removed" in finding.change.reason
+    kept = _fixed(data)
+    assert (kept.after, kept.changes) == (data, ())
+    assert "PCI bus 9 has only slot 0" in kept.refused[0].reason
+
+
+def test_what_libvirt_refuses_without_the_address_too_is_not_written() -> None:
+    nic = f"<model type='e1000'/><driver rx_queue_size='511'/>{_ON_A_BRIDGE}"
+    data = _domain(_nic(1, nic))
+    outcome = _fixed(data, include_unsafe=True)
+    assert (outcome.after, outcome.changes) == (data, ())
+    assert len(outcome.refused) == 1
+
+
 _ZPCI = "<address type='pci' domain='0x0000' bus='0x00' slot='0x01' function='0x0'/>"
 _PCI_ONLY = "\n      <rom bar='off'/>\n      <acpi index='3'/>\n      "
 

@@ -31,17 +31,17 @@ _FIELDS = frozenset(field.name for field in fields(NicConfig))
 
 class MadeChange(NamedTuple):
     """A finding whose change was made; ``subject`` is the position of its subject in the file.
-    ``beside`` is a change that goes with it."""
+    ``beside`` are changes that go with it."""
 
     subject: int
     finding: Finding
     change: Change
-    beside: Change | None = None
+    beside: tuple[Change, ...] = ()
 
     @property
     def changes(self) -> tuple[Change, ...]:
         """Everything that is changed."""
-        return (self.change,) if self.beside is None else (self.change, self.beside)
+        return (self.change, *self.beside)
 
     @property
     def key(self) -> Key:
@@ -198,10 +198,9 @@ def _nic(
 
 def _entailed(domain: Domain, changes: Iterable[Change], writers: Writers) -> set[str]:
     """Fields that change along with the changed ones."""
-    wanted = {change.field for change in changes if change.field in _FIELDS}
     writer = writers(domain)
     entailed = {} if writer is None else writer.ENTAILED
-    return {other for field in wanted for other in entailed.get(field, ())}
+    return {other for change in changes for other in entailed.get(change.field, ())}
 
 
 def _shared(domain: Domain, changes: list[Change], writers: Writers) -> set[str]:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from vnicaudit.audit.work import AuditWork
 from vnicaudit.errors import OwnedError, RefusedError
 from vnicaudit.knowledge.device_leftovers import rom_removal
@@ -25,6 +27,12 @@ from vnicaudit.text.edits import Edit, OverlappingEditsError, applied
 
 _TRIES = 256
 """Maximum number of attempts on one file. Each reads and judges it again."""
+
+
+_ADDRESS = (
+    "its PCI address is removed, as libvirt would refuse it for the new model: libvirt assigns "
+    "another, so the guest may give the interface another name"
+)
 
 
 class RefusedFix(NamedTuple):
@@ -183,9 +191,34 @@ class _Rounds:
             self._writer = batch[-1].writer
         elif len(batch) > 1:
             return len(batch) // 2
+        elif (without := self._without_address(batch[0])) is not None:
+            return self._attempt([without])
         else:
             self._refuse(made[0], code, reason)
         return None
+
+    def _without_address(self, one: _Try) -> _Try | None:
+        """Another model, and no PCI address, which may exist for the old model alone; None if there
+        is none, or it is removed already. The guest may rename its interface: that is unsafe."""
+        made = one.change
+        item, index = self._reading.audited_items[made.subject].item, nic_index(made.finding.about)
+        if made.change.field != "model" or not isinstance(item, Domain) or index is None:
+            return None
+        nic, fields = item.nics[index], {one.field for one in made.changes}
+        by_libvirt = nic.declared.origin == "interface" and nic.declared.address_type == "pci"
+        if not by_libvirt or "address" in fields or not self._include_unsafe:
+            return None
+        change = replace(
+            made.change, safe=False, reason="; ".join(filter(None, (made.change.reason, _ADDRESS)))
+        )
+        return self._edit_for(
+            made._replace(
+                finding=replace(made.finding, change=change),
+                change=change,
+                beside=(*made.beside, Change("address", nic.address, None, False, _ADDRESS)),
+            ),
+            one.writer,
+        )
 
     def _refuse(self, made: MadeChange, code: FixRefusal, reason: str) -> None:
         self._refused[made.key] = RefusedFix(made.finding, reason, code)
@@ -207,12 +240,13 @@ def candidates(
     return found
 
 
-def _beside(item: Item, finding: Finding, change: Change) -> Change | None:
+def _beside(item: Item, finding: Finding, change: Change) -> tuple[Change, ...]:
     """The removal of a boot ROM that goes with the old model."""
     index = nic_index(finding.about)
     if not isinstance(item, Domain) or index is None:
-        return None
-    return rom_removal(item.nics[index].declared, change)
+        return ()
+    removal = rom_removal(item.nics[index].declared, change)
+    return () if removal is None else (removal,)
 
 
 def changed_place(item: Item, made: MadeChange) -> object:
