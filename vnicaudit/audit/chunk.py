@@ -9,6 +9,7 @@ import msgspec
 
 from vnicaudit.audit.accepting.settings_entries import Usage
 from vnicaudit.audit.reading.files import names_nics, read_file, read_stream, shown_path
+from vnicaudit.model.explanation import Explained
 from vnicaudit.model.file_kind import is_domain
 from vnicaudit.model.location import Description
 from vnicaudit.model.report import Audited, NotJudged, PutAside, ReadError
@@ -41,11 +42,13 @@ class Batch(msgspec.Struct):
 
     audited: list[Audited] = []
     resolved: list[Domain] = []
+    explained: list[Explained] = []
     errors: list[ReadError] = []
     aside: list[PutAside] = []
     not_judged: list[NotJudged] = []
     domains: int = 0
     nics: int = 0
+    configs: int = 0
     files: int = 0
     usage: Usage = Usage()
     nodes: list[SiteNode] = []
@@ -60,14 +63,16 @@ class Batch(msgspec.Struct):
     """Those of them that name QEMU or NICs."""
 
     @property
-    def products(self) -> list[Audited] | list[Domain]:
-        """The products of the batch: judgements, or NICs."""
-        return self.audited or self.resolved
+    def products(self) -> list[Audited] | list[Domain] | list[Explained]:
+        """The products of the batch: judgements, NICs, or what is asked about one of them."""
+        return self.audited or self.resolved or self.explained
 
     def add(self, product: Product) -> None:
         """Add the product of the work on one item."""
         if isinstance(product, Audited):
             self.audited.append(product)
+        elif isinstance(product, Explained):
+            self.explained.append(product)
         else:
             self.resolved.append(product)
 
@@ -120,6 +125,7 @@ def _work_on(item: Item, batch: Batch, job: Job) -> None:
     """Process one item, and add the products to the batch."""
     work = job.work
     if isinstance(item, Description):
+        batch.configs += 1
         if (product := work.description(item, job.target)) is not None:
             batch.add(product)
         if (node := work.node(item, joins=job.cloud)) is not None:

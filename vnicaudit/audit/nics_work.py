@@ -23,7 +23,6 @@ class NicsAlone:
     """Work on NICs, each by itself: nothing else is processed, and nothing compared."""
 
     _assumptions: Assumptions
-    here_only = False
 
     def load(self) -> None:
         """Do nothing: all modules for this work are imported with it."""
@@ -82,3 +81,12 @@ class NicsWork(NicsAlone):
     def usage(self) -> Usage:
         """No uses: a list of NICs has no suppressions."""
         return Usage()
+
+
+class ReadOnly(NicsWork):
+    """Reads, and does nothing else."""
+
+    def domain(self, domain: Domain, host: HostConfig | None, target: str) -> Domain:
+        """The domain without its NICs: nothing is made of it."""
+        del host, target
+        return msgspec.structs.replace(domain, nics=())

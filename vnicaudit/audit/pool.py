@@ -8,13 +8,17 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterable, Iterator
+from io import BytesIO
 from itertools import chain, groupby, islice
 from typing import TYPE_CHECKING
 
-from vnicaudit.audit.chunk import run_chunk
+from vnicaudit.audit.chunk import Job, run_chunk
+from vnicaudit.audit.work import Assumptions
 
 if TYPE_CHECKING:
-    from vnicaudit.audit.chunk import Batch, Job
+    from vnicaudit.audit.chunk import Batch
+    from vnicaudit.audit.reading.platform import Platforms
+    from vnicaudit.model.report import ReadError
 
 CHUNK = 64
 SERIAL_BELOW = 4 * CHUNK
@@ -27,13 +31,26 @@ a smaller one takes seconds at most."""
 def run_files(paths: Iterator[str], job: Job, *, explicit: bool, jobs: int) -> Iterator[Batch]:
     """Process files: in this process if they are few and small, else in ``jobs`` processes."""
     first = list(islice(paths, SERIAL_BELOW))
-    if len(first) < SERIAL_BELOW or jobs < 2 or job.work.here_only:
+    if len(first) < SERIAL_BELOW or jobs < 2:
         yield from _here(chain(first, paths), job, explicit=explicit)
         return
     from vnicaudit.audit.workers import in_workers, load  # not for a few files
 
     load(first, job)
     yield from in_workers(_chunks(chain(first, paths)), job, jobs)
+
+
+def why_not_here(data: bytes, path: str, platforms: Platforms) -> ReadError | None:
+    """Why a file with this content must not be read in this process: reading it killed one that was
+    made for it. None for a small file, and for one that was read."""
+    if len(data) <= LARGE:
+        return None
+    from vnicaudit.audit.nics_work import ReadOnly  # most files are small
+    from vnicaudit.audit.workers import KILLED, in_workers
+
+    job = Job(ReadOnly(Assumptions(), platforms), path, stdin=BytesIO(data))
+    errors = chain.from_iterable(one.errors for one in in_workers(iter([[path]]), job, 1))
+    return next((error for error in errors if error.message == KILLED), None)
 
 
 def default_jobs() -> int:
@@ -56,8 +73,8 @@ def _here(paths: Iterable[str], job: Job, *, explicit: bool) -> Iterator[Batch]:
 
 def _is_read_apart(path: str, job: Job) -> bool:
     """True for a large file, a pipe and standard input."""
-    if job.work.here_only or job.stdin is not None:
-        return not job.work.here_only
+    if job.stdin is not None:
+        return True
     try:
         status = os.stat(path)
     except (OSError, ValueError):  # its reader will say so

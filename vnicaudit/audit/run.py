@@ -156,14 +156,14 @@ class AuditRun:
             self._progress.waits_for(target.name, live.index(target) + 1, len(live))
 
     def _with_waiting(self, target: Target) -> Iterator[Product]:
-        """The products of a target that is not live. While a pipe is read, that is shown: by a
-        thread only if no process is forked to read it."""
+        """The products of a target that is not live. While a pipe is read, that is shown,
+        without a thread: a process is forked to read it."""
         products = self._with_progress(target, self._read_file_target(target))
         pipe = "" if target.kind == "stdin" and self._stdin else awaited_pipe(target)
         if self._progress is None or not pipe:
             yield from products
             return
-        self._progress.waits_for(pipe, 1, 1, forks=not self._work.here_only)
+        self._progress.waits_for(pipe, 1, 1, forks=True)
         try:
             yield from products
         finally:
@@ -249,11 +249,11 @@ class AuditRun:
             tally.notes.append(f"nothing in it is recognised; looked for: {kinds}")
         tally.passed_over = tally.is_empty and whole and named
 
-    def _account(self, batch: Batch, top: str, tally: TargetCounts) -> list[Audited] | list[Domain]:
+    def _account(self, batch: Batch, top: str, tally: TargetCounts) -> Iterable[Product]:
         """Count a batch; returns its products."""
         tally.domains += batch.domains
         tally.nics += batch.nics
-        tally.configs += len(batch.products) + len(batch.guests) - batch.domains
+        tally.configs += batch.configs
         self.usage |= batch.usage
         self._compared.take(batch)
         self._guests += [(guest, top) for guest in batch.guests]

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from vnicaudit.audit.judging.macs import EncodedNic, MacTable
     from vnicaudit.audit.reading.platform import Platforms
     from vnicaudit.model.domain import Domain
+    from vnicaudit.model.explanation import Explained
     from vnicaudit.model.finding import Finding
     from vnicaudit.model.host import Host, HostConfig
     from vnicaudit.model.location import Description
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
     from vnicaudit.model.site import SiteNode
     from vnicaudit.model.version import Version
 
-Product: TypeAlias = "Audited | Domain"
+Product: TypeAlias = "Audited | Domain | Explained"
 """The result of the work on one item."""
 
 
@@ -97,8 +98,6 @@ class ItemWork(Protocol):
     """One kind of work on the stream of items."""
 
     platforms: Platforms
-    here_only: bool
-    """True if it keeps what it finds, so that every file is processed in this process."""
 
     def load(self) -> None:
         """Import the modules for work on domains, which are otherwise imported at first use."""
@@ -135,8 +134,6 @@ class ItemWork(Protocol):
 
 class AuditWork:
     """Judge by rules, then filter by suppressions and baseline."""
-
-    here_only = False
 
     def __init__(
         self,

@@ -24,6 +24,7 @@ from vnicaudit.base.cpu_deadline import FILE_SECONDS, kill_when_late
 from vnicaudit.errors import VnicauditError
 from vnicaudit.model.decoding import msgpack_decoder
 from vnicaudit.model.domain import Domain
+from vnicaudit.model.explanation import Explained
 from vnicaudit.model.report import ReadError
 from vnicaudit.model.site import SiteNode
 
@@ -39,10 +40,11 @@ _LOOK = 500
 _WINDOW = 4
 """Chunks for each worker that are in progress, or wait for one that was read before them."""
 
-_KILLED = (
+KILLED = (
     "reading it killed a worker process (a crash in a library, or far more than "
     f"{FILE_SECONDS:.0f} s of CPU time)"
 )
+"""The error of a file that killed the worker which read it."""
 
 
 class WorkerError(Exception):
@@ -70,6 +72,7 @@ class ReturnedBatch(Batch):
     single nova.conf does not load."""
 
     resolved: list[Domain] = msgspec.field(default_factory=list)
+    explained: list[Explained] = msgspec.field(default_factory=list)
     nodes: list[SiteNode] = msgspec.field(default_factory=list)
     guests: list[Domain] = msgspec.field(default_factory=list)
     failure: RaisedInWorker | None = None
@@ -205,7 +208,7 @@ class _Crew:
             task.batch = self._here(task)
             return
         if len(task.paths) == 1:
-            task.batch = Batch(errors=[ReadError(_KILLED, task.paths[0])], files=1)
+            task.batch = Batch(errors=[ReadError(KILLED, task.paths[0])], files=1)
             return
         alone = [_Task([path]) for path in task.paths]
         place = self._in_order.index(task)

@@ -59,3 +59,15 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
     suppressed: tuple[Suppressed, ...] = ()
     skipped: tuple[Skipped, ...] = ()
     crashed: tuple[Crashed, ...] = ()
+
+
+class Explained(msgspec.Struct, frozen=True):
+    """One domain among which a NIC to explain is looked for. ``names``: all names that a user may
+    call it by; ``is_asked_for``: it is the domain that the user named, or any will do; ``bare``:
+    why a domain that was named has no NIC."""
+
+    names: tuple[str, ...]
+    is_asked_for: bool
+    macs: tuple[str, ...] = ()
+    found: tuple[Explanation, ...] = ()
+    bare: str = ""

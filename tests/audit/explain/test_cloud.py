@@ -291,7 +291,7 @@ def test_the_server_that_a_domain_is_is_named() -> None:
     work = ExplainWork(audit_work(), Assumptions(), "0", None)
     joined = TestJoined().domain("virtio")
     for domain in (joined, replace(joined, cloud=None), server(2, host=None)):
-        work.domain(domain, HostConfig(), TARGET)
+        work.take(work.domain(domain, HostConfig(), TARGET))
     first, second, third = (explanation.server for explanation in work.found)
     assert first == ServerName(UUID.format(1), "web-1", TARGET, "project-1", host="cmp1")
     assert second is None
@@ -302,7 +302,7 @@ def test_one_without_nics_is_noted_where_it_was_asked_for() -> None:
     def bare(domain: str | None, *read: Domain) -> list[str]:
         work = ExplainWork(audit_work(), Assumptions(), "0", domain)
         for each in read:
-            work.domain(each, HostConfig(), TARGET)
+            work.take(work.domain(each, HostConfig(), TARGET))
         return work.bare
 
     none = replace(server(1), nics=())
@@ -318,8 +318,8 @@ def test_one_without_nics_is_noted_where_it_was_asked_for() -> None:
 def test_a_server_is_found_by_any_of_its_names() -> None:
     def found(wanted: str, domain: str | None) -> int:
         work = ExplainWork(audit_work(), Assumptions(), wanted, domain)
-        work.domain(server(1), HostConfig(), TARGET)
-        work.domain(server(2), HostConfig(), TARGET)
+        work.take(work.domain(server(1), HostConfig(), TARGET))
+        work.take(work.domain(server(2), HostConfig(), TARGET))
         return len(work.found)
 
     assert found("0", None) == 2

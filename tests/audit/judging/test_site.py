@@ -80,7 +80,7 @@ def test_a_sibling_that_cannot_be_read_leaves_a_node_out(tmp_path: Path) -> None
     write(tmp_path, a=1024)
     (tmp_path / "a/nova-compute.conf").write_text("nonsense\n")
     file = tmp_path / "a/nova.conf"
-    assert node_of(read_with_siblings(file.read_bytes(), target="t", file=str(file))) is None
+    assert node_of(read_with_siblings(file.read_bytes(), target="t", file=str(file))[0]) is None
 
 
 def test_a_thousand_nodes_differ_only_where_they_do(tmp_path: Path) -> None:
@@ -88,7 +88,7 @@ def test_a_thousand_nodes_differ_only_where_they_do(tmp_path: Path) -> None:
     nodes = []
     for name in ("a", "b"):
         file = tmp_path / name / "nova.conf"
-        node = node_of(read_with_siblings(file.read_bytes(), target="t", file=str(file)))
+        node = node_of(read_with_siblings(file.read_bytes(), target="t", file=str(file))[0])
         assert node is not None
         nodes.append(node)
     many = [type(n)(n.target, (f"{i}/nova.conf",), n.site, n.host, n.values) for i, n in

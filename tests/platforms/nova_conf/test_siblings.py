@@ -22,7 +22,7 @@ ON = "[libvirt]\nuse_virtio_for_bridges = true\n"
 
 
 def judge(file: Path, rule: str = "VNIC060") -> Audited:
-    config = read_with_siblings(file.read_bytes(), target="t", file=str(file))
+    config = read_with_siblings(file.read_bytes(), target="t", file=str(file))[0]
     return DescriptionAuditor([rule], every_platform().wordings).audit(config, "t")
 
 
@@ -138,7 +138,7 @@ def test_an_audited_file_says_what_it_is(tmp_path: Path) -> None:
 def test_what_is_not_on_disk_counts_in_its_place(tmp_path: Path, name: str) -> None:
     (tmp_path / "nova-compute.conf.d").mkdir()
     (tmp_path / "nova-compute.conf.d/10.conf").write_text("[libvirt]\nvirt_type = qemu\n")
-    found = read_with_siblings(OFF.encode(), target="t", file=f"{tmp_path}/{name}")
+    found = read_with_siblings(OFF.encode(), target="t", file=f"{tmp_path}/{name}")[0]
     assert [(o.file, o.value) for o in found.options] == [
         (f"{tmp_path}/{name}", "false"),
         (f"{tmp_path}/nova-compute.conf.d/10.conf", "qemu"),
@@ -151,7 +151,7 @@ def test_a_path_may_be_spelled_in_another_way(tmp_path: Path, name: str) -> None
     (tmp_path / "nova.conf.d").mkdir()
     for file in ("nova.conf", "nova.conf.d/10.conf"):
         (tmp_path / file).write_text("[libvirt]\nmax_queues = 1\n")
-    found = read_with_siblings(OFF.encode(), target="t", file=f"{tmp_path}/{name}")
+    found = read_with_siblings(OFF.encode(), target="t", file=f"{tmp_path}/{name}")[0]
     assert [option.value for option in found.own] == ["false"]
     assert len(found.options) == 2
 
@@ -161,16 +161,16 @@ def test_a_hidden_file_stands_alone(tmp_path: Path) -> None:
     (tmp_path / "nova.conf.d").mkdir()
     hidden = f"{tmp_path}/nova.conf.d/.10.conf"
     assert load_order(hidden) == (hidden,)
-    found = read_with_siblings(OFF.encode(), target="t", file=hidden)
+    found = read_with_siblings(OFF.encode(), target="t", file=hidden)[0]
     assert [option.value for option in found.options] == ["false"]
 
 
 def test_a_copy_beside_nova_conf_is_of_no_compute_node(tmp_path: Path) -> None:
     (tmp_path / "node1.conf").write_text(OFF)
     file = f"{tmp_path}/node1.conf"
-    assert read_with_siblings(OFF.encode(), target="t", file=file).compute
+    assert read_with_siblings(OFF.encode(), target="t", file=file)[0].compute
     (tmp_path / "nova.conf").write_text(OFF)
-    assert not read_with_siblings(OFF.encode(), target="t", file=file).compute
+    assert not read_with_siblings(OFF.encode(), target="t", file=file)[0].compute
     (together,) = read_together((file,), "t")
     assert isinstance(together, NovaConfig)
     assert not together.compute

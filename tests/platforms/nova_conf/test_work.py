@@ -177,7 +177,7 @@ def _folder(path: Path, files: int) -> list[Path]:
 
 def _read_all(paths: list[Path]) -> Iterator[NovaConfig]:
     for path in paths:
-        yield siblings.read_with_siblings(path.read_bytes(), target="t", file=str(path))
+        yield siblings.read_with_siblings(path.read_bytes(), target="t", file=str(path))[0]
 
 
 def test_files_that_are_read_together_are_read_once(
@@ -212,7 +212,8 @@ def test_a_file_that_was_replaced_is_read_again(tmp_path: Path) -> None:
 def test_what_is_tried_in_memory_counts_instead_of_what_is_on_disk(tmp_path: Path) -> None:
     _folder(tmp_path / "a", 2)
     last = str(tmp_path / "a/nova.conf.d/0001.conf")
-    found = siblings.read_with_siblings(b"[libvirt]\nrx_queue_size = 256\n", target="t", file=last)
+    new = b"[libvirt]\nrx_queue_size = 256\n"
+    found, _unread = siblings.read_with_siblings(new, target="t", file=last)
     assert [option.value for option in found.own] == ["256"]
     assert len(found.options) == 3
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import io
 import json
 import os
 import re
@@ -145,6 +146,41 @@ def test_a_file_on_which_c_code_hangs_costs_itself(
     ((name, message),) = errors(said)
     assert name == "a.odd"
     assert "killed a worker process" in message or "CPU time to read: given up" in message
+
+
+@pytest.mark.parametrize("stdin", [False, True], ids=["file", "stdin"])
+@pytest.mark.parametrize(
+    "command",
+    [("nics",), ("explain", "--nic", "0"), ("plan",), ("audit", "--diff", "--include-unsafe")],
+    ids=lambda command: command[0],
+)
+def test_every_command_reads_what_may_hang_in_another_process(
+    command: tuple[str, ...],
+    tmp_path: Path,
+    capsys: Capture,
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    stdin: bool,
+) -> None:
+    here = os.getpid()
+
+    def read(_content: Content) -> Iterator[Item]:
+        yield from ()
+        assert os.getpid() != here
+        re.search(rb"\s+x", b" " * 500_000)
+
+    platforms = odd(monkeypatch, tmp_path, read, seconds=0.2, size=LARGE + 1)
+    file = tmp_path / "a.odd"
+    with file.open("rb") as stream:
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(stream))
+        target = "-" if stdin else str(file)
+        code = run([*command, target], Wiring(platforms=lambda: platforms))
+    said = " ".join("".join(capsys.readouterr()).split())
+    if stdin and command == ("plan",):
+        assert code == 2  # a plan changes no standard input
+    else:
+        assert code == 4
+        assert f"{target}: reading it killed a worker process" in said
 
 
 CROWDED = GUEST.replace(

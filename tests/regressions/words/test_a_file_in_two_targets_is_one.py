@@ -76,3 +76,9 @@ def test_an_empty_folder_says_what_was_looked_for(tmp_path: Path) -> None:
 def test_a_folder_whose_files_are_named_beside_it_has_no_such_note(folder: Path) -> None:
     result = inside("audit", "sub/b.xml", "sub", cwd=folder)
     assert "looked for" not in result.stdout
+
+
+def test_a_folder_with_nova_conf_alone_is_recognised_by_nics_too(tmp_path: Path) -> None:
+    (tmp_path / "nova.conf").write_text("[libvirt]\nvirt_type = kvm\nrx_queue_size = 512\n")
+    result = inside("nics", tmp_path)
+    assert (result.returncode, result.stdout, result.stderr) == (0, "No NICs\n", "")

@@ -11,11 +11,10 @@ from vnicaudit.audit.judging.nic_row import nic_row
 from vnicaudit.audit.nics_work import NicsAlone
 from vnicaudit.audit.work import Assumptions, AuditWork
 from vnicaudit.model.domain import Domain, Server
-from vnicaudit.model.explanation import Explanation, ServerName
+from vnicaudit.model.explanation import Explained, Explanation, ServerName
 from vnicaudit.model.host import HostConfig
 from vnicaudit.model.nic import Nic
 from vnicaudit.model.refs import ConfigRef, Ref, nic_index
-from vnicaudit.model.report import Audited
 from vnicaudit.model.server import CloudServer
 
 _NAMES = 10_000
@@ -26,12 +25,9 @@ class ExplainWork(NicsAlone):
     """Looks for the wanted NICs among everything read, and explains each.
 
     ``wanted`` is a MAC address or an index; ``domain`` a name or UUID (for a server also Nova's
-    name for it), or None for any. ``found`` fills up while the targets are read; ``bare`` has those
-    of that name without NICs.
+    name for it), or None for any. ``found`` fills up as :meth:`take` is given the products of the
+    run; ``bare`` has those of that name without NICs.
     """
-
-    here_only = True
-    products: type[Audited] | type[Domain] = Audited
 
     def __init__(
         self, judge: AuditWork, assumptions: Assumptions, wanted: str, domain: str | None
@@ -51,20 +47,33 @@ class ExplainWork(NicsAlone):
         self.macs: set[str] = set()
         """MAC addresses of the first NICs among which one is wanted."""
 
-    def domain(self, domain: Domain, host: HostConfig | None, target: str) -> Audited:
+    def domain(self, domain: Domain, host: HostConfig | None, target: str) -> Explained:
         """Explain the wanted NICs of this domain."""
+        names = tuple(filter(None, _names(domain)))
+        if self._domain not in (None, *names):
+            return Explained(names, is_asked_for=False)
+        return Explained(
+            names,
+            is_asked_for=True,
+            macs=tuple(nic.mac for nic in domain.nics if nic.mac is not None),
+            found=tuple(
+                self._explained(domain, nic, host, target) for nic in domain.nics
+                if self._wanted & {nic.mac, str(nic.index), nic.target_dev}
+            ),
+            bare="" if domain.nics or self._domain is None else _without_nics_text(domain),
+        )  # fmt: skip
+
+    def take(self, product: object) -> None:
+        """Remember what was found in one domain; other products are left alone."""
+        if not isinstance(product, Explained):
+            return
         if self._domain is not None and len(self.names) < _NAMES:
-            self.names.add(domain.name)
-        if self._domain is None or self._domain in _names(domain):
-            self.has_domain = True
-            if len(self.macs) < _NAMES:
-                self.macs.update(nic.mac for nic in domain.nics if nic.mac is not None)
-            for nic in domain.nics:
-                if self._wanted & {nic.mac, str(nic.index), nic.target_dev}:
-                    self.found.append(self._explained(domain, nic, host, target))
-            if self._domain is not None and not domain.nics:
-                self.bare.append(_without_nics_text(domain))
-        return Audited(target, domain.name)
+            self.names.add(product.names[0])
+        self.has_domain = self.has_domain or product.is_asked_for
+        if len(self.macs) < _NAMES:
+            self.macs.update(product.macs)
+        self.found += product.found
+        self.bare += filter(None, [product.bare])
 
     def usage(self) -> Usage:
         """The uses of the settings' suppressions that were counted so far."""

@@ -98,8 +98,8 @@ def command(options: ExplainOptions, wiring: Wiring) -> int:
     work = ExplainWork(judge, reading.assumptions, options.nic, options.domain)
     progress = Progress(enabled=not options.output.quiet)
     run = AuditRun(work, reading.options, progress)
-    for _ in run.items(options.targets):
-        pass
+    for product in run.items(options.targets):
+        work.take(product)
     progress.clear()
     style = screen_options(options.output)
     found, results = work.found, run.results

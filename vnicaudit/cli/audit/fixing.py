@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
+from vnicaudit.audit.pool import why_not_here
 from vnicaudit.audit.reading.options import RunOptions
 from vnicaudit.audit.reading.targets import Target
 from vnicaudit.audit.work import AuditWork
@@ -195,7 +196,7 @@ def fix(
             with line.next_file():
                 report.take(one)
     data = _stdin(quiet=fixing.quiet) if len(names) < len(targets) else None
-    if data is not None:
+    if data is not None and why_not_here(data, "-", platforms) is None:
         report.take(fix_text(data, "-", work, writer, include_unsafe=fixing.include_unsafe))
     return msgspec.structs.replace(report.end(), stdin=data)
 

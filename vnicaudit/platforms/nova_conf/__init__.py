@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from vnicaudit.model.file_kind import Content, FileKind, Item
 from vnicaudit.model.report import PutAside
 from vnicaudit.platforms.nova_conf.recognise import is_put_aside, is_read_by_nova, looks_like
-from vnicaudit.platforms.nova_conf.siblings import read_together, read_with_siblings, unread_sibling
+from vnicaudit.platforms.nova_conf.siblings import read_together, read_with_siblings
 
 
 def _looks_like(head: bytes) -> bool:
@@ -27,10 +27,10 @@ def _read_content(content: Content) -> Iterator[Item]:
         yield PutAside(content.path)
         return
 
-    config = read_with_siblings(content.data, target=content.target, file=content.path)
+    config, unread = read_with_siblings(content.data, target=content.target, file=content.path)
     yield config
-    if not config.complete and (error := unread_sibling(content.path)) is not None:
-        yield error
+    if unread is not None:
+        yield unread
 
 
 def _together(paths: tuple[str, ...], target: str) -> Iterator[Item]:

@@ -34,38 +34,32 @@ _MOST_BYTES = 8 * MAX_BYTES
 """Maximum size of all files that are read together."""
 
 
-def read_with_siblings(data: bytes, *, target: str, file: str) -> NovaConfig:
-    """The configuration in ``data``, read from ``file``, with the files that Nova reads beside it.
+def read_with_siblings(
+    data: bytes, *, target: str, file: str
+) -> tuple[NovaConfig, ReadError | None]:
+    """The configuration in ``data``, read from ``file``, with the files that Nova reads beside it,
+    and why the first of these cannot be read: it may override any option, so all are uncertain.
 
-    Raises TargetError only for ``data``. A sibling that cannot be read makes every option
-    uncertain, because it may override any.
+    Raises TargetError only for ``data``.
     """
     config = read_bytes(data, target=target, file=file)
     if config.form == "flags":
-        return config
+        return config, None
+    together: _Together | ReadError
     try:
         order = load_order(file)
         if order == (file,):
-            return replace(config, compute=config.compute and not _is_beside(file, order))
+            return replace(config, compute=config.compute and not _is_beside(file, order)), None
         together = _read_folder(tuple(_stamp(path) for path in order))
-    except OSError:
-        return _uncertain(config)
+    except OSError as error:
+        together = _error(error, file)
     if isinstance(together, ReadError):
-        return _uncertain(config)
+        uncertain = _uncertain_options(config.options)
+        return replace(config, options=uncertain, complete=False), together
     own = _parsed(data, file)
     if together.parts.get(file) != own:
         together = _as_one({**together.parts, file: own})
-    return _config_together(together, target, file)
-
-
-def unread_sibling(file: str) -> ReadError | None:
-    """Why the first of the files that Nova reads together with ``file`` cannot be read; None if all
-    can."""
-    try:
-        found = _read_folder(tuple(_stamp(path) for path in load_order(file)))
-    except OSError as error:
-        return _error(error, file)
-    return found if isinstance(found, ReadError) else None
+    return _config_together(together, target, file), None
 
 
 def read_together(paths: tuple[str, ...], target: str) -> Iterator[NovaConfig | ReadError]:
@@ -203,10 +197,6 @@ def _loaded(folder: str) -> tuple[str, ...]:
     names = sorted(name for name in os.listdir(folder) if is_loaded(name))
     paths = (os.path.join(folder, name) for name in names)
     return tuple(path for path in paths if os.path.isfile(path))
-
-
-def _uncertain(config: NovaConfig) -> NovaConfig:
-    return replace(config, options=_uncertain_options(config.options), complete=False)
 
 
 def _uncertain_options(options: Iterable[NovaOption]) -> tuple[NovaOption, ...]:

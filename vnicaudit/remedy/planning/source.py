@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from vnicaudit.audit.pool import why_not_here
 from vnicaudit.audit.reading.files import MAX_BYTES, read_stream
 from vnicaudit.audit.reading.options import RunOptions
 from vnicaudit.audit.reading.platform import Platforms
@@ -17,7 +18,7 @@ from vnicaudit.audit.reading.targets import Target
 from vnicaudit.base.opening import NotRegularError, read_regular
 from vnicaudit.errors import TargetError, UsageError
 from vnicaudit.model.domain import Domain
-from vnicaudit.model.file_kind import FileKinds, Item
+from vnicaudit.model.file_kind import Item
 from vnicaudit.model.host import Host, HostConfig
 from vnicaudit.model.live import LiveDefinition
 from vnicaudit.model.location import Description
@@ -78,7 +79,7 @@ def sources(
             if isinstance(path, ReadError):
                 yield path
             else:
-                yield from _file(path, target.name, platforms.files, is_of_use, named=named)
+                yield from _file(path, target.name, platforms, is_of_use, named=named)
             on_files(number)
     else:
         raise UsageError("standard input cannot be changed: name a file or a libvirt URI")
@@ -102,7 +103,7 @@ def live_sources(
 
 
 def _file(
-    path: str, top: str, kinds: FileKinds, is_of_use: IsOfUse, *, named: bool
+    path: str, top: str, platforms: Platforms, is_of_use: IsOfUse, *, named: bool
 ) -> Iterator[Source | ReadError | NotJudged]:
     try:
         data = read_regular(path, MAX_BYTES + 1)
@@ -110,7 +111,10 @@ def _file(
         if named or not isinstance(error, NotRegularError):
             yield ReadError(error.strerror or str(error), path)
         return
-    items = read_stream(BytesIO(data), path, kinds, explicit=named)
+    if (fatal := why_not_here(data, path, platforms)) is not None:
+        yield fatal
+        return
+    items = read_stream(BytesIO(data), path, platforms.files, explicit=named)
     yield from _described(items, data, path, top, is_of_use, named=named)
 
 

@@ -128,7 +128,7 @@ def test_files_that_are_read_together_are_one_list(tmp_path: Path) -> None:
     first, second = tmp_path / FILE, tmp_path / "cmp1/nova.conf.d/10-pci.conf"
     first.write_text(f"[libvirt]\nvirt_type = kvm\n[pci]\ndevice_spec = {VF}\n")
     second.write_text(f"[pci]\ndevice_spec = {VF}\n")
-    node = node_of(read_with_siblings(first.read_bytes(), target="t", file=str(first)))
+    node = node_of(read_with_siblings(first.read_bytes(), target="t", file=str(first))[0])
     assert node is not None
     assert node.devices == (PciEntry(VF, f"{first}:4"), PciEntry(VF, f"{second}:2"))
 
