@@ -69,5 +69,5 @@ class Explained(msgspec.Struct, frozen=True):
     names: tuple[str, ...]
     is_asked_for: bool
     macs: tuple[str, ...] = ()
-    found: tuple[Explanation, ...] = ()
+    explanations: tuple[Explanation, ...] = ()
     bare: str = ""

@@ -56,7 +56,7 @@ class ExplainWork(NicsAlone):
             names,
             is_asked_for=True,
             macs=tuple(nic.mac for nic in domain.nics if nic.mac is not None),
-            found=tuple(
+            explanations=tuple(
                 self._explained(domain, nic, host, target) for nic in domain.nics
                 if self._wanted & {nic.mac, str(nic.index), nic.target_dev}
             ),
@@ -72,7 +72,7 @@ class ExplainWork(NicsAlone):
         self.has_domain = self.has_domain or product.is_asked_for
         if len(self.macs) < _NAMES:
             self.macs.update(product.macs)
-        self.found += product.found
+        self.found += product.explanations
         self.bare += filter(None, [product.bare])
 
     def usage(self) -> Usage:
