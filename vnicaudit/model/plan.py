@@ -118,7 +118,7 @@ class DomainUnit(msgspec.Struct, frozen=True, tag="domain"):
 
 class FileUnit(msgspec.Struct, frozen=True, tag="file"):
     """A definition in a file. ``path``: of the file; ``place``: XPath of the NIC in it; ``line``:
-    where the definition begins (None: the plan is older than this)."""
+    where the definition begins (None: not known)."""
 
     kind: ClassVar[UnitKind] = "file"
     shown_under: ClassVar[PlatformName] = DOMAIN_FILE
@@ -182,17 +182,7 @@ class FlavorUnit(CloudUnit, frozen=True, tag="flavor"):
     new_name: str = ""
 
 
-class ObjectUnit(msgspec.Struct, frozen=True, tag="object"):
-    """An object that a platform changes with its own driver. ``kind``: the name of the kind of its
-    units; ``id``: the id by which the driver knows it; ``shown_under``: the platform."""
-
-    gives_way: ClassVar[bool] = False
-    kind: str
-    id: str
-    shown_under: PlatformName
-
-
-Unit = DomainUnit | FileUnit | ServerUnit | ImageUnit | FlavorUnit | ObjectUnit
+Unit = DomainUnit | FileUnit | ServerUnit | ImageUnit | FlavorUnit
 """The object that one step changes. ``shown_under``: the platform's name in a plan file."""
 
 UnitT = TypeVar("UnitT", bound=Unit)

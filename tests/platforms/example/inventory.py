@@ -23,8 +23,6 @@ from vnicaudit.model.platform_name import PlatformName
 from vnicaudit.model.server import CloudServer
 
 NAME = PlatformName("example")
-KIND = "inventory-guest"
-"""Of units of a run."""
 BEGINS = b"# inventory/1\n"
 ENGINE = OutsideOwner("engine", "the Engine")
 PREFIX = "inventory:"

@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.platforms.example import write
-from tests.platforms.example.driver import Command, inventory_kind, nicctl
 from tests.platforms.example.inventory import ENGINE, INVENTORY, NAME, PREFIX
-from tests.platforms.example.planner import InventoryTargets
 from tests.platforms.example.wording import ENGINE_WORDING, WORDING
 from vnicaudit.audit.reading.targets import TargetKind
 from vnicaudit.cli.wiring.platforms import (
@@ -31,8 +28,8 @@ def _read(name: str, options: LiveOptions) -> Iterator[Item]:
     yield from INVENTORY.read(Content(Path(path).read_bytes(), path, name))
 
 
-def example(command: Command = nicctl) -> RegisteredPlatform:
-    """The platform; ``command``: what changes an inventory."""
+def example() -> RegisteredPlatform:
+    """The platform."""
     return RegisteredPlatform(
         NAME,
         (INVENTORY,),
@@ -40,12 +37,9 @@ def example(command: Command = nicctl) -> RegisteredPlatform:
         {"raw": "Inventory"},
         (TargetKind("inventory", _name_of, read=_read),),
         wordings={NAME: WORDING, ENGINE.name: ENGINE_WORDING},
-        planner=InventoryTargets,
-        kinds=lambda: (inventory_kind(command),),
-        writer=lambda: write,
     )
 
 
-def with_example(command: Command = nicctl) -> PlatformRegistry:
+def with_example() -> PlatformRegistry:
     """What this program ships, and this one."""
-    return PlatformRegistry((*PLATFORMS, example(command)))
+    return PlatformRegistry((*PLATFORMS, example()))

@@ -21,14 +21,12 @@ from vnicaudit.model.plan import (
     ModeOption,
     Naming,
     NotPlanned,
-    ObjectUnit,
     Plan,
     ServerUnit,
     Snippet,
     Step,
     Unit,
 )
-from vnicaudit.model.platform_name import PlatformName
 from vnicaudit.model.reasons import Blocked, BlockedCode
 from vnicaudit.model.refs import CloudRef, FlavorRef, ImageRef, NicRef, ServerRef
 
@@ -70,7 +68,6 @@ ABOUT_AND_UNIT = st.one_of(
     st.tuples(SERVER_REF | PORT, SERVER),
     st.tuples(IMAGE_REF, IMAGE),
     st.tuples(FLAVOR_REF, FLAVOR),
-    st.tuples(NIC, st.builds(ObjectUnit, TEXT, TEXT, TEXT.map(PlatformName))),
 )
 
 

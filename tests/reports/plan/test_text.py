@@ -19,12 +19,10 @@ from vnicaudit.model.plan import (
     ModeOption,
     Naming,
     NotPlanned,
-    ObjectUnit,
     Plan,
     Snippet,
     Step,
 )
-from vnicaudit.model.platform_name import PlatformName
 from vnicaudit.model.refs import NicRef
 from vnicaudit.reports.plan.text import render, summary
 from vnicaudit.reports.wrap import width_of
@@ -297,12 +295,3 @@ def test_whatever_a_plan_holds_lines_are_harmless(plan: Plan, width: int, verbos
         assert line.replace("\t", "").isprintable(), ascii(line)
     heads = re.findall(r"^    (?:safe|unsafe|blocked)(?:$|  )", text, re.MULTILINE)
     assert len(heads) >= len(plan.steps)
-
-
-def test_the_kind_of_a_unit_of_another_platform_is_harmless() -> None:
-    """It is what the plan's file says, and stood in the summary as it was."""
-    unit = ObjectUnit("kind\x1b[2J", "1", PlatformName("other"))
-    plan = replace(PLAN, steps=(replace(FILE, unit=unit),))
-    said = summary(plan)
-    assert said.startswith("1 step on 1 kind")
-    assert said.isprintable()

@@ -27,7 +27,6 @@ from vnicaudit.model.plan import (
     Loss,
     ModeOption,
     NotPlanned,
-    ObjectUnit,
     Plan,
     ServerUnit,
     Step,
@@ -68,14 +67,6 @@ class CloudPart(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Name of the image; empty: not known."""
     flavor: str = ""
     """For a server: name of its flavor."""
-
-
-class ObjectPart(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The unit that a platform changes with its own driver. ``kind``: name of the kind of unit.
-    ``id``: identifier used by the driver."""
-
-    kind: str
-    id: str
 
 
 class FileStep(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -121,8 +112,6 @@ class FileStep(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Line of the file on which the definition starts."""
     cloud: CloudPart | None = None
     """For ``openstack`` only."""
-    object: ObjectPart | msgspec.UnsetType = msgspec.UNSET
-    """For platforms that are not built in."""
     blocked_codes: tuple[BlockedCode | Literal[""], ...] = ()
     """Codes for ``blocked``, one for each. If the number differs, the plan was edited."""
     risk: str = ""
@@ -184,10 +173,6 @@ _TWO_KINDS = (
     "step {}: a step has either a cloud part or a file, not both: undo your edits, or make a "
     "new plan"
 )
-_TWO_PARTS = (
-    "step {}: a step with an object part has no file and no cloud part: undo your edits, or "
-    "make a new plan"
-)
 
 
 def read_plan(plan: FilePlan, name: str) -> Plan:
@@ -196,8 +181,6 @@ def read_plan(plan: FilePlan, name: str) -> Plan:
     for step in plan.steps:
         if step.cloud is not None and step.file is not None:
             raise UsageError(f"{name}: {_TWO_KINDS.format(step.id)}")
-        if step.object is not msgspec.UNSET and (step.cloud or step.file is not None):
-            raise UsageError(f"{name}: {_TWO_PARTS.format(step.id)}")
     return converted(
         plan,
         Plan,
@@ -257,8 +240,6 @@ def _about(nic: FileNicRef, kind: Literal["nic", "server", "image", "flavor"]) -
 def _unit(step: FileStep) -> Unit:
     if step.cloud is not None:
         return converted(step.cloud, _CLOUD_UNITS[step.cloud.object])
-    if step.object is not msgspec.UNSET:
-        return converted(step.object, ObjectUnit, shown_under=step.platform)
     return DomainUnit() if step.file is None else FileUnit(step.file, step.place, step.line)
 
 
@@ -281,6 +262,4 @@ def _parts(unit: Unit) -> dict[str, object]:
         return {"file": unit.path, "place": unit.place, "line": unit.line}
     if isinstance(unit, DomainUnit):
         return {}
-    if isinstance(unit, ObjectUnit):
-        return {"object": converted(unit, ObjectPart)}
     return {"cloud": converted(unit, CloudPart, object=unit.kind)}

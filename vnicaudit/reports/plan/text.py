@@ -9,7 +9,7 @@ from vnicaudit.base.wording import count, shared_folder, told_apart
 from vnicaudit.model.last_readings import NO_HISTORY, PlanHistory
 from vnicaudit.model.names import NAMELESS
 from vnicaudit.model.owner import name_of
-from vnicaudit.model.plan import CloudUnit, FileUnit, NotPlanned, ObjectUnit, Plan, ServerUnit, Step
+from vnicaudit.model.plan import CloudUnit, FileUnit, NotPlanned, Plan, ServerUnit, Step
 from vnicaudit.model.refs import CloudRef, NicRef
 from vnicaudit.reports.paint import Paint
 from vnicaudit.reports.plan.grouped import grouped_steps
@@ -81,9 +81,8 @@ def _objects(steps: Iterable[Step]) -> str:
 
 
 def _kind(step: Step) -> str:
-    """``domain``, ``image``…; for a platform that is not built in, the kind in the file."""
-    unit = step.unit
-    return safe(unit.kind) if isinstance(unit, CloudUnit | ObjectUnit) else "domain"
+    """``domain``, ``image``…"""
+    return step.unit.kind if isinstance(step.unit, CloudUnit) else "domain"
 
 
 def _objects_left(left: Iterable[NotPlanned]) -> str:
@@ -229,8 +228,6 @@ def _about(steps: list[Step], *, verbose: bool) -> Iterator[str]:
         unit = step.unit
         if isinstance(unit, CloudUnit):
             yield from _in_cloud(step, unit)
-        elif isinstance(unit, ObjectUnit):
-            yield unit.kind
         elif not isinstance(unit, FileUnit):
             yield "running" if step.running else "shut off"
         elif unit.line is not None and unit.definition != "/domain":
