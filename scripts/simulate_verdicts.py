@@ -32,7 +32,7 @@ from vnicaudit.bench.judging.verdict import decide
 from vnicaudit.bench.profiles.keys import RUNS_PER_TURN
 from vnicaudit.bench.profiles.load import load_profile
 from vnicaudit.bench.profiles.profile import primary_comparisons
-from vnicaudit.bench.trials.turning import Visit, others_first
+from vnicaudit.bench.trials.flips import Visit, others_first
 from vnicaudit.model.measurement import Sample, Workload
 
 if not __package__:  # as a program, it would look for modules only in its own folder

@@ -10,7 +10,7 @@ from tests.bench.judging.made import TCP
 from tests.bench.running.fakes import Engine, Told, opened, plugins, profile
 from vnicaudit.bench.contract import Ends, SettledWorkload
 from vnicaudit.bench.profiles.registry import SHIPPED
-from vnicaudit.bench.running.settling import is_settled_of, settled_profile
+from vnicaudit.bench.running.opening import is_settled_of, settled_profile
 from vnicaudit.model.measurement import Workload
 
 _OTHER = replace(TCP, id="other")

@@ -21,8 +21,7 @@ from vnicaudit.bench.profiles.profile import SEARCHES, Profile
 from vnicaudit.bench.profiles.registry import SHIPPED, BenchPlugins
 from vnicaudit.bench.readable import one_line, readable
 from vnicaudit.bench.running.arms import OpenedArm, Switch
-from vnicaudit.bench.running.forecast import Forecast, VisitPlan
-from vnicaudit.bench.running.listener import Listener
+from vnicaudit.bench.running.forecast import Forecast, Listener, VisitPlan
 from vnicaudit.bench.running.witness import witness_of
 from vnicaudit.errors import EndpointError, MeasureError
 from vnicaudit.model.measurement import Covariates, Sample, Workload

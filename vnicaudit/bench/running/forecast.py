@@ -1,4 +1,5 @@
-"""The maximum number of runs of a measurement, and how long they still take.
+"""The maximum number of runs of a measurement, and how long they still take; who is told of
+its progress.
 
 Estimated from the profile at first, and from the time that the warm-up took beyond its load (on a
 slow guest starting a tool takes longer than the run); then corrected by every observed run and
@@ -9,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from vnicaudit.base.clock import seconds_between
 from vnicaudit.bench.judging.effect import TURNS
@@ -43,6 +44,25 @@ class Ahead(NamedTuple):
     most: int
     remaining: float
     soonest: float
+
+
+class Listener(Protocol):
+    """Is told the progress; whatever it does, it must not load the machine."""
+
+    def prepares(self, text: str) -> None:
+        """Work before or after a run starts: ``warming up``."""
+
+    def begins(self, ahead: Ahead) -> None:
+        """A stretch of runs begins."""
+
+    def runs(self, workload: Workload, arm: str, ahead: Ahead) -> None:
+        """A run begins."""
+
+    def sampled(self, sample: Sample) -> None:
+        """A run has ended."""
+
+    def says(self, text: str) -> None:
+        """Anything else worth knowing."""
 
 
 class VisitPlan(NamedTuple):

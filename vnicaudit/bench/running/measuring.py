@@ -27,8 +27,7 @@ from vnicaudit.bench.profiles.registry import SHIPPED, BenchPlugins
 from vnicaudit.bench.running import rails
 from vnicaudit.bench.running.arms import OpenedArm, Switch
 from vnicaudit.bench.running.collector import Collector, SamplingContext
-from vnicaudit.bench.running.forecast import visit_plan_of
-from vnicaudit.bench.running.listener import Listener
+from vnicaudit.bench.running.forecast import Listener, visit_plan_of
 from vnicaudit.errors import VnicauditError
 from vnicaudit.model.measurement import (
     BenchResult,

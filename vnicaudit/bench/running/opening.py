@@ -1,4 +1,5 @@
-"""Open everything that a measurement needs: both ends of each path, and facts about the host."""
+"""Open everything that a measurement needs: both ends of each path, and facts about the host;
+then choose what the profile leaves open until its ends are known."""
 
 from __future__ import annotations
 
@@ -22,9 +23,11 @@ from vnicaudit.bench.facts.covariates import Watch
 from vnicaudit.bench.facts.guest_nic import GuestNic, guest_nic
 from vnicaudit.bench.facts.guest_process import GuestHost, find_guest
 from vnicaudit.bench.facts.setup import host_setup_of, setup_of
-from vnicaudit.bench.profiles.registry import ENGINES
+from vnicaudit.bench.profiles.profile import Profile
+from vnicaudit.bench.profiles.registry import ENGINES, BenchPlugins
 from vnicaudit.bench.readable import readable
 from vnicaudit.bench.running.arms import Arm, OpenedArm
+from vnicaudit.bench.running.forecast import Listener
 from vnicaudit.errors import EndpointError, MeasureError, VnicauditError
 from vnicaudit.model.live import DEADLINE
 from vnicaudit.model.measurement import Path, Setup, Workload
@@ -181,6 +184,31 @@ class OpenedEndpoints:
         if machine is None or domain is None:
             return GuestNic()
         return guest_nic(machine, self._adapters().texts.reading, domain[1], mac)
+
+
+def settled_profile(
+    profile: Profile, opened: Sequence[OpenedArm], listener: Listener, plugins: BenchPlugins
+) -> Profile:
+    """The profile with all open options chosen: once for all arms, before the first run, so that
+    all of them are measured in the same way. Remarks on a choice are passed to the listener. Raises
+    EndpointError if an end is lost."""
+    ends = [each.ends for each in opened]
+    found = [
+        plugins.engines.load(workload.engine).settled(workload, ends)
+        for workload in profile.workloads
+    ]
+    for note in dict.fromkeys(one.note for one in found if one.note):
+        listener.says(note)
+    return replace(profile, workloads=tuple(one.workload for one in found))
+
+
+def is_settled_of(settled: Sequence[Workload], asked: Sequence[Workload]) -> bool:
+    """True if ``settled`` are the requested workloads ``asked``, with only options added."""
+    return len(settled) == len(asked) and all(
+        replace(one, options=other.options) == other
+        and one.options.items() >= other.options.items()
+        for one, other in zip(settled, asked, strict=True)
+    )
 
 
 def merged_setup(first: Setup | None, more: Setup) -> Setup:

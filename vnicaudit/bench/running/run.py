@@ -18,10 +18,9 @@ from vnicaudit.bench.judging.terms import Terms, checked_terms
 from vnicaudit.bench.profiles.profile import Profile
 from vnicaudit.bench.profiles.registry import SHIPPED, BenchPlugins
 from vnicaudit.bench.running.arms import Arm, ArmCommands, OpenedArm
-from vnicaudit.bench.running.listener import Listener
+from vnicaudit.bench.running.forecast import Listener
 from vnicaudit.bench.running.measuring import MeasurementTerms, Measuring
-from vnicaudit.bench.running.opening import LineFacts, OpenedEndpoints
-from vnicaudit.bench.running.settling import settled_profile
+from vnicaudit.bench.running.opening import LineFacts, OpenedEndpoints, settled_profile
 from vnicaudit.errors import UsageError
 from vnicaudit.model.measurement import BenchResult, Design
 from vnicaudit.remedy.adapters import GetAdapters

@@ -3,19 +3,23 @@ back.
 
 Each flip is a run of its own, journalled and verified, with its own rollback; with restarts, each
 is a boot, and the difference between boots is then part of the noise and not of the effect.
+
+An arm that looks broken is left at once: only the other one, measured right then, can show if the
+change is to blame, and the guest must not stay in the broken one meanwhile.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
+from itertools import groupby
 from typing import Literal, NamedTuple, Protocol
 
 from msgspec.structs import replace
 
 from vnicaudit.bench import history
 from vnicaudit.bench.history import StoredMeasurement
-from vnicaudit.bench.judging.order import Slot
+from vnicaudit.bench.judging.order import Slot, turns
 from vnicaudit.bench.judging.stopping import NextRun
 from vnicaudit.bench.running.arms import Arm, OpenedArm
 from vnicaudit.bench.running.measuring import MeasurementTerms, Measuring
@@ -23,7 +27,6 @@ from vnicaudit.bench.running.opening import Places
 from vnicaudit.bench.running.rails import RailStates as Rails
 from vnicaudit.bench.running.run import reporting_where_stored
 from vnicaudit.bench.trials.request import AFTER, BEFORE, TrialRequest, trial_terms
-from vnicaudit.bench.trials.turning import take_turns, visits_of
 from vnicaudit.errors import ActionError, VnicauditError
 from vnicaudit.model.measurement import BenchResult, Decision, Design
 from vnicaudit.model.plan import Step
@@ -173,6 +176,44 @@ def _with_done(
     result: BenchResult, decision: Decision, done: Literal["kept", "rolled-back", "not-rolled-back"]
 ) -> BenchResult:
     return replace(result, decision=replace(decision, done=done))
+
+
+Visit = tuple[str, list[Slot]]
+"""An arm, and its runs between two changes."""
+
+
+def visits_of(task: MeasurementTerms) -> list[Visit]:
+    """All visits of a measurement, in order."""
+    terms, names = task.terms, [workload.id for workload in task.profile.workloads]
+    slots = turns(task.arms, names, terms.looks[-1], task.seed, terms.runs_per_turn)
+    groups = groupby(slots, key=lambda slot: (slot.arm, slot.block // terms.runs_per_turn))
+    return [(arm, list(group)) for (arm, _turn), group in groups]
+
+
+def take_turns(
+    measuring: Measuring, visits: Sequence[Visit], visit: Callable[[str, list[Slot]], NextRun]
+) -> None:
+    """Make all visits, or as many as are needed. ``visit``: makes one."""
+    left = list(visits)
+    while left:
+        (arm, slots), *left = left
+        step = visit(arm, slots)
+        if step.action == "stop":
+            return
+        if step.action == "away":
+            last = measuring.samples[-1]
+            at = [(slot.block, slot.workload) for slot in slots].index((last.block, last.workload))
+            left = others_first(arm, slots[at + 1 :], left)
+
+
+def others_first(arm: str, rest: list[Slot], visits: Sequence[Visit]) -> list[Visit]:
+    """The remaining visits after one of ``arm`` was cut short: the next one of the other arm first,
+    then the ``rest`` of this one. Without another arm, all as they were."""
+    mine = [(arm, rest)] if rest else []
+    at = next((place for place, (other, _slots) in enumerate(visits) if other != arm), None)
+    if at is None:
+        return [*mine, *visits]
+    return [visits[at], *mine, *visits[:at], *visits[at + 1 :]]
 
 
 _NOT_TAKEN_BACK: frozenset[Outcome] = frozenset({"failed", "unfinished", "refused", "not-reached"})

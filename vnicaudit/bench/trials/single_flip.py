@@ -23,9 +23,8 @@ from vnicaudit.bench.judging.stopping import ATTEMPTS
 from vnicaudit.bench.profiles.profile import Profile
 from vnicaudit.bench.running.arms import Arm, OpenedArm
 from vnicaudit.bench.running.measuring import MeasurementTerms, Measuring
-from vnicaudit.bench.running.opening import Places
+from vnicaudit.bench.running.opening import Places, is_settled_of
 from vnicaudit.bench.running.run import reporting_where_stored
-from vnicaudit.bench.running.settling import is_settled_of
 from vnicaudit.bench.trials.request import AFTER, BEFORE, TrialRequest, trial_terms
 from vnicaudit.errors import RefusedError, VnicauditError
 from vnicaudit.model.measurement import Decision, Sample

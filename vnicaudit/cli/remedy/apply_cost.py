@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 from vnicaudit.base.wording import count
 from vnicaudit.bench.judging.terms import turns_decide, usual_turns
-from vnicaudit.bench.trials.cost import cost
+from vnicaudit.bench.trials.request import cost
 from vnicaudit.reports.bench.words.quantity import duration
 
 if TYPE_CHECKING:
