@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Simulates how often verdicts are right, for the tables of docs/explanation/measuring.md.
+"""Simulates how often verdicts are right, for docs/explanation/simulated-verdicts.txt.
 
     python scripts/simulate_verdicts.py            print the tables
     python scripts/simulate_verdicts.py --write    write them into the page

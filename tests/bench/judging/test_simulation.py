@@ -87,7 +87,7 @@ def test_another_table_is_noticed(
 ) -> None:
     monkeypatch.setattr(simulation, "tables", lambda: "| another |\n")
     assert simulation.main(["--check"]) == 1
-    assert "measuring.md has other tables" in capsys.readouterr().err
+    assert "simulated-verdicts.txt has other tables" in capsys.readouterr().err
     assert simulation.main([]) == 0
     assert capsys.readouterr().out == "| another |\n"
 
