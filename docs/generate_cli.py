@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import difflib
 import inspect
+import re
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -27,20 +29,24 @@ This page is generated from the program. `vnicaudit COMMAND --help` prints the s
 
 {help}
 
-```text
-{usage}
-```
-
-| option | meaning |
-|---|---|
-{options}
-
-| command | what it shows |
+| command | what it does |
 |---|---|
 {commands}
 
 What the exit codes mean is in [exit-codes.md](exit-codes.md), what a settings file may hold in
 [configuration.md](configuration.md).
+
+Options marked ✓ can be given by a variable too: `VNICAUDIT_` and the name in capitals, as in
+`VNICAUDIT_FAIL_ON` for `--fail-on`. The command line wins. Where an option may be repeated, blanks
+separate the values.
+
+## Options of several commands
+
+Below each command are its own options, and the names of those it has of these:
+
+| option | meaning | ✓ |
+|---|---|---|
+{shared}
 """
 
 _COMMAND = """\
@@ -52,17 +58,19 @@ _COMMAND = """\
 
 {help}
 
-| option | meaning | environment |
+{own}{also}"""
+
+_OWN = """\
+| option | meaning | ✓ |
 |---|---|---|
-{options}
+{rows}
+
 """
+
+_ALSO = "[Also](#options-of-several-commands): {names}.\n"
 
 _GROUP = """\
 ## vnicaudit {name}
-
-```text
-{usage}
-```
 
 {help}
 
@@ -74,8 +82,7 @@ _GROUP = """\
 _TAIL = """\
 ## Environment
 
-Each option of a command can be given by the variable in its row; the command line wins. Where an
-option may be repeated, blanks separate the values. Besides these:
+Besides the variables of options:
 
 | variable | meaning |
 |---|---|
@@ -94,16 +101,16 @@ ENVIRONMENT = {
 def page() -> str:
     """The whole page."""
     top = click.Context(cli, info_name="vnicaudit", terminal_width=_WIDTH, **cli.context_settings)
+    shared = _shared_rows(cli, top)
     head = _HEAD.format(
         help=_text(cli),
-        usage=cli.get_usage(top).removeprefix("Usage: "),
-        options="\n".join(_row(option, top) for option in _options(cli, top)),
-        commands=_rows(cli, top, ""),
+        commands="\n".join(_commands(cli, top, "")),
+        shared="\n".join(sorted(shared, key=_long_name)),
     )
     tail = _TAIL.format(
         variables="\n".join(f"| `{name}` | {meaning} |" for name, meaning in ENVIRONMENT.items())
     )
-    return "\n".join([head, *_sections(cli, top, ""), tail])
+    return "\n".join([head, *_sections(cli, top, "", shared), tail])
 
 
 def members(group: click.Group, context: click.Context) -> list[tuple[str, click.Command]]:
@@ -112,39 +119,65 @@ def members(group: click.Group, context: click.Context) -> list[tuple[str, click
     return [(name, command) for name, command in found if command is not None]
 
 
-def _rows(group: click.Group, context: click.Context, prefix: str) -> str:
-    return "\n".join(
-        f"| [{prefix}{name}](#vnicaudit-{prefix.replace(' ', '-')}{name}) "
-        f"| {_text(command).splitlines()[0]} |"
-        for name, command in members(group, context)
-    )
+def _commands(group: click.Group, context: click.Context, prefix: str) -> Iterator[str]:
+    """A row for each command of a group."""
+    for name, command in members(group, context):
+        anchor = f"vnicaudit-{prefix}{name}".replace(" ", "-")
+        yield f"| [{prefix}{name}](#{anchor}) | {_text(command).splitlines()[0]} |"
 
 
-def _sections(group: click.Group, context: click.Context, prefix: str) -> Iterator[str]:
+def _shared_rows(group: click.Group, context: click.Context) -> frozenset[str]:
+    """The rows of options that several commands have; of a name with several meanings, that of
+    most commands."""
+    shared: dict[str, str] = {}
+    for row, count in Counter(_all_rows(group, context)).most_common():
+        if count > 1:
+            shared.setdefault(_long_name(row), row)
+    return frozenset(shared.values())
+
+
+def _long_name(row: str) -> str:
+    return next(word for word in re.split(r"[`, ]+", row) if word.startswith("--"))
+
+
+def _all_rows(group: click.Group, context: click.Context) -> Iterator[str]:
+    for name, command in members(group, context):
+        inner = click.Context(command, parent=context, info_name=name)
+        if isinstance(command, click.Group):
+            yield from _all_rows(command, inner)
+        else:
+            yield from (_row(option, inner) for option in _options(command, inner))
+
+
+def _sections(
+    group: click.Group, context: click.Context, prefix: str, shared: frozenset[str]
+) -> Iterator[str]:
     """One section for each command of a group; sections of nested groups follow directly."""
     for name, command in members(group, context):
         inner = click.Context(command, parent=context, info_name=name)
         if isinstance(command, click.Group):
             yield _GROUP.format(
                 name=prefix + name,
-                usage=command.get_usage(inner).removeprefix("Usage: "),
                 help=_text(command),
-                commands=_rows(command, inner, f"{prefix}{name} "),
+                commands="\n".join(_commands(command, inner, f"{prefix}{name} ")),
             )
-            yield from _sections(command, inner, f"{prefix}{name} ")
+            yield from _sections(command, inner, f"{prefix}{name} ", shared)
         else:
-            yield _section(prefix + name, command, inner)
+            yield _section(prefix + name, command, inner, shared)
 
 
-def _section(name: str, command: click.Command, context: click.Context) -> str:
+def _section(
+    name: str, command: click.Command, context: click.Context, shared: frozenset[str]
+) -> str:
+    rows = {_row(option, context): option for option in _options(command, context)}
+    own = "\n".join(row for row in rows if row not in shared)
+    also = [f"`{max(option.opts, key=len)}`" for row, option in rows.items() if row in shared]
     return _COMMAND.format(
         name=name,
         usage=command.get_usage(context).removeprefix("Usage: "),
         help=_text(command),
-        options="\n".join(
-            f"{_row(option, context)} {_variable(option)} |"
-            for option in _options(command, context)
-        ),
+        own=_OWN.format(rows=own) if own else "",
+        also=_ALSO.format(names=", ".join(also)),
     )
 
 
@@ -161,11 +194,17 @@ def _row(option: click.Option, context: click.Context) -> str:
     names, meaning = (
         part.replace("|", "\\|") for part in option.get_help_record(context) or ("", "")
     )
-    return f"| `{names}` | {' '.join(meaning.split())} |"
+    return f"| `{names}` | {' '.join(meaning.split())} | {_mark(option)} |"
 
 
-def _variable(option: click.Option) -> str:
-    return f"`{option.envvar}`" if option.envvar else ""
+def _mark(option: click.Option) -> str:
+    """✓ if the option has its variable. Raises ValueError if that does not have its name."""
+    if not option.envvar:
+        return ""
+    longest = max(option.opts, key=len).removeprefix("--")
+    if option.envvar != "VNICAUDIT_" + longest.replace("-", "_").upper():
+        raise ValueError(f"the variable of --{longest} is {option.envvar}")
+    return "✓"
 
 
 def _text(command: click.Command) -> str:
