@@ -10,17 +10,18 @@ from __future__ import annotations
 import inspect
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import msgspec
 
+from vnicaudit.bench.judging.effect import SHARE_MARGIN, is_share
 from vnicaudit.bench.metrics import METRICS
 from vnicaudit.bench.profiles.keys import ProfileTable, WorkloadTable
 from vnicaudit.bench.profiles.load import load_profile, shipped_profiles
 from vnicaudit.bench.profiles.profile import Profile
 from vnicaudit.bench.profiles.registry import ENGINES, GUARDS
-from vnicaudit.bench.profiles.table import Kind, descriptions, examples, toml
+from vnicaudit.bench.profiles.table import Kind, descriptions, toml
 from vnicaudit.reports.profiles.text import render_one, takes
 from vnicaudit.reports.writer import Options
 
@@ -30,12 +31,10 @@ _PAGE = """\
 # Profiles
 
 This page is generated from the program. A profile says what `vnicaudit bench run` and `vnicaudit
-apply --bench` measure, how often, and what the verdict rests on. `--profile` takes the name of a
-shipped one, or the path of your own, which ends in `.toml`. `vnicaudit bench profiles` lists them,
-`vnicaudit bench profiles NAME` shows one with its workloads and its time, and with a path it
-checks the file: a mistake is told with its line.
-
-How to use them is in [Measure a change](../how-to/bench.md).
+apply --bench` measure, how often, and what the verdict rests on ([Measure a
+change](../how-to/bench.md)). `--profile` takes the name of a shipped one, or the path of your own,
+which ends in `.toml`. `vnicaudit bench profiles NAME` shows one with its workloads, its time and
+what it was made from.
 
 ## Shipped profiles
 
@@ -43,9 +42,7 @@ How to use them is in [Measure a change](../how-to/bench.md).
 |---|---|---|---|
 {shipped}
 
-Times are estimates: measured seconds and warm-up of each run, 40 s for a search, 1.5 s to start
-both ends, and the pause between runs. Runs that do not count and are repeated, boots and flips
-come on top.
+Times are estimates, for two arms. Runs that are repeated, boots and flips come on top.
 
 {details}
 
@@ -57,7 +54,7 @@ Save this as `web.toml`:
 ```toml
 {web}```
 
-and have it checked:
+and have it checked; a mistake is named with its line:
 
 <!-- run -->
 ```console
@@ -65,46 +62,43 @@ $ vnicaudit bench profiles web.toml
 {example}
 ```
 
-Editors that know TOML check it as you type with the schema
-[vnicaudit.profile.json](../schemas/vnicaudit.profile.json); [In an editor](../how-to/editors.md)
-says how.
+[Editors](../how-to/editors.md) check it as you type with the schema
+[vnicaudit.profile.json](../schemas/vnicaudit.profile.json), which has examples of each key.
 
 ## Keys
 
-| key | meaning | for example | default |
-|---|---|---|---|
+| key | meaning | default |
+|---|---|---|
 {keys}
 
 ## Keys of `[[workload]]`
 
 Lists are combined: two directions, three numbers of connections and four sizes are 24 workloads.
 
-| key | meaning | for example | default |
-|---|---|---|---|
+| key | meaning | default |
+|---|---|---|
 {workload_keys}
 
-A workload is known by its id: engine, pattern, direction, connections (`c25`), generators (`g2`),
-size (`64k`), rate (`r100m`), name, and after an `@` the state of the server:
-`iperf3.tcp.tx.c25.64k`, `dnsperf.capacity.g2@querylog`. What goes without saying of a pattern is
-left out. The same work has the same id in every profile, so that measurements can be compared.
+A workload is known by its id, the same in every profile: engine, pattern, direction, connections
+(`c25`), generators (`g2`), size (`64k`), rate (`r100m`), name, and after an `@` the state of the
+server: `iperf3.tcp.tx.c25.64k`, `dnsperf.capacity.g2@querylog`.
 
 ## Engines
 
 Each is a program at the peer and, but for dnsperf, one at the target. Of rr, `rr1c-AxB` is a
 request of A bytes and an answer of B over a connection that stays, with any sizes (`k` is 1024);
 in `str-readxN` the target sends (`tx`), in `str-writexN` it receives (`rx`), in messages of N
-bytes.
+bytes. `latency_*` are `latency_mean`, `_p50`, `_p99`, `_p999` and `_max`.
 
 {engines}
 
 ## Metrics
 
-`decides` takes those of the pattern, and the CPU costs, which are worked out for every engine: per
-Gbit or per request, of the hypervisor (`host_…`), the target and the peer. A metric counts as
-better or worse from its margin on.
+`decides` takes those of the pattern, and the CPU costs, which every engine has. A metric counts as
+better or worse from its margin on. Higher is better: {higher}; for the others lower.
 
-| metric | what it is | unit | better | margin |
-|---|---|---|---|---|
+| metric | what it is | unit | margin |
+|---|---|---|---|
 {metrics}
 
 ## Guard rails
@@ -148,6 +142,7 @@ def page() -> str:
         keys="\n".join(_keys(ProfileTable)),
         workload_keys="\n".join(_keys(WorkloadTable)),
         engines="\n\n".join(map(_engine, ENGINES.names())),
+        higher=", ".join(f"`{one.name}`" for one in METRICS.values() if one.better == "higher"),
         metrics="\n".join(_metrics()),
         guards=", ".join(f"`{name}`" for name in GUARDS.names()),
     )
@@ -157,13 +152,13 @@ def _row(profile: Profile) -> str:
     time = takes(profile).replace("two arms take ", "")
     return (
         f"| [`{profile.name}`](#{profile.name}) | {profile.title} | {len(profile.workloads)} "
-        f"| two arms: {time} |"
+        f"| {time} |"
     )
 
 
 def _details(profile: Profile) -> str:
-    sources = "".join(f"\n* {source}" for source in profile.sources)
-    origin = f"\n\nFrom:\n{sources}" if sources else ""
+    sources = "; ".join(source.partition(" (")[0] for source in profile.sources)
+    origin = f"\n\nFrom: {sources}." if sources else ""
     return f"### {profile.name}\n\n{profile.description}{origin}"
 
 
@@ -177,31 +172,36 @@ def _example() -> str:
 
 
 def _keys(kind: Kind) -> Iterator[str]:
-    shown = examples(kind)
     fields = {field.encode_name: field for field in msgspec.structs.fields(kind)}
     for key, meaning in descriptions(kind).items():
         default = fields[key].default
         usual = "" if default in (msgspec.NODEFAULT, None, ()) else f"`{toml(default)}`"
         usual = "demanded" if fields[key].required else usual
-        example = "" if key == "workload" else f"`{key} = {toml(shown[key][0])}`"
-        yield f"| `{key}` | {meaning.replace('|', chr(92) + '|')} | {example} | {usual} |"
+        yield f"| `{key}` | {meaning.replace('|', chr(92) + '|')} | {usual} |"
 
 
 def _engine(name: str) -> str:
     engine = ENGINES.load(name)
     manual = inspect.cleandoc(engine.__doc__ or "").replace("``", "`")
     patterns = "\n".join(
-        f"| `{pattern}` | {', '.join(f'`{metric}`' for metric in metrics)} |"
+        f"| `{pattern}` | {_metric_names(metrics)} |"
         for pattern, metrics in engine.PATTERNS.items()
     )
     head = "| pattern | metrics, the usual one first |\n|---|---|\n"
     return f"### {name}\n\n{manual}\n\n{head}{patterns}"
 
 
+def _metric_names(metrics: Sequence[str]) -> str:
+    """In their order, the latencies as one."""
+    shown = ("latency_*" if name.startswith("latency_") else name for name in metrics)
+    return ", ".join(f"`{name}`" for name in dict.fromkeys(shown))
+
+
 def _metrics() -> Iterator[str]:
     for metric in METRICS.values():
-        margin = f"{100 * metric.margin:g} %"
-        yield f"| `{metric.name}` | {metric.title} | {metric.unit} | {metric.better} | {margin} |"
+        share = f"{SHARE_MARGIN:g} points"
+        margin = share if is_share(metric) else f"{100 * metric.margin:g} %"
+        yield f"| `{metric.name}` | {metric.title} | {metric.unit} | {margin} |"
 
 
 def main(arguments: list[str]) -> int:

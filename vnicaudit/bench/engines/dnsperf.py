@@ -3,14 +3,11 @@
 Patterns: ``max``, as fast as answers come back; ``capacity``, the highest rate at which at most
 0.5 % of the queries get no answer, by search; ``rate``, the latency of answers at a fixed rate.
 
-dnsperf can have only so many queries outstanding (-q). If nearly all these places were taken all
-the time (Little's law: answered per second x latency, and lost ones for as long as the timeout),
-waiting for answers limited it, and the queries that it did not send count as not answered.
-Otherwise the limit was its own, and shows nothing about the target. Seen with 2.10 against servers
-of known speed: 97 % to 100 % of the places beyond the server's limit, below 60 % else.
-
-Its exit code is 0 even with every query lost, so only a complete block of statistics with answers
-in it counts; latencies exclude lost queries, so they are always reported with the loss.
+dnsperf has so many places for outstanding queries (-q). If nearly all were taken all the time,
+queries that it did not send count as not answered; otherwise the limit was its own, and shows
+nothing about the target (seen with 2.10: 97 % to 100 % beyond the server's limit, below 60 % else).
+Its exit code is 0 even with every query lost: only complete statistics with answers count.
+Latencies exclude lost queries, so they are reported with the loss.
 """
 
 from __future__ import annotations
