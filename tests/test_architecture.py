@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.rows import rows
+
 PACKAGE = Path(__file__).parents[1] / "vnicaudit"
 
 LANGUAGE = ("__future__", "collections.abc", "typing")
@@ -47,39 +49,12 @@ def test_imports_only_what_its_layer_may(path: Path, allowed: tuple[str, ...]) -
     assert list(foreign(path.read_text("utf-8"), allowed)) == []
 
 
-@pytest.mark.parametrize(
-    ("source", "found"),
-    [
-        ("import subprocess", "subprocess"),
-        ("import os.path as path", "os.path"),
-        ("from collections import deque", "collections.deque"),
-        ("import collections", "collections"),
-        ("import msgspec", "msgspec"),
-        ("from msgspec import json", "msgspec.json"),
-        ("from vnicaudit import errors", "vnicaudit.errors"),
-        ("from vnicaudit.modelling import Nic", "vnicaudit.modelling.Nic"),
-        ("from .vnic001 import check", ".vnic001.check"),
-        ("from . import vnic001", ".vnic001"),
-        ("def check():\n    import socket", "socket"),
-        ("from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import lxml", "lxml"),
-        ("__import__('os')", "__import__"),
-        ("open('/etc/passwd')", "open"),
-    ],
-)
+@rows
 def test_what_a_rule_may_not_do_is_found(source: str, found: str) -> None:
     assert list(foreign(source, RULES)) == [found]
 
 
-@pytest.mark.parametrize(
-    "source",
-    [
-        "from vnicaudit.model.nic import NicConfig",
-        "from vnicaudit.model import nic",
-        "import vnicaudit.model.nic",
-        "from collections.abc import Iterator",
-        "from collections import abc",
-    ],
-)
+@rows
 def test_what_a_rule_may_import_is_not_found(source: str) -> None:
     assert list(foreign(source, RULES)) == []
 
@@ -197,18 +172,7 @@ def test_tests_that_measure_and_those_of_l1_are_where_tox_looks_for_them() -> No
     assert len(re.findall(r"^    pytest .*\{posargs:tests/rig\}$", command, re.MULTILINE)) == 2
 
 
-REGISTRIES = {
-    "reports/formats/__init__.py": ("reports/formats",),
-    "reports/bench/registry.py": ("reports/bench/formats",),
-    "bench/profiles/registry.py": ("bench/engines", "bench/guards"),
-    "bench/endpoints/opening.py": ("bench/endpoints/transports",),
-}
-"""Where a registry is made -> the folders of its plug-ins."""
-
-
-@pytest.mark.parametrize(
-    ("path", "folder"), [(path, one) for path, all_ in REGISTRIES.items() for one in all_]
-)
+@rows
 def test_mypy_and_import_linter_see_every_plug_in(path: str, folder: str) -> None:
     """A module that is loaded by name is imported for them, where the registry is made."""
     tree = ast.parse((PACKAGE / path).read_text("utf-8"))

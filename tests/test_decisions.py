@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-import pytest
+from tests.rows import rows
 
 PACKAGE = Path(__file__).parents[1] / "vnicaudit"
 WORDS = 3
@@ -39,33 +39,13 @@ def test_no_sentence_decides_anything() -> None:
     assert found == []
 
 
-@pytest.mark.parametrize(
-    "source",
-    [
-        "A = 'it is so already'\nx == A",
-        "A = 'it is so already'\nx in ('', A)",
-        "A = 'it is ' + 'so already'\nB = (A, 'x')\nx in B",
-        "A = 'it is so already'\nx != End(A)",
-        "A = {'it is so already'}\nx not in A",
-        "x == 'it is so already'",
-        "A = 'it is so already'\nA in x",
-    ],
-)
+@rows
 def test_a_sentence_that_decides_is_found(source: str) -> None:
     tree = ast.parse(source)
     assert len(list(compared(tree, frozenset(_sentences(tree))))) == 1
 
 
-@pytest.mark.parametrize(
-    "source",
-    [
-        "A = 'so'\nx == A",
-        "A = 'it is so already'\nf(A)",
-        "A = {'code': 'it is so already'}\nx in A",
-        "x == 'a code'",
-        "x == ''",
-    ],
-)
+@rows
 def test_a_word_may_decide(source: str) -> None:
     tree = ast.parse(source)
     assert list(compared(tree, frozenset(_sentences(tree)))) == []

@@ -4,24 +4,12 @@ from __future__ import annotations
 
 from datetime import datetime, timezone
 
-import pytest
-
+from tests.rows import rows
 from vnicaudit.base.clock import timestamp
 from vnicaudit.base.identifiers import MAC, TIME_ID, UUID, mac_hint, time_id
 
 
-@pytest.mark.parametrize(
-    ("word", "near"),
-    [
-        ("52:54:00:00:00:aa", "52:54:00:00:00:ab"),
-        ("52:54:00:00:00:BA", "52:54:00:00:00:ab"),
-        ("25:54:00:00:00:ab", "52:54:00:00:00:ab"),
-        ("52:54:00:00:00:13", ""),  # of 11 and 12
-        ("52:54:00:00:00:cd", ""),
-        ("54:52:00:00:00:ab", ""),
-        ("vnet0", ""),
-    ],
-)
+@rows
 def test_a_misspelt_mac_address(word: str, near: str) -> None:
     known = ["52:54:00:00:00:11", "52:54:00:00:00:12", "52:54:00:00:00:ab"]
     assert mac_hint(word, known) == (f"; did you mean {near!r}?" if near else "")

@@ -10,6 +10,7 @@ from typing import Protocol
 
 import pytest
 
+from tests.rows import rows
 from vnicaudit.base.registry import Registry, missing
 from vnicaudit.errors import UsageError
 
@@ -64,14 +65,7 @@ def test_a_plug_in_is_loaded_by_its_name(greetings: Registry[Greeting]) -> None:
     assert greetings.load("kind").greet("you") == "hello you"
 
 
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [
-        ("kinf", "no greeting 'kinf'; did you mean 'kind'?"),
-        ("_part", "no greeting '_part': curt, kind"),
-        ("../os", "no greeting '../os': curt, kind"),
-    ],
-)
+@rows
 def test_what_is_not_there_is_a_usage_error(
     greetings: Registry[Greeting], name: str, message: str
 ) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.regressions.hostile_input.growth import MOST, ratio
+from tests.rows import rows
 from vnicaudit.base.wording import shared_folder, told_apart
 
 
@@ -34,16 +35,6 @@ def test_telling_many_of_one_name_apart_grows_with_their_number() -> None:
     assert ratio(told_apart, few, many) <= MOST
 
 
-@pytest.mark.parametrize(
-    ("paths", "shared"),
-    [
-        (["/a/b/c.xml", "/a/b/d.xml"], "/a/b/"),
-        (["/a/b/c.xml", "/a/bd.xml"], "/a/"),
-        (["/a/c.xml"], "/a/"),
-        (["c.xml", "c.xml"], ""),
-        (["qemu+ssh://kvm1/system", "qemu+ssh://kvm2/system"], ""),
-        ([], ""),
-    ],
-)
+@rows
 def test_the_folder_that_all_are_in(paths: list[str], shared: str) -> None:
     assert shared_folder(paths) == len(shared)

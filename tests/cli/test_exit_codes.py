@@ -17,6 +17,7 @@ from tests.bench.endpoints.left import until
 from tests.cli.command import SCRIPT, vnicaudit
 from tests.cli.inside import inside
 from tests.not_run import not_run
+from tests.rows import rows, rows_of_tuples
 
 DOMAIN = """<domain type='kvm'><name>{name}</name><vcpu>1</vcpu>
 <os><type arch='x86_64' machine='q35'>hvm</type></os>
@@ -83,20 +84,7 @@ def test_fail_on_sets_the_threshold(slow: Path, threshold: str, code: int) -> No
     assert "VNIC001" in result.stdout
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ((), "Missing argument 'TARGET...'"),
-        (("x.xml", "--no-such-option"), "No such option"),
-        (("x.xml", "--select", "VNIC999"), "no rule begins with 'VNIC999'"),
-        (("x.xml", "--assume-qemu", "new"), "not a version: 'new'"),
-        (("x.xml", "--format", "json", "--format", "text"), "two formats would be written to"),
-        (("x.xml", "-o", "a", "-o", "b"), "more --output than --format"),
-        (("kube:prod",), "this kind of target is not supported"),
-        (("x.xml", "--baseline", "none.json"), "none.json: No such file or directory"),
-        (("x.xml", "--config", "none.toml"), "none.toml"),
-    ],
-)
+@rows_of_tuples
 def test_2_when_the_command_line_is_wrong(
     tmp_path: Path, arguments: tuple[str, ...], message: str
 ) -> None:
@@ -259,19 +247,7 @@ def test_output_that_nobody_reads_is_141_and_no_finding(command: list[str], tmp_
     assert process.returncode == 141
 
 
-@pytest.mark.parametrize(
-    ("redirection", "code", "message"),
-    [
-        ("audit slow.xml >&-", 2, "Error: standard output is closed: there is nowhere to write\n"),
-        ("audit slow.xml >/dev/full", 3,
-         "Error: standard output could not be written: No space left on device\n"),
-        ("nics slow.xml >/dev/full", 3,
-         "Error: standard output could not be written: No space left on device\n"),
-        ("--version >/dev/full", 3,
-         "Error: standard output could not be written: No space left on device\n"),
-        ("nics - <&-", 4, "Error: -: standard input is closed\n"),
-    ],
-)  # fmt: skip
+@rows
 def test_closed_and_full_streams(slow: Path, redirection: str, code: int, message: str) -> None:
     result = subprocess.run(
         ["sh", "-c", f'"$0" "$1" {redirection}', sys.executable, str(SCRIPT)],

@@ -17,6 +17,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.rows import rows
+
 UNHEARD = """
 import signal, sys, threading
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -54,16 +56,7 @@ def last_words(process: subprocess.Popen[str], is_asking: Callable[[], bool]) ->
     return errors.splitlines()[-1]
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        "audit /dev/fd/{0}",
-        "audit -",
-        "audit - --diff",
-        "fleet inventory -i -",
-        "history import - --history {1}/history.db",
-    ],
-)
+@rows
 def test_while_a_pipe_is_read(words: str, tmp_path: Path) -> None:
     reading, writing = os.pipe()
     with open(reading, "rb"), open(writing, "wb", 0) as pipe:

@@ -12,6 +12,7 @@ import msgspec
 import pytest
 
 from tests.cli.records import context_of, filled, options_of, record_of
+from tests.rows import rows
 from vnicaudit.cli.commands import cli
 from vnicaudit.cli.options.records import as_record, group
 
@@ -147,14 +148,7 @@ def choice(parameter: click.Parameter) -> str:
     return str(parameter.type.choices[0]) if isinstance(parameter.type, click.Choice) else "word"
 
 
-@pytest.mark.parametrize(
-    ("command", "words", "field", "value"),
-    [
-        ("audit", ["x", "--assume-qemu", "10.0"], "assume_qemu", "10.0.0"),
-        ("audit", ["x", "--nova-release", "2024.1"], "nova_release", "Caracal (29.0)"),
-        ("apply", ["x", "--window", "22:00-04:00"], "window", "22:00-04:00"),
-    ],
-)
+@rows
 def test_what_a_callback_makes_of_a_word(
     command: str, words: list[str], field: str, value: str
 ) -> None:

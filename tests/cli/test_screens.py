@@ -15,6 +15,7 @@ import pytest
 from benchmarks.files import definition
 from tests.cli.command import vnicaudit
 from tests.cli.inside import inside
+from tests.rows import rows
 from vnicaudit.reports.wrap import width_of
 
 GUESTS = 300
@@ -77,22 +78,7 @@ def test_what_is_left_out_is_counted_and_fails_nothing(guests: Path) -> None:
     assert f"{whole['findings']} findings left out by " in none.stdout
 
 
-@pytest.mark.parametrize(
-    ("report", "told"),
-    [
-        (["--format", "text"], False),
-        (["--format", "json"], False),
-        (["-o", "page.html"], False),
-        (["-q"], True),
-        (["--format", "concise"], False),
-        (["--format", "concise", "-q"], True),
-        (["--format", "sarif"], True),
-        (["--format", "junit"], True),
-        (["--format", "github"], True),
-        (["--format", "gitlab"], True),
-        (["--format", "csv", "-o", "a.csv"], True),
-    ],
-)
+@rows
 def test_what_is_left_out_is_told_once(tmp_path: Path, report: list[str], told: bool) -> None:
     (tmp_path / "a.xml").write_text(SLOW)
     words = ["audit", "a.xml", "--owner", "nova", "--min-confidence=medium", *report]
@@ -126,20 +112,7 @@ def test_no_baseline_of_some_findings(guests: Path, option: str, tmp_path: Path)
     assert "would forget all other findings" in done.stderr
 
 
-@pytest.mark.parametrize(
-    ("words", "hint"),
-    [
-        (["audut"], "did you mean 'audit'?"),
-        (["fleet", "audut"], "did you mean 'audit'?"),
-        (["audit", ".", "--severity", "hihg"], "did you mean 'high'?"),
-        (["rules", "VNC001"], "did you mean 'VNIC001'?"),
-        (["audit", ".", "--format", "jsn"], "Did you mean 'json'?"),
-        (["plan", "{guests}", "--domain", "vm-00000"], "did you mean 'vm-0"),
-        (["nics", "{guests}", "--domain", "vm-0000"], "did you mean 'vm-0"),
-        (["nics", "{guests}", "--domain", "zzz"], "`vnicaudit nics` without --domain lists all"),
-        (["explain", "{guests}", "--nic", "0", "--domain", "vm-00000"], "did you mean 'vm-0"),
-    ],
-)
+@rows
 def test_a_wrong_name_gets_a_suggestion(guests: Path, words: list[str], hint: str) -> None:
     done = inside(*[word.format(guests=guests) for word in words])
     assert done.returncode in (2, 4)

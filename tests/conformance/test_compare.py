@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.conformance.compare import Pair, differences, main, pairs
+from tests.rows import rows
 
 DATA = Path(__file__).parent / "data"
 LIBVIRT = Path(__file__).parents[3] / "shared/corpora/libvirt"
@@ -31,15 +32,7 @@ def test_libvirts_own_test_data(capsys: pytest.CaptureFixture[str]) -> None:
     assert printed.rstrip().endswith("agree: 100.00 %")
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "says"),
-    [
-        ('"driver":"virtio-net-pci"', '"driver":"e1000"', "QEMU gets Shape(model='e1000'"),
-        ('"rx_queue_size":1024,', "", "rx_queue_size=256"),
-        ('"tx_queue_size":256,', '"tx_queue_size":128,', "tx_queue_size=128"),
-        ('"rx_queue_size":1024', '"rx_queue_size":"10', "not read: "),
-    ],
-)
+@rows
 def test_a_difference_is_told(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], old: str, new: str, says: str
 ) -> None:

@@ -10,6 +10,7 @@ from lxml import etree
 
 from tests.conformance import fix
 from tests.conformance.fix import fix_copy, main, wrong
+from tests.rows import rows
 
 CORPORA = Path(__file__).parents[3] / "shared/corpora"
 SCHEMA = Path("/usr/share/libvirt/schemas/domain.rng")
@@ -92,15 +93,7 @@ def test_what_others_have_published(
     assert re.match(r"\d+ problems fixed in \d+ of \d+ files\n", printed)
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "says"),
-    [
-        ("</domain>", "</domain", "does not read as before: \\[.not well-formed XML"),
-        ("br0", "br1", "another line differs: b\"      <source bridge='br1'/>\""),
-        ("<!-- the NIC -->", "", "another line differs: b'    <!-- the NIC -->'"),
-        ("1048576", "1048576\r", "another line differs"),
-    ],
-)
+@rows
 def test_what_is_found_in_a_bad_result(old: str, new: str, says: str) -> None:
     before = _XML.encode()
     found = list(wrong(Path("x.xml"), before, before.replace(old.encode(), new.encode()), None))

@@ -14,6 +14,7 @@ from lxml import etree
 from tests.conformance.goals import GOALS, Goal
 from tests.conformance.rewrite import conversion, main, problems
 from tests.conformance.test_fix import CORPORA, SCHEMA
+from tests.rows import rows
 
 _EVERYTHING = """\
 <domain type='kvm' xmlns:qemu='http://libvirt.org/schemas/domain/qemu/1.0' xmlns:our="urn:our">
@@ -129,23 +130,7 @@ _BEFORE = _EVERYTHING.encode()
 _VIRTIO = GOALS[0]
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "says"),
-    [
-        ("</domain>", "</domain", "the result is not well-formed"),
-        ("1048576", "1048577", "something beside the NICs differs"),
-        ("<!-- the NIC: <interface> -->", "", "something beside the NICs differs"),
-        ("se&amp;cret", "", "something beside the NICs differs"),
-        ("our:of='it'", "our:of='us'", "something else of NIC 1 differs"),
-        ("<!-- in it -->", "", "something else of NIC 1 differs"),
-        ("bridge='br0'", "bridge='br1'", "something else of NIC 1 differs"),
-        ("trustGuestRxFilters='no'", "", "something else of NIC 1 differs"),
-        ("00:00:01", "00:00:09", "NIC 1 reads as ('virtio', 'bridge', 'br0', '52:54:00:00:00:09'"),
-        ('"virtio"', '"igb"', "there are NICs to be converted in the result"),
-        ("\n    <graphics", " <graphics", "putting the old NICs back does not give the old bytes"),
-        ("\t\t<model", " <model", "NIC 1: one change after another gives another text"),
-    ],
-)
+@rows
 def test_what_is_found_in_a_bad_result(old: str, new: str, says: str) -> None:
     done = conversion(_BEFORE, _VIRTIO)
     assert problems(done, None) == []

@@ -14,6 +14,7 @@ import pytest
 
 from docs import generate_cli
 from tests.docs.pages import ROOT, pages
+from tests.rows import rows
 from vnicaudit.audit.judging.catalogue import rule_ids, shipped_catalogue
 from vnicaudit.cli.commands import cli
 
@@ -146,16 +147,7 @@ def test_pages_of_rules_have_no_banned_phrase(rule_id: str) -> None:
     assert faults(without_blocks(shipped_catalogue().info(rule_id).manual)) == []
 
 
-@pytest.mark.parametrize(
-    ("text", "count"),
-    [
-        ("Carry a plan out.", 1),
-        ("The rule engine reads\nfiles.", 1),
-        ("a bench engine", 0),
-        ("pip install 'vnicaudit[libvirt]'", 1),
-        ("pip install '.[libvirt]'", 0),
-    ],
-)
+@rows
 def test_phrases_are_found_over_ends_of_lines(text: str, count: int) -> None:
     assert len(faults(text)) == count
 

@@ -15,10 +15,10 @@ import msgspec
 import pytest
 
 from docs import generate_schemas
-from tests.audit.settings.test_settings import FULL, MISTAKES
 from tests.docs.pages import ROOT, blocks
 from tests.not_run import not_run
 from tests.pipelines.project import SCRIPTS
+from tests.rows import rows
 from vnicaudit.audit.judging.catalogue import rule_ids, shipped_catalogue
 from vnicaudit.audit.settings.keys import PolicyTable, Settings, SuppressTable
 from vnicaudit.audit.settings.settings import load_settings
@@ -30,29 +30,6 @@ else:
     import tomli as tomllib
 
 SCHEMAS = ROOT / "docs" / "schemas"
-ACCEPTED = {
-    "nothing": "",
-    "every key": FULL,
-    "a comment for editors": "#:schema ./vnicaudit.toml.json\nselect = []\n",
-    "beginnings of ids": 'select = ["V", "vnic", "VNIC0", "Vnic001"]\n',
-    "a longer version": 'assume-qemu = "10.0.13 (Debian 1:10.0.13+ds-1)"\n',
-    "a date without quotes": '[[suppress]]\nrule = "VNIC001"\nreason = "r"\nuntil = 2027-01-31\n',
-    "an inline table": 'suppress = [{ rule = "VNIC001", reason = "r" }]\n',
-    "a whole number of seconds": "deadline = 3\n",
-    "groups and names": 'select = ["nova", "small-rx-ring"]\nignore = ["rings"]\n',
-    **{
-        f"configuration.md:{block.line}": block.text
-        for block in blocks((ROOT / "docs/reference/configuration.md").read_text("utf-8"))
-        if block.language == "toml" and "[tool." not in block.text
-    },
-}
-REFUSED = {
-    **{name: text for name, (text, _) in MISTAKES.items() if "release" not in name},
-    "a rule that is not there": 'ignore = ["VNIC999"]\n',
-    "not so long a deadline": "deadline = -1\n",
-    "a group that is not there": 'select = ["modles"]\n',
-    "a suppression of a group": '[[suppress]]\nrule = "rings"\nreason = "r"\n',
-}
 
 
 def schema(name: str) -> dict[str, Any]:
@@ -99,14 +76,14 @@ def _shared(text: str) -> str:
     )
 
 
-@pytest.mark.parametrize("text", ACCEPTED.values(), ids=ACCEPTED)
+@rows
 def test_what_the_program_takes_the_schemas_take(tmp_path: Path, text: str) -> None:
     assert _loads(tmp_path, text)
     assert accepts(generate_schemas.SETTINGS, text)
     assert accepts(generate_schemas.SHARED_SETTINGS, _shared(text))
 
 
-@pytest.mark.parametrize("text", REFUSED.values(), ids=REFUSED)
+@rows
 def test_what_the_program_refuses_the_schemas_refuse(tmp_path: Path, text: str) -> None:
     assert not _loads(tmp_path, text)
     assert not accepts(generate_schemas.SETTINGS, text)

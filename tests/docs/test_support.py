@@ -8,23 +8,14 @@ import re
 import pytest
 
 from tests.docs.pages import ROOT
+from tests.rows import rows
 
 PAGE = (ROOT / "docs/reference/support.md").read_text("utf-8")
 TESTBED = ROOT / "tests/openstack/testbed"
 RECORDED = ROOT / "tests/bench/engines/data"
 
 
-@pytest.mark.parametrize(
-    ("lock", "packages"),
-    [
-        (
-            "packages.lock",
-            "nova keystone neutron glance openstack-placement openstacksdk oslo-config",
-        ),
-        ("nova-29.lock", "nova"),
-        ("nova-24.lock", "nova"),
-    ],
-)
+@rows
 def test_versions_of_the_cloud(lock: str, packages: str) -> None:
     locked = dict(re.findall(r"^([\w.-]+)==(\S+)$", (TESTBED / lock).read_text("utf-8"), re.M))
     for package in packages.split():

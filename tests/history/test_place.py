@@ -7,52 +7,19 @@ from pathlib import Path
 
 import pytest
 
+from tests.rows import rows
 from vnicaudit.errors import UsageError
 from vnicaudit.history.place import history_place, prepare_file
 
 SECRET = "S3CRET"
 
 
-@pytest.mark.parametrize(
-    ("named", "label"),
-    [
-        ("postgresql://u@h/db", "postgresql://u@h/db"),
-        ("postgres://u:S3CRET%40x@h1,h2:5433/db", "postgresql://u:***@h1,h2:5433/db"),
-        ("postgresql+psycopg://u@[::1]:5432/d", "postgresql://u@[::1]:5432/d"),
-        ("postgresql://u:S3CRET@h/db?sslmode=require", "postgresql://u:***@h/db?sslmode=require"),
-        ("postgresql:///db", "postgresql:///db"),
-        ("postgresql://?host=/run/pg&dbname=x", "postgresql://?host=/run/pg&dbname=x"),
-        ("sqlite:////srv/a.db", "/srv/a.db"),
-        ("./postgres/a.db", "./postgres/a.db"),
-        ("/srv/postgresql/a@b.db", "/srv/postgresql/a@b.db"),
-    ],
-)
+@rows
 def test_what_is_named_is_shown_without_its_password(named: str, label: str) -> None:
     assert history_place(named, "state").label == label
 
 
-@pytest.mark.parametrize(
-    "named",
-    [
-        f"postgresql://u:{SECRET}",
-        f"postgresql://u:S3@{SECRET}@h/db",
-        f"postgresql://u:S3/{SECRET}@h/db",
-        f"postgresql://u:S3?{SECRET}@h/db",
-        f"postgresql://u:S3#{SECRET}@h/db",
-        f"postgresql:/u:{SECRET}@h/db",
-        f"postgresql:u:{SECRET}@h/db",
-        f"PostgreSQL://u:{SECRET}@h/db",
-        f"postgresql//u:{SECRET}@h/db",
-        f"POSTGRES//u:{SECRET}",
-        f"postgressql/{SECRET}",
-        f" //u:{SECRET}@h/db",
-        f"u:S3/{SECRET}@h/db",
-        f"pg://u:{SECRET}@h/db",
-        f"host=h user=u password={SECRET}",
-        f"mysql://u:{SECRET}@h/db",
-        f"mysql:/u:{SECRET}@h/db",
-    ],
-)
+@rows
 def test_what_is_mistyped_is_refused_and_not_quoted(named: str) -> None:
     """Drivers quoted the password, or the text was taken for the name of a file."""
     with pytest.raises(UsageError) as told:

@@ -6,6 +6,7 @@ import msgspec
 import pytest
 
 from tests.remedy.planning.guests import PC, Q35, S390X, ccw, nic, pci
+from tests.rows import rows
 from vnicaudit.knowledge.pci_ids import pci_id, port_unknown
 from vnicaudit.model.domain import DomainConfig
 from vnicaudit.model.effective import Effective, Resolved
@@ -15,29 +16,8 @@ KNOWN = msgspec.structs.replace(Q35, pcie_ports=(1, 3))
 """Bus 1 is a port, bus 2 is not."""
 VIRT = DomainConfig(type="kvm", arch="aarch64", machine="virt-7.2")
 
-MEASURED = {
-    "e1000": "8086:100e",
-    "e1000-82544gc": "8086:100c",
-    "e1000-82545em": "8086:100f",
-    "e1000e": "8086:10d3",
-    "i82550": "8086:1209",
-    "i82551": "8086:1209",
-    "i82557b": "8086:1229",
-    "i82559er": "8086:1209",
-    "i82801": "8086:2449",
-    "ne2k_pci": "10ec:8029",
-    "pcnet": "1022:2000",
-    "rtl8139": "10ec:8139",
-    "tulip": "1011:0019",
-    "virtio": "1af4:1000",
-    "virtio-transitional": "1af4:1000",
-    "virtio-non-transitional": "1af4:1041",
-    "vmxnet3": "15ad:07b0",
-}
-"""``info pci`` of qemu-system-x86_64 7.2.22 with ``-M pc -device …``."""
 
-
-@pytest.mark.parametrize(("model", "expected"), MEASURED.items(), ids=MEASURED)
+@rows
 def test_of_conventional_pci(model: str, expected: str) -> None:
     assert pci_id(pci(model), PC) == expected
 

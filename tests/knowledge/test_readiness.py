@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from scripts import generate_readiness
+from tests.rows import rows
 from vnicaudit.knowledge import readiness
 from vnicaudit.knowledge.readiness import readiness_of
 
@@ -24,37 +25,7 @@ def _of(os_id: str | None, *, nic: bool = False, disk: bool = False, hint: bool 
     return readiness_of(os_id, virtio_nic=nic, virtio_disk=disk, windows_hint=hint)
 
 
-@pytest.mark.parametrize(
-    ("os_id", "verdict"),
-    [
-        (UBUNTU, "ready"),
-        ("http://debian.org/debian/12", "ready"),
-        ("http://redhat.com/rhel/9.4", "ready"),
-        ("http://centos.org/centos-stream/9", "ready"),
-        ("http://fedoraproject.org/fedora/unknown", "ready"),
-        (RHEL6, "ready-transitional"),
-        ("http://redhat.com/rhel/5.8", "ready-transitional"),
-        ("http://centos.org/centos/6.5", "ready-transitional"),
-        ("http://debian.org/debian/7", "ready-transitional"),
-        ("http://debian.org/debian/8", "ready-transitional"),  # Linux 3.16
-        ("http://ubuntu.com/ubuntu/14.04", "ready-transitional"),
-        ("http://centos.org/centos/6.9", "ready-transitional"),  # of 2017, in a line of 2011
-        ("http://ubuntu.com/ubuntu/16.04", "ready"),  # Linux 4.4; only 1af4:1000 is listed
-        ("http://slackware.com/slackware/15.0", "ready"),
-        ("http://freebsd.org/freebsd/14.0", "unknown"),  # drives 1af4:1000; 1.0 is not known
-        ("http://redhat.com/rhel/5.3", "unknown"),  # its updates brought virtio, its media not
-        ("http://redhat.com/rhel/4.9", "unknown"),  # supported until 2015
-        (WINDOWS, "needs-driver"),
-        ("http://microsoft.com/win/10", "needs-driver"),
-        ("http://microsoft.com/win/not-in-any-list", "needs-driver"),
-        (OLD, "not-supported"),
-        ("http://redhat.com/rhl/9", "not-supported"),
-        (OLD_WINDOWS, "not-supported"),
-        ("http://ubuntu.com/ubuntu/99.04", "unknown"),
-        ("", "unknown"),
-        (None, "unknown"),
-    ],
-)
+@rows
 def test_by_operating_system_alone(os_id: str | None, verdict: str) -> None:
     assert _of(os_id) == verdict
 
@@ -77,18 +48,7 @@ def test_a_virtio_disk_does_not_tell_the_system(os_id: str | None) -> None:
     assert _of(os_id, disk=True) == "likely-ready"
 
 
-@pytest.mark.parametrize(
-    ("arch", "verdict"),
-    [
-        ("x86_64", "likely-ready"),
-        ("i686", "likely-ready"),
-        ("aarch64", "likely-ready"),
-        (None, "likely-ready"),
-        ("s390x", "ready"),
-        ("ppc64le", "ready"),
-        ("riscv64", "ready"),
-    ],
-)
+@rows
 def test_windows_does_not_run_everywhere(arch: str | None, verdict: str) -> None:
     found = readiness_of(None, arch, virtio_nic=False, virtio_disk=True, windows_hint=False)
     assert found == verdict
@@ -185,17 +145,7 @@ def test_virtio_counts_anywhere_in_the_list_and_is_inherited(tmp_path: Path) -> 
     }
 
 
-@pytest.mark.parametrize(
-    ("family", "released", "verdict"),
-    [
-        ("linux", "2015-04-25", "ready-transitional"),
-        ("linux", "2015-10-22", "unknown"),
-        ("linux", "2016-04-21", "ready"),
-        ("freebsd", "2014-01-20", "ready-transitional"),
-        ("freebsd", "2023-11-20", "unknown"),
-        ("linux", None, "unknown"),
-    ],
-)
+@rows
 def test_a_list_without_virtio_1_0_proves_nothing_of_younger_systems(
     tmp_path: Path, family: str, released: str | None, verdict: str
 ) -> None:

@@ -6,6 +6,7 @@ import msgspec
 import pytest
 
 from tests.remedy.planning.guests import PC, ccw, pci
+from tests.rows import rows
 from vnicaudit.knowledge.slots import (
     PciSlot,
     ccw_number,
@@ -34,15 +35,7 @@ def test_a_pci_address(address: str | None, expected: PciSlot | None) -> None:
     assert pci_slot(given) == expected
 
 
-@pytest.mark.parametrize(
-    ("address", "expected"),
-    [
-        ("fe.0.0001", "0.0.0001"),
-        ("fe.1.0a0f", "0.1.0a0f"),
-        ("00.0.0001", None),
-        ("fe.4.0001", None),
-    ],
-)
+@rows
 def test_the_guest_has_the_virtual_channel_subsystem_as_its_first(
     address: str, expected: str | None
 ) -> None:
@@ -68,13 +61,6 @@ def test_staying_has_to_be_known() -> None:
     assert not same_place(pci("e1000", None), pci("virtio", None))
 
 
-@pytest.mark.parametrize(
-    ("machine", "expected"),
-    [
-        ("pc", True), ("pc-i440fx-10.0", True), ("pc-1.3", True), ("rhel6.6.0", True),
-        ("q35", False), ("pc-q35-7.2", False), ("isapc", False), ("microvm", False),
-        ("virt", False), (None, False),
-    ],
-)  # fmt: skip
+@rows
 def test_machines_with_conventional_pci_only(machine: str | None, expected: bool) -> None:
     assert is_i440fx(msgspec.structs.replace(PC, machine=machine)) is expected

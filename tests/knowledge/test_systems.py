@@ -6,6 +6,7 @@ import msgspec
 import pytest
 
 from tests.remedy.planning.guests import PC, guest
+from tests.rows import rows
 from vnicaudit.knowledge.systems import NEWEST, System, system_of
 
 BY_AGENT = {
@@ -61,16 +62,7 @@ def test_the_agent_knows_better_than_the_definition() -> None:
     assert system_of(guest(declared, os="debian 12")).family == "linux"
 
 
-@pytest.mark.parametrize(
-    ("interface", "family"),
-    [
-        ("eth0", "linux"), ("ens3", "linux"), ("enp1s0", "linux"), ("enp0s31f6", "linux"),
-        ("eno1", "linux"), ("enc1", "linux"), ("enccw0.0.0600", "linux"),
-        ("enP1p0s0", "linux"), ("enx525400aabb01", "linux"),
-        ("em0", None), ("vtnet0", None), ("Ethernet 2", None), ("ensemble", None), ("", None),
-        ("eth0\n", None), (None, None),
-    ],
-)  # fmt: skip
+@rows
 def test_names_of_interfaces_give_linux_away(interface: str | None, family: str | None) -> None:
     assert system_of(guest(PC), interface) == System(family)
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.remedy.works import work
+from tests.rows import rows
 from vnicaudit.audit.reading.options import RunOptions
 from vnicaudit.audit.run import AuditRun
 from vnicaudit.base.cpu_deadline import FILE_SECONDS, is_timed
@@ -37,26 +38,6 @@ _XML = """\
 _TWO = _XML.format(
     nics="".join(_NIC.format(number=n, queues=q) for n, q in ((0, 8), (1, 2), (2, 4)))
 )
-_NOVA = """\
-[DEFAULT]
-compute_driver = libvirt.LibvirtDriver
-libvirt_use_virtio_for_bridges = True
-
-[libvirt]
-virt_type = kvm
-rx_queue_size = "2048"
-"""
-_PREFERENCE = """\
-apiVersion: instancetype.kubevirt.io/v1beta1
-kind: VirtualMachinePreference
-metadata:
-  name: linux
-  labels:
-    instancetype.kubevirt.io/os-type: linux
-spec:
-  devices:
-    preferredInterfaceModel: 'e1000'   # größer
-"""
 
 
 def _findings(path: Path) -> list[Finding]:
@@ -88,10 +69,7 @@ def _fixed(path: Path) -> str:
 
 
 @pytest.mark.parametrize("lines", ["\n", "\r\n"])
-@pytest.mark.parametrize(
-    ("name", "text", "number"),
-    [("two.xml", _TWO, 2), ("nova.conf", _NOVA, 2), ("linux.yaml", _PREFERENCE, 1)],
-)
+@rows
 def test_all_of_them_make_what_fix_makes(
     name: str, text: str, number: int, lines: str, tmp_path: Path
 ) -> None:

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.rows import rows
 from vnicaudit.reports.safe import (
     annotation,
     annotation_property,
@@ -49,31 +50,12 @@ def test_safe_text_is_one_printable_line_of_utf8(text: str) -> None:
     assert safe(shown) == shown
 
 
-@pytest.mark.parametrize(
-    ("text", "escaped"),
-    [
-        ("<b>|pipe|</b>", "\\<b\\>\\|pipe\\|\\</b\\>"),
-        ("[x](y) *a* _b_ `c`", "\\[x\\](y) \\*a\\* \\_b\\_ \\`c\\`"),
-        ("&lt; back\\slash", "\\&lt; back\\\\slash"),
-        ("@admin see #12", "`@`admin see `#`12"),
-        ("http://e.example and www.e.example", "http\\://e.example and www\\.e.example"),
-        ("two\nlines", "two\\\\nlines"),
-    ],
-)
+@rows
 def test_markdown_makes_no_markup_links_or_mentions(text: str, escaped: str) -> None:
     assert markdown(text) == escaped
 
 
-@pytest.mark.parametrize(
-    ("text", "span"),
-    [
-        ("web-01", "`web-01`"),
-        ("a`b", "``a`b``"),
-        ("`", "`` ` ``"),
-        ("a|b", "`a\\|b`"),
-        ("", ""),
-    ],
-)
+@rows
 def test_a_code_span_holds_whatever_the_name_is(text: str, span: str) -> None:
     assert markdown_code(text) == span
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.rows import rows, rows_of_tuples
 from tests.text.parsers import parser as parser
 from vnicaudit.text.comment_walk import LAST, Form, accepting_comments, reason_and_settings
 from vnicaudit.text.yaml_nodes import yaml_comments
@@ -53,20 +54,7 @@ g: 1 # vnicaudit: suppress NOT r
 """
 
 
-@pytest.mark.parametrize(
-    ("text", "form", "lines"),
-    [
-        (_INI, "ini", {
-            "VNIC080": (2, 0, LAST), "VNIC033": (5, 8, 8), "VNIC002": (9, LAST + 1, LAST + 1),
-        }),
-        (_YAML, "yaml", {
-            "V1": (1, 0, 6), "V2": (3, 0, 6), "V3": (5, 6, 6), "V4": (6, 6, 6),
-            "V5": (10, 9, 11), "V6": (13, 12, LAST),
-        }),
-        ("a: 1\n", "yaml", {}),
-        ("", "ini", {}),
-    ],
-)  # fmt: skip
+@rows_of_tuples
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 def test_lines(text: str, form: Form, lines: dict[str, tuple[int, int, int]], end: str) -> None:
     found = accepting_comments(text.replace("\n", end), form)
@@ -74,15 +62,7 @@ def test_lines(text: str, form: Form, lines: dict[str, tuple[int, int, int]], en
 
 
 @pytest.mark.parametrize("end", ["\r", "\x85", "\u2028", "\u2029"])
-@pytest.mark.parametrize(
-    "text",
-    [
-        "a: 1\n# vnicaudit: suppress V1 r{end}b: 2\n",
-        "a: 1\n# before{end} # vnicaudit: suppress V1 r\nb: 2\n",
-        "a: 1 # vnicaudit: suppress V1 r{end}b: 2\n",
-        "a: 1\n# before{end}b: 2 # vnicaudit: suppress V1 r\n",
-    ],
-)
+@rows
 def test_a_comment_beside_another_line_break_accepts_nothing_and_is_told(
     text: str, end: str
 ) -> None:
@@ -160,15 +140,6 @@ def test_a_date_is_read(text: str) -> None:
     assert (found["reason"], found["until"]) == ("ok", "2020-01-31")
 
 
-@pytest.mark.parametrize(
-    ("text", "until"),
-    [
-        ("ok; until=2020-01-31; see ticket 5", "until=2020-01-31; see ticket 5"),
-        ("ok; owner=a; until=2020-01-31; ticket=5", "owner=a; until=2020-01-31; ticket=5"),
-        ("ok; until: 2020-01-31", "until: 2020-01-31"),
-        ("ok until=2020-01-31", "until=2020-01-31"),
-        ("ok, mac=52:54:00:00:00:01", "mac=52:54:00:00:00:01"),
-    ],
-)
+@rows
 def test_a_setting_that_would_be_lost_makes_the_date_invalid(text: str, until: str) -> None:
     assert reason_and_settings(text)["until"] == until

@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.rows import rows
 from vnicaudit.text.libvirt_uri import is_uri, parse
 
 
@@ -22,19 +23,7 @@ def test_other_targets_are_not(text: str) -> None:
         parse(text)
 
 
-@pytest.mark.parametrize(
-    ("text", "local", "remote"),
-    [
-        ("qemu:///system", True, False),
-        ("qemu:///session", True, False),
-        ("qemu+unix:///system", True, False),
-        ("qemu+unix:///system?socket=/tunnel.sock", False, False),
-        ("qemu+ssh://kvm-7/system", False, True),
-        ("qemu+tcp:///system", False, True),
-        ("qemu://kvm-7/system", False, True),
-        ("test:///default", False, False),
-    ],
-)
+@rows
 def test_what_a_uri_reaches(text: str, local: bool, remote: bool) -> None:
     uri = parse(text)
     assert (uri.local, uri.remote) == (local, remote)
@@ -45,14 +34,6 @@ def test_only_the_session_daemon_is_a_session() -> None:
     assert not parse("qemu:///system").session
 
 
-@pytest.mark.parametrize(
-    ("text", "dial"),
-    [
-        ("qemu+ssh://h/system", "qemu+ssh://h/system?no_tty=1"),
-        ("qemu+ssh://h/system?keyfile=/k", "qemu+ssh://h/system?keyfile=/k&no_tty=1"),
-        ("qemu+ssh://h/system?no_tty=0", "qemu+ssh://h/system?no_tty=0"),
-        ("qemu+tls://h/system", "qemu+tls://h/system"),
-    ],
-)
+@rows
 def test_ssh_is_told_not_to_ask(text: str, dial: str) -> None:
     assert parse(text).dial == dial

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.rows import rows
 from vnicaudit.text.tags import CLOSE, Turn, is_opened, tags
 from vnicaudit.text.template_walk import OPENERS, is_template
 
@@ -37,24 +38,7 @@ def test_those_of_erb_are_found_where_they_are_asked_for() -> None:
     assert not is_opened("<%")
 
 
-@pytest.mark.parametrize(
-    ("text", "first", "turn"),
-    [
-        ("{%- if a %}", "if", "begins"),
-        ("{%if(a)%}", "if", "begins"),
-        ("{% set a %}", "set", "begins"),
-        ("{% set a = 1 %}", "set", "silent"),
-        ("{{- $_ := set . }}", "", "inserts"),
-        ("{% xs.each do |x| -%}", "xs", "begins"),
-        ("{% else %}", "else", "between"),
-        ("{{ end }}", "end", "ends"),
-        ("{{/* said */}}", "/*", "silent"),
-        ("{# if #}", "if", "silent"),
-        ("{% endfor %}", "endfor", "ends"),
-        ("{{ .Values.a }}", "", "inserts"),
-        ("{% include 'a' %}", "include", "inserts"),
-    ],
-)
+@rows
 def test_the_first_word_tells_what_a_tag_does(text: str, first: str, turn: Turn) -> None:
     (tag,) = tags(text)
     assert (tag.word, tag.turn) == (first, turn)

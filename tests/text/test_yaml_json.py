@@ -2,27 +2,18 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
+from tests.rows import rows
 from vnicaudit.text.yaml_compose import Composed, NotYamlError, composed
 from vnicaudit.text.yaml_source import YamlSource
-
-TEXTS = (
-    '{"apiVersion":"v1","kind":"List","items":[{"a":1},{"a":-2.5e3},[],{}]}',
-    ' [true, false,null ,"", "x # y", "on", "1"]\n',
-    '{"a": {"b": "c\\n\\"d\\"\\u00e9\\ud83d\\ude00\\/"},\n  "é": "ü", "": []}\n\n',
-    '{"a": 1, "a": 2, "<<": {"b": 3}}',
-    json.dumps({"spec": {"list": [[1, "2", {"c": None}], {"x": "{{ y }}"}]}}, indent=2),
-)
 
 
 def _composed(text: str) -> Composed:
     return composed(YamlSource(text.encode(), "f"), 0, text)
 
 
-@pytest.mark.parametrize("text", TEXTS)
+@rows
 def test_the_nodes_are_those_of_yaml(text: str) -> None:
     """As which it is read with a comment behind it."""
     assert _composed(text) == _composed(f"{text}\n# YAML")

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.not_run import not_run
+from tests.rows import rows
 from tests.text.parsers import C_PARSER
 from tests.text.parsers import parser as parser
 from vnicaudit.errors import TargetError
@@ -75,14 +76,7 @@ def test_positions_are_characters_and_bytes_of_the_file() -> None:
     assert data[start:end] == "ü".encode()
 
 
-@pytest.mark.parametrize(
-    ("text", "value"),
-    [
-        ("true", True), ("Yes", True), ("ON", True), ("y", True),
-        ("false", False), ("no", False), ("Off", False), ("N", False),
-        ("'true'", None), ("!!str true", None), ("yEs", None), ("1", None), ("maybe", None),
-    ],
-)  # fmt: skip
+@rows
 def test_booleans_are_those_of_yaml_1_1(text: str, value: bool | None) -> None:
     assert at(f"a: {text}", "a").boolean is value
 
@@ -153,16 +147,7 @@ def test_what_an_anchor_names_is_shared_wherever_it_is() -> None:
     assert [at(text, name, "k").shared for name in "abc"] == [True, True, False]
 
 
-@pytest.mark.parametrize(
-    ("text", "pointers"),
-    [
-        ('{"a": 1}\n{"a": 2}\n', ["[1]", "[2]"]),
-        ('{"a": 1} \r\n\n{"a": {}}', ["[1]", "[2]"]),
-        ('{"a": 1}\n', [""]),
-        ('{\n"a": {"b": 1}}\n', [""]),
-        ('{"a": 1}\n---\n{"a": 2}\n', ["[1]", "[2]"]),
-    ],
-)
+@rows
 def test_json_lines_are_documents(text: str, pointers: list[str]) -> None:
     found = [document for document in read(text) if isinstance(document, YamlDocument)]
     assert [document.top.pointer for document in found] == pointers

@@ -10,6 +10,7 @@ import pytest
 
 from tests.cli.inside import inside
 from tests.remedy.works import work
+from tests.rows import rows
 from vnicaudit.audit.judging.fingerprint import digest
 from vnicaudit.audit.reading.commented import with_comments
 from vnicaudit.audit.reading.options import RunOptions
@@ -79,17 +80,6 @@ resource "openstack_images_image_v2" "b" {
   }
 }
 """
-_IN_YAML = """\
-heat_template_version: 2021-04-16
-description: |
-  Put this above the property:
-{comment}resources:
-  first:
-    type: OS::Glance::WebImage
-    properties:
-      name: first
-      extra_properties: {{n: " # vnicaudit: suppress VNIC06 old", hw_vif_model: rtl8139}}
-"""
 _IN_HCL = """\
 resource "openstack_images_image_v2" "a" {{
   name = "first" /*
@@ -100,7 +90,6 @@ resource "openstack_images_image_v2" "a" {{
 {comment}  END
 }}
 """
-_IN_SHELL = "#!/bin/sh\n{comment}openstack image set --property hw_vif_model=rtl8139 first\n"
 
 
 def audited(*paths: Path) -> list[Audited]:
@@ -136,20 +125,7 @@ def test_a_comment_accepts_what_it_stands_above(place: str, tmp_path: Path) -> N
     )  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("words", "rule", "severity", "says"),
-    [
-        ("VNIC061 gone; until=2001-01-31", "SUPP001", "low", "expired on 2001-01-31"),
-        ("VNIC035 other line", "SUPP002", "low", "there is no such finding"),
-        ("VNIC061", "SUPP003", "medium", "no reason for VNIC061"),
-        ("VNIC999 why", "SUPP003", "medium", "no rule begins with 'VNIC999'"),
-        ("VNIC061 why; until=soon", "SUPP003", "medium", "is no date such as"),
-        ("VNIC061 why; utnil=2001-01-31", "SUPP003", "medium", "unknown attribute 'utnil'"),
-        ("VNIC061 why; expires=2001-01-31", "SUPP003", "medium", "unknown attribute 'expires'"),
-        ("VNIC061 why; until 2001-01-31", "SUPP003", "medium", "is no date such as"),
-        ("VNIC061 why (expires 2001-01-31)", "SUPP003", "medium", "is no date such as"),
-    ],
-)
+@rows
 def test_one_that_needs_attention(
     words: str, rule: str, severity: str, says: str, tmp_path: Path
 ) -> None:
@@ -204,9 +180,7 @@ def test_images_of_a_template(name: str, text: str, tmp_path: Path) -> None:
     assert [one.subject for one in found if one.findings] == ["second"]
 
 
-@pytest.mark.parametrize(
-    ("name", "text"), [("heat.yaml", _IN_YAML), ("a.tf", _IN_HCL), ("a.sh", _IN_SHELL)]
-)
+@rows
 def test_a_text_accepts_nothing(name: str, text: str, tmp_path: Path) -> None:
     """A block of YAML, a heredoc and a string of HCL; and a script, of which it is not known."""
     path = tmp_path / name
@@ -285,18 +259,7 @@ def test_a_line_that_several_descriptions_share(tmp_path: Path) -> None:
     assert rules_of(audited(path)) == ([], ["VNIC062", "VNIC062"])
 
 
-@pytest.mark.parametrize(
-    ("words", "rule"),
-    [
-        ("suppress VNIC061 other rule", "SUPP002"),
-        ("suppress VNIC062", "SUPP003"),
-        ("suppress VNIC999 why", "SUPP003"),
-        ("supress VNIC062 why", "SUPP003"),
-        ("SUPPRESS VNIC062 why", "SUPP003"),
-        ("suppress: VNIC062 why", "SUPP003"),
-        ("suppress VNIC062 why; until=2001-01-31", "SUPP001"),
-    ],
-)
+@rows
 @pytest.mark.parametrize("number", [0, 1], ids=["first", "last"])
 def test_comments_of_several_descriptions_that_need_attention(
     words: str, rule: str, number: int, tmp_path: Path
@@ -492,14 +455,7 @@ def _guest_of(macs: list[str], words: str) -> str:
 _MACS = ["52:54:00:aa:bb:01", "52:54:00:aa:bb:02"]
 
 
-@pytest.mark.parametrize(
-    ("words", "macs", "found"),
-    [
-        ("suppress VNIC016 the first one", _MACS, ["SUPP003", "VNIC016", "VNIC016"]),
-        (f"suppress VNIC016 the first one; mac={_MACS[0]}", _MACS, ["VNIC016"]),
-        ("suppress VNIC016 the only one", _MACS[:1], []),
-    ],
-)
+@rows
 def test_a_line_with_several_shared_addresses(
     words: str, macs: list[str], found: list[str], tmp_path: Path
 ) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from tests.rows import rows
 from vnicaudit.audit.accepting import stale
 from vnicaudit.audit.accepting.own_entries import MAX_PER_DOMAIN
 from vnicaudit.audit.accepting.settings_entries import Usage
@@ -118,7 +119,7 @@ def test_matches(fields: dict[str, object]) -> None:
     assert made.settings.unused(made.settings.usage) == ()
 
 
-@pytest.mark.parametrize("fields", OTHER.values(), ids=OTHER)
+@rows
 def test_does_not_match(fields: dict[str, object]) -> None:
     what = domain()
     after = suppressor(msgspec.structs.replace(entry(), **fields)).apply(judged(what), what)
@@ -351,30 +352,7 @@ def test_unused_is_not_said_where_a_later_judgement_may_use_it(rule: str, mac: s
     assert suppressor(rules=rules).apply(judged(what, rules), what).findings == ()
 
 
-INVALID = {
-    "no rule": ("reason='r'", "no rule"),
-    "an empty rule": ("rule=' ' reason='r'", "no rule"),
-    "no such rule": ("rule='NIC001' reason='r'",
-        "no rule begins with 'NIC001'; did you mean 'VNIC001'?"),
-    "no reason": ("rule='VNIC001'", "no reason for VNIC001: say why it is accepted"),
-    "an empty reason": ("rule='VNIC001' reason=' '",
-        "no reason for VNIC001: say why it is accepted"),
-    "no date": ("rule='VNIC001' reason='r' until='soon'",
-        "until 'soon' is no date such as 2027-01-31"),
-    "a week": ("rule='VNIC001' reason='r' until='2027-W01-1'",
-        "until '2027-W01-1' is no date such as 2027-01-31"),
-    "a day that is not": ("rule='VNIC001' reason='r' until='2027-02-30'",
-        "until '2027-02-30' is no date such as 2027-01-31"),
-    "a misspelt attribute": ("rule='VNIC001' reason='r' untill='2027-01-31'",
-        "unknown attribute 'untill'; did you mean 'until'?"),
-    "text without end": (f"rule='{'x' * 5000}' reason='r'",
-        f"no rule begins with '{'x' * 80}…'"),
-    "the number of no rule": ("rule='VNIC099' reason='r'",
-        "no rule begins with 'VNIC099'"),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize(("attributes", "problem"), INVALID.values(), ids=INVALID)
+@rows
 def test_invalid_in_metadata_suppresses_nothing_and_says_why(attributes: str, problem: str) -> None:
     what = domain(attributes)
     after = suppressor().apply(judged(what), what)

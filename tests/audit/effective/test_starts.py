@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from tests.rows import rows
 from tests.shares import examples
 from vnicaudit.audit.effective import resolve
 from vnicaudit.audit.judging.catalogue import rule_ids
@@ -133,17 +134,7 @@ def test_what_runs_does_not_start_again_where_qemu_has_become_stricter() -> None
     assert resolve(nic, KVM, HostConfig(qemu_version=Version(8)), running).starts
 
 
-@pytest.mark.parametrize(
-    ("origin", "evidence", "starts"),
-    [
-        ("interface", "command line", True),
-        ("interface", LOG, False),
-        ("qemu", DESCRIPTORS, True),
-        ("qemu", LOG, False),
-        ("qemu", "command line", False),
-        ("commandline", "arguments in <qemu:commandline>", False),
-    ],
-)
+@rows
 def test_arguments_alone_do_not_prove_a_ring(origin: str, evidence: str, starts: bool) -> None:
     """QEMU does not start with a ring of 2048: what was given that is a start that failed."""
     nic = replace(TAP, origin=origin, rx_queue_size=2048)

@@ -7,6 +7,7 @@ from itertools import product
 import pytest
 from msgspec.structs import replace
 
+from tests.rows import rows
 from vnicaudit.audit.effective import resolve, wants_vhost_net
 from vnicaudit.model.domain import DomainConfig
 from vnicaudit.model.effective import KNOWN, NONE, UNKNOWN, Resolved
@@ -17,7 +18,6 @@ from vnicaudit.model.nic import NicConfig, RunningNic
 UNPROVEN = "the definition does not prove it; QEMU's command line or its open descriptors would"
 HAS = "the host has /dev/vhost-net; libvirt uses it for KVM"
 HAS_NOT = "the host has no /dev/vhost-net: QEMU copies every packet"
-DEMANDED = "the host has no /dev/vhost-net, which name='vhost' requires: does not start"
 OFF = "switched off by <driver name='qemu'/>"
 NETWORK = "type='network': the network's definition would show what it is connected to"
 BRIDGE = NicConfig(type="bridge", actual_type="bridge", model="virtio")
@@ -45,20 +45,7 @@ def nic_of(kind: str, driver: str | None = None, model: str | None = "virtio") -
 
 @pytest.mark.parametrize("domain", ["kvm", "test"])
 @pytest.mark.parametrize("kind", ["bridge", "ethernet", "direct"])
-@pytest.mark.parametrize(
-    ("driver", "device", "effective", "reason", "starts"),
-    [
-        (None, None, None, UNPROVEN, True),
-        (None, True, True, HAS, True),
-        (None, False, False, HAS_NOT, True),
-        ("vhost", None, None, UNPROVEN, True),
-        ("vhost", True, True, HAS, True),
-        ("vhost", False, False, DEMANDED, False),
-        ("qemu", None, False, OFF, True),
-        ("qemu", True, False, OFF, True),
-        ("qemu", False, False, OFF, True),
-    ],
-)
+@rows
 def test_tap_of_a_kvm_guest(
     kind: str,
     domain: str,

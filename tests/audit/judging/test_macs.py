@@ -10,6 +10,7 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
+from tests.rows import rows
 from vnicaudit.audit.accepting.suppressions import Suppressor
 from vnicaudit.audit.judging import macs
 from vnicaudit.audit.judging.catalogue import LoadedRule, RuleSet
@@ -261,19 +262,7 @@ def test_a_nic_is_stored_with_few_suppressions() -> None:
     assert len(nic.suppressions[0]) < 600
 
 
-@pytest.mark.parametrize(
-    ("other", "is_told"),
-    [
-        (text(1, more="<title>a copy</title>"), True),
-        (text(1).replace("guest1", "renamed"), True),
-        (text(1).replace("<uuid>00000000-0000-0000-0000-000000000001</uuid>", ""), True),
-        (text(2).replace("guest2", "guest1"), False),
-        (text(1).replace("<name>guest1</name>", "").replace("<uuid>", "<!--").replace(
-            "</uuid>", "-->"), False),
-        (text(1, "52:54:00:aa:bb:02"), False),
-    ],
-    ids=["copy", "same UUID", "same name and MAC", "another UUID", "no name", "another MAC"],
-)  # fmt: skip
+@rows
 def test_a_guest_that_was_read_twice_is_told_as_one(
     other: str, is_told: bool, tmp_path: Path
 ) -> None:

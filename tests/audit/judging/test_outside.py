@@ -10,6 +10,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from tests.rows import rows
 from vnicaudit.audit.judging.catalogue import RuleOptions, catalogue_with, shipped_catalogue
 from vnicaudit.audit.judging.outside import refuse_audited
 from vnicaudit.errors import UsageError
@@ -77,15 +78,7 @@ def test_it_can_be_set(folder: Path) -> None:
         catalogue.adjusted({"ACME001": RuleOptions(None, {"most": 0})})
 
 
-@pytest.mark.parametrize(
-    ("name", "said"),
-    [
-        ("vnic200.py", "ids of your own rules must not begin with VNIC or SUPP"),
-        ("supp001.py", "ids of your own rules must not begin with VNIC or SUPP"),
-        ("acme1.py", "name the file after the rule's id"),
-        ("helpers.py", "name the file after the rule's id"),
-    ],
-)
+@rows
 def test_other_files_are_refused(folder: Path, name: str, said: str) -> None:
     path = write(folder / name, "another")
     assert refused(folder).startswith(f"{path}: {said}")
@@ -113,17 +106,7 @@ def test_a_name_is_given_once(folder: Path) -> None:
     assert refused(folder) == f"{path}: name: 'legacy-emulated-nic' is already the name of VNIC001"
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("def (", "cannot be loaded: SyntaxError"),
-        ("import no_such_module", "cannot be loaded: ModuleNotFoundError"),
-        ("\0", "cannot be loaded: "),
-        ("1/0", "cannot be loaded: ZeroDivisionError"),
-        ("'''x'''", "RULE is missing"),
-        (RULE.replace('"low"', '"severe"'), "severity: expected one of info"),
-    ],
-)
+@rows
 def test_a_file_that_is_no_rule_is_an_error_that_names_it(
     folder: Path, text: str, said: str
 ) -> None:

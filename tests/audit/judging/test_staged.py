@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
+from tests.rows import rows
 from vnicaudit.audit.judging.catalogue import rule_ids
 from vnicaudit.audit.judging.domains import DomainAuditor
 from vnicaudit.cli.wiring.platforms import every_platform
@@ -68,23 +69,7 @@ def findings(domain: Domain, *rules: str) -> list[Finding]:
     return list(audited.findings)
 
 
-@pytest.mark.parametrize(
-    ("rule", "now", "later", "field", "what"),
-    [
-        ("VNIC031", {"queues": 8}, {"queues": 2}, "queues", "queues 2"),
-        ("VNIC031", {"queues": 8}, {}, "queues", "no queues"),
-        ("VNIC021", {"driver_name": "qemu"}, {}, "driver_name", "no driver_name"),
-        (
-            "VNIC021", {"driver_name": "qemu"}, {"driver_name": "vhost"}, "driver_name",
-            "driver_name vhost",
-        ),
-        ("VNIC034", {"tx_queue_size": 1024}, {}, "tx_queue_size", "no tx_queue_size"),
-        (
-            "VNIC034", {"tx_queue_size": 1024}, {"tx_queue_size": 256}, "tx_queue_size",
-            "tx_queue_size 256",
-        ),
-    ],
-)  # fmt: skip
+@rows
 def test_what_is_staged_needs_a_power_cycle_and_no_edit(
     rule: str, now: dict[str, object], later: dict[str, object], field: str, what: str
 ) -> None:

@@ -6,6 +6,7 @@ import socket
 
 import pytest
 
+from tests.rows import rows
 from vnicaudit.audit.reading.nodes import NodesByHost
 from vnicaudit.model.location import Location
 from vnicaudit.model.server import NodeFacts
@@ -69,16 +70,7 @@ def test_why_a_host_of_two_clouds_has_none() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    "file",
-    [
-        "/srv/nodes/cmp1/nova.conf",
-        "/srv/nodes/cmp1/etc/nova/nova.conf",
-        "/srv/nodes/cmp1/etc/kolla/nova-compute/nova.conf",
-        "/srv/nodes/cmp1/nova-compute.conf",
-        "/srv/nodes/cmp1.conf",
-    ],
-)
+@rows
 def test_a_path_names_the_node(file: str) -> None:
     assert NodesByHost([node(file)]).of("cmp1") == facts(file)
 

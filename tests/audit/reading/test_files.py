@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.rows import rows
 from vnicaudit.audit.reading.files import MAX_BYTES, read_file, read_stream
 from vnicaudit.audit.reading.readers import HEAD, WHOLE
 from vnicaudit.cli.wiring.platforms import every_platform
@@ -368,22 +369,7 @@ def test_a_log_read_from_its_end_keeps_its_lines(tmp_path: Path) -> None:
     assert cut.line == 3002
 
 
-_QEMU = "qemu-system-x86_64 -m 1024 -net nic,model=e1000 -net user\n"
-
-
-@pytest.mark.parametrize(
-    ("text", "found"),
-    [
-        (_QEMU, True),
-        ("#!/bin/sh\n# start it\n\n" + _QEMU, True),
-        ("$ sudo " + _QEMU, True),
-        ("  PID COMMAND\n    7 " + _QEMU, True),
-        ("# Networking\n\nStart it like this:\n\n    " + _QEMU, False),
-        ("jobs:\n  boot:\n    steps:\n    - run: |\n        " + _QEMU, False),
-        ("all:\n\t" + _QEMU, False),
-        ("set -e\ncd /tmp\n" + _QEMU, True),
-    ],
-)
+@rows
 def test_a_page_that_quotes_a_command_line_counts_only_where_it_is_named(
     tmp_path: Path, text: str, found: bool
 ) -> None:

@@ -17,6 +17,7 @@ from tests.audit.clouds import (
     run_of,
     server,
 )
+from tests.rows import rows
 from vnicaudit.audit.run import AuditRun
 from vnicaudit.model.finding import Finding
 from vnicaudit.model.live import CloudItem
@@ -88,16 +89,7 @@ def test_two_tenants_share_images_alone(cloud: FakeCloud) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"updated": "2026-11-02T00:00:00Z"},
-        {"owner": "p2"},
-        {"updated": ""},
-        {"name": "x"},
-        {"disk_format": "raw"},
-    ],
-)
+@rows
 def test_a_copy_in_another_region_is_another_image(
     cloud: FakeCloud, change: dict[str, str]
 ) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.rows import rows
 from vnicaudit.audit.reading.selection import Changed, Exclusion, Selection
 from vnicaudit.audit.reading.targets import walk
 
@@ -22,24 +23,7 @@ def write(folder: Path, *names: str) -> None:
         (folder / name).write_text("x")
 
 
-@pytest.mark.parametrize(
-    ("pattern", "excluded"),
-    [
-        ("vendor", ["lib/vendor", "vendor"]),
-        ("vendor/", ["lib/vendor", "vendor"]),
-        ("./vendor", ["lib/vendor", "vendor"]),
-        ("*.xml", ["lib/a.xml", "lib/vendor/b.xml", "vendor/c.xml"]),
-        ("lib/vendor", ["lib/vendor"]),
-        ("lib/vendor/", ["lib/vendor"]),
-        ("**/vendor", ["lib/vendor", "vendor"]),
-        ("lib/**/b.xml", ["lib/vendor/b.xml"]),
-        ("lib/**/a.xml", ["lib/a.xml"]),
-        ("lib/*", ["lib/a.xml", "lib/vendor", "lib/vendor/b.xml"]),
-        ("LIB", []),
-        ("end", []),
-        ("", []),
-    ],
-)
+@rows
 def test_patterns(here: Path, pattern: str, excluded: list[str]) -> None:
     del here
     paths = ["lib", "lib/a.xml", "lib/vendor", "lib/vendor/b.xml", "vendor", "vendor/c.xml"]

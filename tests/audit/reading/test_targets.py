@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.rows import rows
 from vnicaudit.audit.reading.options import ServerFilter
 from vnicaudit.audit.reading.targets import (
     CloudReading,
@@ -23,21 +24,7 @@ from vnicaudit.model.live import LiveOptions
 from vnicaudit.model.report import ReadError
 
 
-@pytest.mark.parametrize(
-    ("name", "kind"),
-    [
-        ("-", "stdin"),
-        ("qemu:///system", "libvirt"),
-        ("qemu+ssh://root@kvm1/system", "libvirt"),
-        ("test:///default", "libvirt"),
-        ("guest.xml", "path"),
-        ("/etc/libvirt/qemu", "path"),
-        ("/proc", "proc"),
-        ("/proc/self", "proc"),
-        ("openstack:prod", "openstack"),
-        ("openstack:envvars", "openstack"),
-    ],
-)
+@rows
 def test_a_name_is_what_it_looks_like(name: str, kind: str) -> None:
     assert target_of(name, every_platform().targets) == Target(name, kind)
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.rows import rows
 from vnicaudit.audit.judging.catalogue import RuleOptions
 from vnicaudit.audit.settings import file, settings
 from vnicaudit.audit.settings.keys import PolicyTable, Settings, SuppressTable
@@ -401,7 +402,7 @@ MISTAKES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("text", "message"), MISTAKES.values(), ids=MISTAKES)
+@rows
 def test_a_mistake_is_told_with_its_line(tmp_path: Path, text: str, message: str) -> None:
     assert complaint(tmp_path, text) == message
 

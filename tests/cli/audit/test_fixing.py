@@ -12,6 +12,7 @@ import pytest
 
 from tests.cli import command
 from tests.cli.inside import inside as vnicaudit
+from tests.rows import rows_of_tuples
 
 _XML = """\
 <domain type='kvm'>
@@ -224,20 +225,7 @@ def test_many_that_cannot_be_read_are_counted_beside_a_diff(folder: Path) -> Non
     assert result.stderr.endswith("… 1,180 more in .\n")
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (
-            ("-", "--fix"),
-            "standard input cannot be fixed in place: name a file, or use --diff without --fix",
-        ),
-        (("qemu:///system", "--fix"), "an audit never changes a live host or cloud"),
-        (("/proc", "--diff"), "an audit never changes a live host or cloud"),
-        ((".", "--include-unsafe"), "--include-unsafe needs --fix or --diff"),
-        ((".", "--fix", "--nova-config", "a.xml"), "name them as TARGETs"),
-        ((".", "--diff", "--format", "json"), "--diff writes to standard output: send the report"),
-    ],
-)
+@rows_of_tuples
 def test_what_makes_no_sense(arguments: tuple[str, ...], message: str, folder: Path) -> None:
     before = (folder / "a.xml").read_bytes()
     result = vnicaudit("audit", *arguments, cwd=folder)

@@ -11,6 +11,7 @@ import pytest
 
 from tests.cli.inside import inside
 from tests.reports.redaction.planting import unpacked
+from tests.rows import rows
 from vnicaudit.reports.formats import formats
 
 KEY = "0123456789abcdef" * 4
@@ -186,16 +187,7 @@ def test_the_key_is_made_once_for_nobody_else_to_read(site: Path, tmp_path: Path
     assert [path.name for path in key.parent.iterdir()] == ["redaction.key"]
 
 
-@pytest.mark.parametrize(
-    ("text", "mode", "says"),
-    [
-        (KEY, 0o644, "can be read by others"),
-        (KEY, 0o622, "is writable by"),
-        ("short", 0o600, "a key must have 16 to 4096 bytes"),
-        ("", 0o600, "a key must have 16 to 4096 bytes"),
-        ("x" * 5000, 0o600, "a key must have 16 to 4096 bytes"),
-    ],
-)
+@rows
 def test_a_key_that_others_know_or_that_is_none_is_refused(
     text: str, mode: int, says: str, site: Path, tmp_path: Path
 ) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from tests.cli.inside import inside
 from tests.docs.pages import ROOT, blocks
+from tests.rows import rows
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -106,16 +107,7 @@ def test_a_rule_that_crashes_fails() -> None:
     assert (result.returncode, "the rule crashed: " in result.stdout) == (1, True)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "- name: [",
-        "- {name: a, xlm: b, pass: true}",
-        "- {name: a, pass: true, skip: b}",
-        "- {name: a, pass: true}\n- {name: a, pass: true}\n",
-        "name: a",
-    ],
-)
+@rows
 def test_a_file_of_cases_that_is_none_is_a_usage_error(text: str) -> None:
     Path("our-rules/ACME001.yaml").write_text(text, "utf-8")
     result = inside("rules", "test", "our-rules")

@@ -7,6 +7,7 @@ import json
 import pytest
 
 from tests.cli.inside import inside as vnicaudit
+from tests.rows import rows_of_tuples
 
 
 def lines(*arguments: str) -> list[str]:
@@ -36,34 +37,7 @@ def test_a_line_of_25g() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "shown"),
-    [
-        (("--speed", "25G", "--mtu", "9000"), "  TCP                       24.751 Gb/s  99.00 %"),
-        (("--speed", "10G", "--mtu", "9000"), "  9018 B                   138.3k pkt/s"),
-        (("--speed", "10G"), "  64 B                    14.881M pkt/s"),
-        (("--speed", "1G", "--ipv6"), "  TCP                       928.48 Mb/s  92.85 %"),
-        (
-            ("--speed", "100G", "--mtu", "1450", "--encapsulation", "vxlan"),
-            "  TCP                       90.897 Gb/s  90.90 %",
-        ),
-        (
-            ("--speed", "100G", "--mtu", "1450", "--encapsulation", "vxlan"),
-            "100 Gb/s, MTU 1450, IPv4 in vxlan over IPv4",
-        ),
-        (("--speed", "10G", "--encapsulation", "vlan"), "10 Gb/s, MTU 1500, IPv4 in vlan"),
-        (("--speed", "10G", "--size", "594"), "  594 B                   2.0358M pkt/s"),
-        (
-            ("--speed", "25G", "--goodput", "13.4G"),
-            "13.4 Gb/s is 56.93 % of what TCP can carry here, 56.00 % of what UDP can",
-        ),
-        (
-            ("--speed", "10G", "--goodput", "19G"),
-            "19 Gb/s is 201.81 % of what TCP can carry here, 198.52 % of what UDP can: more than "
-            "one such line can carry",
-        ),
-    ],
-)
+@rows_of_tuples
 def test_other_lines(arguments: tuple[str, ...], shown: str) -> None:
     assert shown in lines(*arguments)
 
@@ -91,22 +65,7 @@ def test_json() -> None:
     assert document["share"]["of_tcp"] == pytest.approx(56.93, abs=0.01)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ((), "Missing option '--speed'"),
-        (("--speed", "fast"), "'fast' is not a speed: write it as 25G, 100M or 2.5G"),
-        (("--speed", "1G", "--goodput", "x"), "'x' is not a speed"),
-        (("--speed", "1G", "--mtu", "9"), "an MTU is 576 to 65535 octets, not 9"),
-        (
-            ("--speed", "1G", "--size", "1519"),
-            "--size 1519: frames on this link have 64 to 1518 bytes",
-        ),
-        (("--speed", "1G", "--size", "63"), "--size 63: frames on this link have 64 to 1518 bytes"),
-        (("--speed", "1G", "--outer-ipv6"), "--outer-ipv6 needs a tunnel"),
-        (("--speed", "1G", "--encapsulation", "mpls"), "'mpls' is not one of"),
-    ],
-)
+@rows_of_tuples
 def test_what_makes_no_sense(arguments: tuple[str, ...], message: str) -> None:
     result = vnicaudit("bench", "line-rate", *arguments)
     assert (result.returncode, result.stdout) == (2, "")

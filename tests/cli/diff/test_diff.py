@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.inside import inside
+from tests.rows import rows
 
 DOMAIN = """<domain type='kvm'><name>{name}</name><uuid>{uuid}</uuid><vcpu>1</vcpu>
 <os><type arch='x86_64' machine='pc'>hvm</type></os>
@@ -167,14 +168,7 @@ def test_what_the_newer_report_was_not_asked_for_is_not_gone(
     assert all(reason in one["reason"] for one in found["findings"] if one["state"] == "unknown")
 
 
-@pytest.mark.parametrize(
-    ("option", "value", "shown"),
-    [
-        ("--assume-qemu", "7.2", "7.2.0"),
-        ("--assume-libvirt", "9.0", "9.0.0"),
-        ("--nova-release", "Caracal", "Caracal (29.0)"),
-    ],
-)
+@rows
 def test_what_was_judged_for_another_release_is_not_gone(
     reports: Path, option: str, value: str, shown: str
 ) -> None:
@@ -265,18 +259,7 @@ def test_worse_is_as_bad_as_new(reports: Path) -> None:
     assert "worse than before" in done.stdout.splitlines()[0]
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "expected"),
-    [
-        ("low high high", "high low high", {"still": 3}),
-        ("low high high", "high high high", {"still": 2, "worse": 1}),
-        ("low low", "high low", {"still": 1, "worse": 1}),
-        ("low high", "low", {"still": 1}),
-        ("low high", "high", {"still": 1}),
-        ("high low", "low low high", {"still": 3}),
-        ("low", "high low", {"still": 1, "worse": 1}),
-    ],
-)
+@rows
 def test_findings_with_one_fingerprint_are_compared_by_severity(
     reports: Path, old: str, new: str, expected: dict[str, int]
 ) -> None:
@@ -302,18 +285,7 @@ def test_text_csv_and_markdown(reports: Path) -> None:
     assert "| new |" in inside("diff", "old.json", "new.json", "--format", "markdown").stdout
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "{}",
-        "[]",
-        '{"schema": "other/1"}',
-        "\0",
-        '{"schema": "vnicaudit.report/1", "findings": 3,',
-        '{"schema": "vnicaudit.plan/1", "x',
-    ],
-)
+@rows
 def test_a_file_that_is_no_report(reports: Path, text: str) -> None:
     (reports / "no.json").write_text(text)
     done = inside("diff", "old.json", "no.json")

@@ -15,6 +15,7 @@ import pytest
 
 from tests.cli.inside import inside
 from tests.not_run import not_run
+from tests.rows import rows
 from vnicaudit.cli.doctor.extras import EXTRAS, is_installed
 from vnicaudit.cli.doctor.machine_checks import (
     check_clouds,
@@ -142,16 +143,7 @@ def no_clouds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(loader, "SECURE_FILES", [])
 
 
-@pytest.mark.parametrize(
-    ("text", "reason"),
-    [
-        ("clouds: [1\n", "it is not YAML at line 2, column 1"),
-        ("cluods: {prod: {}}\n", "it has no clouds: key, but cluods:"),
-        ("clouds: {prod: 7}\n", "clouds: prod: is a number, but must be a mapping (key: value)"),
-        ("clouds:\n", "clouds: is empty, but must be a mapping (key: value)"),
-        ("", "it is empty, but must be a mapping (key: value)"),
-    ],
-)
+@rows
 @pytest.mark.usefixtures("no_clouds")
 def test_a_clouds_file_that_an_audit_cannot_use(tmp_path: Path, text: str, reason: str) -> None:
     if not is_installed("openstack"):

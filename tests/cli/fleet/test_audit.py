@@ -23,6 +23,7 @@ from tests.cli.inside import inside
 from tests.fleet.daemons import HostsDaemon, hosts_daemon, write_host
 from tests.fleet.paths import by_ssh, mute_port, tiring_proxy
 from tests.ports import free_port
+from tests.rows import rows_of_tuples
 
 HOSTS = 20
 SAMPLE_IN = {
@@ -330,16 +331,7 @@ def test_a_history_that_fails_later_costs_no_report(form: str, damage: str, tmp_
     assert "VNIC006" in report.read_text()
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (("--sample", "0"), "write the share as 5% or 0.05"),
-        (("--sample-seed", "3"), "--sample-seed needs --sample"),
-        (("--limit", "h1", "--write-baseline", "x"), "would forget all other hosts"),
-        (("--resume",), "--resume: no audit is stored in "),
-        (("--limit", "nothing"), "--limit 'nothing' leaves no host"),
-    ],
-)
+@rows_of_tuples
 def test_requests_that_make_no_sense(tmp_path: Path, words: tuple[str, ...], message: str) -> None:
     path = inventory(tmp_path, {"h1": "test:///default", "h2": "test:///default?2"})
     out = inside("fleet", "audit", "-i", path, "--state", tmp_path / "state", *words)

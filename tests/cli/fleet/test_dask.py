@@ -5,7 +5,6 @@ byte."""
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -22,6 +21,7 @@ from tests.fleet.daemons import HostsDaemon, hosts_daemon, make_keys
 from tests.fleet.dask_cluster import DaskCluster, dask_cluster
 from tests.fleet.paths import Gate
 from tests.ports import free_port
+from tests.rows import rows_of_tuples
 
 HOSTS = 12
 SITES = ("site-a", "site-b")
@@ -201,29 +201,7 @@ def test_tls_is_by_files_and_strangers_are_kept_out(tmp_path: Path) -> None:
     assert results["stranger"].stderr.startswith(f"Error: --scheduler {cluster.address}: ")
 
 
-@pytest.mark.parametrize(
-    ("more", "message"),
-    [
-        (("--scheduler", "tcp://x:1"), "--scheduler and its certificates need --engine dask"),
-        (("--engine", "dask"), "--engine dask needs --scheduler ADDRESS"),
-        (
-            ("--engine", "dask", "--scheduler", "tcp://x:1", "--scheduler-ca", __file__),
-            (
-                "--scheduler tcp://x:1: certificates and keys need an address of the form "
-                "tls://HOST:PORT"
-            ),
-        ),
-        (
-            ("--engine", "dask", "--scheduler", "tls://x:1", "--scheduler-ca", os.devnull),
-            f"{os.devnull}: not a regular file",
-        ),
-        (("--engine", "dask", "--scheduler", "nonsense://x:1"), "--scheduler nonsense://x:1: "),
-        (
-            ("--engine", "dask", "--scheduler", "tls://127.0.0.1:1"),
-            "--scheduler tls://127.0.0.1:1: TLS needs certificates: pass --scheduler-ca, ",
-        ),
-    ],
-)
+@rows_of_tuples
 def test_requests_that_make_no_sense(tmp_path: Path, more: tuple[str, ...], message: str) -> None:
     hosts = inventory(tmp_path, ["test:///default"])
     out = inside(*words(tmp_path, hosts, *more))

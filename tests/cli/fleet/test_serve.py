@@ -20,6 +20,7 @@ from tests.cli.inside import inside
 from tests.fleet.notifying.receiver import receiving
 from tests.history.fleets import TestDomain, TestNic, audit, host, reading
 from tests.promtool import checked_metrics
+from tests.rows import rows, rows_of_tuples
 from vnicaudit.fleet.running.spool import SpoolFolder
 from vnicaudit.history.opening import history_to_write
 from vnicaudit.history.place import history_place
@@ -110,14 +111,7 @@ def test_before_the_first_audit_it_says_so_and_serves_the_next_one(tmp_path: Pat
                 fetched(url + path)
 
 
-@pytest.mark.parametrize(
-    ("words", "says"),
-    [
-        (("--listen", "0.0.0.0:0"), "--public"),
-        (("--listen", "kvm7:80"), "not an IP address"),
-        (("--allow-host", "http://x"), "is not a host name"),
-    ],
-)
+@rows_of_tuples
 def test_what_would_be_open_to_others_is_refused(words: tuple[str, ...], says: str) -> None:
     result = inside("fleet", "serve", *words)
     assert result.returncode == 2
@@ -157,17 +151,7 @@ def test_notify_says_which_channel_failed(
     assert result.stderr == "ops: 0 findings sent; 2 not sent: HTTP 404\n"
 
 
-@pytest.mark.parametrize(
-    "setting",
-    [
-        {"HOOK": "https://a..b/x"},
-        {"HOOK": f"https://{'a' * 64}.example.org/x"},
-        {"HOOK": "http://127.0.0.1:1/x", "TOKEN": f"{SECRET}\nSECOND-LINE"},
-        {"HOOK": "http://127.0.0.1:1/x", "TOKEN": f"{SECRET}\rSECOND"},
-        {"HOOK": "http://127.0.0.1:1/x", "TOKEN": f"{SECRET}€"},
-        {},
-    ],
-)
+@rows
 def test_a_mistake_in_one_channel_costs_no_other_its_alert(
     setting: dict[str, str], state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

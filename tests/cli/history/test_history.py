@@ -16,6 +16,7 @@ import pytest
 
 from tests.cli.inside import inside
 from tests.history.filled import fill
+from tests.rows import rows_of_tuples
 from vnicaudit.history.opening import history_to_write
 from vnicaudit.history.place import history_place
 
@@ -128,17 +129,7 @@ def test_only_what_both_audits_looked_at_is_compared(state: Path) -> None:
     assert "Note: 1 host read by only one of them: not compared" in text
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (("drift", "latest", "previous"), "latest is not earlier than previous"),
-        (("drift", "2020-01-01", "latest"), "there is no stored audit from 2020-01-01 or before"),
-        (("history", "show", "x"), "there is no audit 'x'; name one by its id, a date"),
-        (("history", "prune", "--keep", "1x"), "--keep 1x: expected hours, days, weeks or years"),
-        (("trend", "--since", "soon"), "--since soon: expected hours, days, weeks or years"),
-        (("history", "import"), "name one FILE to import, or use --measurements"),
-    ],
-)
+@rows_of_tuples
 def test_what_is_wrong_is_said(state: Path, words: tuple[str, ...], message: str) -> None:
     done = inside(*words, "--state", state)
     assert (done.returncode, done.stdout) == (2, "")
@@ -239,25 +230,7 @@ def test_the_settings_may_name_the_place_and_no_password(state: Path, tmp_path: 
     assert "hunter2secret" not in done.stderr
 
 
-SQLITE = ("--history", "h.db")
-ASKING: tuple[tuple[str, ...], ...] = (
-    ("history", "status"), ("history", "show", "latest"), ("history", "export"),
-    ("history", "import", "x.jsonl"), ("history", "sql"), ("history", "upgrade"),
-    ("trend",), ("drift", "previous", "latest"),
-)  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("words", "module", "extra"),
-    [
-        *((words + SQLITE, "sqlalchemy", "history") for words in ASKING),
-        (("history", "upgrade", *SQLITE), "alembic", "history"),
-        (("history", "upgrade", "--history", "postgresql://localhost/x"), "psycopg", "postgresql"),
-        (("fleet", "serve", "--metrics", *SQLITE), "sqlalchemy", "history"),
-        (("fleet", "serve", "--metrics", *SQLITE), "prometheus_client", "serve"),
-    ],
-    ids=lambda value: " ".join(value) if isinstance(value, tuple) else value,
-)
+@rows_of_tuples
 def test_without_a_library_the_extra_is_named(
     tmp_path: Path, words: tuple[str, ...], module: str, extra: str
 ) -> None:

@@ -4,8 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
+from tests.rows import rows_of_tuples
 from vnicaudit import __main__ as program
 
 _PLAIN = f"""
@@ -15,18 +14,7 @@ runpy.run_path({program.__file__!r}, run_name="__main__")
 """
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        ("history",),
-        ("history", "sql"),
-        ("history", "export"),
-        ("trend",),
-        ("drift", "previous", "latest"),
-        ("fleet", "serve", "--metrics"),
-    ],
-    ids=" ".join,
-)
+@rows_of_tuples
 def test_the_missing_package_is_named(tmp_path: Path, words: tuple[str, ...]) -> None:
     # a process of its own: modules that others imported would hide what is imported too early
     command = [sys.executable, "-c", _PLAIN, *words, "--state", str(tmp_path / "state")]

@@ -24,6 +24,7 @@ from tests.remedy.planning.planned import (
     interface,
 )
 from tests.remedy.planning.test_diffs import FORMS
+from tests.rows import rows
 from vnicaudit.cli.main import run
 
 Capture = pytest.CaptureFixture[str]
@@ -242,17 +243,7 @@ def test_guests_of_one_name_are_told_apart(here: Path, capsys: Capture) -> None:
     assert all(f"  a ({file})  " in told.out for file in ("a.xml", "b.xml"))
 
 
-@pytest.mark.parametrize(
-    ("edit", "mode", "codes", "reason"),
-    [
-        ({"safe": False}, "next-boot", ["unsafe"], "unsafe: "),
-        ({"blocked": ["no"], "blocked_codes": ["by-hand"]}, "next-boot", ["by-hand"], "no"),
-        ({"blocked": ["no"], "blocked_codes": []}, "next-boot", [], "no"),
-        ({"losses": [{"function": "filterref", "detail": "no filter"}]}, "next-boot", ["loss"],
-         "no filter"),
-        ({}, "restart", ["in-a-file"], "not possible with --mode restart: "),
-    ],
-)  # fmt: skip
+@rows
 def test_steps_that_would_not_be_tried_have_codes(
     here: Path, capsys: Capture, edit: dict[str, object], mode: str, codes: list[str], reason: str
 ) -> None:
@@ -474,16 +465,7 @@ def test_a_slip_of_the_pen_is_an_error(here: Path, capsys: Capture, edit: Edit, 
     assert (here / "a.xml").read_text() == E1000
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "says"),
-    [
-        ("no.json", None, "no.json: No such file or directory"),
-        ("a.xml", E1000, "a.xml:1:1: not JSON: invalid character"),
-        ("empty.json", "", "empty.json: empty: not a plan"),
-        ("cut.json", '{"schema": "vnicaudit.plan/1", "too', "cut.json: not JSON: Input data was"),
-        ("/dev/null", None, "/dev/null: not a regular file"),
-    ],
-)
+@rows
 def test_what_is_no_plan(
     here: Path, capsys: Capture, name: str, content: str | None, says: str
 ) -> None:

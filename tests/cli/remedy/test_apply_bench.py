@@ -15,6 +15,7 @@ from tests.bench.judging.made import steady
 from tests.bench.running.fakes import Engine, plugins
 from tests.bench.trials.places import Opening
 from tests.remedy.applying.fakes import World, installed, step_of
+from tests.rows import rows, rows_of_tuples
 from vnicaudit.bench import history
 from vnicaudit.bench.contract import Ends
 from vnicaudit.bench.trials import request
@@ -127,14 +128,7 @@ def test_what_is_measured_decides(
     assert set(host.opening.opened) == {(target, "ssh://root@gen1", host.machine.macs[0])}
 
 
-@pytest.mark.parametrize(
-    ("options", "code", "model"),
-    [
-        ((), 6, "e1000"),
-        (("--on-undecided", "keep"), 0, "virtio"),
-        (("--on-undecided", "rollback"), 6, "e1000"),
-    ],
-)
+@rows_of_tuples
 def test_what_is_undecided_is_done_with_as_asked(
     host: Host, options: tuple[str, ...], code: int, model: str
 ) -> None:
@@ -162,15 +156,7 @@ def test_it_takes_turns_unless_nothing_but_a_catastrophe_is_looked_for(
     assert host.result().run.looks == ((2, 3, 5) if design == "boots" else (5,))
 
 
-@pytest.mark.parametrize(
-    ("designs", "design"),
-    [
-        ('["single-flip", "boots"]', "single-flip"),
-        ('["live-flip", "single-flip"]', "single-flip"),
-        ('["flips", "single-flip"]', "boots"),
-        ('["paths"]', "boots"),
-    ],
-)
+@rows
 def test_the_profile_says_which_design_suits_it(host: Host, designs: str, design: str) -> None:
     """The first that can be done with a plan; where none of them can, what usually is done."""
     (host.folder / "p.toml").write_text(f"designs = {designs}\n{PROFILE}")
@@ -335,19 +321,7 @@ def test_a_word_about_a_measurement_that_is_not_asked_for(
     assert told in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (("--mode", "next-boot"), "--bench measures the running guest: add --mode restart or"),
-        (
-            ("--batch", "2"),
-            "--bench needs --batch 1: guests would disturb each other's measurements",
-        ),
-        (("--bench", "smok"), "no profile 'smok'; did you mean 'smoke'?"),
-        (("--bench", "switch-dns"), "profile switch-dns needs commands that switch the server"),
-        (("--bench-peer", "gen1"), "invalid endpoint 'gen1'; supported forms: agent://"),
-    ],
-)
+@rows_of_tuples
 def test_what_makes_no_sense(
     host: Host, capsys: Capture, options: tuple[str, ...], message: str
 ) -> None:

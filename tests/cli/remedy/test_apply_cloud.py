@@ -20,6 +20,7 @@ from tests.remedy.applying.clouds.fakes import (
     installed,
     server_step,
 )
+from tests.rows import rows
 from vnicaudit.cli.main import run as run_program
 from vnicaudit.cli.options.remedy import run_context
 from vnicaudit.cli.remedy.apply import command as command_of_apply
@@ -185,17 +186,7 @@ def test_it_is_not_measured(world: CloudWorld, capsys: Capture) -> None:
     assert "--bench measures libvirt domains only" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        (["--nova-manage", "nowhere"], "invalid endpoint 'nowhere'; supported forms: agent://"),
-        (["--nova-manage", "local", "--nova-manage-command", ""], "--nova-manage-command is empty"),
-        (["--nova-manage", "local", "--nova-manage-command", "'"], "No closing quotation"),
-        (["--nova-manage", "local", "--nova-manage-timeout", "4"], "4.0 is not in the range"),
-        (["--nova-manage", "local", "--nova-manage-timeout", "3601"], "is not in the range"),
-        (["--nova-manage", "local", "--nova-manage-timeout", "nan"], "'nan' is not a number"),
-    ],
-)
+@rows
 def test_options_that_mean_nothing(
     world: CloudWorld, capsys: Capture, options: list[str], words: str
 ) -> None:

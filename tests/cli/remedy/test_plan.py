@@ -20,6 +20,7 @@ from tests.remedy.planning.planned import (
     interface,
 )
 from tests.remedy.planning.units import file_of
+from tests.rows import rows
 from vnicaudit.cli.main import run
 from vnicaudit.reports.plan.json import from_json
 
@@ -198,74 +199,7 @@ def test_what_cannot_be_read_is_said_and_the_rest_is_planned(here: Path, capsys:
     assert (len(plan.steps), plan.errors) == (1, ("b.xml: No such file or directory",))
 
 
-@pytest.mark.parametrize(
-    ("arguments", "says"),
-    [
-        (["-"], "standard input cannot be changed: name a file or a libvirt URI"),
-        (["a.xml", "--to", "vdpa"], "--to vdpa needs --nic: name the NICs to change"),
-        (
-            ["a.xml", "--to", "vdpa", "--nic", MAC],
-            "--to vdpa needs one device or socket for each --nic, in the same order",
-        ),
-        (
-            ["a.xml", "--to", "vhostuser", "--nic", MAC, "--vhostuser-socket", "/a",
-             "--vhostuser-socket", "/b"],
-            "--to vhostuser needs one device or socket for each --nic, in the same order",
-        ),
-        (
-            ["a.xml", "--to", "vdpa", "--nic", MAC, "--nic", SECOND, "--vdpa-device", "/dev/x",
-             "--vdpa-device", "/dev/x"],
-            "each NIC needs its own device or socket",
-        ),
-        (
-            ["a.xml", "--to", "vdpa", "--nic", MAC, "--nic", MAC, "--vdpa-device", "/dev/x",
-             "--vdpa-device", "/dev/y"],
-            f"--nic {MAC} is used twice",
-        ),
-        (
-            ["a.xml", "--to", "vdpa", "--nic", MAC, "--vdpa-device", "vhost-vdpa-0"],
-            "vhost-vdpa-0: use the absolute path",
-        ),
-        (["a.xml", "--vdpa-device", "/dev/x"], "--vdpa-device needs --to vdpa"),
-        (["a.xml", "--vhostuser-socket", "/x"], "--vhostuser-socket needs --to vhostuser"),
-        (
-            ["a.xml", "--to", "vhostuser", "--nic", MAC, "--vdpa-device", "/dev/x"],
-            "--vdpa-device needs --to vdpa",
-        ),
-        (
-            ["a.xml", "--accept-loss", "filterref"],
-            "--accept-loss needs --to vdpa or vhostuser: a change to virtio loses nothing",
-        ),
-        (
-            ["a.xml", "--to", "vdpa", "--nic", MAC, "--vdpa-device", "/dev/x", "--accept-loss",
-             "filter"],
-            (
-                "--accept-loss filter: unknown; with --to vdpa, a NIC can lose filterref, "
-                "isolation, bandwidth, coalesce, vlan, virtualport, tune, mtu"
-            ),
-        ),
-        (["a.xml", "--nic", "eth0"], (
-            "--nic 'eth0': expected a MAC address such as 52:54:00:12:34:56"
-        )),
-        (["a.xml", "--nic", ""], "--nic '': expected a MAC address such as 52:54:00:12:34:56"),
-        (["a.xml", "--domain", "mail"], "no domain in the targets has the name 'mail' (--domain)"),
-        (
-            ["a.xml", "--nic", SECOND],
-            (
-                f"no NIC in the targets has the MAC address {SECOND} (--nic); "
-                "did you mean '52:54:00:00:00:01'?"
-            ),
-        ),
-        (
-            ["a.xml", "--select", "VNIC9"],
-            "no rule begins with 'VNIC9'; did you mean 'VNIC009'?",
-        ),
-        (
-            ["a.xml", "--ignore", "VNIC"],
-            "--select and --ignore leave no rule to run",
-        ),
-    ],
-)  # fmt: skip
+@rows
 def test_what_makes_no_sense_is_said_and_nothing_is_written(
     here: Path, capsys: Capture, arguments: list[str], says: str
 ) -> None:

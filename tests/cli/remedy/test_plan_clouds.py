@@ -24,6 +24,7 @@ from tests.remedy.planning.cloud.clouds import (
     server,
     tenants,
 )
+from tests.rows import rows
 from vnicaudit.cli.main import run as run_program
 from vnicaudit.cli.wiring import Wiring
 from vnicaudit.model.live import CloudItem, LiveOptions
@@ -175,28 +176,7 @@ def test_texts_are_replaced_by_newer_ones_and_nothing_else_is(
     assert mine.read_text() == "my own notes"
 
 
-@pytest.mark.parametrize(
-    ("arguments", "says"),
-    [
-        (["a.xml", "--projects", "x"], "--projects needs a cloud as target (openstack:CLOUD)"),
-        ([CLOUD, "--to", "vdpa"], "--to vdpa needs --nic: name the NICs to change"),
-        (
-            [CLOUD, "--to", "vdpa", "--nic", MAC, "--vdpa-device", "/dev/vhost-vdpa-0"],
-            "--to vdpa: in a cloud, Nova and Neutron choose the device or socket; do not name one",
-        ),
-        (
-            [CLOUD, "a.xml", "--to", "vdpa", "--nic", MAC],
-            (
-                "--to vdpa: plan clouds and hosts separately (a cloud may be planned with "
-                "nova.conf of its compute nodes), as only NICs on hosts are given a device"
-            ),
-        ),
-        (
-            ["a.xml", "--to", "vdpa", "--nic", MAC],
-            "--to vdpa needs one device or socket for each --nic, in the same order",
-        ),
-    ],
-)
+@rows
 def test_what_makes_no_sense(
     arguments: list[str], says: str, tmp_path: Path, capsys: Capture
 ) -> None:
@@ -234,21 +214,7 @@ def test_hostile_names_do_not_reach_the_terminal(inside: list[CloudItem], capsys
 
 
 @pytest.mark.parametrize("named", ["nodes", "nodes/cmp1/nova.conf"])
-@pytest.mark.parametrize(
-    ("network", "said"),
-    [
-        (
-            "physnet1",
-            "note: ok: [pci] device_spec gives devices to ports on physnet1, where the port's "
-            "network is (nodes/cmp1/nova.conf:4)",
-        ),
-        (
-            "physnet2",
-            "blocked: missing: [pci] device_spec for physnet2, where the port's network is: none "
-            "of the entries is for physnet2, but for physnet1 (nodes/cmp1/nova.conf:4)",
-        ),
-    ],
-)
+@rows
 def test_nova_conf_beside_it_tells_of_the_devices(
     named: str, network: str, said: str, tmp_path: Path, inside: list[CloudItem], capsys: Capture
 ) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.not_run import not_run
+from tests.rows import rows
 from vnicaudit.errors import UsageError
 from vnicaudit.fleet.inventory.ansible_groups import AnsibleGroups
 from vnicaudit.fleet.inventory.ansible_hosts import source_hosts
@@ -72,23 +73,7 @@ def test_variables_become_uris_and_options() -> None:
     assert "s3cret" not in repr(found)
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("[a:children]\nb\n", "hosts:2: there is no group 'b'"),
-        ("[a:vars]\nx=1\n", "hosts:1: there is no group 'a'"),
-        ("[a\n", "hosts:1: write a section as"),
-        ("kvm1 root\n", "hosts:1: write a host's variables as NAME=VALUE, not 'root'"),
-        ("kvm[1:\n", "hosts:1: kvm[1:: not a range of hosts"),
-        ("kvm1 ansible_host=-oX\n", "hosts:1: kvm1: ansible_host: '-oX' is not a host address"),
-        ("kvm1 ansible_host='{{ x }}'\n", "hosts:1: kvm1: ansible_host is a template"),
-        (
-            "kvm1 vnicaudit_uri=qemu+ssh://a:b@c/system\n",
-            "hosts:1: kvm1: vnicaudit_uri: a URI",
-        ),
-        ("[a:children]\nb\n[b:children]\na\n", "hosts: groups in a circle: a, b"),
-    ],
-)
+@rows
 def test_a_mistake_is_told_with_its_line(text: str, message: str) -> None:
     with pytest.raises(UsageError) as caught:
         source_hosts(read_ini("hosts", text))

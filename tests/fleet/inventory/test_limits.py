@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.not_run import not_run
+from tests.rows import rows
 from vnicaudit.errors import UsageError
 from vnicaudit.fleet.inventory.limits import LimitedHosts
 from vnicaudit.model.fleet import InventoryHost
@@ -32,29 +33,7 @@ def limited(limit: str) -> list[str]:
     return [host.name for host in LimitedHosts(HOSTS, ("empty",)).limited(limit)]
 
 
-@pytest.mark.parametrize(
-    ("limit", "names"),
-    [
-        ("zone_a", ["kvm1", "kvm2", "kvm7"]),
-        ("zone_a,!kvm7", ["kvm1", "kvm2"]),
-        ("!kvm7,zone_a", ["kvm1", "kvm2"]),
-        ("zone_a:&prod", ["kvm1", "kvm7"]),
-        ("!zone_a", ["kvm10", "web-1.example", "alone"]),
-        ("kvm*", ["kvm1", "kvm2", "kvm7", "kvm10"]),
-        ("kvm?", ["kvm1", "kvm2", "kvm7"]),
-        ("kvm[!27]", ["kvm1"]),
-        ("kvm[12]", []),
-        ("~(kvm|web-)1", ["kvm1", "kvm10", "web-1.example"]),
-        ("zone_a[0]", ["kvm1"]),
-        ("zone_a[-1]", ["kvm7"]),
-        ("zone_a[1:]", ["kvm2", "kvm7"]),
-        ("zone_a[0:1]", ["kvm1", "kvm2"]),
-        ("ungrouped", ["alone"]),
-        ("*.example", ["web-1.example"]),
-        ("kvm1,kvm10,alone", ["kvm1", "kvm10", "alone"]),
-        ("all:!zone_*", ["alone"]),
-    ],
-)
+@rows
 def test_a_limit_leaves(limit: str, names: list[str]) -> None:
     if names:
         assert limited(limit) == names

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.rows import rows
 from vnicaudit.errors import UsageError
 from vnicaudit.fleet.inventory.records import Inventory
 from vnicaudit.fleet.inventory.sources import Sources, read_inventory
@@ -77,21 +78,7 @@ def test_a_file_makes_hosts(
     assert found.groups == ("zone_a", "rack", "all_of_them")
 
 
-@pytest.mark.parametrize(
-    ("text", "line", "words"),
-    [
-        ("[[hosts]]\nname = 'a'\n[[hosts]]\nname = 'a'\n", 3, "host a is already in"),
-        ("[[hosts]]\nname = 'a'\ngroups = ['nowhere']\n", 3, "there is no group 'nowhere'"),
-        ("[[hosts]]\nname = 'a'\nsight = 'x'\n", 3, "unknown key 'sight'; did you mean 'site'?"),
-        ("[[hosts]]\nname = 'a'\ndeadline = 'x'\n", 3, "deadline: Expected `float"),
-        ("[[hosts]]\nname = 'kvm[3:1]'\n", 1, "ends before it begins"),
-        ("[[hosts]]\nname = '-oProxyCommand=x'\n", 1, "is not a host name"),
-        ("[[hosts]]\nname = 'a'\nuri = 'qemu+ssh://-oX/system'\n", 3, "begins with a dash"),
-        ("[[hosts]]\nname = 'a'\nuri = 'qemu+ssh://{user}@a/system'\n", 3, "placeholder"),
-        ("[groups.a]\nchildren = ['b']\n[groups.b]\nchildren = ['a']\n", 2, "in a circle"),
-        ("hosts = [\n", 1, "not valid TOML"),
-    ],
-)
+@rows
 def test_a_mistake_is_told_with_its_line(tmp_path: Path, text: str, line: int, words: str) -> None:
     with pytest.raises(UsageError) as caught:
         inventory(tmp_path, text)
@@ -99,16 +86,7 @@ def test_a_mistake_is_told_with_its_line(tmp_path: Path, text: str, line: int, w
     assert words in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("name", "text", "line"),
-    [
-        ("f.toml", "[[hosts]]\nname = 'a'\nuri = 'qemu+tcp://me:s3cret@a/system'\n", 3),
-        ("f.toml", "[defaults]\npassword = 's3cret'\n", 2),
-        ("f.yaml", "hosts:\n- name: a\n  sasl_password: s3cret\n", 3),
-        ("f.toml", "[defaults]\nuri = 'qemu+ssh://{name}/system?password=s3cret'\n", 2),
-        ("f.txt", "# ours\nqemu+ssh://me:s3cret@kvm1/system\n", 2),
-    ],
-)
+@rows
 def test_a_secret_is_refused_with_its_line_and_not_repeated(
     tmp_path: Path, name: str, text: str, line: int
 ) -> None:

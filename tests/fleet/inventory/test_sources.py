@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.rows import rows
 from vnicaudit.errors import UsageError
 from vnicaudit.fleet.inventory import ansible_groups, ranges
 from vnicaudit.fleet.inventory.checks import fault_of_address
@@ -48,17 +49,7 @@ def test_a_file_of_uris(tmp_path: Path) -> None:
     }
 
 
-@pytest.mark.parametrize(
-    ("text", "names"),
-    [
-        (URIS, 5),
-        ("kvm1\n[rack]\nkvm[2:4]\n", 4),
-        ("all:\n  hosts:\n    kvm1:\n    kvm2:\n", 2),
-        ("hosts:\n- kvm1\n- name: kvm2\n", 2),
-        ('[[hosts]]\nname = "kvm1"\n', 1),
-        ('{"rack": {"hosts": {"kvm1": null}}}', 1),
-    ],
-)
+@rows
 def test_standard_input_is_told_by_what_it_says(text: str, names: int) -> None:
     assert len(uris("-", sources=Sources(stdin=BytesIO(text.encode())))) == names
 
@@ -138,17 +129,7 @@ def test_a_key_and_a_socket_start_nothing(tmp_path: Path) -> None:
     assert tuple(uris(tmp_path / "uris").values()) == lines
 
 
-@pytest.mark.parametrize(
-    "uri",
-    [
-        "qemu+ssh://root:PW@h/system",
-        "qemu+ssh://root:a/PW@h/system",
-        "qemu+ssh://root:a?PW@h/system",
-        "qemu+ssh://root%3APW@h/system",
-        "qemu+ssh:/root:PW@h/system",
-        "qemu+ssh:///root:PW@h/system",
-    ],
-)
+@rows
 def test_no_mistyped_password_is_taken_or_quoted(uri: str, tmp_path: Path) -> None:
     (tmp_path / "f.toml").write_text(f'[[hosts]]\nname = "h"\nuri = "{uri}"\n')
     with pytest.raises(UsageError, match=r"a URI with a password|not a URI") as told:
@@ -160,19 +141,7 @@ def test_no_long_password_is_cut_before_its_sign() -> None:
     assert "PW" not in fault_of_address(f"root:{'PW' * 60}@h")
 
 
-@pytest.mark.parametrize(
-    ("name", "text", "message"),
-    [
-        ("a.toml", '[groups.w]\nhosts = ["[1:200]{long}"]', "longer than a host name"),
-        ("a.yaml", "groups: {{w: {{hosts: ['[1:200]{long}']}}}}", "longer than a host name"),
-        ("a", "h[1:200]\nj[1:200]\nk[1:2]\n", "more than 200 hosts"),
-        ("a", "{groups}", "hosts more than 1,000 times"),
-        ("a.toml", "hosts=['h[1:200]', 'j', 'k', 'm[1:9]']", "more than 200 hosts"),
-        ("a", "[g0]\nh[1:200]\n{chain}", "counted host by host"),
-        ("a", "h ansible_port={ones}", "ansible_port: '1+' is not a port"),
-        ("a", "h ansible_port=0x{ones}", "ansible_port: too long a number"),
-    ],
-)
+@rows
 def test_hosts_are_counted_before_they_are_made(
     name: str, text: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -12,6 +12,7 @@ import pytest
 
 from tests.fleet.notifying.receiver import certificate, receiving
 from tests.reports.notices.samples import new
+from tests.rows import rows
 from vnicaudit.errors import UsageError
 from vnicaudit.fleet.notifying.channels import (
     Address,
@@ -247,14 +248,7 @@ def test_an_error_that_nobody_foresaw_costs_only_its_channel(place: str, tmp_pat
     assert known.known == 3
 
 
-@pytest.mark.parametrize(
-    ("url", "token"),
-    [
-        ("http://127.0.0.1:1/", f"{SECRET}\r\nX: y"), ("http://127.0.0.1:1/", f"{SECRET}€"),
-        (f"http://{'h' * 70}.example.org/", ""), ("http://h\0/", ""),
-        (f"http://127.0.0.1:1/{SECRET} x", ""), (f"http://127.0.0.1:1/{SECRET}€", ""),
-    ],
-)  # fmt: skip
+@rows
 def test_what_no_request_can_hold_is_not_sent(url: str, token: str) -> None:
     sent = deliver(Address(urlsplit(url), token, None, 60), "json", b"{}")
     assert sent.fate == "not sent"
@@ -318,29 +312,7 @@ def test_channels_of_a_file_have_their_secrets_elsewhere(
     assert SECRET not in repr(addresses) + str(addresses)
 
 
-@pytest.mark.parametrize(
-    ("text", "says"),
-    [
-        (f'form="slack"\nurl="https://h/{SECRET}"', "env:NAME"),
-        (f'form="json"\nurl="https://h/{SECRET}"', "env:NAME"),
-        (f'form="alertmanager"\nurl="http://u:{SECRET}@h"', "env:NAME"),
-        (f'form="alertmanager"\nurl="http://h/?key={SECRET}"', "env:NAME"),
-        (f'form="slack"\nurl="env:X"\ntoken="{SECRET}"', "not the token itself"),
-        ('form="matrix"\nurl="https://h"\nroom="#r:h"\ntoken="env:X"', "needs a room"),
-        (
-            'form="pager"\nurl="env:X"',
-            "'ops': form: expected one of json, slack, matrix, alertmanager, not 'pager'",
-        ),
-        ('form="slack"\nurl="env:X"\nseverity="x"', "severity: expected one of info, low"),
-        ('form="slack"', "missing required field `url`"),
-        ('form="slack"\nurl="env:X"\ndeadline=0', "deadline"),
-        ('form="slack"\nurl="env:X"\ncolour="red"', "colour"),
-        ('form="slack', ":2: not valid TOML"),
-        (f"form={'[' * 5000}", "not valid TOML"),
-        (f"deadline={'1' * 5000}", "not valid TOML"),
-        (f"{'a.' * 300}a=1", "more than 200 dots"),
-    ],
-)
+@rows
 def test_a_file_with_a_secret_or_a_mistake_is_refused(text: str, says: str, tmp_path: Path) -> None:
     path = tmp_path / "channels.toml"
     path.write_text(f"[channels.ops]\n{text}\n")
@@ -361,14 +333,7 @@ def test_a_mistake_in_one_channel_spares_the_others(tmp_path: Path) -> None:
     assert bad == ["bad"]
 
 
-@pytest.mark.parametrize(
-    "url",
-    [
-        f"http://hooks.example.org/{SECRET}", f"ftp://h/{SECRET}", SECRET, f"https://u:{SECRET}@h/",
-        f"https://[{SECRET}", f"https://h/{SECRET} x", f"https://h/{SECRET}\r\nX: y",
-        f"https://h:99999/{SECRET}", f"https://h/{SECRET}é", "https://", "file:///etc/passwd",
-    ],
-)  # fmt: skip
+@rows
 def test_an_address_that_is_none_is_refused_without_being_said(
     url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -7,6 +7,7 @@ from typing import get_args
 import msgspec
 import pytest
 
+from tests.rows import rows
 from tests.rules.shipped import cases
 from vnicaudit.audit.judging.catalogue import rule_ids
 from vnicaudit.audit.judging.domains import DomainAuditor
@@ -121,25 +122,7 @@ def test_every_owner_has_words_on_every_topic(owner: str) -> None:
         assert (fix.values, fix.text[-1]) == ((OwnerAdvice(topic),), ".")
 
 
-@pytest.mark.parametrize(
-    ("kind", "text"),
-    [
-        (
-            "VirtualMachineInstance",
-            "Set spec.domain.devices.interfaces[].model: virtio and create it again.",
-        ),
-        (
-            "VirtualMachineInstanceReplicaSet",
-            "Set spec.template.spec.domain.devices.interfaces[].model: virtio and replace its "
-            "instances.",
-        ),
-        (
-            "VirtualMachinePool",
-            "Set spec.virtualMachineTemplate.spec.template.spec.domain.devices.interfaces[].model: "
-            "virtio and let the pool replace its VMs.",
-        ),
-    ],
-)
+@rows
 def test_each_kind_of_manifest_has_its_place_and_takes_effect_in_its_way(
     kind: str, text: str
 ) -> None:
@@ -292,15 +275,7 @@ def test_ovirt_words() -> None:
     assert "vNIC profile" in worded(FIELDS[5], "", "ovirt").text
 
 
-@pytest.mark.parametrize(
-    ("owner", "words"),
-    [
-        ("nova", "put there behind Nova's back"),
-        ("kubevirt", "the hook sidecar (onDefineDomain) that adds this NIC"),
-        ("ovirt", "The definition is oVirt's"),
-        ("libvirt", "in <qemu:commandline> (virsh edit)"),
-    ],
-)
+@rows
 def test_nic_in_qemu_arguments_is_not_changed_by_the_settings_of_an_owner(
     owner: KnownOwner, words: str
 ) -> None:

@@ -5,19 +5,13 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from tests.rows import rows
 from vnicaudit.base.opening import read_beside
 from vnicaudit.knowledge.nova_conf import options
 from vnicaudit.knowledge.nova_conf.options import knowledge, release_of, releases
 
 
-@pytest.mark.parametrize(
-    ("text", "name"),
-    [
-        ("juno", "Juno"), ("Caracal", "Caracal"), ("CARACAL", "Caracal"), (" yoga ", "Yoga"),
-        ("29", "Caracal"), ("29.0", "Caracal"), ("29.2.1", "Caracal"), ("2024.1", "Caracal"),
-        ("2014.2", "Juno"), ("12", "Liberty"), ("34.0", "Hibiscus"),
-    ],
-)  # fmt: skip
+@rows
 def test_a_release_is_known_by_its_name_and_by_its_numbers(text: str, name: str) -> None:
     release = release_of(text)
     assert release is not None
@@ -56,25 +50,7 @@ def status(section: str, name: str, release: str) -> str:
     return knowledge(found.number).options[section, name].status
 
 
-@pytest.mark.parametrize(
-    ("section", "name", "release", "expected"),
-    [
-        ("libvirt", "rx_queue_size", "queens", "future"),
-        ("libvirt", "rx_queue_size", "rocky", "current"),
-        ("libvirt", "max_queues", "stein", "future"),
-        ("libvirt", "use_virtio_for_bridges", "juno", "current"),
-        ("DEFAULT", "libvirt_use_virtio_for_bridges", "juno", "removed"),
-        ("DEFAULT", "linuxnet_interface_driver", "ocata", "current"),
-        ("DEFAULT", "linuxnet_interface_driver", "pike", "deprecated"),
-        ("DEFAULT", "linuxnet_interface_driver", "train", "deprecated"),
-        ("DEFAULT", "linuxnet_interface_driver", "ussuri", "removed"),
-        ("pci", "passthrough_whitelist", "yoga", "current"),
-        ("pci", "passthrough_whitelist", "zed", "alias"),
-        ("xenserver", "ovs_integration_bridge", "victoria", "removed"),
-        ("hyperv", "vswitch_name", "bobcat", "current"),
-        ("hyperv", "vswitch_name", "caracal", "removed"),
-    ],
-)
+@rows
 def test_what_a_release_has(section: str, name: str, release: str, expected: str) -> None:
     assert status(section, name, release) == expected
 

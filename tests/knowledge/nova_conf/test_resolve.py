@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from oslo_config import cfg
 
+from tests.rows import rows
 from tests.shares import examples
 from vnicaudit.knowledge.nova_conf.options import knowledge, release_of
 from vnicaudit.knowledge.nova_conf.resolve import as_of
@@ -130,19 +130,7 @@ def config(text: str) -> NovaConfig:
     return read_bytes(text.encode(), target="t", file="nova.conf")
 
 
-@pytest.mark.parametrize(
-    ("text", "value"),
-    [
-        ("rx_queue_size = 512\ntx_queue_size = $rx_queue_size", "512"),
-        ("rx_queue_size = 512\ntx_queue_size = ${rx_queue_size}", "512"),
-        ("rx_queue_size = 512\ntx_queue_size = ${libvirt.rx_queue_size}", "512"),
-        ("rx_queue_size = 0512\ntx_queue_size = $rx_queue_size", "512"),
-        ("tx_queue_size = $rx_queue_size", ""),
-        ("tx_queue_size = $no_such_option", None),
-        ("tx_queue_size = ${libvirt.a.b}", None),
-        ("tx_queue_size = $tx_queue_size", None),
-    ],
-)
+@rows
 def test_a_reference_is_replaced_by_its_value_or_left_open(text: str, value: str | None) -> None:
     option = config(f"[libvirt]\n{text}\n").winner("libvirt", "tx_queue_size")
     assert option is not None

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-
+from tests.rows import rows
 from vnicaudit.audit.effective import resolve
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.host import HostConfig
@@ -11,38 +10,7 @@ from vnicaudit.platforms.domain_xml.arch import arch_of
 from vnicaudit.platforms.domain_xml.read import read_bytes
 
 
-@pytest.mark.parametrize(
-    ("emulator", "machine", "arch"),
-    [
-        ("/usr/bin/qemu-system-x86_64", None, "x86_64"),
-        ("/usr/bin/qemu-system-x86_64", "pc-q35-9.2", "x86_64"),
-        ("/usr/bin/qemu-system-x86_64-spice", None, "x86_64"),
-        ("/nix/store/x/bin/.qemu-system-s390x-wrapped", None, "s390x"),
-        ("/usr/bin/qemu-system-i386", "pc", "i686"),
-        ("/usr/bin/qemu-system-arm", "versatilepb", "armv7l"),
-        ("/usr/bin/qemu-system-ppc64le", "pseries", "ppc64le"),
-        ("qemu-system-aarch64", "virt", "aarch64"),
-        (None, "s390-ccw-virtio", "s390x"),
-        (None, "s390-ccw-virtio-rhel9.4.0", "s390x"),
-        (None, "pseries-rhel8.5.0", "ppc64"),
-        (None, "pc-i440fx-noble", "x86_64"),
-        (None, "q35", "x86_64"),
-        ("/usr/libexec/qemu-kvm", "s390-ccw-virtio", "s390x"),
-        # these say nothing
-        ("/usr/libexec/qemu-kvm", None, None),
-        ("/usr/bin/kvm", None, None),
-        ("/usr/bin/qemu-system-", None, None),
-        ("/usr/bin/qemu-system-or1k", None, None),
-        ("/usr/bin/qemu-system-x86_64/wrapper", None, None),
-        ("", "virt", None),
-        (None, "powernv", None),
-        (None, "pcspk", None),
-        (None, None, None),
-        # and these contradict each other: libvirt refuses them
-        ("/usr/bin/qemu-system-x86_64", "s390-ccw-virtio", None),
-        ("/usr/bin/qemu-system-s390x", "q35", None),
-    ],
-)
+@rows
 def test_arch_of(emulator: str | None, machine: str | None, arch: str | None) -> None:
     assert arch_of(emulator, machine) == arch
 
@@ -59,19 +27,7 @@ def _domain(type_: str, emulator: str, *, kind: str = "kvm") -> Domain:
 X86 = "<emulator>\n  /usr/bin/qemu-system-x86_64\n</emulator>"
 
 
-@pytest.mark.parametrize(
-    ("type_", "emulator", "arch", "model"),
-    [
-        ("<type>hvm</type>", X86, "x86_64", "rtl8139"),
-        ("<type arch=''>hvm</type>", X86, "x86_64", "rtl8139"),
-        ("", X86, "x86_64", "rtl8139"),
-        ("<type machine='s390-ccw-virtio'>hvm</type>", "", "s390x", "virtio"),
-        ("<type arch='s390x'>hvm</type>", X86, "s390x", "virtio"),  # what is written counts
-        ("<type>hvm</type>", "<emulator>/usr/libexec/qemu-kvm</emulator>", None, None),
-        ("<type>hvm</type>", "<emulator/>", None, None),
-        ("<type>hvm</type>", "", None, None),
-    ],
-)
+@rows
 def test_a_definition_without_one(
     type_: str, emulator: str, arch: str | None, model: str | None
 ) -> None:

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lxml import etree
 
+from tests.rows import rows
 from vnicaudit.errors import RefusedError
 from vnicaudit.platforms.domain_xml.pieces import beside, for_attach
 
@@ -48,19 +49,7 @@ def test_what_only_one_nic_may_have_is_left_out_and_all_else_stays() -> None:
     assert found[3][0].get("gso") == "off"
 
 
-@pytest.mark.parametrize(
-    ("interface", "second"),
-    [
-        ("<interface type='user'/>", f"<interface type='user'><mac address='{_MAC}'/></interface>"),
-        ("<interface />", f"<interface ><mac address='{_MAC}'/></interface>"),
-        ("<interface a='/'/>", f"<interface a='/'><mac address='{_MAC}'/></interface>"),
-        ("<interface></interface>", f"<interface><mac address='{_MAC}'/></interface>"),
-        (
-            "<interface><!-- <alias/> --><x><address/></x><mac address=''/></interface>",
-            f"<interface><mac address='{_MAC}'/><!-- <alias/> --><x><address/></x></interface>",
-        ),
-    ],
-)
+@rows
 def test_a_nic_that_says_little(interface: str, second: str) -> None:
     assert beside(_definition(interface), 1, _MAC).decode() == second
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-
+from tests.rows import rows_of_tuples
 from vnicaudit.audit.effective import resolve
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.host import HostConfig
@@ -91,19 +90,7 @@ def test_a_netdev_that_is_cut_off_leaves_its_nic() -> None:
     assert domain.unread == (ReadError(BROKEN.replace("device", "netdev"), "a.xml", 3),)
 
 
-@pytest.mark.parametrize(
-    ("values", "line", "problem"),
-    [
-        (("-S", "-device"), 3, "ends after -device, which takes a value"),
-        (("-cpu",), 2, "ends after -cpu, which takes a value"),
-        (("-device", "-netdev", "user,id=u"), 3,
-         "-device has no value: '-netdev' is in its place"),
-        (("-nic", "", "-S"), 3, "-nic has no value: '' is in its place"),
-        (("-device e1000",), 2, "-device and its value are one argument: QEMU has no such option"),
-        (("-nic", "tap"), 3, "-nic names no model=, and the machine's default NIC is unknown"),
-        (("-net", "nic"), 3, "-net names no model=, and the machine's default NIC is unknown"),
-    ],
-)  # fmt: skip
+@rows_of_tuples
 def test_arguments_that_do_not_fit_together(
     values: tuple[str, ...], line: int, problem: str
 ) -> None:

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lxml import etree
 
+from tests.rows import rows
 from vnicaudit.errors import RefusedError
 from vnicaudit.model.finding import Change
 from vnicaudit.model.location import Location
@@ -247,19 +248,7 @@ def test_an_interface_stays_without_its_only_attribute() -> None:
     assert _changed(text, ("trust_guest_rx_filters", None)) == "<interface></interface>\n"
 
 
-@pytest.mark.parametrize(
-    ("field", "new", "reason"),
-    [
-        ("type", None, "@type cannot be changed in place: edit it by hand"),
-        ("source", "br1", "source cannot be changed in place: edit it by hand"),
-        ("filterref", "clean", "filterref cannot be changed in place: edit it by hand"),
-        ("address", "pci", "address cannot be changed in place: edit it by hand"),
-        ("address_type", "ccw", "address/@type cannot be changed in place: edit it by hand"),
-        ("address_bus", None, "address/@bus cannot be changed in place: edit it by hand"),
-        ("mac", None, "mac/@address cannot be changed in place: edit it by hand"),
-        ("host_off", "csum", "driver/host cannot be changed in place: edit it by hand"),
-    ],
-)
+@rows
 def test_what_is_not_written(field: str, new: str | None, reason: str) -> None:
     with pytest.raises(RefusedError) as caught:
         _changed(_RICH, (field, new))

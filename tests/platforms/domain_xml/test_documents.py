@@ -6,6 +6,7 @@ import struct
 
 import pytest
 
+from tests.rows import rows
 from vnicaudit.errors import TargetError
 from vnicaudit.platforms.domain_xml.documents import documents
 from vnicaudit.platforms.domain_xml.read import read_bytes
@@ -74,17 +75,7 @@ def test_ebcdic(name: str, codec: str) -> None:
     assert (domain.name, domain.location.line) == ("größe", 2)
 
 
-@pytest.mark.parametrize(
-    ("declaration", "message"),
-    [
-        ("encoding='IBM-1047'", "unknown encoding 'IBM-1047': convert the file to UTF-8 (iconv)"),
-        ("encoding='utf-8'", "EBCDIC declared as 'utf-8'"),
-        ("encoding='rot13'", "unknown encoding 'rot13'"),
-        ("encoding='cp\x0037'", "unknown encoding 'cp\\x0037'"),
-        ("encoding='cp037", "EBCDIC whose XML declaration names no encoding"),
-        ("", "EBCDIC whose XML declaration names no encoding"),
-    ],
-)
+@rows
 def test_ebcdic_that_cannot_be_read(declaration: str, message: str) -> None:
     data = f"<?xml version='1.0' {declaration}?><domain/>".encode("cp037")
     with pytest.raises(TargetError) as caught:
@@ -117,17 +108,7 @@ def test_a_damaged_save_image(data: bytes) -> None:
     assert caught.value.file == "f"
 
 
-@pytest.mark.parametrize(
-    ("text", "message", "line"),
-    [
-        ("<domain>\n<name>a</nam>\n</domain>", "not well-formed XML", 2),
-        ("\n<!DOCTYPE domain [<!ENTITY e 'x'>]>\n<domain><name>&e;</name></domain>",
-         "document type declaration", 2),
-        ("<!DOCTYPE domain SYSTEM 'file:///etc/passwd'>\n<domain/>", "document type", 1),
-        (A + A.replace("</domain>", "</domian>"), "not well-formed XML", 6),
-        ("<domain><name>a</name>", "not well-formed XML", 1),
-    ],
-)  # fmt: skip
+@rows
 def test_what_is_not_read(text: str, message: str, line: int) -> None:
     with pytest.raises(TargetError, match=message) as caught:
         list(documents(text.encode(), "f"))

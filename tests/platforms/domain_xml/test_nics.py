@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from tests.rows import rows, rows_of_tuples
 from vnicaudit.model.nic import Nic
 from vnicaudit.platforms.domain_xml.fields import FIELDS
 from vnicaudit.platforms.domain_xml.read import read_bytes
@@ -57,23 +58,7 @@ def test_a_model_that_is_none(text: str) -> None:
     assert nic(f"<model type='{text}'/>").declared.model is None
 
 
-@pytest.mark.parametrize(
-    ("children", "invalid"),
-    [
-        ("<driver queues='-1'/>", (("queues", "-1"),)),
-        ("<driver queues='four'/>", (("queues", "four"),)),
-        ("<driver rx_queue_size='4294967296'/>", (("rx_queue_size", "4294967296"),)),
-        ("<mtu size='1500.0'/>", (("mtu", "1500.0"),)),
-        ("<boot order=''/>", (("boot_order", ""),)),
-        (
-            "<address type='pci' bus='0xfffffffffffffffffffff'/>",
-            (("address_bus", "0xfffffffffffffffffffff"),),
-        ),
-        ("<address type='pci' bus='0x100'/>", (("address_bus", "0x100"),)),
-        ("<driver queues='1' rx_queue_size='x' tx_queue_size='y'/>",
-         (("rx_queue_size", "x"), ("tx_queue_size", "y"))),
-    ],
-)  # fmt: skip
+@rows_of_tuples
 def test_numbers_libvirt_would_refuse(children: str, invalid: tuple[tuple[str, str], ...]) -> None:
     found = nic(children)
     assert found.declared.invalid == invalid
@@ -94,20 +79,7 @@ def test_a_long_word_is_cut_and_a_long_path_is_not() -> None:
     assert found.declared.backend_vhost == f"/{long}"
 
 
-@pytest.mark.parametrize(
-    ("address", "expected"),
-    [
-        ("type='pci' domain='0x0000' bus='0x02' slot='0x1e' function='0x7'", "0000:02:1e.7"),
-        ("type='pci' bus='2' slot='036'", "0000:02:1e.0"),
-        ("type='pci' domain='0x10001' bus='0x00' slot='0x03'", "10001:00:03.0"),
-        ("type='pci'", None),
-        ("type='pci' slot='three'", None),
-        ("type='ccw' cssid='0xfe' ssid='0x1' devno='0x0a0f'", "fe.1.0a0f"),
-        ("type='ccw' cssid='0xfe' ssid='0x0'", None),
-        ("type='virtio-mmio'", None),
-        ("slot='0x03'", None),
-    ],
-)
+@rows
 def test_where_it_sits(address: str, expected: str | None) -> None:
     assert nic(f"<address {address}/>").address == expected
     assert nic("<model type='virtio'/>").address is None
@@ -122,14 +94,7 @@ def test_offloads_that_are_off() -> None:
     assert found.declared.host_off == ("csum", "gso")
 
 
-@pytest.mark.parametrize(
-    ("source", "ovs"),
-    [
-        ("<source type='unix' path='/run/openvswitch/vhu1' mode='server'/>", True),
-        ("<source type='unix' path='/var/lib/vhu/vhu0a1b2c3d-4e' mode='server'/>", True),
-        ("<source type='unix' path='/tmp/vpp.sock' mode='server'/>", False),
-    ],
-)
+@rows
 def test_whose_vhost_user_socket_it_is(source: str, ovs: bool) -> None:
     found = nic(source, "vhostuser")
     assert (found.declared.ovs_socket, found.declared.source_mode) == (ovs, "server")
@@ -150,16 +115,7 @@ def test_a_vdpa_device_is_part_of_what_is_set() -> None:
     assert nic("<source dev='/dev/vhost-vdpa-0'/>", "vdpa").declared.device == "/dev/vhost-vdpa-0"
 
 
-@pytest.mark.parametrize(
-    ("address", "source"),
-    [
-        ("<address domain='0x0000' bus='0x3b' slot='0x02' function='0x1'/>", "0000:3b:02.1"),
-        ("<address bus='59' slot='2'/>", "0000:3b:02.0"),
-        ("<address bus='0xfffffffffffffffffffffff' slot='2'/>", None),
-        ("<address bus='b' slot='2'/>", None),
-        ("", None),
-    ],
-)
+@rows
 def test_an_assigned_device(address: str, source: str | None) -> None:
     (found,) = nics(
         f"<hostdev mode='subsystem' type='pci' managed='yes'><source>{address}</source></hostdev>"
@@ -169,21 +125,7 @@ def test_an_assigned_device(address: str, source: str | None) -> None:
     assert found.location.xpath == "/domain/devices/hostdev[1]"
 
 
-@pytest.mark.parametrize(
-    ("kind", "inside", "source"),
-    [
-        ("hostdev", "><address type='pci' domain='0x0000' bus='0x3b' slot='0x02' function='0x1'/>",
-         "0000:3b:02.1"),
-        ("hostdev", ">", None),
-        ("hostdev", "><address type='usb' bus='3' device='7'/>", None),
-        ("udp", " address='127.0.0.1' port='11115'><local address='127.0.0.1' port='11116'/>",
-         "127.0.0.1:11115"),
-        ("mcast", " address='230.0.0.1' port='5558'>", "230.0.0.1:5558"),
-        ("client", " address='fd00::1' port='5558'>", "[fd00::1]:5558"),
-        ("server", " port='5558'>", ":5558"),
-        ("server", ">", None),
-    ],
-)  # fmt: skip
+@rows
 def test_what_an_interface_is_connected_to(kind: str, inside: str, source: str | None) -> None:
     assert nic(f"<source{inside}</source>", kind).source == source
 

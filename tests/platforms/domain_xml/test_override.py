@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.rows import rows
 from vnicaudit.audit.effective import resolve
 from vnicaudit.audit.judging.domains import DomainAuditor
 from vnicaudit.cli.wiring.platforms import every_platform
@@ -25,7 +26,6 @@ UNCERTAIN = (
 TAP = "<interface type='bridge'><source bridge='br0'/><model type='virtio'/>{}</interface>"
 NETWORK = "<interface type='network'><source network='n'/><model type='virtio'/>{}</interface>"
 VHOSTUSER = TAP.replace("bridge", "vhostuser")
-USER_ALIAS = "<alias name='ua-x'/>"
 
 
 def _device(alias: str, **properties: str) -> str:
@@ -55,27 +55,7 @@ def _rings(domain: Domain) -> list[int | None]:
     return [_resolved(domain, nic.index).rx_queue_size.effective for nic in domain.nics]
 
 
-@pytest.mark.parametrize(
-    ("nics", "alias", "rings"),
-    [
-        # by the user's alias, in any definition
-        (TAP.format("") + TAP.format(USER_ALIAS), "ua-x", [256, 1024]),
-        # by the number libvirt will give it; other aliases are not kept
-        (TAP.format("") + TAP.format(""), "net1", [256, 1024]),
-        (TAP.format(USER_ALIAS) + TAP.format(""), "net0", [256, 1024]),
-        (TAP.format("<alias name='net7'/>"), "net7", [256]),
-        (TAP.format("<alias name='net7'/>"), "net0", [1024]),
-        (TAP.format(""), "net1", [256]),
-        (TAP.format(""), "ua-x", [256]),
-        # assigned devices are hostdevN
-        ("<interface type='hostdev'/>" + TAP.format(""), "net0", [None, 1024]),
-        # a network is a tap as far as is known of it; what follows may be one less
-        (NETWORK.format("") + TAP.format(""), "net0", [1024, None]),
-        (NETWORK.format("") + TAP.format(""), "net1", [256, None]),
-        (NETWORK.format("") + TAP.format(""), "net2", [256, 256]),
-        (NETWORK.format("") + TAP.format(USER_ALIAS), "ua-x", [256, 1024]),
-    ],
-)
+@rows
 def test_whose_it_is(nics: str, alias: str, rings: list[int | None]) -> None:
     assert _rings(_domain(nics, _device(alias, rx_queue_size="1024"))) == rings
 
@@ -168,19 +148,7 @@ def test_what_runs_wins() -> None:
     assert (found.model.effective, found.rx_queue_size.effective) == ("virtio", 1024)
 
 
-@pytest.mark.parametrize(
-    ("rule", "nic", "driver", "properties"),
-    [
-        ("VNIC033", VHOSTUSER, "", {"rx_queue_size": "1024"}),
-        ("VNIC033", VHOSTUSER, "", {"rx_queue_size": "256"}),  # <driver> would not help
-        ("VNIC034", TAP, "<driver tx_queue_size='1024'/>", {"tx_queue_size": "256"}),
-        ("VNIC035", TAP, "<driver rx_queue_size='2048'/>", {"rx_queue_size": ""}),
-        ("VNIC037", TAP, "<driver><host csum='off'/></driver>", {"csum": "on"}),
-        ("VNIC037", TAP, "<driver><guest tso4='off'/></driver>", {"guest_tso4": ""}),
-        ("VNIC037", TAP, "<driver ioeventfd='off'/>", {"ioeventfd": "on"}),
-        ("VNIC038", TAP, "<driver packed='on'/>", {"packed": "off"}),
-    ],
-)
+@rows
 def test_no_rule_judges_what_is_changed_behind_it(
     rule: str, nic: str, driver: str, properties: dict[str, str]
 ) -> None:

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lxml import etree
 
+from tests.rows import rows
 from vnicaudit.errors import RefusedError
 from vnicaudit.platforms.domain_xml.write import (
     for_attach,
@@ -103,17 +104,7 @@ def test_what_is_no_interface_is_not_put_in(element: bytes) -> None:
         with_interface(_DATA, 1, element)
 
 
-@pytest.mark.parametrize(
-    ("mac", "number"),
-    [
-        ("52:54:00:aa:00:01", 1),
-        ("52:54:00:AA:00:01", 1),
-        ("52:54:00:AA:00:02", 2),
-        (" 52:54:00:aa:00:02\n", 2),
-        ("52:54:00:aa:00:03", None),
-        ("", None),
-    ],
-)
+@rows
 def test_the_number_of_a_mac(mac: str, number: int | None) -> None:
     assert interface_number(_DATA, mac) == number
 
@@ -123,15 +114,7 @@ def test_a_mac_that_several_have_is_nobodys() -> None:
     assert interface_number(data, "52:54:00:aa:00:01") is None
 
 
-@pytest.mark.parametrize(
-    "mac",
-    [
-        "<mac address='52:54:00:&#97;&#x41;:00:09'/>",
-        "<mac address=' 52:54:00:aa:00:09 '/>",
-        "<mac type='static' address='52:54:00:aa:00:09'/><mac address='52:54:00:aa:00:01'/>",
-        "<x><mac address='52:54:00:aa:00:01'/></x><mac address='52:54:00:aa:00:09'/>",
-    ],
-)
+@rows
 def test_a_mac_written_as_nobody_does(mac: str) -> None:
     data = with_interface(_DATA, 3, f"<interface>{mac}</interface>".encode())
     assert interface_number(data, "52:54:00:aa:00:09") == 3
@@ -179,48 +162,7 @@ def _attached(domain: str, devices: str, interface: str) -> str:
     return for_attach(data, 1).decode()
 
 
-_Q = " xmlns:q='urn:q'"
-
-
-@pytest.mark.parametrize(
-    ("domain", "devices", "interface", "result"),
-    [
-        pytest.param(
-            _Q, "", "<interface type='user'/>", "<interface type='user'/>", id="none is used"
-        ),
-        pytest.param(
-            _Q, "", "<interface><q:x/></interface>", f"<interface{_Q}><q:x/></interface>",
-            id="an element",
-        ),
-        pytest.param(
-            _Q, "", "<interface q:a='b'/>", f"<interface{_Q} q:a='b'/>", id="an attribute"
-        ),
-        pytest.param(
-            ' xmlns:q = "it\'s"', "", "<interface\n q:a='b'/>",
-            "<interface xmlns:q = \"it's\"\n q:a='b'/>", id="as it is written",
-        ),
-        pytest.param(
-            _Q, "", "<interface><x t='q:name'/></interface>",
-            f"<interface{_Q}><x t='q:name'/></interface>", id="a name in a value",
-        ),
-        pytest.param(
-            _Q, " xmlns:q='urn:other'", "<interface q:a='b'/>",
-            "<interface xmlns:q='urn:other' q:a='b'/>", id="the nearer one holds",
-        ),
-        pytest.param(
-            _Q, "", "<interface xmlns:q='urn:own' q:a='b'/>",
-            "<interface xmlns:q='urn:own' q:a='b'/>", id="its own holds",
-        ),
-        pytest.param(
-            f"{_Q} xmlns:r.s='urn:r' xmlns:t='urn:t'", "", "<interface><r.s:x q:a=''/></interface>",
-            f"<interface{_Q} xmlns:r.s='urn:r'><r.s:x q:a=''/></interface>", id="two of three",
-        ),
-        pytest.param(
-            " xmlns:a='urn:a'", "", "<interface><mac address='52:54:00:aa:a:01'/></interface>",
-            "<interface><mac address='52:54:00:aa:a:01'/></interface>", id="no prefix in a MAC",
-        ),
-    ],
-)  # fmt: skip
+@rows
 def test_namespaces_go_with_a_nic(domain: str, devices: str, interface: str, result: str) -> None:
     assert _attached(domain, devices, interface) == result
 

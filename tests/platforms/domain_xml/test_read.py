@@ -6,13 +6,12 @@ import json
 
 import pytest
 
+from tests.rows import rows
 from vnicaudit.model.domain import Domain
 from vnicaudit.platforms.domain_xml.read import read_bytes
 
 NOVA = "<n:instance xmlns:n='http://openstack.org/xmlns/libvirt/nova/1.1'/>"
-OVIRT = "<o:vm xmlns:o='http://ovirt.org/vm/1.0'/>"
 KUBEVIRT = "<kubevirt xmlns='http://kubevirt.io'/>"
-OTHER = "<a:app xmlns:a='http://example.com/app/1.0'/>"
 SUPPRESS = "xmlns:v='https://vnicaudit.org/xmlns/1'"
 
 
@@ -52,49 +51,18 @@ def test_the_first_of_duplicates_wins() -> None:
     assert len(found.nics) == 1
 
 
-@pytest.mark.parametrize(
-    ("vcpu", "now", "most"),
-    [
-        ("<vcpu>4</vcpu>", 4, 4),
-        ("<vcpu current='2'>4</vcpu>", 2, 4),
-        ("<vcpu>\n 4\n</vcpu>", 4, 4),
-        ("<vcpu>many</vcpu>", None, None),
-        ("<vcpu current='-1'>4</vcpu>", None, 4),
-        (f"<vcpu>{'9' * 30}</vcpu>", None, None),
-    ],
-)
+@rows
 def test_vcpus(vcpu: str, now: int | None, most: int | None) -> None:
     found = read(vcpu).declared
     assert (found.vcpus, found.vcpus_max) == (now, most)
 
 
-@pytest.mark.parametrize(
-    ("metadata", "owner"),
-    [
-        (NOVA, "nova"),
-        (NOVA.replace("1.1", "1.0"), "nova"),
-        (OVIRT, "ovirt"),
-        (KUBEVIRT, "kubevirt"),
-        (OTHER + NOVA, "nova"),
-        (OTHER, "libvirt"),
-        ("<plain/>", "libvirt"),
-        ("", "libvirt"),
-    ],
-)
+@rows
 def test_owner_by_the_namespaces_of_the_metadata(metadata: str, owner: str) -> None:
     assert read(f"<metadata>{metadata}</metadata>").declared.owner == owner
 
 
-@pytest.mark.parametrize(
-    ("product", "owner"),
-    [
-        ("OpenStack Nova", "nova"),
-        ("OpenStack Compute", "nova"),
-        ("\n KubeVirt ", "kubevirt"),
-        ("RHV", "ovirt"),
-        ("ProLiant DL380", "libvirt"),
-    ],
-)
+@rows
 def test_owner_by_the_smbios_product(product: str, owner: str) -> None:
     found = read(
         "<sysinfo type='smbios'><system><entry name='manufacturer'>OpenStack Nova</entry>"
@@ -147,26 +115,7 @@ def test_a_snapshot_has_no_other_domains_than_its_own() -> None:
     assert [domain.name for domain in read_bytes(text.encode(), target="t", file=None)] == ["now"]
 
 
-@pytest.mark.parametrize(
-    ("body", "shared"),
-    [
-        ("", False),
-        ("<memoryBacking><access mode='shared'/></memoryBacking>", True),
-        ("<memoryBacking><access mode='private'/></memoryBacking>", False),
-        ("<memoryBacking><hugepages/></memoryBacking>", False),
-        ("<cpu><numa><cell id='0' memAccess='shared'/></numa></cpu>", True),
-        ("<cpu><numa><cell memAccess='shared'/><cell/></numa></cpu>", False),
-        ("<memoryBacking><access mode='shared'/></memoryBacking><cpu><numa><cell/></numa></cpu>",
-         True),
-        ("<memoryBacking><access mode='shared'/></memoryBacking>"
-         "<cpu><numa><cell memAccess='private'/></numa></cpu>", False),
-        ("<q:commandline xmlns:q='http://libvirt.org/schemas/domain/qemu/1.0'>"
-         "<q:arg value='-object'/><q:arg value='memory-backend-file,id=m,share=on'/>"
-         "</q:commandline>", None),
-        ("<q:commandline xmlns:q='http://libvirt.org/schemas/domain/qemu/1.0'>"
-         "<q:arg value='-snapshot'/></q:commandline>", False),
-    ],
-)  # fmt: skip
+@rows
 def test_shared_memory(body: str, shared: bool | None) -> None:
     assert read(body).declared.shared_memory is shared
 

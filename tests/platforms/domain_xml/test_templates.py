@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from tests.rows import rows
 from vnicaudit.errors import TargetError
 from vnicaudit.model.domain import Domain
 from vnicaudit.platforms.domain_xml.read import read_bytes
@@ -116,17 +117,7 @@ def test_one_template_among_several_documents_costs_nothing_but_its_own() -> Non
     assert (second.nics[0].declared.model, second.template) == ("virtio", "")
 
 
-@pytest.mark.parametrize(
-    ("text", "tag"),
-    [
-        (DOMAIN.replace(">4<", "><%= @n %><"), "{{= @n }}"),
-        (DOMAIN.replace("'virtio'", "'<%= x %>'"), "{{= x }}"),
-        (DOMAIN.replace("'br-int'", "'{{ net['bridge'] }}'"), "{{ net[_bridge_] }}"),
-        (DOMAIN.replace("<source", "<% if x %>\n<source").replace("</dev", "<% end %></dev"),
-         "{% if x %}"),
-        (DOMAIN.replace("<mac ", "{% if a < b %}\n<mac "), "{% if a _ b %}"),
-    ],
-)  # fmt: skip
+@rows
 def test_a_template_whose_tags_are_no_xml_is_read(text: str, tag: str) -> None:
     (domain,) = _read(text)
     assert domain.template == tag
@@ -150,14 +141,7 @@ def test_a_condition_around_a_part_of_a_nic_makes_all_of_it_unknown() -> None:
         ("<interface type='bridge'>.*</interface>", {"guest"}),
     ],
 )
-@pytest.mark.parametrize(
-    ("before", "behind"),
-    [
-        ("{% if a %}", "{% endif %}"), ("{% for a in b %}", "{% endfor %}"),
-        ("<% if a -%>", "<% end %>"), ("<% a.each do |b| %>", "<% end -%>"),
-        ("{{ if .A }}", "{{ end }}"), ("{{- range .B }}", "{{- end }}"),
-    ],
-)  # fmt: skip
+@rows
 def test_a_condition_makes_unknown_what_it_surrounds(
     around: str, unseen: set[str], before: str, behind: str
 ) -> None:

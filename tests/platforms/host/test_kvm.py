@@ -7,41 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from tests.platforms.host.trees import CPUINFO_PLAIN, CPUINFO_VMX, CPUINFO_Z, write
+from tests.platforms.host.trees import CPUINFO_VMX, write
+from tests.rows import rows
 from vnicaudit.platforms.host.kvm import can_open, hardware, judge, read_kvm
 from vnicaudit.platforms.host.tree import Tree
 
 
-@pytest.mark.parametrize(
-    ("cpuinfo", "arch", "found"),
-    [
-        (CPUINFO_VMX, "x86_64", True),
-        (CPUINFO_VMX.replace("vmx", "svm"), "x86_64", True),
-        (CPUINFO_PLAIN, "x86_64", False),
-        (CPUINFO_Z, "s390x", True),
-        (CPUINFO_Z.replace(" sie", ""), "s390x", False),
-        (CPUINFO_VMX, "aarch64", None),
-        (None, "x86_64", None),
-        ("processor : 0\n", "x86_64", None),
-    ],
-)
+@rows
 def test_hardware(cpuinfo: str | None, arch: str, found: bool | None) -> None:
     assert hardware(cpuinfo, arch) is found
 
 
-@pytest.mark.parametrize(
-    ("device", "loaded", "opened", "cpu", "usable"),
-    [
-        (True, True, True, True, True),
-        (True, True, True, False, None),  # opens without hardware behind it
-        (True, True, True, None, None),  # an architecture that does not say
-        (True, True, None, True, None),  # not permitted
-        (True, True, False, True, False),
-        (True, False, None, True, None),  # not loaded: opening it would load it
-        (None, None, None, True, None),
-        (False, True, None, True, False),
-    ],
-)
+@rows
 def test_judge(
     device: bool | None,
     loaded: bool | None,

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.rows import rows
 from vnicaudit.model.host import VdpaDevice, needed_memlock_kib
 from vnicaudit.platforms.host.tree import Tree
 from vnicaudit.platforms.host.vdpa import needs_shared_memory, read_vdpa
@@ -103,32 +104,13 @@ def test_a_tree_that_cannot_be_followed(tmp_path: Path) -> None:
     assert read_vdpa(Tree(str(tmp_path))) == (VdpaDevice("vdpa0", driver=""),)
 
 
-@pytest.mark.parametrize(
-    ("parent", "bus", "simulator", "needed"),
-    [
-        ("r2vd0", "vduse", None, True),
-        ("0000:05:00.2", "pci", "Y\n", False),
-        ("mlx5_core.sf.2", "auxiliary", None, False),
-        ("", None, "Y\n", True),
-        ("", None, "?", None),
-        ("platform0", "platform", "Y\n", None),
-        (None, None, "Y\n", None),
-    ],
-)
+@rows
 def test_shared_memory(
     parent: str | None, bus: str | None, simulator: str | None, needed: bool | None
 ) -> None:
     assert needs_shared_memory(parent, bus, simulator) is needed
 
 
-@pytest.mark.parametrize(
-    ("ram", "devices", "limit"),
-    [
-        (0, 0, 0),
-        (4 << 20, 0, 0),
-        (4 << 20, 1, 5 << 20),
-        (4 << 20, 3, 13 << 20),
-    ],
-)
+@rows
 def test_memory_that_libvirt_lets_qemu_lock(ram: int, devices: int, limit: int) -> None:
     assert needed_memlock_kib(ram, devices) == limit

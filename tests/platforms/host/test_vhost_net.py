@@ -5,8 +5,6 @@ from __future__ import annotations
 import gzip
 from pathlib import Path
 
-import pytest
-
 from tests.platforms.host.trees import (
     MODULES,
     MODULES_BUILTIN,
@@ -15,24 +13,12 @@ from tests.platforms.host.trees import (
     RELEASE,
     write,
 )
+from tests.rows import rows
 from vnicaudit.platforms.host.tree import Tree
 from vnicaudit.platforms.host.vhost_net import configured, judge, listed, read_vhost_net
 
 
-@pytest.mark.parametrize(
-    ("text", "found"),
-    [
-        (MODULES_DEP, True),
-        (MODULES_DEP_WITHOUT, False),
-        ("kernel/drivers/vhost/vhost_net.ko\n", True),  # modules.builtin, or no compression
-        ("kernel/drivers/vhost/vhost_net.ko.zst: kernel/drivers/net/tap.ko.zst\n", True),
-        ("extra/vhost-net.ko: \n", True),
-        ("kernel/drivers/x/my_vhost_net.ko: \n", False),
-        # as a dependency of another module only
-        ("kernel/x.ko: kernel/y.ko\nkernel/vhost_net_test.ko: kernel/z.ko\n", False),
-        ("", False),
-    ],
-)
+@rows
 def test_listed(text: str, found: bool) -> None:
     assert listed(text) is found
 
@@ -44,20 +30,7 @@ def test_configured() -> None:
     assert not configured("CONFIG_KVM=y\n")
 
 
-@pytest.mark.parametrize(
-    ("device", "loaded", "available", "usable"),
-    [
-        (True, True, True, True),
-        (True, False, True, True),  # loads itself on open
-        (True, False, None, True),  # passed into a container
-        (False, True, None, True),  # a container without the device; its host has it
-        (False, False, True, None),  # nobody made the device yet
-        (False, False, None, None),  # a container that sees no modules
-        (True, False, False, None),  # a device without a driver
-        (None, None, None, None),
-        (False, False, False, False),
-    ],
-)
+@rows
 def test_judge(
     device: bool | None, loaded: bool | None, available: bool | None, usable: bool | None
 ) -> None:

@@ -7,6 +7,7 @@ from contextlib import suppress
 import pytest
 
 from tests.regressions.hostile_input.growth import MOST, ratio
+from tests.rows import rows, rows_of_tuples
 from vnicaudit.errors import TargetError
 from vnicaudit.platforms.infra_code.hcl import MAX_LENGTH, blocks
 from vnicaudit.platforms.infra_code.value import Value
@@ -17,44 +18,7 @@ def _body(text: str) -> Value:
     return block.body
 
 
-@pytest.mark.parametrize(
-    ("written", "kind", "text", "certain"),
-    [
-        ('"b"', "scalar", "b", True),
-        ('""', "scalar", "", True),
-        ('"a\\"b\\\\c"', "scalar", 'a"b\\c', True),
-        ('"$${b}%%{c}"', "scalar", "${b}%{c}", True),
-        ('"x${b}"', "scalar", "x${b}", False),
-        ("8", "scalar", "8", True),
-        ("1.5", "scalar", "1.5", True),
-        ("true", "scalar", "true", True),
-        ("null", "other", "null", True),
-        ("{}", "map", "", True),
-        ("[]", "list", "", True),
-        ("var.b", "other", "var.b", False),
-        ("-1", "other", "-1", False),
-        ("1e5", "scalar", "1e5", True),
-        ('"a\\\\n"', "scalar", "a\\n", True),
-        ('"\\u00e9\\ud800"', "scalar", "é\\ud800", True),
-        ('"$"', "scalar", "$", True),
-        ('"%"', "scalar", "%", True),
-        ('"{b}"', "scalar", "{b}", True),
-        ('"${~ b ~}"', "scalar", "${~ b ~}", False),
-        ('"${f("x", "${b}")}"', "scalar", '${f("x", "${b}")}', False),
-        ('"%{ if b }x%{ endif }"', "scalar", "%{ if b }x%{ endif }", False),
-        ('"a" == b ? 1 : 2', "other", '"a" == b ? 1 : 2', False),
-        ('("a")', "other", '("a")', False),
-        ("[for a in b : a]", "other", "[for a in b : a]", False),
-        ("{ for a, b in c : a => b... }", "other", "{ for a, b in c : a => b... }", False),
-        ("provider::x::f(1)", "other", "provider::x::f(1)", False),
-        ("a[0].b.*.c", "other", "a[0].b.*.c", False),
-        ("{ a = 1 } == b", "other", "{ a = 1 } == b", False),
-        ('<<-E\n  ${a} "\n  E', "other", '<<-E\n  ${a} "\n  E', False),
-        ("f(<<E\n}\nE\n)", "other", "f(<<E\n}\nE\n)", False),
-        ("(a\n ? b\n : c)", "other", "(a\n ? b\n : c)", False),
-        ("f(" + "x, " * 100 + "y)", "other", ("f(" + "x, " * 100)[:200], False),
-    ],
-)
+@rows
 def test_values(written: str, kind: str, text: str, certain: bool) -> None:
     found = _body(f"  k = {written}").get("k")
     assert found is not None
@@ -108,20 +72,7 @@ def test_ends_of_lines_mean_nothing_in_a_list() -> None:
     assert [item.text for item in found.items()] == ["a\n == b", "c"]
 
 
-@pytest.mark.parametrize(
-    "pieces",
-    [
-        ("[", "]"),
-        ("{a=", "}"),
-        ("f(", ")"),
-        ('"${', '}"'),
-        ("{\n", ""),
-        ("a=1\n", ""),
-        ("<<E\nE\n", ""),
-        ("/* ", ""),
-        ('"${/* ', ""),
-    ],
-)
+@rows_of_tuples
 def test_a_text_of_twice_the_size_takes_twice_as_long(pieces: tuple[str, str]) -> None:
     """And no depth is too much: a hostile one would end in a stack that overflows."""
     small, large = (_nested(pieces, count) for count in (4_000, 32_000))
@@ -148,25 +99,7 @@ def test_a_long_file_is_refused() -> None:
         blocks("#" * (MAX_LENGTH + 1), "f")
 
 
-@pytest.mark.parametrize(
-    ("text", "message", "line"),
-    [
-        ("a {\n b = = 1\n}\n", "'= 1'", 2),
-        ("a {\n b = 1\n", "end", 3),
-        ("a {\n b = [1}\n]\n", "'}'", 2),
-        ("a {\n}\n}\n", "'}'", 3),
-        ('a {\n b = "x\n}\n', "'\"x'", 2),
-        ('a {\n b = "${c"\n}\n', "'\"'", 2),
-        ("a {\n b = <<E\n}\n", "'<<E'", 2),
-        ("a {\n b = { c }\n}\n", "'}'", 2),
-        ("a {\n b = 'c'\n}\n", "\"'c'\"", 2),
-        ("a {\n b =\n}\n", "'}'", 2),
-        ("a = 1 /* b\n", "'/* b'", 1),
-        ("a = 1, b = 2\n", "', b = 2'", 1),
-        ("a {} b {}\n", "'b {}'", 1),
-        ('"a" {}\n', "'\"a\" {}'", 1),
-    ],
-)
+@rows
 def test_what_is_not_read_is_told_with_its_line(text: str, message: str, line: int) -> None:
     with pytest.raises(TargetError) as caught:
         blocks(text, "f")

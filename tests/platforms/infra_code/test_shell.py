@@ -8,6 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from tests.rows import rows
 from vnicaudit.model.openstack import Flavor, Image
 from vnicaudit.platforms.infra_code.shell import looks_like, read
 from vnicaudit.platforms.infra_code.shell_words import commands
@@ -188,27 +189,7 @@ def test_deep_nesting_ends() -> None:
     assert commands("(" * 5000 + "a") == [(commands("a")[0][0]._replace(column=5001),)]
 
 
-@pytest.mark.parametrize(
-    "opening",
-    [
-        "(",
-        "<(",
-        ">(",
-        "$(",
-        "`",
-        "${",
-        "$((",
-        '"',
-        "'",
-        "$'",
-        '"$(',
-        '"`$(',
-        "<<",
-        "<<<",
-        "{",
-        "\\",
-    ],
-)
+@rows
 def test_nothing_that_is_opened_ten_thousand_times_is_lost_or_fatal(opening: str) -> None:
     text = f"openstack image create --property hw_vif_model=e1000 x\n: {opening * 10_000}"
     assert _said(text) == [("x", [("hw_vif_model", "e1000")])]
@@ -293,17 +274,7 @@ def test_redirections_are_no_placeholders() -> None:
     assert _said(text) == [("x", [("a", "b")])]
 
 
-@pytest.mark.parametrize(
-    ("written", "shown"),
-    [
-        ("{{ name }}", "…"),
-        ("'{{ name }}-{{ version }}.qcow2'", "…-….qcow2"),
-        ("$NAME", "$NAME"),
-        ("@NAME@", "@NAME@"),
-        ('"$(' * 30 + "x" + ')"' * 30, "$(" + '"$(' * 19 + "…"),
-        ("a" * 100, "a" * 100),
-    ],
-)
+@rows
 def test_the_name_of_an_image_is_shown_as_it_is_written_and_short(written: str, shown: str) -> None:
     (image,) = _read(f"openstack image create --property hw_vif_model=e1000 {written}\n")
     assert image.name == shown

@@ -6,6 +6,7 @@ from contextlib import suppress
 
 import pytest
 
+from tests.rows import rows
 from vnicaudit.audit.judging.catalogue import rule_ids
 from vnicaudit.audit.judging.domains import DomainAuditor
 from vnicaudit.cli.wiring.platforms import every_platform
@@ -95,18 +96,7 @@ def test_a_guest_of_libvirt() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ('"E1000"', "var.model"),
-        ('{ type = "E1000" }', "var.model"),
-        ('{ bridge = { bridge = "br0" } }', "local.source"),
-        ('{ bridge = { bridge = "br0" } }', '{ vhost_user = { unix = { path = "/s" } } }'),
-        ("mac    =", "driver ="),
-        ('"kvm"', "var.type"),
-        ("interfaces = [", "interfaces = concat(var.more, ["),
-    ],
-)
+@rows
 def test_a_guest_that_is_not_understood_is_not_judged(old: str, new: str) -> None:
     assert old in GUEST
     text = GUEST.replace(old, new)

@@ -7,6 +7,7 @@ from contextlib import suppress
 
 import pytest
 
+from tests.rows import rows
 from vnicaudit.errors import TargetError
 from vnicaudit.model.openstack import Flavor, Image
 from vnicaudit.platforms.infra_code import ansible, heat
@@ -137,24 +138,7 @@ def test_each_format_is_recognised(text: str) -> None:
     assert list(read(text.encode(), target="t", file="f"))
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "a: b\n",
-        "os_image: a default in a variable file\n",
-        "- shell: openstack server list\n",
-        "heat_template_version: 2018-08-31\nresources: {}\n",
-        "parameters:\n  type: OS::Glance::WebImage\n",
-        'source "qemu" "a" {\n metadata = 1\n}\n',
-        "providers:\n  - name: a\n    diskimages: []\n",
-        "Use OS::Nova::Flavor for flavors.\n",
-        f"Images\n======\n\n.. code-block:: yaml\n\n{PLAYBOOK}",
-        f"# Images\n\n```yaml\n{PLAYBOOK}```\n",
-        f"# Images\n\nTemplates look so.\n\n{TEMPLATE}",
-        "\0\1\2 openstack image create",
-    ],
-)
+@rows
 def test_nothing_else_is(text: str) -> None:
     assert not looks_like(text.encode())
 

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.rows import rows, rows_of_tuples
 from tests.text.parsers import parser as parser
 from vnicaudit.audit.judging.domains import DomainAuditor
 from vnicaudit.audit.reading.files import read_file
@@ -67,42 +68,7 @@ def attachment(config: str, name: str = "x", namespace: str = "lab") -> str:
     return ATTACHMENT.format(name=name, namespace=namespace, config=config)
 
 
-@pytest.mark.parametrize(
-    ("interface", "network", "config", "expected"),
-    [
-        ("masquerade: {}", "pod: {}", "", ("masquerade", "ethernet")),
-        ("bridge: {}", "pod: {}", "", ("pod-bridge", "ethernet")),
-        ("binding: {name: l2bridge}", "pod: {}", "", ("udn", "ethernet")),
-        (
-            "bridge: {}",
-            "multus: {networkName: x}",
-            '{"type": "ovn-k8s-cni-overlay"}',
-            ("ovn-secondary", "ethernet"),
-        ),
-        (
-            "bridge: {}",
-            "multus: {networkName: lab/x}",
-            '{"plugins": [{"type": "sriov"}, {"type": "tuning"}]}',
-            ("sriov-netdev", "ethernet"),
-        ),
-        ("sriov: {}", "multus: {networkName: x}", "", ("sriov-vfio", "hostdev")),
-        ("binding: {name: vdpa}", "multus: {networkName: x}", "", ("vhost-vdpa", "vdpa")),
-        ("binding: {name: vduse-net}", "multus: {networkName: x}", "", ("vhost-vdpa", "vdpa")),
-        ("passtBinding: {}", "pod: {}", "", ("passt", "vhostuser")),
-        (
-            "bridge: {}",
-            "multus: {networkName: x}",
-            '{"type": "cnv-bridge"}',
-            ("secondary cnv-bridge", "ethernet"),
-        ),
-        ("bridge: {}", "multus: {networkName: elsewhere}", "", ("secondary", "ethernet")),
-        ("bridge: {}", "multus: {networkName: other/x}", "{}", ("secondary", "ethernet")),
-        ("binding: {name: own}", "multus: {networkName: x}", "", ("plugin own", None)),
-        ("model: virtio", "pod: {}", "", ("not said", None)),
-        ("bridge: {}", "name: '{{ .Values.network }}'", "", ("bridge", "ethernet")),
-        ("masquerade: ", "pod: {}", "", ("not said", None)),
-    ],
-)
+@rows_of_tuples
 def test_each_wiring_is_recognised(
     interface: str, network: str, config: str, expected: tuple[str, str | None]
 ) -> None:
@@ -116,20 +82,7 @@ def test_a_cni_configuration_that_says_nothing(config: str) -> None:
     assert network_type(config) == ""
 
 
-@pytest.mark.parametrize(
-    ("cpu", "vcpus"),
-    [
-        ("cpu: {sockets: 2, cores: 4, threads: 2}", 16),
-        ("cpu: {cores: 4}", 4),
-        ("cpu: {cores: 0}, resources: {requests: {cpu: 3}}", 3),
-        ("resources: {limits: {cpu: 1500m}, requests: {cpu: 7}}", 2),
-        ("resources: {requests: {cpu: '2.5'}}", 3),
-        ("resources: {requests: {memory: 1Gi}}", 1),
-        ("cpu: {cores: 4294967295, sockets: 4294967295}", None),
-        ("cpu: {cores: many}", None),
-        ("resources: {requests: {cpu: '${CPU}'}}", None),
-    ],
-)
+@rows
 def test_vcpus_are_counted_as_kubevirt_counts_them(cpu: str, vcpus: int | None) -> None:
     found = domain(VMI.format(domain=f"{{{cpu}}}", networks="[]"))
     assert found.declared.vcpus == vcpus
@@ -238,19 +191,7 @@ def test_what_is_found_twice_and_differs_is_not_known(tmp_path: Path) -> None:
     assert "preference 'old', which is not here, would show it" in effective(found).model.reason
 
 
-@pytest.mark.parametrize(
-    ("of_vm", "kind", "of_preference", "model"),
-    [
-        ("mine", "", "mine", "pcnet"),
-        ("mine", "", "other", None),
-        ("mine", "", "", None),
-        ("", "", "other", None),
-        ("", "", "", "pcnet"),
-        ("mine", "Cluster", "", "pcnet"),
-        ("'{{ .Release.Namespace }}'", "", '"{{ .Release.Namespace }}"', "pcnet"),
-        ("'{{ .Release.Namespace }}'", "", "", None),
-    ],
-)
+@rows
 def test_a_preference_of_another_namespace_is_not_this_one(
     of_vm: str, kind: str, of_preference: str, model: str | None
 ) -> None:
@@ -277,50 +218,7 @@ def test_an_instance_type_of_another_namespace_is_not_this_one(
     assert domain(f"{big}---\n{vm}").declared.vcpus == vcpus
 
 
-VM = """\
-apiVersion: kubevirt.io/v1
-kind: VirtualMachine
-metadata: {{name: web}}
-spec: {{{running}template: {{spec: {{domain: {domain}{rest}}}}}}}
-"""
-_INTERFACE = "{devices: {interfaces: [{name: n, bridge: {}}]}}"
-
-
-@pytest.mark.parametrize(
-    ("text", "lacks"),
-    [
-        (VM.format(running="", domain="{cpu: {cores: 16}}", rest=""), "domain.devices"),
-        (
-            VM.format(running="running: true, ", domain="{devices: null}", rest=""),
-            "domain.devices",
-        ),
-        (
-            VM.format(running="", domain="{devices: {rng: {}}}", rest=""),
-            "running or runStrategy",
-        ),
-        (
-            VM.format(running="running: true, ", domain=_INTERFACE, rest=""),
-            "a network named like the interface 'n'",
-        ),
-        (
-            VMI.format(domain=_INTERFACE, networks="[{name: m, pod: {}}]"),
-            "a network named like the interface 'n'",
-        ),
-        (
-            VMI.format(domain="{devices: {interfaces: [{model: e1000}]}}", networks="[]"),
-            "a network named like the interface ''",
-        ),
-        (
-            VMI.format(domain="{devices: {}}", networks="[{name: m, pod: {}}]"),
-            "an interface named like the network 'm'",
-        ),
-        (
-            "apiVersion: pool.kubevirt.io/v1alpha1\nkind: VirtualMachinePool\nspec: "
-            "{virtualMachineTemplate: {spec: {template: {spec: {domain: {}}}}}}\n",
-            "domain.devices",
-        ),
-    ],
-)
+@rows
 def test_a_piece_of_a_vm_is_not_judged_and_has_no_nic(text: str, lacks: str) -> None:
     found = domain(text)
     assert found.nics == ()
@@ -336,38 +234,7 @@ def test_a_piece_of_a_vm_is_not_judged_and_has_no_nic(text: str, lacks: str) -> 
     assert (skipped.rule, skipped.needs) == ("*", found.unjudged)
 
 
-@pytest.mark.parametrize(
-    ("text", "nics"),
-    [
-        (VM.format(running="running: false, ", domain="{devices: {}}", rest=""), 1),
-        (VM.format(running="runStrategy: Halted, ", domain="{devices: {}}", rest=""), 1),
-        (VM.format(running="", domain=_INTERFACE, rest=", networks: [{name: n, pod: {}}]"), 1),
-        (VMI.format(domain=_INTERFACE, networks="[{name: '{{ .n }}', pod: {}}]"), 1),
-        (VMI.format(domain=_INTERFACE, networks="'{{ .networks }}'"), 1),
-        (VMI.format(domain=_INTERFACE, networks="\n  {{- toYaml .n | nindent 2 }}"), 1),
-        (
-            VMI.format(domain=_INTERFACE, networks="[]").replace(
-                "  networks: []", "  {{- toYaml .Values.rest | nindent 2 }}"
-            ),
-            1,
-        ),
-        (
-            VMI.format(
-                domain="{devices: {interfaces: [{name: '{{ .n }}', bridge: {}}]}}",
-                networks="[{name: m, pod: {}}]",
-            ),
-            1,
-        ),
-        (
-            VMI.format(
-                domain="\n    devices:\n      interfaces:\n"
-                "      {{- range .Values.nics }}\n      - name: n\n      {{- end }}",
-                networks="\n  {{- range .Values.nics }}\n  - name: n\n    pod: {}\n  {{- end }}",
-            ),
-            1,
-        ),
-    ],
-)
+@rows
 def test_a_whole_vm_or_a_template_of_one_is_judged(text: str, nics: int) -> None:
     found = domain(text)
     assert (found.unjudged, len(found.nics)) == ("", nics)
@@ -391,23 +258,7 @@ spec:
 """
 
 
-@pytest.mark.parametrize(
-    ("position", "twice", "line"),
-    [
-        (0, ", name: other", 3),
-        (0, ", labels: {a: b, a: c}", 3),
-        (0, ", finalizers: [], finalizers: []", None),
-        (1, "\n  running: false", None),
-        (1, "\n  template: {}", 8),
-        (2, ", name: new", 6),
-        (3, ", name: e", None),
-        (4, ", model: virtio, model: e1000", 12),
-        (4, ", <<: {model: virtio, model: e1000}", 12),
-        (5, "\n          rng: {}", None),
-        (5, "\n          interfaces: [{name: n, bridge: {}}]", 14),
-        (6, ", name: n", 14),
-    ],
-)
+@rows
 def test_a_key_that_stands_twice_is_an_error_where_a_verdict_depends_on_it(
     position: int, twice: str, line: int | None
 ) -> None:
@@ -554,15 +405,7 @@ def test_a_model_with_a_comment_is_known() -> None:
     assert (declared.model, declared.unseen) == (None, ())
 
 
-@pytest.mark.parametrize(
-    ("written", "shown"),
-    [
-        ('"{{ .Release.Name }}-static"', "{{ .Release.Name }}-static"),
-        ("'${NAME}'", "${NAME}"),
-        ("{{ .Release.Name }}", "{{ .Release.Name }}"),
-        ("__NAME__", "__NAME__"),
-    ],
-)
+@rows
 def test_a_name_that_a_template_makes_is_shown_as_written_without_quotes(
     written: str, shown: str
 ) -> None:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pytest
-
 from tests.cli.inside import inside
+from tests.rows import rows
 
 MANIFEST = """apiVersion: kubevirt.io/v1
 kind: VirtualMachine
@@ -40,30 +39,14 @@ def report(folder: Path, value: str, rule: str = "VNIC071") -> dict[str, list[di
     return found
 
 
-@pytest.mark.parametrize(
-    ("value", "reason"),
-    [
-        ("the vendor supports it; until=2999-01-31", "the vendor supports it"),
-        ("'a; b=c; owner=telephony ; until=2999-01-31'", "a; b=c"),
-        ("legacy", "legacy"),
-    ],
-)
+@rows
 def test_a_finding_is_accepted(tmp_path: Path, value: str, reason: str) -> None:
     found = report(tmp_path, value)
     assert found["findings"] == []
     assert [one["reason"] for one in found["suppressed"]] == [reason]
 
 
-@pytest.mark.parametrize(
-    ("value", "rule", "about"),
-    [
-        ("legacy; until=2020-01-01", "VNIC071", "SUPP001"),
-        ("''", "VNIC071", "SUPP003"),
-        ("", "VNIC071", "SUPP003"),
-        ("legacy; until=soon", "VNIC071", "SUPP003"),
-        ("legacy", "VNIC999", "SUPP003"),
-    ],
-)
+@rows
 def test_one_that_does_not_hold(tmp_path: Path, value: str, rule: str, about: str) -> None:
     found = report(tmp_path, value, rule)
     assert {one["rule"] for one in found["findings"]} == {"VNIC071", about}

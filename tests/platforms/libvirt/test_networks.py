@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.rows import rows
 from vnicaudit.errors import TargetError
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.host import Network
@@ -9,21 +10,7 @@ from vnicaudit.platforms.domain_xml.read import read_bytes
 from vnicaudit.platforms.libvirt.networks import actual_type, network_of, resolve_networks
 
 
-@pytest.mark.parametrize(
-    ("forward", "has_bridge", "expected"),
-    [
-        (None, True, "bridge"),
-        ("nat", True, "bridge"),
-        ("route", True, "bridge"),
-        ("open", True, "bridge"),
-        ("bridge", True, "bridge"),
-        ("bridge", False, "direct"),
-        ("private", False, "direct"),
-        ("vepa", False, "direct"),
-        ("passthrough", False, "direct"),
-        ("hostdev", False, "hostdev"),
-    ],
-)
+@rows
 def test_actual_type(forward: str | None, has_bridge: bool, expected: str) -> None:
     assert actual_type(forward, has_bridge=has_bridge) == expected
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.rows import rows
 from vnicaudit.errors import TargetError
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.host import HostConfig
@@ -46,16 +47,7 @@ def test_its_definitions_have_no_defaults_filled_in(tmp_path: Path) -> None:
     assert (domain.declared.form, domain.nics[0].declared.model) == ("raw", None)
 
 
-@pytest.mark.parametrize(
-    ("uri", "words"),
-    [
-        ("test:///nowhere/host.xml", "there is no file /nowhere/host.xml"),
-        ("qemu:///embed", "not a running libvirt; use qemu:///system"),
-        ("qemu+unix:///system?socket=/nowhere", "is libvirt's daemon running there?"),
-        ("qemu+tcp://127.0.0.1:1/system", "nothing is listening there"),
-        ("qemu+ssh://no-such-host.invalid/system", "cannot connect: "),
-    ],
-)
+@rows
 def test_a_host_that_cannot_be_reached(uri: str, words: str) -> None:
     with pytest.raises(TargetError) as caught:
         read(uri)

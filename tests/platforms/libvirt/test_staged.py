@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.rows import rows, rows_of_tuples
 from vnicaudit.model.domain import Domain, StagedNic
 from vnicaudit.platforms.domain_xml.read import read_bytes
 from vnicaudit.platforms.libvirt.staged import coming, staged
@@ -32,23 +33,7 @@ def nic(children: str, kind: str = "bridge", mac: str = MAC) -> str:
     return f"<interface type='{kind}'><mac address='{mac}'/>{children}</interface>"
 
 
-@pytest.mark.parametrize(
-    ("now", "later", "fields"),
-    [
-        ("<model type='e1000'/>", "<model type='virtio'/>", (("model", "e1000", "virtio"),)),
-        (
-            "<driver queues='4' tx_queue_size='1024'/>",
-            "<driver name='qemu' queues='2'/>",
-            (
-                ("driver_name", "", "qemu"),
-                ("queues", "4", "2"),
-                ("tx_queue_size", "1024", ""),
-            ),
-        ),
-        ("<mtu size='1500'/>", "<mtu size='9000'/>", (("mtu", "1500", "9000"),)),
-        ("<driver><host tso4='off' gso='off'/></driver>", "", (("host_off", "tso4 gso", ""),)),
-    ],
-)
+@rows_of_tuples
 def test_what_waits_for_a_power_cycle(
     now: str, later: str, fields: tuple[tuple[str, str, str], ...]
 ) -> None:
@@ -62,18 +47,7 @@ def test_another_type_waits_too() -> None:
     assert (found.mac, found.fields) == (MAC, (("type", "user", "bridge"),))
 
 
-@pytest.mark.parametrize(
-    ("now", "later"),
-    [
-        # what libvirt fills in at start
-        ("<target dev='vnet3'/><alias name='net0'/>", ""),
-        ("<address type='pci' domain='0' bus='0' slot='3' function='0'/>", ""),
-        # what is changed live, or learned from the bridge
-        ("<link state='down'/>", ""),
-        ("<bandwidth><inbound average='1'/></bandwidth>", ""),
-        ("<mtu size='9000'/>", ""),
-    ],
-)
+@rows
 def test_what_libvirt_or_an_update_changes_live_is_not_staged(now: str, later: str) -> None:
     assert staged(domain(nic(now)), domain(nic(later))) == ()
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import astuple
 from oslo_config.iniparser import BaseParser, ParseError
 
+from tests.rows import rows
 from vnicaudit.platforms.nova_conf.ini import IniError, statements
 
 Outcome = tuple[list[object], tuple[str, int] | None]
@@ -45,26 +45,7 @@ def _by_us(lines: list[str]) -> Outcome:
     return found, None
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "[a]\nb = c\n  d\n\te\nf: g\n\n h",
-        '[a]\nb=\'c\'\nd="e"\nf=\'g"\nh=\'\ni=""',
-        "a=b:c\nd:e=f\n = g",
-        "[a]\n  b = c",
-        "[]",
-        "[a",
-        "[a]b",
-        "[a] # b",
-        "[ a ]\nb",
-        "# a\n; b\n #c",
-        "a\x0b=\x0cb\x85\n\x0bc=d\n\xa0e=f",
-        "=",
-        ":",
-        "a=\n\n  b",
-        "a =\n  \n  b",
-    ],
-)
+@rows
 def test_each_case_is_that_of_oslo_config(text: str) -> None:
     assert _by_us(text.split("\n")) == _by_oslo(text.split("\n"))
 

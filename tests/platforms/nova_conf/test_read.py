@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.rows import rows, rows_of_tuples
 from vnicaudit.errors import TargetError
 from vnicaudit.model.nova import NovaOption
 from vnicaudit.model.nova_options import as_bool
@@ -58,19 +59,7 @@ def test_windows_line_ends() -> None:
     assert options("[libvirt]\r\nvirt_type = kvm\r\n") == [("libvirt", "virt_type", "kvm", 2, True)]
 
 
-@pytest.mark.parametrize(
-    ("line", "columns"),
-    [
-        ("a=1", (1, 3)),
-        ("a :  x y  ", (1, 6)),
-        ('a = "x y"', (1, 6)),
-        ("a = 'it", (1, 5)),
-        ("a =", (1, None)),
-        ("a = = b", (1, 5)),
-        ("a = a", (1, 5)),
-        ("{% set y = 1 %}a = x", (16, 20)),
-    ],
-)
+@rows_of_tuples
 def test_columns_of_the_name_and_of_the_value(line: str, columns: tuple[int, int | None]) -> None:
     (option,) = options_of(f"[libvirt]\n{line}\n".encode(), "nova.conf")
     assert (option.column, option.value_column) == columns
@@ -104,36 +93,13 @@ def test_flags_of_old_are_read_and_none_is_in_effect() -> None:
     assert config.written("DEFAULT", "libvirt_type") is not None
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "transport_url",
-        "connection",
-        "admin_password",
-        "memcache_secret_key",
-        "auth_token",
-        "passwd",
-    ],
-)
+@rows
 def test_credentials_are_not_kept(name: str) -> None:
     text = f"[database]\n{name} = hunter2\nmax_retries = 1\n"
     assert [found[1:4] for found in options(text)] == [("max_retries", "1", 3)]
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        (
-            "[libvirt]\nno assignment here secret\n",
-            "nova.conf:2: No ':' or '=' found in assignment",
-        ),
-        ("[libvirt\nx = 1\n", "nova.conf:1: Invalid section (must end with ])"),
-        ("[]\n", "nova.conf:1: Empty section name"),
-        ("\n = 1\n", "nova.conf:2: Unexpected continuation line"),
-        ("[libvirt]\n= 1\n", "nova.conf:2: Key cannot be empty"),
-        ("x = 1\n[libvirt]\n", "nova.conf:1: Section must be started before assignment"),
-    ],
-)
+@rows
 def test_what_nova_refuses_is_an_error_with_its_line(text: str, message: str) -> None:
     with pytest.raises(TargetError) as raised:
         options_of(text.encode(), "nova.conf")
@@ -152,14 +118,7 @@ def test_without_a_file_the_target_is_the_place() -> None:
     assert str(config.place("libvirt/cpu_mode")) == "-"
 
 
-@pytest.mark.parametrize(
-    ("text", "value"),
-    [
-        ("true", True), ("TRUE", True), ("1", True), ("On", True), ("yes", True),
-        ("false", False), ("False", False), ("0", False), ("off", False), ("NO", False),
-        ("", None), ("maybe", None), ("2", None), ("true ", None),
-    ],
-)  # fmt: skip
+@rows
 def test_booleans_are_those_of_oslo_config(text: str, value: bool | None) -> None:
     assert as_bool(text) is value
 

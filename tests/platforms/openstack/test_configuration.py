@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from tests.platforms.openstack.cloud import PASSWORD, FakeCloud
 from tests.platforms.openstack.conftest import CLOUD
 from tests.platforms.openstack.entering import connect
+from tests.rows import rows
 from tests.shares import examples
 from vnicaudit.errors import TargetError, UsageError
 from vnicaudit.platforms.openstack import config_files
@@ -22,15 +23,6 @@ KEYS = st.sampled_from(
     ["auth", "auth_url", "auth_type", "username", "password", "regions", "region_name", "profile",
      "networks", "verify", "cacert", "name", "values", "interface", "floating_ip_source"],
 )  # fmt: skip
-BOMB = "a: &a [x, x, x, x, x, x, x, x, x]\n" + "".join(
-    f"{name}: &{name} [{', '.join([f'*{before}'] * 9)}]\n"
-    for before, name in zip("abcdefgh", "bcdefghi", strict=True)
-)
-"""Each line is nine of the one before: 9^9 texts in 400 bytes."""
-MERGED = "a: &a {x: 1}\n" + "".join(
-    f"{name}: &{name} {{<<: [{', '.join([f'*{before}'] * 9)}]}}\n"
-    for before, name in zip("abcdefgh", "bcdefghi", strict=True)
-)
 
 
 @pytest.fixture
@@ -58,32 +50,7 @@ def unusable(file: Path, text: str, name: str = "admin") -> str:
     return message.removeprefix(begin)
 
 
-@pytest.mark.parametrize(
-    ("text", "reason"),
-    [
-        ("clouds: [", "it is not YAML at line 1, column 10"),
-        ("", "it is empty, but must be a mapping (key: value)"),
-        ("just text", "it is a string, but must be a mapping (key: value)"),
-        ("- a", "it is a list, but must be a mapping (key: value)"),
-        ("2026-11-22", "it is something else, but must be a mapping (key: value)"),
-        ("clouds:", "clouds: is empty, but must be a mapping (key: value)"),
-        ("clouds: [a, b]", "clouds: is a list, but must be a mapping (key: value)"),
-        ("clouds: {admin: }", "clouds: admin: is empty, but must be a mapping (key: value)"),
-        ("clouds: {admin: 7}", "clouds: admin: is a number, but must be a mapping (key: value)"),
-        ("clouds: {admin: yes}", "clouds: admin: is a boolean, but must be a mapping (key: value)"),
-        ("clouds: {admin: [a]}", "clouds: admin: is a list, but must be a mapping (key: value)"),
-        (
-            "clouds: {admin: {auth: me}}",
-            "clouds: admin: auth: is a string, but must be a mapping (key: value)",
-        ),
-        ("a: &a [*a]", "an alias in it contains itself"),
-        ("a: &a {b: {c: *a}}", "an alias in it contains itself"),
-        (BOMB, "its aliases expand to more than 100,000 values"),
-        (MERGED, "its aliases expand to more than 100,000 values"),
-        ("[" * 20_000, "it is nested too deeply"),
-        ("a: \0", "it is not YAML"),
-    ],
-)
+@rows
 def test_a_file_that_cannot_be_used(file: Path, text: str, reason: str) -> None:
     assert unusable(file, text) == reason
 
@@ -181,44 +148,13 @@ def test_a_password_that_is_no_yaml_is_not_shown(
     assert "S3cretPw" not in message + caplog.text + "".join(capsys.readouterr())
 
 
-@pytest.mark.parametrize(
-    ("entry", "reason"),
-    [
-        ("{auth: {username: admin}}", "the configuration lacks auth_url"),
-        ("{}", "the configuration lacks auth_url"),
-        (
-            "{auth: {auth_url: 'http://127.0.0.1:9/v3', username: me}}",
-            "the configuration lacks password (in clouds.yaml or secure.yaml)",
-        ),
-        (
-            "{auth: {auth_url: '127.0.0.1:9/v3', username: me, password: a-secret-word}}",
-            "auth_url is not a URL that begins with http:// or https://",
-        ),
-        (
-            "{auth_type: telepathy}",
-            "auth_type 'telepathy' is not known to the keystoneauth installed here: correct "
-            "auth_type in clouds.yaml (or OS_AUTH_TYPE; password and v3applicationcredential are "
-            "usual), or install the package that provides it",
-        ),
-    ],
-)
+@rows
 def test_what_is_said_of_a_cloud_is_not_enough(file: Path, entry: str, reason: str) -> None:
     file.write_text(f"clouds: {{admin: {entry}}}", "utf-8")
     assert wrong() == f"openstack:admin: {reason}"
 
 
-@pytest.mark.parametrize(
-    "entry",
-    [
-        "{regions: 7}", "{regions: [7]}", "{regions: [[]]}", "{regions: [{values: {}}]}",
-        "{regions: {a: b}}", "{profile: [a]}", "{profile: {a: 1}}", "{profile: 7}", "{cloud: []}",
-        "{auth_type: 7}", "{auth_type: []}", "{region_name: [a]}", "{networks: 7}", "{verify: []}",
-        "{profile: nobody}", "{networks: [{name: a, default_interface: true}, {name: b}, 7]}",
-        "{auth: {7: 8}}", "{auth: {auth_url: [a], username: {}, password: 3}}", "{cert: 7, key: 8}",
-        "{auth: {auth_url: 'http://[::1', username: a, password: b}}", "{api_timeout: word}",
-        "{auth: {auth_url: '{nothing}', username: a, password: b}}",
-    ],
-)  # fmt: skip
+@rows
 def test_odd_values_never_end_in_a_traceback(file: Path, entry: str) -> None:
     file.write_text(f"clouds: {{admin: {entry}}}", "utf-8")
     with pytest.raises((UsageError, TargetError)) as caught:

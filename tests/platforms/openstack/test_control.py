@@ -22,6 +22,7 @@ import requests
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.rows import rows
 from vnicaudit.errors import ActionError, GoneError, RefusedError, SilentError, TargetError
 from vnicaudit.model.cloud_state import FlavorState
 from vnicaudit.platforms.openstack import control, states
@@ -45,7 +46,6 @@ _URLS = {
     "network": "http://127.0.0.1:9696/v2.0",
 }
 
-Request = Callable[..., requests.Response]
 Locate = Callable[[CloudLogin, str], ServiceEndpoint]
 
 
@@ -178,16 +178,7 @@ def test_a_cloud_without_nova_is_none(session: Session) -> None:
         connected(session, nowhere)
 
 
-@pytest.mark.parametrize(
-    ("name", "status", "vm_state", "task_state", "power_state"),
-    [
-        ("server active", "ACTIVE", "active", None, 1),
-        ("server powering off", "ACTIVE", "active", "powering-off", 1),
-        ("server off", "SHUTOFF", "stopped", None, 4),
-        ("server not started", "SHUTOFF", "stopped", None, 4),
-        ("server in error", "ERROR", "error", None, 0),
-    ],
-)
+@rows
 def test_a_server(
     cloud: control.Control, session: Session, name: str,
     status: str, vm_state: str, task_state: str | None, power_state: int,
@@ -225,14 +216,7 @@ def test_what_is_asked_for(cloud: control.Control, session: Session) -> None:
     cloud.hard_reboot(SERVER)
 
 
-@pytest.mark.parametrize(
-    ("name", "ask", "server", "words"),
-    [
-        ("start refused", "start", SERVER, "409 (request req-1): Cannot 'start' instance"),
-        ("stop refused", "stop", SERVER, "while it is in task_state powering-off"),
-        ("stop nobody", "stop", NOBODY, f"404 (request req-1): Instance {NOBODY} has no map"),
-    ],
-)
+@rows
 def test_nova_says_no(
     cloud: control.Control, session: Session, name: str, ask: str, server: str, words: str
 ) -> None:
@@ -341,17 +325,7 @@ def test_volumes_that_others_have_too(
     assert cloud.shared_volumes(SERVER) == ("shared",)
 
 
-@pytest.mark.parametrize(
-    ("status", "words"),
-    [
-        (404, "^Cinder does not know volume vol, which Nova has attached to it .* openstack "
-         f"--os-cloud prod server remove volume {SERVER} vol$"),
-        (403, (
-            "^its volume vol cannot be checked, so another server may have it too: "
-            "block-storage: GET .*: 403 "
-        )),
-    ],
-)  # fmt: skip
+@rows
 def test_a_volume_that_is_not_shown(
     cloud: control.Control, session: Session, monkeypatch: pytest.MonkeyPatch, status: int,
     words: str,

@@ -23,6 +23,7 @@ from tests.platforms.openstack.servers import (
     raw,
 )
 from tests.platforms.openstack.test_guest import nodes
+from tests.rows import rows
 from vnicaudit.model.domain import Server
 from vnicaudit.model.openstack import Flavor
 from vnicaudit.model.report import ReadError
@@ -58,18 +59,7 @@ def test_ids_are_in_lower_case_as_libvirt_has_them() -> None:
     assert found.uuid == ID.replace("1", "a")
 
 
-@pytest.mark.parametrize(
-    ("kind", "needs"),
-    [
-        ("QEMU", ""),
-        ("ironic", "a server that QEMU runs (its hypervisor is ironic)"),
-        (
-            "VMware vCenter Server",
-            "a server that QEMU runs (its hypervisor is vmware vcenter server)",
-        ),
-        ("LXC", "a server that QEMU runs (its hypervisor is lxc)"),
-    ],
-)
+@rows
 def test_by_its_hypervisor(kind: str, needs: str) -> None:
     near = around(port(), nodes=nodes(kind=kind), image=image(disk_format="vmdk"))
     assert domain(raw({}, **HOST), near).unjudged == needs
@@ -87,14 +77,7 @@ def test_a_tenant_is_not_told_the_hypervisor() -> None:
     assert domain(raw({}), around(port())).unjudged == ""
 
 
-@pytest.mark.parametrize(
-    ("vnic", "vif", "needs"),
-    [
-        ("baremetal", "other", "a server that QEMU runs (this one is bare metal)"),
-        ("normal", "dvs", "a server that QEMU runs (its ports are bound for another hypervisor)"),
-        ("normal", "ovs", ""),
-    ],
-)
+@rows
 def test_by_its_ports(vnic: str, vif: str, needs: str) -> None:
     assert domain(raw({}), around(port(vnic=vnic, vif=vif))).unjudged == needs
 

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from tests.platforms.openstack.servers import HOST, around, declared, domain, port, raw
+from tests.rows import rows
 from vnicaudit.model.version import Version
 from vnicaudit.platforms.openstack.lists import HypervisorNodes, RawNode, Service
 
 DISK = {"hw_disk_bus": "virtio"}
-PC = {"hw_machine_type": "pc"}
 
 
 def nodes(**said: Any) -> HypervisorNodes:
@@ -22,37 +22,7 @@ def nodes(**said: Any) -> HypervisorNodes:
     return found
 
 
-@pytest.mark.parametrize(
-    ("kept", "readiness"),
-    [
-        ({"hw_vif_model": "virtio"}, "ready"),
-        ({"hw_vif_model": "virtio", "os_type": "windows"}, "ready"),
-        ({**DISK, "os_type": "linux"}, "ready"),
-        ({**DISK, "os_distro": "ubuntu"}, "ready"),
-        ({**DISK, "os_distro": "some-appliance"}, "ready"),
-        ({"hw_disk_bus": "scsi", "hw_scsi_model": "virtio-scsi", "os_type": "linux"}, "ready"),
-        ({"hw_disk_bus": "scsi", "hw_scsi_model": "lsilogic", "os_type": "linux"}, "unknown"),
-        ({"hw_disk_bus": "scsi", "os_type": "linux"}, "unknown"),
-        (DISK, "likely-ready"),
-        ({**DISK, "os_type": "windows"}, "needs-driver"),
-        ({**DISK, "os_distro": "windows"}, "needs-driver"),
-        ({**DISK, "os_distro": "win2k22"}, "needs-driver"),
-        ({**DISK, "os_distro": "http://microsoft.com/win/2k22"}, "needs-driver"),
-        ({"os_type": "windows", "os_distro": "other"}, "needs-driver"),
-        ({"os_type": "linux"}, "unknown"),
-        ({"os_distro": "ubuntu"}, "unknown"),
-        ({"os_distro": "http://ubuntu.com/ubuntu/22.04"}, "ready"),
-        ({"os_distro": "http://redhat.com/rhel/6.10"}, "ready-transitional"),
-        ({**DISK, "os_distro": "http://redhat.com/rhel/6.10"}, "ready-transitional"),
-        ({**PC, "os_distro": "ubuntu22.04"}, "ready"),
-        ({"hw_machine_type": "pc-i440fx-6.2", "os_distro": "ubuntu22.04"}, "ready"),
-        ({"hw_machine_type": "q35", "os_distro": "ubuntu22.04"}, "unknown"),
-        ({"os_distro": "ubuntu22.04"}, "unknown"),
-        ({**PC, "os_distro": "Ubuntu22.04"}, "unknown"),
-        ({"hw_vif_model": "e1000"}, "unknown"),
-        ({}, "unknown"),
-    ],
-)
+@rows
 def test_readiness(kept: dict[str, str], readiness: str) -> None:
     assert declared(raw(kept)).readiness == readiness
 
@@ -63,21 +33,7 @@ def test_what_never_ran_has_shown_nothing(kept: dict[str, str]) -> None:
     assert declared(server).readiness == "unknown"
 
 
-@pytest.mark.parametrize(
-    ("kept", "arch"),
-    [
-        ({"hw_architecture": "aarch64"}, "aarch64"),
-        ({"architecture": "amd64"}, "x86_64"),
-        ({"hw_architecture": "I586"}, "i686"),
-        ({"hw_architecture": "x86_64", "hw_emulation_architecture": "ppc64le"}, "ppc64le"),
-        (PC, "x86_64"),
-        ({"hw_machine_type": "pc-q35-7.2"}, "x86_64"),
-        ({"hw_machine_type": "q35"}, "x86_64"),
-        ({"hw_machine_type": "s390-ccw-virtio-6.0"}, "s390x"),
-        ({"hw_machine_type": "virt"}, None),
-        ({}, None),
-    ],
-)
+@rows
 def test_architecture(kept: dict[str, str], arch: str | None) -> None:
     assert declared(raw(kept)).arch == arch
 

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from tests.platforms.openstack.cloud import Asked, FakeCloud, Reply, load, reply
 from tests.platforms.openstack.entering import connect
+from tests.rows import rows
 from vnicaudit.errors import TargetError
 from vnicaudit.platforms.openstack.client import Client
 from vnicaudit.platforms.openstack.listing import Listing, decoded, pages, split
@@ -50,20 +51,7 @@ def test_the_marker_is_taken_and_not_the_url() -> None:
     assert cut({"ports": [], "next": None})[1] is None
 
 
-@pytest.mark.parametrize(
-    ("page", "reason"),
-    [
-        (["ports"], "Expected `object`, got `array`"),
-        ({"port": []}, "there is no 'ports' in it"),
-        ({"ports": {}}, "Expected `array`, got `object`"),
-        ({"ports": None}, "Expected `array`, got `null`"),
-        ({**MARKS, "ports_links": 7}, "Expected `array`, got `int`"),
-        ({**MARKS, "ports_links": [{"rel": "next", "href": 7}]}, "Expected `str`, got `int`"),
-        ({**MARKS, "ports_links": [{"rel": "next"}]}, "the link to the next page has no marker"),
-        ({"ports": [], "next": "http://[::1/"}, "the link to the next page has no marker"),
-        ({"ports": [], "next": 7}, "Expected `str | null`, got `int`"),
-    ],
-)
+@rows
 def test_what_is_no_page(page: object, reason: str) -> None:
     assert damage(json.dumps(page).encode()).startswith(reason)
 

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.platforms.openstack.servers import MAC, around, domain, nic, port, raw
+from tests.rows import rows
 from vnicaudit.model.server import NovaVersions
 from vnicaudit.platforms.openstack.network import RawDetails
 
@@ -14,33 +15,7 @@ E1000 = {"hw_vif_model": "e1000"}
 VIRTIO = {"hw_vif_model": "virtio"}
 
 
-@pytest.mark.parametrize(
-    ("vnic", "vif", "details", "kind", "model"),
-    [
-        ("normal", "ovs", {}, "ethernet", "e1000"),
-        ("normal", "ovs", {"ovs_hybrid_plug": True}, "bridge", "e1000"),
-        ("normal", "agilio_ovs", {}, "ethernet", "e1000"),
-        ("normal", "bridge", {}, "bridge", "e1000"),
-        ("normal", "tap", {}, "ethernet", "e1000"),
-        ("normal", "vrouter", {}, "ethernet", "e1000"),
-        ("normal", "vhostuser", {}, "vhostuser", "e1000"),
-        ("normal", "macvtap", {}, "direct", "virtio"),
-        ("normal", "unbound", {}, None, "e1000"),
-        ("normal", "binding_failed", {}, None, "e1000"),
-        ("normal", None, None, None, "e1000"),
-        (None, None, None, None, "e1000"),
-        ("macvtap", "hw_veb", {}, "direct", "e1000"),
-        ("direct", "hw_veb", {}, "hostdev", None),
-        ("direct", "ovs", {}, "hostdev", None),
-        ("direct", None, None, "hostdev", None),
-        ("direct-physical", "hostdev_physical", {}, "hostdev", None),
-        ("accelerator-direct", "hw_veb", {}, "hostdev", None),
-        ("remote-managed", "ovs", {}, "hostdev", None),
-        ("vdpa", "ovs", {}, "vdpa", None),
-        ("virtio-forwarder", "agilio_ovs", {}, "vhostuser", "e1000"),
-        ("normal", "of a driver of tomorrow", {}, None, "e1000"),
-    ],
-)
+@rows
 def test_type_and_model(
     vnic: str | None, vif: str | None, details: dict[str, Any] | None, kind: str | None,
     model: str | None,
@@ -73,19 +48,7 @@ def test_a_socket_of_open_vswitch() -> None:
     assert unseen.source_mode is None
 
 
-@pytest.mark.parametrize(
-    ("vnic", "vif", "mtu"),
-    [
-        ("normal", "ovs", 1450),
-        ("normal", "bridge", 1450),
-        ("normal", "tap", 1450),
-        ("normal", "vhostuser", None),
-        ("normal", "unbound", None),
-        ("vdpa", "ovs", None),
-        ("direct", "hw_veb", None),
-        ("macvtap", "hw_veb", None),
-    ],
-)
+@rows
 def test_mtu_where_nova_writes_it(vnic: str, vif: str, mtu: int | None) -> None:
     assert nic(raw(VIRTIO), around(port(vnic=vnic, vif=vif))).mtu == mtu
 
@@ -94,14 +57,7 @@ def test_a_network_of_which_nothing_is_known() -> None:
     assert nic(raw(VIRTIO), around(port(network="n2"))).mtu is None
 
 
-@pytest.mark.parametrize(
-    ("kept", "model"),
-    [
-        ({"hw_vif_model": "VirtualE1000"}, "e1000"),
-        ({"hw_vif_model": "VIRTIO"}, "virtio"),
-        ({}, None),
-    ],
-)
+@rows
 def test_model_as_nova_reads_it(kept: dict[str, str], model: str | None) -> None:
     assert nic(raw(kept)).model == model
 
@@ -110,22 +66,7 @@ MULTIQUEUE = {"hw_vif_multiqueue_enabled": "true"}
 SPEC = {"hw:vif_multiqueue_enabled": "true"}
 
 
-@pytest.mark.parametrize(
-    ("kept", "specs", "vcpus", "queues"),
-    [
-        ({**VIRTIO, **MULTIQUEUE}, {}, 4, 4),
-        (VIRTIO, SPEC, 4, 4),
-        ({**VIRTIO, **MULTIQUEUE}, SPEC, 4, 4),
-        ({**VIRTIO, **MULTIQUEUE}, SPEC, 1, None),
-        ({**E1000, **MULTIQUEUE}, SPEC, 4, None),
-        (MULTIQUEUE, SPEC, 4, None),  # the model is not known
-        ({**VIRTIO, **MULTIQUEUE}, {"hw:vif_multiqueue_enabled": "no"}, 4, None),  # Nova refuses
-        ({**VIRTIO, "hw_vif_multiqueue_enabled": "false"}, {}, 4, None),
-        (VIRTIO, {}, 4, None),
-        ({**VIRTIO, **MULTIQUEUE}, {}, None, None),
-        ({**VIRTIO, **MULTIQUEUE}, {}, 10**12, None),
-    ],
-)
+@rows
 def test_queues(
     kept: dict[str, str], specs: dict[str, str], vcpus: int | None, queues: int | None
 ) -> None:

@@ -6,6 +6,7 @@ import shlex
 
 import pytest
 
+from tests.rows import rows
 from vnicaudit.model.nic import RunningNic
 from vnicaudit.platforms.qemu.arguments import parse
 from vnicaudit.platforms.qemu.nics import NicsFound, nics
@@ -40,26 +41,7 @@ def test_device_and_netdev_in_any_order() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("netdev", "vhost"),
-    [
-        ("tap", False),
-        ("tap,vhost=on", True),
-        ("tap,vhost=yes", True),
-        ("tap,vhost=off,vhostforce=on", False),
-        ("tap,vhostforce=on", True),
-        ("tap,vhostforce", True),
-        ("tap,fd=9,vhostfd=10", True),
-        ("tap,fds=9:10,vhostfds=11:12", True),
-        ("bridge,br=br0", False),
-        ("user", False),
-        ("stream,addr.type=unix,addr.path=/run/passt", False),
-        ("socket,connect=127.0.0.1:5", False),
-        ("af-xdp,ifname=eth0", False),
-        ("vhost-user,chardev=c", None),
-        ("vhost-vdpa,vhostdev=/dev/vhost-vdpa-0", None),
-    ],
-)
+@rows
 def test_vhost_by_backend(netdev: str, vhost: bool | None) -> None:
     nic = _one(f"-netdev {netdev},id=n -device virtio-net-pci,netdev=n")
     assert nic.vhost is vhost
@@ -79,22 +61,7 @@ def test_an_emulated_nic_uses_no_vhost_even_when_its_tap_has_it() -> None:
     assert (nic.vhost, nic.queues, nic.rx_queue_size, nic.mq) == (False, 1, None, None)
 
 
-@pytest.mark.parametrize(
-    ("netdev", "device", "queues"),
-    [
-        ("tap,fds=9:10:11", "mq=on", 3),
-        ("tap,fds=9:10:11", "mq=off", 1),
-        ("tap,fds=9:10:11", "vectors=8", 1),
-        ("tap,queues=4", "mq=on", 4),
-        ("tap,queues=junk", "mq=on", 1),
-        ("tap,fd=9", "mq=on", 1),
-        ("vhost-user,chardev=c,queues=2", "mq=true", 2),
-        ("vhost-user,chardev=c", "mq=true", 1),
-        ("vhost-vdpa,vhostdev=/dev/v,queues=2", "mq=on", 2),
-        ("vhost-vdpa,vhostdev=/dev/v", "mq=on", None),
-        ("vhost-vdpa,vhostdev=/dev/v", "mac=52:54:00:00:00:01", 1),
-    ],
-)
+@rows
 def test_queue_pairs_the_guest_can_use(netdev: str, device: str, queues: int | None) -> None:
     nic = _one(f"-netdev {netdev},id=n -device virtio-net-pci,netdev=n,{device}")
     assert nic.queues == queues
@@ -126,20 +93,7 @@ def test_one_liner() -> None:
     )  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("arch", "machine", "driver"),
-    [
-        ("x86_64", None, "e1000"),
-        ("x86_64", "pc", "e1000"),
-        ("x86_64", "pc-i440fx-7.2", "e1000"),
-        ("x86_64", "q35", "e1000e"),
-        ("x86_64", "pc-q35-2.12", "e1000e"),
-        ("x86_64", "pc-q35-2.11", "e1000"),
-        ("x86_64", "isapc", "ne2k_isa"),
-        ("s390x", None, "virtio-net-ccw"),
-        ("aarch64", "virt-9.0", "virtio-net-pci"),
-    ],
-)
+@rows
 def test_the_machines_own_nic(arch: str, machine: str | None, driver: str) -> None:
     for line in ("-m 512", "-nic user", "-nic model=" + driver):
         nic = _one(line, arch=arch, machine=machine)
@@ -219,15 +173,7 @@ def test_an_unknown_device_on_a_netdev_is_a_nic() -> None:
     assert _one("-netdev user,id=n -device idontexist,netdev=n").model == "idontexist"
 
 
-@pytest.mark.parametrize(
-    ("line", "problem"),
-    [
-        ("-device virtio-net-pci,netdev=n", "-device virtio-net-pci uses netdev 'n', which does "
-         "not exist"),
-        ("-device '{\"driver\":\"virtio-n'", "-device: JSON that is cut off or malformed"),
-        ("-netdev '{\"type\"'", "-netdev: JSON that is cut off or malformed"),
-    ],
-)  # fmt: skip
+@rows
 def test_says_what_shows_that_arguments_are_missing(line: str, problem: str) -> None:
     assert _found(line).problem == problem
 

@@ -4,29 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from tests.rows import rows
 from vnicaudit.platforms.qemu.options import BrokenOption, lenient, number, options, truth
 
 
-@pytest.mark.parametrize(
-    ("text", "first", "expected"),
-    [
-        ("tap,id=n0,vhost=on", "type", {"type": "tap", "id": "n0", "vhost": "on"}),
-        ("type=tap,id=n0", "type", {"type": "tap", "id": "n0"}),
-        ("guest=a,, b,debug-threads=on", "guest", {"guest": "a, b", "debug-threads": "on"}),
-        ("a,,,id=1", "file", {"file": "a,", "id": "1"}),
-        ("socket,server,nowait", "type", {"type": "socket", "server": "on", "nowait": "on",
-                                          "wait": "off"}),
-        ("id=1,id=2", "", {"id": "2"}),
-        ("k=a=b", "", {"k": "a=b"}),
-        ("", "type", {"type": ""}),
-        ('{"type":"tap","fd":"9","vhost":true}', "type", {"type": "tap", "fd": "9",
-                                                          "vhost": "on"}),
-        ('{"driver":"virtio-net-pci","mq":false,"vectors":6}', "driver",
-         {"driver": "virtio-net-pci", "mq": "off", "vectors": "6"}),
-        ('{"type":"stream","addr":{"type":"unix","path":"/s"}}', "type",
-         {"type": "stream", "addr.type": "unix", "addr.path": "/s"}),
-    ],
-)  # fmt: skip
+@rows
 def test_syntax(text: str, first: str, expected: dict[str, str]) -> None:
     assert options(text, first) == expected
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-
+from tests.rows import rows
 from vnicaudit.model.running import RunningQemu
 from vnicaudit.platforms.qemu.domain import domain_of
 from vnicaudit.platforms.qemu.read import read_text
@@ -59,18 +58,7 @@ def test_a_log_is_libvirts_even_when_nothing_else_says_so() -> None:
     assert qemu.owner == "libvirt"
 
 
-@pytest.mark.parametrize(
-    ("arguments", "owner"),
-    [
-        ("-netdev tap,fd=25,id=hostnet0 -device rtl8139,netdev=hostnet0", "libvirt"),
-        ("-name instance-0000002a -netdev tap,fd=25,id=hostnet0", "nova"),
-        ("-name instance-0000002a -netdev tap,id=x", "qemu"),
-        ("-smbios type=1,manufacturer=OpenStack Foundation,product=OpenStack Nova", "nova"),
-        ("-smbios 'type=1,manufacturer=Fedora Project,product=OpenStack Compute'", "nova"),
-        ("-smbios type=1,manufacturer=KubeVirt,product=None", "kubevirt"),
-        ("-netdev tap,id=net0", "qemu"),
-    ],
-)
+@rows
 def test_who_keeps_the_definition(arguments: str, owner: str) -> None:
     (qemu,) = read(f"/usr/bin/qemu-system-x86_64 -nodefaults -m 512 {arguments}\n")
     assert qemu.owner == owner

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.rows import rows
 from vnicaudit.errors import TargetError
 from vnicaudit.model.running import RunningQemu
 from vnicaudit.platforms.qemu.read import read_text
@@ -17,24 +18,7 @@ def _read(line: str) -> list[RunningQemu]:
     return list(read_text(text.encode(), target="t", file="run.sh"))
 
 
-@pytest.mark.parametrize(
-    ("line", "variable"),
-    [
-        (f"{TAP} -device $MODEL,mq=on,netdev=n", "$MODEL"),
-        ("-m 1 -device $MODEL,mq=on", "$MODEL"),
-        (f"-netdev tap,id=n,queues=$QUEUES {NIC},mq=on", "$QUEUES"),
-        (f"-netdev tap,id=n,vhost=${{VHOST}} {NIC}", "${VHOST}"),
-        (f'-netdev "tap,id=n,$OPTIONS" {NIC}', "$OPTIONS"),
-        (f"-netdev $KIND,id=n {NIC}", "$KIND"),
-        (f"-netdev tap,id=n,fds=$FDS {NIC}", "$FDS"),
-        (f"{TAP} {NIC},rx_queue_size=$(size)", "$(size)"),
-        (f"{TAP} {NIC},rx_queue_size=`size`", "`size`"),
-        ("-m 1 -nic user,model=$MODEL", "$MODEL"),
-        ("-m 1 -net nic,model=$MODEL -net user", "$MODEL"),
-        (f"-machine type=$M {TAP} {NIC}", "$M"),
-        (f"{TAP} {NIC} -global virtio-net-pci.mq=$MQ", "$MQ"),
-    ],
-)
+@rows
 def test_a_variable_where_a_fact_should_stand(line: str, variable: str) -> None:
     with pytest.raises(TargetError) as caught:
         _read(line)
@@ -45,15 +29,7 @@ def test_a_variable_where_a_fact_should_stand(line: str, variable: str) -> None:
     assert (caught.value.file, caught.value.line) == ("run.sh", 2)
 
 
-@pytest.mark.parametrize(
-    ("line", "placeholder"),
-    [
-        (f"{TAP} -device @MODEL@,netdev=n", "@MODEL@"),
-        (f"-netdev tap,id=n,queues=__QUEUES__ {NIC},mq=on", "__QUEUES__"),
-        ("-m 1 -nic user,model=%MODEL%", "%MODEL%"),
-        ("-m 1 -nic user,model={{model}}", "{{model}}"),
-    ],
-)
+@rows
 def test_a_placeholder_where_a_fact_should_stand(line: str, placeholder: str) -> None:
     with pytest.raises(TargetError) as caught:
         _read(line)
@@ -62,17 +38,7 @@ def test_a_placeholder_where_a_fact_should_stand(line: str, placeholder: str) ->
     )
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        "-netdev tap,id=$ID,vhost=on,ifname=$TAP,script=${UP} "
-        "-device virtio-net-pci,netdev=$ID,mac=$MAC",
-        f"-drive file=$DISK,if=virtio {TAP} {NIC}",
-        f"-kernel $KERNEL -append '$CMD' {TAP} {NIC}",
-        f"{TAP} {NIC} -device vfio-pci,host=$GPU -device $SOUND",
-        f"{TAP} {NIC} -name @NAME@ $EXTRA",
-    ],
-)
+@rows
 def test_a_variable_that_decides_nothing(line: str) -> None:
     (qemu,) = _read(line)
     nic = qemu.nics[0]

@@ -6,6 +6,7 @@ import shlex
 
 import pytest
 
+from tests.rows import rows, rows_of_tuples
 from vnicaudit.model.nic import RunningNic
 from vnicaudit.platforms.qemu.arguments import parse
 from vnicaudit.platforms.qemu.nics import nics
@@ -17,21 +18,7 @@ def _nic(device: str, *more: str) -> RunningNic:
     return nic
 
 
-@pytest.mark.parametrize(
-    ("device", "host", "guest"),
-    [
-        ("id=n", (), ()),
-        ("csum=on,guest_csum=true", (), ()),
-        # libvirt 11.3 writes these for <host> and <guest> with everything off
-        (
-            "csum=off,gso=off,host_tso4=off,host_tso6=off,host_ecn=off,host_ufo=off,mrg_rxbuf=off,"
-            "guest_csum=off,guest_tso4=off,guest_tso6=off,guest_ecn=off,guest_ufo=off",
-            ("csum", "gso", "tso4", "tso6", "ecn", "ufo", "mrg_rxbuf"),
-            ("csum", "tso4", "tso6", "ecn", "ufo"),
-        ),
-        ("nocsum,guest_tso4=n", ("csum",), ("tso4",)),
-    ],
-)
+@rows_of_tuples
 def test_offloads(device: str, host: tuple[str, ...], guest: tuple[str, ...]) -> None:
     nic = _nic(device)
     assert (nic.host_off, nic.guest_off) == (host, guest)
@@ -53,22 +40,7 @@ def test_transmission(device: str, txmode: str | None) -> None:
 NETDEV = "-netdev vhost-user,id=n,chardev=c"
 
 
-@pytest.mark.parametrize(
-    ("chardev", "mode", "ovs", "reconnect"),
-    [
-        # qemuxmlconfdata/net-vhostuser-multiq of libvirt 11.3 has the first three forms
-        ("socket,id=c,path=/tmp/vhost0.sock,server=on", "server", False, "no"),
-        ("socket,id=c,path=/tmp/vhost1.sock", "client", False, "no"),
-        ("socket,id=c,path=/tmp/vhost2.sock,reconnect-ms=10000", "client", False, "yes"),
-        ("socket,id=c,path=/tmp/vhost3.sock,reconnect-ms=0", "client", False, "no"),
-        ("socket,id=c,path=/run/openvswitch/dpdk0,server,nowait", "server", True, "no"),
-        ("socket,path=/var/lib/vhu01234567-89,id=c,reconnect=1", "client", True, "yes"),
-        ("socket,id=c,fd=12,server=on", None, False, None),
-        ("socket,id=other,path=/run/openvswitch/dpdk0", None, False, None),
-        ("null,id=c", None, False, None),
-        ('\'{"backend":', None, False, None),
-    ],
-)
+@rows
 def test_the_socket_of_vhost_user(
     chardev: str, mode: str | None, ovs: bool, reconnect: str | None
 ) -> None:

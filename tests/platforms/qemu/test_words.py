@@ -4,28 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from tests.rows import rows
 from vnicaudit.platforms.qemu.words import shell_words
 
 
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("a 'b c' \"d e\" f\\ g", ["a", "b c", "d e", "f g"]),
-        ("a \\\n b\\\nc", ["a", "bc"]),
-        ("'it'\\''s' x", ["it's", "x"]),
-        ('"a\\"b\\$c\\d"', ['a"b$c\\d']),
-        ("a # comment", ["a"]),
-        ("a#b #c", ["a#b"]),
-        ("a > log 2>&1", ["a"]),
-        ("a; b", ["a"]),
-        ("a | b", ["a"]),
-        ("a\nb", ["a"]),
-        ("'a\nb' c", ["a\nb", "c"]),
-        ("a '' b", ["a", "", "b"]),
-        ("a \\\r\n b\r\nc", ["a", "b"]),
-        ("", []),
-    ],
-)
+@rows
 def test_splits_as_a_shell(text: str, words: list[str]) -> None:
     found = shell_words(text, 0)
     assert (found.words, found.problem) == (words, None)

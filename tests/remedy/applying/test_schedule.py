@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import pytest
 
+from tests.rows import rows
 from vnicaudit.errors import JournalError, SilentError, UsageError
 from vnicaudit.model.runs import Outcome
 from vnicaudit.remedy.applying.journal.result import Result
@@ -192,17 +193,7 @@ def test_counts_say_what_going_through_all_units_says(seed: int) -> None:
             end(one)
 
 
-@pytest.mark.parametrize(
-    ("window", "clock", "is_open"),
-    [
-        ("22:00-04:00", "21:59", False),
-        ("22:00-04:00", "22:00", True),
-        ("22:00-04:00", "03:59", True),
-        ("22:00-04:00", "04:00", False),
-        ("9:00-17:00", "09:00", True),
-        ("9:00-17:00", "17:00", False),
-    ],
-)
+@rows
 def test_a_window(window: str, clock: str, *, is_open: bool) -> None:
     at = datetime.fromisoformat(f"2026-11-21T{clock}:00")
     assert Window.parse(window).is_open(at) is is_open

@@ -12,6 +12,7 @@ import pytest
 from tests.remedy.guest.namespaces import MAC, Namespace, namespace
 from tests.remedy.guest.scenario import PLAIN, RICH
 from tests.rig.process import wait_for
+from tests.rows import rows
 from vnicaudit.errors import GuestError, RefusedError
 from vnicaudit.model.guest_network import GuestNetwork
 from vnicaudit.model.machine import GuestExit
@@ -418,23 +419,7 @@ def test_no_such_interface(guest: Namespace) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("command", "message"),
-    [
-        (
-            "link add link eth0 name mv0 type macvlan",
-            "mv0 (macvlan) is stacked on eth0 in the guest",
-        ),
-        (
-            "link add name vx0 type vxlan id 5 dev eth0 dstport 4789",
-            "vx0 (vxlan) is stacked on eth0 in the guest",
-        ),
-        (
-            "link add name br0 type bridge\nlink set dev eth0 master br0",
-            "eth0 is part of br0 (bridge) in the guest",
-        ),
-    ],
-)
+@rows
 def test_an_interface_that_does_not_stand_alone(
     guest: Namespace, command: str, message: str
 ) -> None:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from tests.remedy.guest.answers import BATCH, VERSIONS, Answers, recorded, rich
 from tests.remedy.guest.scenario import REFUSED
+from tests.rows import rows
 from tests.shares import examples
 from vnicaudit.errors import GuestError, RefusedError
 from vnicaudit.model.guest_network import (
@@ -168,22 +169,7 @@ def test_some_time_later() -> None:
     assert aged(network, -5) == network
 
 
-@pytest.mark.parametrize(
-    ("edit", "message"),
-    [
-        ({"permaddr": MAC, "address": "02:00:00:00:00:01"},
-         "eth0 was given another MAC address in the guest"),
-        ({"link_type": "infiniband"}, "eth0 is not an Ethernet interface in the guest"),
-        ({"master": "bond0", "linkinfo": {"info_slave_kind": "bond"}},
-         "eth0 is part of bond0 (bond) in the guest"),
-        ({"master": "ovs-system", "linkinfo": {"info_slave_kind": "openvswitch"}},
-         "eth0 is part of ovs-system (openvswitch) in the guest"),
-        ({"xdp": {"mode": 2, "prog": {"id": 5}}},
-         "an XDP program is attached to eth0 in the guest"),
-        ({"ifname": "eth0 up"},
-         "the guest has a name that cannot be passed on safely: eth0 up"),
-    ],
-)  # fmt: skip
+@rows
 def test_an_interface_that_is_not_ours_to_exchange(edit: dict[str, object], message: str) -> None:
     guest = rich()
     guest.change(LINK, lambda links: links[1].update(edit))
@@ -192,17 +178,7 @@ def test_an_interface_that_is_not_ours_to_exchange(edit: dict[str, object], mess
     assert str(error.value) == message
 
 
-@pytest.mark.parametrize(
-    ("upper", "message"),
-    [
-        ({"ifname": "eth0.10", "link": "eth0", "address": MAC, "linkinfo": {"info_kind": "vlan"}},
-         "eth0.10 (vlan) is stacked on eth0 in the guest"),
-        ({"ifname": "ipv0", "link": "eth0", "address": MAC, "linkinfo": {"info_kind": "ipvlan"}},
-         "ipv0 (ipvlan) is stacked on eth0 in the guest"),
-        ({"ifname": "xfrm0", "link": "eth0", "linkinfo": {"info_kind": "xfrm"}},
-         "xfrm0 (xfrm) is stacked on eth0 in the guest"),
-    ],
-)  # fmt: skip
+@rows
 def test_interfaces_that_stand_on_it(upper: dict[str, object], message: str) -> None:
     guest = rich()
     guest.change(LINK, lambda links: links.append(upper))
@@ -369,31 +345,7 @@ def test_too_much_to_put_back() -> None:
         capture(guest, MAC)
 
 
-@pytest.mark.parametrize(
-    ("family", "edit", "message"),
-    [
-        ("-4", {"gateway": "10.1.0.1 dev lo"},
-         "the guest reports an invalid address: 10.1.0.1 dev lo"),
-        ("-6", {"gateway": "fe80::1%eth0\nlink del eth1"},
-         "the guest reports an invalid address: fe80::1%eth0 link del eth1"),
-        ("-4", {"dst": "10.1.0.0/24\n"},
-         "the guest reports a route to an invalid network: 10.1.0.0/24"),
-        ("-4", {"dst": "10.1.0.7/24"}, (
-            "the guest reports a route to an invalid network: 10.1.0.7/24"
-        )),
-        ("-4", {"table": "50\nlink del eth1"},
-         "the guest has a name that cannot be passed on safely: 50 link del eth1"),
-        ("-4", {"protocol": "'static"},
-         "the guest has a name that cannot be passed on safely: 'static"),
-        ("-4", {"protocol": "-force"},
-         "the guest has a name that cannot be passed on safely: -force"),
-        ("-4", {"scope": "link#"}, "the guest has a name that cannot be passed on safely: link#"),
-        ("-4", {"tos": "\u0660"},
-         "the guest has a name that cannot be passed on safely: (nothing)"),
-        ("-4", {"metric": 2**32},
-         "a route of the guest is not understood: Expected `int` <= 4294967295 - at `$.metric`"),
-    ],
-)  # fmt: skip
+@rows
 def test_words_that_would_be_more_than_one(
     family: str, edit: dict[str, object], message: str
 ) -> None:

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from tests.remedy.planning.blocked import codes, why
 from tests.remedy.planning.guests import PC, guest, pci
+from tests.rows import rows
 from vnicaudit.model.domain import Domain, DomainConfig
 from vnicaudit.model.finding import Change
 from vnicaudit.model.host import HostConfig, VdpaDevice
@@ -149,26 +150,7 @@ def test_vhostuser_needs_shared_memory() -> None:
     assert to_vhostuser(guest(SHARING, NIC)).blocked == ()
 
 
-@pytest.mark.parametrize(
-    ("readiness", "reason"),
-    [
-        ("ready", "requested with --to"),
-        (
-            "unknown",
-            (
-                "the guest may have no driver for it (readiness: unknown); without one it "
-                "loses its network"
-            ),
-        ),
-        (
-            "needs-driver",
-            (
-                "the guest may have no driver for it (readiness: needs-driver); without one it "
-                "loses its network"
-            ),
-        ),
-    ],
-)
+@rows
 @pytest.mark.parametrize("model", ["e1000", None, "virtio-transitional"])
 def test_the_model_is_safe_where_the_guest_drives_it(
     model: str | None, readiness: str, reason: str
@@ -195,14 +177,7 @@ def test_a_guest_that_does_not_support_virtio_is_left_alone() -> None:
     assert codes(made) == ("not-supported",)
 
 
-@pytest.mark.parametrize(
-    ("set_", "says"),
-    [
-        ({"type": "user", "actual_type": "user"}, "its type is user: only a NIC on a tap is"),
-        ({"type": "network", "actual_type": "hostdev"}, "its type is network: only a NIC on a tap"),
-        ({"teaming": "persistent"}, "it is part of a teamed pair: change the pair by hand"),
-    ],
-)
+@rows
 def test_nics_that_are_not_converted(set_: dict[str, Any], says: str) -> None:
     (text,) = why(to_vdpa(pci("virtio", **set_)))
     assert text.startswith(says)

@@ -11,7 +11,6 @@ from tests.remedy.planning.blocked import codes, why
 from tests.remedy.planning.planned import (
     CENTOS_6,
     CENTOS_7,
-    FREEBSD,
     HOST,
     MAC,
     OFF,
@@ -33,6 +32,7 @@ from tests.remedy.planning.planned import (
     steps,
 )
 from tests.remedy.planning.units import file_of
+from tests.rows import rows_of_tuples
 from vnicaudit.audit.judging.catalogue import rule_ids
 from vnicaudit.audit.settings.keys import PolicyTable
 from vnicaudit.cli.wiring.adapters import texts
@@ -184,14 +184,7 @@ def test_the_id_behind_a_port_is_known_in_a_file_too(tmp_path: Path) -> None:
         assert (found.guest.id_before, found.guest.id_after) == ("8086:10d3", "1af4:1041")
 
 
-@pytest.mark.parametrize(
-    ("system", "interfaces", "says"),
-    [
-        (CENTOS_7, (), "the guest may no longer name it ens3"),
-        (WINDOWS, (interface("virtio", 2),), "Windows creates a new adapter for the new device"),
-        (FREEBSD, (interface("virtio", 2),), "this system names interfaces after their driver"),
-    ],
-)
+@rows_of_tuples
 def test_a_name_that_is_lost_makes_a_step_unsafe(
     system: str, interfaces: tuple[str, ...], says: str
 ) -> None:

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.remedy.planning.guests import MAC, PC, Q35, S390X, ccw, guest, pci
+from tests.rows import rows, rows_of_tuples
 from vnicaudit.model.domain import Domain, DomainConfig
 from vnicaudit.model.nic import Nic
 from vnicaudit.model.plan import GuestView, Naming
@@ -120,18 +121,7 @@ def test_notes(domain: Domain, after: Nic, today: str | None, notes: tuple[str, 
     assert seen(domain, after, today=today).notes == notes
 
 
-@pytest.mark.parametrize(
-    ("os", "today", "drivers"),
-    [
-        ("debian 12", None, ("virtio_net",)),
-        (None, "enp1s0", ("virtio_net",)),
-        ("mswindows 10", None, ("NetKVM",)),
-        ("freebsd 14.1", None, ("vtnet",)),
-        ("openbsd 7.4", None, ("vio",)),
-        ("netbsd 9.4", None, ("vioif",)),
-        (None, None, ()),
-    ],
-)
+@rows_of_tuples
 def test_drivers(os: str | None, today: str | None, drivers: tuple[str, ...]) -> None:
     assert seen(guest(PC, E1000, os=os), VIRTIO, today=today).drivers == drivers
 
@@ -161,19 +151,7 @@ def test_on_s390x_there_is_no_pci() -> None:
     assert view.name.after == "enc1"
 
 
-@pytest.mark.parametrize(
-    ("names", "before"),
-    [
-        ({MAC.upper(): "lan"}, "lan"),
-        ({"52:54:00:aa:bb:02": "ens4"}, "ens3"),
-        ({MAC: "ens\x1b[2J"}, "ens3"),
-        ({MAC: "x" * 257}, "ens3"),
-        ({MAC: ""}, "ens3"),
-        ({MAC: "ens3", MAC.upper(): "bond0"}, "ens3"),
-        ({}, "ens3"),
-    ],
-    ids=["in capitals", "another NIC", "escapes", "without end", "empty", "two of them", "none"],
-)
+@rows
 def test_what_the_agent_calls_it(names: dict[str, str], before: str) -> None:
     domain = guest(PC, E1000, os="debian 12")
     assert guest_view(domain, E1000, VIRTIO, names).name.before == before

@@ -29,6 +29,7 @@ from tests.remedy.planning.planned import (
     step,
     steps,
 )
+from tests.rows import rows
 from vnicaudit.audit.settings.keys import PolicyTable
 from vnicaudit.model.host import VdpaDevice
 from vnicaudit.model.plan import NotPlanned, UnitStep
@@ -95,23 +96,10 @@ def test_virtio_on_ccw_stays() -> None:
     assert plan(live(definition(interface("virtio", address=CCW), machine=S390X))) == []
 
 
-_PV = "<launchSecurity type='s390-pv'/>"
 _OTHER = interface("virtio", 2, children="<driver name='vhost' iommu='on'/>", address=CCW)
-_DISK = (
-    "    <disk type='file'><driver name='qemu' type='raw' iommu='on'/><source file='/d'/>"
-    "<target dev='vda' bus='virtio'/></disk>\n"
-)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        definition(interface("e1000"), machine=S390X, behind=_PV),
-        definition(interface("e1000"), _OTHER, machine=S390X),
-        definition(interface("e1000"), machine=S390X, devices=_DISK),
-    ],
-    ids=["launchSecurity", "another NIC", "a disk"],
-)
+@rows
 def test_secure_execution_gets_an_iommu(text: str, tmp_path: Path) -> None:
     """Without it the guest has no network; in a file as on a host."""
     (filed,) = in_file(tmp_path / "a.xml", text)

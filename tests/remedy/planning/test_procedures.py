@@ -26,6 +26,7 @@ from tests.remedy.planning.planned import (
     plan,
     step,
 )
+from tests.rows import rows
 from vnicaudit.audit.settings.keys import PolicyTable
 from vnicaudit.model.plan import GuestView
 from vnicaudit.remedy.planning.options import PlanOptions
@@ -136,15 +137,7 @@ def test_what_nova_has_no_property_for_is_in_the_rules_words() -> None:
     assert words.startswith("Nova never writes this tx_queue_size")
 
 
-@pytest.mark.parametrize(
-    ("metadata", "goal", "says"),
-    [
-        (NOVA, "vdpa", "Nova puts a server's NIC on vDPA if its Neutron port was created with"),
-        (NOVA, "vhostuser", "Nova puts NICs on vhost-user where Open vSwitch on the compute node"),
-        (KUBEVIRT, "vdpa", "KubeVirt decides what its NICs are connected to: change it there."),
-        (OVIRT, "vhostuser", "oVirt decides what its NICs are connected to: change it there."),
-    ],
-)
+@rows
 def test_another_backend_is_the_owners_to_give(metadata: str, goal: str, says: str) -> None:
     options = replace(VDPA, to=goal)
     found = step(live(definition(interface("virtio"), metadata=metadata)), options)

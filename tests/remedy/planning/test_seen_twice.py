@@ -11,6 +11,7 @@ from tests.remedy.planning.planned import definition, interface
 from tests.remedy.planning.test_run import plan
 from tests.remedy.planning.units import file_of
 from tests.remedy.works import work
+from tests.rows import rows_of_tuples
 from vnicaudit.audit.reading.options import RunOptions
 from vnicaudit.audit.run import AuditRun
 from vnicaudit.model.report import Audited
@@ -27,19 +28,7 @@ def audited(*targets: str) -> set[tuple[str, str]]:
     return set(found)
 
 
-@pytest.mark.parametrize(
-    "targets",
-    [
-        ("a.xml", "a.xml"),
-        ("a.xml", "folder/../a.xml", "link.xml"),
-        ("link.xml", "a.xml"),
-        ("folder", "a.xml"),
-        (".", "folder"),
-        (".", "folder/link.xml"),
-        ("folder", "link.xml", "."),
-        ("folder", "folder/../folder"),
-    ],
-)
+@rows_of_tuples
 def test_a_file_of_several_targets_is_one(
     targets: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

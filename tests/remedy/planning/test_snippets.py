@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
-from vnicaudit.knowledge.systems import NEWEST, System
+from tests.rows import rows_of_tuples
+from vnicaudit.knowledge.systems import System
 from vnicaudit.model.plan import Snippet
 from vnicaudit.remedy.planning.snippets import snippets
 
@@ -66,32 +67,12 @@ netsh interface ip set address name="NEW NAME" source=static addr=ADDRESS mask=M
 netsh interface ip set dns name="NEW NAME" source=static addr=SERVER
 """
 
-FITTING = {
-    ("debian", (12, 0)): "systemd-link",
-    ("debian", (8, 0)): "udev",
-    ("ubuntu", (22, 4)): "netplan systemd-link",
-    ("ubuntu", (16, 4)): "systemd-link",
-    ("ubuntu", (14, 4)): "udev",
-    ("rhel", (7, 9)): "ifcfg udev",
-    ("centos", (6, 10)): "ifcfg udev",
-    ("rhel", (9, 4)): "networkmanager systemd-link",
-    ("rocky", (9, 0)): "networkmanager systemd-link",
-    ("fedora", (41, 0)): "networkmanager systemd-link",
-    ("sles", (12, 5)): "udev",
-    ("opensuse", (15, 6)): "systemd-link udev",
-    ("archlinux", NEWEST): "systemd-link networkmanager",
-    ("alpinelinux", (3, 20)): "",
-    ("nixos", (24, 5)): "systemd-link netplan networkmanager ifcfg udev",
-    ("debian", None): "systemd-link netplan networkmanager ifcfg udev",
-    (None, None): "systemd-link netplan networkmanager ifcfg udev",
-}
-
 
 def linux(name: str | None = None, version: tuple[int, int] | None = None) -> System:
     return System("linux", name, version)
 
 
-@pytest.mark.parametrize(("system", "kinds"), FITTING.items(), ids=str)
+@rows_of_tuples
 def test_what_fits_a_distribution(
     system: tuple[str | None, tuple[int, int] | None], kinds: str
 ) -> None:

@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from tests.reports.plan.cloud_samples import PLAN as CLOUD_PLAN
 from tests.reports.plan.plans import PLANS
 from tests.reports.plan.samples import EMPTY, MAIL, PLAN
+from tests.rows import rows
 from tests.shares import examples
 from vnicaudit.errors import UsageError
 from vnicaudit.model.plan import FileUnit, Plan
@@ -94,21 +95,7 @@ def test_fields_with_a_default_may_be_left_out() -> None:
     assert from_json(json.dumps(document).encode(), "p.json") == EMPTY
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"saef": True}, "steps[0]: Object contains unknown field `saef`"),
-        ({"losses": [{"function": "mtu", "detail": "", "acceptd": True}]},
-         "steps[0].losses[0]: Object contains unknown field `acceptd`"),
-        ({"guest__name__befor": "x"},
-         "steps[0].guest.name: Object contains unknown field `befor`"),
-        ({"nic__mca": "x"}, "steps[0].nic: Object contains unknown field `mca`"),
-        ({"changes__1__nwe": "x"}, "steps[0].changes[1]: Object contains unknown field `nwe`"),
-        ({"safe": "yes"}, "steps[0].safe: Expected `bool`, got `str`"),
-        ({"to": "e1000"}, "steps[0].to: Invalid enum value 'e1000'"),
-        ({"nic": None}, "steps[0].nic: Expected `object`, got `null`"),
-    ],
-)  # fmt: skip
+@rows
 def test_a_wrong_edit_is_refused_with_its_place(changes: dict[str, Any], message: str) -> None:
     assert refusal(edited(**changes)) == f"p.json: not a plan: {message}"
 

@@ -5,6 +5,7 @@ import uuid
 
 import pytest
 
+from tests.rows import rows
 from vnicaudit.base.identifiers import MAC, UUID
 from vnicaudit.reports.redaction.pseudonyms import Prefix, Pseudonyms
 
@@ -67,33 +68,12 @@ def test_an_address_of_every_machine_stays(text: str) -> None:
     assert A.address(text) == text
 
 
-@pytest.mark.parametrize(
-    ("text", "shape"),
-    [
-        ("qemu:///system", "qemu:///system"),
-        ("test:///default", "test:///default"),
-        ("-", "-"),
-        ("/proc", "/proc"),
-        ("/etc/libvirt/qemu", "/etc/libvirt/qemu"),
-        ("/etc/nova/nova.conf", "/etc/nova/nova.conf"),
-        ("qemu+ssh://root@localhost/system", "qemu+ssh://root@localhost/system"),
-    ],
-)
+@rows
 def test_a_target_that_every_machine_has_stays(text: str, shape: str) -> None:
     assert A.target(text) == shape
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "qemu+ssh://anna@kvm7.example.org:2222/system?keyfile=/home/anna/.ssh/id&socket=/run/x",
-        "qemu+tls://192.0.2.7:16514/system",
-        "qemu+tls://[2001:db8::7]/system",
-        "openstack:acme",
-        "/srv/acme/etc/acme.d/mail-01.xml",
-        "definitions/anna",
-    ],
-)
+@rows
 def test_no_part_of_a_target_is_left(text: str) -> None:
     made = A.target(text)
     for part in ("anna", "kvm7", "example", "192.0.2.7", "db8::7", "acme", "mail-01", "/run/x"):

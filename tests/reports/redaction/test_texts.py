@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.rows import rows
 from vnicaudit.reports.redaction.pseudonyms import Pseudonyms
 from vnicaudit.reports.redaction.texts import TextRedactor
 from vnicaudit.reports.redaction.words import public_words
@@ -20,35 +21,12 @@ def redactor(*names: str) -> TextRedactor:
     return texts
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "rtl8139 is emulated packet by packet: no offload, no vhost",
-        "Set <model type='virtio'/> (virsh edit), then power the guest off and on.",
-        "no model is declared; on x86_64 pc-i440fx-7.2 libvirt makes it rtl8139",
-        "tx_queue_size=1024 on type='bridge', which has 256 at most: QEMU before 8.1 ignores it",
-        "Set hw_vif_model='virtio'",
-        "Permission denied",
-        "16 queue pairs for 4 vCPUs: 12 of them idle",
-        "10,000 more were not read",
-        "65536 bytes, 12.5% of 100000, at 0x1af4",
-        "the suppression of VNIC061 expired on 2020-12-31",
-    ],
-)
+@rows
 def test_a_sentence_of_this_program_stays_as_it_is(text: str) -> None:
     assert redactor().redacted(text) == text
 
 
-@pytest.mark.parametrize(
-    ("text", "shown"),
-    [
-        ("rx_queue_size='525400123456'", "525400123456"),
-        ("rx_queue_size='5254.0012.3456'", "5254.0012.3456"),
-        ("queues='10.66.77.9:2'", "10.66.77.9"),
-        ("queues='10.1.1.9:2'", "10.1.1.9"),
-        ("0x525400123456", "525400123456"),
-    ],
-)
+@rows
 def test_no_number_hides_an_address(text: str, shown: str) -> None:
     assert shown not in redactor().redacted(text)
 
@@ -75,14 +53,7 @@ def test_a_name_that_is_no_word_changes_no_number(name: str) -> None:
     assert redactor(name).redacted("42 NICs have 7 rings") == "42 NICs have 7 rings"
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "acme", "Acme", "acme:", "'acme'", "acme-br0", "acme.example.org", "anna@acme", "acme=1",
-        "virtio=acme", "/srv/acme/x.xml", "acme/x.xml:12", "https://acme/x", "qemu+ssh://acme/",
-        "acme:22", "[acme]", "мейл-acme", "acme\u00a0x", "\x1b[31macme", "$acme", "--acme",
-    ],
-)  # fmt: skip
+@rows
 def test_no_unknown_word_is_let_through(text: str) -> None:
     assert "acme" not in redactor().redacted(f"bridge {text} has an MTU of 1500").casefold()
 
@@ -92,17 +63,7 @@ def test_no_word_of_another_alphabet_is_let_through(text: str) -> None:
     assert text not in redactor().redacted(f"bridge {text}")
 
 
-@pytest.mark.parametrize(
-    ("text", "kept"),
-    [
-        ("52:54:00:12:34:56", MADE.mac("52:54:00:12:34:56")),
-        ("6f1f9a906f0c4f2a9bb42b4bd9b9c001", MADE.identity("6f1f9a906f0c4f2a9bb42b4bd9b9c001")),
-        ("192.0.2.7", MADE.address("192.0.2.7")),
-        ("192.0.2.7:5000", f"{MADE.address('192.0.2.7')}:5000"),
-        ("192.0.2.0/24", f"{MADE.address('192.0.2.0')}/24"),
-        ("2001:db8::7", MADE.address("2001:db8::7")),
-    ],
-)
+@rows
 def test_addresses_and_ids_are_as_in_fields(text: str, kept: str) -> None:
     assert redactor().redacted(f"it has {text}.") == f"it has {kept}."
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
+from tests.rows import rows
 from vnicaudit.errors import ActionError, RefusedError
 from vnicaudit.remedy.applying.clouds.nova_manage import (
     HalfSetError,
@@ -153,16 +154,7 @@ def test_nobody_said_where_it_is() -> None:
         Manage(None).release()
 
 
-@pytest.mark.parametrize(
-    ("server", "properties", "words"),
-    [
-        ("--help", {}, "'--help' is not a server id"),
-        (SERVER, {"--property": "x"}, "'--property' is not an image property"),
-        (SERVER, {"hw_vif_model": "a=b"}, "nova-manage cannot set 'a=b'"),
-        (SERVER, {"hw_vif_model": "a b"}, "nova-manage cannot set 'a b'"),
-        (SERVER, {"hw_vif_model": None}, "hw_vif_model cannot be unset"),
-    ],
-)
+@rows
 def test_words_that_would_be_taken_for_others(
     server: str, properties: dict[str, str | None], words: str
 ) -> None:

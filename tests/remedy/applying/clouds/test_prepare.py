@@ -15,6 +15,7 @@ from tests.remedy.applying.clouds.fakes import (
     image_step,
     server_step,
 )
+from tests.rows import rows
 from vnicaudit.errors import ActionError, UsageError
 from vnicaudit.model.cloud_state import ServerState
 from vnicaudit.model.finding import Change
@@ -78,29 +79,7 @@ def applied(world: CloudWorld, step: Step, mode: Mode = "restart") -> UnitRun:
 
 
 @pytest.mark.parametrize("says_kept", [True, False])
-@pytest.mark.parametrize(
-    ("facts", "code", "words"),
-    [
-        ({"locked": True}, "locked",
-         "it is locked: ask who locked it, then openstack --os-cloud test server unlock 0000"),
-        ({"task_state": "image_snapshot"}, "busy",
-         "Nova is working on it (image_snapshot): try again"),
-        ({"vm_state": "paused"}, "state", "it is PAUSED, neither running nor off"),
-        ({"vm_state": "error"}, "state", "it is ERROR, neither running nor off"),
-        ({"vm_state": "resized"}, "state", "it is RESIZED, neither running nor off"),
-        ({"vm_state": "shelved_offloaded"}, "shelved",
-         (
-             "it is shelved, and unshelving rebuilds it from its snapshot, with the "
-             "snapshot's properties: run openstack --os-cloud test server unshelve 0000"
-         )),
-        ({"vm_state": "shelved"}, "shelved", "unshelving rebuilds it from its snapshot"),
-        ({"host_status": "DOWN"}, "node-down",
-         "nova-compute on cmp1 is DOWN: it could not be started again"),
-        ({"host_status": "UNKNOWN"}, "node-down", "nova-compute on cmp1 is UNKNOWN"),
-        ({"kept": {MODEL: "e1000"}}, "drift",
-         "it changed since the plan was made: make a new plan (hw_vif_model is e1000, not rtl8139"),
-    ],
-)  # fmt: skip
+@rows
 def test_a_server_that_is_not_as_planned(
     world: CloudWorld, facts: dict[str, Any], code: str, words: str, *, says_kept: bool
 ) -> None:
@@ -325,14 +304,7 @@ def test_a_flavor_is_copied_once_and_goes_when_nobody_has_it(world: CloudWorld) 
     assert list(world.flavors) == ["m1"]
 
 
-@pytest.mark.parametrize(
-    ("planned", "now", "words"),
-    [
-        ("active", "stopped", "and is SHUTOFF now: somebody stopped it"),
-        ("active", "shelved_offloaded", "and is SHELVED_OFFLOADED now"),
-        ("stopped", "active", "is running now, so it would have to be stopped"),
-    ],
-)
+@rows
 def test_one_that_was_stopped_or_started_since_the_plan(
     world: CloudWorld, planned: str, now: str, words: str
 ) -> None:

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from tests.rows import rows
 from vnicaudit.cli.wiring.adapters import adapters
 from vnicaudit.model.finding import Change
 from vnicaudit.model.machine import MachineState
@@ -156,15 +157,7 @@ def test_vhost_is_open_once_for_each_queue(
     assert said == (verdict, detail)
 
 
-@pytest.mark.parametrize(
-    "nic",
-    [
-        interface("vdpa", DEVICE),
-        interface("vhostuser", SOCKET),
-        interface(model="e1000"),
-        interface(driver="<driver name='qemu'/>"),
-    ],
-)
+@rows
 def test_where_there_is_no_vhost_net(nic: str) -> None:
     assert found(Machine(nic), RunningProcess((TAP,), 0), "vhost") == ("", "")
 

@@ -6,6 +6,7 @@ import pytest
 
 from tests.remedy.applying.conftest import MakeWorld
 from tests.remedy.applying.fakes import BOOT_SECONDS, SHUTDOWN_SECONDS, Killed, World
+from tests.rows import rows
 from vnicaudit.model.plan import Mode
 from vnicaudit.model.runs import UnitRun
 
@@ -16,17 +17,7 @@ def applied(world: World, mode: Mode, **given: object) -> UnitRun:
     return unit
 
 
-@pytest.mark.parametrize(
-    ("mode", "on", "message"),
-    [
-        ("next-boot", False, "in effect at its next start"),
-        ("next-boot", True, "in effect after a power cycle (power off, then on)"),
-        ("restart", False, "in effect at its next start"),
-        ("restart", True, ""),
-        ("hotswap", False, "in effect at its next start"),
-        ("hotswap", True, ""),
-    ],
-)
+@rows
 def test_when_it_takes_effect(world: World, mode: Mode, message: str, *, on: bool) -> None:
     (machine,) = world.machines
     if on:
@@ -37,14 +28,7 @@ def test_when_it_takes_effect(world: World, mode: Mode, message: str, *, on: boo
     assert (unit.downtime is not None) is (on and mode != "next-boot")
 
 
-@pytest.mark.parametrize(
-    ("mode", "calls"),
-    [
-        ("next-boot", ["define"]),
-        ("restart", ["define", "shut_down", "start"]),
-        ("hotswap", ["define", "detach", "attach"]),
-    ],
-)
+@rows
 def test_each_thing_is_done_once(world: World, mode: Mode, calls: list[str]) -> None:
     world.machines[0].boot()
     applied(world, mode)

@@ -15,6 +15,7 @@ from tests.remedy.planning.cloud.clouds import (
     server,
     tenants,
 )
+from tests.rows import rows
 from vnicaudit.model.reasons import Blocked
 from vnicaudit.model.server import NovaVersions
 from vnicaudit.remedy.planning.cloud import gates
@@ -36,34 +37,7 @@ def test_a_server_that_runs_or_is_off_is_changed(status: str) -> None:
     assert blocks(status=status) == []
 
 
-@pytest.mark.parametrize(
-    ("status", "says"),
-    [
-        ("PAUSED", f"it is paused: openstack server unpause {ID}, then plan again"),
-        ("SUSPENDED", f"it is suspended: openstack server resume {ID}, then plan again"),
-        ("RESCUE", f"it is in rescue mode: openstack server unrescue {ID}, then plan again"),
-        (
-            "VERIFY_RESIZE",
-            (
-                "its resize or migration waits for confirmation: openstack server resize "
-                f"confirm {ID} (or revert), then plan again"
-            ),
-        ),
-        (
-            "ERROR",
-            f"it is in error: openstack server show -c fault {ID} shows why; correct that, then "
-            f"openstack server reboot --hard {ID}, then plan again",
-        ),
-        ("BUILD", "it is being built: plan again when it is ACTIVE"),
-        ("SOFT_DELETED", f"it is deleted: openstack server restore {ID} brings it back"),
-        (
-            "UNKNOWN",
-            "Nova does not know its state (its cell does not answer): plan again when it does",
-        ),
-        ("MIGRATING", "it is MIGRATING: plan again when it is ACTIVE or SHUTOFF"),
-        ("", "it is in an unknown state: plan again when it is ACTIVE or SHUTOFF"),
-    ],
-)
+@rows
 def test_every_other_state_says_what_to_do(status: str, says: str) -> None:
     assert blocks(status=status) == [says]
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from tests.remedy.planning.blocked import why
 from tests.remedy.planning.cloud.clouds import (
     CLOUD,
@@ -18,6 +16,7 @@ from tests.remedy.planning.cloud.clouds import (
 )
 from tests.remedy.planning.planned import selected
 from tests.remedy.planning.units import cloud_of
+from tests.rows import rows_of_tuples
 from vnicaudit.audit.work import AuditWork
 from vnicaudit.model.finding import Change, Crashed
 from vnicaudit.model.location import Description
@@ -57,22 +56,7 @@ def test_the_model_of_an_image_is_for_servers_to_come() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("servers", "says"),
-    [
-        (None, ()),
-        (0, ()),
-        (
-            1,
-            (
-                (
-                    "The one server created from it keeps what Nova has kept for it: changes "
-                    "of it are planned separately."
-                ),
-            ),
-        ),
-    ],
-)
+@rows_of_tuples
 def test_how_many_servers_were_made_of_it(servers: int | None, says: tuple[str, ...]) -> None:
     assert step(image(servers=servers)).notes[1:] == says
 

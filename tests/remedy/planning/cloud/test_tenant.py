@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from tests.remedy.planning.blocked import why
 from tests.remedy.planning.cloud.clouds import ID, IMAGE, image, server, step, tenants
+from tests.rows import rows
 from vnicaudit.model.plan import Step
 
 SET = "--property hw_vif_model=virtio"
@@ -56,27 +55,7 @@ def test_one_that_is_off_is_not_stopped() -> None:
     assert f"openstack server stop {ID}" not in procedure
 
 
-@pytest.mark.parametrize(
-    ("status", "first"),
-    [
-        ("PAUSED", f"openstack server unpause {ID}"),
-        ("SUSPENDED", f"openstack server resume {ID}"),
-        ("RESCUE", f"openstack server unrescue {ID}"),
-        ("SHELVED_OFFLOADED", f"openstack server unshelve {ID}"),
-        ("VERIFY_RESIZE", (
-            "Its resize or migration waits for confirmation: openstack server resize confirm "
-            f"{ID} (or revert)"
-        )),
-        ("ERROR", f"It is in error: openstack server show -c fault {ID} shows why; correct "
-         f"that, then openstack server reboot --hard {ID}"),
-        ("SOFT_DELETED", f"It is deleted: openstack server restore {ID} brings it back"),
-        ("BUILD", "It is BUILD: Nova can neither stop nor rebuild it; wait until it is ACTIVE"),
-        ("", (
-            "It is in an unknown state: Nova can neither stop nor rebuild it; wait until it is "
-            "ACTIVE"
-        )),
-    ],
-)  # fmt: skip
+@rows
 def test_one_that_nova_would_not_stop_is_brought_back_first(status: str, first: str) -> None:
     """It answers 409 otherwise, to a rebuild too."""
     procedure = asked(status=status).procedure

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from tests.remedy.planning.cloud.clouds import NOVA_34, OVS, PORT, SECOND, port, server
+from tests.rows import rows
 from vnicaudit.audit.judging.site_node import node_of
 from vnicaudit.audit.reading.nodes import NodesByHost
 from vnicaudit.knowledge.nova_conf.options import release_of
@@ -67,21 +68,7 @@ def entries(*values: str) -> NodeFacts:
     return NodeFacts(FILE, (), tuple(PciEntry(value, f"{FILE}:4") for value in values))
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        f"[pci]\ndevice_spec = {VF}\n",
-        f"[pci]\ndevice_spec = [{VF}]\n",
-        f"[pci]\ndevice_spec = '{VF}'\n",
-        f"[pci]\ndevice_spec: {VF}\n",
-        f"[PCI]\ndevice_spec = {VF}\n",
-        f"[pci]\npassthrough_whitelist = {VF}\n",
-        f"[DEFAULT]\npci_passthrough_whitelist = {VF}\n",
-        '[pci]\ndevice_spec = {"vendor_id": "15b3",\n  "product_id": "101e",\n\t"physical_network":'
-        ' "physnet1"}\n',
-        f"[pci]\ndevice_spec = [\n  {VF},\n  {VF}\n  ]\n",
-    ],
-)
+@rows
 def test_an_entry_with_a_physical_network_by_any_spelling(text: str) -> None:
     """oslo.config 10: quotes are taken off, lines that begin with a blank go on."""
     assert listed(text) == (
@@ -144,19 +131,7 @@ def test_no_entry_has_a_physical_network(spec: str) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    "spec",
-    [
-        "[]",
-        '{"physical_network": 1}',
-        '{"physical_network": ["physnet1"]}',
-        '{"physical_network": ""}',
-        '{"physical_network": "physnet1", "remote_managed": "true"}',
-        '{"physical_network": "physnet1", "remote_managed": true}',
-        '{"physical_network": "physnet1", "remote_managed": false}',
-        '{"physical_network": "physnet1", "remote_managed": "no"}',
-    ],
-)
+@rows
 @pytest.mark.parametrize("network", [VLAN, TUNNEL, None])
 def test_nothing_that_is_listed_is_for_such_a_port(
     spec: str, network: ProviderNetwork | None
@@ -169,14 +144,7 @@ def test_nothing_that_is_listed_is_for_such_a_port(
     )
 
 
-@pytest.mark.parametrize(
-    "spec",
-    [
-        VF.replace("physnet1", "PhysNet1"),
-        VF.replace('"vendor_id"', '"remote_managed": "False", "vendor_id"'),
-        f'[{{"address": "0000:65:00.0", "physical_network": null}}, {VF}]',
-    ],
-)
+@rows
 def test_an_entry_is_for_the_ports_network(spec: str) -> None:
     """Nova 34.0 pci/utils.py, executed."""
     assert listed(f"[pci]\ndevice_spec = {spec}\n") == (
@@ -240,17 +208,7 @@ def test_the_first_segment_with_a_physical_network_counts() -> None:
 NULL = '{"vendor_id": "15b3", "product_id": "101e", "physical_network": null}'
 
 
-@pytest.mark.parametrize(
-    "first",
-    [
-        NULL,
-        "{}",
-        '{"address": "*:*:*.*"}',
-        '{"address": {"bus": ".*"}}',
-        '{"vendor_id": "0x15B3 ", "physical_network": "physnet2"}',
-        '{"physical_network": "physnet2", "remote_managed": "no"}',
-    ],
-)
+@rows
 def test_an_entry_before_it_takes_all_of_its_devices(first: str) -> None:
     """Nova 34.0 pci/whitelist.py ``get_devspec``: the first that matches."""
     found = listed(f"[pci]\ndevice_spec = {first}\ndevice_spec = {VF}\n")
@@ -261,14 +219,7 @@ def test_an_entry_before_it_takes_all_of_its_devices(first: str) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("first", "verdict"),
-    [
-        (NULL, "missing"),
-        ('{"address": "0000:65:00.2"}', "missing"),
-        ('{"address": "0000:65:00.3"}', "ok"),
-    ],
-)
+@rows
 def test_an_entry_before_one_with_an_address(first: str, verdict: str) -> None:
     placed = VF.replace("{", '{"address": "0000:65:00.2", ', 1)
     assert listed(f"[pci]\ndevice_spec = {first}\ndevice_spec = {placed}\n").verdict == verdict
@@ -288,17 +239,7 @@ def test_an_entry_behind_one_for_another_network() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    "first",
-    [
-        '{"address": "0000:65:00.*"}',
-        '{"devname": "p1"}',
-        '{"product_id": "101d"}',
-        '{"address": {"bus": "65"}}',
-        '{"remote_managed": "true"}',
-        "[]",
-    ],
-)
+@rows
 def test_an_entry_before_it_that_leaves_it_some_perhaps(first: str) -> None:
     assert listed(f"[pci]\ndevice_spec = {first}\ndevice_spec = {VF}\n").verdict == "ok"
 
@@ -330,17 +271,7 @@ def test_nothing_is_listed() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("spec", "reason"),
-    [
-        ("", "it is not JSON"),
-        ('{"physical_network": physnet1}', "it is not JSON"),
-        ("[" * 5000, "it is not JSON"),
-        ("3", "an entry is not an object ({...})"),
-        ('{"vendor_id": 5555}', "vendor_id is not text"),
-        ('{"devname": "p1", "address": "*"}', "address and devname exclude each other"),
-    ],
-)
+@rows
 def test_what_nova_compute_does_not_start_with(spec: str, reason: str) -> None:
     found = listed(f"[pci]\ndevice_spec = {VF}\ndevice_spec = {spec}\n")
     said = f"[pci] device_spec with which nova-compute starts: cmp1/nova.conf:5: {reason}"
@@ -409,19 +340,7 @@ def test_any_json_gets_one_verdict(
     assert len(found.text) < 1000
 
 
-@pytest.mark.parametrize(
-    ("kind", "verdict", "says"),
-    [
-        ("kvm", "ok", "virt_type is kvm in cmp1/nova.conf"),
-        (
-            "qemu",
-            "unknown",
-            "whether it works without KVM, which Nova has not tested (qemu in cmp1/nova.conf): a "
-            "server that is made to try it",
-        ),
-        ("parallels", "missing", "virt_type kvm: cmp1/nova.conf has parallels"),
-    ],
-)
+@rows
 def test_the_accelerator(kind: str, verdict: str, says: str) -> None:
     node = NodeFacts(FILE, (("virt_type", kind),))
     assert (verdict, says) in list(node_prerequisites(on(node), port("virtio")))
