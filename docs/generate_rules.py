@@ -42,8 +42,8 @@ _INDEX = """\
 
 `vnicaudit rules` prints this list, `vnicaudit rules VNIC001` the page of a rule.
 
-| rule | name | severity | judged for | summary |
-|---|---|---|---|---|
+| rule | name | severity | summary |
+|---|---|---|---|
 {rows}
 
 ## Groups
@@ -56,8 +56,9 @@ _INDEX = """\
 
 ```{{toctree}}
 :hidden:
+:glob:
 
-{pages}
+VNIC*
 ```
 """
 
@@ -140,15 +141,14 @@ def _plain(text: str) -> str:
 
 def _index(rules: list[RuleInfo]) -> str:
     rows = "\n".join(
-        f"| [{rule.id}]({rule.id}.md) | {rule.name} | {rule.severity} | {_scope(rule)} "
-        f"| {_plain(rule.summary)} |"
+        f"| [{rule.id}]({rule.id}.md) | {rule.name} | {rule.severity} | {_plain(rule.summary)} |"
         for rule in rules
     )
     groups = "\n".join(
         f"| `{group}` | {', '.join(f'[{each}]({each}.md)' for each in ids)} |"
         for group, ids in shipped_catalogue().groups().items()
     )
-    return _INDEX.format(rows=rows, groups=groups, pages="\n".join(rule.id for rule in rules))
+    return _INDEX.format(rows=rows, groups=groups)
 
 
 if __name__ == "__main__":
