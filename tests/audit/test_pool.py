@@ -1,7 +1,5 @@
 """Many files: the same result in one process and in several, and a worker's death survived."""
 
-from __future__ import annotations
-
 import datetime
 import os
 import subprocess

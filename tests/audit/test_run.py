@@ -1,7 +1,5 @@
 """What a run counts and says of its targets, and what the guests use of their host."""
 
-from __future__ import annotations
-
 import datetime
 import io
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Which versions a NIC is judged by: assumed ones, then those that run it, then the host's."""
 
-from __future__ import annotations
-
 import datetime
 
 import pytest

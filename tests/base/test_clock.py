@@ -1,7 +1,5 @@
 """A timestamp is read back as the time at which it was written."""
 
-from __future__ import annotations
-
 from datetime import datetime, timezone
 
 import pytest

@@ -1,7 +1,5 @@
 """Calls with a deadline: what comes of them, and the threads that make them."""
 
-from __future__ import annotations
-
 import os
 import threading
 

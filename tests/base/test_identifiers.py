@@ -1,7 +1,5 @@
 """Identifiers and moments as they are written."""
 
-from __future__ import annotations
-
 from datetime import datetime, timezone
 
 from tests.rows import rows

@@ -1,7 +1,5 @@
 """Files that are replaced by new ones, and what must never be replaced."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Files are opened without waiting, and read no further than is wanted."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

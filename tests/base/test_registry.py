@@ -1,7 +1,5 @@
 """Plug-ins are found by being there, and a wrong one is named."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Words of messages."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.regressions.hostile_input.growth import MOST, ratio

@@ -1,7 +1,5 @@
 """Inputs as people posted them, each with what has to be said of it and what must not."""
 
-from __future__ import annotations
-
 import shlex
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Files to plan, apply and take back."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from tests.remedy.planning.planned import definition, interface

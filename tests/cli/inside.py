@@ -1,7 +1,5 @@
 """Runs the command in this process: for commands that end at once, and are many."""
 
-from __future__ import annotations
-
 import io
 import subprocess
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """The record of options that a command is given for words of a command line."""
 
-from __future__ import annotations
-
 import inspect
 import typing
 from collections.abc import Mapping

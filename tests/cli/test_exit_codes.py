@@ -1,7 +1,5 @@
 """Each exit code of the contract, by running the installed command."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,8 +1,6 @@
 """Every example in ``--help`` is a command line that the command takes, and those that need neither
 a host nor a cloud are run."""
 
-from __future__ import annotations
-
 import json
 import re
 import shlex

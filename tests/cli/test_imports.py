@@ -1,7 +1,5 @@
 """What is loaded when: a quick command must stay quick, and libvirt is optional."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

@@ -1,8 +1,6 @@
 """Ctrl-C at the worst moment: when Python has looked for signals and the system call that waits
 has not begun. That call goes on, then; as it does here, where another thread has the signal."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import signal

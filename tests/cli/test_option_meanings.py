@@ -1,7 +1,5 @@
 """An option means the same in every command that has it, and stands under one heading of help."""
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 

@@ -1,7 +1,5 @@
 """Records of options and the parameters of click are one: names, types, and what may be None."""
 
-from __future__ import annotations
-
 import types
 import typing
 from collections.abc import Iterator

@@ -1,8 +1,6 @@
 """The screens that people see: hundreds of guests fit one, and nothing is hidden that is not
 counted."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

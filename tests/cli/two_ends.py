@@ -1,7 +1,5 @@
 """Two network namespaces and a line between them, for the commands that measure."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal

@@ -1,7 +1,5 @@
 """The platforms of the program, some of whose targets are read otherwise."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from msgspec.structs import replace

@@ -10,8 +10,6 @@ seed, each difference and the counts; exit code 1 when a line that starts differ
 97 in a hundred are predicted.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import random

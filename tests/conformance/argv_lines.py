@@ -4,8 +4,6 @@ What makes them wrong is what people write: a device of another machine, a bus t
 a property that is spelt otherwise or is another device's, a word where JSON wants true or false.
 """
 
-from __future__ import annotations
-
 import json
 import random
 import shlex

@@ -8,8 +8,6 @@ said, and the counts; exit code 1 when there is one, or when a form that is read
 file.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import random

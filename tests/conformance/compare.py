@@ -8,8 +8,6 @@ prints each difference and the percentage of command lines that agree; exit code
 vhost is not compared: libvirt's own test suite fakes it.
 """
 
-from __future__ import annotations
-
 import re
 import sys
 from collections.abc import Iterator

@@ -10,8 +10,6 @@ sake, and no error says so. Each is printed, then the seed and the counts; exit 
 false alarm.
 """
 
-from __future__ import annotations
-
 import importlib
 import random
 import re

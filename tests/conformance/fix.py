@@ -7,8 +7,6 @@ libvirt's schema finds no more in it than before, and a second run changes nothi
 fixed, what was refused and why; exit code 1 when a check fails.
 """
 
-from __future__ import annotations
-
 import argparse
 import difflib
 import re

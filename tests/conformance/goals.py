@@ -1,8 +1,6 @@
 """What NICs are turned into by the rewriting that is tried on whole folders: the changes that a
 plan would make, written out here a second time."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from lxml import etree

@@ -10,8 +10,6 @@ disagreement and the totals; exit code 1 where there is one. ``--record`` writes
 data/images.json, against which test_images.py compares without Nova.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import random

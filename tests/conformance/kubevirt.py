@@ -9,8 +9,6 @@ disagreement and the totals; exit code 1 where there is one. ``--record`` writes
 data/kubevirt.json, against which test_kubevirt.py compares without that program.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import random

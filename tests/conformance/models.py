@@ -7,8 +7,6 @@ measures again, for some architectures and types of address (``-``: none is writ
 lines of that file. It needs root and those QEMUs.
 """
 
-from __future__ import annotations
-
 import importlib
 import sys
 from collections.abc import Iterator

@@ -9,8 +9,6 @@ with every value of Nova's, and is counted; one that Nova refuses has to be foun
 file be called one that Nova does not start with.
 """
 
-from __future__ import annotations
-
 import argparse
 import ast
 import json

@@ -3,8 +3,6 @@
 In half of the parts nothing shows that they are Nova's: their name and place decide.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from random import Random
 

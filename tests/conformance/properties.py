@@ -6,8 +6,6 @@ The QEMU of this machine, then that of each folder, from the oldest to the newes
 ``-device NAME,help``, each program for the devices that it has.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

@@ -7,8 +7,6 @@ needs root, libvirtd, QEMU for the architectures used, and creates (and removes)
 ``vnicconf0`` and a libvirt network ``vnicaudit-conf`` on it.
 """
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

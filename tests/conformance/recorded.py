@@ -1,8 +1,6 @@
 """What another program answered to what was drawn at random: written once, and compared with ours
 wherever that program is not."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path

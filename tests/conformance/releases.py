@@ -10,8 +10,6 @@ A libvirtd is alone with its guests: it has its own processes, network (with a b
 definitions and logs, and all of them end with it.
 """
 
-from __future__ import annotations
-
 import importlib
 import shlex
 import subprocess

@@ -10,8 +10,6 @@ back gives the old bytes; a NIC standing alone is what it is in its definition. 
 each failure; exit code 1 when there is one.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 from collections import Counter

@@ -13,8 +13,6 @@ disagreement and the counts; exit code 1 when a definition that starts disagrees
 --include-unsafe`` does, and must start again.
 """
 
-from __future__ import annotations
-
 import argparse
 import importlib
 import random

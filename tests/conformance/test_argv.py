@@ -1,7 +1,5 @@
 """The comparison with a real QEMU: some lines of it here, and its own parts without one."""
 
-from __future__ import annotations
-
 import json
 import random
 import shlex

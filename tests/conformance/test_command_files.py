@@ -1,7 +1,5 @@
 """Of random files with QEMU commands, a folder passes none over in silence."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

@@ -1,7 +1,5 @@
 """The comparison itself: on our own recordings always, on libvirt's where they are at hand."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

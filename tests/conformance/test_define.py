@@ -1,7 +1,5 @@
 """A bounded run of :mod:`tests.conformance.define` against the rig's libvirtd."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.conformance.define import compare

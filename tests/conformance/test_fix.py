@@ -1,7 +1,5 @@
 """Fixing copies of whole folders: our own always, what others have published where it is here."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

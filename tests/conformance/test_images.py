@@ -1,8 +1,6 @@
 """Random images and flavors against the answers of Nova 34.0.0's own code in ``data/images.json``,
 recorded by :mod:`tests.conformance.images`."""
 
-from __future__ import annotations
-
 from tests.conformance import recorded
 from tests.conformance.images import DATA, Answer, disagreement, pairs
 

@@ -1,8 +1,6 @@
 """Random manifests against KubeVirt's own answers in ``data/kubevirt.json``, recorded from
 its main branch (d923fdb8, 1.9) by :mod:`tests.conformance.kubevirt`."""
 
-from __future__ import annotations
-
 from tests.conformance import recorded
 from tests.conformance.kubevirt import DATA, Answer, disagreement, is_setting, machines
 

@@ -1,7 +1,5 @@
 """What libvirt 9.0 and QEMU 7.2 did with every model, and what is said of it."""
 
-from __future__ import annotations
-
 from tests.conformance.models import errors, rows, starts
 
 

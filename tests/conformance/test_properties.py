@@ -1,7 +1,5 @@
 """The table of QEMU's properties says what this machine's QEMU says."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.conformance.properties import DEVICES, asked, table

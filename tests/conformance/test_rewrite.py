@@ -1,8 +1,6 @@
 """Converting NICs of whole folders: our own and generated ones always, what others have published
 where it is here."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,8 +1,6 @@
 """Random definitions: ``nics`` and ``audit`` say the same of their start, and so does the libvirt
 of this machine; with ``--long`` also newer ones, and of command lines."""
 
-from __future__ import annotations
-
 import random
 import re
 from collections.abc import Callable

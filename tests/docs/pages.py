@@ -10,8 +10,6 @@ A line that is ``…`` alone stands for any text. White space and line breaks ar
 where text is wrapped depends on how long the path of a folder is.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

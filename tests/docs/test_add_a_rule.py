@@ -1,8 +1,6 @@
 """The rule that the how-to adds is one, passes its cases, and imports what rules may; in a copy of
 the checkout, what the how-to has its reader save and generate is enough for the tests it names."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 from types import ModuleType

@@ -1,8 +1,6 @@
 """The page on the architecture names all that generates files of the documentation, and where they
 are."""
 
-from __future__ import annotations
-
 from tests.docs.pages import ROOT
 
 

@@ -1,8 +1,6 @@
 """What the documentation shows is true: commands run, links lead somewhere, the page of the
 command line is complete, examples of settings are accepted."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

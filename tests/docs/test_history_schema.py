@@ -1,7 +1,5 @@
 """The page of the history's views is what the program has."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from docs import generate_history

@@ -1,8 +1,6 @@
 """Help, the README and the pages keep to the words of docs/reference/words.md: phrases that were
 put right stay away, and a word that has one meaning gets no other."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

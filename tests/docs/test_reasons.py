@@ -1,7 +1,5 @@
 """The page on reason codes has each of them, and no other; each is given somewhere."""
 
-from __future__ import annotations
-
 import re
 from itertools import chain
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Every code of a refusal is documented, and no other."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import get_args

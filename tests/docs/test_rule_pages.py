@@ -1,7 +1,5 @@
 """The committed rule pages are what the docstrings say."""
 
-from __future__ import annotations
-
 import re
 from fnmatch import fnmatch
 from functools import partial

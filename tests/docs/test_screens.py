@@ -1,7 +1,5 @@
 """Pictures of what commands print show what they print."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

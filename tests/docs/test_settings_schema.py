@@ -1,7 +1,5 @@
 """The published schema of the settings agrees with the program: what one takes, the other takes."""
 
-from __future__ import annotations
-
 import datetime
 import json
 import shutil

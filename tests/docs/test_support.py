@@ -1,7 +1,5 @@
 """The page of tested versions says what the tests have: locked packages, recorded outputs, data."""
 
-from __future__ import annotations
-
 import json
 import re
 

@@ -4,8 +4,6 @@ own, reached over a UNIX socket, TCP and TLS. Each XML file that it is given is 
 Run by root it becomes ``nobody``: root's daemon would be the machine's.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,8 +1,6 @@
 """A Dask cluster of separate processes: a scheduler, and workers that have sites as resources. They
 are forked from one that has imported Dask, which takes most of their start."""
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import tempfile

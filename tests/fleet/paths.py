@@ -1,7 +1,5 @@
 """Ways to a daemon that behave badly, and one through ssh."""
 
-from __future__ import annotations
-
 import socket
 import sys
 import threading

@@ -2,8 +2,6 @@
 root runs the tests), with a UUID, folders and a socket of its own. Their domains are never started.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import socket

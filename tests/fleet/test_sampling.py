@@ -1,7 +1,5 @@
 """Samples: as many as were asked for, the same for the same seed."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

@@ -5,8 +5,6 @@
 ``tox.ini`` installs atheris for the same Pythons.
 """
 
-from __future__ import annotations
-
 import sys
 
 FIRST, AFTER_LAST = (3, 11), (3, 14)

@@ -3,8 +3,6 @@
 Apart from atheris, so that the suite runs the seeds through the same functions everywhere.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from vnicaudit.audit.judging.catalogue import rule_ids

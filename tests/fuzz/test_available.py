@@ -1,7 +1,5 @@
 """What is said of Pythons without atheris, and that tox installs it for the others."""
 
-from __future__ import annotations
-
 from configparser import ConfigParser
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The seeds, and each of them cut short, through the fuzz targets: without atheris, everywhere."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The same tests over SQLite and PostgreSQL."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

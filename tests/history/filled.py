@@ -1,7 +1,5 @@
 """A history of three audits: two hosts, one of which fails, guests that come, go and move."""
 
-from __future__ import annotations
-
 from tests.history.fleets import TestDomain, TestNic, audit, host, reading
 from vnicaudit.history.history import History
 

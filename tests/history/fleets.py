@@ -1,7 +1,5 @@
 """Readings of hosts, made of few words."""
 
-from __future__ import annotations
-
 import os
 import random
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Measurements in the history, made of few words: e1000 against virtio."""
 
-from __future__ import annotations
-
 from msgspec.structs import replace
 
 from tests.reports.bench.samples import two_arms

@@ -1,7 +1,5 @@
 """A PostgreSQL server of the tests' own: Debian's, in a private folder, on a socket alone."""
 
-from __future__ import annotations
-
 import glob
 import os
 import shutil

@@ -9,8 +9,6 @@ every table is compared with a history in which the same audits were stored in p
 *writers*: two processes store audits of the same hosts at once.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import random

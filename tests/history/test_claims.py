@@ -1,7 +1,5 @@
 """Findings that channels were told of: each is claimed once, whoever shares the history."""
 
-from __future__ import annotations
-
 import threading
 
 from tests.reports.notices.samples import new

@@ -1,7 +1,5 @@
 """The counts that metrics are made of, over some audits."""
 
-from __future__ import annotations
-
 from tests.history.fleets import RULES, TestDomain, TestNic, audit, host, reading, timestamp
 from tests.promtool import checked_metrics
 from vnicaudit.history.history import History

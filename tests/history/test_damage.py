@@ -1,7 +1,5 @@
 """Whatever is damaged in a history's file, its queries end in a sentence."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Drift between two audits, against its definition in plain loops."""
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 from collections.abc import Sequence

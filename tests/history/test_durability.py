@@ -1,7 +1,5 @@
 """Processes that are killed while they store, and two that store at once."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The state of a fleet, host by host, against what each audit was told."""
 
-from __future__ import annotations
-
 import pytest
 from msgspec.structs import replace
 

@@ -1,7 +1,5 @@
 """The last reading of each host, and what it left open, as a plan asks for it."""
 
-from __future__ import annotations
-
 import random
 import socket
 import sqlite3

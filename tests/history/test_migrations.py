@@ -1,7 +1,5 @@
 """Schemas: schema 1 is what the tables say, and a history comes to a next one with its data."""
 
-from __future__ import annotations
-
 import re
 import shutil
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """The place of a history: a file, or a URL that is taken apart before a driver can quote it."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Random fleets, audited at random, against the history in plain Python."""
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 from collections.abc import Sequence

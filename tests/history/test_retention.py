@@ -1,7 +1,5 @@
 """What is old is removed, and what holds stays."""
 
-from __future__ import annotations
-
 from tests.history.fleets import TestDomain, TestNic, audit, host, reading, timestamp
 from vnicaudit.history.history import History
 from vnicaudit.history.retention import Pruned

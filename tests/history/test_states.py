@@ -1,7 +1,5 @@
 """How the states of findings and NICs are told, one thing at a time."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import msgspec

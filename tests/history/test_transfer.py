@@ -1,7 +1,5 @@
 """A history goes from one database to another, and back, unchanged."""
 
-from __future__ import annotations
-
 import io
 from pathlib import Path
 

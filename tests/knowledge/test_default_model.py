@@ -1,7 +1,5 @@
 """The default model of every architecture and machine, as ``qemuDomainDefaultNetModel`` has it."""
 
-from __future__ import annotations
-
 from tests.rows import rows
 from vnicaudit.knowledge.models import default_model
 

@@ -1,7 +1,5 @@
 """Changes in model terms -> properties of images."""
 
-from __future__ import annotations
-
 from tests.rows import rows_of_tuples
 from vnicaudit.knowledge.nova_releases import property_of
 from vnicaudit.model.finding import Change

@@ -1,7 +1,5 @@
 """The table that libosinfo's answers were written to."""
 
-from __future__ import annotations
-
 from tests.rows import rows
 from vnicaudit.knowledge.readiness import emulated_model, shipped
 from vnicaudit.model.openstack import VIF_MODELS

@@ -1,7 +1,5 @@
 """The PCI id by which a guest finds a driver."""
 
-from __future__ import annotations
-
 import msgspec
 import pytest
 

@@ -1,7 +1,5 @@
 """Readiness: what osinfo-db says of an operating system, and what the domain itself shows."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

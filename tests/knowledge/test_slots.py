@@ -1,7 +1,5 @@
 """Where a NIC sits."""
 
-from __future__ import annotations
-
 import msgspec
 import pytest
 

@@ -1,7 +1,5 @@
 """Which operating system a guest runs."""
 
-from __future__ import annotations
-
 import msgspec
 import pytest
 

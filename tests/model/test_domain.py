@@ -1,7 +1,5 @@
 """What describes a domain says what its form is."""
 
-from __future__ import annotations
-
 import msgspec
 import pytest
 

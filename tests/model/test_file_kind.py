@@ -1,7 +1,5 @@
 """Items of files: what is no domain is listed, because the record of a domain is loaded late."""
 
-from __future__ import annotations
-
 from typing import get_args
 
 from vnicaudit.audit.reading import commented

@@ -1,7 +1,5 @@
 """Owners, and what they are called."""
 
-from __future__ import annotations
-
 from typing import get_args
 
 import msgspec

@@ -1,7 +1,5 @@
 """The cloud's APIs, asked from outside its namespaces."""
 
-from __future__ import annotations
-
 import importlib
 from collections.abc import Mapping
 from typing import Any

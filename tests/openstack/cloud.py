@@ -1,7 +1,5 @@
 """The running cloud, as tests use it."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

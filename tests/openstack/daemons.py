@@ -1,7 +1,5 @@
 """What OpenStack needs and what it is made of, started in an order that works."""
 
-from __future__ import annotations
-
 import shutil
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Commands of the product that run where the cloud is, each with a fault of its own."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -7,8 +7,6 @@ network. The next command is what the product says it is; every server that ran 
 and has the property that the product says it has.
 """
 
-from __future__ import annotations
-
 import argparse
 import random
 import signal

@@ -1,7 +1,5 @@
 """Servers that are changed and taken back, and what is asked of them and of the product."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections import Counter

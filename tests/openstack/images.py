@@ -1,7 +1,5 @@
 """What every cloud of the testbed has: something to boot, flavors, networks, a tenant."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 from pathlib import Path

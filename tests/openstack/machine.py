@@ -1,7 +1,5 @@
 """The machine that the testbed is: its namespaces, its files, its daemons."""
 
-from __future__ import annotations
-
 import base64
 import os
 import shutil

@@ -3,8 +3,6 @@
 They are mounts, network and processes. Whoever ends their first process ends all that runs there.
 """
 
-from __future__ import annotations
-
 import ctypes
 import os
 import signal

@@ -1,7 +1,5 @@
 """The Python packages of OpenStack, in a virtual environment of the testbed's own."""
 
-from __future__ import annotations
-
 import importlib.util
 import os
 import shutil

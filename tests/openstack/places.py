@@ -6,8 +6,6 @@ runs ``vnicaudit WORD...`` where the cloud is. The product has no hook for it: l
 files of the state folder and all that changes a server are wrapped here, as in tests/rig/hooks.py.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 import sys

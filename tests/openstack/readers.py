@@ -1,7 +1,5 @@
 """Users who may read a cloud and no more: an application credential, policies of a role."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path

@@ -1,7 +1,5 @@
 """plan, apply, rollback and runs, as an operator gives them, on servers of the cloud."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,7 +1,5 @@
 """Bring the cloud up, use one that is up, take it down."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import shutil

@@ -5,8 +5,6 @@ in the databases are copied: server, network info, port, binding, address. To th
 servers like any other, with ports; Placement knows nothing of them, so they are only to be read.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 

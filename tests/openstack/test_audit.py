@@ -1,7 +1,5 @@
 """What vnicaudit finds in a real cloud."""
 
-from __future__ import annotations
-
 import csv
 import json
 import re

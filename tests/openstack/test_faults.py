@@ -3,8 +3,6 @@
 A larger loop, of all kinds of faults: ``python -m tests.openstack.faults``.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The testbed's files, wherever it cannot run."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

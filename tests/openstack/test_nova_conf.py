@@ -1,7 +1,5 @@
 """What is read of nova.conf, against the Nova of the testbed: random folders, every value."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

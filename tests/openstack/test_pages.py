@@ -1,7 +1,5 @@
 """The how-to's table of what is refused: each message is one that the product has."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Servers and images of a real cloud: changed, taken back, and never left off."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor

@@ -1,7 +1,5 @@
 """The testbed's own checks: its cloud is what the tests that use it take it for."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """A repository of the files as they are, and the release of it that is made once for all tests."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

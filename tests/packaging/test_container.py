@@ -2,8 +2,6 @@
 ``podman run --read-only --cap-drop all -v …:/work:ro`` runs it. Neither a registry of images nor a
 daemon is needed: buildah builds in a chroot, and what is run has mounts of its own."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,8 +1,6 @@
 """What makes packages and containers of a checkout: it can be read by the tools that read it, it is
 of this version, and a Debian package is built."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -1,7 +1,5 @@
 """A release can be made of what is committed: all of it, with a key that is thrown away."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 from pathlib import Path

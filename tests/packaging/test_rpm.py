@@ -1,8 +1,6 @@
 """An RPM is built by the spec file, of the source distribution and the wheel of a release. For the
 macros that only Fedora and RHEL have, ``rpm.macros`` stands in."""
 
-from __future__ import annotations
-
 import importlib.metadata
 import os
 import shutil

@@ -1,7 +1,5 @@
 """Manual pages: man and mandoc have nothing to say of them, and they are complete."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

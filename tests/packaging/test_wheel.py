@@ -1,8 +1,6 @@
 """The wheel and the source distribution: what is in them, and that a wheel installs and works where
 there is neither the source tree nor a compiler."""
 
-from __future__ import annotations
-
 import importlib.metadata
 import os
 import shutil

@@ -1,7 +1,5 @@
 """Things that take long to make, made once for all the processes that run tests."""
 
-from __future__ import annotations
-
 import fcntl
 import shutil
 from collections.abc import Callable

@@ -1,8 +1,6 @@
 """What pipelines are tried on: this project as a Git repository, and somebody's repository with
 definitions in it."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,8 +1,6 @@
 """The GitHub Action: its steps run by bash as a runner runs them, with what a runner sets. (A
 runner itself, or act, cannot be had in a test.)"""
 
-from __future__ import annotations
-
 import json
 import re
 import sys

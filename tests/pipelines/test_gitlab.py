@@ -1,8 +1,6 @@
 """The GitLab template: its script run by bash as a runner runs it. (GitLab itself cannot be had in
 a test.)"""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

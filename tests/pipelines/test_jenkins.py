@@ -1,7 +1,5 @@
 """The Jenkinsfile of the how-to: its shell step, run."""
 
-from __future__ import annotations
-
 import os
 import re
 from pathlib import Path

@@ -2,8 +2,6 @@
 and GitLab run them. (None of the three can be had in a test; Zuul's files were tried with Zuul
 14.3's own parsers and ansible-core 2.18.)"""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import os

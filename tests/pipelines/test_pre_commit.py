@@ -1,7 +1,5 @@
 """The pre-commit hooks, run by pre-commit itself from a clone of this project."""
 
-from __future__ import annotations
-
 import importlib.util
 import os
 import re

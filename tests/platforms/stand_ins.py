@@ -1,7 +1,5 @@
 """All platforms, with clouds and hosts that a test makes up in the place of real ones."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 
 from msgspec.structs import replace

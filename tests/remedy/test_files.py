@@ -1,7 +1,5 @@
 """Many files, fixed one after the other: what one decides for another."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

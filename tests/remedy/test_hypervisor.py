@@ -1,7 +1,5 @@
 """What carrying a plan out asks of platforms is what they offer: the type checker compares them."""
 
-from __future__ import annotations
-
 from vnicaudit.cli.wiring.adapters import texts
 from vnicaudit.platforms.domain_xml import definitions, likeness, pieces, write
 from vnicaudit.platforms.libvirt import control

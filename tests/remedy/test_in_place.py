@@ -1,7 +1,5 @@
 """What of a file is fixed, what is not, and why."""
 
-from __future__ import annotations
-
 from types import ModuleType, SimpleNamespace
 
 import pytest

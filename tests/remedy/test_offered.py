@@ -1,7 +1,5 @@
 """Fixes as replacements: another tool that makes them gets what ``--fix`` writes."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A file gets new content and keeps the rest: whole or not at all."""
 
-from __future__ import annotations
-
 import errno
 import os
 import stat

@@ -1,7 +1,5 @@
 """Judging as ``vnicaudit audit`` does by default."""
 
-from __future__ import annotations
-
 from datetime import date
 
 from vnicaudit.audit.accepting.suppressions import Suppressor

@@ -7,8 +7,6 @@ times. When the seconds are over no kill is begun any more, but for the first tw
 standard output and standard error are closed, full or left by their readers, at random.
 """
 
-from __future__ import annotations
-
 import argparse
 import fcntl
 import random

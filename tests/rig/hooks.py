@@ -5,8 +5,6 @@ starting Python anew takes longer than most commands), and what the product does
 wrapped there: lines of the journal, files of the state folder, calls that change a domain.
 """
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import signal

@@ -2,8 +2,6 @@
 is never called better or worse for it. Real iperf3 between network namespaces, in every design;
 with limits so wide that every run counts, as where nothing but a busy machine is to be had."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

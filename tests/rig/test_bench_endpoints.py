@@ -1,7 +1,5 @@
 """``agent://``: programs in a real guest, through its agent alone; and what becomes of them."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Two real guests, as docs/how-to/bench.md has it: measured side by side, or one from the other."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from functools import partial

@@ -4,8 +4,6 @@ Most of the time the product waits for them, in vain: they are waited for side b
 other tests wait (fixtures.py).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager

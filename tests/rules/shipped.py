@@ -1,7 +1,5 @@
 """The cases of the rules of this package: ``VNICxxx.yaml`` beside this file (README.md)."""
 
-from __future__ import annotations
-
 import re
 from functools import cache
 from pathlib import Path

@@ -8,8 +8,6 @@ example stands on the fence line after the word ``xml``, in the keys of the data
 Examples in other languages are not run.
 """
 
-from __future__ import annotations
-
 import re
 from typing import Any, NamedTuple
 

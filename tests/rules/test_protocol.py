@@ -1,7 +1,5 @@
 """Every rule file has a rule, whose judges are for what they say, and the index has them all."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from types import ModuleType

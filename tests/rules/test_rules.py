@@ -1,7 +1,5 @@
 """Every rule against its data file: which finding, where, with which words."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.rules.shipped import FILES, cases, names

@@ -1,7 +1,5 @@
 """Whatever a cloud says of a server: no rule crashes, and what it says of it stays readable."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import msgspec

@@ -1,7 +1,5 @@
 """Alert rules and the dashboard under templates/, by the real promtool."""
 
-from __future__ import annotations
-
 import json
 import re
 import sys

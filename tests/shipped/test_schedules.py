@@ -1,7 +1,5 @@
 """Units, the cron line and the CronJob under templates/schedule/."""
 
-from __future__ import annotations
-
 import json
 import re
 import shlex

@@ -3,8 +3,6 @@
 A module of such tests says ``from tests.text.parsers import parser as parser``.
 """
 
-from __future__ import annotations
-
 import pytest
 
 from vnicaudit.text import yaml_compose

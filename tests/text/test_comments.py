@@ -1,7 +1,5 @@
 """Which lines a comment that accepts findings is about."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.rows import rows, rows_of_tuples

@@ -1,7 +1,5 @@
 """What is a placeholder, and what only looks a little like one."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """A text is called free of secrets only if the whole masking would change nothing in it."""
 
-from __future__ import annotations
-
 import importlib
 import pkgutil
 import re

@@ -1,7 +1,5 @@
 """Tags of templates are found in one way, whatever they stand in."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.rows import rows

@@ -1,7 +1,5 @@
 """Templates of nova.conf: what is plain is read, what is not is uncertain or passed over."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Edits of YAML and JSON: found by pointer, in the manner of what stands around, or refused."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.rows import rows

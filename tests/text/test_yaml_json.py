@@ -1,7 +1,5 @@
 """JSON is read without YAML's parser, which may take 17 s for one MiB: with the same result."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.rows import rows

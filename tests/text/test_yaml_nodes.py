@@ -1,7 +1,5 @@
 """YAML as nodes with positions: what it says, where, and what it refuses."""
 
-from __future__ import annotations
-
 import json
 from contextlib import suppress
 

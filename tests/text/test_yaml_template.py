@@ -1,7 +1,5 @@
 """Templates of YAML: what is left of them, where, and what of it is certain."""
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from typing import Any
 

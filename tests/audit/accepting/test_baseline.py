@@ -1,7 +1,5 @@
 """Baselines: what is read, what is written, and what is refused."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Findings that a comment of their file accepts."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Iterator
 from pathlib import Path

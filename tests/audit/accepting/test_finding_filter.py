@@ -1,7 +1,5 @@
 """Which findings are reported."""
 
-from __future__ import annotations
-
 import pytest
 from msgspec.structs import replace
 

@@ -1,7 +1,5 @@
 """Suppressions: what they accept, when they stop, and that they never go stale in silence."""
 
-from __future__ import annotations
-
 import datetime
 from pathlib import Path
 

@@ -5,8 +5,6 @@ vCPU with ``virt_type=kvm``, none with ``qemu``; ``<driver name='qemu'/>`` with 
 ``rx_queue_size`` with both; no model, and so libvirt's rtl8139, without ``use_virtio_for_bridges``.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,8 +1,6 @@
 """As ``test_starts.py``, for servers: what an error finding says does not start, does not start;
 and whatever a cloud says, no rule crashes."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from hypothesis import given, settings

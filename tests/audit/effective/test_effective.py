@@ -1,7 +1,5 @@
 """The model, what is read of the tuning, what runs, and what is not judged."""
 
-from __future__ import annotations
-
 import pytest
 from msgspec.structs import replace
 

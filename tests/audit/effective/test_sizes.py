@@ -1,7 +1,5 @@
 """How many queues and how large rings there are, declared and effective, and whether it starts."""
 
-from __future__ import annotations
-
 import pytest
 from msgspec.structs import replace
 

@@ -1,7 +1,5 @@
 """``starts`` and the rules agree: what an error finding says does not start, does not start."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import pytest

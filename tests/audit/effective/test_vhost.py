@@ -1,7 +1,5 @@
 """Is the packet path in the kernel? Type, driver, domain type and host decide together."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import pytest

@@ -1,8 +1,6 @@
 """The layers of a server's NIC: who says what, who wins, and what would show it where nobody
 says."""
 
-from __future__ import annotations
-
 import pytest
 from msgspec.structs import replace
 

@@ -1,7 +1,5 @@
 """Which layer says what of a NIC, and why a layer says nothing."""
 
-from __future__ import annotations
-
 import pytest
 from msgspec.structs import replace
 

@@ -1,7 +1,5 @@
 """Which rule id a word suggests: never another number, never one of several."""
 
-from __future__ import annotations
-
 from tests.rows import rows
 from vnicaudit.audit.judging.catalogue import shipped_catalogue
 from vnicaudit.audit.judging.close_ids import closest_id

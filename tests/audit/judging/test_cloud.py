@@ -1,8 +1,6 @@
 """Servers that are judged: which rules judge them, how often, and what their fixes and suppressions
 are."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

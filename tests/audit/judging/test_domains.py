@@ -1,7 +1,5 @@
 """What a finding is recognised by across audits, and what a domain that is not judged says."""
 
-from __future__ import annotations
-
 import pytest
 from msgspec.structs import replace
 

@@ -1,7 +1,5 @@
 """What a finding is known again by."""
 
-from __future__ import annotations
-
 import pytest
 
 from vnicaudit.audit.judging.fingerprint import digest, domain_mark

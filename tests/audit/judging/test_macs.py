@@ -1,7 +1,5 @@
 """NICs of a run that share a MAC address."""
 
-from __future__ import annotations
-
 import datetime
 import tracemalloc
 from pathlib import Path

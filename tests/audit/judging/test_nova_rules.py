@@ -1,7 +1,5 @@
 """All rules of nova.conf together: none crashes, whatever stands there; defaults are all right."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

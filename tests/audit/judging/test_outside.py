@@ -1,7 +1,5 @@
 """Rules from a directory or an installed package: which are taken, and from where none are."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Iterator

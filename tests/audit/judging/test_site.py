@@ -1,7 +1,5 @@
 """Compute nodes of one run are compared with one another when all have been read."""
 
-from __future__ import annotations
-
 import datetime
 import json
 import os

@@ -1,7 +1,5 @@
 """A running NIC whose persistent definition is another is not sent to be edited for nothing."""
 
-from __future__ import annotations
-
 import pytest
 from msgspec.structs import replace
 

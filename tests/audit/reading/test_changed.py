@@ -1,7 +1,5 @@
 """``--changed-since`` against real repositories."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from pathlib import Path

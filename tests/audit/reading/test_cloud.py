@@ -1,7 +1,5 @@
 """A cloud in a run: what is read when, what is joined with what, and that nothing is said twice."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What is said of the host of a server in its cloud."""
 
-from __future__ import annotations
-
 from msgspec.structs import replace
 
 from tests.audit.clouds import server

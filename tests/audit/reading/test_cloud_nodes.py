@@ -1,7 +1,5 @@
 """Which compute node a nova.conf is of: what it says itself, or where it lies."""
 
-from __future__ import annotations
-
 import socket
 
 import pytest

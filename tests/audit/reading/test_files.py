@@ -1,7 +1,5 @@
 """Files: recognised by content, hostile ones named and survived."""
 
-from __future__ import annotations
-
 import io
 import os
 import struct

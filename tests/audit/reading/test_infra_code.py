@@ -1,7 +1,5 @@
 """Images, flavors and guests in files: what a folder's audit says of them."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

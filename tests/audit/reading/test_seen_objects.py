@@ -1,7 +1,5 @@
 """Clouds that are one under several names: what of them is reported once, and what is said."""
 
-from __future__ import annotations
-
 import pytest
 from msgspec.structs import replace
 

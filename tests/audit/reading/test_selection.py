@@ -1,7 +1,5 @@
 """Which files are read: what patterns exclude, and what a named file is spared."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Readings side by side: their order, their errors, their end."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Iterator
 

@@ -1,7 +1,5 @@
 """Targets: what a name on the command line means, and which files a folder holds."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

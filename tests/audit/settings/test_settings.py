@@ -1,7 +1,5 @@
 """The settings file: where it is found, what it may say, and how a mistake in it is told."""
 
-from __future__ import annotations
-
 import datetime
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """``openstack:CLOUD`` as a target of audit, nics and explain, over a cloud without its API."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

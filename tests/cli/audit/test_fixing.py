@@ -1,7 +1,5 @@
 """``vnicaudit audit --fix`` and ``--diff``, as a user runs them."""
 
-from __future__ import annotations
-
 import json
 import os
 import shlex

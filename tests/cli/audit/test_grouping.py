@@ -1,7 +1,5 @@
 """``--group-by`` where a target does not tell by what."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from tests.cli.inside import inside

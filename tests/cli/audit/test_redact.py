@@ -1,7 +1,5 @@
 """``--redact`` end to end: names of a site in files of each kind, and a search of all output."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """What settings say of rules: groups that are selected, a severity, settings of a rule."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

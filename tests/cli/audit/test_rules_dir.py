@@ -1,7 +1,5 @@
 """``--rules-dir`` and ``rules test``: somebody's own rules in every command that judges."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

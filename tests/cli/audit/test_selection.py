@@ -1,7 +1,5 @@
 """Which files an audit reads, and what findings make of its exit code."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 from pathlib import Path

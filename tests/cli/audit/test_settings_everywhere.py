@@ -1,7 +1,5 @@
 """The commands that read targets agree on the settings."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

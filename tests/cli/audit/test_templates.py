@@ -1,7 +1,5 @@
 """``vnicaudit audit --fix`` over templates: what is to be filled in is never written over."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from tests.cli.inside import inside as vnicaudit

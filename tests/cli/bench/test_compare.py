@@ -1,7 +1,5 @@
 """``vnicaudit bench compare``: files and names, what may be compared, and how it ends."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

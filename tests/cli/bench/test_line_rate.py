@@ -1,7 +1,5 @@
 """``vnicaudit bench line-rate``: the figures of IBM's talk and of RFC 2544, as they are shown."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

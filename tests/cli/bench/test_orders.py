@@ -1,7 +1,5 @@
 """What ``vnicaudit bench`` refuses before it measures anything, with which words."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """``vnicaudit bench profiles``, and the group it is in."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What who waits is shown, on a terminal and elsewhere."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """``vnicaudit bench run``, with real runs over a veth pair; what cannot be run is told before."""
 
-from __future__ import annotations
-
 import json
 import re
 import signal

@@ -1,7 +1,5 @@
 """``vnicaudit bench show``: the list, one, several, and those that are damaged."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

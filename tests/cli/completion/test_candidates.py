@@ -1,7 +1,5 @@
 """What is offered for a word, and where the script of a shell is put."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Completion in real shells, installed as a user installs it."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Iterator

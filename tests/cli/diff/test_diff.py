@@ -1,7 +1,5 @@
 """``vnicaudit diff`` of reports that audits wrote."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

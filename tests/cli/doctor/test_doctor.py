@@ -1,7 +1,5 @@
 """``vnicaudit doctor``: real sockets, real permissions, extras as setup.cfg has them."""
 
-from __future__ import annotations
-
 import configparser
 import json
 import os

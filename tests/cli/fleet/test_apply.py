@@ -1,8 +1,6 @@
 """``vnicaudit fleet plan`` and ``apply`` over real daemons: a controller killed in the middle, two
 operators at once, hosts that do not answer."""
 
-from __future__ import annotations
-
 import json
 import re
 import shlex

@@ -1,7 +1,5 @@
 """``vnicaudit fleet audit`` over real daemons: sockets, TLS, ssh; slow, refusing, hung ones."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

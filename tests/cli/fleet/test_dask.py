@@ -2,8 +2,6 @@
 a scheduler that are killed, TLS, another version. The report is that of the threads, byte for
 byte."""
 
-from __future__ import annotations
-
 import json
 import signal
 import subprocess

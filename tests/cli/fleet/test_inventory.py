@@ -1,7 +1,5 @@
 """``vnicaudit fleet inventory``."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

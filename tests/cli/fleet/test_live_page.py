@@ -1,7 +1,5 @@
 """The page over a history, as bytes, where few readings are kept."""
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Iterator, Sequence
 from pathlib import Path

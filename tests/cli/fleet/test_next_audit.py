@@ -1,7 +1,5 @@
 """The command by which the history learns what a run fixed."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

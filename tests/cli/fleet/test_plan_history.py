@@ -1,8 +1,6 @@
 """``fleet plan`` with a history: how old findings are, what is new, what was measured,
 and what is open on hosts that cannot be read. Hosts are libvirt's test driver."""
 
-from __future__ import annotations
-
 import sqlite3
 import subprocess
 from collections.abc import Callable

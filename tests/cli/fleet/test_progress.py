@@ -1,7 +1,5 @@
 """The line that says how far the audit of a fleet is."""
 
-from __future__ import annotations
-
 import io
 from contextlib import redirect_stderr
 

@@ -1,8 +1,6 @@
 """``fleet audit --redact``: no form of report, and no line on standard error, names a host, a group
 or a site of the fleet, or where its history is."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

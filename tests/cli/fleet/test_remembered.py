@@ -1,7 +1,5 @@
 """Audits of a fleet are remembered without any set-up."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 from contextlib import closing

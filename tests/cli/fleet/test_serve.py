@@ -1,7 +1,5 @@
 """``fleet serve`` as a program: a page and metrics of what is kept, and its refusals."""
 
-from __future__ import annotations
-
 import json
 import re
 import signal

@@ -1,7 +1,5 @@
 """What remembers audits of a fleet is handed each one whole, and again after a failure."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from pathlib import Path
 

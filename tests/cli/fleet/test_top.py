@@ -1,7 +1,5 @@
 """``fleet top``: ranks of the newest audit of a real fleet, and of one with traffic and gains."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

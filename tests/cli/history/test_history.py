@@ -1,7 +1,5 @@
 """``vnicaudit history``, ``trend`` and ``drift``: what they print, and where they look."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

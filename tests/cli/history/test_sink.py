@@ -1,7 +1,5 @@
 """The way of an audit into the history."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

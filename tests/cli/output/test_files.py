@@ -1,7 +1,5 @@
 """Reports in files: whole or not at all, and never one over another."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

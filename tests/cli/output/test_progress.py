@@ -1,7 +1,5 @@
 """The line of progress while targets are read."""
 
-from __future__ import annotations
-
 import io
 import os
 import pty

@@ -1,7 +1,5 @@
 """Lines about the domains of a run, and for how long their states last."""
 
-from __future__ import annotations
-
 import io
 from contextlib import closing, redirect_stderr
 

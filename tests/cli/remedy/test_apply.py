@@ -1,7 +1,5 @@
 """``vnicaudit apply`` on files, as a user runs it. What it does to guests: tests/rig."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

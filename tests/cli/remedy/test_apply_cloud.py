@@ -1,8 +1,6 @@
 """``vnicaudit apply`` and ``rollback`` on a cloud, as a user runs them. What it does to servers:
 tests/remedy/applying/clouds and tests/openstack."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from pathlib import Path

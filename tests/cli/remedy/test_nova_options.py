@@ -1,7 +1,5 @@
 """``--nova-config``: files that nova-compute reads together. ``--nova-release``: which Nova."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,8 +1,6 @@
 """``vnicaudit plan openstack:CLOUD``, as a user runs it. What is read of the cloud is made up here:
 reading itself is tested with its platform."""
 
-from __future__ import annotations
-
 import csv
 import os
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """``vnicaudit runs``: the list, one run, and its completion."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from unittest.mock import Mock

@@ -1,7 +1,5 @@
 """Ansible's inventories, read by this program as Ansible itself reads them."""
 
-from __future__ import annotations
-
 import json
 import os
 import random

@@ -1,7 +1,5 @@
 """Sources of inventories, and several of them together."""
 
-from __future__ import annotations
-
 from io import BytesIO
 from pathlib import Path
 

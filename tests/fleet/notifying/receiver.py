@@ -1,7 +1,5 @@
 """A real HTTP server that takes webhooks, and fails in the ways that receivers fail."""
 
-from __future__ import annotations
-
 import socket
 import ssl
 import subprocess

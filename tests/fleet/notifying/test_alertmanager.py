@@ -1,7 +1,5 @@
 """Alerts as the real Alertmanager takes them."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """Webhooks to a real server that fails, hangs, drips, drops and redirects."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Readings to rank, made of few words."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import msgspec

@@ -1,7 +1,5 @@
 """Which change has which rank, and why, by values."""
 
-from __future__ import annotations
-
 import random
 
 import msgspec

@@ -1,7 +1,5 @@
 """The order in which hosts are read."""
 
-from __future__ import annotations
-
 import threading
 
 from vnicaudit.fleet.running.host_queue import HostQueue, HostTask

@@ -1,7 +1,5 @@
 """What is kept of an audit on disk."""
 
-from __future__ import annotations
-
 import stat
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A server of the tests, and plain requests to it."""
 
-from __future__ import annotations
-
 import socket
 import threading
 from collections.abc import Iterator, Mapping

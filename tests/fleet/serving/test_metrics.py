@@ -1,7 +1,5 @@
 """Scrapes over HTTP: both formats, side by side, and of a history that is slow or fails."""
 
-from __future__ import annotations
-
 import threading
 import time
 import urllib.request

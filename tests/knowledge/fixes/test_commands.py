@@ -1,7 +1,5 @@
 """Commands that somebody will copy."""
 
-from __future__ import annotations
-
 from vnicaudit.knowledge.fixes.wording import options
 
 

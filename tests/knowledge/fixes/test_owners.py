@@ -1,7 +1,5 @@
 """A change is worded for the one who keeps the definition."""
 
-from __future__ import annotations
-
 from typing import get_args
 
 import msgspec

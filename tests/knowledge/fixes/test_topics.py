@@ -1,7 +1,5 @@
 """What each owner is told on a topic, word for word."""
 
-from __future__ import annotations
-
 import pytest
 
 from vnicaudit.cli.wiring.platforms import every_platform

@@ -1,7 +1,5 @@
 """What Nova's releases know: names of releases, and options over time."""
 
-from __future__ import annotations
-
 import msgspec
 import pytest
 

@@ -1,7 +1,5 @@
 """What Nova sees of what is written: compared with oslo.config itself, given Nova's own options."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

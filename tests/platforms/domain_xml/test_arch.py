@@ -1,7 +1,5 @@
 """The architecture of a definition that names none."""
 
-from __future__ import annotations
-
 from tests.rows import rows
 from vnicaudit.audit.effective import resolve
 from vnicaudit.model.domain import Domain

@@ -1,7 +1,5 @@
 """A second NIC like one of a definition."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """NICs that ``<qemu:commandline>`` adds, and devices that are kept from the guest."""
 
-from __future__ import annotations
-
 from tests.rows import rows_of_tuples
 from vnicaudit.audit.effective import resolve
 from vnicaudit.model.domain import Domain

@@ -1,7 +1,5 @@
 """A NIC made into one of another kind: what is written, one change after another."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """Documents in bytes: several, with text around them, in other encodings, in save images."""
 
-from __future__ import annotations
-
 import struct
 
 import pytest

@@ -1,7 +1,5 @@
 """Domains set alike share a record, and no definition makes the memory of them large."""
 
-from __future__ import annotations
-
 import tracemalloc
 
 from vnicaudit.model.domain import Domain, DomainConfig

@@ -1,7 +1,5 @@
 """What is said of two texts of one definition."""
 
-from __future__ import annotations
-
 from vnicaudit.platforms.domain_xml.likeness import on_way_back, rearranged, unlike
 
 PCI = "<controller type='pci' index='{}' model='pcie-root-port'/>"

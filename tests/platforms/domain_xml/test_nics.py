@@ -1,7 +1,5 @@
 """``<interface>`` and ``<hostdev>``: who a NIC is, what is set, and where it says so."""
 
-from __future__ import annotations
-
 import msgspec
 import pytest
 

@@ -3,8 +3,6 @@
 What libvirt and QEMU make of it is recorded in tests/conformance/data/override.xml.
 """
 
-from __future__ import annotations
-
 import pytest
 
 from tests.rows import rows

@@ -1,7 +1,5 @@
 """One ``<interface>`` taken out of a definition, put back, and made to stand alone."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

@@ -1,7 +1,5 @@
 """Any bytes and any shape of XML: domains or a TargetError, nothing else."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 from lxml import etree

@@ -1,7 +1,5 @@
 """A ``<domain>`` as a whole: identity, owner, form, memory, suppressions."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

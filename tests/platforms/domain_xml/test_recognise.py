@@ -1,7 +1,5 @@
 """What is domain XML, and what only talks about it."""
 
-from __future__ import annotations
-
 from tests.rows import rows
 from vnicaudit.platforms.domain_xml.recognise import looks_like_xml
 

@@ -1,7 +1,5 @@
 """A definition that an unprivileged libvirt keeps, told by where its file is."""
 
-from __future__ import annotations
-
 from tests.rows import rows
 from vnicaudit.platforms.domain_xml.read import read_bytes
 

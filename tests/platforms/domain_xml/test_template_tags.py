@@ -1,7 +1,5 @@
 """The quick test for what may be a template is exact."""
 
-from __future__ import annotations
-
 import random
 import re
 

@@ -1,7 +1,5 @@
 """Templates of domain XML: what is literal is read, what is to be filled in is unknown."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """Words and numbers as libvirt reads them; numbers by virStrToLong_uip of libvirt 11.3."""
 
-from __future__ import annotations
-
 from tests.rows import rows
 from vnicaudit.platforms.domain_xml.values import bus, count, number, word
 

@@ -1,7 +1,5 @@
 """Changes of NICs written into domain XML: the bytes that differ, and no others."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -8,8 +8,6 @@ server = 41            where somebody's cloud has it: its id there
 engine = yes           where an engine writes it anew for each start
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

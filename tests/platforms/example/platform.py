@@ -1,7 +1,5 @@
 """The one object that registers it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

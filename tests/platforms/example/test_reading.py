@@ -1,7 +1,5 @@
 """A platform that is handed in is read, judged and explained as the shipped ones are."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """What whoever keeps an inventory is told to do about a finding."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from vnicaudit.knowledge.fixes.wording import POWER_CYCLE, OwnedNic, Wording, own_words

@@ -1,7 +1,5 @@
 """This machine's ARP table, as Linux 6.18 writes it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from vnicaudit.platforms.host.arp import arp_of, read_arp

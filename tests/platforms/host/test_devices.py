@@ -3,8 +3,6 @@
 The layout of the bus is that of Linux 6.12 with one VDUSE device.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from tests.platforms.host.trees import write

@@ -1,7 +1,5 @@
 """Release and architecture, in libvirt's words."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

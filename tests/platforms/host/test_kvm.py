@@ -1,7 +1,5 @@
 """KVM: a device that opens is not yet KVM that works."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

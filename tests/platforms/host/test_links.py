@@ -1,7 +1,5 @@
 """What bounds a guest's frames on a host."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from vnicaudit.model.nic import PathMtu

@@ -1,7 +1,5 @@
 """All facts of a host together."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from tests.platforms.host.trees import (

@@ -1,7 +1,5 @@
 """Files below a root, and what cannot be told."""
 
-from __future__ import annotations
-
 import gzip
 from pathlib import Path
 

@@ -4,8 +4,6 @@ The trees are made for these tests, in the layout that the source of Linux gives
 vnicaudit/platforms/host/vdpa.py).
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """vhost-net: a module that is not loaded is not a module that is missing."""
 
-from __future__ import annotations
-
 import gzip
 from pathlib import Path
 

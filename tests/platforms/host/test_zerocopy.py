@@ -1,7 +1,5 @@
 """The module parameter, as the kernel prints it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -5,8 +5,6 @@ of kmod 30); /proc/cpuinfo is written for these tests in the form that Linux pri
 s390x.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 RELEASE = "6.12.107+deb13-amd64"

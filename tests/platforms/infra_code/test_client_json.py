@@ -1,7 +1,5 @@
 """What ``openstack image show -f json`` and its siblings print."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

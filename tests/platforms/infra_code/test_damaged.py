@@ -1,7 +1,5 @@
 """A damaged definition is read or refused with its file; nothing else happens."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 
 import pytest

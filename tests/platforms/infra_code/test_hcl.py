@@ -1,7 +1,5 @@
 """HCL: values with their places, and where reading ends."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 
 import pytest

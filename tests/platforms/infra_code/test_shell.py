@@ -1,7 +1,5 @@
 """Shell scripts: which commands are read, what they say, where it stands."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

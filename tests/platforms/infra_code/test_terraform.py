@@ -1,7 +1,5 @@
 """Terraform: images, flavors, and the servers that use both."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 
 import pytest

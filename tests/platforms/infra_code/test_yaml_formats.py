@@ -1,7 +1,5 @@
 """Ansible and Heat."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 

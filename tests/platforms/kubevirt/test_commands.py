@@ -1,7 +1,5 @@
 """Manifests on the command line: what is shown of them, and what is no error."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

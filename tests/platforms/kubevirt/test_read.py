@@ -1,7 +1,5 @@
 """Manifests as domains: what KubeVirt makes of them, how they are wired, what they refer to."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

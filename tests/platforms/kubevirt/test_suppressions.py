@@ -1,7 +1,5 @@
 """Suppressions in the annotations of a virtual machine."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Changes written into manifests: the bytes that differ, and no others."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Errors of libvirt's binding, made here."""
 
-from __future__ import annotations
-
 import libvirt
 
 

@@ -6,8 +6,6 @@ as libvirt-qemu it could not open /dev/kvm where udev has not set its group, and
 probes the emulators anew for each definition.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import socket

@@ -1,7 +1,5 @@
 """Connections that are not shared, and what a broken one means."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable
 from unittest.mock import Mock

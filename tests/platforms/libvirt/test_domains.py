@@ -1,7 +1,5 @@
 """One domain from what libvirt said of it."""
 
-from __future__ import annotations
-
 import pytest
 
 from vnicaudit.model.domain import Domain, DomainState

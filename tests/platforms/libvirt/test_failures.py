@@ -1,7 +1,5 @@
 """Kinds of failures: what libvirt and ssh said, as it was seen."""
 
-from __future__ import annotations
-
 from tests.platforms.libvirt.errors import libvirt_error
 from tests.rows import rows
 from vnicaudit.platforms.libvirt.connection import explain

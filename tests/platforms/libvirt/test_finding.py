@@ -1,7 +1,5 @@
 """Domains by name or by UUID: libvirt's own test driver has one, ``test``."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import closing
 

@@ -1,7 +1,5 @@
 """The lock at a host: of many that come at once, one has it."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterator
 

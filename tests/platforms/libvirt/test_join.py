@@ -1,7 +1,5 @@
 """A definition joined with the QEMU that runs it."""
 
-from __future__ import annotations
-
 import msgspec
 
 from vnicaudit.model.domain import Domain, DomainConfig

@@ -1,7 +1,5 @@
 """Running against persistent definitions."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.rows import rows, rows_of_tuples

@@ -1,7 +1,5 @@
 """Live targets: what costs a host costs that host, and a log only speaks for its own start."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,8 +1,6 @@
 """Traffic of NICs by two readings of counters: of a real libvirtd with a real tap device, and of a
 driver that counts nothing."""
 
-from __future__ import annotations
-
 import json
 import socket
 import threading

@@ -1,7 +1,5 @@
 """nova.conf is read line by line as Nova's own parser reads it."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import astuple

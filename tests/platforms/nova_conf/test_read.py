@@ -1,7 +1,5 @@
 """One nova.conf file -> options with the line of each, as oslo.config reads them."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st

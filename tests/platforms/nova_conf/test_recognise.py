@@ -1,7 +1,5 @@
 """Nova's configuration is told from other ini files by what stands in it."""
 
-from __future__ import annotations
-
 from tests.rows import rows
 from vnicaudit.platforms.nova_conf.recognise import looks_like
 

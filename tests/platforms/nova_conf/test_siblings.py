@@ -1,7 +1,5 @@
 """Files that Nova reads together: a later one overrides, each is judged for what stands in it."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """How much work a hostile configuration makes: counted, or compared with one four times as long."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterator
 from itertools import pairwise

@@ -4,8 +4,6 @@ Keystone, Nova, Neutron and Glance are paths of one server. Lists are paged as t
 (limit, marker, links), so that every list can be made as long as a test wants it.
 """
 
-from __future__ import annotations
-
 import copy
 import json
 import sys

@@ -1,7 +1,5 @@
 """A cloud on this machine, and a clouds.yaml that names it."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from pathlib import Path

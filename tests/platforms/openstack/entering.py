@@ -1,8 +1,6 @@
 """The way into the clouds of these tests: a service that is away for a moment is asked again at
 once."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from functools import partial
 

@@ -1,7 +1,5 @@
 """Raw servers and what is around them, for tests of what is made of them."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Host aggregates, as Nova says them."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

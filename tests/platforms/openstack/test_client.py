@@ -1,7 +1,5 @@
 """One request, and everything that can be wrong with what comes back."""
 
-from __future__ import annotations
-
 import gzip
 import threading
 

@@ -1,7 +1,5 @@
 """The hosts of a cloud, for an inventory."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.platforms.openstack.cloud import FakeCloud

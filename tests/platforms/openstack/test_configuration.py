@@ -1,7 +1,5 @@
 """What is said of a clouds.yaml that cannot be used: by openstacksdk itself, and before it."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What is said of a cloud that cannot be entered."""
 
-from __future__ import annotations
-
 import datetime
 import ssl
 import subprocess

@@ -4,8 +4,6 @@
 as it was made here, and what came back. A request that differs from it is an error.
 """
 
-from __future__ import annotations
-
 import contextlib
 import copy
 import io

@@ -1,7 +1,5 @@
 """A server as a domain: what cannot be judged, what is absurd, what is the same for many."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

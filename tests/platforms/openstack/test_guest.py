@@ -1,7 +1,5 @@
 """What is known of a guest: architecture, readiness, memory."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

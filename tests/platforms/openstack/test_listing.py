@@ -1,7 +1,5 @@
 """Pages: what they are cut into, where they lead, and those that are damaged."""
 
-from __future__ import annotations
-
 import json
 
 import msgspec

@@ -1,7 +1,5 @@
 """How much is kept of a cloud with many servers."""
 
-from __future__ import annotations
-
 import gc
 import json
 import tracemalloc

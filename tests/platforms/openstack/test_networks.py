@@ -1,8 +1,6 @@
 """What networks are made of, as Nova 34.0.0 reads it (``_get_physnet_tunneled_info``), and that
 Neutron 29.0.0 tells it to admins alone."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

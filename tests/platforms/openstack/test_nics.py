@@ -1,7 +1,5 @@
 """Which interface Nova writes for a port (``nova/virt/libvirt/vif.py`` of Nova 34.0.0)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

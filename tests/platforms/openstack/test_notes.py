@@ -1,7 +1,5 @@
 """What is said of a whole reading."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

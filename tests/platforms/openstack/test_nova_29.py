@@ -1,7 +1,5 @@
 """Answers of a real Nova 29.0.2, which does not say what it keeps for a server."""
 
-from __future__ import annotations
-
 from tests.platforms.openstack.cloud import FakeCloud, load
 from tests.platforms.openstack.entering import read
 from vnicaudit.model.domain import Domain

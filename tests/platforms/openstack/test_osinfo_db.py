@@ -1,7 +1,5 @@
 """libosinfo's database of this machine, read as libosinfo reads it."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """What projects are called."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """A whole cloud, end to end: openstacksdk, HTTP, pages, records."""
 
-from __future__ import annotations
-
 import copy
 from typing import NamedTuple
 from uuid import uuid4

@@ -1,7 +1,5 @@
 """Which properties Nova keeps, and how surely that is known."""
 
-from __future__ import annotations
-
 from datetime import datetime, timedelta
 
 import pytest

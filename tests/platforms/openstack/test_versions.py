@@ -1,7 +1,5 @@
 """Which Nova it is, by its highest microversion."""
 
-from __future__ import annotations
-
 from tests.rows import rows_of_tuples
 from vnicaudit.model.server import NovaVersions
 from vnicaudit.platforms.openstack.versions import microversion_text, microversions, releases

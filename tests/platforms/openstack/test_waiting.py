@@ -1,7 +1,5 @@
 """Threads that are waited for."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """Arguments of ``<qemu:commandline>``: NICs and what cannot be read, each at its argument."""
 
-from __future__ import annotations
-
 import json
 
 from hypothesis import given

@@ -1,7 +1,5 @@
 """Words -> options."""
 
-from __future__ import annotations
-
 from vnicaudit.platforms.qemu.arguments import Arguments, parse, parse_unquoted
 
 

@@ -1,7 +1,5 @@
 """Command lines in text that is made to take long, and where a listing ends."""
 
-from __future__ import annotations
-
 from vnicaudit.platforms.qemu.commands import commands
 
 REAL = "qemu-system-x86_64 -m 512 -device e1000\n"

@@ -1,7 +1,5 @@
 """A command line as a domain of its own."""
 
-from __future__ import annotations
-
 import pytest
 
 from vnicaudit.audit.effective import resolve

@@ -1,7 +1,5 @@
 """A log from its end, in bounded memory."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

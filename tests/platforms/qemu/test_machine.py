@@ -1,7 +1,5 @@
 """Arguments -> facts of the machine."""
 
-from __future__ import annotations
-
 import shlex
 
 from tests.rows import rows, rows_of_tuples

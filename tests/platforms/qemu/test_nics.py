@@ -1,7 +1,5 @@
 """Arguments -> NICs. One line of arguments per case; what is asserted is what the guest has."""
 
-from __future__ import annotations
-
 import shlex
 
 import pytest

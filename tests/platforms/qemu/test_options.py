@@ -1,7 +1,5 @@
 """One option's value."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.rows import rows

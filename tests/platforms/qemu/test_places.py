@@ -1,7 +1,5 @@
 """Each NIC of a command line of several lines is found on its own line."""
 
-from __future__ import annotations
-
 from tests.rows import rows
 from vnicaudit.model.running import RunningQemu
 from vnicaudit.platforms.qemu.domain import domain_of

@@ -1,7 +1,5 @@
 """``/proc``, made of files and links as the kernel shows them."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import time

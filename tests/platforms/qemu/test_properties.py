@@ -1,7 +1,5 @@
 """Any text and any bytes: an answer or a TargetError, in bounded size."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -1,7 +1,5 @@
 """Whole inputs: recorded here (see data/README.md), or written by hand and called so."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Command lines from scripts: what only the shell knows is no fact."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.rows import rows

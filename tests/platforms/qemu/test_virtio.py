@@ -1,7 +1,5 @@
 """What the properties of a virtio NIC switch off, and the socket it is on, in libvirt's terms."""
 
-from __future__ import annotations
-
 import shlex
 
 import pytest

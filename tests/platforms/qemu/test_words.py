@@ -1,7 +1,5 @@
 """Shell text -> words."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.rows import rows

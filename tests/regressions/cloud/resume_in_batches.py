@@ -4,8 +4,6 @@ It works out what a record's parts are made of as slowly as on a loaded machine,
 is at it when the next one wants the same record. The argument is a folder.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import sys
 import threading

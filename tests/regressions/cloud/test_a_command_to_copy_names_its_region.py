@@ -1,8 +1,6 @@
 """``openstack --os-cloud prod/RegionTwo server start …``: there is no such cloud, and it was said
 just where a server had been left off."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

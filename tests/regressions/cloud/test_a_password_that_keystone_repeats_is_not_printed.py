@@ -1,7 +1,5 @@
 """Keystone says in its error what it was sent, and the password in it was printed."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any

@@ -3,8 +3,6 @@ to copy named the cloud alone. In another shell, or in the watchdog's unit, they
 region: a server that had been left off was not found there, and flavors, whose ids are alike in
 regions, would have been made there."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -3,8 +3,6 @@ rebuild. Nova makes what it keeps for it anew as well (``_reset_image_metadata``
 microversion 2.93 of any image.
 """
 
-from __future__ import annotations
-
 from inspect import getdoc
 
 from vnicaudit.audit.judging.catalogue import shipped_catalogue

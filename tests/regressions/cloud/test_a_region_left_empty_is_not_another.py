@@ -1,8 +1,6 @@
 """``openstack:admin/`` was read as the region that clouds.yaml has, under that name, and
 OS_REGION_NAME went unheeded; ``openstack:/RegionTwo`` with OS_CLOUD set was ``no cloud ''``."""
 
-from __future__ import annotations
-
 import pytest
 
 from vnicaudit.audit.reading.targets import target_of

@@ -3,8 +3,6 @@ read the journal's first record of a server at once, msgspec had not worked out 
 record is made of, and the program died of a segmentation fault: the servers stayed off.
 """
 
-from __future__ import annotations
-
 import ast
 import subprocess
 import sys

@@ -2,8 +2,6 @@
 suspended and a locked one were given the command.
 """
 
-from __future__ import annotations
-
 import pytest
 
 from tests.remedy.applying.clouds.conftest import MakeCloud

@@ -1,8 +1,6 @@
 """``runs --verify`` said of a server that is in ERROR that it waits for its next start, and the
 same of one that ran before the run and is off now."""
 
-from __future__ import annotations
-
 from contextlib import ExitStack
 
 import pytest

@@ -1,8 +1,6 @@
 """What a service says is cut, and a token of this session in the middle of which that was came to
 be printed: only whole ones were masked."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.platforms.openstack.cloud import Asked, FakeCloud, Reply, reply

@@ -1,8 +1,6 @@
 """100,000 servers with one problem gave 62 MB of text: the same six lines of fix for each, and a
 plan with twenty equal lines for every server."""
 
-from __future__ import annotations
-
 import json
 import re
 from functools import partial

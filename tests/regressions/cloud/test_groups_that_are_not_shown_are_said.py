@@ -1,8 +1,6 @@
 """A Nova that refuses its server groups (403) was read without a word, while a run has one member
 of a group off at a time only as far as groups are known."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.platforms.openstack.cloud import Asked, FakeCloud, Reply, reply

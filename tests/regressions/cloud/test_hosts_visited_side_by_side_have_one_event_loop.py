@@ -2,8 +2,6 @@
 each started one. ``functools.cache`` lets two threads work the same out at once.
 """
 
-from __future__ import annotations
-
 import threading
 import time
 

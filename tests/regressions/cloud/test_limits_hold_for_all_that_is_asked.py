@@ -1,8 +1,6 @@
 """``openstack:CLOUD/*``: which regions there are was asked with 30 s and no pace, whatever
 ``--deadline`` and ``--max-rps`` said; and a region that was named beside it was read twice."""
 
-from __future__ import annotations
-
 from functools import partial
 from pathlib import Path
 

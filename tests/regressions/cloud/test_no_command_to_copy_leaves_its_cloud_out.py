@@ -1,8 +1,6 @@
 """Commands in plans, refusals and fixes named neither cloud nor region: where somebody has several
 they found no server, or did it to another one's."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from typing import Any

@@ -2,8 +2,6 @@
 and VNIC070 named igb among the models to take, on any release. Nova has it since 31.
 """
 
-from __future__ import annotations
-
 from datetime import date
 
 import pytest

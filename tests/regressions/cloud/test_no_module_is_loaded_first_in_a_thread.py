@@ -2,8 +2,6 @@
 may be seen half made, where modules load one another. What works in threads is loaded before.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

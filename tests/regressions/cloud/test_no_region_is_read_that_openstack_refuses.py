@@ -6,8 +6,6 @@ python-openstackclient 10.5.0: ``Region RegionTwo is not a valid region name for
 choices are RegionOne.``
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -3,8 +3,6 @@ not know where nova-manage is: servers that are off have to run all the same, an
 not stopped for a change that nobody could make.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

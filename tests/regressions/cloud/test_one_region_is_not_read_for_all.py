@@ -1,8 +1,6 @@
 """A login that failed while the regions of ``openstack:CLOUD/*`` were asked for had one region of
 three read in the place of all, with the exit code of a whole reading."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.platforms.openstack.cloud import FakeCloud, reply

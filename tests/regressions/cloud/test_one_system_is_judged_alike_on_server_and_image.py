@@ -4,8 +4,6 @@ Debian 12. So a plan changed all servers and left the image, new servers came em
 and each changed server was told that it is unlike its image.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -2,8 +2,6 @@
 failed the others, and a redirect took the token, or the password, to another host. A service that
 said the token in its error had it printed, and answers of a login were read whole."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Iterator
 from functools import partial

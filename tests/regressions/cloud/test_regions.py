@@ -2,8 +2,6 @@
 one region of three read like the whole cloud. A token of the system scope was called one of a
 tenant of project ''."""
 
-from __future__ import annotations
-
 import copy
 from pathlib import Path
 

@@ -1,8 +1,6 @@
 """A Retry-After that was a date (RFC 9110, 10.2.3) was passed over: a service that asked for a
 minute was asked again after half a second."""
 
-from __future__ import annotations
-
 import time
 from email.utils import formatdate
 

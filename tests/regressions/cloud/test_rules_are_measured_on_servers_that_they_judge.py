@@ -2,8 +2,6 @@
 driver, of which every rule is passed over: it said nothing of what rules cost.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

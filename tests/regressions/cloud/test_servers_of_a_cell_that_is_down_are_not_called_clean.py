@@ -1,8 +1,6 @@
 """Servers of a cell that is down: an audit was clean with exit code 0, a plan had not a word of
 them, and of a Nova before 31 they were asked for in a way in which it leaves them out."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.platforms.openstack.cloud import FakeCloud

@@ -3,8 +3,6 @@ what the journal promises holds as before: a line before each of them, what its 
 is waited for, and nobody is off in the end.
 """
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Sequence
 from functools import partial

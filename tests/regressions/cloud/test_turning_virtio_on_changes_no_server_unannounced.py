@@ -4,8 +4,6 @@ servers keep their model, and neither audit, explain nor plan said what was to c
 facts at hand.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from inspect import getdoc
 

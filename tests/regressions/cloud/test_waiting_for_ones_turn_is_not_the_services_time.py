@@ -1,8 +1,6 @@
 """``--max-rps 0.2 --deadline 5`` read nothing: ``cannot log in: no answer within 5 s``, of a
 Keystone that answered at once. Requests that had been given up went on to take turns."""
 
-from __future__ import annotations
-
 import threading
 import time
 

@@ -1,8 +1,6 @@
 """A cloud could only be looked at as a whole: 100,000 servers of ten regions were read and reported
 where one project was asked for. Now some can be chosen, and what is left out is never clean."""
 
-from __future__ import annotations
-
 import json
 import re
 from functools import partial

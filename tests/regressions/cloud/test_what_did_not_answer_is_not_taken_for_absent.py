@@ -2,8 +2,6 @@
 one that has none: Nova seemed to be of no known release, rules were skipped and the exit code was
 that of a whole reading. A login that failed once lost the whole cloud."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.platforms.openstack.cloud import FakeCloud, Reply, reply

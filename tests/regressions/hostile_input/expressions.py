@@ -4,8 +4,6 @@ Modules are imported and read: patterns are found where they are compiled, where
 tables, behind a cache, and as text in a call of ``re``.
 """
 
-from __future__ import annotations
-
 import ast
 import importlib
 import inspect

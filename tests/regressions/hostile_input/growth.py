@@ -1,8 +1,6 @@
 """How what something costs grows with its input: in CPU time, which other work does not add to, the
 least of several rounds, and measured anew until it is clear."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from typing import TypeVar

@@ -1,7 +1,5 @@
 """Files of every kind that is read, with a secret in each place that may hold one."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 SECRET = "S3cr3tW0rd"

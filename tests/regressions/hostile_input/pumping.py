@@ -4,8 +4,6 @@ Backtracking grows where a repeat can be entered at many places, or left in many
 stands before each repeat, and what each repeat takes, is repeated, and what follows does not fit.
 """
 
-from __future__ import annotations
-
 import re
 import sys
 from collections.abc import Callable, Iterator

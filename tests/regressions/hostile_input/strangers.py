@@ -1,7 +1,5 @@
 """Another user of this machine, as a test that runs as root sees him."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

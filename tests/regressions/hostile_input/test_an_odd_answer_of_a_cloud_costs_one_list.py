@@ -2,8 +2,6 @@
 ``null`` of Keystone ended a run over all regions with an internal error, a redirect to what is no
 address on one small list cost every server, and either, while a server was off, ended apply."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 

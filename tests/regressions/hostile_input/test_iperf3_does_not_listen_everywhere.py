@@ -1,7 +1,5 @@
 """iperf3's server listened on every address of the target, and serves whoever comes first."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import threading

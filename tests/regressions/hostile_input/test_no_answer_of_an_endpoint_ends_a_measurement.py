@@ -1,8 +1,6 @@
 """A guest or a tool that printed a number of 5,000 digits, ``1.1.1`` or ``²`` ended a measurement
 with an internal error: nine parsers took any digits there were."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

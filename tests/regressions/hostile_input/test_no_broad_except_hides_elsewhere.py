@@ -1,7 +1,5 @@
 """An ``except`` of everything turns a bug into silence: it stands at named edges only."""
 
-from __future__ import annotations
-
 import ast
 from pathlib import Path
 

@@ -2,8 +2,6 @@
 ``pip/``; a file called ``--baseline=b.json`` became an option of a pre-commit hook;
 ``--changed-since`` ran the filters and hooks of a hostile repository."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

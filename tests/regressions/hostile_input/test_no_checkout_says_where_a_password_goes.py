@@ -2,8 +2,6 @@
 in the current one first. In a pipeline that is the checkout: the ``secure.yaml`` of a pull request
 gave the cloud of ``OS_CLIENT_CONFIG_FILE`` another address, and its password was sent there."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

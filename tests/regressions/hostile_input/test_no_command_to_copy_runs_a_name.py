@@ -1,8 +1,6 @@
 """A definition of Nova's whose UUID was ``$(…)`` made ``vnicaudit plan`` print that into commands
 that an administrator copies; names of KubeVirt's objects came out as ``virtctl restart vm;id``."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from pathlib import Path

@@ -1,8 +1,6 @@
 """A folder that looks like ``/proc`` (a support case has one) ended the run by five kinds of error
 of the operating system, and a FIFO in it held the run for ever."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,8 +1,6 @@
 """A private key (PEM) has no name that says what it is, and the ``data`` of a Kubernetes Secret has
 names of any kind: a diff showed both, beside a virtual machine in the same file."""
 
-from __future__ import annotations
-
 import pytest
 
 from vnicaudit.reports.diff import MASKED, diff_lines

@@ -1,8 +1,6 @@
 """Two dozen expressions took four times as long for twice the text: 64 KiB of braces, blanks or
 zeros cost half a minute. Every expression of the package is given what it finds hardest."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from functools import cache

@@ -2,8 +2,6 @@
 had thought of. Whatever is raised on a file is that file's reading error, in this process and in
 workers; so is a file that takes too long, or kills the process that reads it."""
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import io

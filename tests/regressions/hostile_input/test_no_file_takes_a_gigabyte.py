@@ -1,8 +1,6 @@
 """7 MB of XML took 1.5 GB, 1 MB of HCL 740 MB and 8 MB of shell as much: each reader has a limit at
 which its worst input stays below the ceiling that the documentation states."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

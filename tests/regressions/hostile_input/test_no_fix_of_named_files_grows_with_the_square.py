@@ -1,8 +1,6 @@
 """``audit --fix FILE…`` looked up the real path of every named file for every file: with as many
 files as a pre-commit hook names, that was most of its time."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

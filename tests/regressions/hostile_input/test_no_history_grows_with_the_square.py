@@ -1,8 +1,6 @@
 """A guest of many NICs with one MAC address kept the storing of its audit busy: each was compared
 with all of them."""
 
-from __future__ import annotations
-
 from tests.history.fleets import TestDomain, TestNic, audited
 from tests.regressions.hostile_input.growth import MOST, TIMES, ratio
 from vnicaudit.history.looked import LookedAt

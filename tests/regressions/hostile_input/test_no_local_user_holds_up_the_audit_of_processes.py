@@ -1,8 +1,6 @@
 """Anybody may start a program that is called qemu: one argument of 32 KiB cost an audit of
 ``/proc`` thirteen seconds, and one process has room for 2 MiB of them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

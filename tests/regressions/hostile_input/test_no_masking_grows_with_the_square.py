@@ -2,8 +2,6 @@
 end of the text one by one: 16,000 of them took a second, and four times as long for twice as many.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

@@ -2,8 +2,6 @@
 name, a colon follows, and "not" was taken for the password. What is said of a file is no value;
 what is assigned to a name still is."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -2,8 +2,6 @@
 Kubernetes Secret in flow style, JSON without line breaks, a value below its key, a list of
 passwords, an environment in one line. Each with something beside it that must still be seen."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -3,8 +3,6 @@ its context lines, which ``plan`` masked; an endpoint's URL with a mistyped sche
 its password. So: a secret in every place that may hold one, every command, every format, every
 verbosity, and a search of all that was written."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from collections.abc import Iterator

@@ -1,8 +1,6 @@
 """A FIFO that nobody writes to held the program for ever where settings, a baseline, a profile or a
 measurement was named; so did a number of 5,000 digits end it with an internal error."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

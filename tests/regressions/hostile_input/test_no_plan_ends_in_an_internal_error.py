@@ -1,8 +1,6 @@
 """A plan that names a file with a zero byte, or a place with a number of 5,000 digits, ended
 ``apply`` with an internal error, also as a dry run."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,8 +1,6 @@
 """A definition of a few thousand NICs kept a plan busy for hours: each step masked the definition
 twice, and there was no limit."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from datetime import datetime

@@ -1,8 +1,6 @@
 """A plan and ``--fix`` kept a record of every NIC of every judgement until the end, several for
 each NIC, to compare their MAC addresses, which neither of them does."""
 
-from __future__ import annotations
-
 import gc
 from collections.abc import Iterable
 from pathlib import Path

@@ -1,8 +1,6 @@
 """A plan whose step had ``qemu+ext:///system?command=…`` as its target ran that command at ``apply
 --dry-run``, which is what one uses to look at a plan that one does not trust yet."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

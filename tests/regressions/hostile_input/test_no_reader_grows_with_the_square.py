@@ -3,8 +3,6 @@ into one MiB. Each reader is given pieces that open something and never close it
 marks and whole documents, more and more of them: a sixth of the pairs, and all with
 ``--long``."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable, Iterator
 from contextlib import suppress

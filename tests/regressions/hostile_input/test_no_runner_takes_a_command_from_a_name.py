@@ -2,8 +2,6 @@
 ``##[add-matcher]…``, ``##vso[task.setvariable …]`` and ``##teamcity[…]`` came out in text, in
 Markdown, CSV, JSON and what ``nics`` prints: a runner takes those for its own."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -3,8 +3,6 @@ there; a lock that was a link made root overwrite what it led to; ``--fix`` left
 links; the settings of another user in a parent folder silenced root's audit, with ``CI`` in its
 environment also when that was no more so."""
 
-from __future__ import annotations
-
 import os
 import stat
 from pathlib import Path

@@ -1,8 +1,6 @@
 """A command line whose JSON arguments have a blank before a nested object (``json.dumps`` writes
 one) was taken for one that had lost its quotes: its NICs were lost, and it was called clean."""
 
-from __future__ import annotations
-
 import json
 import shlex
 from pathlib import Path

@@ -1,8 +1,6 @@
 """A collection of definitions (``<domains>``, ``<node>``, a report) was passed over without a word
 in a folder, and "no domain" where it was named: its root is none of libvirt's."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,8 +1,6 @@
 """A file with two kinds of content was judged by the kind that was recognised first, and the rest
 was dropped: a play with an image and a guest of libvirt was "No problems in 1 image", exit 0."""
 
-from __future__ import annotations
-
 import json
 from itertools import permutations
 from pathlib import Path

@@ -1,8 +1,6 @@
 """A definition in quotes, in CDATA, escaped or in base64 was passed over without a word in a
 folder, where the file held nothing else that is judged."""
 
-from __future__ import annotations
-
 import html
 import json
 from base64 import b64encode

@@ -1,8 +1,6 @@
 """``-device vfio-pci,sysfsdev=`` was dropped, while ``host=`` was listed: both assign a device of
 the host, which may be a network adapter."""
 
-from __future__ import annotations
-
 import pytest
 
 from vnicaudit.platforms.qemu.read import read_text

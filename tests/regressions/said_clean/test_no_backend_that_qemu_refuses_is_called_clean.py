@@ -2,8 +2,6 @@
 start with it, and the NIC on it was called clean. Each was measured with QEMU 7.2; what
 concerns dgram, socket, stream, l2tpv3 and passt with 10.0 and 11.1 too."""
 
-from __future__ import annotations
-
 import json
 import shlex
 

@@ -1,8 +1,6 @@
 """In a folder, a script, a unit or a batch file with a QEMU command was skipped without a word,
 unless the command was its first line."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

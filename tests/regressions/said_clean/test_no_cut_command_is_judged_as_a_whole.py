@@ -1,8 +1,6 @@
 """Command lines that were cut (by ``ps``, a terminal, a forum), or that keep a NIC in a variable,
 were read as whole: a NIC that the guest has not was reported, or the guest was called clean."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -2,8 +2,6 @@
 that device, nor ``virtio-net-pci-base``, which it is derived from, nor for ``-nic``. What QEMU 7.2
 and 10.0 make of each was read from ``info qtree``."""
 
-from __future__ import annotations
-
 import pytest
 
 from vnicaudit.platforms.qemu.read import read_text

@@ -1,8 +1,6 @@
 """A KubeVirt manifest beside a good one, or one whose body is not where KubeVirt looks for it, was
 dropped: "No problems in 1 domain", or "There was nothing to judge", with exit code 0."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

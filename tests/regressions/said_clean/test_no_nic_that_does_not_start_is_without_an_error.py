@@ -2,8 +2,6 @@
 problems": whatever the one knows, the other tells. Held against every definition and command line
 that the tests of the rules, of reading and of what libvirt and QEMU measure have."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Iterator
 from io import BytesIO

@@ -1,7 +1,5 @@
 """``qemu-system-ppc64 -M pseries`` was "0 NICs, no problems": QEMU adds a spapr-vlan to it."""
 
-from __future__ import annotations
-
 import pytest
 
 from vnicaudit.platforms.qemu.read import read_text

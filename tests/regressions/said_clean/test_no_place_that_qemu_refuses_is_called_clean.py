@@ -2,8 +2,6 @@
 looked at: QEMU does not start with them, and the NIC was called clean. Each was measured with QEMU
 7.2."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.conformance.argv import Read, read

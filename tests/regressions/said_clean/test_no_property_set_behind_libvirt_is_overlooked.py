@@ -4,8 +4,6 @@ problems"; ``-global`` was not looked at, so that a plan that ends in a guest wi
 called safe. Measured with QEMU 7.2 (``Invalid rx_queue_size (= 300)``, ``Parameter 'mq' expects
 'on' or 'off'``, ``there is no device "net0" defined``) and libvirt 9.0."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,8 +1,6 @@
 """Properties that a device has not, or not in every release, and machines that make no NIC for
 ``-nic``: nothing was said. Each was tried with QEMU 7.2, 10.0 and 11.1."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

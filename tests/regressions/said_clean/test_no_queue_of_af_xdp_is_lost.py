@@ -1,8 +1,6 @@
 """``-netdev af-xdp,queues=2`` with ``mq=on`` was one queue pair: QEMU makes one client for each
 (``net_init_af_xdp`` in net/af-xdp.c)."""
 
-from __future__ import annotations
-
 import pytest
 
 from vnicaudit.platforms.qemu.read import read_text

@@ -2,8 +2,6 @@
 ``do``, what a variable named the program of, and what stood behind a redirection in the middle of
 a command were dropped without a word, and the file was called clean."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

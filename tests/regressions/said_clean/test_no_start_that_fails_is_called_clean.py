@@ -1,8 +1,6 @@
 """Of 67 command lines that QEMU refused for a NIC's sake none was told, and what ``-nic`` asks of a
 machine that creates none was listed and rated as if it were there."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,8 +1,6 @@
 """A variable that may hold NICs, beside a NIC that is given: "No problems", and not a word of what
 is not known."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

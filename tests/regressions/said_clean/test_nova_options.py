@@ -2,8 +2,6 @@
 a byte order mark, references that lead nowhere, lists with a word that is none of the choices, and
 an empty ``compute_driver``, which silenced a rule."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,8 +1,6 @@
 """Command lines whose NICs cannot be known were "0 NICs, no problems": a file of options, a machine
 that may have a NIC of its own, words that a shell fills in, a listing that may be cut."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

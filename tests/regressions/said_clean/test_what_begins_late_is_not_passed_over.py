@@ -1,8 +1,6 @@
 """A kind was told by the first 64 KiB of a file: what came behind a longer remark, or as the last
 of many tasks, was passed over without a word in a folder."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

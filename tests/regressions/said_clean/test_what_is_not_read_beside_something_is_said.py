@@ -2,8 +2,6 @@
 copies a nova.conf, a script with one in a here-document, an interface for ``virsh attach-device``,
 a QEMU command as a task. "No problems in 1 image", and not a word."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

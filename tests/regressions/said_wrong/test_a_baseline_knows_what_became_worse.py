@@ -2,8 +2,6 @@
 refreshed in place forgot the severities of the settings, so that the next audit failed. Copies of a
 guest with several severities made a fresh baseline fail, and a report differ from itself."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

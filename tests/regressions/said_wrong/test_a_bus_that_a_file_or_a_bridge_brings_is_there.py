@@ -4,8 +4,6 @@ taken for the same one of ``pcie.0``. What ``-set`` changes was compared as it s
 ``-netdev passt`` was said not to know its own keys. Measured with QEMU 7.2; passt by QEMU 10.1's
 qapi/net.json."""
 
-from __future__ import annotations
-
 import pytest
 
 from vnicaudit.audit.effective import resolve

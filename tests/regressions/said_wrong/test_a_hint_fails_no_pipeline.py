@@ -2,8 +2,6 @@
 a finding of low confidence. A hint is reported, and fails nothing unless that is asked for. What
 was asked for reached JUnit alone: in the other formats only low confidence was a hint."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """``i82557a`` was in no list of ours: a guest that starts with it was said not to."""
 
-from __future__ import annotations
-
 import pytest
 
 from vnicaudit.knowledge.buses import PCI, bus_of

@@ -2,8 +2,6 @@
 read": exit 4, no baseline, a hook that failed. What is literal in a template is judged, what is
 not is said, and a document that only shares the name of an element is passed over."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,8 +1,6 @@
 """Placeholders without brackets (``NICDRIVER`` beside ``GUESTNAME`` and ``MEMORY``, ``XXXXXXX``)
 were called models that QEMU does not know, with a fix that edits the placeholder away."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

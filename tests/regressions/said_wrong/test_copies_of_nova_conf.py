@@ -1,8 +1,6 @@
 """Copies of nova.conf that packages, editors and operators put aside were judged as if Nova read
 them: each gave the errors of a file that is not in use."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,8 +1,6 @@
 """``--write-baseline`` wrote nothing when one file of many could not be read, and said of a file
 that had never been there that it was left as it was."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

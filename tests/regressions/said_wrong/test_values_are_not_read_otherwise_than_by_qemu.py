@@ -2,8 +2,6 @@
 were said not to, and NICs had rings, queues or addresses that they have not. Each was measured with
 QEMU 7.2."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.conformance.argv import Shape, read

@@ -2,8 +2,6 @@
 MAC address twice; Terraform's ``%{ if }`` was no template at all, and a model behind it "has
 invalid characters"."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

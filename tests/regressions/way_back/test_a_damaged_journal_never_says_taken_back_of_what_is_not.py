@@ -5,8 +5,6 @@ among those of its domain ended in an internal error, too.
 ``VNICAUDIT_DAMAGES=all`` tries every bit and every length; a test draws some, and prints the seed.
 """
 
-from __future__ import annotations
-
 import os
 import random
 import re

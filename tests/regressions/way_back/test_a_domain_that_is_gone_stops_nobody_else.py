@@ -1,8 +1,6 @@
 """One guest that was undefined, or migrated in the evening, was a failed canary: it ended the
 night's run, and the rollback of all others in an emergency."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 

@@ -1,8 +1,6 @@
 """The disk with the journal was full between two lines: the guest that had been shut down for the
 run, or had given its NIC up, was left so."""
 
-from __future__ import annotations
-
 import errno
 import os
 from pathlib import Path

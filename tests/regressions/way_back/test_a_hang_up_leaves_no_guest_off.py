@@ -1,7 +1,5 @@
 """A terminal hung up while ``rollback`` or ``runs --recover`` had a guest down."""
 
-from __future__ import annotations
-
 import os
 import signal
 from collections.abc import Iterator

@@ -1,8 +1,6 @@
 """The definition that a run had kept was defined as it stood there: after a slip in an editor the
 domain came back with an eighth of its memory and another password, and the run was "done"."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The reader of standard error went away while a guest was down: apply ended, and left it off."""
 
-from __future__ import annotations
-
 import errno
 import fcntl
 import os

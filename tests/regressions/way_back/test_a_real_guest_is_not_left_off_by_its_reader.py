@@ -1,8 +1,6 @@
 """``apply --mode restart 2>&1 | …``: the reader went away when the guest had been shut down, and a
 real guest stayed off."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import libvirt

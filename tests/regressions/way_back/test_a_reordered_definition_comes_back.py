@@ -2,8 +2,6 @@
 was taken for one that "did not come out as the one that was saved": it stayed on virtio for ever,
 and ten other domains were not reached."""
 
-from __future__ import annotations
-
 import random
 import re
 

@@ -1,7 +1,5 @@
 """Nothing showed that ``runs --verify`` tells the truth of servers, images and flavors."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

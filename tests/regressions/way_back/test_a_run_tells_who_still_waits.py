@@ -1,8 +1,6 @@
 """A run with ``next-boot`` was done, and nobody could tell which guests had been powered off and on
 since; a kept original was put back by no command."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,8 +1,6 @@
 """One unfinished run on units of a kind that nothing here changes (of a platform that is not
 installed any more) stopped ``runs --recover`` and ``runs --verify`` for all others."""
 
-from __future__ import annotations
-
 import contextlib
 from pathlib import Path
 

@@ -2,8 +2,6 @@
 had "No bootable device". So did one with a property behind libvirt's back that no virtio NIC has:
 QEMU did not start."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.remedy.planning.planned import (

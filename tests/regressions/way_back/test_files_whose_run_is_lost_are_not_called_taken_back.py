@@ -1,8 +1,6 @@
 """A run on files whose journal was emptied, and whose tasks were gone as well: rollback said "taken
 back", exit code 0, with every file still changed."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

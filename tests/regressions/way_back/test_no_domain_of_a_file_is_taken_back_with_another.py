@@ -1,8 +1,6 @@
 """``rollback RUN --domain vm1`` of a file with three domains put back the other two as well, with
 exit code 0, and ``--domain vm2`` found no such domain: the file was called after its first."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,8 +1,6 @@
 """A server of a group had failed, and was let go of before that was noted: in that instant another
 thread began the next one of the group, and two were away."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path

@@ -2,8 +2,6 @@
 not answer: one is reported with the command that ends it, the others are rolled back, and the same
 command goes on with what is left."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Callable
 from pathlib import Path

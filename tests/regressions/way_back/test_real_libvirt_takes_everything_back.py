@@ -1,8 +1,6 @@
 """On a real libvirt and QEMU: a definition whose controllers libvirt sorts, and a guest that boots
 from the network by a ROM for its old NIC."""
 
-from __future__ import annotations
-
 import random
 import re
 from pathlib import Path

@@ -1,8 +1,6 @@
 """A process died while guests were off for it, and nothing but an operator at a terminal could
 bring them back."""
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import os

@@ -1,8 +1,6 @@
 """``audit a.xml a.xml ./`` counted a file twice, and an empty folder was "nothing to judge" without
 a word of what was looked for."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,8 +1,6 @@
 """What a plan said, and apply did otherwise: hot swaps that libvirt refuses, addresses that were
 put back, a bridge that was left without a word, one reason for several changes, half a word."""
 
-from __future__ import annotations
-
 import pytest
 from msgspec.structs import replace
 

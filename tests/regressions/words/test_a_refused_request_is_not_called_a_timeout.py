@@ -1,8 +1,6 @@
 """libvirt refused to shut a guest down, and a few milliseconds later "the guest did not shut down
 within 300 s" was said."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

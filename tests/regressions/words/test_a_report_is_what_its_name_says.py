@@ -1,7 +1,5 @@
 """``audit -o x.sarif`` wrote text into x.sarif, which a code scanner then refused."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

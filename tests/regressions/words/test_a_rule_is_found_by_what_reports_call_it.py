@@ -1,8 +1,6 @@
 """``rules legacy-emulated-nic``, ``rules VNIC04`` and ``rules SUPP001`` were all "no rule", though
 reports name rules so."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,8 +1,6 @@
 """Commands that were told to be copied lacked the state folder that had been given: "there is no
 run"; and those on servers where their nova-manage is."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from pathlib import Path

@@ -1,8 +1,6 @@
 """After apply nothing said how to take it back; a run that was rolled back read "done, 3 applied"
 for ever, and the rollback had "applied" too; a plan of nothing was to be applied next."""
 
-from __future__ import annotations
-
 import json
 import shlex
 from pathlib import Path

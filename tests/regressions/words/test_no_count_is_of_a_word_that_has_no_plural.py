@@ -1,7 +1,5 @@
 """The last line of every report with a VNIC016 ended in "2 of 2 NIC with a shared MAC addresss"."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from tests.audit.judging.test_macs import text

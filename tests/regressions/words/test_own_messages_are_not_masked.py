@@ -1,8 +1,6 @@
 """Messages pass through the mask of secrets. It took a word after "password:" for one: "without a
 password: *** on 127.0.0.1 behind a proxy"."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 

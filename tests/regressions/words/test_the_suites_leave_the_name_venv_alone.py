@@ -1,8 +1,6 @@
 """tox left a *file* ``.venv`` in the checkout (PEP 832): the tutorial's ``python3 -m venv .venv``
 then failed, and ``git status`` showed it."""
 
-from __future__ import annotations
-
 import configparser
 import shutil
 import subprocess

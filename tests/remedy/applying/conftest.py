@@ -1,7 +1,5 @@
 """A host without libvirt for each test of what works on it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

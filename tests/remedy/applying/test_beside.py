@@ -1,7 +1,5 @@
 """Which units an unfinished run keeps other runs away from."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

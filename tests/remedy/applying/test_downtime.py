@@ -1,7 +1,5 @@
 """How long a server was off, as its journal tells."""
 
-from __future__ import annotations
-
 import pytest
 
 from vnicaudit.remedy.applying.downtime import seconds_off

@@ -1,7 +1,5 @@
 """What is said of runs, from what they left behind."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

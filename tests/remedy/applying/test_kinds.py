@@ -1,7 +1,5 @@
 """Which kind of units a step is on: by the record that says what it changes."""
 
-from __future__ import annotations
-
 import pytest
 from msgspec.structs import replace
 

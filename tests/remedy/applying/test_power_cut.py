@@ -1,7 +1,5 @@
 """The power fails anywhere: what was not synced is lost, and no guest with it."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import stat

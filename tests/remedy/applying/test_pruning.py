@@ -1,7 +1,5 @@
 """Old runs are removed, and what says that something is undone stays as long as it is needed."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from datetime import datetime, timedelta, timezone

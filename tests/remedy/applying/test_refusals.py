@@ -1,7 +1,5 @@
 """Why a unit was refused, for machines: codes, kept with the run."""
 
-from __future__ import annotations
-
 import msgspec
 import pytest
 

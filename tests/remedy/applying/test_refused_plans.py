@@ -1,7 +1,5 @@
 """A step that an edit made one that cannot be written is refused, with a code."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

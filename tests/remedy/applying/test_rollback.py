@@ -1,7 +1,5 @@
 """The way back: of a run, of one domain, of one NIC; over somebody else's edits only if told."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.remedy.applying.conftest import MakeWorld

@@ -1,7 +1,5 @@
 """Many units: in which order, when to stop, and going on with what was left in the middle."""
 
-from __future__ import annotations
-
 import os
 from datetime import datetime
 from typing import Any

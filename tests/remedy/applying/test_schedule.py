@@ -1,7 +1,5 @@
 """In which order, how many at once, when to stop."""
 
-from __future__ import annotations
-
 import random
 import threading
 from collections import Counter

@@ -1,7 +1,5 @@
 """Guests that answer from a recording, or whatever they are told to."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path

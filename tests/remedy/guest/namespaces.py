@@ -1,7 +1,5 @@
 """Network namespaces of this machine in the place of guests: real ``ip``, real kernel."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

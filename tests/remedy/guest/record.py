@@ -7,8 +7,6 @@ NAME is the file's (``iproute2-6.1.0``), PROGRAM that version's ``ip``. Needs ro
 ``tc`` of its own.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """What is set up on a guest's interface ``eth0`` in these tests, as commands of ``ip``."""
 
-from __future__ import annotations
-
 RICH = """\
 link set dev eth0 txqueuelen 777 mtu 1400 promisc on allmulticast on group 7
 link set dev eth0 up

@@ -1,7 +1,5 @@
 """Settings of real interfaces, carried over their exchange in a network namespace."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """The same interface in the words of three versions of iproute2, and answers that are none."""
 
-from __future__ import annotations
-
 import json
 import re
 from typing import Any

@@ -1,7 +1,5 @@
 """Why a step cannot be applied, as tests ask for it."""
 
-from __future__ import annotations
-
 from typing import Protocol
 
 from vnicaudit.model.reasons import Blocked

@@ -1,7 +1,5 @@
 """Guests and their NICs, as definitions describe them."""
 
-from __future__ import annotations
-
 from vnicaudit.model.domain import Domain, DomainConfig, DomainState
 from vnicaudit.model.location import Location
 from vnicaudit.model.nic import Nic, NicConfig

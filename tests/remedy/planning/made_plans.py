@@ -1,7 +1,5 @@
 """Plans of every kind of unit, made without a libvirt or a cloud."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from pathlib import Path
 

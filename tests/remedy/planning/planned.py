@@ -1,7 +1,5 @@
 """Definitions as text, planned as ``vnicaudit plan`` does, without a libvirt."""
 
-from __future__ import annotations
-
 from datetime import date
 from pathlib import Path
 

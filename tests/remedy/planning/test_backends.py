@@ -1,7 +1,5 @@
 """What a NIC needs, and loses, to be on vhost-vDPA or vhost-user."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A domain -> steps: one for each NIC, with the change and nothing else in its diff."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Reasons have codes, in plans of every kind of unit; their files are read back as they were."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Diffs as they are reviewed: readable in every encoding, without secrets, the same each time."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """How a step can take effect, and why not otherwise."""
 
-from __future__ import annotations
-
 import pytest
 from msgspec.structs import replace
 

@@ -1,7 +1,5 @@
 """What a guest will see of a change: ids, slots, name, drivers, notes and snippets together."""
 
-from __future__ import annotations
-
 import msgspec
 import pytest
 from hypothesis import given

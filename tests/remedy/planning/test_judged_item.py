@@ -1,7 +1,5 @@
 """A domain judged as it is, and as it would be."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

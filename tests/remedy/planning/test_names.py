@@ -1,7 +1,5 @@
 """Interface names before and after: known, predicted, or left open with the reason."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import msgspec

@@ -1,7 +1,5 @@
 """What is to become of a NIC: findings, s390x, conversions, queues and rings together."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """How many queues and how large rings a policy gives."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

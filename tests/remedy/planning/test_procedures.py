@@ -1,7 +1,5 @@
 """What to do where Nova, KubeVirt or oVirt keep the definition."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Targets -> a plan: all of them, each domain once, and what was named is there."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What an audit takes for one thing, a plan takes for one thing, and of the same target."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

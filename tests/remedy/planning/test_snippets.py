@@ -1,7 +1,5 @@
 """Pieces of configuration that keep a name or an address."""
 
-from __future__ import annotations
-
 import configparser
 import shlex
 from pathlib import PurePosixPath

@@ -1,7 +1,5 @@
 """Definitions that may be changed, and where they come from."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What a step changes, as the kind of thing it must be."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import TypeGuard
 

@@ -1,7 +1,5 @@
 """One line per finding."""
 
-from __future__ import annotations
-
 from msgspec.structs import replace
 
 from tests.reports.samples import CLEAN, OK_END, WEB_01, written

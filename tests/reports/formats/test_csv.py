@@ -1,7 +1,5 @@
 """CSV: stable columns, no formulas."""
 
-from __future__ import annotations
-
 import csv
 
 import msgspec

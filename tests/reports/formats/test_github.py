@@ -1,7 +1,5 @@
 """GitHub annotations: one line each."""
 
-from __future__ import annotations
-
 import msgspec
 
 from tests.reports.samples import CLEAN, OK_END, WEB_01, finding, written

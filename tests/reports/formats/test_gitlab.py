@@ -1,7 +1,5 @@
 """GitLab Code Quality: what its documentation demands of an entry, and nothing lost."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """vnicaudit.report/1."""
 
-from __future__ import annotations
-
 import json
 
 import msgspec

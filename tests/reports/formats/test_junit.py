@@ -1,7 +1,5 @@
 """JUnit XML, against the schema Jenkins publishes."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import msgspec

@@ -1,7 +1,5 @@
 """Ids of rules that lead to their pages, on a terminal."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Markdown for comments and issues."""
 
-from __future__ import annotations
-
 import msgspec
 from markdown_it import MarkdownIt
 

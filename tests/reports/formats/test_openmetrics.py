@@ -1,7 +1,5 @@
 """OpenMetrics, read by Prometheus' own parser, and the text format, checked by promtool."""
 
-from __future__ import annotations
-
 import os
 import stat
 from pathlib import Path

@@ -1,7 +1,5 @@
 """SARIF 2.1.0, against the standard's schema."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The report for people where there is much: the answer first, equal findings once."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

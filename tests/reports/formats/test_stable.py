@@ -1,7 +1,5 @@
 """Formats that pipelines read stay as they are, byte for byte."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

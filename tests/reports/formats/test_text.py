@@ -1,7 +1,5 @@
 """The report for people, to the letter."""
 
-from __future__ import annotations
-
 import re
 
 import msgspec

@@ -1,7 +1,5 @@
 """Records of a history, with what a name may be made of."""
 
-from __future__ import annotations
-
 from vnicaudit.model.history import (
     AuditDetails,
     AuditName,

@@ -1,7 +1,5 @@
 """The history for people: what is said, and that nothing of a name reaches a terminal."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

@@ -1,7 +1,5 @@
 """Three NICs worth looking at."""
 
-from __future__ import annotations
-
 from vnicaudit.model.domain import Domain, DomainConfig, DomainState, LiveFacts
 from vnicaudit.model.effective import NONE, UNKNOWN, Effective, Resolved
 from vnicaudit.model.location import Location

@@ -1,7 +1,5 @@
 """vnicaudit.nics/1."""
 
-from __future__ import annotations
-
 import msgspec
 import pytest
 

@@ -1,7 +1,5 @@
 """The list of NICs for people."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

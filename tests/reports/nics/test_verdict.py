@@ -1,7 +1,5 @@
 """Marks, totals and CSV of a list of NICs."""
 
-from __future__ import annotations
-
 import csv
 import io
 

@@ -1,7 +1,5 @@
 """New findings with names that break formats."""
 
-from __future__ import annotations
-
 from vnicaudit.model.finding import Severity
 from vnicaudit.model.notices import NewFinding
 

@@ -1,7 +1,5 @@
 """Real Chromium with a page in it. Nothing may be logged, thrown or asked of a network."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager

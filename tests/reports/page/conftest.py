@@ -1,7 +1,5 @@
 """A browser and a small fleet's page, for the tests of one module."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

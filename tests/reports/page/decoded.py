@@ -1,7 +1,5 @@
 """The data of a page, read as its script reads it, without a browser."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import re

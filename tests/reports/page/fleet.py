@@ -1,7 +1,5 @@
 """A made-up fleet of any size: some NICs emulated, some without vhost, most in order."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterator
 

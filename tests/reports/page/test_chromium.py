@@ -1,7 +1,5 @@
 """The page as a reader has it: found, read, moved about in, printed, in real Chromium."""
 
-from __future__ import annotations
-
 import csv
 import io
 import re

@@ -1,7 +1,5 @@
 """``vnicaudit audit --format html``: every NIC is handed on, wrong or not."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

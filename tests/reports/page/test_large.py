@@ -1,7 +1,5 @@
 """100,000 NICs in one page, in real Chromium: everything is there, and nothing takes long."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from playwright.sync_api import Browser, Page, expect

@@ -1,7 +1,5 @@
 """The page over a history, served, in real Chromium: its views against what audits were told."""
 
-from __future__ import annotations
-
 import csv
 import io
 import re

@@ -1,7 +1,5 @@
 """What is written into the page, without a browser."""
 
-from __future__ import annotations
-
 import re
 
 import msgspec

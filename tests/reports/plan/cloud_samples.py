@@ -1,7 +1,5 @@
 """A plan of a cloud: an image, a flavor, and servers of two projects."""
 
-from __future__ import annotations
-
 from msgspec.structs import replace
 
 from vnicaudit.model.finding import Change

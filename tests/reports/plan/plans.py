@@ -1,7 +1,5 @@
 """Any plan there can be: each field with whatever text a definition, or an editor, puts there."""
 
-from __future__ import annotations
-
 from typing import Any, get_args
 
 from hypothesis import strategies as st

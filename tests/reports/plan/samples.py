@@ -1,7 +1,5 @@
 """A plan worth reviewing: two hypervisors, a file, guests of libvirt and of Nova."""
 
-from __future__ import annotations
-
 from vnicaudit.model.finding import Change
 from vnicaudit.model.plan import (
     DomainUnit,

@@ -1,7 +1,5 @@
 """A plan of ten thousand steps stays one that can be reviewed."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from msgspec.structs import replace

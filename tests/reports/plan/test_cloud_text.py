@@ -1,7 +1,5 @@
 """A plan of a cloud for people."""
 
-from __future__ import annotations
-
 from msgspec.structs import replace
 
 from tests.remedy.planning.units import server_of

@@ -1,7 +1,5 @@
 """What the history adds to a plan, in words."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.regressions.hostile_input.growth import MOST, ratio

@@ -1,8 +1,6 @@
 """``vnicaudit.plan/1``: what is written is read back, and what is no plan is refused with its
 place."""
 
-from __future__ import annotations
-
 import json
 from contextlib import suppress
 from pathlib import Path

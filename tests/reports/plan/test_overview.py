@@ -1,7 +1,5 @@
 """A plan at a glance."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """A plan of a cloud by project: for those whose servers they are."""
 
-from __future__ import annotations
-
 import csv
 import io
 

@@ -1,7 +1,5 @@
 """A plan for people."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

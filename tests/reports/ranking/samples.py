@@ -1,7 +1,5 @@
 """Rankings to print."""
 
-from __future__ import annotations
-
 from tests.fleet.ranking.made import Problem, audit, guest, reading, traffic
 from vnicaudit.fleet.ranking.ranking import rank
 from vnicaudit.model.ranking import MeasuredGain, Ranking

@@ -1,7 +1,5 @@
 """Records with a name of a site in every text that they can have."""
 
-from __future__ import annotations
-
 import base64
 import types
 import typing

@@ -1,7 +1,5 @@
 """Every text of every record that reports are made of holds a name; none comes through."""
 
-from __future__ import annotations
-
 from typing import cast
 
 import msgspec

@@ -1,7 +1,5 @@
 """Any run there can be, with whatever text guests and hosts put into it."""
 
-from __future__ import annotations
-
 from typing import get_args
 
 from hypothesis import strategies as st

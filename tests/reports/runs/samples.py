@@ -1,7 +1,5 @@
 """Three runs: one that went mostly well, one that is not finished, and a way back."""
 
-from __future__ import annotations
-
 from vnicaudit.model.runs import Check, RunRecord, UnitRun
 
 PLAN = f"sha256:{'5f' * 32}"

@@ -1,7 +1,5 @@
 """``vnicaudit.runs/1``."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

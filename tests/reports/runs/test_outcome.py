@@ -1,7 +1,5 @@
 """How a run went, when it has ended."""
 
-from __future__ import annotations
-
 from msgspec.structs import replace
 
 from tests.reports.runs.samples import APPLY, BACK, MAIL

@@ -1,7 +1,5 @@
 """Runs for people."""
 
-from __future__ import annotations
-
 import re
 import time
 from collections.abc import Iterator

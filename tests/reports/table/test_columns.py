@@ -1,7 +1,5 @@
 """Columns with a text beside them, and columns that begin at fixed places."""
 
-from __future__ import annotations
-
 from vnicaudit.reports.paint import Paint
 from vnicaudit.reports.table.columns import at_stops, columns, padded_cell, row_with_text
 from vnicaudit.reports.table.model import Part

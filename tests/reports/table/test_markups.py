@@ -1,7 +1,5 @@
 """One table as Markdown and as HTML."""
 
-from __future__ import annotations
-
 from vnicaudit.reports.table import html, markdown
 from vnicaudit.reports.table.model import Part, Row, Table
 

@@ -1,7 +1,5 @@
 """Functions that workers of a cluster run in tests."""
 
-from __future__ import annotations
-
 import os
 
 

@@ -1,8 +1,6 @@
 """The engine alone, over a real cluster: who reads what, and what becomes of tasks that cannot be
 run."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import closing
 

@@ -1,7 +1,5 @@
 """A cloud without OpenStack for each test of what works on it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What is looked at when a server is back: by Nova and Neutron, and by its hypervisor."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Whatever goes wrong, a server that ran before a run runs after it, or after the next one."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import re

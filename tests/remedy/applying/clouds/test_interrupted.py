@@ -1,7 +1,5 @@
 """Ctrl-C and SIGTERM: what is left in the middle is said at once."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.remedy.applying.clouds.fakes import CloudWorld, server_step

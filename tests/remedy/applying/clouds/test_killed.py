@@ -1,7 +1,5 @@
 """The program is ended anywhere, and run again or taken back: every server that ran runs."""
 
-from __future__ import annotations
-
 import contextlib
 import tempfile
 from collections.abc import Callable, Iterable, Iterator

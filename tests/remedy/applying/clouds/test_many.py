@@ -1,7 +1,5 @@
 """Many servers: in which order, how many at once, and when to stop."""
 
-from __future__ import annotations
-
 import threading
 
 import pytest

@@ -1,7 +1,5 @@
 """The compute node of a server, and what is said where it cannot be looked at."""
 
-from __future__ import annotations
-
 from contextlib import ExitStack
 from types import SimpleNamespace
 

@@ -1,7 +1,5 @@
 """What nova-manage says, and what it means."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import pytest

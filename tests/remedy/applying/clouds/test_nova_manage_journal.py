@@ -1,7 +1,5 @@
 """What a journal tells of sets whose end was not 0, or was not seen."""
 
-from __future__ import annotations
-
 import pytest
 
 from vnicaudit.remedy.applying.clouds.nova_manage_journal import doubtful, unseen

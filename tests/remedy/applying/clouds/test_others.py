@@ -1,7 +1,5 @@
 """Somebody else is at work on the same server, or deletes it, in the middle of a run."""
 
-from __future__ import annotations
-
 import pytest
 from msgspec.structs import replace
 

@@ -1,7 +1,5 @@
 """What is looked at before a server, an image or a flavor is touched, and why it may be refused."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

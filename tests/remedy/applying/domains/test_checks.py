@@ -1,7 +1,5 @@
 """What QEMU's arguments and descriptors prove of a NIC that was changed."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import pytest

@@ -1,7 +1,5 @@
 """What is defined is read back; whose a definition is."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.remedy.applying.fakes import Killed, World

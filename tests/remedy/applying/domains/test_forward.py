@@ -1,7 +1,5 @@
 """One domain: what is said of it, and how long it was away."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.remedy.applying.conftest import MakeWorld

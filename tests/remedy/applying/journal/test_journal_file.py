@@ -1,7 +1,5 @@
 """The journal: a line is on disk before anything is done, and a half one counts for nothing."""
 
-from __future__ import annotations
-
 import errno
 import os
 import stat

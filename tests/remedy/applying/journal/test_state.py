@@ -1,7 +1,5 @@
 """The state folder: private, in order, one run on a host at a time."""
 
-from __future__ import annotations
-
 import errno
 import os
 import re

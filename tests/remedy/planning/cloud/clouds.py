@@ -1,8 +1,6 @@
 """Servers, images and flavors as a cloud hands them out (Nova 34, Neutron with Open vSwitch), and
 plans of them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from msgspec.structs import replace

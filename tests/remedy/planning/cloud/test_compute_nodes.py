@@ -1,7 +1,5 @@
 """What the definitions on compute nodes tell of servers, where Nova says nothing."""
 
-from __future__ import annotations
-
 from tests.remedy.planning.cloud.clouds import ID, MAC, SECOND, port, server
 from tests.remedy.planning.planned import NOVA, definition, interface, live
 from tests.remedy.works import work

@@ -1,7 +1,5 @@
 """A flavor that contradicts the images it is booted with -> a new flavor, the old one stays."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.remedy.planning.blocked import why

@@ -1,7 +1,5 @@
 """What stands in the way of changing a server, and how a change of it can take effect."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """What a guest will see when Nova writes its server's NICs anew."""
 
-from __future__ import annotations
-
 from tests.remedy.planning.cloud.clouds import SECOND, WINDOWS, port, server, step
 from vnicaudit.model.domain import Server
 from vnicaudit.model.plan import GuestView

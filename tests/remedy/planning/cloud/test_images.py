@@ -1,7 +1,5 @@
 """An image of a cloud -> a step, and what of it is left as it is."""
 
-from __future__ import annotations
-
 from tests.remedy.planning.blocked import why
 from tests.remedy.planning.cloud.clouds import (
     CLOUD,

@@ -1,7 +1,5 @@
 """What is looked for in a judgement of a server."""
 
-from __future__ import annotations
-
 from vnicaudit.audit.judging.catalogue import rule_ids, shipped_catalogue
 from vnicaudit.knowledge import facts
 from vnicaudit.model.finding import EVERY_RULE

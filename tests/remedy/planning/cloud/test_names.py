@@ -1,7 +1,5 @@
 """What projects are called in a plan."""
 
-from __future__ import annotations
-
 from tests.remedy.planning.cloud.clouds import WINDOWS, image, left, server, step, steps
 from tests.remedy.planning.units import cloud_of
 

@@ -1,7 +1,5 @@
 """A server as it would be with other properties."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Clouds among the targets of a plan."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import ClassVar

@@ -1,7 +1,5 @@
 """A server of a cloud -> one step for all its NICs, and what of it is left."""
 
-from __future__ import annotations
-
 import pytest
 from msgspec.structs import replace
 

@@ -1,7 +1,5 @@
 """What somebody can do who uses a cloud and does not operate it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from tests.remedy.planning.blocked import why

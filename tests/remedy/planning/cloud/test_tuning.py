@@ -1,7 +1,5 @@
 """What the policy for queues and rings comes to where Nova writes the NICs."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

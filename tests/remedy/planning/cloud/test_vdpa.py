@@ -1,7 +1,5 @@
 """A server's port on vDPA: each prerequisite, and the way, which an operator goes."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

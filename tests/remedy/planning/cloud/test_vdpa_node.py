@@ -1,8 +1,6 @@
 """What the compute node must have for a server's port on vDPA: what is installed, and what its
 nova.conf lists (``[pci] device_spec``, as Nova 34.0 reads it)."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
