@@ -1,4 +1,4 @@
-"""The how-to's table of what is refused: each message is one that the product has."""
+"""The page of refusals: each message is one that the product has."""
 
 import ast
 import re
@@ -9,8 +9,8 @@ import pytest
 
 from tests.docs.pages import ROOT, squeezed
 
-PAGE = (ROOT / "docs/how-to/openstack.md").read_text("utf-8")
-TABLE = PAGE.partition("## What is refused")[2].partition("\n## ")[0]
+PAGE = (ROOT / "docs/reference/refusals.md").read_text("utf-8")
+TABLE = PAGE.partition("## Servers of a cloud")[2].partition("\n## ")[0]
 # what is left out, and what stands for any: a state, a number, a host, a command of nova-manage or
 # of openstack, with the cloud's name
 _ANY = re.compile(
