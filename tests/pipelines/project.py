@@ -82,9 +82,9 @@ def page(name: str) -> list[Block]:
     return list(blocks((ROOT / "docs" / "how-to" / name).read_text("utf-8")))
 
 
-def snippets(name: str) -> list[dict[str, object]]:
-    """The YAML of a how-to, in order."""
-    return [parse(block.text) for block in page(name) if block.language == "yaml"]
+def snippets(system: str) -> list[dict[str, object]]:
+    """The YAML that the how-to has for a system, in order."""
+    return [parse(block.text) for block in page("ci.md") if block.mark == system]
 
 
 def parse(text: str) -> dict[str, object]:

@@ -194,14 +194,14 @@ class TestPage:
     """The workflows of the how-to."""
 
     def test_each_gives_the_action_inputs_it_has(self) -> None:
-        workflows = snippets("ci-github.md")
+        workflows = snippets("github")
         assert len(workflows) == 3
         for step in _ours(workflows):
             assert step.get("with", {}).keys() <= ACTION["inputs"].keys()
             assert re.fullmatch(r"you/vnicaudit@v\d+\.\d+\.\d+", step["uses"])
 
     def test_uploads_what_the_action_has_written(self) -> None:
-        for workflow in snippets("ci-github.md"):
+        for workflow in snippets("github"):
             for step in _steps(workflow):
                 if "upload-sarif" in step.get("uses", ""):
                     assert step["with"]["sarif_file"] == "${{ steps.vnicaudit.outputs.sarif }}"
@@ -225,7 +225,7 @@ class TestPage:
         assert "guests/slow.xml" not in ran.log
 
     def test_the_third_knows_the_baseline(self, workspace: Path, installed: Path) -> None:
-        baseline = _ours([snippets("ci-github.md")[2]])[0]["with"]["baseline"]
+        baseline = _ours([snippets("github")[2]])[0]["with"]["baseline"]
         run(workspace, installed, args=f"--write-baseline {baseline}")
         assert _run_page(2, workspace, installed).code == 0
         guests(workspace, new="rtl8139")
@@ -233,7 +233,8 @@ class TestPage:
 
 
 def _steps(workflow: dict[str, Any]) -> list[dict[str, Any]]:
-    return [step for job in workflow["jobs"].values() for step in job["steps"]]
+    jobs = workflow["jobs"].values() if "jobs" in workflow else [workflow]
+    return [step for job in jobs for step in job["steps"]]
 
 
 def _ours(workflows: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -246,7 +247,7 @@ def _ours(workflows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _run_page(number: int, workspace: Path, temp: Path) -> Ran:
-    (step,) = _ours([snippets("ci-github.md")[number]])
+    (step,) = _ours([snippets("github")[number]])
     context = {"${{ github.base_ref }}": "main"}
     given = {}
     for name, value in step.get("with", {}).items():

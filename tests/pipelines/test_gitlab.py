@@ -147,7 +147,7 @@ class TestPage:
     """The configurations of the how-to."""
 
     def test_they_include_the_template_and_set_what_it_has(self) -> None:
-        pages = snippets("ci-gitlab.md")
+        pages = snippets("gitlab")
         assert len(pages) == 3
         for page in pages:
             includes: list[dict[str, str]] = page["include"]  # type: ignore[assignment]
@@ -157,14 +157,14 @@ class TestPage:
             assert page.keys() <= {"include", "variables", "vnicaudit"}
 
     def test_the_first_fails_for_a_finding(self, project: Path) -> None:
-        assert audit(project, **_variables(snippets("ci-gitlab.md")[0]))[0] == 1
+        assert audit(project, **_variables(snippets("gitlab")[0]))[0] == 1
 
     def test_the_second_sees_what_a_merge_request_changes(self, project: Path) -> None:
         start = repository(project)
         guests(project, new="rtl8139")
         git(project, "add", "-A")
         git(project, "commit", "-q", "-m", "m")
-        page = snippets("ci-gitlab.md")[1]
+        page = snippets("gitlab")[1]
         job: dict[str, Any] = page["vnicaudit"]  # type: ignore[assignment]
         rule = next(rule for rule in job["rules"] if "merge_request_event" in rule["if"])
         given = {
@@ -177,7 +177,7 @@ class TestPage:
         assert "guests/slow.xml" not in log
 
     def test_the_third_knows_the_baseline(self, project: Path) -> None:
-        variables = _variables(snippets("ci-gitlab.md")[2])
+        variables = _variables(snippets("gitlab")[2])
         baseline = variables["VNICAUDIT_BASELINE"]
         assert audit(project, VNICAUDIT_ARGS=f"--write-baseline {baseline}")[0] == 0
         assert audit(project, **variables)[0] == 0

@@ -10,7 +10,7 @@ from tests.pipelines.project import SCRIPTS, bash, guests, page
 
 
 def test_the_step_writes_the_report_that_is_shown(tmp_path: Path) -> None:
-    (file,) = [block.text for block in page("ci-jenkins.md") if block.language == "groovy"]
+    (file,) = [block.text for block in page("ci.md") if block.language == "groovy"]
     (step,) = re.findall(r"sh '([^']+)'", file)
     (report,) = re.findall(r"junit '([^']+)'", file)
     guests(tmp_path, good="virtio", slow="rtl8139")

@@ -60,7 +60,7 @@ def theirs(tmp_path: Path) -> Path:
 
 def configured(folder: Path, hooks: Path, number: int, monkeypatch: Any, home: Path) -> None:
     """Save a configuration of the how-to as theirs, with the clone in place of the placeholder."""
-    config = snippets("ci-pre-commit.md")[number]
+    config = snippets("pre-commit")[number]
     revision = git(hooks, "rev-parse", "HEAD")
     for entry in config["repos"]:  # type: ignore[attr-defined]
         assert entry["repo"] == PLACEHOLDER
@@ -136,7 +136,7 @@ def test_the_configuration_with_a_baseline(
     """The how-to's second configuration, with the baseline that it says how to write."""
     command = next(
         line.removeprefix("$ ")
-        for block in page("ci-pre-commit.md")
+        for block in page("ci.md")
         for line in block.text.splitlines()
         if "--write-baseline" in line
     )
@@ -181,7 +181,7 @@ def test_every_hook_of_the_file_is_a_command_of_the_program() -> None:
 
 
 def test_every_configuration_of_the_page_is_tried() -> None:
-    assert len(snippets("ci-pre-commit.md")) == 3
+    assert len(snippets("pre-commit")) == 3
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[2]
 RULES = ROOT / "templates/prometheus/vnicaudit.rules.yml"
 DASHBOARD = ROOT / "templates/grafana/vnicaudit-fleet.json"
 TESTS = Path(__file__).parent / "alerts_test.yml"
-PAGE = ROOT / "docs/how-to/metrics.md"
+PAGE = ROOT / "docs/how-to/scheduled-audit.md"
 
 UNITS = {"short", "s", "percentunit"}
 PANELS = {"stat", "timeseries", "table"}

@@ -9,9 +9,9 @@ import msgspec
 from vnicaudit.model.finding import Severity
 
 NoticeForm = Literal["json", "slack", "matrix", "alertmanager"]
-"""``json``: an object of this program's own (docs/how-to/webhooks.md); ``slack``: an incoming
-webhook of Slack, or of a compatible service (Mattermost, Rocket.Chat); ``matrix``: an event in a
-room; ``alertmanager``: alerts of its API v2."""
+"""``json``: an object of this program's own (docs/how-to/scheduled-audit.md); ``slack``: an
+incoming webhook of Slack, or of a compatible service (Mattermost, Rocket.Chat); ``matrix``: an
+event in a room; ``alertmanager``: alerts of its API v2."""
 
 
 class NewFinding(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,7 +1,7 @@
 """The server: few requests at once, each of limited time and size, and only for our own names.
 
 It has no authentication of its own: whoever can connect can read. A proxy in front of it provides
-passwords and TLS (docs/how-to/metrics.md).
+passwords and TLS (docs/how-to/scheduled-audit.md).
 """
 
 from __future__ import annotations
