@@ -9,6 +9,7 @@ import msgspec
 
 from vnicaudit.audit.accepting.settings_entries import Usage
 from vnicaudit.audit.reading.files import names_nics, read_file, read_stream, shown_path
+from vnicaudit.audit.same_guest import with_reading
 from vnicaudit.model.explanation import Explained
 from vnicaudit.model.file_kind import is_domain
 from vnicaudit.model.location import Description
@@ -143,4 +144,4 @@ def _work_on(item: Item, batch: Batch, job: Job) -> None:
             batch.guests.append(item)
         else:
             batch.nics_seen += work.nics_to_compare(item, job.target)
-            batch.add(work.domain(item, None, job.target))
+            batch.add(with_reading(work.domain(item, None, job.target), item))

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from vnicaudit.audit.judging.macs import MacTable
+from vnicaudit.audit.same_guest import with_reading
 
 if TYPE_CHECKING:
     from vnicaudit.audit.chunk import Batch
@@ -33,7 +34,7 @@ class ComparedWork:
     def domain(self, domain: Domain, target: str, host: HostConfig | None = None) -> Product:
         """Work on a domain."""
         self._take_nics(self._work.nics_to_compare(domain, target))
-        return self._work.domain(domain, host, target)
+        return with_reading(self._work.domain(domain, host, target), domain)
 
     def description(self, item: Description, target: str) -> Iterator[Product]:
         """Work on a description; yields nothing if there is nothing to do."""

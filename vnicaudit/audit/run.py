@@ -16,6 +16,7 @@ from vnicaudit.audit.reading.files import shown_path
 from vnicaudit.audit.reading.machines import Machines
 from vnicaudit.audit.reading.seen_files import SeenFiles
 from vnicaudit.audit.reading.targets import Target, awaited_pipe, expanded_targets, unique_targets
+from vnicaudit.audit.same_guest import SameGuests
 from vnicaudit.audit.tally import TargetCounts, Totals
 from vnicaudit.base.waiting import standard_input
 from vnicaudit.model.host import Host
@@ -57,6 +58,7 @@ class AuditRun:
         self._tallies: dict[str, TargetCounts] = {}
         self._totals = Totals()
         self._compared = ComparedWork(work)
+        self._same = SameGuests()
         self._has_cloud = False
         self._seen_files = SeenFiles(())
         self._guests: list[tuple[Domain, str]] = []
@@ -68,7 +70,7 @@ class AuditRun:
     def items(self, names: Iterable[str]) -> Iterator[Product]:
         """The products of all targets; what is wrong with the comments of a file is a judgement of
         that file. Raises UsageError for targets that make no sense."""
-        yield from map(self._counted, with_files_apart(self._read(names)))
+        yield from map(self._counted, self._same.once(with_files_apart(self._read(names))))
 
     def _read(self, names: Iterable[str]) -> Iterator[Product]:
         """The products of all targets. Files come first: worker processes are forked before any
@@ -94,7 +96,7 @@ class AuditRun:
         if self._clouds is not None:
             yield from self._clouds.unmatched()
         yield from self._compared.comparisons()
-        for note in self._compared.notes():
+        for note in (*self._same.notes(), *self._compared.notes()):
             self._tallies[targets[-1].name].notes.append(note)
         self.usage |= self._work.usage()
 
@@ -186,9 +188,12 @@ class AuditRun:
         tallies, clouds = self._tallies.values(), self._clouds
         return self._totals.summary(
             domains=sum(each.domains for each in tallies)
+            - self._same.read_again
             - (clouds.servers.read_twice if clouds else 0),
             nics=sum(each.nics for each in tallies)
+            - self._same.nics_again
             - (clouds.servers.nics_read_twice if clouds else 0),
+            read_again=self._same.read_again,
         )
 
     @property

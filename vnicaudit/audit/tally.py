@@ -206,11 +206,12 @@ class Totals:
         self.baselined += len(product.baselined)
         self.filtered += product.filtered
 
-    def summary(self, *, domains: int, nics: int) -> Summary:
+    def summary(self, *, domains: int, nics: int, read_again: int = 0) -> Summary:
         """The totals so far; ``domains`` and ``nics`` are the numbers that were read."""
         return Summary(
             domains=domains,
             nics=nics,
+            read_again=read_again,
             findings=sum(self.rules.values()),
             by_severity=dict(sorted(self.severities.items())),
             by_rule=dict(sorted(self.rules.items())),

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from vnicaudit.knowledge.backends import OWN_PATH
 from vnicaudit.knowledge.binaries import misplaced_by_address
 from vnicaudit.knowledge.buses import PCI, USB, bus_of, machine_buses
 from vnicaudit.knowledge.machines import (
@@ -31,6 +32,10 @@ from vnicaudit.model.version import Version
 VHOSTUSER_DEFAULT = Version(11, 1)
 """libvirt before this version requires ``<model type='virtio'/>`` for ``type='vhostuser'`` (NEWS
 11.1.0)."""
+
+_VDPA_MODELS = Version(9, 1)
+"""libvirt 9.0 refuses ``virtio-transitional`` and ``virtio-non-transitional`` on ``type='vdpa'``,
+and 11.3 takes them (both measured)."""
 
 _PCI_OPTIONS = ("ats", "page_per_vq")
 """Properties of virtio-pci only: refused elsewhere whatever their value is."""
@@ -75,6 +80,17 @@ def bus_of_nic(nic: NicConfig, model: str | None, domain: DomainConfig, arch: st
     if model == "spapr-vlan":
         return "spapr-vio"
     return "" if arch in ARM else "pci"
+
+
+def takes_only_virtio(kind: str | None, model: str, host: HostConfig) -> bool:
+    """True if this libvirt is known to refuse the model on such an interface, which has no emulated
+    device: vhost-user or vDPA."""
+    if kind not in OWN_PATH:
+        return False
+    version = host.libvirt_version
+    if kind == "vdpa" and version is not None and version < _VDPA_MODELS:
+        return model != "virtio"
+    return model not in VIRTIO
 
 
 def lacks_model(nic: NicConfig, domain: DomainConfig, host: HostConfig) -> bool:

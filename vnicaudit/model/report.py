@@ -195,6 +195,20 @@ class Placed(msgspec.Struct, frozen=True):
     host: str = ""
 
 
+ReadingKind = Literal["definition", "command", "running"]
+
+
+class Reading(msgspec.Struct, frozen=True):
+    """What identifies a guest among several readings of it. ``kind``: its ``definition``, a
+    ``command`` that defines it or runs, or something that is ``running`` by a definition
+    elsewhere. ``macs``: see :func:`~vnicaudit.audit.judging.macs.station_mac`."""
+
+    name: str
+    macs: tuple[str, ...]
+    place: Location
+    kind: ReadingKind
+
+
 class Audited(msgspec.Struct, frozen=True):
     """The judgement of one domain, host or description (a configuration file, an image, …): one
     unit of the stream between the auditor and the report writers."""
@@ -225,6 +239,10 @@ class Audited(msgspec.Struct, frozen=True):
     rows: tuple[NicRow, ...] = ()
     """Its NICs, declared and effective, if the audit was to include them (``with_rows`` of the
     work)."""
+    reading: Reading | None = None
+    """For :mod:`vnicaudit.audit.same_guest` alone, which removes it."""
+    again: bool = False
+    """A judgement of the same guest with findings came before: it is not counted again."""
 
     @property
     def title(self) -> str:
@@ -274,6 +292,8 @@ class Summary(msgspec.Struct, frozen=True):
 
     domains: int = 0
     nics: int = 0
+    read_again: int = 0
+    """Readings of guests that had been read before: these count as one domain."""
     findings: int = 0
     by_severity: dict[str, int] = {}
     by_rule: dict[str, int] = {}

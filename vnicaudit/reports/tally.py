@@ -37,7 +37,7 @@ class Tally:
     def add(self, audited: Audited) -> None:
         """Count one subject with its findings, skips and crashes."""
         self.judged[audited.scope] += 1
-        self.affected[audited.scope] += bool(audited.findings)
+        self.affected[audited.scope] += bool(audited.findings) and not audited.again
         for finding in audited.findings:
             self.findings[finding.severity, finding.rule, finding.name] += 1
             self.safe_fixes += finding.change is not None and finding.change.safe

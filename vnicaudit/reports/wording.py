@@ -16,7 +16,7 @@ from vnicaudit.model.finding import (
 )
 from vnicaudit.model.owner import name_of
 from vnicaudit.model.refs import NicRef, Ref
-from vnicaudit.model.report import Audited, RunEnd, TargetResult
+from vnicaudit.model.report import Audited, RunEnd, Summary, TargetResult
 from vnicaudit.reports.tally import SCOPE_WORD, Tally
 
 WORST_FIRST = tuple(reversed(SEVERITIES))
@@ -167,12 +167,19 @@ def _closing(tally: Tally, end: RunEnd, broken: str) -> str:
     return f"{found} in {_affected(tally, end)}{'; ' if broken else ''}{broken}"
 
 
+def domains_read(summary: Summary) -> str:
+    """``2 domains``, or ``2 domains (read 5 times)``."""
+    domains = count(summary.domains, "domain")
+    times = summary.domains + summary.read_again
+    return f"{domains} (read {times:,} times)" if summary.read_again else domains
+
+
 def _affected(tally: Tally, end: RunEnd) -> str:
     parts = []
     if end.summary.domains:
         several = tally.affected["mac"] and not tally.affected["domain"]  # only across domains
         some = "" if several else f"{tally.affected['domain']:,} of "
-        parts.append(some + count(end.summary.domains, "domain"))
+        parts.append(some + domains_read(end.summary))
         parts.append(count(end.summary.nics, "NIC"))
     if tally.affected["mac"]:
         parts.append(f"{tally.affected['mac']:,} of them with the MAC address of another")
@@ -185,7 +192,7 @@ def _affected(tally: Tally, end: RunEnd) -> str:
 def _looked_at(tally: Tally, end: RunEnd) -> str:
     parts = []
     if end.summary.domains:
-        parts.append(count(end.summary.domains, "domain"))
+        parts.append(domains_read(end.summary))
         parts.append(count(end.summary.nics, "NIC"))
     for scope, word in _BESIDE_DOMAINS:
         if tally.judged[scope]:

@@ -17,7 +17,8 @@ before 9.0 does not start with it, and a later one warns that the NIC "was not c
 *high* instead of *error*.
 
 `type='vdpa'` and `type='vhostuser'` allow virtio only. libvirt refuses any other model when the
-domain is defined: `invalid model for interface of type 'vdpa'`. Nova writes the model that it keeps
+domain is defined: `invalid model for interface of type 'vdpa'`; libvirt 9.0 refuses there also
+`virtio-transitional` and `virtio-non-transitional`. Nova writes the model that it keeps
 for a server (`hw_vif_model`) on vhost-user ports as well (`get_base_config` in
 nova/virt/libvirt/vif.py).
 
@@ -101,6 +102,7 @@ from vnicaudit.knowledge.binaries import IGB, absent_on, misplaced, not_created
 from vnicaudit.knowledge.machines import is_board
 from vnicaudit.knowledge.models import LIBVIRT_MODELS, QEMU_MODELS, model_of_driver, shown_model
 from vnicaudit.knowledge.nova_releases import lacks_vif_model
+from vnicaudit.knowledge.refused_nics import takes_only_virtio
 from vnicaudit.knowledge.to_virtio import to_virtio
 from vnicaudit.model.definition_refusal import WORDS, StartRefusal, is_misspelt
 from vnicaudit.model.effective import NONE
@@ -122,7 +124,9 @@ def applies(subject: Subject) -> bool:
     if subject.domain.is_server:
         return not is_board(subject.domain)
     assigned = subject.effective.model.state == NONE and nic.type not in OWN_PATH
-    if assigned and not_created(nic, subject.domain, subject.host) is None:
+    if assigned and (
+        nic.type == "network" or not_created(nic, subject.domain, subject.host) is None
+    ):
         return False
     return not subject.proven and not is_board(subject.domain)
 
@@ -130,7 +134,7 @@ def applies(subject: Subject) -> bool:
 def check(subject: Subject) -> Iterator[Problem]:
     """One problem at most: no such device, not on this architecture, or not in this version."""
     model = subject.nic.model or ""
-    if _kind(subject) in OWN_PATH and model not in VIRTIO:
+    if takes_only_virtio(_kind(subject), model, subject.host):
         yield _only_virtio(subject, model)
     elif subject.domain.is_server and _refused_by_nova(subject, model):
         yield _refusal_problem(subject, f"Nova refuses {model} with KVM")

@@ -8,7 +8,6 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from tests.rows import rows
 from vnicaudit.audit.accepting.suppressions import Suppressor
 from vnicaudit.audit.judging import macs
 from vnicaudit.audit.judging.catalogue import LoadedRule, RuleSet
@@ -258,26 +257,3 @@ def test_a_nic_is_stored_with_few_suppressions() -> None:
     nic = msgspec.msgpack.decode(record, type=NicSeen)
     assert len(nic.suppressions) == 1
     assert len(nic.suppressions[0]) < 600
-
-
-@rows
-def test_a_guest_that_was_read_twice_is_told_as_one(
-    other: str, is_told: bool, tmp_path: Path
-) -> None:
-    (tmp_path / "a.xml").write_text(text(1))
-    (tmp_path / "b.xml").write_text(other)
-    _findings, made = run(tmp_path)
-    told = f"guest1 is one guest, read 2 times ({tmp_path}/a.xml:1, {tmp_path}/b.xml:1)"
-    assert made.results[0].notes == ((told,) if is_told else ())
-
-
-def test_the_definition_of_a_guest_that_was_also_read_from_ps_is_named(tmp_path: Path) -> None:
-    (tmp_path / "a.xml").write_text(text(1))
-    (tmp_path / "ps.txt").write_text(
-        "root 1 0 0 1 1 ? Sl 10:00 0:10 /usr/bin/qemu-system-x86_64 -name guest=guest1 "
-        "-uuid 00000000-0000-0000-0000-000000000001 -nodefaults -netdev tap,id=n,fd=3 "
-        f"-device virtio-net-pci,netdev=n,mac={MAC}\n"
-    )
-    _findings, made = run(tmp_path)
-    (note,) = made.results[0].notes
-    assert note.endswith(f"; its definition is {tmp_path}/a.xml: change it there")

@@ -9,10 +9,10 @@ from vnicaudit.knowledge.backends import OWN_PATH
 from vnicaudit.knowledge.binaries import lacks, misplaced
 from vnicaudit.knowledge.machines import is_board
 from vnicaudit.knowledge.models import QEMU_MODELS, default_model, model_of_driver, shown_model
-from vnicaudit.knowledge.refused_nics import lacks_model
+from vnicaudit.knowledge.refused_nics import lacks_model, takes_only_virtio
 from vnicaudit.model.definition_refusal import is_misspelt
 from vnicaudit.model.effective import NONE, UNKNOWN, Resolved
-from vnicaudit.model.guest_words import MAYBE, VIRTIO, X86
+from vnicaudit.model.guest_words import MAYBE, X86
 from vnicaudit.model.nic import Behind
 from vnicaudit.model.version import Version
 
@@ -49,7 +49,7 @@ def _refused_type(emulated: EmulatedNic) -> str | None:
     nic, host = emulated.nic, emulated.host
     if nic.type not in OWN_PATH:
         return None
-    if nic.model is not None and nic.model not in VIRTIO:
+    if nic.model is not None and takes_only_virtio(nic.type, nic.model, host):
         # qemuValidateDomainDeviceDefNetwork: "invalid model for interface of type '…'"
         shown = shown_model(nic.model)
         return f"libvirt refuses {shown} on type='{nic.type}', which accepts only virtio"

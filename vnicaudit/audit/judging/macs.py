@@ -34,10 +34,6 @@ MAX_NICS = 500_000
 400 bytes each."""
 _MAX_ALIKE = 64
 """Maximum number of NICs with one MAC that are kept."""
-_MAX_AGAIN = 1000
-"""Maximum number of guests of which it is noted that they were read several times."""
-_NAMED = 3
-"""Such guests, and places of one, that are named in a note."""
 
 _PRIVATE = frozenset({"user", "null"})
 """Types whose network has only one guest."""
@@ -49,7 +45,7 @@ _ZERO = "00:00:00:00:00:00"
 def nics_seen(domain: Domain, target: str) -> tuple[NicSeen, ...]:
     """The records by which a domain's NICs are compared with all others, without the suppressions
     for findings on them."""
-    found = [(nic, mac) for nic in domain.nics if nic.mac and (mac := _normal(nic.mac))]
+    found = [(nic, mac) for nic in domain.nics if nic.mac and (mac := station_mac(nic.mac))]
     if not found:
         return ()
     of_domain = _of_domain(domain, target)
@@ -76,7 +72,6 @@ class MacTable:
     def __init__(self) -> None:
         self._first: dict[str, bytes] = {}
         self._alike: dict[str, list[NicSeen]] = {}
-        self._again: dict[str, dict[str, NicSeen]] = {}
         self._kept = 0
         self.left_out = 0
         """Number of NICs that were not compared, for lack of room."""
@@ -99,23 +94,15 @@ class MacTable:
                     yield MacSubject(nic, others)
 
     def notes(self) -> list[str]:
-        """The guests that were read several times, and that there was no room for some NICs."""
-        found = [_read_again(tuple(each.values())) for each in self._again.values()]
-        if len(found) > _NAMED:
-            found[_NAMED:] = ["other guests were read several times as well"]
-        if self.left_out:
-            number = f"{self.left_out:,} NICs"
-            why = "were not compared with the others by their MAC address: too many"
-            found.append(f"{number} {why}")
-        return found
+        """The note that the table had no room for some NICs."""
+        if not self.left_out:
+            return []
+        number = f"{self.left_out:,} NICs"
+        return [f"{number} were not compared with the others by their MAC address: too many"]
 
     def _add(self, nic: NicSeen, known: bytes) -> None:
         alike = self._alike.get(nic.mac) or [_decoded(known)]
-        same = next((other for other in alike if _is_same_nic(nic, other)), None)
-        if same is not None:
-            if _is_certainly_read_again(nic, same) and len(self._again) < _MAX_AGAIN:
-                known_readings = self._again.setdefault(same.reading, {same.reading: same})
-                known_readings.setdefault(nic.reading, nic)
+        if any(_is_same_nic(nic, other) for other in alike):
             return
         if len(alike) >= _MAX_ALIKE:
             self.left_out += 1
@@ -236,7 +223,7 @@ def _nic_seen(domain: Domain, nic: Nic, mac: str, of_domain: _OfDomain) -> NicSe
     )
 
 
-def _normal(mac: str) -> str | None:
+def station_mac(mac: str) -> str | None:
     """The MAC as libvirt writes it; None if it is not the address of a single station."""
     if re.fullmatch(_OF_A_STATION, mac) is not None and mac != _ZERO:
         return mac
@@ -284,23 +271,6 @@ def _is_same_nic(one: NicSeen, other: NicSeen) -> bool:
     if one.reading == other.reading:
         return one.index == other.index
     return _same_guest(one, other)
-
-
-def _is_certainly_read_again(one: NicSeen, other: NicSeen) -> bool:
-    """True if both readings, whose MAC is the same, are of one guest beyond doubt: it has the same
-    UUID, or the same name."""
-    if one.reading == other.reading:
-        return False
-    return (one.has_name and other.has_name) or one.uuid is not None is not other.uuid
-
-
-def _read_again(readings: tuple[NicSeen, ...]) -> str:
-    places = [f"{one.location}" for one in readings]
-    written = [one.location.file or one.target for one in readings if one.location.xpath]
-    shown = ", ".join(places[:_NAMED]) + (", …" if len(places) > _NAMED else "")
-    where = f"; its definition is {written[0]}: change it there" if len(written) == 1 else ""
-    number = len(readings)
-    return f"{readings[0].domain} is one guest, read {number} times ({shown}){where}"
 
 
 def _meet(one: NicSeen, other: NicSeen) -> bool:

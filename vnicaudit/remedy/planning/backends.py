@@ -129,7 +129,7 @@ def _changes(
 
 
 def _to_virtio(nic: Nic, domain: Domain) -> Change:
-    """The change of the model to ``virtio``. For type vdpa, libvirt (9.0 and 11.3) rejects other
+    """The change of the model to ``virtio``. For type vdpa, libvirt 9.0 rejects other
     names of virtio models: "invalid model for interface of type 'vdpa': 'virtio-transitional'"."""
     change = _change("model", nic.declared.model, "virtio")
     if domain.declared.readiness != "ready":

@@ -1,0 +1,129 @@
+"""Guests that are read several times: counted once, and fixed where they are defined."""
+
+from __future__ import annotations
+
+import datetime
+from pathlib import Path
+
+import pytest
+
+from vnicaudit.audit.accepting.suppressions import Suppressor
+from vnicaudit.audit.judging.catalogue import rule_ids
+from vnicaudit.audit.reading.options import RunOptions
+from vnicaudit.audit.run import AuditRun
+from vnicaudit.audit.work import Assumptions, AuditWork
+from vnicaudit.cli.wiring.platforms import every_platform
+from vnicaudit.model.finding import Finding
+from vnicaudit.model.report import Audited
+
+MAC = "52:54:00:aa:bb:01"
+UUID = "00000000-0000-0000-0000-000000000001"
+XML = (
+    f"<domain type='kvm'><name>guest1</name><uuid>{UUID}</uuid><devices><interface type='bridge'>"
+    f"<mac address='{MAC}'/><source bridge='br0'/><model type='rtl8139'/></interface></devices>"
+    "</domain>"
+)
+QUICK = XML.replace("<model type='rtl8139'/>", "<model type='virtio'/><driver name='qemu'/>")
+DUMP = XML.replace("<domain ", "<domain id='3' ")
+COMMAND = (
+    f"/usr/bin/qemu-system-x86_64 -name guest=guest1,debug-threads=on -uuid {UUID} "
+    "-accel kvm -nodefaults -netdev tap,fd=30,id=hostnet0 -device {},netdev=hostnet0,mac={}\n"
+)
+PS = f"root 1 0 0 1 1 ? Sl 10:00 0:10 {COMMAND}"
+MACHINE = """apiVersion: kubevirt.io/v1
+kind: VirtualMachine
+metadata: {{name: web, namespace: lab}}
+spec:
+  template:
+    spec:
+      domain:
+        devices:
+          interfaces: [{{name: red, bridge: {{}}, model: e1000, macAddress: "{}"}}]
+      networks: [{{name: red, multus: {{networkName: br1}}}}]
+"""
+
+
+def run(folder: Path, **files: str) -> tuple[list[Finding], AuditRun, list[Audited]]:
+    for name, text in files.items():
+        (folder / name).write_text(text)
+    rules = rule_ids()
+    work = AuditWork(
+        rules, Assumptions(), Suppressor((), datetime.date(2026, 1, 1), rules), {}, every_platform()
+    )
+    made = AuditRun(work, RunOptions(jobs=1))
+    audited = [one for one in made.items([str(folder)]) if isinstance(one, Audited)]
+    return [found for one in audited for found in one.findings], made, audited
+
+
+@pytest.mark.parametrize(
+    ("other", "is_one"),
+    [
+        (XML.replace("<devices>", "<title>a copy</title><devices>"), True),
+        (XML.replace("guest1", "renamed"), True),
+        (XML.replace(f"<uuid>{UUID}</uuid>", ""), True),
+        (XML.replace("000000000001<", "000000000002<"), False),
+        (XML.replace("<name>guest1</name>", "").replace(f"<uuid>{UUID}</uuid>", ""), False),
+        (XML.replace(MAC, "52:54:00:aa:bb:02"), False),
+    ],
+    ids=["copy", "same UUID", "same name and MAC", "another UUID", "no name", "another MAC"],
+)
+def test_a_guest_that_was_read_twice_is_one(other: str, is_one: bool, tmp_path: Path) -> None:
+    _findings, made, _audited = run(tmp_path, a=XML, b=other)
+    told = f"guest1 is one guest, read 2 times ({tmp_path}/a:1, {tmp_path}/b:1)"
+    assert made.results[0].notes == ((told,) if is_one else ())
+    summary = made.summary
+    assert (summary.domains, summary.nics, summary.read_again) == (
+        (1, 1, 1) if is_one else (2, 2, 0)
+    )
+
+
+def test_what_runs_is_told_once_and_fixed_where_it_is_defined(tmp_path: Path) -> None:
+    running = PS.format("rtl8139", MAC)
+    found, made, audited = run(tmp_path, **{"a.xml": DUMP, "b.txt": running, "c.xml": XML})
+    (note,) = made.results[0].notes
+    assert note.endswith(f"; its definition is {tmp_path}/c.xml: change it there")
+    changed = [one.location.file for one in found if one.rule == "VNIC001"]
+    assert changed == [f"{tmp_path}/c.xml"]
+    assert [one.location.file for one in found if one.change] == changed
+    assert [one.again for one in audited] == [False, True, True]
+    assert made.summary.findings == len(found)
+
+
+def test_what_only_the_running_guest_shows_is_kept(tmp_path: Path) -> None:
+    """It runs without vhost, and the definition says why; another shows an emulated model that the
+    definition has no more."""
+    without, changed = PS.format("virtio-net-pci", MAC), PS.format("rtl8139", MAC)
+    found, _made, _audited = run(tmp_path, **{"a.txt": without, "b.xml": QUICK})
+    (fix,) = [one.fix for one in found if one.rule == "VNIC020"]
+    assert fix == f"Change {tmp_path}/b.xml:1, the definition of this guest: VNIC021 there."
+    sound = QUICK.replace("<driver name='qemu'/>", "")
+    found, made, _audited = run(tmp_path, **{"a.txt": changed, "b.xml": sound})
+    assert made.summary.domains == 1
+    (emulated,) = [one for one in found if one.rule == "VNIC001"]
+    assert (emulated.change, emulated.fixes) == (None, ())
+    assert emulated.fix.startswith(f"{tmp_path}/b.xml:1 is the definition of this guest: ")
+    assert [place.file for place in emulated.related] == [f"{tmp_path}/b.xml"]
+
+
+def test_advice_that_changes_no_definition_stays(tmp_path: Path) -> None:
+    sound = QUICK.replace("<driver name='qemu'/>", "")
+    files = {"a.txt": PS.format("virtio-net-pci", MAC), "b.xml": sound}
+    found, _made, _audited = run(tmp_path, **files)
+    (fix,) = [one.fix for one in found if one.rule == "VNIC020"]
+    assert "/dev/vhost-net" in fix
+
+
+def test_of_two_definitions_each_keeps_its_fix(tmp_path: Path) -> None:
+    found, made, _audited = run(tmp_path, **{"a.xml": XML, "b.xml": XML})
+    assert sum(one.change is not None for one in found if one.rule == "VNIC001") == 2
+    assert made.summary.domains == 1
+
+
+def test_a_machine_of_kubevirt_and_its_libvirt_domain_are_one_guest(tmp_path: Path) -> None:
+    """libvirt's domain in the pod is named NAMESPACE_NAME, and has a UUID."""
+    command = COMMAND.format("e1000", MAC).replace("guest=guest1", "guest=lab_web")
+    command = command.replace("-nodefaults", "-nodefaults -smbios type=1,product=KubeVirt")
+    log = f"LC_ALL=C {command}".replace("/usr/bin", "/usr/libexec")
+    found, made, _audited = run(tmp_path, **{"a.log": log, "b.yaml": MACHINE.format(MAC)})
+    assert made.summary.domains == 1
+    assert [one.location.file for one in found if one.change] == [f"{tmp_path}/b.yaml"]

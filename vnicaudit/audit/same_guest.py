@@ -1,0 +1,190 @@
+"""Guests that a run reads several times: from a definition, a log, a list of processes, a dump.
+
+Such a guest is counted once. What a log, a list of processes or the dump of a running guest shows
+is told once, and fixed where the guest is defined. The memory for each guest is bounded, and so is
+their number.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from vnicaudit.audit.judging.macs import station_mac
+from vnicaudit.base.identifiers import bare_uuid
+from vnicaudit.model.refs import NicRef
+from vnicaudit.model.report import Audited, Reading, ReadingKind
+
+if TYPE_CHECKING:
+    from vnicaudit.audit.work import Product
+    from vnicaudit.model.domain import Domain
+    from vnicaudit.model.finding import Finding
+
+MAX_GUESTS = 100_000
+"""Maximum number of guests that are compared with each other."""
+_MAX_WAITING = 1000
+"""Maximum number of judgements of logs and the like that wait for the definition."""
+_NAMED = 3
+"""Guests, and places of one, that are named in a note."""
+_COMPARED = ("mac", "site")
+"""Scopes of judgements that follow those of single guests."""
+
+
+def with_reading(product: Product, domain: Domain) -> Product:
+    """The judgement of a domain, with what identifies it among other readings. A server of a cloud
+    is joined with its domain by the cloud."""
+    macs = tuple(mac for nic in domain.nics if nic.mac and (mac := station_mac(nic.mac)))
+    if not macs or domain.cloud is not None or not isinstance(product, Audited):
+        return product
+    declared, place = domain.declared, domain.location
+    name = domain.name if domain.has_name else ""
+    if declared.owner == "kubevirt":
+        name = name.replace("/", "_")  # as KubeVirt names the libvirt domain: NAMESPACE_NAME
+    return replace(product, reading=Reading(name, macs, place, _kind(domain)))
+
+
+def _kind(domain: Domain) -> ReadingKind:
+    by = domain.declared.described_by
+    if by == "qemu":
+        return "command" if domain.declared.owner == "qemu" else "running"
+    return "running" if by == "live" and domain.location.file is not None else "definition"
+
+
+class _Guest:
+    """One guest: its readings so far, and what is told of those that define it."""
+
+    __slots__ = ("affected", "defined", "name", "places", "readings", "told", "uuid")
+
+    def __init__(self, name: str, uuid: str) -> None:
+        self.name = name
+        self.uuid = uuid
+        self.readings = 0
+        self.places: tuple[str, ...] = ()
+        self.defined: tuple[Reading, ...] = ()
+        self.told: dict[int, tuple[str, str]] = {}
+        """Hash of a finding's fingerprint and message -> its rule, and the MAC of its NIC."""
+        self.affected = False
+
+
+class SameGuests:
+    """The guests of a run."""
+
+    def __init__(self) -> None:
+        self._guests: dict[int, _Guest] = {}
+        self._waiting: deque[tuple[Audited, _Guest]] = deque()
+        self._again: list[_Guest] = []
+        self.read_again = self.nics_again = 0
+        """Number of readings, and of their NICs, of guests that had been read before."""
+
+    def once(self, products: Iterable[Product]) -> Iterator[Product]:
+        """The products. Judgements of what runs wait until the definitions have been read."""
+        for product in products:
+            if not isinstance(product, Audited):
+                yield product
+                continue
+            if product.scope in _COMPARED:
+                yield from self._rest()
+            reading = product.reading
+            if reading is None:
+                yield product
+                continue
+            guest = self._guest(product, reading)
+            audited = replace(product, reading=None)
+            if reading.kind == "running":
+                self._waiting.append((audited, guest))
+                if len(self._waiting) > _MAX_WAITING:
+                    yield self._running(*self._waiting.popleft())
+            else:
+                if reading.kind == "definition" and len(guest.defined) < 2:
+                    guest.defined += (reading,)
+                yield self._told(audited, guest)
+        yield from self._rest()
+
+    def notes(self) -> list[str]:
+        """The guests that were read several times."""
+        found = [_read_again(guest) for guest in self._again]
+        if len(found) > _NAMED:
+            found[_NAMED:] = ["other guests were read several times as well"]
+        return found
+
+    def _guest(self, audited: Audited, reading: Reading) -> _Guest:
+        """The guest of a reading, which is counted: one with the same UUID, or the same name if one
+        reading has no UUID, that has a MAC address in common."""
+        uuid = bare_uuid(audited.uuid) if audited.uuid else ""
+        names = filter(None, (uuid, reading.name))
+        keys = [hash((name, mac)) for name in names for mac in reading.macs]
+        known = filter(None, map(self._guests.get, keys))
+        guest = next((one for one in known if not (uuid and one.uuid and one.uuid != uuid)), None)
+        if guest is None:
+            guest = _Guest(audited.subject, uuid)
+        else:
+            guest.uuid = guest.uuid or uuid
+            self.read_again += 1
+            self.nics_again += audited.nics
+            if guest.readings == 1 and len(self._again) <= _NAMED:
+                self._again.append(guest)
+        guest.readings += 1
+        if len(guest.places) <= _NAMED:
+            guest.places += (str(reading.place),)
+        if len(self._guests) < MAX_GUESTS:
+            for key in keys:
+                self._guests.setdefault(key, guest)
+        return guest
+
+    def _rest(self) -> Iterator[Audited]:
+        while self._waiting:
+            yield self._running(*self._waiting.popleft())
+
+    def _running(self, audited: Audited, guest: _Guest) -> Audited:
+        """The judgement of what runs, without what is told already."""
+        found = (one for one in audited.findings if _mark(one) not in guest.told)
+        if len(guest.defined) == 1:
+            found = (_fixed_where_defined(one, guest) for one in found)
+        return self._told(replace(audited, findings=tuple(found)), guest)
+
+    def _told(self, audited: Audited, guest: _Guest) -> Audited:
+        accepted = (one.finding for one in audited.suppressed)
+        for one in (*audited.findings, *audited.baselined, *accepted):
+            guest.told.setdefault(_mark(one), (one.rule, _mac_of(one)))
+        if guest.affected:
+            return replace(audited, again=True)
+        guest.affected = bool(audited.findings)
+        return audited
+
+
+def _mark(finding: Finding) -> int:
+    return hash((finding.fingerprint, finding.message))
+
+
+def _mac_of(finding: Finding) -> str:
+    return (finding.about.mac or "") if isinstance(finding.about, NicRef) else ""
+
+
+def _fixed_where_defined(finding: Finding, guest: _Guest) -> Finding:
+    """A finding on what runs, with the definition as the place of its fix. Advice that changes no
+    definition stays, unless the definition itself has a problem on that NIC."""
+    place = guest.defined[0].place
+    mac = _mac_of(finding)
+    rules = sorted({rule for rule, other in guest.told.values() if other == mac})
+    if rules:
+        fix = f"Change {place}, the definition of this guest: {', '.join(rules)} there."
+    elif finding.change is not None:
+        fix = (
+            f"{place} is the definition of this guest: change it there, or power the guest off and "
+            "on if it was changed already."
+        )
+    else:
+        return finding
+    return replace(finding, change=None, fix=fix, fixes=(), related=(*finding.related, place))
+
+
+def _read_again(guest: _Guest) -> str:
+    shown = ", ".join(guest.places[:_NAMED]) + (", …" if guest.readings > _NAMED else "")
+    text = f"{guest.name} is one guest, read {guest.readings} times ({shown})"
+    if len(guest.defined) != 1:
+        return text
+    place = guest.defined[0].place
+    return f"{text}; its definition is {place.file or place.target}: change it there"
