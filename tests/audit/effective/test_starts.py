@@ -207,6 +207,13 @@ RUNNING = st.none() | st.builds(
 STATES = st.none() | st.builds(DomainState, active=st.booleans())
 
 
+def test_a_device_of_the_host_that_a_network_gives_needs_no_model() -> None:
+    nic = NicConfig("network", "interface", actual_type="hostdev", model="lan9118")
+    domain = DomainConfig("kvm", arch="aarch64")
+    assert not list(_errors(nic, domain, HostConfig(), None, None))
+    assert resolve(nic, domain, HostConfig(), None).starts
+
+
 @settings(max_examples=examples(1000))
 @given(NICS, DOMAINS, HOSTS, RUNNING, STATES)
 def test_starts_never_contradicts_an_error(
