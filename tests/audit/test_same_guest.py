@@ -1,7 +1,5 @@
 """Guests that are read several times: counted once, and fixed where they are defined."""
 
-from __future__ import annotations
-
 import datetime
 from pathlib import Path
 
