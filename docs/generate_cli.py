@@ -74,9 +74,7 @@ _GROUP = """\
 
 {help}
 
-| command | what it does |
-|---|---|
-{commands}
+Commands: {commands}.
 """
 
 _TAIL = """\
@@ -104,7 +102,10 @@ def page() -> str:
     shared = _shared_rows(cli, top)
     head = _HEAD.format(
         help=_text(cli),
-        commands="\n".join(_commands(cli, top, "")),
+        commands="\n".join(
+            f"| {_link(name)} | {_text(command).splitlines()[0]} |"
+            for name, command in members(cli, top)
+        ),
         shared="\n".join(sorted(shared, key=_long_name)),
     )
     tail = _TAIL.format(
@@ -119,11 +120,9 @@ def members(group: click.Group, context: click.Context) -> list[tuple[str, click
     return [(name, command) for name, command in found if command is not None]
 
 
-def _commands(group: click.Group, context: click.Context, prefix: str) -> Iterator[str]:
-    """A row for each command of a group."""
-    for name, command in members(group, context):
-        anchor = f"vnicaudit-{prefix}{name}".replace(" ", "-")
-        yield f"| [{prefix}{name}](#{anchor}) | {_text(command).splitlines()[0]} |"
+def _link(path: str) -> str:
+    """A link to the section of a command."""
+    return f"[{path}](#vnicaudit-{path.replace(' ', '-')})"
 
 
 def _shared_rows(group: click.Group, context: click.Context) -> frozenset[str]:
@@ -159,7 +158,9 @@ def _sections(
             yield _GROUP.format(
                 name=prefix + name,
                 help=_text(command),
-                commands="\n".join(_commands(command, inner, f"{prefix}{name} ")),
+                commands=", ".join(
+                    _link(f"{prefix}{name} {one}") for one, _ in members(command, inner)
+                ),
             )
             yield from _sections(command, inner, f"{prefix}{name} ", shared)
         else:
