@@ -25,7 +25,7 @@ from typing import Literal, NamedTuple
 
 from vnicaudit.bench.judging.catastrophe import Check, Question, catastrophe, check_wanted
 from vnicaudit.bench.judging.comparing import compare
-from vnicaudit.bench.judging.order import Slot, blocks, one_by_one, turns
+from vnicaudit.bench.judging.order import Slot, blocks, turns
 from vnicaudit.bench.judging.stopping import stop_early
 from vnicaudit.bench.judging.terms import DEFAULT, Terms, alphas_of_turns, usual_turns
 from vnicaudit.bench.judging.verdict import decide
@@ -185,13 +185,13 @@ WORLDS = (
 
 
 class Case(NamedTuple):
-    """One design. ``layout``: the arms run side by side in blocks (``mixed``), in turns of
-    ``terms.runs_per_turn`` runs, or one after the other (``halves``). ``workloads``: all are
+    """One design. ``layout``: the arms run side by side in blocks (``mixed``), or in turns of
+    ``terms.runs_per_turn`` runs. ``workloads``: all are
     primary, each with its own noise. ``changed``: the first ones, which the change affects."""
 
     name: str
     terms: Terms
-    layout: Literal["mixed", "turns", "halves"]
+    layout: Literal["mixed", "turns"]
     workloads: int = 1
     changed: int = 1
     repetitions: float = 1.0
@@ -214,7 +214,6 @@ CASES = (
     Case(f"*quick* (blocks, {_MANY} comparisons)", _BLOCKS, "mixed", _MANY, _MANY),
     Case("turns, 2, 3 and 5 of 3 runs", _turning(1), "turns"),
     Case("*quick* in turns (`apply --bench`)", _turning(_MANY), "turns", _MANY, _MANY, 0.4),
-    Case("single flip, 7 runs", Terms(looks=(7,), alphas=(0.05,), design="single-flip"), "halves"),
 )
 ONE_OF_MANY = (
     CASES[2]._replace(name=f"*quick*, 1 of {_MANY} changed", changed=1),
@@ -357,20 +356,17 @@ class _Measurement:
 
 def _slots(case: Case, names: Sequence[str], seed: int) -> Sequence[Slot]:
     n = case.terms.looks[-1]
-    if case.layout == "halves":
-        return one_by_one(ARMS, names, n, seed)
     if case.layout == "turns":
         return turns(ARMS, names, n, seed, case.terms.runs_per_turn)
     return blocks(ARMS, names, n, seed)
 
 
 def _visits(case: Case, slots: Sequence[Slot]) -> list[Visit]:
-    """Visits, each with a boot of its own: a single flip has one per arm, mixed arms have one in
-    total, otherwise each turn is one."""
+    """Visits, each with a boot of its own: mixed arms have one in total, otherwise each turn is
+    one."""
     if case.layout == "mixed":
         return [("", list(slots))]
-    runs = case.terms.runs_per_turn if case.layout == "turns" else len(slots)
-    groups = groupby(slots, lambda slot: (slot.arm, slot.block // runs))
+    groups = groupby(slots, lambda slot: (slot.arm, slot.block // case.terms.runs_per_turn))
     return [(arm, list(group)) for (arm, _turn), group in groups]
 
 

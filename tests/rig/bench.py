@@ -30,19 +30,20 @@ max-steal = 100
 max-cpu-wait = 100
 """
 
-# What is to be found no different must not be found so by chance once in thirty times.
-STRICT = HEAD.replace("repeats = 5", "looks = [6]\nalphas = [0.005]")
+# What is to be found no different must not be found so by chance.
+STRICT = HEAD.replace("repeats = 5", "repeats = 6\nmargins = { goodput = 30 }")
 
 # For a factor of a hundred. Four would decide, but some may have a busier machine than any of the
 # other arm, and those decide nothing.
 SHORT = HEAD.replace("repeats = 5", "repeats = 6") + "guards = []\n"
 
-# Nor has a turn of it to have more than one run.
-ONE_RUN = HEAD.replace("repeats = 5", "turns = [2, 3, 5]\nruns-per-turn = 1")
+# One change: only a catastrophe is looked for.
+SINGLE = 'designs = ["single-flip"]\n' + SHORT
 
-FEW = HEAD.replace(
-    "repeats = 5", "repeats = 2\nturns = [2]\nruns-per-turn = 1\ncatastrophe-only = true"
-)
+# Nor has a turn of it to have more than one run.
+ONE_RUN = HEAD.replace("repeats = 5", "runs-per-turn = 1")
+
+FEW = HEAD.replace("repeats = 5", "repeats = 2\ncatastrophe-only = true")
 
 TCP = """
 [[workload]]

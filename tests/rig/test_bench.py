@@ -104,9 +104,9 @@ def test_a_change_that_harms_is_taken_back(legacy: Guest, remedy: Remedy) -> Non
     """The definition is better, what runs is worse: only measuring tells."""
     before = definition(legacy)
     plan = remedy.plan(legacy)
-    profile = bench.profile(remedy.folder, bench.RX, head=bench.SHORT)
+    profile = bench.profile(remedy.folder, bench.RX, head=bench.SINGLE)
     with throttled(legacy, "virtio"):
-        words = ["--mode", "hotswap", "--bench", profile, "--bench-design", "single-flip"]
+        words = ["--mode", "hotswap", "--bench", profile]
         said = remedy.apply(plan, *words, code=6)
     unit = remedy.last()
     assert unit["outcome"] == "rolled-back", said
@@ -192,7 +192,7 @@ def test_queues_of_two_vcpus_are_switched_live(x86_guest: GuestFactory, tmp_path
         profile = bench.profile(tmp_path, bench.RX, bench.REQUESTS, head=bench.FEW)
         one, two = (f"ethtool -L {device} combined {count}" for count in (1, 2))
         arms = ("--arm", f"one={one}", "--arm", f"two={two}")
-        result = run(guest, tmp_path, "--profile", profile, *arms, "--fail-on", "never")
+        result = run(guest, tmp_path, "--profile", profile, *arms)
         assert result["run"]["design"] == "live-flip"
         assert result["run"]["labels"] == {"vcpus": "2"}
         assert bench.counted(result), result["samples"]
@@ -231,13 +231,11 @@ def test_many_flips_end_as_the_verdict_says(x86_guest: GuestFactory, remedy: Rem
     with x86_guest(Nic("rtl8139", mac=MAC)) as guest:
         guest.wait_for_dns()
         plan = remedy.plan(guest)
-        profile = bench.profile(remedy.folder, bench.RX, head=bench.FEW)
-        said = remedy.apply(
-            plan, "--mode", "hotswap", "--bench", profile, "--bench-design", "flips"
-        )
+        profile = bench.profile(remedy.folder, bench.RX, head=bench.ONE_RUN)
+        said = remedy.apply(plan, "--mode", "hotswap", "--bench", profile)
         result = shown(remedy)
         assert result["run"]["design"] == "flips"
-        assert [sample["arm"] for sample in result["samples"]].count("after") == 2, said
+        assert [sample["arm"] for sample in result["samples"]].count("after") >= 2, said
         assert result["decision"]["done"] == "kept", said
         assert guest.driver(MAC) == "virtio_net"
         kinds = {run["kind"] for run in remedy.runs()}

@@ -15,13 +15,14 @@ or GRE 8 with a key (RFC 2784 and 2890). Together 50, 50 and 42 over IPv4, as in
 from __future__ import annotations
 
 import re
-from typing import Literal
+from typing import Literal, get_args
 
 import msgspec
 
 from vnicaudit.errors import UsageError
 
 IpVersion = Literal[4, 6]
+Encapsulation = Literal["none", "vlan", "vxlan", "geneve", "gre"]
 
 FRAMING = 38
 """Octets of a frame on the line in addition to its payload."""
@@ -34,7 +35,7 @@ _FRAGMENT_HEADER = {4: 0, 6: 8}
 _IN_TUNNEL = {"vxlan": 14 + 8 + 8, "geneve": 14 + 8 + 8, "gre": 14 + 8}
 _LEAST_MTU, _MOST_MTU = 576, 65535
 
-ENCAPSULATIONS = ("none", "vlan", *_IN_TUNNEL)
+ENCAPSULATIONS = get_args(Encapsulation)
 FRAME_SIZES = (64, 128, 256, 512, 1024, 1280, 1518)
 """The frame sizes of RFC 2544 (9.1); octets, header and check sequence included."""
 

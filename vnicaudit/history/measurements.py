@@ -14,7 +14,7 @@ from vnicaudit.model.ranking import MeasuredGain
 
 # Measured gains of changes, for ranking what to change first.
 
-NO_RESULT = ("invalid", "generator-limited", "at-ceiling")
+NO_RESULT = ("invalid", "generator-limited", "at-ceiling", "not-judged")
 """Verdicts of measurements that show nothing about the NIC."""
 
 

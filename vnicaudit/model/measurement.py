@@ -18,11 +18,12 @@ Better = Literal["higher", "lower"]
 
 Verdict = Literal[
     "improved", "equivalent", "not-worse", "regressed", "inconclusive",
-    "at-ceiling", "generator-limited", "invalid",
+    "at-ceiling", "generator-limited", "not-judged", "invalid",
 ]  # fmt: skip
 """``equivalent``: within the margins in both directions. ``not-worse``: harm beyond the margin is
 excluded. ``at-ceiling``: both fill the line, so throughput cannot tell. ``generator-limited``: the
-generator was the bottleneck. ``invalid``: too few runs that count."""
+generator was the bottleneck. ``not-judged``: a single flip, of which only numbers are shown.
+``invalid``: too few runs that count."""
 
 Design = Literal["single", "paths", "live-flip", "flips", "boots", "single-flip"]
 """The order of the arms. ``single``: one arm, nothing is compared. ``paths``: several paths in
@@ -149,10 +150,6 @@ class Covariates(msgspec.Struct, frozen=True):
     """Per cent of the run that threads queued for the CPUs of the target's machine (``some`` of
     /proc/pressure/cpu)."""
     peer_pressure: float | None = None
-    target_others: float | None = None
-    """Threads per CPU that were ready to run on the target's machine without load, just before and
-    just after the run: the mean of both (/proc/loadavg)."""
-    peer_others: float | None = None
     payload: float | None = None
     """Bytes that the engine carried during the measurement, at least; None: not reported."""
     nics: tuple[NicBytes, ...] = ()
@@ -288,7 +285,7 @@ class Effect(msgspec.Struct, frozen=True):
     p_holm: float
     """Adjusted for the number of comparisons: for a primary one, that of the primary ones; for any
     other, that of all."""
-    test: Literal["mann-whitney-exact", "mann-whitney-normal", "single-flip-t", "turns-t"]
+    test: Literal["mann-whitney-exact", "mann-whitney-normal", "turns-t"]
     before: float | None = None
     after: float | None = None
     """The centres that belong to the effect: the medians of all values, as without and as with the

@@ -17,7 +17,6 @@ from vnicaudit.model.measurement import (
     Comparison,
     Covariates,
     CpuUse,
-    Design,
     Effect,
     Path,
     Sample,
@@ -267,14 +266,25 @@ def test_what_lies_between_two_flips_is_one_value() -> None:
     assert found.after.n == 5
 
 
-def test_single_flip_holds_what_boots_differ_by() -> None:
+def test_a_single_flip_has_numbers_and_no_verdict() -> None:
     mixed, flip = (
         one(pair(steady(9e9), steady(9e9 * 0.93)), Terms(looks=(7,), alphas=(0.05,), design=design))
         for design in ("live-flip", "single-flip")
     )
-    assert (mixed.verdict, flip.verdict) == ("regressed", "inconclusive")
-    assert effect(flip).test == "single-flip-t"
-    assert one(pair(steady(1e8), steady(8e9)), Terms(design="single-flip")).verdict == "improved"
+    assert (mixed.verdict, flip.verdict) == ("regressed", "not-judged")
+    assert flip.effect is None
+    assert flip.notes == ("about -7.0 % (minus is worse), not judged",)
+    assert one(pair(steady(1e8), steady(8e9)), Terms(design="single-flip")).verdict == "not-judged"
+    assert (
+        one(pair([0.0] * 5, steady(8e9)), Terms(design="single-flip"))
+        .notes[0]
+        .startswith("before: 5 of 5 carried nothing")
+    )
+
+
+def test_one_run_of_each_arm_is_shown() -> None:
+    found = one(pair([1e9], [2e9]), Terms(design="single-flip", looks=(7,), alphas=(0.05,)))
+    assert (found.verdict, found.notes[0].partition(" (")[0]) == ("not-judged", "about +100.0 %")
 
 
 def test_a_polling_data_path_has_no_costs() -> None:
@@ -329,24 +339,6 @@ def test_what_no_run_tells_decides_nothing() -> None:
     assert (first.metric, first.primary, first.verdict) == ("goodput", True, "improved")
     assert (second.metric, second.primary) == ("host_cpu_per_gbit", False)
     assert second.notes == ("no run measured it here: the verdict does not depend on it",)
-
-
-@pytest.mark.parametrize(
-    ("design", "verdict"), [("single-flip", "inconclusive"), ("flips", "improved")]
-)
-def test_others_wanted_the_cpus_more_in_one_arm(design: Design, verdict: str) -> None:
-    """All runs of a single flip may be slowed down by that; turns and mixed arms share it."""
-    threads = {"before": 2.0, "after": 0.0}
-    found = one(
-        [
-            replace(each, covariates=Covariates(target_others=threads[each.arm]))
-            for each in pair(steady(1e7), steady(2e7))
-        ],
-        Terms(looks=(7,), alphas=(0.05,), design=design),
-    )
-    assert found.verdict == verdict
-    told = "busier in before" in " ".join(found.notes)
-    assert told == (verdict == "inconclusive")
 
 
 def test_many_equal_values_hide_no_difference() -> None:

@@ -17,7 +17,6 @@ from vnicaudit.bench.judging.terms import Terms, alphas_of_turns
 from vnicaudit.bench.judging.verdict import HARMLESS, decide, newly_failed_rails
 from vnicaudit.model.measurement import (
     Comparison,
-    Covariates,
     Decision,
     Design,
     Failure,
@@ -57,9 +56,8 @@ class Mixture:
         source = self.source
         kinds = ("fail", "dead", "silent", "stolen")
         shares = {kind: source.choice((0.0,) * 12 + (0.2, 0.5, 1.0)) for kind in kinds}
-        others = source.choice((0.0, 0.0, 3.0))
         level = source.choice((1.0, 1.0, 0.9, 0.5, 0.1, 1.3, 4.0))
-        return {"level": level, "noise": source.choice((0.01, 0.05)), "others": others, **shares}
+        return {"level": level, "noise": source.choice((0.01, 0.05)), **shares}
 
     def run(self, workload: Workload, arm: str, block: int, order: int) -> Sample:
         """One run."""
@@ -82,7 +80,7 @@ class Mixture:
         return sample(
             None, arm, block, valid=not stolen, reason="steal 9 %" if stolen else "",
             values={metric: value}, witness=Witness(True, "3 of 3 answered"),
-            covariates=Covariates(target_others=how["others"]), **place,
+            **place,
         )  # fmt: skip
 
     def rails(self) -> list[GuardRail]:

@@ -9,14 +9,13 @@ import math
 import random
 import statistics
 import tracemalloc
-from collections.abc import Sequence
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from vnicaudit.bench.judging.effect import LARGEST, deciding, effect_of, is_usable, shift_of
-from vnicaudit.bench.judging.shifts import FlipShift, RankShift, TurnShift, t_cdf, t_quantile
+from vnicaudit.bench.judging.shifts import RankShift, TurnShift, t_cdf, t_quantile
 from vnicaudit.bench.judging.statistics import (
     critical_rank,
     holm,
@@ -235,13 +234,7 @@ class TestRankShift:
         assert RankShift([1.0, 2.0, 3.0], [1.0, 2.0, 3.0]).interval(0.05) is None
 
 
-def zigzag(values: Sequence[float]) -> list[float]:
-    """In an order without a trend."""
-    ordered = sorted(values)
-    return [ordered[place // 2 if place % 2 else -1 - place // 2] for place in range(len(ordered))]
-
-
-class TestSingleFlip:
+class TestTurns:
     @pytest.mark.parametrize("freedom", [1, 2, 3, 8, 12, 18, 38, 200])
     def test_student_is_student(self, freedom: int) -> None:
         for t in (-30, -3, -0.001, 0, 0.5, 2, 12):
@@ -251,43 +244,6 @@ class TestSingleFlip:
             wanted = referee.t.ppf(share, freedom)
             assert t_quantile(share, freedom) == pytest.approx(wanted, rel=1e-8, abs=1e-9)
 
-    def test_is_student_s_interval_where_boots_do_not_differ(self) -> None:
-        before, after = (zigzag(arm) for arm in draws(3, (6, 8), 0.1))
-        wanted = referee.ttest_ind(after, before).confidence_interval(0.95)
-        found = FlipShift(before, after, between=0.0)
-        assert found.interval(0.05) == pytest.approx((wanted.low, wanted.high), rel=1e-8)
-        assert found.p == pytest.approx(referee.ttest_ind(after, before).pvalue, rel=1e-8)
-
-    def test_formula(self) -> None:
-        """SE^2 = s_w^2/n + s_w^2/m + 2 s_b^2, t with n + m - 2 degrees of freedom."""
-        before, after = [0.00, 0.04, 0.02], [0.30, 0.36, 0.32, 0.34]
-        within = (0.0008 + 0.002) / 5
-        reach = referee.t.ppf(0.975, 5) * math.sqrt(within / 3 + within / 4 + 2 * 0.11**2)
-        wanted = 0.31 - reach, 0.31 + reach
-        assert FlipShift(before, after).interval(0.05) == pytest.approx(wanted, rel=1e-8)
-
-    def test_runs_do_not_narrow_what_boots_differ_by(self) -> None:
-        interval = FlipShift([0.0] * 500, [0.0] * 500).interval(0.05)
-        assert interval is not None
-        assert interval.high == pytest.approx(1.9623 * math.sqrt(2) * 0.11, rel=1e-3)
-
-    def test_a_trend_is_added_at_either_end(self) -> None:
-        """0.01 a run, over the 7 runs from the middle of one arm to that of the other."""
-        level, falling = [0.0, 0.01] * 3 + [0.0], [0.01 * (7 - run) for run in range(7)]
-        plain, found = (
-            FlipShift(level, [*falling[:1], *after])
-            for after in (falling[:0:-2] + falling[1::2], falling[1:])
-        )
-        assert plain.trend == 0.0
-        assert found.trend == pytest.approx(0.07)
-        one, other = plain.interval(0.05), found.interval(0.05)
-        assert one is not None
-        assert other is not None
-        assert other.high - other.low == pytest.approx(one.high - one.low + 0.14)
-        assert found.p > plain.p
-
-
-class TestTurns:
     def test_is_student_s_where_turns_differ(self) -> None:
         before, after = draws(3, (3, 4), 0.5)
         wanted = referee.ttest_ind(after, before).confidence_interval(0.95)
@@ -453,7 +409,7 @@ class TestEffect:
             GOODPUT,
             [9e9, 9.1e9, 8.9e9, 9e9, 9e9],
             [0.0] * 5,
-            "single-flip" if flip else "live-flip",
+            "flips" if flip else "live-flip",
         )
         assert shift is not None
         effect = effect_of(GOODPUT, shift)
@@ -477,7 +433,7 @@ class TestEffect:
         self, before: list[float], after: list[float], flip: bool
     ) -> None:
         there, back = (
-            shift_of(GOODPUT, one, other, "single-flip" if flip else "live-flip")
+            shift_of(GOODPUT, one, other, "flips" if flip else "live-flip")
             for one, other in ((before, after), (after, before))
         )
         assert (there is None) == (back is None)
@@ -506,7 +462,7 @@ class TestEffect:
         self, before: list[float], after: list[float], metric: object, flip: bool
     ) -> None:
         first, second = ([v for v in arm if is_usable(v)] for arm in (before, after))
-        shift = shift_of(metric, first, second, "single-flip" if flip else "live-flip")  # type: ignore[arg-type]
+        shift = shift_of(metric, first, second, "flips" if flip else "live-flip")  # type: ignore[arg-type]
         if shift is None:
             return
         effect = effect_of(metric, shift)  # type: ignore[arg-type]

@@ -11,7 +11,7 @@ from tests.bench.judging.made import QUICK, RR, SMOKE, TCP, pair, sample, spoile
 from vnicaudit.bench.judging.catastrophe import Question, unproven_falls
 from vnicaudit.bench.judging.stopping import NextRun, State, next_step
 from vnicaudit.bench.judging.terms import DEFAULT, Terms
-from vnicaudit.model.measurement import Covariates, Design, GuardRail, Sample, Witness
+from vnicaudit.model.measurement import Design, GuardRail, Sample, Witness
 
 GO_ON = NextRun("go-on")
 QUESTION = Question([TCP], "before", "after", "live-flip")
@@ -161,18 +161,13 @@ class TestCatastrophe:
         assert step([*samples, sample(1e6, "after", 1)], terms).catastrophe
         assert step([*samples, sample(9e9, "after", 1)], terms) == GO_ON
 
-    @pytest.mark.parametrize(("others", "certain"), [(0.1, True), (2.0, False), (None, False)])
-    def test_with_a_single_flip_others_must_not_have_wanted_the_cpus(
-        self, others: float | None, certain: bool
-    ) -> None:
+    def test_with_a_single_flip_three_bad_runs_in_a_row_are_enough(self) -> None:
         terms = Terms(design="single-flip", looks=(5,), alphas=(0.05,))
-        quiet = Covariates(target_others=0.0, peer_others=0.1)
-        samples = [sample(9e9, block=block, covariates=quiet) for block in range(3)]
-        for block, action in enumerate(("again", "again", "stop" if certain else "go-on")):
-            now = Covariates(target_others=others)
-            samples.append(sample(1e6, "after", block, covariates=now))
+        samples = [sample(9e9, block=block) for block in range(3)]
+        for block, action in enumerate(("again", "again", "stop")):
+            samples.append(sample(1e6, "after", block))
             assert step(samples, terms).action == action
-        assert bool(unproven_falls(samples, QUESTION._replace(design="single-flip"))) != certain
+        assert not unproven_falls(samples, QUESTION._replace(design="single-flip"))
 
     def test_what_happens_before_as_well_is_none(self) -> None:
         """Seen on a machine whose neighbours halved every third run, of either arm."""

@@ -183,12 +183,14 @@ def test_where_nothing_was_changed_nothing_is_done(design: Design) -> None:
     assert (found.verdict, found.action) == ("regressed", "none")
 
 
-def test_single_flip_is_labelled() -> None:
-    found = decide([comparison("improved")], Terms(design="single-flip"))
-    assert found.action == "keep"
-    assert found.reasons[-1].startswith(
-        "single flip: all runs before the change, then all runs after it"
-    )
+def test_a_single_flip_is_kept_unless_something_broke() -> None:
+    terms = Terms(design="single-flip")
+    found = decide([comparison("not-judged")], terms)
+    assert (found.verdict, found.action) == ("not-judged", "keep")
+    assert found.reasons[0].startswith("not judged: all runs before one change, then all runs aft")
+    fell = decide([comparison("not-judged")], terms, catastrophe=["goodput fell to nothing"])
+    assert (fell.verdict, fell.action) == ("regressed", "roll-back")
+    assert decide([comparison("invalid")], terms).verdict == "invalid"
 
 
 def test_a_fall_that_is_not_proven_is_told_and_nothing_is_kept_for_having_none() -> None:
@@ -253,15 +255,13 @@ class TestTerms:
     def test_alpha_of_the_look(self, runs: int, alpha: float) -> None:
         assert DEFAULT.alpha(runs) == alpha
 
-    def test_a_single_flip_has_one_look(self) -> None:
-        assert Terms(design="single-flip").alpha(5) == 0.05
-
     @pytest.mark.parametrize(
         ("terms", "before", "after", "short"),
         [(DEFAULT, 5, 5, False), (DEFAULT, 4, 5, True), (DEFAULT, 0, 20, True),
          (QUICK, 6, 7, False),
          (QUICK, 3, 7, False), (QUICK, 3, 3, True), (SMOKE, 3, 3, False), (SMOKE, 0, 3, True),
-         (Terms(design="single-flip"), 2, 5, False), (Terms(design="single-flip"), 1, 5, True)],
+         (Terms(design="single-flip"), 2, 5, False), (Terms(design="single-flip"), 1, 5, False),
+         (Terms(design="single-flip"), 0, 5, True)],
     )  # fmt: skip
     def test_too_few(self, terms: Terms, before: int, after: int, short: bool) -> None:
         assert terms.too_few(before, after) is short

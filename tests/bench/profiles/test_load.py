@@ -27,12 +27,13 @@ First.
 engine = 3
 """
 sources = ["our own", "another"]
-looks = [6, 12]
-alphas = [0.02, 0.03]
+repeats = 6
 designs = ["live-flip", "boots"]
 guards = []
 cooldown = 0.5
 max-steal = 5
+line-rate = "25G"
+encapsulation = "vxlan"
 margins = { goodput = 3, latency_p99 = 15 }
 vcpus = [1, 2]
 
@@ -74,7 +75,8 @@ def test_everything_a_profile_can_say(load: Load) -> None:
     assert profile.title == "The web tier"
     assert profile.description.startswith("First.\n\n[[workload]] in a text")
     assert profile.sources == ("our own", "another")
-    assert (profile.looks, profile.alphas) == ((6, 12), (0.02, 0.03))
+    assert (profile.looks, profile.alphas) == ((6,), (0.05,))
+    assert (profile.line_rate, profile.encapsulation) == (25e9, "vxlan")
     assert profile.designs == ("live-flip", "boots")
     assert profile.guards == ()
     assert (profile.cooldown, profile.max_steal) == (0.5, 5.0)
@@ -132,8 +134,7 @@ def test_what_a_minimal_profile_means(load: Load) -> None:
     ("keys", "looks", "alphas"),
     [
         ("repeats = 7", (7,), (0.05,)),
-        ("looks = [7, 14]", (7, 14), (0.025, 0.025)),
-        ("looks = [5, 10, 20]", (5, 10, 20), (0.01, 0.02, 0.02)),
+        ("", (5, 10, 20), (0.01, 0.02, 0.02)),
         ("repeats = 3\ncatastrophe-only = true", (3,), (0.05,)),
     ],
 )
@@ -164,11 +165,6 @@ def test_more_comparisons_take_more_turns(
     """Only what is primary counts, and every metric of it."""
     profile = load(workload(lines))
     assert (profile.comparisons, profile.turns) == (comparisons, turns)
-
-
-def test_turns_of_its_own_are_those(load: Load) -> None:
-    text = workload(f"connections = {list(range(1, 10))}")
-    assert load(f"turns = [4, 8]\n{text}").turns == (4, 8)
 
 
 def workload(lines: str) -> str:
@@ -221,6 +217,13 @@ MISTAKES = {
     "no direction": (
         workload('directions = ["tx",\n "up"]'),
         "5: directions: 'up' is not one of tx, rx, both; for example",
+    ),
+    "a speed that is none": (
+        head('line-rate = "fast"'), "1: line-rate: 'fast' is not a speed",
+    ),
+    "no encapsulation": (
+        head('encapsulation = "mpls"'),
+        "1: encapsulation: 'mpls' is not one of none, vlan, vxlan, geneve, gre; for example",
     ),
     "no design": (
         head('designs = ["boot"]'),
@@ -313,33 +316,11 @@ MISTAKES = {
         head("margins.goodput = 0.05"), "1: margins: expected a number >= 0.5; for example",
     ),
     "no guard rail": (head('guards = ["pong"]'), "1: guards: no guard rail 'pong'"),
-    "repeats and looks": (
-        head("repeats = 7\nlooks = [5]"), "1: repeats: set either that, or looks and alphas",
-    ),
-    "looks that fall": (
-        head("looks = [10, 5]"), "1: looks: each must be greater than the one before",
-    ),
-    "alphas too few": (
-        head("looks = [6, 12]\nalphas = [0.05]"), (
-            "2: alphas: there must be one for each of the 2 looks"
-        ),
-    ),
-    "alphas too large": (
-        head("looks = [6, 12]\nalphas = [0.05, 0.05]"),
-        "2: alphas: they add up to 0.1; at most 0.05",
-    ),
     "too few runs": (
         head("repeats = 3"),
         (
             "1: repeats: with 3 runs per arm, nothing can be shown at an error probability of "
             "0.05; it takes 4, or catastrophe-only = true"
-        ),
-    ),
-    "a look too early": (
-        head("looks = [4, 20]\nalphas = [0.01, 0.04]"),
-        (
-            "1: looks: with 4 runs per arm, nothing can be shown at an error probability of "
-            "0.01; it takes 5"
         ),
     ),
     "steal of nothing": (head("max-steal = 0"), "1: max-steal: expected a number > 0.0; for"),

@@ -72,8 +72,6 @@ class Watching:
         """Of the next runs; then none."""
         self.nics: tuple[NicBytes, ...] = ()
         """Of all runs."""
-        self.others = 0.0
-        """Threads of others for each CPU of the target, of all runs."""
         self.unchecked: dict[str, str] = {}
         self.target_counted: bool | None = None
 
@@ -87,8 +85,6 @@ class Watching:
             target_steal=steal,
             seconds=measured.seconds,
             nics=self.nics,
-            target_others=self.others,
-            peer_others=0.0,
         )
 
 

@@ -191,23 +191,6 @@ def test_a_hypervisor_that_cannot_be_reached_is_no_error(world: World) -> None:
         assert [setup.endpoint for setup in places.setups([opened])] == [REMOTE, "local"]
 
 
-def test_one_that_was_asked_for_is(world: World) -> None:
-    world.gone = {"ssh://kvm8"}
-    with pytest.raises(EndpointError, match=r"^ssh://kvm8: unreachable$"), ExitStack() as stack:
-        OpenedEndpoints(stack, adapters).open(
-            PathOption("a", REMOTE, "local"), LineFacts(hypervisor="ssh://kvm8")
-        )
-
-
-def test_nobody_looks_at_a_hypervisor_that_is_not_to_be(world: World) -> None:
-    with ExitStack() as stack:
-        places = OpenedEndpoints(stack, adapters)
-        opened = places.open(PathOption("a", REMOTE, "local"), LineFacts(hypervisor=""))
-        assert opened.arm.path.hypervisor is None
-        assert [setup.endpoint for setup in places.setups([opened])] == [REMOTE, "local"]
-    assert world.looked == []
-
-
 def test_a_url_that_is_none_opens_nothing(world: World) -> None:
     with pytest.raises(UsageError), ExitStack() as stack:
         OpenedEndpoints(stack, adapters).open(PathOption("a", "local", "foo"), LineFacts())

@@ -78,10 +78,6 @@ STATEFUL = profile(
                 "plain=COMMAND --server querylog=COMMAND"
             ),
         ),
-        (
-            asked("local", line=LineFacts(hypervisor="ssh://kvm7")),
-            "--hypervisor needs an agent:// target: the QEMU of other targets is unknown",
-        ),
     ],
 )
 def test_what_makes_no_sense(given: MeasurementRequest, message: str) -> None:

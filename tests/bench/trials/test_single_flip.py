@@ -90,7 +90,7 @@ def test_what_got_better_is_kept(made: Made) -> None:
     trial.note_outcome("applied", undone=True)
     result = made.result()
     assert result.decision is not None
-    assert (result.decision.verdict, result.decision.action) == ("improved", "keep")
+    assert (result.decision.verdict, result.decision.action) == ("not-judged", "keep")
     assert result.decision.done == "kept"
     assert result.run.labels == {"vcpus": "2"}
     assert [(one.arm, one.block) for one in result.samples] == [
@@ -126,10 +126,9 @@ def test_both_halves_are_measured_by_what_was_chosen_before_the_first(made: Made
 def test_what_got_worse_is_taken_back_and_says_why(made: Made) -> None:
     trial = made.trial()
     trial.before()
-    made.guest.level = 6e8
+    made.guest.level = 3e8
     why = trial.after()
-    assert why.startswith("tcp, goodput: before 998 Mb/s (5 runs), after 600 Mb/s (5 runs); 39.")
-    assert "% worse" in why
+    assert "three times in a row less than half of the 998 Mb/s before" in why
     trial.note_outcome("rolled-back", undone=True)
     decision = made.result().decision
     assert decision is not None
@@ -142,7 +141,7 @@ def test_what_got_worse_is_taken_back_and_says_why(made: Made) -> None:
 def test_a_way_back_that_failed_is_no_way_back(made: Made, outcome: Outcome) -> None:
     trial = made.trial()
     trial.before()
-    made.guest.level = 6e8
+    made.guest.level = 3e8
     assert trial.after()
     trial.note_outcome(outcome, undone=False)
     decision = made.result().decision
@@ -150,15 +149,12 @@ def test_a_way_back_that_failed_is_no_way_back(made: Made, outcome: Outcome) -> 
     assert (decision.action, decision.done) == ("roll-back", "not-rolled-back")
 
 
-@pytest.mark.parametrize(("undecided", "back"), [("roll-back", True), ("keep", False)])
-def test_what_is_undecided_is_done_with_as_asked(made: Made, undecided: str, back: bool) -> None:
+@pytest.mark.parametrize("undecided", ["roll-back", "keep"])
+def test_what_is_not_judged_is_kept(made: Made, undecided: str) -> None:
     trial = made.trial(undecided=undecided)
     trial.before()
-    made.guest.level = 0.99e9
-    why = trial.after()
-    assert bool(why) is back
-    if back:
-        assert "undecided: the change is rolled back, as requested" in why
+    made.guest.level = 0.6e9
+    assert trial.after() == ""
 
 
 def test_a_catastrophe_does_not_wait(made: Made) -> None:
@@ -177,7 +173,7 @@ def test_a_guard_rail_that_the_change_broke(made: Made) -> None:
     trial = made.trial(profile=profile(runs=3, guards=("ping",)))
     trial.before()
     made.guest.level = 5e9
-    assert trial.after() == "guard rail ping failed (after): lost; " + single_flip_words()
+    assert trial.after() == "guard rail ping failed (after): lost"
     assert guard.asked == [
         "before before", "after before, as in before",
         "after after, as in before", "after after, as in before",
@@ -201,7 +197,7 @@ def test_a_guard_rail_that_breaks_under_load(made: Made) -> None:
         return 5e9
 
     made.engine.outcome = outcome
-    assert trial.after() == "guard rail ping failed (after): lost; " + single_flip_words()
+    assert trial.after() == "guard rail ping failed (after): lost"
     assert [one.arm for one in made.result().samples] == ["before"] * 3 + ["after"] * 3
 
 
@@ -214,18 +210,10 @@ def test_a_guard_rail_that_was_broken_before_ends_nothing(made: Made) -> None:
     assert len(made.result().samples) == 10
 
 
-def single_flip_words() -> str:
-    return (
-        "single flip: all runs before the change, then all runs after it. Drift is part of "
-        "every effect; a difference of 11 % between two boots is assumed, and included in "
-        "the intervals"
-    )
-
-
 def test_each_nic_is_measured_by_itself(made: Made) -> None:
     trial = made.trial(MAC, OTHER)
     trial.before()
-    assert trial.after().count("undecided") + trial.after().count("nothing got") > 0
+    assert trial.after() == ""
     assert len(made.results()) == 2
     assert [mac for _url, _peer, mac in made.opening.opened][:4] == [MAC, OTHER, MAC, OTHER]
 

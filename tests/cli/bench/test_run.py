@@ -19,7 +19,7 @@ from tests.cli.command import vnicaudit
 from tests.cli.two_ends import HELD, Running, TwoEnds, two_ends
 from tests.not_run import not_run
 from vnicaudit.bench.judging.stored_comparison import compare_results
-from vnicaudit.cli.bench.options import FailOn
+from vnicaudit.bench.profiles.load import FOLDER
 from vnicaudit.cli.bench.output import code_of
 from vnicaudit.model.measurement import BenchResult
 
@@ -34,6 +34,14 @@ def ends(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TwoEnds]:
         until(lambda: not made.processes(), "nothing is left in the namespaces")
 
 
+def patient(folder: Path, name: str) -> Path:
+    """A shipped profile whose runs count on a busy machine too."""
+    profile = folder / f"{name}.toml"
+    text = (Path(FOLDER) / profile.name).read_text("utf-8")
+    profile.write_text(f"max-steal = 100\nmax-cpu-wait = 100\n{text}")
+    return profile
+
+
 def document(path: Path) -> dict[str, Any]:
     found: dict[str, Any] = json.loads(path.read_text())
     jsonschema.Draft202012Validator(json.loads(SCHEMA.read_text())).validate(found)
@@ -44,8 +52,8 @@ def test_one_path(ends: TwoEnds, tmp_path: Path) -> None:
     """The shipped profile, with its guard rails."""
     state, file = tmp_path / "state", tmp_path / "x.json"
     done = vnicaudit(
-        "bench", "run", ends.path, "--profile", "smoke", "--seconds", "1", "--repeats", "1",
-        "--max-steal", "100", "--max-cpu-wait", "100", "--label", "of=mine", "--seed", "5",
+        "bench", "run", ends.path, "--profile", patient(tmp_path, "smoke"), "--seconds", "1",
+        "--repeats", "1", "--label", "of=mine",
         "--state", state, "-o", file,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -62,8 +70,8 @@ def test_one_path(ends: TwoEnds, tmp_path: Path) -> None:
     assert f"\n{name}  profile smoke\n" in done.stdout
     assert "4 guard rails: 4 ok" in done.stdout
     found = document(file)
-    assert [found["run"][key] for key in ("id", "design", "seed", "looks")] == [
-        name, "single", 5, [1],
+    assert [found["run"][key] for key in ("id", "design", "looks")] == [
+        name, "single", [1],
     ]  # fmt: skip
     assert found["run"]["labels"]["of"] == "mine"
     assert found["arms"] == [ends.target]
@@ -135,7 +143,7 @@ def test_two_arms(ends: TwoEnds, tmp_path: Path) -> None:
         "bench", "run", ends.path, "-p", ends.profile, "--only", "*.tx.*", "--repeats", "2",
         "--arm", f"fast=sh -c 'echo fast >>{log}; tc qdisc del dev eth0 root || true'",
         "--arm", f"slow=sh -c 'echo slow >>{log}; {slow}'",
-        "--state", tmp_path / "state", "--seed", "3", "-v", "-o", file,
+        "--state", tmp_path / "state", "-v", "-o", file,
     )  # fmt: skip
     assert done.returncode == 1, done.stderr
     found = document(file)
@@ -201,21 +209,22 @@ def test_it_is_killed(ends: TwoEnds, tmp_path: Path) -> None:
 
 
 GOOD, LOST = result("1", {"a": 1e9, "b": 1e9}, "paths"), result("1", {"a": 1e9})
+LIVE = result("3", {"a": 2e9, "b": 1.5e9}, "live-flip")
 INVALID = tuple(replace(one, valid=False) for one in LOST.samples)
 
 
 @pytest.mark.parametrize(
-    ("measured", "fail_on", "code"),
+    ("measured", "code"),
     [
-        (GOOD, "regressed", 0),
-        (LOST, "regressed", 0),
-        (compare_results(result("1", {"a": 2e9}), result("2", {"a": 1e9})), "regressed", 1),
-        (result("1", {"host": 2e9, "vm": 1e9}, "paths"), "regressed", 0),
-        (compare_results(result("1", {"a": 2e9}), result("2", {"a": 1e9})), "never", 0),
-        (replace(LOST, samples=INVALID), "never", 4),
-        (replace(GOOD, samples=GOOD.samples[:7]), "regressed", 4),
-        (replace(LOST, samples=()), "regressed", 4),
+        (GOOD, 0),
+        (LOST, 0),
+        (compare_results(LIVE, LIVE, ("a", "b")), 1),
+        (compare_results(result("1", {"a": 2e9}), result("2", {"a": 1.5e9})), 0),
+        (result("1", {"host": 2e9, "vm": 1e9}, "paths"), 0),
+        (replace(LOST, samples=INVALID), 4),
+        (replace(GOOD, samples=GOOD.samples[:7]), 4),
+        (replace(LOST, samples=()), 4),
     ],
 )
-def test_the_exit_code(measured: BenchResult, fail_on: FailOn, code: int) -> None:
-    assert code_of(measured, fail_on) == code
+def test_the_exit_code(measured: BenchResult, code: int) -> None:
+    assert code_of(measured) == code

@@ -32,6 +32,7 @@ from vnicaudit.bench.facts.setup_values import sizes
 from vnicaudit.bench.guards.counters import counters
 from vnicaudit.bench.guards.path_mtu import path_mtu
 from vnicaudit.bench.guards.ping import ping_summary
+from vnicaudit.bench.profiles.load import FOLDER
 from vnicaudit.bench.running.collector import run_once
 from vnicaudit.errors import MeasureError
 from vnicaudit.model.measurement import Ran, Workload
@@ -204,9 +205,12 @@ def test_a_whole_measurement_of_a_hostile_end_is_one_without_that_rail(tmp_path:
     fake = programs / "cat"
     fake.write_text(FAKE.format(digits="9" * 5000, cat=shutil.which("cat")))
     fake.chmod(0o755)
+    profile = tmp_path / "smoke.toml"
+    shipped = (Path(FOLDER) / profile.name).read_text("utf-8")
+    profile.write_text(f"max-steal = 100\n{shipped}")
     done = vnicaudit(
-        "bench", "run", "local?address=127.0.0.1,local", "--profile", "smoke", "--seconds", "1",
-        "--repeats", "1", "--max-steal", "100", "--state", tmp_path / "state", "-o",
+        "bench", "run", "local?address=127.0.0.1,local", "--profile", profile, "--seconds", "1",
+        "--repeats", "1", "--state", tmp_path / "state", "-o",
         tmp_path / "x.json", env={"PATH": f"{programs}{os.pathsep}{os.environ['PATH']}"},
     )  # fmt: skip
     assert done.returncode in (0, 1, 4), done.stderr

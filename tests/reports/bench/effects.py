@@ -22,7 +22,7 @@ def effect(
     metric: Metric, before: Sequence[float], after: Sequence[float], *, flip: bool
 ) -> Effect | None:
     """After against before; positive is better."""
-    shift = shift_of(metric, before, after, "single-flip" if flip else "live-flip")
+    shift = shift_of(metric, before, after, "flips" if flip else "live-flip")
     return (
         None
         if shift is None

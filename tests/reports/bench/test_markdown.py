@@ -37,9 +37,9 @@ def test_the_decision_comes_first() -> None:
     text = written("markdown", single_flip())
     assert text.startswith(
         "## vnicaudit bench\n\n"
-        "**UNDECIDED** web-01: after against before, 26 min 30 s, 10 runs, none repeated\n\n"
+        "**WORSE** web-01: after against before, 26 min 30 s, 10 runs, none repeated\n\n"
     )
-    assert ("**undecided: roll the change back**\n\n* guard rail retransmits is broken\n") in text
+    assert ("**worse: roll the change back**\n\n* guard rail retransmits is broken\n") in text
     assert "* failed: retransmits, after: 31 times as many as before\n" in text
 
 

@@ -21,7 +21,7 @@ from vnicaudit.bench.facts.end_reading import EndReading, read_end
 from vnicaudit.bench.facts.guest_process import GuestHost, GuestProcess, find_guest
 from vnicaudit.bench.facts.nic_bytes import counted_both_ways
 from vnicaudit.bench.facts.path_check import PathFinding, check_path, payload_of, read_lagged
-from vnicaudit.bench.facts.pressure import mean_of_known, percent_between
+from vnicaudit.bench.facts.pressure import percent_between
 from vnicaudit.bench.facts.qemu_cpu import HostUse, QemuReading, host_use, read_qemu
 from vnicaudit.bench.readable import readable
 from vnicaudit.errors import ActionError, EndpointError, MeasureError
@@ -130,8 +130,6 @@ class Watch:
             host_wait=host.waited,
             target_pressure=_pressure(before.target, after.target, target),
             peer_pressure=_pressure(before.peer, after.peer, peer),
-            target_others=_other_threads(before.target, after.target),
-            peer_others=_other_threads(before.peer, after.peer),
             payload=payload_of(measured),
             nics=self._nics(before, after, measured),
         )
@@ -213,10 +211,6 @@ def _pressure(before: EndReading | None, after: EndReading | None, used: Used) -
     if before is None or after is None:
         return None
     return percent_between(before.pressure, after.pressure, used.seconds)
-
-
-def _other_threads(*moments: EndReading | None) -> float | None:
-    return mean_of_known([each and each.ready_threads for each in moments])
 
 
 def _delay(before: _Moment, after: _Moment) -> float | None:

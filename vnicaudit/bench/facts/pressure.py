@@ -5,10 +5,6 @@ later, unless switched off; Documentation/accounting/psi.rst).
 The kernel weighs each CPU by the time it was not idle (collect_percpu_times in kernel/sched/psi.c),
 so it is a share of busy CPUs, and does not grow with their number. It counts everything on that
 machine, including the generator and the network's own threads.
-
-The number of threads that are ready to run while no generator runs is the demand of others: the
-fourth field of ``/proc/loadavg`` (nr_running in fs/proc/loadavg.c), which includes the thread that
-reads it.
 """
 
 from __future__ import annotations
@@ -20,13 +16,9 @@ from vnicaudit.bench.facts.sections import Section, text_of
 
 PRESSURE = r"""
 part pressure; head -c 512 /proc/pressure/cpu 2>/dev/null
-part ready; head -c 128 /proc/loadavg 2>/dev/null
-part online; getconf _NPROCESSORS_ONLN 2>/dev/null
 """
-"""Sections that :func:`waited_microseconds` and :func:`others_ready` read."""
+"""The section that :func:`waited_microseconds` reads."""
 
-_READY = re.compile(r"(?:[0-9.]{1,20} ){3}([0-9]{1,9})/[0-9]{1,9} [0-9]{1,9}\n")
-_ONLINE = re.compile(r"([1-9][0-9]{0,5})\n")
 _SOME = re.compile(r"^some [^\n]*\btotal=([0-9]{1,20})$", re.MULTILINE)
 
 
@@ -37,23 +29,8 @@ def waited_microseconds(sections: Sequence[Section]) -> int | None:
     return None if found is None else int(found[1])
 
 
-def others_ready(sections: Sequence[Section]) -> float | None:
-    """Threads that are ready to run, except for the reading one, per CPU; None if unknown."""
-    ready = _READY.fullmatch(text_of(sections, "ready"))
-    online = _ONLINE.fullmatch(text_of(sections, "online"))
-    if ready is None or online is None:
-        return None
-    return max(0, int(ready[1]) - 1) / int(online[1])
-
-
 def percent_between(before: int | None, after: int | None, seconds: float | None) -> float | None:
     """Per cent of the time between two readings; None if they cannot tell."""
     if before is None or after is None or not seconds or after < before:
         return None
     return min(100.0, (after - before) / (seconds * 1e6) * 100)
-
-
-def mean_of_known(values: Sequence[float | None]) -> float | None:
-    """The mean of the known values; None if there are none."""
-    known = [value for value in values if value is not None]
-    return sum(known) / len(known) if known else None

@@ -10,9 +10,9 @@ two of a hundred. Only throughput and rates count: a tail of latency doubles by 
 Three bad runs show that something fell, but not why. A neighbour that wakes up between two runs
 makes as many, and no guard need know of a run that was starved: limits may be set wide, and a
 generator that uses all CPUs waits just as long without a neighbour. So there must be a witness from
-the same minutes. If the arms are mixed or take turns, it is the state before, measured again among
-the bad runs: as usual, and twice as good as each of them. With a single flip that state is gone,
-and the only question is whether others wanted the CPUs more than before.
+the same minutes, if the arms are mixed or take turns: the state before, measured again among the
+bad runs, as usual, and twice as good as each of them. With a single flip that state is gone: three
+bad runs in a row are enough, since a change that is undone in vain harms nobody.
 """
 
 from __future__ import annotations
@@ -21,8 +21,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple
 
-from vnicaudit.bench.judging.busier import Busier, busier
-from vnicaudit.bench.judging.effect import ONE_TURN, TURNS, is_share, is_usable
+from vnicaudit.bench.judging.effect import TURNS, is_share, is_usable
 from vnicaudit.bench.judging.reasons import amount
 from vnicaudit.bench.judging.statistics import median
 from vnicaudit.bench.metrics import METRICS, Metric
@@ -30,6 +29,9 @@ from vnicaudit.model.measurement import Design, Sample, Workload
 
 _SHARE = 0.5
 """Share of the median before."""
+
+_VISITS = TURNS | {"single-flip"}
+"""Designs in which a change lies between the runs of one arm and those of the other."""
 
 _IN_A_ROW = 3
 """Number of bad runs after the change that must follow each other."""
@@ -87,14 +89,7 @@ class BadRow(NamedTuple):
         """True if it is a catastrophe, and a witness shows that the change is to blame."""
         if len(self.bad) < _IN_A_ROW or max(self.values(self.bad)) >= self.least or self.refuted:
             return False
-        if design in ONE_TURN:
-            return self.busier is not None and not self.busier.much
-        return bool(self.among)
-
-    @property
-    def busier(self) -> Busier | None:
-        """How much more others wanted the CPUs than before; None: unknown."""
-        return busier(self.known, self.bad)
+        return design == "single-flip" or bool(self.among)
 
 
 def catastrophe(samples: Sequence[Sample], question: Question) -> tuple[str, ...]:
@@ -134,9 +129,8 @@ def check_wanted(samples: Sequence[Sample], question: Question) -> Check | None:
 
 def _check(row: BadRow, last: Sample, design: Design) -> Check | None:
     if last is not row.bad[-1]:
-        mixed = design not in TURNS | ONE_TURN
-        return "after" if mixed and row.since and last is row.since[-1] else None
-    if design not in TURNS | ONE_TURN:
+        return "after" if design not in _VISITS and row.since and last is row.since[-1] else None
+    if design not in _VISITS:
         return "before"
     if len(row.bad) < _IN_A_ROW:
         return "same"
@@ -228,7 +222,7 @@ def _certain_words(row: BadRow, arm: str) -> str:
         "less than any run before"
     )
     if not row.among:
-        return f"{words}; the CPUs were not busier with other work than before"
+        return words
     return f"{words}; before, measured again in between, had {_amounts(row, row.among)}"
 
 
@@ -245,11 +239,7 @@ def _unproven_words(row: BadRow, question: Question) -> str:
             f"{words}{question.before}, measured again in between, had {meanwhile}. Measure again "
             "when both ends and their hosts are idle"
         )
-    if question.design not in ONE_TURN:
-        return f"{words}{question.before} was not measured again since. More turns would decide it"
-    more = row.busier
-    why = more.words(question.after) if more else "it is unknown how busy the ends were"
-    return f"{words}{why}. Measuring in turns (--bench-design flips or boots) would decide it"
+    return f"{words}{question.before} was not measured again since. More turns would decide it"
 
 
 def _amounts(row: BadRow, runs: Sequence[Sample]) -> str:

@@ -7,12 +7,10 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from vnicaudit.bench.judging.busier import busier
 from vnicaudit.bench.judging.catastrophe import Question, fallen_metrics
 from vnicaudit.bench.judging.ceiling import ceiling, fills, path_of
 from vnicaudit.bench.judging.drift import Level, Series, levelled
 from vnicaudit.bench.judging.effect import (
-    ONE_TURN,
     Deciding,
     centres_of,
     deciding,
@@ -21,7 +19,14 @@ from vnicaudit.bench.judging.effect import (
     margin_of,
     shift_of,
 )
-from vnicaudit.bench.judging.sides import Side, Sides, effect_notes, runs_of, side_notes
+from vnicaudit.bench.judging.sides import (
+    Side,
+    Sides,
+    difference_notes,
+    effect_notes,
+    runs_of,
+    side_notes,
+)
 from vnicaudit.bench.judging.silence import silent_workloads
 from vnicaudit.bench.judging.statistics import holm, median, median_interval, variation
 from vnicaudit.bench.judging.terms import Terms
@@ -30,12 +35,8 @@ from vnicaudit.bench.metrics import METRICS, Metric, is_cost
 from vnicaudit.errors import UsageError
 from vnicaudit.model.measurement import ArmSummary, Comparison, Path, Sample, Verdict, Workload
 
-_OPEN: tuple[Verdict, ...] = ("invalid", "inconclusive")
-"""Verdicts that stay open because there are too few runs."""
-
-_SLOWED_AFTER: tuple[Verdict, ...] = ("regressed", "equivalent")
-_SLOWED_BEFORE: tuple[Verdict, ...] = ("improved", "equivalent", "not-worse")
-"""Verdicts that may be wrong because others slowed that arm down."""
+_OPEN: tuple[Verdict, ...] = ("invalid", "inconclusive", "not-judged")
+"""Verdicts that stay open because there are too few runs, or one change between them."""
 
 
 def compare_all(
@@ -81,7 +82,7 @@ def compare(
             both = sides.before.runs.values and sides.after.runs.values
             if metric.name in workload.decides or both:
                 one = comparison_of(workload, metric, sides, terms)
-                one = harm.noted_in(_unless_others_did(one, of_this, terms))
+                one = harm.noted_in(one)
                 unknown = is_cost(metric) and not _has_values(of_this, metric)
                 found.append(_set_aside(one) if unknown else one)
     found.sort(key=lambda each: not each.primary)
@@ -129,28 +130,6 @@ def _side(
     return Side(arm, runs, ceiling(workload, metric.name, path_of(arm, paths)))
 
 
-def _unless_others_did(
-    comparison: Comparison, samples: Sequence[Sample], terms: Terms
-) -> Comparison:
-    """Undecided, if others wanted the CPUs more in the arm that they may have slowed down. Arms
-    that are mixed, or take turns, are slowed alike."""
-    if terms.design not in ONE_TURN:
-        return comparison
-    before, after = (
-        [each for each in samples if each.valid and each.arm == arm]
-        for arm in (comparison.before_arm, comparison.after_arm)
-    )
-    for verdicts, other, slowed, arm in (
-        (_SLOWED_AFTER, before, after, comparison.after_arm),
-        (_SLOWED_BEFORE, after, before, comparison.before_arm),
-    ):
-        found = busier(other, slowed)
-        if found and found.much and comparison.verdict in verdicts:
-            words = f"{found.words(arm)}: that may be the whole difference"
-            return replace(comparison, verdict="inconclusive", notes=(words, *comparison.notes))
-    return comparison
-
-
 def _harmed(comparison: Comparison, why: str) -> Comparison:
     """The row of a workload that the change harmed so badly that it ends the measurement: it agrees
     with the overall verdict, however few runs there are."""
@@ -176,15 +155,24 @@ def _metrics(workload: Workload, samples: Sequence[Sample]) -> list[Metric]:
 
 
 def comparison_of(workload: Workload, metric: Metric, sides: Sides, terms: Terms) -> Comparison:
-    """One metric of one workload; ``p_holm`` is not adjusted yet."""
+    """One metric of one workload; ``p_holm`` is not adjusted yet. A single flip has no effect: what
+    two boots differ by cannot be told from what the change did."""
     before, after = sides.before.runs.values, sides.after.runs.values
-    level = _level(metric, sides, terms)
-    shift = shift_of(metric, level.before, level.after, terms.design)
-    alpha = terms.alpha(min(len(before), len(after)))
-    found = deciding(metric, shift, alpha) if shift else None
-    notes = [*effect_notes(metric, shift, found, alpha)]
-    if level.drifts:
-        notes.append("the runs drift: each is compared with the level of both arms at its time")
+    notes: list[str] = []
+    effect, found = None, None
+    if terms.design == "single-flip":
+        notes += difference_notes(metric, sides)
+    else:
+        level = _level(metric, sides)
+        shift = shift_of(metric, level.before, level.after, terms.design)
+        alpha = terms.alpha(min(len(before), len(after)))
+        if shift is not None:
+            found = deciding(metric, shift, alpha)
+            centres = centres_of(metric, level.before, level.after, shift)
+            effect = effect_of(metric, shift, centres)
+        notes += effect_notes(metric, shift, found, alpha)
+        if level.drifts:
+            notes.append("the runs drift: each is compared with the level of both arms at its time")
     notes += [note for side in sides for note in side_notes(metric, side)]
     return Comparison(
         workload=workload.id,
@@ -196,21 +184,15 @@ def comparison_of(workload: Workload, metric: Metric, sides: Sides, terms: Terms
         after_arm=sides.after.arm,
         before=summary(before, sides.before.most),
         after=summary(after, sides.after.most),
-        effect=(
-            effect_of(metric, shift, centres_of(metric, level.before, level.after, shift))
-            if shift
-            else None
-        ),
+        effect=effect,
         verdict=_verdict(metric, sides, found, terms),
         notes=tuple(notes),
     )
 
 
-def _level(metric: Metric, sides: Sides, terms: Terms) -> Level:
+def _level(metric: Metric, sides: Sides) -> Level:
     """The values of both arms; freed of drift, if the arms ran side by side."""
     before, after = (Series(side.runs.values, side.runs.blocks) for side in sides)
-    if terms.design == "single-flip":
-        return Level(list(before.values), list(after.values), drifts=False)
     return levelled(before, after, by_difference=is_share(metric))
 
 
@@ -236,6 +218,8 @@ def _verdict(metric: Metric, sides: Sides, found: Deciding | None, terms: Terms)
         short = [side for side in sides if len(side.runs.values) < terms.looks[0]]
         limited = any(side.runs.spoiled_by_generator for side in short)
         return "generator-limited" if limited else "invalid"
+    if terms.design == "single-flip":
+        return "not-judged"
     if all(fills(median(side.runs.values), side.most) for side in sides):
         return "at-ceiling"
     verdict = verdict_of(found, margin_of(metric, terms.margins))

@@ -13,9 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from vnicaudit.bench.judging.shifts import (
-    BETWEEN_BOOTS,
     FEW_TURNS,
-    FlipShift,
     RankShift,
     Shift,
     TurnShift,
@@ -36,8 +34,6 @@ _SHARE_SCALE = SHARE_MARGIN / 0.05
 """Assumed difference between boots or turns in percentage points: the same part of the margin as
 for throughput."""
 
-ONE_TURN: frozenset[Design] = frozenset({"single-flip"})
-"""Each arm was booted or plugged in once."""
 TURNS: frozenset[Design] = frozenset({"flips", "boots"})
 """The change is made and undone in turns."""
 
@@ -95,9 +91,6 @@ def shift_of(
     scale = _SHARE_SCALE if is_share(metric) else 1.0
     if not is_share(metric):
         before, after = _logs(before, after)
-    if design in ONE_TURN:
-        few = len(before) + len(after) < 3
-        return None if few else FlipShift(before, after, scale * BETWEEN_BOOTS)
     if design in TURNS and fewest <= FEW_TURNS:
         few = fewest < 2
         return None if few else TurnShift(before, after, scale * between_turns(fewest))
@@ -168,6 +161,15 @@ def percent(metric: Metric, shift: float) -> float:
     """The effect of a shift on the metric's scale, in per cent or points; positive is better."""
     value = shift if is_share(metric) else 100 * math.expm1(min(shift, _LARGEST_LOG))
     return (value if metric.better == "higher" else -value) + 0.0
+
+
+def difference(metric: Metric, before: float, after: float) -> float | None:
+    """How far apart two medians are, as :func:`percent`; None: one carried nothing."""
+    if is_share(metric):
+        return percent(metric, after - before)
+    if before <= 0 or after <= 0:
+        return None
+    return percent(metric, math.log(after) - math.log(before))
 
 
 def amount_of(metric: Metric, difference: float) -> str:

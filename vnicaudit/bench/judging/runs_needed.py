@@ -40,24 +40,19 @@ def spread_of(*arms: Sequence[float], logarithms: bool = True) -> float | None:
     return math.sqrt(squares / freedom)
 
 
-def runs_to_show(
-    difference: float, spread: float, *, alpha: float = 0.05, between: float = 0.0
-) -> int | None:
+def runs_to_show(difference: float, spread: float, *, alpha: float = 0.05) -> int | None:
     """Runs in each arm that show a ``difference`` in four of five measurements; both are on the
-    scale of the spread. ``between``: difference between two boots, if each arm is one boot: more
-    runs do not reduce that. None: more than :data:`MOST_RUNS`, or no number of runs."""
-    room = (difference / _reach(alpha)) ** 2 - 2 * between**2
-    if room <= 0:
-        return None
+    scale of the spread. None: more than :data:`MOST_RUNS`."""
+    room = (difference / _reach(alpha)) ** 2
     for runs in range(_fewest(alpha), MOST_RUNS + 1):
         if 2 * spread**2 / (runs * _EFFICIENCY) <= room:
             return runs
     return None
 
 
-def shown_by(runs: int, spread: float, *, alpha: float = 0.05, between: float = 0.0) -> float:
+def shown_by(runs: int, spread: float, *, alpha: float = 0.05) -> float:
     """The smallest difference that ``runs`` in each arm show in four of five measurements."""
-    error = 2 * spread**2 / (max(runs, 1) * _EFFICIENCY) + 2 * between**2
+    error = 2 * spread**2 / (max(runs, 1) * _EFFICIENCY)
     return _reach(alpha) * math.sqrt(error)
 
 

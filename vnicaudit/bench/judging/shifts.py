@@ -14,20 +14,7 @@ between turns of the same thing:
 ``s``: standard deviation of turns within the arms, pooled; ``t`` has n + m - 2 degrees of freedom.
 ``s_0``: 0.15 with two or three turns of an arm, since so few can be alike by chance (if boots fall
 on two levels, three against three do so once in thirty-two times); 0.08 with four.
-
-If all runs before came first and all runs after then, with one change in between, ranks would be
-wrong: runs of one boot resemble each other more than runs of two boots do, so two boots of the same
-thing look different. The difference between boots cannot be seen in one boot of each; it is
-assumed, and included in the interval:
-
-    SE^2 = s_w^2/n + s_w^2/m + 2 s_b^2        difference of means ± t * SE
-
-``s_w``: standard deviation within the arms, pooled. ``s_b``: between boots, 0.11 on logarithms:
-then two boots on two levels 25 % apart, boots that scatter by 8 % and a drift of 20 % over both
-arms are called a change in less than 5 % of all cases each way (docs/explanation/measuring.md).
-``t`` has n + m - 2 degrees of freedom, those of ``s_w``. Satterthwaite's formula would give more,
-since ``s_b`` has no error of its own; but it is an assumption, so it gets no credit for that, and
-the interval is the wider one."""
+"""
 
 from __future__ import annotations
 
@@ -45,7 +32,7 @@ from vnicaudit.bench.judging.statistics import (
     median,
 )
 
-Test = Literal["mann-whitney-exact", "mann-whitney-normal", "single-flip-t", "turns-t"]
+Test = Literal["mann-whitney-exact", "mann-whitney-normal", "turns-t"]
 
 
 class Shift(Protocol):
@@ -91,9 +78,6 @@ class RankShift:
         return Interval(self._differences[rank - 1], self._differences[-rank])
 
 
-BETWEEN_BOOTS = 0.11
-"""Assumed standard deviation between boots, of logarithms, if there is one boot of each."""
-
 FEW_TURNS = 4
 """Up to that many turns of an arm are too few for ranks: the smallest p of 4 and 4 is 0.029."""
 
@@ -102,49 +86,6 @@ _NORMAL = NormalDist()
 _ENOUGH = 1e-15
 _TINY = 1e-300
 _STEPS = 500
-
-
-class FlipShift:
-    """The shift of a single flip; at least two values in one arm and one in the other, in the order
-    of measurement. If an arm has a trend, its contribution to the distance between the middles of
-    both arms is added to the interval at either end: the change may be only that."""
-
-    test: Test = "single-flip-t"
-
-    def __init__(
-        self, before: Sequence[float], after: Sequence[float], between: float = BETWEEN_BOOTS
-    ) -> None:
-        n, m = len(before), len(after)
-        self._freedom = n + m - 2
-        self.centre = _mean(before)
-        self.estimate = _mean(after) - self.centre
-        within = (_squares(before) + _squares(after)) / self._freedom
-        self._error = math.sqrt(within / n + within / m + 2 * between**2)
-        self.trend = max(map(_trend, (before, after))) * (n + m) / 2
-        beyond = max(0.0, abs(self.estimate) - self.trend)
-        self.p = 2 * t_cdf(-beyond / self._error, self._freedom)
-
-    def interval(self, level: float) -> Interval | None:
-        """The estimate ± t * SE, and the trend."""
-        reach = t_quantile(1 - level / 2, self._freedom) * self._error + self.trend
-        return Interval(self.estimate - reach, self.estimate + reach)
-
-
-_TREND = 1.96
-"""Standard deviations of Kendall's S beyond which an arm has a trend: 5 % by chance, two-sided."""
-
-
-def _trend(values: Sequence[float]) -> float:
-    """Size of the change from one value to the next if there is a trend; else 0. By Kendall's S;
-    Sen, "Estimates of the regression coefficient based on Kendall's tau", Journal of the American
-    Statistical Association 63 (1968)."""
-    n = len(values)
-    pairs = [(later - value, j - i) for i, value in enumerate(values)
-             for j, later in enumerate(values[i + 1 :], i + 1)]  # fmt: skip
-    rises = sum((step > 0) - (step < 0) for step, _apart in pairs)
-    if n < 2 or abs(rises) <= _TREND * math.sqrt(n * (n - 1) * (2 * n + 5) / 18):
-        return 0.0
-    return abs(median([step / apart for step, apart in pairs]))
 
 
 def between_turns(turns: int) -> float:

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from vnicaudit.bench.judging.ceiling import exceeds
-from vnicaudit.bench.judging.effect import TURNS, Deciding, is_usable, percent
+from vnicaudit.bench.judging.effect import TURNS, Deciding, difference, is_usable, percent
 from vnicaudit.bench.judging.reasons import amount, effect_unit, signed
-from vnicaudit.bench.judging.shifts import FlipShift, Shift
+from vnicaudit.bench.judging.shifts import Shift
 from vnicaudit.bench.judging.statistics import median, two_bands
 from vnicaudit.bench.metrics import Metric
 from vnicaudit.model.measurement import Design, Sample
@@ -111,6 +111,16 @@ class Sides(NamedTuple):
     after: Side
 
 
+def difference_notes(metric: Metric, sides: Sides) -> Iterator[str]:
+    """How far apart the medians of a single flip are; nothing if one is unknown, or 0."""
+    if not all(side.runs.values for side in sides):
+        return
+    found = difference(metric, *(median(side.runs.values) for side in sides))
+    if found is not None:
+        size, unit = signed(found), effect_unit(metric.unit)
+        yield f"about {size} {unit} (minus is worse), not judged"
+
+
 def effect_notes(
     metric: Metric, shift: Shift | None, found: Deciding | None, alpha: float
 ) -> Iterator[str]:
@@ -119,9 +129,6 @@ def effect_notes(
     if shift is not None and shift.interval(0.05) is None:
         size = signed(percent(metric, shift.estimate))
         yield f"about {size} {unit}; too few runs to tell how certain that is"
-    if isinstance(shift, FlipShift) and shift.trend:
-        size = signed(abs(percent(metric, shift.trend)))[1:]
-        yield f"the runs of an arm follow a trend: intervals are {size} {unit} wider at each end"
     if shift is not None and found is not None and alpha != 0.05:
         intervals = found.outer, found.inner
         outer, inner = (f"{signed(one.low)} to {signed(one.high)} {unit}" for one in intervals)

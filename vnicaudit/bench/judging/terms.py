@@ -13,7 +13,7 @@ from typing import Literal
 
 import msgspec
 
-from vnicaudit.bench.judging.effect import ONE_TURN, TURNS
+from vnicaudit.bench.judging.effect import TURNS
 from vnicaudit.bench.judging.shifts import FEW_TURNS
 from vnicaudit.bench.judging.statistics import smallest_p
 from vnicaudit.errors import UsageError
@@ -49,12 +49,7 @@ class Terms(msgspec.Struct, frozen=True, kw_only=True):
     def alpha(self, runs: int) -> float:
         """Error probability spent at the interim analysis that this number of runs belongs to: the
         first one that is not smaller, so that an early end spends what the next one would have
-        spent.
-
-        A single flip allows no interim analysis: its one analysis spends everything.
-        """
-        if self.design == "single-flip":
-            return round(math.fsum(self.alphas), 12)
+        spent."""
         for look, alpha in zip(self.looks, self.alphas, strict=True):
             if runs <= look:
                 return alpha
@@ -67,7 +62,9 @@ class Terms(msgspec.Struct, frozen=True, kw_only=True):
         fewest = min(before, after)
         if not fewest or fewest >= self.looks[0]:
             return not fewest
-        if self.design in ONE_TURN | TURNS:
+        if self.design == "single-flip":
+            return False
+        if self.design in TURNS:
             return fewest < 2
         return smallest_p(before, after) > self.alpha(fewest)
 

@@ -13,10 +13,9 @@ from msgspec.structs import replace
 
 from vnicaudit.bench.judging.effect import Deciding, margin_of
 from vnicaudit.bench.judging.reasons import comparison_words, rail_words, workload_and_metric
-from vnicaudit.bench.judging.shifts import BETWEEN_BOOTS
 from vnicaudit.bench.judging.terms import Terms
 from vnicaudit.bench.metrics import METRICS
-from vnicaudit.model.measurement import Comparison, Decision, Design, GuardRail, Verdict
+from vnicaudit.model.measurement import Comparison, Decision, GuardRail, Verdict
 
 SAME: frozenset[Verdict] = frozenset({"equivalent", "at-ceiling"})
 HARMLESS: frozenset[Verdict] = SAME | {"improved", "not-worse"}
@@ -30,17 +29,9 @@ _MEANS: dict[Verdict, str] = {
     "inconclusive": "undecided",
     "at-ceiling": "no difference: both fill the line, so throughput cannot tell which is better",
     "generator-limited": "undecided: the generator was the limit",
+    "not-judged": "not judged",
     "invalid": "too few valid runs",
 }
-
-_LEFT_IN: dict[Design, str] = {
-    "single-flip": (
-        "single flip: all runs before the change, then all runs after it. Drift is part of every "
-        f"effect; a difference of {100 * BETWEEN_BOOTS:.0f} % between two boots is assumed, and "
-        "included in the intervals"
-    ),
-}
-"""Design -> influences that remain in the numbers."""
 
 
 def verdict_of(found: Deciding | None, margin: float) -> Verdict:
@@ -92,7 +83,7 @@ def decide(
     reasons += () if vetoes else unproven
     reasons += troubles if failed or catastrophe else ()
     doubts = [rail for rail in guard_rails if rail.verdict != "ok" and rail not in rails]
-    said = [*reasons, *map(rail_words, doubts), *_design(terms)]
+    said = [*reasons, *map(rail_words, doubts)]
     return Decision(verdict=verdict, action=action, reasons=tuple(dict.fromkeys(said)))
 
 
@@ -151,6 +142,8 @@ def _overall(primaries: Sequence[Comparison], terms: Terms) -> Verdict:
         return "invalid" if nothing else "inconclusive"
     if "invalid" in verdicts or not verdicts:
         return "invalid"
+    if terms.design == "single-flip":
+        return "not-judged"
     if "improved" in verdicts and not any(map(_seems_worse, primaries)):
         return "improved"
     if "generator-limited" in verdicts:
@@ -176,7 +169,7 @@ def _action(verdict: Verdict, terms: Terms) -> Literal["keep", "roll-back", "non
         return "none"
     if verdict in ("improved", "regressed"):
         return "keep" if verdict == "improved" else "roll-back"
-    if terms.catastrophe_only and verdict != "invalid":
+    if verdict == "not-judged" or (terms.catastrophe_only and verdict != "invalid"):
         return "keep"
     return terms.on_equivalent if verdict in HARMLESS else terms.on_inconclusive
 
@@ -185,6 +178,11 @@ def _explained(verdict: Verdict, primaries: Sequence[Comparison], terms: Terms) 
     """Reasons for the verdict: the comparisons that caused it, and the verdicts of the others."""
     if terms.catastrophe_only and verdict != "invalid":
         return ["no catastrophe and no broken guard rail; so few runs decide nothing else"]
+    if verdict == "not-judged":
+        return [
+            "not judged: all runs before one change, then all runs after it, so drift and the "
+            "difference between two boots are in every number. Nothing broke"
+        ]
     if not primaries:
         return ["no primary comparison: there is nothing to decide by"]
     makers = [each for each in primaries if _makes(each.verdict, verdict)]
@@ -224,7 +222,7 @@ def _standing(comparison: Comparison, terms: Terms) -> str:
 def _otherwise(verdict: Verdict, terms: Terms) -> list[str]:
     """Why the change is kept or rolled back if it has no clear benefit or harm."""
     action = _action(verdict, terms)
-    if action == "none" or verdict == "improved":
+    if action == "none" or verdict in ("improved", "not-judged"):
         return []
     if terms.catastrophe_only and verdict != "invalid":
         return []
@@ -232,9 +230,3 @@ def _otherwise(verdict: Verdict, terms: Terms) -> list[str]:
     if verdict in HARMLESS:
         return [f"nothing got worse and nothing got better: the change is {done}, as requested"]
     return [f"undecided: the change is {done}, as requested"]
-
-
-def _design(terms: Terms) -> list[str]:
-    """Influences that the order of the runs could not exclude."""
-    said = _LEFT_IN.get(terms.design)
-    return [said] if said else []

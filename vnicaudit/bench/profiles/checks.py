@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from math import fsum
 
 from vnicaudit.base.wording import close_to
 from vnicaudit.bench.contract import Engine
@@ -12,8 +11,6 @@ from vnicaudit.bench.judging.terms import MOST_ALPHA
 from vnicaudit.bench.metrics import METRICS, is_cost
 from vnicaudit.bench.profiles.keys import MOST_RUNS, ProfileTable
 from vnicaudit.bench.profiles.place import TablePlace
-
-_ROUNDING = 1e-12
 
 
 def check_pattern(name: str, engine: Engine, pattern: str, place: TablePlace) -> None:
@@ -73,38 +70,14 @@ def check_id(identity: str, others: Collection[str], place: TablePlace) -> None:
         raise place.error(f"two workloads are {identity}: make them differ, or give one a name")
 
 
-def check_interim_analyses(
-    table: ProfileTable, looks: Sequence[int], alphas: Sequence[float], place: TablePlace
-) -> None:
-    """Check that the interim analyses are possible, and can decide something."""
-    if table.repeats is not None and (table.looks or table.alphas):
-        raise place.error("repeats: set either that, or looks and alphas", "repeats")
-    key = "repeats" if table.repeats is not None else "looks"
-    if list(looks) != sorted(set(looks)):
-        raise place.error("looks: each must be greater than the one before", key)
-    if len(alphas) != len(looks):
-        raise place.error(f"alphas: there must be one for each of the {len(looks)} looks", "alphas")
-    if fsum(alphas) > MOST_ALPHA + _ROUNDING:
-        raise place.error(
-            f"alphas: they add up to {fsum(alphas):g}; at most {MOST_ALPHA:g}", "alphas"
-        )
-    if not table.catastrophe_only:
-        _check_power(looks, alphas, key, place)
-    turns = list(table.turns)
-    if turns and (turns != sorted(set(turns)) or turns[0] < 2):
-        raise place.error("turns: at least two, each greater than the one before", "turns")
-
-
-def _check_power(
-    looks: Sequence[int], alphas: Sequence[float], key: str, place: TablePlace
-) -> None:
+def check_repeats(table: ProfileTable, place: TablePlace) -> None:
     """Check that arms whose runs do not overlap at all would be told apart."""
-    for look, alpha in zip(looks, alphas, strict=True):
-        if smallest_p(look, look) > alpha:
-            enough = next((n for n in range(look, MOST_RUNS) if smallest_p(n, n) <= alpha), None)
-            message = (
-                f"{key}: with {look} runs per arm, nothing can be shown at an error probability "
-                f"of {alpha:g}"
-            )
-            takes = "" if enough is None else f"; it takes {enough}, or catastrophe-only = true"
-            raise place.error(message + takes, key)
+    runs = table.repeats
+    if table.catastrophe_only or runs is None or smallest_p(runs, runs) <= MOST_ALPHA:
+        return
+    enough = next(n for n in range(runs, MOST_RUNS) if smallest_p(n, n) <= MOST_ALPHA)
+    raise place.error(
+        f"repeats: with {runs} runs per arm, nothing can be shown at an error probability of "
+        f"{MOST_ALPHA:g}; it takes {enough}, or catastrophe-only = true",
+        "repeats",
+    )

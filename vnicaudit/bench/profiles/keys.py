@@ -8,6 +8,7 @@ from typing import Annotated
 
 import msgspec
 
+from vnicaudit.bench.line_rate import Encapsulation
 from vnicaudit.model.measurement import Design, Direction
 
 COOLDOWN = 2.0
@@ -32,7 +33,6 @@ def _key(description: str, *examples: object, **limits: float) -> msgspec.Meta:
 Text = Annotated[str, msgspec.Meta(pattern=_TEXT)]
 Name = Annotated[str, msgspec.Meta(pattern=_NAME)]
 Runs = Annotated[int, msgspec.Meta(ge=1, le=MOST_RUNS)]
-Alpha = Annotated[float, msgspec.Meta(gt=0, lt=1)]
 Count = Annotated[int, msgspec.Meta(ge=1, le=10_000)]
 Vcpus = Annotated[int, msgspec.Meta(ge=1, le=4096)]
 Percent = Annotated[float, msgspec.Meta(ge=0.5, le=50)]
@@ -145,38 +145,11 @@ class ProfileTable(
     repeats: Annotated[
         Runs | None,
         _key(
-            "Runs that count, per arm and workload, judged once at the end. Instead of `looks`.", 7
+            "Runs that count, per arm and workload, judged once at the end. Without it judged "
+            "after 5, 10 and 20 runs: it ends as soon as the answer is clear.",
+            7,
         ),
     ] = None
-    looks: Annotated[
-        tuple[Runs, ...],
-        _key(
-            "Numbers of runs per arm and workload after which it is judged, ascending: it ends as "
-            "soon as the answer is clear.",
-            [5, 10, 20],
-            min_length=1,
-        ),
-    ] = ()
-    alphas: Annotated[
-        tuple[Alpha, ...],
-        _key(
-            "Error probability spent at each look, 0.05 in all at most. Without it 0.01, 0.02 and "
-            "0.02 for the looks 5, 10 and 20, else 0.05 evenly.",
-            [0.01, 0.02, 0.02],
-            min_length=1,
-        ),
-    ] = ()
-    turns: Annotated[
-        tuple[Runs, ...],
-        _key(
-            "Where the change is made and undone in turns (`apply --bench`): numbers of turns "
-            "of each arm, ascending, after which it is judged. Each turn is a plug, or a boot. "
-            "Without it 2, 3 and the fewest with which a difference can be told from chance: 5, "
-            "with more than two primary comparisons 6, with more than nine 7.",
-            [2, 3, 5],
-            min_length=1,
-        ),
-    ] = ()
     runs_per_turn: Annotated[
         int, _key("Runs of each workload in a turn; their mean is one value.", 3, ge=1, le=20)
     ] = RUNS_PER_TURN
@@ -192,8 +165,8 @@ class ProfileTable(
         tuple[Design, ...],
         _key(
             "Ways to mix the arms that suit it, the best first. `apply --bench` takes turns "
-            "(`flips` or `boots`, as its mode is) unless `single-flip` comes before them; others "
-            "are shown by `bench profiles`.",
+            "(`flips` or `boots`, as its mode is) unless `single-flip` comes before them, which "
+            "shows numbers and judges nothing; others are shown by `bench profiles`.",
             ["live-flip", "boots"],
             min_length=1,
         ),
@@ -223,6 +196,17 @@ class ProfileTable(
             le=100,
         ),
     ] = MAX_CPU_WAIT
+    line_rate: Annotated[
+        Text | None,
+        _key(
+            "Speed of the slowest physical link of the path, unless `--line-rate` says it. Results "
+            "are then also shown as a percentage of what it can carry.",
+            "25G",
+        ),
+    ] = None
+    encapsulation: Annotated[
+        Encapsulation, _key("Encapsulation of the packets on that link.", "vxlan")
+    ] = "none"
     margins: Annotated[
         dict[str, Percent],
         _key(

@@ -9,12 +9,13 @@ from functools import cache
 import vnicaudit
 from vnicaudit.audit.settings.file import read_settings_file
 from vnicaudit.base.wording import close_to
-from vnicaudit.bench.judging.terms import DEFAULT, MOST_ALPHA, usual_turns
+from vnicaudit.bench.judging.terms import DEFAULT, MOST_ALPHA
+from vnicaudit.bench.line_rate import parse_rate
 from vnicaudit.bench.profiles import checks
 from vnicaudit.bench.profiles.keys import ProfileTable
 from vnicaudit.bench.profiles.matrix import workloads
 from vnicaudit.bench.profiles.place import TablePlace, TomlLines
-from vnicaudit.bench.profiles.profile import Profile, primary_comparisons
+from vnicaudit.bench.profiles.profile import Profile
 from vnicaudit.bench.profiles.registry import GUARDS
 from vnicaudit.bench.profiles.table import checked_table
 from vnicaudit.errors import UsageError
@@ -57,7 +58,7 @@ def _path(name_or_path: str) -> str:
 def _profile(name: str, table: ProfileTable, place: TablePlace) -> Profile:
     looks, alphas = _interim_analyses(table)
     found = _workloads(table, place)
-    checks.check_interim_analyses(table, looks, alphas, place)
+    checks.check_repeats(table, place)
     checks.check_margins(table, place)
     checks.check_guards(table, GUARDS.names(), place)
     return Profile(
@@ -68,8 +69,6 @@ def _profile(name: str, table: ProfileTable, place: TablePlace) -> Profile:
         workloads=found,
         looks=looks,
         alphas=alphas,
-        turns=table.turns or usual_turns(primary_comparisons(found)),
-        own_turns=bool(table.turns),
         runs_per_turn=table.runs_per_turn,
         catastrophe_only=table.catastrophe_only,
         designs=table.designs,
@@ -77,6 +76,8 @@ def _profile(name: str, table: ProfileTable, place: TablePlace) -> Profile:
         cooldown=table.cooldown,
         max_steal=table.max_steal,
         max_cpu_wait=table.max_cpu_wait,
+        line_rate=_line_rate(table, place),
+        encapsulation=table.encapsulation,
         margins={metric: percent / 100 for metric, percent in table.margins.items()},
         vcpus=table.vcpus,
         states=table.states,
@@ -85,9 +86,16 @@ def _profile(name: str, table: ProfileTable, place: TablePlace) -> Profile:
 
 def _interim_analyses(table: ProfileTable) -> tuple[tuple[int, ...], tuple[float, ...]]:
     """The interim analyses, and the error probability that each spends."""
-    looks = table.looks or (DEFAULT.looks if table.repeats is None else (table.repeats,))
-    evenly = (MOST_ALPHA / len(looks),) * len(looks)
-    return looks, table.alphas or (DEFAULT.alphas if looks == DEFAULT.looks else evenly)
+    if table.repeats is None:
+        return DEFAULT.looks, DEFAULT.alphas
+    return (table.repeats,), (MOST_ALPHA,)
+
+
+def _line_rate(table: ProfileTable, place: TablePlace) -> float | None:
+    try:
+        return None if table.line_rate is None else parse_rate(table.line_rate)
+    except UsageError as error:
+        raise place.error(f"line-rate: {error}", "line-rate") from None
 
 
 def _workloads(table: ProfileTable, place: TablePlace) -> tuple[Workload, ...]:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import msgspec
 
 from vnicaudit.bench.judging.terms import usual_turns
+from vnicaudit.bench.line_rate import Encapsulation
 from vnicaudit.bench.metrics import METRICS
 from vnicaudit.bench.profiles.keys import (
     COOLDOWN,
@@ -31,11 +32,6 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     """Valid samples per arm and workload at each interim analysis; ends with the final one."""
     alphas: tuple[float, ...]
     """The error probability spent at each, in the same order."""
-    turns: tuple[int, ...] = usual_turns(1)
-    """Turns of each arm at each interim analysis, if the change is made and undone in turns."""
-    own_turns: bool = False
-    """The profile sets the turns; else they follow from its comparisons, and from the host's
-    earlier measurements."""
     runs_per_turn: int = RUNS_PER_TURN
     """Runs of each workload in a turn."""
     catastrophe_only: bool = False
@@ -49,6 +45,9 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     """Per cent: steal, waiting vCPUs and CPU quotas above it make a run invalid."""
     max_cpu_wait: float = MAX_CPU_WAIT
     """Per cent of a run that generators, vhost workers and QEMU may wait for a CPU."""
+    line_rate: float | None = None
+    """bit/s of the slowest physical link of the path; None: unknown."""
+    encapsulation: Encapsulation = "none"
     margins: dict[str, float] = {}
     """Metric -> margin as a share, instead of its own."""
     vcpus: tuple[int, ...] = ()
@@ -60,6 +59,11 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     def comparisons(self) -> int:
         """Number of primary comparisons of two arms."""
         return primary_comparisons(self.workloads)
+
+    @property
+    def turns(self) -> tuple[int, ...]:
+        """Turns of each arm at each interim analysis, if the change is made and undone in turns."""
+        return usual_turns(self.comparisons)
 
     def margin(self, metric: str) -> float:
         """The share by which a metric must be better or worse to count."""

@@ -12,6 +12,7 @@ from typing import get_args, get_type_hints
 import msgspec
 
 from vnicaudit.base.wording import close_to, shortened
+from vnicaudit.bench.line_rate import Encapsulation
 from vnicaudit.bench.profiles.keys import ProfileTable, WorkloadTable
 from vnicaudit.bench.profiles.place import TablePlace
 from vnicaudit.errors import UsageError
@@ -54,7 +55,11 @@ def _descriptions(kind: Kind) -> dict[str, msgspec.Meta]:
 
 
 _WORKLOAD = "workload"
-_CHOICES = {"directions": get_args(Direction), "designs": get_args(Design)}
+_CHOICES = {
+    "directions": get_args(Direction),
+    "designs": get_args(Design),
+    "encapsulation": get_args(Encapsulation),
+}
 _TYPES = {
     "array": "a list", "object": "a table", "str": "a text", "int": "a whole number",
     "float": "a number", "bool": "true or false",

@@ -40,12 +40,10 @@ _ONLINE = ("nproc",)
 
 class LineFacts(NamedTuple):
     """Facts about the wire: bit/s of the slowest physical link, and the encapsulation of packets on
-    it. ``hypervisor``: endpoint URL of the guest's host, instead of the one in the target's URL;
-    empty: none."""
+    it."""
 
     rate: float | None = None
     encapsulation: str = "none"
-    hypervisor: str | None = None
 
 
 class Places(Protocol):
@@ -102,7 +100,7 @@ class OpenedEndpoints:
         one_kernel = bool(boot) and boot == _printed_line(peer, _BOOT_ID)
         refuse_local_route(target, peer, address, one_kernel=one_kernel)
         path = _path(given, ends, line, one_kernel=one_kernel)
-        host = self._host(path.hypervisor, asked_for=bool(line.hypervisor))
+        host = self._host(path.hypervisor)
         places = [target, peer] if host is None else [target, peer, host]
         wait_for_turns([(place_of(each), each) for each in places], self._say, self._patience)
         machine = self._machine(given.target)
@@ -150,14 +148,11 @@ class OpenedEndpoints:
         count = _printed_line(target, _ONLINE)
         return {"vcpus": count} if re.fullmatch(r"[0-9]{1,6}", count) else {}
 
-    def _host(self, url: str | None, *, asked_for: bool) -> Endpoint | None:
-        """The hypervisor; None if it cannot be reached: then its CPU time is unknown. Raises
-        UsageError, and EndpointError for one that was requested."""
+    def _host(self, url: str | None) -> Endpoint | None:
+        """The hypervisor; None if it cannot be reached: then its CPU time is unknown."""
         try:
             return self.at(url) if url else None
         except VnicauditError:
-            if asked_for:
-                raise
             return None
 
     def _machine(self, target: str) -> Machine | None:
@@ -234,9 +229,7 @@ def _path(given: PathOption, ends: Ends, line: LineFacts, *, one_kernel: bool) -
     nic = nic_with(ends.target, ends.address)
     wanted = address_option(given.target)
     domain = domain_of(given.target)
-    hypervisor = None
-    if domain is not None:
-        hypervisor = hypervisor_of(given.target) if line.hypervisor is None else line.hypervisor
+    hypervisor = None if domain is None else hypervisor_of(given.target)
     return Path(
         name=given.name,
         target=given.target,

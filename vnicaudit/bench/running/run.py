@@ -10,7 +10,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from vnicaudit.bench import history
-from vnicaudit.bench.endpoints.paths import PathOption, domain_of
+from vnicaudit.bench.endpoints.paths import PathOption
 from vnicaudit.bench.endpoints.turns import TURN_SECONDS
 from vnicaudit.bench.facts.validity import ValidityLimits
 from vnicaudit.bench.history import StoredMeasurement
@@ -115,10 +115,6 @@ def reporting_where_stored(kept: StoredMeasurement, listener: Listener) -> Itera
 
 
 def _design(request: MeasurementRequest) -> Design:
-    if request.line.hypervisor and not any(domain_of(path.target) for path in request.paths):
-        raise UsageError(
-            "--hypervisor needs an agent:// target: the QEMU of other targets is unknown"
-        )
     if request.arms and len(request.paths) != 1:
         raise UsageError("--arm needs exactly one path: several paths are arms themselves")
     if len(request.arms) == 1:

@@ -79,8 +79,8 @@ class GuestByGuest:
         for unit in units:
             if len(unit.macs) != 1 or unit.uuid is None:
                 raise UsageError(
-                    f"--bench-design flips works on one NIC per domain: {unit.name} has "
-                    "several in the plan, or is a file (plan one with vnicaudit plan --nic)"
+                    f"turns are taken with one NIC per domain: {unit.name} has several in the "
+                    "plan, or is a file (plan one with vnicaudit plan --nic)"
                 )
         self._units = sorted(units, key=lambda one: not self._was_begun(one))
         self._queue = UnitQueue(context.schedule, self._units)

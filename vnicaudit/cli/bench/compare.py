@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 import msgspec
 
-from vnicaudit.cli.bench.options import FailOn, ReportOptions, fail_on_option, report_options
+from vnicaudit.cli.bench.options import ReportOptions, report_options
 from vnicaudit.cli.bench.show import named_measurement
 from vnicaudit.cli.options.candidates import measurements
 from vnicaudit.cli.options.output import OutputOptions, output_options
@@ -25,8 +25,8 @@ Examples:
   vnicaudit bench compare paths.json paths.json --arms host,vm    two arms of one file
 
 \b
-Exit codes: 0 compared, 1 something regressed (--fail-on never: 0), 2 usage, or they
-cannot be compared, 4 too few runs were valid."""
+Exit codes: 0 compared, 1 something regressed, 2 usage, or they cannot be compared,
+4 too few runs were valid."""
 
 
 class BenchCompareOptions(msgspec.Struct, frozen=True):
@@ -35,7 +35,6 @@ class BenchCompareOptions(msgspec.Struct, frozen=True):
     before: str
     after: str
     arms: str | None
-    fail_on: FailOn
     report: ReportOptions
     state: str | None
     output: OutputOptions
@@ -49,18 +48,17 @@ class BenchCompareOptions(msgspec.Struct, frozen=True):
     metavar="A,B",
     help="Arm of each measurement to compare, if it has several.",
 )
-@fail_on_option
 @report_options
 @state_option
 @output_options
 @as_record(BenchCompareOptions)
 def command(options: BenchCompareOptions) -> int:
-    """Compare measurement B with measurement A and show what got better or worse.
+    """Compare measurement B with measurement A and show the difference of each value.
 
     A and B are files from `bench run -o`, or names listed by `bench show`. They must have the same
     workloads, tools and path; other differences are listed. Two separate measurements cannot
-    distinguish drift from a real change. `bench run` with several arms can, and two arms of one
-    such run are judged by its own design.
+    distinguish drift from a real change, so their numbers are not judged. `bench run` with several
+    arms can, and two arms of one such run are judged by its own design.
     """
     from vnicaudit.bench.judging.comparable import warnings
     from vnicaudit.bench.judging.stored_comparison import (
@@ -92,7 +90,7 @@ def command(options: BenchCompareOptions) -> int:
         options.report,
         options.output,
     )
-    return code_of(result, options.fail_on)
+    return code_of(result)
 
 
 def _arms(text: str | None) -> tuple[str, str] | None:

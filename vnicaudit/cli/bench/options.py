@@ -5,12 +5,11 @@ from __future__ import annotations
 import random
 import re
 import shlex
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import click
 import msgspec
 
-from vnicaudit.cli.options.number import Number
 from vnicaudit.cli.options.output import OutputOptions, output_options, pairs
 from vnicaudit.cli.options.records import group, together
 from vnicaudit.cli.options.state import state_option
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
     from vnicaudit.bench.running.opening import LineFacts
 
 SEED_MAX = 2**32
-FailOn = Literal["regressed", "never"]
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]{0,39}")
 
 
@@ -42,21 +40,11 @@ class ReportOptions(msgspec.Struct, frozen=True):
     outputs: tuple[str, ...]
 
 
-class LineOptions(msgspec.Struct, frozen=True):
-    """Options about the wire, and about the host that runs the guest."""
+class MeasuringOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """Options of ``bench run`` about the line, its reports and where it is stored."""
 
     line_rate: str | None
-    encapsulation: Literal["none", "vlan", "vxlan", "geneve", "gre"]
-    hypervisor: str | None
-
-
-class MeasuringOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """Options of ``bench run`` about the line, its reports and when a run counts."""
-
-    line: LineOptions
     report: ReportOptions
-    max_steal: float | None
-    max_cpu_wait: float | None
     state: str | None
     output: OutputOptions
 
@@ -85,81 +73,33 @@ report_options = group(
 )
 """Options for the output of a measurement."""
 
-fail_on_option = click.option(
-    "--fail-on",
-    type=click.Choice(["regressed", "never"]),
-    default="regressed",
-    show_default=True,
-    help="Verdict that makes the exit code 1.",
-)
-
-max_steal_option = click.option(
-    "--max-steal",
-    type=Number(min=0, max=100),
-    metavar="PERCENT",
-    help="Discard a run in which either end lost more than this share of CPU time to steal.  "
+line_rate_option = click.option(
+    "--line-rate",
+    metavar="SPEED",
+    help="Speed of the slowest physical link of the path (25G). Results are then also shown as a "
+    "percentage of what it can carry. The nominal speed of a virtual NIC means nothing.  "
     "[default: the profile's]",
 )
 
-max_cpu_wait_option = click.option(
-    "--max-cpu-wait",
-    type=Number(min=0, max=100),
-    metavar="PERCENT",
-    help="Discard a run in which a generator, a vhost worker or QEMU waited for a CPU for more "
-    "than this share.  [default: the profile's]",
-)
-
-line_options = group(
-    "line",
-    LineOptions,
-    click.option(
-        "--line-rate",
-        metavar="SPEED",
-        help="Speed of the slowest physical link of the path (25G). Results are then also shown as "
-        "a percentage of what it can carry. The nominal speed of a virtual NIC means nothing.",
-    ),
-    click.option(
-        "--encapsulation",
-        type=click.Choice(["none", "vlan", "vxlan", "geneve", "gre"]),
-        default="none",
-        show_default=True,
-        help="Encapsulation of the packets.",
-    ),
-    click.option(
-        "--hypervisor",
-        metavar="URL",
-        help="Endpoint of the host that runs the guest, to measure its CPU time (`none`: do not).  "
-        "[default: the host of an agent:// target]",
-    ),
-)
-"""Options that describe the wire."""
-
-
-measuring_options = together(
-    max_steal_option, max_cpu_wait_option, line_options, report_options, state_option,
-    output_options,
-)  # fmt: skip
+measuring_options = together(line_rate_option, report_options, state_option, output_options)
 """Options of :class:`MeasuringOptions`."""
 
 
-def limits_of(profile: Profile, steal: float | None, cpu_wait: float | None) -> ValidityLimits:
-    """Limits of validity: from the options, or else from the profile."""
+def limits_of(profile: Profile) -> ValidityLimits:
+    """The profile's limits of validity."""
     from vnicaudit.bench.facts.validity import ValidityLimits
 
-    return ValidityLimits(
-        steal=profile.max_steal if steal is None else steal,
-        cpu_wait=profile.max_cpu_wait if cpu_wait is None else cpu_wait,
-    )
+    return ValidityLimits(steal=profile.max_steal, cpu_wait=profile.max_cpu_wait)
 
 
-def line_of(options: LineOptions) -> LineFacts:
-    """The link described by the options. Raises UsageError for an invalid speed."""
+def line_of(profile: Profile, line_rate: str | None = None) -> LineFacts:
+    """The link that the profile describes; ``line_rate``: its speed, instead of the profile's.
+    Raises UsageError for an invalid speed."""
     from vnicaudit.bench.line_rate import parse_rate
     from vnicaudit.bench.running.opening import LineFacts
 
-    rate = None if options.line_rate is None else parse_rate(options.line_rate)
-    host = options.hypervisor
-    return LineFacts(rate, options.encapsulation, "" if host == "none" else host)
+    rate = profile.line_rate if line_rate is None else parse_rate(line_rate)
+    return LineFacts(rate, profile.encapsulation)
 
 
 def report_places(report: ReportOptions) -> list[tuple[str, str]]:

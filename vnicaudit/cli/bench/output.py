@@ -16,7 +16,7 @@ from vnicaudit.base.wording import count
 from vnicaudit.bench.judging.reasons import amount
 from vnicaudit.bench.metrics import METRICS
 from vnicaudit.bench.profiles.profile import sample_seconds
-from vnicaudit.cli.bench.options import FailOn, MeasuringOptions, ReportOptions, report_places
+from vnicaudit.cli.bench.options import MeasuringOptions, ReportOptions, report_places
 from vnicaudit.cli.options.output import OutputOptions, terminal_width, use_color
 from vnicaudit.cli.options.state import state_folder
 from vnicaudit.cli.output.files import READ_BY_OTHERS, STDOUT, ReportOutput
@@ -162,7 +162,7 @@ def check_places(report: ReportOptions) -> None:
                 output.abandon()
 
 
-def measure(request: MeasurementRequest, options: MeasuringOptions, fail_on: FailOn) -> int:
+def measure(request: MeasurementRequest, options: MeasuringOptions) -> int:
     """Measure, write the reports, and print where the measurement is stored, even if a report
     cannot be written. Returns the exit code."""
     from vnicaudit.bench.running.run import bench
@@ -177,7 +177,7 @@ def measure(request: MeasurementRequest, options: MeasuringOptions, fail_on: Fai
     finally:
         if not options.output.quiet:
             tell(f"Kept: {kept.shown_by}")
-    return code_of(result, fail_on)
+    return code_of(result)
 
 
 def write_reports(
@@ -194,14 +194,14 @@ def write_reports(
             written.finish(pieces)
 
 
-def code_of(result: BenchResult, fail_on: FailOn) -> int:
-    """The exit code of a measurement: 1 for a regression (if regressions fail), 4 if too few runs
+def code_of(result: BenchResult) -> int:
+    """The exit code of a measurement: 1 for a regression, 4 if too few runs
     counted for a conclusion. A path that is slower than another is not a regression, because
     nothing was changed."""
     if _invalid(result):
         return EndpointError.exit_code
     worse = result.run.design != "paths" and _regressed(result)
-    return _REGRESSED if worse and fail_on == "regressed" else 0
+    return _REGRESSED if worse else 0
 
 
 def _regressed(result: BenchResult) -> bool:

@@ -10,13 +10,10 @@ from msgspec.structs import replace
 
 from vnicaudit.base.wording import count
 from vnicaudit.cli.bench.options import (
-    SEED_MAX,
-    FailOn,
     MeasuringOptions,
     arms_of,
     commands_of,
     drawn_seed,
-    fail_on_option,
     labels_of,
     limits_of,
     line_of,
@@ -55,8 +52,8 @@ Examples:
       --server 'querylog=rndc querylog on' --label vcpus=2
 
 \b
-Exit codes: 0 measured, 1 something regressed (--fail-on never: 0), 2 usage, 4 an
-endpoint could not be reached or too few runs were valid, 130 interrupted."""
+Exit codes: 0 measured, 1 something regressed, 2 usage, 4 an endpoint could not be
+reached or too few runs were valid, 130 interrupted."""
 
 
 class BenchRunOptions(MeasuringOptions, frozen=True, kw_only=True):
@@ -71,8 +68,6 @@ class BenchRunOptions(MeasuringOptions, frozen=True, kw_only=True):
     only: tuple[str, ...]
     repeats: int | None
     seconds: float | None
-    seed: int | None
-    fail_on: FailOn
 
 
 @click.command("run", cls=SectionedCommand, epilog=_EPILOG)
@@ -126,7 +121,7 @@ class BenchRunOptions(MeasuringOptions, frozen=True, kw_only=True):
     "--repeats",
     type=click.IntRange(min=1, max=100),
     metavar="N",
-    help="Number of runs of each workload in each arm, instead of the profile's looks.",
+    help="Number of runs of each workload in each arm, instead of the profile's.",
 )
 @click.option(
     "--seconds",
@@ -134,13 +129,6 @@ class BenchRunOptions(MeasuringOptions, frozen=True, kw_only=True):
     metavar="S",
     help="Length of a run, instead of the profile's.",
 )
-@click.option(
-    "--seed",
-    type=click.IntRange(min=0, max=SEED_MAX),
-    metavar="N",
-    help="Seed for the order of the runs; stored with the result.  [default: random]",
-)
-@fail_on_option
 @measuring_options
 @pass_wiring
 @as_record(BenchRunOptions)
@@ -159,7 +147,7 @@ def command(options: BenchRunOptions, wiring: Wiring) -> int:
     measurement_terms_of(request)
     if not options.output.quiet:
         _tell_if_runs_are_too_few(request)
-    return measure(request, options, options.fail_on)
+    return measure(request, options)
 
 
 def _tell_if_runs_are_too_few(request: MeasurementRequest) -> None:
@@ -183,16 +171,15 @@ def _request(options: BenchRunOptions, adapters: GetAdapters) -> MeasurementRequ
     from vnicaudit.bench.running.run import MeasurementRequest
 
     profile = _profile(options)
-    seed = drawn_seed() if options.seed is None else options.seed
     return MeasurementRequest(
         profile=profile,
         paths=parse_paths(options.paths),
         arms=arms_of(options.arms),
         states=commands_of(options.states, "--server"),
         labels=labels_of(options.labels),
-        line=line_of(options.line),
-        seed=seed,
-        limits=limits_of(profile, options.max_steal, options.max_cpu_wait),
+        line=line_of(profile, options.line_rate),
+        seed=drawn_seed(),
+        limits=limits_of(profile),
         adapters=adapters,
     )
 

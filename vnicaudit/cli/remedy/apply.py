@@ -11,7 +11,6 @@ from msgspec.structs import replace
 
 from vnicaudit.base.opening import as_usage_error, read_regular
 from vnicaudit.base.wording import close_to
-from vnicaudit.cli.bench.options import line_options
 from vnicaudit.cli.options.domain_filters import domain_option, nic_option
 from vnicaudit.cli.options.nova_manage import check_reach, nova_manage_options
 from vnicaudit.cli.options.output import (
@@ -102,7 +101,6 @@ the old one, 130 interrupted."""
 @apply_options
 @nova_manage_options
 @bench_options
-@line_options
 @state_option
 @output_options
 @pass_wiring
@@ -161,7 +159,7 @@ def _measuring(
 ) -> _Measuring:
     """Choose how these steps are measured, and print the cost of that."""
     units = context.kinds.units(steps)
-    design = design_of(options.trials, trial.profile, units)
+    design = design_of(trial.profile, units)
     tell_cost(design, trial, options.mode, units)
     return _Measuring(trial, design)
 

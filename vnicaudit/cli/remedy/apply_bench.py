@@ -19,14 +19,7 @@ from vnicaudit.bench.trials.guest_by_guest import (
     TakenBack,
 )
 from vnicaudit.bench.trials.single_flip import TrialFactory
-from vnicaudit.cli.bench.options import (
-    LineOptions,
-    drawn_seed,
-    limits_of,
-    line_of,
-    max_cpu_wait_option,
-    max_steal_option,
-)
+from vnicaudit.cli.bench.options import drawn_seed, limits_of, line_of
 from vnicaudit.cli.bench.output import BenchProgress
 from vnicaudit.cli.options.output import Format, screen_options
 from vnicaudit.cli.options.records import group
@@ -51,10 +44,7 @@ if TYPE_CHECKING:
     from vnicaudit.remedy.applying.apply import RunContext
     from vnicaudit.remedy.applying.kinds import KindTable
 
-_ABOUT = (
-    "bench_peer", "bench_design", "on_undecided", "max_steal", "max_cpu_wait",
-    "line_rate", "encapsulation", "hypervisor",
-)  # fmt: skip
+_ABOUT = ("bench_peer", "on_undecided")
 """Options that need ``--bench``."""
 
 
@@ -63,9 +53,6 @@ class BenchOptions(msgspec.Struct, frozen=True):
 
     bench: str | None
     bench_peer: str
-    bench_design: Literal["auto", "flips", "single-flip"]
-    max_steal: float | None
-    max_cpu_wait: float | None
     on_undecided: Literal["keep", "rollback"]
 
 
@@ -80,7 +67,6 @@ class ApplyOptions(RemedyOptions, frozen=True, kw_only=True):
     format: Format
     schedule: ApplyScheduleOptions
     trials: BenchOptions
-    line: LineOptions
 
 
 bench_options = group(
@@ -90,8 +76,10 @@ bench_options = group(
         "--bench",
         metavar="NAME|FILE",
         help="Measure each guest with this profile (`vnicaudit bench profiles`) before and after "
-        "the change, one guest at a time. A change that makes a guest slower is rolled back, with "
-        "exit code 6. Needs the guest agent, and the profile's tools in the guest and at the peer.",
+        "the change, one guest at a time, which is made and undone two to seven times. A change "
+        "that makes a guest slower is rolled back, with exit code 6. If several NICs of a guest "
+        "change at once, it is made once: only what breaks is rolled back. Needs the guest agent, "
+        "and the profile's tools in the guest and at the peer.",
     ),
     click.option(
         "--bench-peer",
@@ -100,21 +88,6 @@ bench_options = group(
         show_default=True,
         help="Endpoint that sends the load (ssh://root@gen1).",
     ),
-    click.option(
-        "--bench-design",
-        type=click.Choice(["auto", "flips", "single-flip"]),
-        default="auto",
-        show_default=True,
-        help="flips: apply and undo the change two to seven times. This separates the effect of "
-        "the change from drift and from random differences between attaches (or boots, with "
-        "--mode restart), and interrupts the guest each time. single-flip: measure, change, "
-        "measure; it can only detect differences of a third or more. auto: flips, or single-flip "
-        "if several NICs of a guest change at once, the "
-        "profile only detects catastrophes, or its `designs` ask for it. The cost is shown before "
-        "it starts.",
-    ),
-    max_steal_option,
-    max_cpu_wait_option,
     click.option(
         "--on-undecided",
         type=click.Choice(["keep", "rollback"]),
@@ -153,9 +126,9 @@ def trial_order(options: ApplyOptions, adapters: GetAdapters) -> TrialRequest | 
     return TrialRequest(
         profile=profile,
         peer=wanted.bench_peer,
-        line=line_of(options.line),
+        line=line_of(profile),
         seed=drawn_seed(),
-        limits=limits_of(profile, wanted.max_steal, wanted.max_cpu_wait),
+        limits=limits_of(profile),
         undecided="keep" if wanted.on_undecided == "keep" else "roll-back",
         state=Path(options.folder),
         listener=BenchProgress(options.output),

@@ -12,7 +12,6 @@ from tests.reports.bench.samples import (
     noisy,
     run,
     samples_of,
-    single_flip,
 )
 from vnicaudit.bench.judging.verdict import may_be_chance
 from vnicaudit.model.measurement import BenchResult, Decision, Design
@@ -63,7 +62,7 @@ def test_a_plan_is_told_another_way() -> None:
     more = said(replace(result, decision=decision))[1]
     number = more.split()[1]
     assert f"about {number} turns of each arm" in more
-    assert f"(a profile with turns = [{number}])" in more
+    assert "--repeats" not in more
 
 
 def among(strength: float, many: int, n: int = 7, note: str = "") -> BenchResult:
@@ -113,10 +112,6 @@ def test_noise_that_no_runs_outweigh() -> None:
     assert said(undecided(25))[1] == (
         "more than 100 runs of each arm would be needed: reduce the noise"
     )
-
-
-def test_one_change_decides_nothing_small_however_many_runs() -> None:
-    assert "no number of runs" in said(single_flip())[1]
 
 
 def test_what_is_decided_needs_nothing() -> None:

@@ -32,7 +32,7 @@ _STYLES = {
         "NOT ROLLED BACK"
     ): "bad",
     "UNDECIDED": "medium", "NOT MEASURED": "medium", "TOO FEW RUNS": "medium",
-    "NO DIFFERENCE": "fix", "NOT WORSE": "fix", "MEASURED": "name",
+    "NO DIFFERENCE": "fix", "NOT WORSE": "fix", "MEASURED": "name", "NOT JUDGED": "name",
 }  # fmt: skip
 _REASONS = 3
 
@@ -143,13 +143,7 @@ def _other_reasons(decision: Decision, comparisons: Sequence[Comparison]) -> Ite
         return
     shown = tuple(f"{workload_and_metric(each)}:" for each in comparisons)
     reasons = [each for each in decision.reasons if not each.startswith(shown)]
-    yield from reasons[:_REASONS] if decision.verdict == "invalid" else _vetoes(reasons)
-
-
-def _vetoes(reasons: Sequence[str]) -> Iterator[str]:
-    """Reasons against the change other than comparisons. Limitations of a design are shown with the
-    design, so they are left out."""
-    yield from [each for each in reasons if not each.startswith("single flip:")][:_REASONS]
+    yield from reasons[:_REASONS]
 
 
 def _guests(result: BenchResult) -> list[str]:

@@ -12,9 +12,8 @@ from typing import NamedTuple
 
 from vnicaudit.base.clock import seconds_between
 from vnicaudit.base.wording import count
-from vnicaudit.bench.judging.effect import ONE_TURN, TURNS, is_share, margin_of
+from vnicaudit.bench.judging.effect import TURNS, is_share, margin_of
 from vnicaudit.bench.judging.runs_needed import MOST_RUNS, runs_to_show, shown_by, spread_of
-from vnicaudit.bench.judging.shifts import BETWEEN_BOOTS
 from vnicaudit.bench.judging.terms import MOST_ALPHA
 from vnicaudit.bench.judging.verdict import may_be_chance
 from vnicaudit.bench.metrics import METRICS
@@ -41,18 +40,16 @@ def outlook(result: BenchResult, table: Sequence[MetricRow], arm: str) -> Iterat
     found = list(_undecided(result, table, arm))
     if not found:
         return
-    flip = result.run.design in ONE_TURN
-    between = BETWEEN_BOOTS if flip else 0.0
     many = _primaries(table, arm)
     alpha = MOST_ALPHA / many
     worst = max(found, key=lambda one: one.spread / one.margin)
-    seen = shown_by(worst.runs, worst.spread, alpha=alpha, between=between)
+    seen = shown_by(worst.runs, worst.spread, alpha=alpha)
     margin = _size(worst.margin, share=worst.share)
     yield (
         f"{count(worst.runs, _unit(result))} of each arm show a difference of about "
         f"{_size(seen, share=worst.share)} or more ({worst.row.workload.id}); {margin} would matter"
     )
-    needed = runs_to_show(worst.margin, worst.spread, alpha=alpha, between=between)
+    needed = runs_to_show(worst.margin, worst.spread, alpha=alpha)
     if needed is not None and needed > worst.runs:
         cost = _cost(result, needed)
         yield f"about {needed} {_unit(result)}s of each arm would show {margin}{cost}"
@@ -63,12 +60,7 @@ def outlook(result: BenchResult, table: Sequence[MetricRow], arm: str) -> Iterat
             f"or the difference is about {margin}; measure again"
         )
         yield from _fewer(found, many)
-    elif needed is None and flip:
-        yield (
-            "no number of runs shows that with a single change: each arm rests on one boot, or "
-            "one hot plug; --bench-design flips takes several"
-        )
-    elif needed is None:
+    else:
         yield (
             f"more than {MOST_RUNS} {_unit(result)}s of each arm would be needed: reduce the noise"
         )
@@ -129,11 +121,9 @@ def _cost(result: BenchResult, needed: int) -> str:
     if seconds is None:
         return ""
     whole = needed * len(result.arms) * len(result.workloads) * seconds
-    how = f"--repeats {needed}"
     if result.run.design in TURNS:
-        whole *= result.run.runs_per_turn
-        how = f"a profile with turns = [{needed}]"
-    return f": about {duration(_rounded(whole))} ({how})"
+        return f": about {duration(_rounded(whole * result.run.runs_per_turn))}"
+    return f": about {duration(_rounded(whole))} (--repeats {needed})"
 
 
 def _seconds_of_a_run(result: BenchResult) -> float | None:

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from vnicaudit.base.wording import count
+from vnicaudit.bench.judging.effect import difference
+from vnicaudit.bench.metrics import METRICS
 from vnicaudit.model.measurement import BenchResult, Comparison, Effect, Workload
 from vnicaudit.reports.bench.tables import cells
 from vnicaudit.reports.bench.tables.dimensions import vcpus_of
@@ -104,10 +106,19 @@ def change_of(comparison: Comparison) -> str:
     """``59x``, ``+3.2 %``; positive is better. Large changes are written as a factor."""
     effect = comparison.effect
     if effect is None:
-        return cells.NOT_MEASURED
+        return _difference(comparison)
     if (factor := _factor_words(comparison, effect)) is not None:
         return factor(effect.percent)
     return f"{_rounded(effect.percent)} {_unit(comparison)}"
+
+
+def _difference(comparison: Comparison) -> str:
+    """The difference of the medians where nothing is judged; else that there is no effect."""
+    metric, sides = METRICS.get(comparison.metric), (comparison.before, comparison.after)
+    if comparison.verdict != "not-judged" or metric is None or None in sides:
+        return cells.NOT_MEASURED
+    found = difference(metric, *(side.median for side in sides if side is not None))
+    return cells.NOT_MEASURED if found is None else f"{_rounded(found)} {_unit(comparison)}"
 
 
 def interval_of(comparison: Comparison) -> str:

@@ -32,7 +32,7 @@ DESIGNS = {
     "single-flip": DesignWords(
         "single flip",
         "all runs before the change, then all after it: drift and the difference between two boots "
-        "are part of every effect, so only an effect larger than both is decided",
+        "are part of every number, so they are not judged",
     ),
 }
 """``Design`` -> its words."""
@@ -40,7 +40,7 @@ DESIGNS = {
 STYLES = {
     "improved": "good", "equivalent": "fix", "not-worse": "fix", "regressed": "bad",
     "inconclusive": "medium", "at-ceiling": "low", "generator-limited": "medium",
-    "invalid": "bad", "ok": "good", "failed": "bad", "unknown": "medium",
+    "not-judged": "name", "invalid": "bad", "ok": "good", "failed": "bad", "unknown": "medium",
 }  # fmt: skip
 """Verdicts, including those of guard rails -> their colour style
 (:mod:`vnicaudit.reports.paint`)."""
@@ -48,7 +48,7 @@ STYLES = {
 WORDS = {
     "improved": "better", "equivalent": "no difference", "not-worse": "not worse",
     "regressed": "worse", "inconclusive": "undecided", "at-ceiling": "no difference",
-    "generator-limited": "undecided", "invalid": "not measured",
+    "generator-limited": "undecided", "not-judged": "not judged", "invalid": "not measured",
 }  # fmt: skip
 """``Verdict`` -> its one name in all reports for people; a word of another version is its own."""
 
@@ -60,6 +60,7 @@ MEANINGS = {
     "inconclusive": "the runs do not decide it",
     "at-ceiling": "both fill the line: throughput cannot tell",
     "generator-limited": "the generator was the limit",
+    "not-judged": "one change: drift and the difference between two boots are in every number",
     "invalid": "too few valid runs",
 }
 """``Verdict`` -> its meaning, as the end of a sentence."""
