@@ -14,7 +14,6 @@ DIFFERENT = {
     "--by": "ranks places, or counts by a column",
     "--diff": "of --fix, or of each step of a plan",
     "--domain": "explain is about one domain: it narrows --nic",
-    "--fail-on": "of bench: a regression",
     "--format": "each command has formats of its own",
     "--group-by": "findings, or steps",
     "--include-unsafe": "fixes, changes to be planned, or steps of a plan",
