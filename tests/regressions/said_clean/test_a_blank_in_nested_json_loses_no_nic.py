@@ -3,11 +3,9 @@ one) was taken for one that had lost its quotes: its NICs were lost, and it was 
 
 import json
 import shlex
-from pathlib import Path
 
 import pytest
 
-from tests.cli.inside import inside
 from vnicaudit.errors import TargetError
 from vnicaudit.model.running import RunningQemu
 from vnicaudit.platforms.qemu.read import read_text
@@ -73,11 +71,3 @@ def test_json_without_quotes_where_quotes_or_lines_were_kept_is_not_judged(text:
     with pytest.raises(TargetError, match="JSON outside quotes") as caught:
         _read("# start\n" + text + "\n")
     assert caught.value.line == 2
-
-
-def test_the_audit_names_the_nic(tmp_path: Path) -> None:
-    (tmp_path / "start.sh").write_text(shlex.join(WORDS) + "\n")
-    result = inside("audit", tmp_path / "start.sh")
-    assert result.returncode == 1
-    assert "VNIC001" in result.stdout
-    assert "1 domain, 1 NIC" in result.stdout

@@ -85,7 +85,6 @@ compute_driver = libvirt.LibvirtDriver
 [libvirt]
 use_virtio_for_bridges = false
 """
-COMMAND = "qemu-system-x86_64 -nodefaults -device rtl8139,netdev=n -netdev user,id=n\n"
 SCRIPT = "openstack image create --property hw_vif_model=e1000 --file a.qcow2 debian\n"
 
 DOCUMENTS = {
@@ -96,15 +95,6 @@ DOCUMENTS = {
     "heat": (HEAT, "debian"),
 }
 """Documents of one YAML file, and whom each is about."""
-TEXTS = {
-    "xml": DOMAIN,
-    "command": COMMAND,
-    "nova.conf": NOVA,
-    "script": "#!/bin/sh\n" + SCRIPT,
-    "kubevirt": MACHINE,
-    "image-play": IMAGE_PLAY,
-}
-"""What may be put behind one another."""
 
 
 def audited(path: Path, code: int = 1) -> list[dict[str, Any]]:
@@ -145,91 +135,6 @@ def test_a_guest_in_the_same_play_as_an_image_is_judged(tmp_path: Path) -> None:
     told = inside("explain", path, "--domain", "inline", "--nic", "0")
     assert told.returncode == 0
     assert "rtl8139" in told.stdout
-
-
-@pytest.mark.parametrize("behind", ["command", "nova.conf", "script", "kubevirt", "image-play"])
-def test_what_stands_behind_domain_xml_is_judged(tmp_path: Path, behind: str) -> None:
-    path = tmp_path / "all.txt"
-    path.write_text(DOMAIN + TEXTS[behind])
-    findings = audited(path)
-    assert lines_of(findings, 1, DOMAIN)
-    assert lines_of(findings, 11, TEXTS[behind])
-
-
-@pytest.mark.parametrize("before", ["command", "script", "kubevirt", "image-play"])
-def test_domain_xml_behind_something_else_is_judged(tmp_path: Path, before: str) -> None:
-    path = tmp_path / "all.txt"
-    path.write_text(TEXTS[before] + DOMAIN)
-    findings = audited(path)
-    assert lines_of(findings, 1, TEXTS[before])
-    assert lines_of(findings, 1 + TEXTS[before].count("\n"), DOMAIN)
-
-
-@pytest.mark.parametrize("named", [True, False])
-def test_a_script_with_an_image_and_a_command_line_loses_neither(
-    tmp_path: Path, *, named: bool
-) -> None:
-    path = tmp_path / "make.sh"
-    path.write_text(f"#!/bin/sh\n{SCRIPT}{COMMAND}")
-    assert {f["location"]["line"] for f in audited(path if named else tmp_path)} == {2, 3}
-
-
-def test_a_command_in_a_remark_of_a_script_is_no_guest(tmp_path: Path) -> None:
-    path = tmp_path / "make.sh"
-    path.write_text(f"#!/bin/sh\n# {COMMAND}{SCRIPT}")
-    assert {f["location"]["line"] for f in audited(tmp_path)} == {3}
-
-
-def test_a_manifest_inside_a_play_is_judged(tmp_path: Path) -> None:
-    path = tmp_path / "play.yml"
-    path.write_text(
-        "- hosts: localhost\n  tasks:\n  - kubernetes.core.k8s:\n      definition:\n"
-        + indented(MACHINE, 8)
-    )
-    (finding,) = [f for f in audited(path) if f["rule"] == "VNIC071"]
-    assert finding["location"]["line"] == 14
-
-
-def test_a_guest_far_down_in_a_play_is_recognised(tmp_path: Path) -> None:
-    path = tmp_path / "play.yml"
-    tasks = "".join(f"    - debug: {{msg: {number}}}\n" for number in range(20))
-    path.write_text("".join(("- hosts: kvm\n  tasks:\n", tasks, *lines(GUEST_PLAY)[2:])))
-    assert {f["nic"]["domain"] for f in audited(tmp_path)} == {"inline"}
-
-
-INSIDE = {
-    "nova.conf": (
-        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata:\n  nova.conf: |\n"
-        + indented(NOVA, 4) + "---\n" + MACHINE,
-        6,
-        "also holds a nova.conf inside a string: not judged, save it as a file of its own",
-    ),
-    "manifest": (
-        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata:\n  vm.yaml: |\n"
-        + indented(MACHINE, 4) + "---\n" + MACHINE,
-        6,
-        "also holds a KubeVirt manifest inside a string: not judged, save it as a file of its own",
-    ),
-    "quoted xml": (
-        '{"apiVersion": "v1", "kind": "List", "items": [{"apiVersion": "v1", "kind": "ConfigMap",\n'
-        '"data": {"a.xml": "<domain type=\'kvm\'>\\n</domain>"}},\n'
-        '{"apiVersion": "kubevirt.io/v1", "kind": "VirtualMachine", "metadata": {"name": "v"},\n'
-        '"spec": {"template": {"spec": {"domain": {"devices": {}}}}}}]}\n',
-        2,
-        "also holds domain XML inside a quoted string: not judged, save it as a file of its own",
-    ),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("name", INSIDE)
-def test_what_stands_in_a_text_and_is_not_judged_is_said(tmp_path: Path, name: str) -> None:
-    text, line, message = INSIDE[name]
-    path = tmp_path / "all.yaml"
-    path.write_text(text)
-    result = inside("audit", "--format", "json", path)
-    (part,) = json.loads(result.stdout)["targets"][0]["not_judged"]
-    assert (part["line"], part["message"]) == (line, message)
-    assert result.returncode in (0, 1)
 
 
 def test_a_fix_in_one_kind_leaves_the_other_as_it_is(tmp_path: Path) -> None:

@@ -83,32 +83,6 @@ def test_a_default_of_its_class_is_the_size_of_a_ring(tmp_path: Path, driver: st
     assert row["rx_queue_size"]["reason"] == "set by -global"
 
 
-@pytest.mark.parametrize(
-    "behind", [_global("rx_queue_size", "300", one) for one in ("e1000e", "virtio-net")]
-)
-def test_a_default_of_another_class_is_not(tmp_path: Path, behind: str) -> None:
-    file = _file(tmp_path, behind)
-    (row,) = nics(file)
-    assert (row["rx_queue_size"]["effective"], row["starts"]) == (256, True)
-    assert audited(file) == []
-
-
-def test_what_the_definition_says_goes_before_a_default(tmp_path: Path) -> None:
-    file = _file(tmp_path, _global("rx_queue_size", "300"), driver="<driver rx_queue_size='512'/>")
-    (row,) = nics(file)
-    assert (row["rx_queue_size"]["effective"], row["starts"]) == (512, True)
-    assert audited(file) == []
-
-
-def test_the_definition_is_refused_whatever_overrides_it(tmp_path: Path) -> None:
-    file = _file(
-        tmp_path, _override("rx_queue_size", "512"), driver="<driver rx_queue_size='300'/>"
-    )
-    assert [one["message"] for one in audited(file)] == [
-        "rx_queue_size='300': not a power of two, libvirt refuses the definition"
-    ]
-
-
 @pytest.mark.parametrize("behind", [_global("rx_queue_size", "300"), _global("mq", "maybe")])
 def test_a_plan_that_ends_without_a_start_is_not_safe(tmp_path: Path, behind: str) -> None:
     file = _file(tmp_path, behind, model="e1000")
@@ -118,50 +92,3 @@ def test_a_plan_that_ends_without_a_start_is_not_safe(tmp_path: Path, behind: st
     plan = json.loads(inside("plan", file, "--to", "virtio", "--output", "-").stdout)
     assert plan["steps"] == []
     assert "-global" in plan["not_planned"][0]["reason"]
-
-
-@pytest.mark.parametrize(
-    ("behind", "model", "reason"),
-    [
-        (_global("mq", "maybe"), "virtio", "-global: mq='maybe' is neither on nor off"),
-        (_override("mq", "maybe"), "virtio", "<qemu:override>: mq='maybe' is neither on nor off"),
-        (
-            _override("rx-queue-size", "512"),
-            "virtio",
-            "<qemu:override>: virtio-net-pci has no property rx-queue-size; it is spelt "
-            "rx_queue_size",
-        ),
-        (
-            _global("rx_queue_size", "512", "e1000"),
-            "e1000",
-            "-global: e1000 has no property rx_queue_size; only virtio has",
-        ),
-        (
-            _override("rx_queue_size", "512"),
-            "rtl8139",
-            "<qemu:override>: rtl8139 has no property rx_queue_size; only virtio has",
-        ),
-    ],
-)
-def test_a_property_that_qemu_refuses_is_an_error(
-    tmp_path: Path, behind: str, model: str, reason: str
-) -> None:
-    file = _file(tmp_path, behind, model=model)
-    (row,) = nics(file)
-    assert not row["starts"]
-    found = [one for one in audited(file) if one["severity"] == "error"]
-    assert [(one["rule"], one["message"]) for one in found] == [
-        ("VNIC014", f"QEMU does not start: {reason}")
-    ]
-
-
-def test_what_set_does_not_reach_is_told(tmp_path: Path) -> None:
-    """libvirt hands devices over as JSON, which ``-set`` does not find."""
-    file = _file(tmp_path, _set("rx_queue_size", "512"))
-    (found,) = audited(file)
-    assert (found["rule"], found["severity"]) == ("VNIC014", "high")
-    assert "-set of rx_queue_size finds no device" in found["message"]
-    versions = ("--assume-libvirt", "9.0", "--assume-qemu", "7.2")
-    (found,) = audited(file, more=versions)
-    assert (found["rule"], found["severity"]) == ("VNIC014", "error")
-    assert audited(file, more=("--assume-libvirt", "7.0", "--assume-qemu", "5.2")) == []

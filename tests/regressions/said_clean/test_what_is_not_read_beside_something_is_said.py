@@ -148,55 +148,6 @@ def said(report: dict[str, Any]) -> list[tuple[int, str]]:
     return [(one["line"], one["message"]) for one in report["targets"][0]["not_judged"]]
 
 
-@pytest.mark.parametrize("named", [True, False], ids=["named", "in a folder"])
-@pytest.mark.parametrize("name", BESIDE)
-def test_what_nobody_reads_is_said_with_its_line(tmp_path: Path, name: str, *, named: bool) -> None:
-    text, expected = BESIDE[name]
-    path = tmp_path / "all.txt"
-    path.write_text(text)
-    code, report = audited(path if named else tmp_path)
-    assert said(report) == expected
-    assert report["targets"][0]["status"] == "ok"
-    assert report["findings"] == []
-    assert code == 0
-
-
-QUIET = {
-    "a section's name in a list": IMAGE + "    - debug:\n        var:\n          [libvirt]\n",
-    "another program's configuration": (
-        f"{SCRIPT}cat >/etc/glance.conf <<EOT\n[DEFAULT]\nworkers = 4\n[database]\nx = y\nEOT\n"
-    ),
-    "a package": f"{SCRIPT}apt-get install -y qemu-system-x86 qemu-kvm\n",
-    "a command in a remark": f"{SCRIPT}# {QEMU}\n",
-    "a command that is read": f"{SCRIPT}{QEMU.replace('rtl8139', 'virtio-net-pci')}\n",
-    "an interface of a domain": GOOD,
-    "an interface in a remark": GOOD + f"<!-- {INTERFACE} -->\n",
-    "an interface of a host": GOOD
-    + "<interface type='bridge' name='br0'>\n<bridge/>\n</interface>\n",
-    "a forward of a network": GOOD
-    + "<network><name>n</name><forward><interface dev='eth0'/></forward></network>\n",
-}
-
-
-@pytest.mark.parametrize("name", QUIET)
-def test_nothing_is_said_of_what_is_none(tmp_path: Path, name: str) -> None:
-    path = tmp_path / "all.txt"
-    path.write_text(QUIET[name])
-    code, report = audited(path)
-    assert said(report) == []
-    assert report["targets"][0]["errors"] == []
-    assert code < 2
-
-
-def test_what_is_judged_is_not_called_unjudged(tmp_path: Path) -> None:
-    path = tmp_path / "all.yml"
-    path.write_text(IMAGE + f"    - shell: |\n        {QEMU}\n    - shell: {QEMU}\n")
-    code, report = audited(path)
-    assert {f["location"]["line"] for f in report["findings"]} == {7}
-    assert said(report) == [(8, COMMAND_INSIDE)]
-    assert code == 1
-
-
 def test_reports_for_people_and_for_build_servers_say_it(tmp_path: Path) -> None:
     path = tmp_path / "play.yml"
     path.write_text(BESIDE["a play that copies a nova.conf"][0])
@@ -231,36 +182,6 @@ def test_a_plan_says_it(tmp_path: Path) -> None:
     planned = inside("plan", path, "--include-unsafe")
     assert planned.returncode == 0
     assert f"{path}:11: {ATTACHED}" in " ".join(planned.stdout.split())
-
-
-def test_of_a_file_that_is_nothing_else_it_is_said_too(tmp_path: Path) -> None:
-    config = "apiVersion: v1\nkind: ConfigMap\ndata:\n  nova.conf: |\n" + indented(NOVA, 4)
-    (tmp_path / "map.yaml").write_text(config)
-    (tmp_path / "nic.xml").write_text(INTERFACE)
-    (tmp_path / "README.md").write_text(f"# How\n\n```ini\n{NOVA}```\n\n```xml\n{INTERFACE}```\n")
-    code, report = audited(tmp_path)
-    assert code == 0
-    assert [(one["file"], one["line"]) for one in report["targets"][0]["not_judged"]] == [
-        (str(tmp_path / "map.yaml"), 5), (str(tmp_path / "nic.xml"), 1),
-    ]  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("kind: ConfigMap\ndata:\n  nova.conf: |\n" + indented(NOVA, 4), NOVA_INSIDE),
-        (f"#!/bin/sh\nkubectl apply -f - <<EOT\n{MACHINE}EOT\n", MANIFEST_INSIDE),
-    ],
-    ids=["map", "script"],
-)
-def test_a_named_file_that_is_nothing_else_says_what_it_holds(
-    tmp_path: Path, text: str, message: str
-) -> None:
-    path = tmp_path / "all.txt"
-    path.write_text(text)
-    code, report = audited(path)
-    (error,) = report["targets"][0]["errors"]
-    assert (code, error["message"]) == (4, message.removeprefix("also "))
 
 
 def test_a_bare_interface_is_told_what_it_is(tmp_path: Path) -> None:

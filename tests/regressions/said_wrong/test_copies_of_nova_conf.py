@@ -36,18 +36,6 @@ def etc(folder: Path, *copies: str) -> Path:
     return folder
 
 
-def test_copies_in_a_folder_get_no_errors_and_are_told_once(tmp_path: Path) -> None:
-    done = vnicaudit("audit", etc(tmp_path, *COPIES), "--format", "json")
-    report = json.loads(done.stdout)
-    assert (done.returncode, report["findings"]) == (0, [])
-    (target,) = report["targets"]
-    (note,) = target["notes"]
-    assert note.startswith(
-        f"{len(COPIES)} copies of a configuration file, which Nova does not read"
-    )
-    assert f" and {len(COPIES) - 3} more " in note
-
-
 @pytest.mark.parametrize("name", COPIES)
 def test_a_copy_that_is_named_gets_no_errors_and_is_told(tmp_path: Path, name: str) -> None:
     copy = etc(tmp_path, name) / name

@@ -46,18 +46,6 @@ def test_each_file_is_judged_once(folder: Path, targets: tuple[str, ...]) -> Non
     assert sorted(nic["domain"] for nic in nics) == ["a", "b"]
 
 
-def test_a_file_that_is_named_is_still_asked_for_by_name(folder: Path) -> None:
-    (folder / "notes.txt").write_text("nothing of ours\n")
-    result = inside("audit", ".", "notes.txt", cwd=folder)
-    assert result.returncode == 4
-    assert "notes.txt: not recognised" in result.stdout
-
-
-def test_two_files_of_the_same_content_are_two(folder: Path) -> None:
-    (folder / "c.xml").write_text(GUEST.format("a"))
-    assert report(folder, "a.xml", "c.xml")["summary"]["domains"] == 2
-
-
 def test_an_empty_folder_says_what_was_looked_for(tmp_path: Path) -> None:
     empty = tmp_path / "empty"
     empty.mkdir()
@@ -69,11 +57,6 @@ def test_an_empty_folder_says_what_was_looked_for(tmp_path: Path) -> None:
     )
     assert words.count(str(empty)) == 1
     assert "There was nothing to judge" in words
-
-
-def test_a_folder_whose_files_are_named_beside_it_has_no_such_note(folder: Path) -> None:
-    result = inside("audit", "sub/b.xml", "sub", cwd=folder)
-    assert "looked for" not in result.stdout
 
 
 def test_a_folder_with_nova_conf_alone_is_recognised_by_nics_too(tmp_path: Path) -> None:
