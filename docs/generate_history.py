@@ -9,8 +9,6 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from vnicaudit.history.migrating import NEWEST
-from vnicaudit.history.tables import META
 from vnicaudit.history.views import VIEWS, View
 
 PAGE = Path(__file__).parent / "reference" / "history-schema.md"
@@ -18,42 +16,28 @@ PAGE = Path(__file__).parent / "reference" / "history-schema.md"
 _HEAD = """\
 # Schema of the history
 
-This page is generated from the program. `vnicaudit history sql` prints the same as SQL, with a
-read-only URL of your history and the statements that create it.
+Query these views: their names and columns are stable, and new columns are added at the end. The
+tables under them may change between versions. `vnicaudit history sql` prints their SQL and a read-only
+URL. Times are `timestamptz` in PostgreSQL and RFC 3339 text (UTC) in SQLite. [How states are
+determined](../explanation/history.md).
 
-Query the **views**: their names and columns are stable, and new columns are added at the end. The
-tables under them are those of schema {newest} and may change between versions; `vnicaudit history
-upgrade` recreates the views. Times are `timestamptz` in PostgreSQL and RFC 3339 text (UTC) in
-SQLite. [History](../explanation/history.md) explains how states are determined.
-
-{views}
-## Tables
-
-| table | contents |
-|---|---|
-{tables}
-"""
+{views}"""
 _VIEW = """\
 ## {name}
 
 {meaning}
 
-| column | meaning |
-|---|---|
 {columns}
-
 """
 
 
 def page() -> str:
     """The whole page."""
-    tables = "\n".join(f"| `{one.name}` | {one.comment} |" for one in META.sorted_tables)
-    views = "".join(map(_view, VIEWS))
-    return _HEAD.format(newest=NEWEST, views=views, tables=tables)
+    return _HEAD.format(views="\n".join(map(_view, VIEWS))).rstrip() + "\n"
 
 
 def _view(one: View) -> str:
-    columns = "\n".join(f"| `{each.name}` | {each.meaning} |" for each in one.columns)
+    columns = "\n".join(f"* `{each.name}`: {each.meaning}" for each in one.columns)
     return _VIEW.format(name=one.name, meaning=one.meaning, columns=columns)
 
 

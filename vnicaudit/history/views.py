@@ -54,7 +54,7 @@ VIEWS = (
         "audits",
         "The stored audits.",
         _columns(
-            ("id", "a.id", "id, as used by `vnicaudit history show`"),
+            ("id", "a.id", "as `vnicaudit history show` takes it"),
             ("number", "a.number", "order in which audits were stored"),
             ("started", "time(a.started)", "time of the start (UTC)"),
             ("finished", "time(a.finished)", "time of the end (UTC); NULL: interrupted"),
