@@ -17,9 +17,9 @@ _HEAD = """\
 # Schema of the history
 
 Query these views: their names and columns are stable, and new columns are added at the end. The
-tables under them may change between versions. `vnicaudit history sql` prints their SQL and a read-only
-URL. Times are `timestamptz` in PostgreSQL and RFC 3339 text (UTC) in SQLite. [How states are
-determined](../explanation/history.md).
+tables under them may change between versions. `vnicaudit history sql` prints their SQL and a
+read-only URL. Times are `timestamptz` in PostgreSQL and RFC 3339 text (UTC) in SQLite. [How states
+are determined](../explanation/history.md).
 
 {views}"""
 _VIEW = """\
