@@ -101,7 +101,7 @@ def page() -> str:
     top = click.Context(cli, info_name="vnicaudit", terminal_width=_WIDTH, **cli.context_settings)
     shared = _shared_rows(cli, top)
     head = _HEAD.format(
-        help=_text(cli),
+        help=_text(cli).partition("\n\n")[0],
         commands="\n".join(
             f"| {_link(name)} | {_text(command).splitlines()[0]} |"
             for name, command in members(cli, top)

@@ -76,8 +76,7 @@ def command(options: DiffOptions) -> int:
     --min-confidence or a baseline. Otherwise it is listed as not judged again.
 
     A report records which rules, files and servers were asked for, so what --select, --ignore,
-    --exclude and --changed-since kept out of NEW is not gone either. Reports of older releases
-    record none of this.
+    --exclude and --changed-since kept out of NEW is not gone either.
     """
     old, new = read_report(options.old), read_report(options.new)
     found = compared(old, new)
