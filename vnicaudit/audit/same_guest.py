@@ -56,12 +56,12 @@ def _kind(domain: Domain) -> ReadingKind:
 class _Guest:
     """One guest: its readings so far, and what is told of those that define it."""
 
-    __slots__ = ("affected", "defined", "name", "places", "readings", "told", "uuid")
+    __slots__ = ("affected", "defined", "name", "nics", "places", "readings", "told", "uuid")
 
     def __init__(self, name: str, uuid: str) -> None:
         self.name = name
         self.uuid = uuid
-        self.readings = 0
+        self.readings = self.nics = 0
         self.places: tuple[str, ...] = ()
         self.defined: tuple[Reading, ...] = ()
         self.told: dict[int, tuple[str, str]] = {}
@@ -123,10 +123,11 @@ class SameGuests:
         else:
             guest.uuid = guest.uuid or uuid
             self.read_again += 1
-            self.nics_again += audited.nics
+            self.nics_again += min(audited.nics, guest.nics)
             if guest.readings == 1 and len(self._again) <= _NAMED:
                 self._again.append(guest)
         guest.readings += 1
+        guest.nics = max(audited.nics, guest.nics)
         if len(guest.places) <= _NAMED:
             guest.places += (str(reading.place),)
         if len(self._guests) < MAX_GUESTS:

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from vnicaudit.audit.work import AuditWork
 from vnicaudit.errors import OwnedError, RefusedError
-from vnicaudit.knowledge.device_leftovers import rom_removal
+from vnicaudit.knowledge.device_leftovers import address_removal, rom_removal
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.file_kind import Item
 from vnicaudit.model.finding import Change, Finding
@@ -27,12 +27,6 @@ from vnicaudit.text.edits import Edit, OverlappingEditsError, applied
 
 _TRIES = 256
 """Maximum number of attempts on one file. Each reads and judges it again."""
-
-
-_ADDRESS = (
-    "its PCI address is removed, as libvirt would refuse it for the new model: libvirt assigns "
-    "another, so the guest may give the interface another name"
-)
 
 
 class RefusedFix(NamedTuple):
@@ -202,20 +196,19 @@ class _Rounds:
         is none, or it is removed already. The guest may rename its interface: that is unsafe."""
         made = one.change
         item, index = self._reading.audited_items[made.subject].item, nic_index(made.finding.about)
-        if made.change.field != "model" or not isinstance(item, Domain) or index is None:
+        if not isinstance(item, Domain) or index is None or not self._include_unsafe:
             return None
-        nic, fields = item.nics[index], {one.field for one in made.changes}
-        by_libvirt = nic.declared.origin == "interface" and nic.declared.address_type == "pci"
-        if not by_libvirt or "address" in fields or not self._include_unsafe:
+        removal = address_removal(item.nics[index], made.changes)
+        if removal is None:
             return None
-        change = replace(
-            made.change, safe=False, reason="; ".join(filter(None, (made.change.reason, _ADDRESS)))
-        )
+        # a reason to be safe is that the address stays
+        why = "" if made.change.safe else f"{made.change.reason}; "
+        change = replace(made.change, safe=False, reason=f"{why}{removal.reason}")
         return self._edit_for(
             made._replace(
                 finding=replace(made.finding, change=change),
                 change=change,
-                beside=(*made.beside, Change("address", nic.address, None, False, _ADDRESS)),
+                beside=(*made.beside, removal),
             ),
             one.writer,
         )

@@ -10,6 +10,7 @@ from tests.remedy.planning.planned import (
     CENTOS_7,
     HOST,
     MAC,
+    Q35,
     RUNNING,
     S390X,
     SECOND,
@@ -67,6 +68,21 @@ def test_an_impossible_nic_on_s390x_becomes_ccw() -> None:
         "-      <address type='pci' domain='0x0000' bus='0x00' slot='0x03' function='0x0'/>",
         "+      <model type='virtio'/>",
     ]
+
+
+def test_an_address_that_virtio_cannot_have_goes_with_the_model(tmp_path: Path) -> None:
+    """libvirt adds a PCI bridge for e1000, and for virtio a port with slot 0 alone, in a definition
+    without controllers: as audit --fix does, if unsafe changes are asked for."""
+    bridge = "type='pci' domain='0x0000' bus='0x09' slot='0x01' function='0x0'"
+    (source,) = in_file(
+        tmp_path / "a.xml", definition(interface("e1000", address=bridge), machine=Q35)
+    )
+    assert codes(step(source)) == ("brings-up-error",)
+    found = step(source, PlanOptions(unsafe=True))
+    assert [(one.field, one.new, one.safe) for one in found.changes] == [
+        ("model", "virtio", True), ("address", None, False),
+    ]  # fmt: skip
+    assert (found.safe, found.blocked) == (False, ())
 
 
 def test_an_emulated_nic_that_does_start_on_s390x_is_not_safe() -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec.structs import replace
 
-from vnicaudit.knowledge.device_leftovers import has_qemus_rom, rom_removal
+from vnicaudit.knowledge.device_leftovers import address_removal, has_qemus_rom, rom_removal
 from vnicaudit.knowledge.fixes.wording import OwnedNic
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.finding import Change, Finding
@@ -178,6 +178,8 @@ class EditedNic(PlannedNic):
             return self.step_for(self.nic, proposed)
         text, after = self.judged.with_changes(self.nic, proposed.changes)
         worse = self.judged.new_errors(after, self.nic.index)
+        if worse and (changes := self._without_address(proposed.changes)):
+            return self.step(proposed._replace(changes=changes))
         proposed = proposed._replace(blocked=proposed.blocked + worse)
         text_of = self.context.texts.writer.text_of
         diff = unified_diff(self.source.text, text, self.source.name, text_of)
@@ -190,6 +192,18 @@ class EditedNic(PlannedNic):
         if nic.declared.origin != "interface" or (has_text and nic.location.xpath is None):
             return _NO_INTERFACE
         return None if has_text else _TRANSIENT
+
+    def _without_address(self, changes: tuple[Change, ...]) -> tuple[Change, ...]:
+        """The changes without the NIC's PCI address, in a file; empty if that is not requested, or
+        brings up errors all the same. libvirt's own definitions have the controllers."""
+        removal = address_removal(self.nic, changes)
+        if removal is None or self.file is None or not self.context.may(removal):
+            return ()
+        # a reason to be safe is that the address stays
+        kept = (replace(one, reason="") if one.safe else one for one in changes)
+        without = (*kept, removal)
+        after = self.judged.with_changes(self.nic, without)[1]
+        return () if self.judged.new_errors(after, self.nic.index) else without
 
     def _rom(self, proposed: ProposedChanges) -> tuple[Change, ...]:
         """Remove a boot ROM for the old device together with it. Raises RefusedError for a ROM of
