@@ -6,6 +6,7 @@ from tests.conformance.properties import DEVICES, asked, table
 from tests.not_run import not_run
 from tests.rig.errors import Missing
 from tests.rig.process import require
+from vnicaudit.knowledge.device_leftovers import OF_VIRTIO
 from vnicaudit.knowledge.qemu_properties import QemuProperty, properties_of
 from vnicaudit.model.version import Version
 
@@ -24,6 +25,10 @@ def test_this_qemu_has_the_properties_of_the_table() -> None:
             assert set(own) == known, device
             compared += 1
     assert compared > 20
+
+
+def test_what_virtio_takes_of_another_device_is_in_the_table() -> None:
+    assert OF_VIRTIO - {"driver", "id"} <= set(properties_of("virtio-net-pci"))
 
 
 def test_a_span_of_releases() -> None:

@@ -12,9 +12,7 @@ works.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import cache
 
-from vnicaudit.knowledge.qemu_properties import properties_of
 from vnicaudit.model.finding import Change
 from vnicaudit.model.guest_words import MAYBE, VIRTIO
 from vnicaudit.model.nic import Behind, Nic, NicConfig
@@ -28,6 +26,20 @@ _ROMS = frozenset(
 )  # fmt: skip
 """iPXE as shipped with QEMU, one file for each device (Debian's ipxe-qemu, QEMU's pc-bios)."""
 
+OF_VIRTIO = frozenset({
+    "acpi-index", "addr", "aer", "any_layout", "ats", "bootindex", "csum", "ctrl_guest_offloads",
+    "ctrl_mac_addr", "ctrl_rx", "ctrl_rx_extra", "ctrl_vlan", "ctrl_vq", "disable-legacy",
+    "disable-modern", "driver", "duplex", "event_idx", "failover", "failover_pair_id", "gso",
+    "guest_announce", "guest_csum", "guest_ecn", "guest_rsc_ext", "guest_tso4", "guest_tso6",
+    "guest_ufo", "hash", "host_ecn", "host_mtu", "host_tso4", "host_tso6", "host_ufo", "id",
+    "indirect_desc", "ioeventfd", "iommu_platform", "mac", "migrate-extra", "modern-pio-notify",
+    "mq", "mrg_rxbuf", "multifunction", "netdev", "notify_on_empty", "packed", "page-per-vq",
+    "queue_reset", "rombar", "rsc_interval", "rss", "rx_queue_size", "speed", "status", "tx",
+    "tx_queue_size", "vectors", "x-disable-pcie", "x-txburst", "x-txtimer",
+})  # fmt: skip
+"""Properties of another device that virtio also accepts: ``qemu-system-x86_64 -device
+virtio-net-pci,help`` of 7.2.22, with ``driver`` and ``id``, without those about a ROM."""
+
 _ADDRESS = (
     "its PCI address is removed, as libvirt would refuse it for the new model: libvirt assigns "
     "another, so the guest may give the interface another name"
@@ -40,15 +52,6 @@ _UNKNOWN_ROM = (
     "the boot ROM, a custom file, is for the old device: it is removed with it, and the guest "
     "can no longer boot with it"
 )
-
-
-@cache
-def of_virtio() -> frozenset[str]:
-    """Properties of another device that virtio also accepts, in every release that is known:
-    without those that name the file of a ROM."""
-    known = properties_of("virtio-net-pci").items()
-    always = {name for name, one in known if one.not_yet is None and one.no_more is None}
-    return frozenset(always | {"driver", "id"}) - {"romfile", "romsize"}
 
 
 def rom_removal(nic: NicConfig, change: Change) -> Change | None:
@@ -79,7 +82,7 @@ def has_qemus_rom(path: str) -> bool:
 def not_of_virtio(nic: NicConfig) -> tuple[Behind, ...]:
     """Properties set behind libvirt's settings that no virtio NIC has, or that concern the ROM of
     another device: QEMU would not start, or would not boot from the network."""
-    return tuple(one for one in nic.behind if one.text and one.name not in of_virtio())
+    return tuple(one for one in nic.behind if one.text and one.name not in OF_VIRTIO)
 
 
 def may_be_of_another(nic: NicConfig) -> bool:

@@ -14,7 +14,7 @@ from tests.rig.guests import Guest, GuestFactory
 from tests.rig.hypervisor import Hypervisor
 from tests.rig.process import require, run, wait_for
 from tests.rig.remedy import SYSTEM, Remedy, definition, remedy
-from vnicaudit.knowledge.device_leftovers import of_virtio
+from vnicaudit.knowledge.device_leftovers import OF_VIRTIO
 
 pytestmark = pytest.mark.rig
 
@@ -121,12 +121,12 @@ def test_what_virtio_takes_is_what_this_qemu_says() -> None:
     require("qemu-system-x86_64")
     said = run("qemu-system-x86_64", "-device", "virtio-net-pci,help")
     here = set(re.findall(r"^  ([\w-]+)=", said, re.MULTILINE)) | {"driver", "id"}
-    for name in of_virtio():
+    for name in OF_VIRTIO:
         assert name in here, name
     old = run("qemu-system-x86_64", "-device", "e1000,help")
     only = set(re.findall(r"^  ([\w-]+)=", old, re.MULTILINE)) - here
     assert {"mitigation", "autonegotiation"} <= only
-    assert not only & of_virtio()
+    assert not only & OF_VIRTIO
 
 
 def test_a_domain_that_is_undefined_stops_nobody_else(
