@@ -44,8 +44,6 @@ separate the values.
 
 Below each command are its own options, and the names of those it has of these:
 
-| option | meaning | ✓ |
-|---|---|---|
 {shared}
 """
 
@@ -61,9 +59,7 @@ _COMMAND = """\
 {own}{also}"""
 
 _OWN = """\
-| option | meaning | ✓ |
-|---|---|---|
-{rows}
+{entries}
 
 """
 
@@ -99,7 +95,7 @@ ENVIRONMENT = {
 def page() -> str:
     """The whole page."""
     top = click.Context(cli, info_name="vnicaudit", terminal_width=_WIDTH, **cli.context_settings)
-    shared = _shared_rows(cli, top)
+    shared = _shared_entries(cli, top)
     head = _HEAD.format(
         help=_text(cli).partition("\n\n")[0],
         commands="\n".join(
@@ -125,27 +121,27 @@ def _link(path: str) -> str:
     return f"[{path}](#vnicaudit-{path.replace(' ', '-')})"
 
 
-def _shared_rows(group: click.Group, context: click.Context) -> frozenset[str]:
-    """The rows of options that several commands have; of a name with several meanings, that of
+def _shared_entries(group: click.Group, context: click.Context) -> frozenset[str]:
+    """The entries of options that several commands have; of a name with several meanings, that of
     most commands."""
     shared: dict[str, str] = {}
-    for row, count in Counter(_all_rows(group, context)).most_common():
+    for entry, count in Counter(_all_entries(group, context)).most_common():
         if count > 1:
-            shared.setdefault(_long_name(row), row)
+            shared.setdefault(_long_name(entry), entry)
     return frozenset(shared.values())
 
 
-def _long_name(row: str) -> str:
-    return next(word for word in re.split(r"[`, ]+", row) if word.startswith("--"))
+def _long_name(entry: str) -> str:
+    return next(word for word in re.split(r"[`, ]+", entry) if word.startswith("--"))
 
 
-def _all_rows(group: click.Group, context: click.Context) -> Iterator[str]:
+def _all_entries(group: click.Group, context: click.Context) -> Iterator[str]:
     for name, command in members(group, context):
         inner = click.Context(command, parent=context, info_name=name)
         if isinstance(command, click.Group):
-            yield from _all_rows(command, inner)
+            yield from _all_entries(command, inner)
         else:
-            yield from (_row(option, inner) for option in _options(command, inner))
+            yield from (_entry(option, inner) for option in _options(command, inner))
 
 
 def _sections(
@@ -170,14 +166,16 @@ def _sections(
 def _section(
     name: str, command: click.Command, context: click.Context, shared: frozenset[str]
 ) -> str:
-    rows = {_row(option, context): option for option in _options(command, context)}
-    own = "\n".join(row for row in rows if row not in shared)
-    also = [f"`{max(option.opts, key=len)}`" for row, option in rows.items() if row in shared]
+    entries = {_entry(option, context): option for option in _options(command, context)}
+    own = "\n".join(entry for entry in entries if entry not in shared)
+    also = [
+        f"`{max(option.opts, key=len)}`" for entry, option in entries.items() if entry in shared
+    ]
     return _COMMAND.format(
         name=name,
         usage=command.get_usage(context).removeprefix("Usage: "),
         help=_text(command),
-        own=_OWN.format(rows=own) if own else "",
+        own=_OWN.format(entries=own) if own else "",
         also=_ALSO.format(names=", ".join(also)),
     )
 
@@ -191,11 +189,9 @@ def _options(command: click.Command, context: click.Context) -> list[click.Optio
     ]
 
 
-def _row(option: click.Option, context: click.Context) -> str:
-    names, meaning = (
-        part.replace("|", "\\|") for part in option.get_help_record(context) or ("", "")
-    )
-    return f"| `{names}` | {' '.join(meaning.split())} | {_mark(option)} |"
+def _entry(option: click.Option, context: click.Context) -> str:
+    names, meaning = option.get_help_record(context) or ("", "")
+    return f"* `{names}`{_mark(option)}: {' '.join(meaning.split())}"
 
 
 def _mark(option: click.Option) -> str:
@@ -205,7 +201,7 @@ def _mark(option: click.Option) -> str:
     longest = max(option.opts, key=len).removeprefix("--")
     if option.envvar != "VNICAUDIT_" + longest.replace("-", "_").upper():
         raise ValueError(f"the variable of --{longest} is {option.envvar}")
-    return "✓"
+    return " ✓"
 
 
 def _text(command: click.Command) -> str:
