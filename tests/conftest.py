@@ -1,13 +1,12 @@
 """What all tests share: the fixtures of the rig and of the OpenStack testbed, how hypothesis
-searches (in CI the same examples each time, half as many without ``--long``, never by time:
-elsewhere it looks for new ones),
+searches (the same examples each time, half as many without ``--long``, never by time; new ones
+with VNICAUDIT_DRAW=1),
 which tests are left for ``--long`` (docs/how-to/run-the-tests.md), the seeds of what was drawn,
 which are printed at the end, what failed, for the last lines of scripts/test.sh, and how tests are
 collected by several processes."""
 
 import gc
 import importlib
-import os
 import signal
 import sys
 from collections.abc import Generator, Iterator
@@ -18,6 +17,7 @@ from types import ModuleType
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.drawing import DRAWS
 from tests.failures import noting
 
 DRAWN = "drawn"
@@ -29,17 +29,19 @@ sys.modules["rfc3987_syntax"] = ModuleType("rfc3987_syntax")
 pytest_plugins = ("tests.openstack.fixtures", "tests.rig.fixtures")
 
 _UNHURRIED = [HealthCheck.too_slow]
-settings.register_profile("here", deadline=None, suppress_health_check=_UNHURRIED)
-settings.register_profile("long", settings.get_profile("here"), derandomize=True)
-settings.register_profile("ci", settings.get_profile("long"), max_examples=50)
-settings.load_profile("ci" if os.environ.get("CI") == "true" else "here")
+settings.register_profile(
+    "long", deadline=None, suppress_health_check=_UNHURRIED,
+    derandomize=not DRAWS, print_blob=DRAWS,
+)  # fmt: skip
+settings.register_profile("gate", settings.get_profile("long"), max_examples=50)
+settings.load_profile("gate")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Failures are noted for the last lines of scripts/test.sh. Programs that tests begin hear
     Ctrl-C: in the background of a shell it is ignored, and a child inherits that."""
     noting(config)
-    if config.getoption("--long") and os.environ.get("CI") == "true":
+    if config.getoption("--long"):
         settings.load_profile("long")
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         with suppress(ValueError):  # not the main thread: pytest-xdist may begin in another

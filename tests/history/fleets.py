@@ -8,7 +8,7 @@ from typing import Literal
 import msgspec
 import pytest
 
-from tests.drawing import IN_CI
+from tests.drawing import DRAWS
 from vnicaudit.audit.judging.fingerprint import digest
 from vnicaudit.model.effective import Resolved
 from vnicaudit.model.finding import Finding, Severity, Skipped
@@ -20,10 +20,10 @@ from vnicaudit.model.report import Audited, NicRow, Suppressed, TargetResult
 
 def seeds(fixed: int, fresh: int, also: Sequence[int] = ()) -> list[object]:
     """Seeds for random fleets: that many fixed ones and ``also`` those that once found something,
-    and fresh ones (in CI the same each time) that are left for ``--long``. With HISTORY_SEEDS=1,2,
+    and fresh ones (new with VNICAUDIT_DRAW=1) that are left for ``--long``. With HISTORY_SEEDS=1,2,
     those instead."""
     named = [int(one) for one in os.environ.get("HISTORY_SEEDS", "").split(",") if one]
-    later = [10**6 + n if IN_CI else None for n in range(fresh)]
+    later = [None if DRAWS else 10**6 + n for n in range(fresh)]
     drawn_later = [
         pytest.param(seed, id=f"fresh{n}", marks=pytest.mark.long) for n, seed in enumerate(later)
     ]

@@ -1,7 +1,7 @@
 """One nova.conf file -> options with the line of each, as oslo.config reads them."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.rows import rows, rows_of_tuples
@@ -104,6 +104,12 @@ def test_what_nova_refuses_is_an_error_with_its_line(text: str, message: str) ->
     assert str(raised.value) == f"{message}: Nova would not start with it"
 
 
+def test_a_lone_carriage_return_ends_a_line_as_for_oslo_config() -> None:
+    assert options("[libvirt]\rvirt_type = kvm\r") == [("libvirt", "virt_type", "kvm", 2, True)]
+    with pytest.raises(TargetError, match=r"^nova\.conf:2: No ':' or '=' found"):
+        options_of(b"\r0", "nova.conf")
+
+
 def test_too_large_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(nova_read, "MAX_BYTES", 1024 * 1024)
     with pytest.raises(TargetError, match=r"^big\.conf: larger than 1 MiB: not read$"):
@@ -146,10 +152,12 @@ def test_columns_are_where_the_text_stands(text: str) -> None:
 
 @settings(deadline=None)
 @given(st.lists(_PIECES, max_size=60).map("".join) | st.text(max_size=200))
+@example("\r0")
 def test_any_text_is_read_or_refused_with_a_line(text: str) -> None:
-    lines = text.count("\n") + 1
+    data = text.encode("utf-8", "surrogatepass")
+    lines = len(data.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n"))
     try:
-        found = options_of(text.encode("utf-8", "surrogatepass"), "nova.conf")
+        found = options_of(data, "nova.conf")
         places = [option.line for option in found]
     except TargetError as error:
         places = [error.line or 0]
