@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 
+PROMPT = r"(?:\[[^\]\n]{0,80}\]|[\w.@:~/+-]{0,80})[$#%>][ \t]+"
+"""The prompt of a shell, as copied from a terminal: a pattern."""
 _HCL = re.compile(
     rb"(?:\xef\xbb\xbf)?(?:\s|#[^\n]*\n|//[^\n]*\n|/\*(?:[^*]|\*(?!/))*\*/)*"
     rb"[A-Za-z_]\w*(?:[ \t]+\"?[\w.-]+\"?){0,2}[ \t]*\{"

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from vnicaudit.errors import TargetError
+from vnicaudit.text.beginning import PROMPT
 from vnicaudit.text.comment_walk import MARK, CommentEntry, accepting_comments
 from vnicaudit.text.placeholders import is_only_placeholder
 from vnicaudit.text.tags import HOLE
@@ -106,10 +107,7 @@ _INTEGER = re.compile(r"[-+]?\d{1,18}")
 _PLACEHOLDER = re.compile(r"\$\(|\$\{|\$[A-Z_]|<[^<>]*>|@\w+@|%\w+%")
 """Placeholders of envsubst, OpenShift templates, documentation, autoconf…: replaced before the file
 is used."""
-_PROMPT = re.compile(
-    r"\s*(?:\[[^\]\n]{0,80}\]|[\w.@:~/-]{0,80})[$#%>][ \t]+(?:\S{0,80}/)?"
-    r"(?:kubectl|oc|virtctl|cat)[ \t][^\n]*"
-)
+_PROMPT = re.compile(rf"\s*{PROMPT}(?:\S{{0,80}}/)?(?:kubectl|oc|virtctl|cat)[ \t][^\n]*")
 """The command that printed a document, as copied from a terminal."""
 _TOKEN = re.compile(r"[ \t]*#\{[^{}\r\n]*\}(?:#(?=\s|\Z)|[ \t]*(?=\r?\n|\r?\Z))")
 """A placeholder of Azure's Replace Tokens; without quotes it is a comment to YAML."""

@@ -7,8 +7,9 @@ import re
 from typing import NamedTuple
 
 from vnicaudit.platforms.qemu.words import shell_words
+from vnicaudit.text.beginning import PROMPT
 
-_PROMPT = re.compile(r"(?:(?:\[[^\]\n]{0,80}\]|[\w.@:~/+-]{0,80})[$#%>][ \t]+|\+{1,9} (?! ))")
+_PROMPT = re.compile(rf"(?:{PROMPT}|\+{{1,9}} (?! ))")
 """A prompt, or what ``sh -x`` writes before each command."""
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=.*", re.DOTALL)
 _WRAPPERS = frozenset(

@@ -15,7 +15,14 @@ from vnicaudit.platforms.domain_xml.spans import spans
 from vnicaudit.platforms.kubevirt.recognise import first_machine
 from vnicaudit.platforms.nova_conf.recognise import is_own
 from vnicaudit.platforms.qemu.read import unread_commands
-from vnicaudit.text.beginning import is_own_report, is_script, like_hcl, like_yaml, quotes_others
+from vnicaudit.text.beginning import (
+    PROMPT,
+    is_own_report,
+    is_script,
+    like_hcl,
+    like_yaml,
+    quotes_others,
+)
 
 _FILE = "save it as a file of its own"
 _NOVA = f"holds a nova.conf inside a string: not judged, {_FILE}"
@@ -84,7 +91,7 @@ _OF_IMAGES = re.compile(
     rb"(?<![\w-])(?:openstack[ \t]+(?:image|flavor)[ \t]+(?:create|set)"
     rb"|glance[ \t]+image-(?:create|update))[ \t]"
 )
-_PROMPT = re.compile(rb"\A\s*[\w.@:~/\[\] -]{0,80}[$#%>][ \t]+(?:sudo[ \t]+)?virsh[ \t][^\n]*")
+_PROMPT = re.compile(rf"\A\s*{PROMPT}(?:sudo[ \t]+)?virsh[ \t][^\n]*".encode())
 _INTERFACE = re.compile(rb"<interface(?=\s)([^<>]{0,400})>")
 _OF_A_GUEST = re.compile(
     rb"\btype\s*=\s*[\"'](?:network|bridge|direct|user|ethernet|vhostuser|vdpa|hostdev|internal"
