@@ -199,7 +199,7 @@ ReadingKind = Literal["definition", "command", "running"]
 
 
 class Reading(msgspec.Struct, frozen=True):
-    """What identifies a guest among several readings of it. ``kind``: its ``definition``, a
+    """Identity of a guest among several readings of it. ``kind``: its ``definition``, a
     ``command`` that defines it or runs, or something that is ``running`` by a definition
     elsewhere. ``macs``: see :func:`~vnicaudit.audit.judging.macs.station_mac`."""
 
