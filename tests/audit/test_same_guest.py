@@ -103,6 +103,15 @@ def test_what_only_the_running_guest_shows_is_kept(tmp_path: Path) -> None:
     assert [place.file for place in emulated.related] == [f"{tmp_path}/b.xml"]
 
 
+def test_what_another_reading_shows_is_not_of_the_definition(tmp_path: Path) -> None:
+    sound = QUICK.replace("<driver name='qemu'/>", "")
+    ps, log = PS.format("rtl8139", MAC), f"LC_ALL=C {COMMAND.format('e1000', MAC)}"
+    found, _made, _audited = run(tmp_path, **{"a.txt": ps, "b.log": log, "c.xml": sound})
+    fixes = [one.fix for one in found if one.rule in ("VNIC001", "VNIC002")]
+    assert len(fixes) == 2
+    assert all("is the definition of this guest: change it there, or" in fix for fix in fixes)
+
+
 def test_advice_that_changes_no_definition_stays(tmp_path: Path) -> None:
     sound = QUICK.replace("<driver name='qemu'/>", "")
     files = {"a.txt": PS.format("virtio-net-pci", MAC), "b.xml": sound}

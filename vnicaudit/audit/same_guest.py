@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from vnicaudit.audit.work import Product
     from vnicaudit.model.domain import Domain
     from vnicaudit.model.finding import Finding
+    from vnicaudit.model.location import Location
 
 MAX_GUESTS = 100_000
 """Maximum number of guests that are compared with each other."""
@@ -62,10 +63,11 @@ class _Guest:
         self.name = name
         self.uuid = uuid
         self.readings = self.nics = 0
-        self.places: tuple[str, ...] = ()
-        self.defined: tuple[Reading, ...] = ()
-        self.told: dict[int, tuple[str, str]] = {}
-        """Hash of a finding's fingerprint and message -> its rule, and the MAC of its NIC."""
+        self.places: tuple[Location, ...] = ()
+        self.defined: tuple[Location, ...] = ()
+        self.told: dict[int, tuple[str, str] | None] = {}
+        """Hash of a finding's fingerprint and message -> its rule, and the MAC of its NIC; None:
+        the definition is without it."""
         self.affected = False
 
 
@@ -99,8 +101,8 @@ class SameGuests:
                     yield self._running(*self._waiting.popleft())
             else:
                 if reading.kind == "definition" and len(guest.defined) < 2:
-                    guest.defined += (reading,)
-                yield self._told(audited, guest)
+                    guest.defined += (reading.place,)
+                yield self._told(audited, guest, defines=reading.kind == "definition")
         yield from self._rest()
 
     def notes(self) -> list[str]:
@@ -129,7 +131,7 @@ class SameGuests:
         guest.readings += 1
         guest.nics = max(audited.nics, guest.nics)
         if len(guest.places) <= _NAMED:
-            guest.places += (str(reading.place),)
+            guest.places += (reading.place,)
         if len(self._guests) < MAX_GUESTS:
             for key in keys:
                 self._guests.setdefault(key, guest)
@@ -144,12 +146,12 @@ class SameGuests:
         found = (one for one in audited.findings if _mark(one) not in guest.told)
         if len(guest.defined) == 1:
             found = (_fixed_where_defined(one, guest) for one in found)
-        return self._told(replace(audited, findings=tuple(found)), guest)
+        return self._told(replace(audited, findings=tuple(found)), guest, defines=False)
 
-    def _told(self, audited: Audited, guest: _Guest) -> Audited:
+    def _told(self, audited: Audited, guest: _Guest, *, defines: bool) -> Audited:
         accepted = (one.finding for one in audited.suppressed)
         for one in (*audited.findings, *audited.baselined, *accepted):
-            guest.told.setdefault(_mark(one), (one.rule, _mac_of(one)))
+            guest.told.setdefault(_mark(one), (one.rule, _mac_of(one)) if defines else None)
         if guest.affected:
             return replace(audited, again=True)
         guest.affected = bool(audited.findings)
@@ -167,9 +169,9 @@ def _mac_of(finding: Finding) -> str:
 def _fixed_where_defined(finding: Finding, guest: _Guest) -> Finding:
     """A finding on what runs, with the definition as the place of its fix. Advice that changes no
     definition stays, unless the definition itself has a problem on that NIC."""
-    place = guest.defined[0].place
+    place = guest.defined[0]
     mac = _mac_of(finding)
-    rules = sorted({rule for rule, other in guest.told.values() if other == mac})
+    rules = sorted({one[0] for one in guest.told.values() if one and one[1] == mac})
     if rules:
         fix = f"Change {place}, the definition of this guest: {', '.join(rules)} there."
     elif finding.change is not None:
@@ -183,9 +185,9 @@ def _fixed_where_defined(finding: Finding, guest: _Guest) -> Finding:
 
 
 def _read_again(guest: _Guest) -> str:
-    shown = ", ".join(guest.places[:_NAMED]) + (", …" if guest.readings > _NAMED else "")
+    shown = ", ".join(map(str, guest.places[:_NAMED])) + (", …" if guest.readings > _NAMED else "")
     text = f"{guest.name} is one guest, read {guest.readings} times ({shown})"
     if len(guest.defined) != 1:
         return text
-    place = guest.defined[0].place
+    place = guest.defined[0]
     return f"{text}; its definition is {place.file or place.target}: change it there"
