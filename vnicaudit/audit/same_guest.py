@@ -168,19 +168,23 @@ def _mac_of(finding: Finding) -> str:
 
 def _fixed_where_defined(finding: Finding, guest: _Guest) -> Finding:
     """A finding on what runs, with the definition as the place of its fix. Advice that changes no
-    definition stays, unless the definition itself has a problem on that NIC."""
-    place = guest.defined[0]
-    mac = _mac_of(finding)
+    definition stays, after a hint at the problems that the definition itself has with that NIC."""
+    place, mac = guest.defined[0], _mac_of(finding)
     rules = sorted({one[0] for one in guest.told.values() if one and one[1] == mac})
-    if rules:
-        fix = f"Change {place}, the definition of this guest: {', '.join(rules)} there."
-    elif finding.change is not None:
+    if finding.change is None:
+        if not rules:
+            return finding
+        fix = (
+            f"First see {place}, the definition of this guest: {', '.join(rules)} there. "
+            f"{finding.fix}"
+        )
+    elif finding.rule in rules:
+        fix = f"Change {place}, the definition of this guest: {finding.rule} there."
+    else:
         fix = (
             f"{place} is the definition of this guest: change it there, or power the guest off and "
             "on if it was changed already."
         )
-    else:
-        return finding
     return replace(finding, change=None, fix=fix, fixes=(), related=(*finding.related, place))
 
 
