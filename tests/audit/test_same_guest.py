@@ -85,6 +85,7 @@ def test_what_runs_is_told_once_and_fixed_where_it_is_defined(tmp_path: Path) ->
     assert [one.location.file for one in found if one.change] == changed
     assert [one.again for one in audited] == [False, True, True]
     assert made.summary.findings == len(found)
+    assert max(made.summary.skipped.values()) == 1
 
 
 def test_what_only_the_running_guest_shows_is_kept(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from vnicaudit.audit.judging.macs import station_mac
 from vnicaudit.base.identifiers import bare_uuid
+from vnicaudit.model.finding import ALL_BUT_THE_MODEL, EVERY_RULE
 from vnicaudit.model.refs import NicRef
 from vnicaudit.model.report import Audited, Reading, ReadingKind
 
@@ -142,11 +143,15 @@ class SameGuests:
             yield self._running(*self._waiting.popleft())
 
     def _running(self, audited: Audited, guest: _Guest) -> Audited:
-        """The judgement of what runs, without what is told already."""
+        """The judgement of what runs, without what is told already, and without the rules that
+        need the definition."""
         found = (one for one in audited.findings if _mark(one) not in guest.told)
         if len(guest.defined) == 1:
             found = (_fixed_where_defined(one, guest) for one in found)
-        return self._told(replace(audited, findings=tuple(found)), guest, defines=False)
+        whole = EVERY_RULE, ALL_BUT_THE_MODEL
+        skipped = (one for one in audited.skipped if not guest.defined or one.rule in whole)
+        audited = replace(audited, findings=tuple(found), skipped=tuple(skipped))
+        return self._told(audited, guest, defines=False)
 
     def _told(self, audited: Audited, guest: _Guest, *, defines: bool) -> Audited:
         accepted = (one.finding for one in audited.suppressed)
