@@ -77,7 +77,7 @@ def test_2_where_the_current_folder_is_gone(slow: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("threshold", "code"), [("high", 1), ("error", 0), ("never", 0)])
 def test_fail_on_sets_the_threshold(slow: Path, threshold: str, code: int) -> None:
-    result = vnicaudit("audit", slow, "--fail-on", threshold)
+    result = inside("audit", slow, "--fail-on", threshold)
     assert result.returncode == code
     assert "VNIC001" in result.stdout
 
@@ -86,7 +86,7 @@ def test_fail_on_sets_the_threshold(slow: Path, threshold: str, code: int) -> No
 def test_2_when_the_command_line_is_wrong(
     tmp_path: Path, arguments: tuple[str, ...], message: str
 ) -> None:
-    result = vnicaudit("audit", *arguments, cwd=tmp_path)
+    result = inside("audit", *arguments, cwd=tmp_path)
     assert result.returncode == 2
     assert message in result.stderr
     assert result.stdout == ""
