@@ -1,7 +1,5 @@
 """The platforms of the program, for tests of what is handed them."""
 
-from __future__ import annotations
-
 from vnicaudit.bench.endpoints import opening
 from vnicaudit.bench.endpoints.session import LEASE_SECONDS, EndpointSession
 from vnicaudit.cli.wiring.adapters import adapters

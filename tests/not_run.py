@@ -1,7 +1,5 @@
 """What becomes of a test that this machine cannot run."""
 
-from __future__ import annotations
-
 import os
 from typing import NoReturn
 

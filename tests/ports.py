@@ -1,7 +1,5 @@
 """Ports of this machine on which nobody listens."""
 
-from __future__ import annotations
-
 import random
 import socket
 from contextlib import suppress

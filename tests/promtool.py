@@ -1,7 +1,5 @@
 """Prometheus' own checks, by the real promtool."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Parameters and examples of which a share is tried each time, and all with ``--long``."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import TypeVar
 

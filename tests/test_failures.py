@@ -1,7 +1,5 @@
 """What failed is told in the last lines of scripts/test.sh."""
 
-from __future__ import annotations
-
 import json
 import os
 import pty

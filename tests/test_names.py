@@ -1,7 +1,5 @@
 """Names say what they stand for, and docstrings stand alone: what was put right stays so."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Measurements of real tools, which other work on this machine may disturb."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import TypeVar
 

@@ -1,7 +1,5 @@
 """Whole measurements that were never made, and how they come to be on disk."""
 
-from __future__ import annotations
-
 from pathlib import Path as File
 
 from msgspec.structs import replace

@@ -1,7 +1,5 @@
 """A listener that does nothing."""
 
-from __future__ import annotations
-
 from vnicaudit.bench.running.forecast import Ahead
 from vnicaudit.model.measurement import Sample, Workload
 

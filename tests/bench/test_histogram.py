@@ -1,7 +1,5 @@
 """Latency histograms, against HdrHistogram's own Python package and against plain sorting."""
 
-from __future__ import annotations
-
 import base64
 import struct
 import zlib

@@ -1,7 +1,5 @@
 """Measurements on disk: whole, ended in the middle, edited, unreadable."""
 
-from __future__ import annotations
-
 import errno
 import os
 from pathlib import Path

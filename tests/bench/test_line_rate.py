@@ -1,8 +1,6 @@
 """What a line carries. Wanted figures: IEEE 802.3's 14.88 Mpps, IBM's 1448/1538 (23.537 Gb/s of 25
 at MTU 1500, 24.751 at 9000), and arithmetic by hand."""
 
-from __future__ import annotations
-
 import contextlib
 
 import pytest

@@ -1,7 +1,5 @@
 """Paths as they are given, and what their URLs tell."""
 
-from __future__ import annotations
-
 import pytest
 
 from vnicaudit.bench.endpoints.paths import (

@@ -1,7 +1,5 @@
 """What tools say becomes one short line."""
 
-from __future__ import annotations
-
 import pytest
 
 from vnicaudit.bench.readable import one_line

@@ -1,7 +1,5 @@
 """A module in the folder is an engine, by being there."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.bench.profiles.conftest import engines

@@ -1,7 +1,5 @@
 """The search for the highest rate without loss, on servers whose truth is known."""
 
-from __future__ import annotations
-
 import math
 import random
 from collections.abc import Callable

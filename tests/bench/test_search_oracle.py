@@ -1,8 +1,6 @@
 """The search against MLRsearch (FD.io CSIT, PyPI), whose semantics it claims, on the same
 simulated servers."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 

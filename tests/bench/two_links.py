@@ -1,7 +1,5 @@
 """Two network namespaces and two lines between them, for what goes another way than it should."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

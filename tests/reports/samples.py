@@ -1,7 +1,5 @@
 """A small run to write reports of: four domains on two targets, one of them broken."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from vnicaudit.model.finding import (

@@ -1,7 +1,5 @@
 """Text that waits comes back whole."""
 
-from __future__ import annotations
-
 import gc
 import os
 from contextlib import suppress

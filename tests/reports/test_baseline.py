@@ -1,7 +1,5 @@
 """``vnicaudit.baseline/1`` as it is written along with an audit."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

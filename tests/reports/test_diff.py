@@ -1,7 +1,5 @@
 """Unified diffs: what ``patch`` makes of them, and what a terminal is spared."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 

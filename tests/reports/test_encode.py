@@ -1,7 +1,5 @@
 """JSON that can be written, shown on a terminal and read back."""
 
-from __future__ import annotations
-
 import json
 
 import msgspec

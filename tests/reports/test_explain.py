@@ -1,7 +1,5 @@
 """One NIC, layer by layer."""
 
-from __future__ import annotations
-
 import re
 
 import msgspec

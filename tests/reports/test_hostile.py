@@ -1,7 +1,5 @@
 """Whatever names, messages and paths contain, every format stays what it is."""
 
-from __future__ import annotations
-
 import csv
 import json
 import re

@@ -1,7 +1,5 @@
 """The head of every page: colours in two sets that match, and a policy that fits to the byte."""
 
-from __future__ import annotations
-
 import re
 from base64 import b64decode
 from hashlib import sha256

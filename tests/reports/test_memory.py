@@ -1,7 +1,5 @@
 """A report of a big fleet takes no more memory than one of a small fleet."""
 
-from __future__ import annotations
-
 import tracemalloc
 from collections.abc import Callable, Iterator
 

@@ -1,7 +1,5 @@
 """A file in the formats folder is a format."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

@@ -1,7 +1,5 @@
 """The catalogue and the manual."""
 
-from __future__ import annotations
-
 import re
 
 import msgspec

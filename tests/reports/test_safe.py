@@ -1,7 +1,5 @@
 """Hostile text is shown, not obeyed."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """The published schemas are those of the records, and fit what is written."""
 
-from __future__ import annotations
-
 import json
 import runpy
 from collections.abc import Callable

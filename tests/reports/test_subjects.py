@@ -1,7 +1,5 @@
 """Subjects of findings, for programs."""
 
-from __future__ import annotations
-
 import pytest
 from msgspec.structs import replace
 

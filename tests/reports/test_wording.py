@@ -1,7 +1,5 @@
 """Words that formats share."""
 
-from __future__ import annotations
-
 import pytest
 
 from vnicaudit.base.wording import count

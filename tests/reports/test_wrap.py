@@ -1,7 +1,5 @@
 """Lines fit, and nothing is cut."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -1,7 +1,5 @@
 """A domain whose guest is this machine: ``guest-exec`` runs here. The real one is in tests/rig."""
 
-from __future__ import annotations
-
 import base64
 import subprocess
 from typing import Any, cast

@@ -4,8 +4,6 @@ Prints the session's folder when a server listens on that port of it, beside a p
 want to end; then waits in the middle of a command.
 """
 
-from __future__ import annotations
-
 import sys
 from contextlib import closing
 

@@ -1,7 +1,5 @@
 """What is left of a session on this machine: processes with its mark, its folder, listeners."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """An sshd of our own on 127.0.0.1, with its own keys; nothing of the user's ssh is touched."""
 
-from __future__ import annotations
-
 import getpass
 import os
 import shutil

@@ -1,7 +1,5 @@
 """An endpoint that says what a test wants: for what is judged, not for how it is reached."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 from vnicaudit.bench.contract import StartedProgram

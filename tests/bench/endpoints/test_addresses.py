@@ -1,7 +1,5 @@
 """What is made of the answers of both ends, whatever they are. Real ones are in test_netns.py."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """``agent://``, with a guest that is this machine."""
 
-from __future__ import annotations
-
 import base64
 from contextlib import closing
 from pathlib import Path

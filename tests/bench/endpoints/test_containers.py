@@ -4,8 +4,6 @@ FAKES: ``docker``, ``podman``, ``kubectl`` and ``sudo`` are scripts here that no
 called and run what they were to run on this machine.
 """
 
-from __future__ import annotations
-
 import os
 import shlex
 from contextlib import closing

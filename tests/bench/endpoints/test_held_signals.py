@@ -1,7 +1,5 @@
 """Signals that come while a program is being started."""
 
-from __future__ import annotations
-
 import signal
 import subprocess
 import threading

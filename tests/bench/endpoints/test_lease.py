@@ -1,7 +1,5 @@
 """What becomes of a session whose process does not close it."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal

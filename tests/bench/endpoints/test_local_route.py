@@ -1,7 +1,5 @@
 """Paths that would take no NIC are refused before anything is measured."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import ExitStack
 

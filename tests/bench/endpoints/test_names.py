@@ -1,7 +1,5 @@
 """Host names in the place of addresses."""
 
-from __future__ import annotations
-
 import pytest
 
 from vnicaudit.bench.endpoints.names import is_host_name, resolved_at

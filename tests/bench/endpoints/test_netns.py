@@ -1,7 +1,5 @@
 """Endpoints in network namespaces, and the addresses by which they reach one another."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

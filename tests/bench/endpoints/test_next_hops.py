@@ -1,7 +1,5 @@
 """The way to an address: from what was recorded, and from anything else."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

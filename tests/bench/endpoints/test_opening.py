@@ -1,7 +1,5 @@
 """URLs of endpoints."""
 
-from __future__ import annotations
-
 import sys
 from contextlib import closing
 

@@ -1,7 +1,5 @@
 """Programs of this machine by which endpoints are reached."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import threading

@@ -1,7 +1,5 @@
 """Sessions on this machine, by each shell that a supervisor may meet."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import stat

@@ -1,7 +1,5 @@
 """Endpoints over a real ssh."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """What a supervisor answers, and its script."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

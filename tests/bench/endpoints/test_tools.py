@@ -1,7 +1,5 @@
 """Programs that are needed, and those that are not there."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import closing

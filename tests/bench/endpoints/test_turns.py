@@ -1,7 +1,5 @@
 """Two measurements at one end find each other."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal

@@ -3,8 +3,6 @@
 It is run as a program, so that what runs around dnsperf is the real thing.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

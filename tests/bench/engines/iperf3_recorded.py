@@ -1,7 +1,5 @@
 """What was recorded of iperf3 (record.py), as the engine gets it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from tests.bench.engines.record import DATA, RUNS

@@ -5,8 +5,6 @@
 Each case is a run of a client and a server; what both printed is kept as it is.
 """
 
-from __future__ import annotations
-
 import signal
 import sys
 import time

@@ -1,7 +1,5 @@
 """The engine, with a dnsperf that says what it would of servers whose speed is known."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any

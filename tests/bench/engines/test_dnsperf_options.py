@@ -1,7 +1,5 @@
 """What a workload may say, and the messages where it may not."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The engine with a real dnsperf and a real DNS server, over this machine's loopback."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import socket

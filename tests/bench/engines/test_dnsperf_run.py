@@ -1,7 +1,5 @@
 """Generators that run together, and what of theirs is told apart."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

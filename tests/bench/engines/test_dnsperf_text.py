@@ -1,7 +1,5 @@
 """What dnsperf prints, of two versions."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Command lines, and what is refused before there is one."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """What is asked of an end before iperf3 runs there."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

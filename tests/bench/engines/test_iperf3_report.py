@@ -1,7 +1,5 @@
 """The parser: what iperf3 printed, whole, cut off, and spoilt in all ways."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

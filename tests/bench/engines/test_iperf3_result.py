@@ -1,7 +1,5 @@
 """The numbers: from recorded reports, each against a second source."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from math import ceil

@@ -1,7 +1,5 @@
 """The engine with a real iperf3, over this machine's loopback; a run takes a second or two."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal

@@ -1,7 +1,5 @@
 """Clients fail by themselves, or because nothing got through."""
 
-from __future__ import annotations
-
 import pytest
 
 from vnicaudit.bench.engines._programs.listening import client_error

@@ -1,7 +1,5 @@
 """Our own generator as an engine, over 127.0.0.1."""
 
-from __future__ import annotations
-
 import re
 import socket
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """Requests while a stream of iperf3 fills the path."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """Which program makes the requests: chosen once, named in the result, and what each can do."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The line that our own generator prints, read by its engine."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

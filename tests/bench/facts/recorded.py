@@ -1,7 +1,5 @@
 """Recorded inputs, and sections as a script would print them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from vnicaudit.bench.facts.sections import Section

@@ -1,7 +1,5 @@
 """Whose CPU time it was, of which seconds, and what that makes per Gbit."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """What is read around a run: how often, and what becomes of what cannot be read."""
 
-from __future__ import annotations
-
 import pathlib
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """CPU time of a machine, steal, throttling."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """What ethtool prints, of three versions."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 
 import pytest

@@ -1,7 +1,5 @@
 """The guest's name, and its NIC in words."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.adapters import ADAPTERS

@@ -1,7 +1,5 @@
 """What of a link changed beside what is measured."""
 
-from __future__ import annotations
-
 import pytest
 
 from vnicaudit.bench.facts.link_changes import link_changes

@@ -1,7 +1,5 @@
 """The interface behind an address: from what was recorded, and from anything else."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What the NICs of an end counted, from ``/proc/net/dev`` as it is and as it may be."""
 
-from __future__ import annotations
-
 import subprocess
 
 import pytest

@@ -1,7 +1,5 @@
 """Whether the payload took the NIC that the result is about, and what is no proof against it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import NoReturn
 

@@ -1,7 +1,5 @@
 """By which NIC a run's payload went, between real network namespaces."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 
 import pytest

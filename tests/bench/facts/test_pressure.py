@@ -1,7 +1,5 @@
 """Pressure of a machine's CPUs, as the kernel writes it."""
 
-from __future__ import annotations
-
 import pytest
 
 from vnicaudit.bench.facts.pressure import percent_between, waited_microseconds

@@ -1,7 +1,5 @@
 """Lines of /proc/PID/stat."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

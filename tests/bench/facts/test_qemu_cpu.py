@@ -1,7 +1,5 @@
 """CPU time of a guest on its hypervisor: threads, kernel threads, nothing twice, nothing missed."""
 
-from __future__ import annotations
-
 import shutil
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """One script, several texts: whole or not at all, and nothing printed can fake a section."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import pytest

@@ -1,7 +1,5 @@
 """The environment: what is found, and why the rest is not."""
 
-from __future__ import annotations
-
 import os
 import platform
 import uuid

@@ -1,7 +1,5 @@
 """What makes a run not count, in which words."""
 
-from __future__ import annotations
-
 import pytest
 
 from vnicaudit.bench.facts.validity import ValidityLimits, bytes_words, doubts

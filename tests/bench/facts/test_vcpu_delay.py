@@ -1,7 +1,5 @@
 """How long vCPUs waited, of the run."""
 
-from __future__ import annotations
-
 import pytest
 
 from vnicaudit.bench.facts.covariates import percent_waited

@@ -1,7 +1,5 @@
 """The generator's program in C: compiled as at an end, it does what the one in Python does."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal

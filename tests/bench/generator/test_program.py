@@ -1,7 +1,5 @@
 """The generator's program itself: who is served, what is counted, and that nothing is left."""
 
-from __future__ import annotations
-
 import ast
 import os
 import signal

@@ -1,7 +1,5 @@
 """Latencies, with a clock that is set by hand."""
 
-from __future__ import annotations
-
 import socket
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """An end that answers commands with what was recorded."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """The target keeps its addresses and default routes."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """Error counters of the target's NICs."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

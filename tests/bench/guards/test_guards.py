@@ -1,7 +1,5 @@
 """The folder of guard rails, and what all of them have in common."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.bench.guards.canned import WAY, ends

@@ -1,7 +1,5 @@
 """Guard rails with the programs of this machine, over its loopback."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Iterator
 

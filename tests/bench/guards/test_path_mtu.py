@@ -1,7 +1,5 @@
 """Path MTU by ping, or by tracepath."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import msgspec

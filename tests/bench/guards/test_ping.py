@@ -1,7 +1,5 @@
 """Ping: its summaries, and what is made of them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

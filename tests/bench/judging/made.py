@@ -1,7 +1,5 @@
 """Samples and workloads that were never measured."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from vnicaudit.bench.judging.terms import Terms

@@ -1,7 +1,5 @@
 """Which results may be compared, and by what."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """From samples to comparisons."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

@@ -1,7 +1,5 @@
 """Rows, guard rails and verdict never contradict one another, whatever mixture of runs there is."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Sequence
 from typing import Literal

@@ -1,7 +1,5 @@
 """Values set against the level of their time."""
 
-from __future__ import annotations
-
 import math
 import random
 from typing import get_args

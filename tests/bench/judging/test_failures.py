@@ -1,8 +1,6 @@
 """Runs that come to nothing: what is silence, what was not measured, and one answer for a dead arm
 whatever chance put first."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 
 import pytest

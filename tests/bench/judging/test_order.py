@@ -1,7 +1,5 @@
 """Randomised blocks, and the same ones from the same seed for ever."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from itertools import groupby

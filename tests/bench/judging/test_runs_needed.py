@@ -1,7 +1,5 @@
 """How many runs would decide."""
 
-from __future__ import annotations
-
 import math
 import random
 

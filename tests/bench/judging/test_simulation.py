@@ -1,8 +1,6 @@
 """The page's tables of the simulation: what they say is what the program does, seen in a share of
 the same repetitions; and the bounds that every cell has to hold."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import pytest

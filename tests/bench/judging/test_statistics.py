@@ -1,8 +1,6 @@
 """Tests, intervals and estimates; scipy is the referee, and no part of the
 program."""
 
-from __future__ import annotations
-
 import importlib
 import itertools
 import math

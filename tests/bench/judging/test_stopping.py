@@ -1,7 +1,5 @@
 """When it goes on, measures again, or stops."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import pytest

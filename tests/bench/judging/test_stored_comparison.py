@@ -1,7 +1,5 @@
 """Two measurements, or two arms of one, compared when they are there already."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

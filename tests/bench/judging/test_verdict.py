@@ -1,7 +1,5 @@
 """From effects to verdicts, and from verdicts to what is done."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Engines of the tests' own, in the place of the real ones."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """In which line a key stands."""
 
-from __future__ import annotations
-
 import pytest
 
 from vnicaudit.bench.profiles.place import TomlLines

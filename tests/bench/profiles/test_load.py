@@ -1,7 +1,5 @@
 """A profile's text -> what is measured, and what is said of mistakes in it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

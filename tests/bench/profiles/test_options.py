@@ -1,7 +1,5 @@
 """A profile with other options and other lengths than it says."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.bench.profiles.conftest import Load

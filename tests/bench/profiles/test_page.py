@@ -1,7 +1,5 @@
 """The reference page is what the program says."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The published schema takes what the program takes, and refuses what it can know to be wrong."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The shipped profiles: what they measure, how long they say they take, where they come from."""
 
-from __future__ import annotations
-
 from itertools import product
 from pathlib import Path
 

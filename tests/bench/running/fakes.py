@@ -1,7 +1,5 @@
 """Ends that are not there, and an engine that measures what it is told to."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path as File

@@ -1,7 +1,5 @@
 """Arms and states: brought about where that is needed, and left as they were found."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.bench.running.fakes import End, opened

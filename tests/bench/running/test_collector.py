@@ -1,7 +1,5 @@
 """Runs in their order: repeated, given up, kept, stopped."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

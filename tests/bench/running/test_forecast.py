@@ -1,7 +1,5 @@
 """How many runs, and how long: guessed, then as it was seen."""
 
-from __future__ import annotations
-
 import pytest
 from msgspec.structs import replace
 

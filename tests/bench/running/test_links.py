@@ -1,7 +1,5 @@
 """Links that change beside what is measured, between real network namespaces."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

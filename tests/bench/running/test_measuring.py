@@ -1,7 +1,5 @@
 """A measurement from its first run to its verdict, however it ends."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

@@ -1,8 +1,6 @@
 """A two-hour run: 2,000 samples, whose tools said 100 kB each. It may take half of what they said.
 In CI as much of each is said by 500 samples."""
 
-from __future__ import annotations
-
 import os
 import tracemalloc
 from collections.abc import Iterator

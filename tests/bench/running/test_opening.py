@@ -1,7 +1,5 @@
 """What is opened for a path, and what is found at its ends and at the hypervisor."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from contextlib import ExitStack
 

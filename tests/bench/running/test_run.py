@@ -1,7 +1,5 @@
 """What is asked for: which design that is, and what makes no sense."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """What a profile leaves open is chosen once, for all arms, and told."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from msgspec.structs import replace

@@ -1,7 +1,5 @@
 """A real iperf3 that is slow to listen in one arm: the network is the same, nothing regressed."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -1,7 +1,5 @@
 """What is seen of a path after a run that came to nothing, between real network namespaces."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 from collections.abc import Iterator

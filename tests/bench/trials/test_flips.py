@@ -1,7 +1,5 @@
 """Changed and taken back again and again: how the guest is left, whatever happens."""
 
-from __future__ import annotations
-
 from itertools import groupby, pairwise
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A plan that is applied and taken back by turns, by what really does it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Measured before, measured after, carried on where it was ended in between."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

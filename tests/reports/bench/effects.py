@@ -1,7 +1,5 @@
 """Summaries and effects, worked out as the product does it (its own tests hold it to scipy)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from vnicaudit.bench.judging.effect import centres_of, effect_of, shift_of

@@ -1,7 +1,5 @@
 """What a format writes, and what it is to write."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from vnicaudit.model.measurement import BenchResult

@@ -1,7 +1,5 @@
 """Latencies of all requests of a run."""
 
-from __future__ import annotations
-
 from functools import cache
 from itertools import pairwise
 

@@ -1,7 +1,5 @@
 """Measurements of every kind: what a report has to say of them is in the tests beside this file."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta, timezone
 from functools import cache

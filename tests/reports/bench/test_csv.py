@@ -1,7 +1,5 @@
 """One line per run and metric."""
 
-from __future__ import annotations
-
 import csv
 import io
 

@@ -1,7 +1,5 @@
 """A file in the folder is a format; what all formats have in common."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The page."""
 
-from __future__ import annotations
-
 import re
 from html.parser import HTMLParser
 

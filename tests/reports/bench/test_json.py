@@ -1,7 +1,5 @@
 """``vnicaudit.bench/1``."""
 
-from __future__ import annotations
-
 import json
 import tracemalloc
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Documents of k8s-netperf's index."""
 
-from __future__ import annotations
-
 import json
 from statistics import mean
 

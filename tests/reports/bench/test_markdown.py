@@ -1,7 +1,5 @@
 """Comments on merge requests."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """Medians for Prometheus."""
 
-from __future__ import annotations
-
 from tests.promtool import checked_metrics
 from tests.reports.bench.golden import written
 from tests.reports.bench.samples import one_arm, two_arms

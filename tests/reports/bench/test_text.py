@@ -1,7 +1,5 @@
 """A measurement for people."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

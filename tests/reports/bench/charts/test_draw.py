@@ -1,7 +1,5 @@
 """Charts as SVG."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

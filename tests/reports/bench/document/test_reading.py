@@ -1,7 +1,5 @@
 """Reading ``vnicaudit.bench/1``: what comes back, and what is said of what is none."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import re

@@ -1,7 +1,5 @@
 """The table of the talk."""
 
-from __future__ import annotations
-
 from msgspec.structs import replace
 
 from tests.reports.bench.samples import ALL, SWITCH, applied, switch_dns

@@ -1,7 +1,5 @@
 """Where a value drops from path to path."""
 
-from __future__ import annotations
-
 import pytest
 from msgspec.structs import replace
 

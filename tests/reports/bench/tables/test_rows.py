@@ -1,7 +1,5 @@
 """A measurement as rows."""
 
-from __future__ import annotations
-
 import pytest
 from msgspec.structs import replace
 

@@ -1,7 +1,5 @@
 """The word of a verdict, whom it is about, and what else is said at once."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 import pytest

@@ -1,7 +1,5 @@
 """What would decide, and how long that takes."""
 
-from __future__ import annotations
-
 from msgspec.structs import replace
 
 from tests.reports.bench.samples import (

@@ -1,7 +1,5 @@
 """Guests are called by their names."""
 
-from __future__ import annotations
-
 from msgspec.structs import replace
 
 from tests.reports.bench.golden import written
