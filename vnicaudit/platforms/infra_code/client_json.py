@@ -92,9 +92,21 @@ def _joined(server: Value, target: str, file: str) -> Flavor | NotJudged:
     return replace(flavor, images=(image,))
 
 
-@lru_cache(maxsize=8)
 def _beside(folder: str, target: str) -> tuple[tuple[Value, Record], ...]:
-    """The images and flavors in the files of a folder; cached, because it may hold many servers."""
+    """The images and flavors in the files of a folder."""
+    try:
+        now = os.stat(folder or ".")
+    except OSError:
+        return ()
+    return _records_of_folder(folder, target, (now.st_dev, now.st_ino, now.st_mtime_ns))
+
+
+@lru_cache(maxsize=8)
+def _records_of_folder(
+    folder: str, target: str, _state: tuple[int, int, int]
+) -> tuple[tuple[Value, Record], ...]:
+    """Read once for the many servers that a folder may hold; ``_state`` tells folders of one name,
+    and states of one folder, apart."""
     try:
         names = sorted(name for name in os.listdir(folder or ".") if name.endswith(".json"))
     except OSError:
