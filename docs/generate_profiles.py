@@ -86,9 +86,8 @@ server: `iperf3.tcp.tx.c25.64k`, `dnsperf.capacity.g2@querylog`.
 ## Engines
 
 Each is a program at the peer and, but for dnsperf, one at the target. Of rr, `rr1c-AxB` is a
-request of A bytes and an answer of B over a connection that stays, with any sizes (`k` is 1024);
-in `str-readxN` the target sends (`tx`), in `str-writexN` it receives (`rx`), in messages of N
-bytes. `latency_*` are `latency_mean`, `_p50`, `_p99`, `_p999` and `_max`.
+request of A bytes and an answer of B over a connection that stays, with any sizes (`k` is 1024).
+`latency_*` are `latency_mean`, `_p50`, `_p99`, `_p999` and `_max`.
 
 {engines}
 

@@ -300,10 +300,6 @@ def _circle(graph: dict[str, set[str]]) -> list[str]:
 
 ANY = {
     "model/decoding.py": 9,  # msgspec's decoders
-    "bench/generator/program/accepting.py": 1,  # runs on Python 3.6, where sockets have no types
-    "bench/generator/program/task.py": 2,
-    "bench/generator/program/worker.py": 1,
-    "bench/generator/program/workers.py": 2,
 }
 """Uses of ``Any`` that the product may have: where a library has no types for what is meant."""
 

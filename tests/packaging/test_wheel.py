@@ -16,7 +16,7 @@ import pytest
 from tests.not_run import not_run
 from tests.packaging.conftest import Release
 from tests.pipelines.once import made_once
-from vnicaudit.bench.generator.native_source import PARTS
+from vnicaudit.bench.generator import PARTS
 
 ROOT = Path(__file__).parents[2]
 MEGABYTES = 60
@@ -37,8 +37,8 @@ print(load_profile("smoke").name)
 here = open_endpoint("local", connect=connect)
 print(here.run(["echo", "the supervisor works"]).stdout)
 here.close()
-from vnicaudit.bench.generator.native_source import native_source
-print(native_source().count(b"#line 1"))
+from vnicaudit.bench.generator import source
+print(source().count(b"#line 1"))
 """
 
 

@@ -70,7 +70,7 @@ RX = TCP.replace('"rx", "tx"', '"rx"')
 REQUESTS = """
 [[workload]]
 engine = "rr"
-patterns = ["rr1c-200x1000", "str-readx30k"]
+patterns = ["rr1c-200x1000", "rr1c-200x30k"]
 connections = [4]
 seconds = 1
 warmup = 0

@@ -109,6 +109,7 @@ class Here:
         if self._folder is None:
             self._folder = Path(tempfile.mkdtemp(prefix="here-"))
         path = self._folder / name
+        path.unlink(missing_ok=True)
         path.write_bytes(data)
         return str(path)
 

@@ -14,11 +14,10 @@ from vnicaudit.bench.engines import rr
 from vnicaudit.bench.histogram import decode
 from vnicaudit.bench.metrics import METRICS
 from vnicaudit.bench.profiles.registry import ENGINES
-from vnicaudit.errors import EndpointError, UsageError
-from vnicaudit.model.measurement import Direction, Ran, Workload
+from vnicaudit.errors import UsageError
+from vnicaudit.model.measurement import Ran, Workload
 
 _SECONDS = 0.15
-_DIRECTIONS: dict[str, Direction] = {"rr1": "both", "rea": "tx", "wri": "rx"}
 _NO_REQUEST = "no request was answered"
 _STALLED = re.compile(
     f"{_NO_REQUEST}|nothing was received|nothing came or went|did not answer in time"
@@ -37,8 +36,7 @@ def ends() -> Iterator[Ends]:
 
 
 def _workload(pattern: str, **changes: object) -> Workload:
-    direction = _DIRECTIONS[pattern.removeprefix("str-")[:3]]
-    usual: dict[str, object] = {"direction": direction, "seconds": _SECONDS, "warmup": 0.05}
+    usual: dict[str, object] = {"direction": "both", "seconds": _SECONDS, "warmup": 0.05}
     return Workload(id="w", engine="rr", pattern=pattern, **(usual | changes))  # type: ignore[arg-type]
 
 
@@ -72,18 +70,6 @@ def test_requests(ends: Ends, pattern: str, connections: int) -> None:
     _nothing_is_left(ends)
 
 
-@pytest.mark.parametrize("connections", [1, 50, 250])
-@pytest.mark.parametrize("pattern", ["str-readx30k", "str-writex30k"])
-def test_streams(ends: Ends, pattern: str, connections: int) -> None:
-    found = measured(_workload(pattern, connections=connections), ends)
-    assert found.error == ""
-    assert found.bytes is not None
-    assert found.values == {"goodput": found.bytes * 8 / _SECONDS}
-    assert found.transactions is None
-    assert found.histogram is None
-    _nothing_is_left(ends)
-
-
 def test_a_closed_loop_obeys_little(ends: Ends) -> None:
     """One request is on its way on each connection, at any time. At each end of the window one of
     each connection is cut: it counts whole, or not at all."""
@@ -108,28 +94,13 @@ def test_a_rate_is_kept_to_or_it_is_said(ends: Ends) -> None:
     assert clearest(lambda: measured(workload, ends), deviation, 0.03) <= 0.03
 
 
-def test_a_stream_keeps_to_bits_a_second(ends: Ends) -> None:
-    workload = _workload("str-writex30k", connections=2, seconds=1.0, rate=50e6)
-
-    def goodput() -> float:
-        return measured(workload, ends).values["goodput"]
-
-    assert clearest(goodput, lambda bits: abs(bits / 50e6 - 1), 0.1) <= 0.1
-
-
 def test_how_busy_the_generator_was_is_said(ends: Ends) -> None:
-    found = measured(_workload("rr1c-1x1", options={"workers": "1"}, connections=2), ends)
+    found = measured(_workload("rr1c-1x1", connections=2), ends)
     client, server = found.details["client_cpu"], found.details["server_cpu"]
     assert isinstance(client, float)
     assert isinstance(server, float)
     assert found.generator_cpu == max(client, server) > 0
     assert found.generator_limited or found.generator_cpu < 95
-    assert found.details["client_workers"] == found.details["server_workers"] == 1
-
-
-def test_generators_are_worker_processes(ends: Ends) -> None:
-    found = measured(_workload("rr1c-1x1", generators=3, connections=6), ends)
-    assert found.details["client_workers"] == 3
 
 
 def test_other_sizes_can_be_asked_for(ends: Ends) -> None:
@@ -150,9 +121,8 @@ def test_the_server_listens_at_the_address_alone(ends: Ends) -> None:
     assert server[server.index("--listen") + 1] == "127.0.0.1"
 
 
-@pytest.mark.parametrize("address", ["localhost", "::1"])
-def test_names_and_ipv6(ends: Ends, address: str) -> None:
-    assert measured(_workload("rr1c-1x1"), ends._replace(address=address)).error == ""
+def test_ipv6(ends: Ends) -> None:
+    assert measured(_workload("rr1c-1x1"), ends._replace(address="::1")).error == ""
 
 
 def test_a_server_that_cannot_be_reached_is_an_error(ends: Ends) -> None:
@@ -208,42 +178,23 @@ def test_a_client_without_a_result_is_an_error(ran: Ran, error: str) -> None:
     assert (found.error, found.values, found.raw[0]) == (error, {}, ran)
 
 
-def test_a_python_that_is_too_old_or_missing_is_named() -> None:
-    old = Ran(("python3",), 0, "False\n")
-    with _Deaf("-c", old) as target, Here() as peer:
-        ends = Ends(target, peer, "127.0.0.1")
-        with pytest.raises(
-            EndpointError, match=r"^deaf: python3, 3\.6 or newer, cannot be run there"
-        ):
-            rr.measure(_workload("rr1c-1x1"), ends)
-
-
 @pytest.mark.parametrize(
     ("changes", "problem"),
     [
         ({"pattern": "rr1c-0x1"}, "rr has no pattern 'rr1c-0x1'; use rr1c-1x1, "),
         ({"pattern": "rr1c-1x99999999k"}, "rr has no pattern"),
-        ({"pattern": "str-readx"}, "rr has no pattern"),
+        ({"pattern": "str-readx30k"}, "rr has no pattern"),
         ({"direction": "tx"}, "direction tx: in rr1c-1x1 both send, which is both"),
-        (
-            {"pattern": "str-readx30k", "direction": "rx"},
-            "direction rx: in str-readx30k the target sends, which is tx",
-        ),
-        (
-            {"pattern": "str-writex30k", "direction": "tx"},
-            "direction tx: in str-writex30k the target receives, which is rx",
-        ),
         ({"size": 5}, "size 5: the pattern sets the sizes"),
         ({"connections": 0}, "connections 0: rr takes 1 to 500"),
         ({"connections": 501}, "connections 501: rr takes 1 to 500"),
-        ({"generators": 2}, "generators 2: rr takes 1 to 64, one connection for each"),
+        ({"generators": 2}, "generators 2: rr has one, with a thread for each connection"),
         ({"seconds": 0.0}, "seconds 0: must be more than 0, and at most a day"),
         ({"seconds": float("nan")}, "seconds nan: must be more than 0, and at most a day"),
         ({"warmup": -1.0}, "warmup -1: must be 0 or more seconds, and at most a day"),
         ({"rate": 0.0}, "rate 0: must be at least one message a second, and at most a million"),
         ({"rate": float("inf")}, "rate inf: must be at least one message a second"),
-        ({"options": {"nodelay": "1"}}, "rr has no option 'nodelay'; it has workers, port"),
-        ({"options": {"workers": "65"}}, "workers: '65' is not a number from 1 to 64"),
+        ({"options": {"nodelay": "1"}}, "rr has no option 'nodelay'; it has port, fill"),
         ({"options": {"port": "x; rm"}}, "port: 'x; rm' is not a number from 1 to 65535"),
     ],
 )
@@ -258,14 +209,13 @@ def test_what_cannot_be_run_is_refused(changes: dict[str, object], problem: str)
 def test_it_is_an_engine() -> None:
     engine = ENGINES.load("rr")
     assert tuple(engine.PATTERNS) == (
-        "rr1c-1x1", "rr1c-200x1000", "rr1c-200x30k", "str-readx30k", "str-writex30k", "crr-1x1",
+        "rr1c-1x1", "rr1c-200x1000", "rr1c-200x30k", "crr-1x1",
     )  # fmt: skip
     assert "rr1c-64x64" in engine.PATTERNS
     assert "rr1c-64" not in engine.PATTERNS
     for metrics in engine.PATTERNS.values():
         assert set(metrics) <= METRICS.keys()
-    needs = engine.needs(_workload("rr1c-1x1"))
-    assert [tool.program for tool in (*needs.target, *needs.peer)] == ["python3", "python3"]
+    assert engine.needs(_workload("rr1c-1x1")) == ((), ())
 
 
 def _nothing_is_left(ends: Ends) -> None:
@@ -275,5 +225,6 @@ def _nothing_is_left(ends: Ends) -> None:
             assert not group_lives(started.process)
             said = started.wait(0).stdout.strip()
             # what the role "port" said
-            assert not said.isdigit() or not listens(int(said))
+            port = said.partition(" ")[0]
+            assert not port.isdigit() or not listens(int(port))
         end.started.clear()  # others are given their numbers some time

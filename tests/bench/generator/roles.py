@@ -7,7 +7,6 @@ import os
 import signal
 import socket
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Sequence
 from itertools import count
@@ -16,49 +15,52 @@ from types import TracebackType
 from typing import Any
 
 from tests.bench.clearest import clearest
-from vnicaudit.bench.generator.packing import packed_generator
-from vnicaudit.bench.generator.program.seal import sealed_token
-
-TOKEN = "0123456789abcdef0123456789abcdef"
 
 _PATIENCE = 120.0
 
 
 class Roles:
     """A server that listens on 127.0.0.1, and the clients that are begun. All end with it.
-    ``program``: what begins their command lines; None: the program in Python."""
+    ``program``: what begins their command lines. ``token``: what the server has drawn."""
 
     def __init__(
         self,
         folder: Path,
         *,
-        program: Sequence[str] | None = None,
+        program: Sequence[str],
         deadline: float = 60,
         port: int = 0,
     ) -> None:
-        self._program = program or _program_in_python(folder)
+        self._program = program
         self.port_file = folder / "port"
         self.clients: list[subprocess.Popen[bytes]] = []
-        self._key_file = folder / "key"
-        told = self._start("key", str(self._key_file)).communicate(timeout=_PATIENCE)[0]
-        self.key = bytes.fromhex(told.decode())
-        words = [*self.shown(TOKEN), "--deadline", str(deadline), "--listen", "127.0.0.1"]
+        self._folder = folder
+        words = ["--deadline", str(deadline), "--listen", "127.0.0.1"]
         # first who waits for the file: a server that nobody comes to takes it away again
         asked = self._start("port", str(self.port_file))
         self.server = self._start(
             "server", *words, "--port", str(port), "--port-file", str(self.port_file)
         )
-        self.port = int(asked.communicate(timeout=_PATIENCE)[0])
+        told = asked.communicate(timeout=_PATIENCE)[0].decode().split()
+        self.port, self.token = int(told[0]), "".join(told[1:])
 
     def shown(self, token: str) -> tuple[str, ...]:
         """A token, as it stands on a command line."""
-        return "--key", str(self._key_file), "--sealed", sealed_token(self.key, token)
+        return sealed_for_one_run(self._program, self._folder, token)
 
-    def client(self, *words: str, token: str = TOKEN, mode: str = "rr") -> subprocess.Popen[bytes]:
+    def client(
+        self, *words: str, token: str | None = None, mode: str = "rr"
+    ) -> subprocess.Popen[bytes]:
         """A client, begun."""
-        argv = [*self.shown(token), "--deadline", "60", "--connect", "127.0.0.1"]
+        argv = [
+            *self.shown(self.token if token is None else token),
+            "--deadline",
+            "60",
+            "--connect",
+            "127.0.0.1",
+        ]
         argv += ["--port", str(self.port), "--mode", mode, "--size", "200"]
-        argv += ["--answer", "1000" if mode in ("rr", "crr") else "0"]
+        argv += ["--answer", "1000"]
         self.clients.append(self._start("client", *argv, *words))
         return self.clients[-1]
 
@@ -90,10 +92,15 @@ class Roles:
                 process.stdout.close()
 
 
-def _program_in_python(folder: Path) -> Sequence[str]:
-    path = folder / "program.pyz"
-    path.write_bytes(packed_generator())
-    return sys.executable, "-I", str(path)
+_numbers = count()
+
+
+def sealed_for_one_run(program: Sequence[str], folder: Path, token: str) -> tuple[str, ...]:
+    """A token, as it stands on a client's command line: with a key that the client's end drew."""
+    path = folder / f"key.{next(_numbers)}"
+    argv = [*program, "key", str(path)]
+    key = subprocess.run(argv, check=True, capture_output=True, text=True).stdout
+    return "--key", str(path), "--sealed", f"{int(token, 16) ^ int(key, 16):032x}"
 
 
 def least_excess(
@@ -101,7 +108,7 @@ def least_excess(
     excess: Callable[[Any], float],
     *words: str,
     mode: str,
-    program: Sequence[str] | None = None,
+    program: Sequence[str],
 ) -> float:
     """By how much more than it may what was counted differs: of several runs, the least, for a
     machine that is busy at the beginning or at the end of a window counts others."""
@@ -142,7 +149,7 @@ def stand_still(roles: Roles, client: subprocess.Popen[bytes]) -> None:
     os.killpg(roles.server.pid, signal.SIGCONT)
 
 
-def error_of_nobody(folder: Path, program: Sequence[str] | None = None) -> str:
+def error_of_nobody(folder: Path, program: Sequence[str]) -> str:
     """Why a server ends that no client comes to. Its deadline is so short that a machine which
     stalls may reach that first: several are asked then."""
     for number in range(8):
@@ -161,13 +168,6 @@ def result_of(process: subprocess.Popen[bytes]) -> Any:
     text = process.communicate(timeout=_PATIENCE)[0].decode()
     assert text.count("\n") == 1
     return json.loads(text)
-
-
-def workers_of(process: subprocess.Popen[bytes]) -> list[int]:
-    """Its child processes, once there are some: the run is on."""
-    path = Path(f"/proc/{process.pid}/task/{process.pid}/children")
-    until(lambda: path.read_text() != "")
-    return [int(word) for word in path.read_text().split()]
 
 
 def group_lives(process: subprocess.Popen[bytes]) -> bool:

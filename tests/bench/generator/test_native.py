@@ -1,4 +1,4 @@
-"""The generator's program in C: compiled as at an end, it does what the one in Python does."""
+"""The generator itself: who is served, what is counted, and that nothing is left."""
 
 import os
 import shutil
@@ -6,7 +6,8 @@ import signal
 import socket
 import subprocess
 import threading
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,6 @@ from typing import Any
 import pytest
 
 from tests.bench.generator.roles import (
-    TOKEN,
     Roles,
     counted_apart,
     error_of_nobody,
@@ -22,6 +22,7 @@ from tests.bench.generator.roles import (
     least_excess,
     listens,
     result_of,
+    sealed_for_one_run,
     stand_still,
     until,
 )
@@ -29,8 +30,7 @@ from tests.not_run import not_run
 from tests.ports import free_port
 from vnicaudit.bench.engines._rr.patterns import Pattern
 from vnicaudit.bench.engines._rr.report import report_of
-from vnicaudit.bench.generator.native_source import FLAGS, NAME, PARTS, native_source
-from vnicaudit.bench.generator.program.seal import sealed_token
+from vnicaudit.bench.generator import FLAGS, PARTS, source
 
 _STRICT = ("-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wshadow", "-Werror")
 _SHORT = ("--connections", "4", "--seconds", "0.15", "--warmup", "0.05")
@@ -50,9 +50,9 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Sequence[str]:
     if compiler is None:
         not_run("tests/bench/generator", "there is no C compiler")
     folder = tmp_path_factory.mktemp("native")
-    source, binary = folder / NAME, folder / "rr"
-    source.write_bytes(native_source())
-    subprocess.run([compiler, *FLAGS, *_STRICT, "-o", str(binary), str(source)], check=True)
+    text, binary = folder / "rr.c", folder / "rr"
+    text.write_bytes(source())
+    subprocess.run([compiler, *FLAGS, *_STRICT, "-o", str(binary), str(text)], check=True)
     return (str(binary),)
 
 
@@ -86,7 +86,7 @@ def test_latencies_fill_the_time_and_keep_three_digits(roles: Roles) -> None:
     assert _shift(worker["max"]) == _shift(edges[-1])
 
 
-def test_one_parser_reads_both_programs(roles: Roles) -> None:
+def test_what_it_prints_is_read(roles: Roles) -> None:
     client = roles.client(*_SHORT)
     text = client.communicate(timeout=120)[0].decode()
     report = report_of(text, Pattern("rr", 200, 1000))
@@ -182,18 +182,20 @@ def test_a_client_that_does_not_come_is_not_waited_for(
 
 
 @pytest.mark.parametrize(
-    "shown",
+    ("token", "more"),
     [
-        TOKEN[::-1].encode() + b"C",
-        TOKEN.encode() + b"X",
-        TOKEN.encode() + b"D",
-        b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n",
+        (lambda token: token[::-1], "C"),
+        (str, "X"),
+        (str, "D"),
+        (lambda _token: "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", ""),
     ],
     ids=["other token", "unknown purpose", "no control yet", "http"],
 )
-def test_who_does_not_know_the_token_is_told_nothing(roles: Roles, shown: bytes) -> None:
+def test_who_does_not_know_the_token_is_told_nothing(
+    roles: Roles, token: Callable[[str], str], more: str
+) -> None:
     with roles.stranger() as stranger:
-        stranger.sendall(shown)
+        stranger.sendall(f"{token(roles.token)}{more}".encode())
         assert _rest(stranger) == b""
     assert result_of(roles.client(*_SHORT))["error"] == ""
     assert result_of(roles.server)["refused"] == 1
@@ -201,14 +203,14 @@ def test_who_does_not_know_the_token_is_told_nothing(roles: Roles, shown: bytes)
 
 def test_a_token_in_pieces_is_read_on(roles: Roles) -> None:
     with roles.stranger() as control:
-        for piece in (TOKEN[:10], TOKEN[10:], "C"):
+        for piece in (roles.token[:10], roles.token[10:], "C"):
             control.sendall(piece.encode())
         control.sendall(_TASK)
         assert control.recv(100) == b"accepted\n"
 
 
 def test_a_client_with_another_token_measures_nothing(roles: Roles) -> None:
-    client = roles.client(*_SHORT, token=TOKEN[::-1])
+    client = roles.client(*_SHORT, token=roles.token[::-1])
     assert result_of(client) == {"error": "the other end went away"}
 
 
@@ -228,12 +230,12 @@ def test_crowds_of_silent_strangers_keep_nobody_out(roles: Roles) -> None:
 def test_half_a_client_is_not_waited_for(roles: Roles) -> None:
     """It asked for connections and went away."""
     with roles.stranger() as control:
-        control.sendall(TOKEN.encode() + b"C" + _TASK)
+        control.sendall(roles.token.encode() + b"C" + _TASK)
         assert control.recv(100) == b"accepted\n"
     assert result_of(roles.server) == {"error": "the client went away"}
 
 
-_TASK = b"requests 1 1 2 0 1000000000\n"
+_TASK = b"rr 1 1 2 0 1000000000 0\n"
 
 
 @pytest.mark.parametrize(
@@ -241,6 +243,7 @@ _TASK = b"requests 1 1 2 0 1000000000\n"
     [
         (b"\n", "the client speaks another language"),
         (b'{"mode": "rr"}\n', "the client speaks another language"),
+        (_TASK.replace(b"rr", b"read"), "the client speaks another language"),
         (b"\xff\x00\n", "the client speaks another language"),
         (_TASK[:-1] + b" 1\n", "the client speaks another language"),
         (_TASK.replace(b" 2", b" -2"), "the client speaks another language"),
@@ -254,24 +257,25 @@ _TASK = b"requests 1 1 2 0 1000000000\n"
         (_TASK.replace(b" 2", b" 501"), "no connections, or too many"),
         (_TASK.replace(b" 1000000000", b" 999999999999999999"), "a time that cannot be"),
         (_TASK.replace(b" 1000000000", b" 0"), "a time that cannot be"),
+        (_TASK[:-2] + b"999999999999999\n", "a time that cannot be"),
     ],
 )
 def test_a_task_that_nobody_should_ask_for_is_refused(
     roles: Roles, task: bytes, error: str
 ) -> None:
     with roles.stranger() as control:
-        control.sendall(TOKEN.encode() + b"C" + task)
+        control.sendall(roles.token.encode() + b"C" + task)
         assert result_of(roles.server) == {"error": error}
 
 
 @pytest.mark.parametrize(
     ("report", "error"),
     [
-        (b"1 2 3 4\n", "the server speaks another language"),
         (b"1 2 3 4 5 6\n", "the server speaks another language"),
+        (b"1 2 3 4 5 6 7 8\n", "the server speaks another language"),
         (b"x\n", "the server speaks another language"),
-        (b"-1 2 3 4 5\n", "the server speaks another language"),
-        (b"999999999999999999 2 3 4 5\n", "the server speaks another language"),
+        (b"-1 2 3 4 5 6 7\n", "the server speaks another language"),
+        (b"9999999999999999999 2 3 4 5 6 7\n", "the server speaks another language"),
         (b"1" * 60_000, "the other end does not stop talking"),
         (b"", "the other end went away"),
     ],
@@ -281,12 +285,8 @@ def test_a_server_that_says_anything_is_refused(
     tmp_path: Path, program: Sequence[str], report: bytes, error: str
 ) -> None:
     """What answers is not our program, though it was told the token."""
-    key = bytes.fromhex(
-        subprocess.run(
-            [*program, "key", str(tmp_path / "key")], check=True, capture_output=True, text=True
-        ).stdout
-    )
-    words = ["--key", str(tmp_path / "key"), "--sealed", sealed_token(key, TOKEN)]
+    token = "0123456789abcdef" * 2
+    words = [*sealed_for_one_run(program, tmp_path, token)]
     words += ["--deadline", "120", "--connect", "127.0.0.1", "--mode", "rr", "--size", "1"]
     words += ["--answer", "1", "--connections", "1", "--seconds", "0.2"]
     with socket.create_server(("127.0.0.1", 0)) as server:
@@ -294,11 +294,11 @@ def test_a_server_that_says_anything_is_refused(
         client = subprocess.Popen([*program, "client", *words], stdout=subprocess.PIPE)
         control = server.accept()[0]
         with control:
-            assert control.recv(100).startswith(TOKEN.encode() + b"C")
+            assert control.recv(100).startswith(token.encode() + b"C")
             control.sendall(b"accepted\n")
             data = server.accept()[0]
             with data:
-                assert data.recv(33) == TOKEN.encode() + b"D"
+                assert data.recv(33) == token.encode() + b"D"
                 control.sendall(b"ready\n")
                 answering = threading.Thread(target=_answer, args=(data,))
                 answering.start()
@@ -322,13 +322,60 @@ def test_a_server_that_is_not_there_is_said(roles: Roles) -> None:
     assert result_of(client) == {"error": "cannot connect: Connection refused"}
 
 
-def test_what_python_seals_c_opens_with_the_key_it_made(roles: Roles, tmp_path: Path) -> None:
-    """With another key it reads another token, or none."""
-    (tmp_path / "key").write_bytes(bytes(32))
-    assert result_of(roles.client(*_SHORT)) == {"error": "the other end went away"}
-    (tmp_path / "key").write_bytes(bytes(31))
+def test_a_key_is_used_once(roles: Roles, tmp_path: Path, program: Sequence[str]) -> None:
+    words = roles.shown(roles.token)
+    assert result_of(roles.client(*_SHORT, *words))["error"] == ""
+    assert not Path(words[1]).exists()
     error = "there is no key, or nothing that is sealed"
-    assert result_of(roles.client(*_SHORT)) == {"error": error}
+    assert result_of(roles.client(*_SHORT, *words)) == {"error": error}
+    Path(words[1]).write_bytes(bytes(15))
+    assert result_of(roles.client(*_SHORT, *words)) == {"error": error}
+    del program, tmp_path
+
+
+def test_each_server_draws_a_token_for_its_user_alone(
+    roles: Roles, tmp_path: Path, program: Sequence[str]
+) -> None:
+    assert roles.port_file.stat().st_mode & 0o777 == 0o600
+    (tmp_path / "other").mkdir()
+    with Roles(tmp_path / "other", program=program) as other:
+        assert len(other.token) == len(roles.token) == 32
+        assert other.token != roles.token
+
+
+def test_a_rate_is_kept_to(tmp_path: Path, program: Sequence[str]) -> None:
+    def excess(result: Any) -> float:
+        excused = sum(worker["late"] + worker["waiting"] for worker in result["client"])
+        answered = sum(times for _, times in result["counts"])
+        return float(abs(answered - 500) - 0.03 * 500 - excused)
+
+    words = ("--connections", "10", "--seconds", "1", "--warmup", "0.2", "--rate", "500")
+    assert least_excess(tmp_path, excess, *words, mode="rr", program=program) <= 0
+
+
+def test_a_rate_of_few_requests_ends_in_time(roles: Roles) -> None:
+    """A connection has a request every ten seconds: neither end waits for one to see that the
+    window is over."""
+    words = ("--connections", "20", "--seconds", "1", "--rate", "2")
+    result = result_of(roles.client(*words))
+    assert result["error"] == ""
+    assert 1 <= sum(times for _, times in result["counts"]) <= 3
+    assert result_of(roles.server)["error"] == ""
+
+
+def test_requests_that_wait_for_an_answer_count_from_when_they_were_due(roles: Roles) -> None:
+    """The server stands still for a second: what was due meanwhile has waited, on average, for
+    half of it."""
+    words = ("--connections", "1", "--seconds", "4", "--rate", "100")
+    client = roles.client(*words)
+    until(lambda: _threads(roles.server.pid) == 2)
+    time.sleep(1)
+    os.kill(roles.server.pid, signal.SIGSTOP)
+    time.sleep(1)
+    os.kill(roles.server.pid, signal.SIGCONT)
+    result = result_of(client)
+    assert result["error"] == ""
+    assert sum(times for latency, times in result["counts"] if latency > 1e8) > 50
 
 
 def test_a_key_is_made_once_and_for_its_user_alone(tmp_path: Path, program: Sequence[str]) -> None:
@@ -350,6 +397,7 @@ def test_a_key_is_made_once_and_for_its_user_alone(tmp_path: Path, program: Sequ
         ("client",),
         ("client", "--key", "k", "--deadline", "0"),
         ("client", "--key", "k", "--deadline", "nan"),
+        ("client", "--deadline", "5"),
         ("client", "--key", "k", "--deadline", "5", "--port", "x"),
         ("client", "--key", "k", "--deadline", "5", "--seconds"),
         ("client", "--key", "k", "--deadline", "5", "--what", "5"),
@@ -363,24 +411,14 @@ def test_a_command_line_that_is_none_is_refused(
     assert ran.stderr.count("\n") == 1
 
 
-@pytest.mark.parametrize(
-    ("words", "mode"), [(("--rate", "100"), "rr"), ((), "read"), (("--rate", "0.5"), "rr")]
-)
-def test_what_the_one_in_python_is_for_is_refused(
-    roles: Roles, words: tuple[str, ...], mode: str
-) -> None:
-    client = roles.client(*_SHORT, "--answer", "1", *words, mode=mode)
-    assert "and nothing else" in result_of(client)["error"]
-
-
 def test_every_file_is_compiled() -> None:
     """None of the folder is forgotten, and none is there twice."""
-    import vnicaudit.bench.generator.native_source as module
+    import vnicaudit.bench.generator as module
 
     folder = Path(module.__file__).parent / "native"
     assert sorted(PARTS) == sorted(path.stem for path in folder.iterdir())
-    assert native_source() == native_source()
-    assert len(native_source()) < 60_000
+    assert source() == source()
+    assert len(source()) < 60_000
 
 
 def _shift(value: int) -> int:

@@ -35,7 +35,7 @@ from vnicaudit.model.measurement import (
     Workload,
 )
 
-RR = replace(TCP, id="rr", engine="rr", pattern="str-readx30k", size=None, primary=False)
+RR = replace(TCP, id="rr", engine="rr", pattern="rr1c-1x1", size=None, primary=False)
 
 
 class End:

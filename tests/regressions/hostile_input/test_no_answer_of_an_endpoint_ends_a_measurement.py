@@ -74,7 +74,7 @@ def _data(folder: Path, pattern: str) -> str:
 _IP = _data(GUARDS, "ip/addr.json")
 _STAT = _data(FACTS, "proc/kthreadd.stat")
 _RUN = "a\n== threads\n1 (x) S" + " 7" * 30 + "\n\n== ended 0\nx\n== stderr\ny\n== end\n"
-_SIDE = '{"bytes": 2, "transactions": 1, "cpu": 0.5, "wait": 0.1, "lost": 0, "late": 0, "sum": 5}'
+_SIDE = '{"bytes": 2, "transactions": 1, "cpu": 0.5, "wait": 0.1, "late": 0, "sum": 5}'
 
 PARSERS: dict[str, tuple[Callable[[str], object], str]] = {
     "counters": (counters, _data(GUARDS, "net-dev/two.txt")),

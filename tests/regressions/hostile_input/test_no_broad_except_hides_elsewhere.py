@@ -10,7 +10,6 @@ EDGES = {
     "audit/judging/judgement.py": 1,  # a rule
     "audit/judging/outside.py": 2,  # somebody's rule, or package of rules, that does not load
     "audit/workers.py": 1,  # a worker: raised again in the process that started it
-    "bench/generator/program/workers.py": 1,  # a worker of the generator, at the endpoint
     "cli/main.py": 1,
     "fleet/notifying/notifying.py": 1,  # a channel: the others are notified
     "fleet/serving/server.py": 1,  # a request: the client gets an answer, the log the reason

@@ -4,10 +4,11 @@ ends and for the whole run."""
 from __future__ import annotations
 
 import base64
-import secrets
+import re
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,8 +16,8 @@ from tests.adapters import open_endpoint
 from vnicaudit.bench.contract import Ends
 from vnicaudit.bench.endpoints.session import EndpointSession
 from vnicaudit.bench.engines import rr
-from vnicaudit.bench.engines._rr import places
-from vnicaudit.model.measurement import Workload
+from vnicaudit.bench.engines._rr.places import program_at
+from vnicaudit.model.measurement import Ran, Workload
 
 
 class Watcher:
@@ -53,37 +54,30 @@ def ends() -> Iterator[Ends]:
     peer.close()
 
 
-def test_no_command_line_holds_the_token_of_a_run(
-    ends: Ends, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    drawn: list[str] = []
-    real: Callable[[int], str] = secrets.token_hex
+def test_no_command_line_holds_the_token_of_a_run(ends: Ends) -> None:
+    told: list[str] = []
+    run = EndpointSession.run
 
-    def token_hex(size: int) -> str:
-        drawn.append(real(size))
-        return drawn[-1]
+    def listening(self: EndpointSession, argv: Sequence[str], **more: Any) -> Ran:
+        ran = run(self, argv, **more)
+        told.extend(re.findall(r"\b[0-9a-f]{32}\b", ran.stdout))
+        return ran
 
-    monkeypatch.setattr(secrets, "token_hex", token_hex)
-    with Watcher() as watcher:
+    with pytest.MonkeyPatch.context() as patch, Watcher() as watcher:
+        patch.setattr(EndpointSession, "run", listening)
         found = rr.measure(
             Workload(id="w", engine="rr", pattern="rr1c-1x1", direction="both", seconds=1.0), ends
         )
     assert found.error == ""
-    (token,) = [word for word in drawn if len(word) == 32]
+    token, key = told
+    assert token != key
     assert all(any(role in line.split(b"\0") for line in watcher.seen) for role in _ROLES)
-    for secret in _shapes(token):
+    for secret in (*_shapes(token), *_shapes(key)):
         assert not [line for line in watcher.seen if secret in line]
-    for endpoint in (ends.target, ends.peer):
-        key = places.place(endpoint).key
-        file = Path(places.place(endpoint).key_file)
-        assert file.read_bytes() == key
-        assert file.stat().st_mode & 0o777 == 0o600
-        for secret in _shapes(key.hex()):
-            assert not [line for line in watcher.seen if secret in line]
     assert token not in repr([ran.command for ran in found.raw])
 
 
-_ROLES = (b"server", b"client")
+_ROLES = (b"server", b"key", b"client")
 
 
 def _shapes(secret: str) -> tuple[bytes, ...]:
@@ -98,5 +92,4 @@ def test_the_folder_of_the_key_is_its_users_alone(ends: Ends) -> None:
     for endpoint in (ends.target, ends.peer):
         assert isinstance(endpoint, EndpointSession)
         assert Path(endpoint.folder).stat().st_mode & 0o777 == 0o700
-        assert places.place(endpoint).key_file.startswith(f"{endpoint.folder}/")
-    assert places.place(ends.target).key != places.place(ends.peer).key
+        assert program_at(endpoint).startswith(f"{endpoint.folder}/")

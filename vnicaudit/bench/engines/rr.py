@@ -1,22 +1,14 @@
 """Our own generator: requests and answers over TCP, on persistent connections or a new one for
-each, with the latency of each; or a stream.
+each, with the latency of each; as fast as they go, or at a rate.
 
-The server runs at the target, the client at the peer. For the names of patterns and the direction
-of streams see ``_rr/patterns.py``, for what is counted and how
-docs/decisions/0007-own-generator.md.
+The server runs at the target, the client at the peer. For the names of patterns see
+``_rr/patterns.py``, for what is counted and how docs/decisions/0007-own-generator.md. The program
+is compiled on this machine for the architecture of each end (:mod:`vnicaudit.bench.generator`) and
+copied there. It has a thread for each connection.
 
-There are two programs. Requests of one connection at full speed are made by the C program, which is
-compiled at both ends if they have a compiler; else by the Python program, whose own time is then a
-good part of each latency. Rates, many connections and streams are run by the Python program. The
-program is chosen before the first run, for all arms, and named in the result
-(docs/decisions/0010-generator-in-c.md). New connections are made by the C program only: the
-kernel's work for them is the subject of the measurement, and Python's own would exceed it.
-
-Options: ``generator`` (``c`` or ``python``; without it as above), ``workers``
-(processes at each end; without it one per CPU, at most one per connection; the C program has a
-thread per connection), ``port`` (of the server, for firewalls; without it the system's choice),
-``fill`` (``rx`` or ``tx``: a stream of iperf3 fills the path in that direction, seen from the
-target, while requests are made).
+Options: ``port`` (of the server, for firewalls; without it the system's choice), ``fill`` (``rx``
+or ``tx``: a stream of iperf3 fills the path in that direction, seen from the target, while requests
+are made).
 """
 
 from __future__ import annotations
@@ -26,10 +18,11 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from vnicaudit.bench.contract import Ends, Measured, Needs, SettledWorkload, failed_run, over_tcp
-from vnicaudit.bench.engines._rr import choosing, filling
+from vnicaudit.bench.engines._rr import filling
 from vnicaudit.bench.engines._rr.command import RrRuns, checked_workload, messages, run_pair
 from vnicaudit.bench.engines._rr.patterns import Pattern, Patterns
-from vnicaudit.bench.engines._rr.report import RrReport, error_of, received, report_of
+from vnicaudit.bench.engines._rr.places import program_at
+from vnicaudit.bench.engines._rr.report import RrReport, carried_bytes, error_of, report_of
 from vnicaudit.bench.readable import one_line
 from vnicaudit.errors import MeasureError, SilenceError
 from vnicaudit.model.measurement import Ran, Workload
@@ -43,7 +36,6 @@ PATTERNS = Patterns(
         "connection_rate", "latency_mean", "latency_p50", "latency_p99", "latency_p999",
         "latency_max",
     ),
-    stream=("goodput",),
 )  # fmt: skip
 """rr1c's ``goodput`` is the payload of requests and answers together."""
 
@@ -59,12 +51,8 @@ _LATE = 0.02
 
 
 def needs(workload: Workload) -> Needs:
-    """The tools of the program that makes the requests, and of the stream that fills the path."""
-    needs = choosing.needs_of(workload)
-    if filling.OPTION not in workload.options:
-        return needs
-    more = filling.NEEDS
-    return Needs(target=needs.target + more.target, peer=needs.peer + more.peer)
+    """The tools of the stream that fills the path; the program itself is brought along."""
+    return filling.NEEDS if filling.OPTION in workload.options else Needs()
 
 
 def check(workload: Workload) -> None:
@@ -73,8 +61,13 @@ def check(workload: Workload) -> None:
 
 
 def settled(workload: Workload, ends: Sequence[Ends]) -> SettledWorkload:
-    """The workload with the program that makes the requests."""
-    return choosing.settled(workload, checked_workload(workload), ends)
+    """The workload as it is; the program is brought to all ends, or the note says why not."""
+    try:
+        for end in (end for each in ends for end in (each.target, each.peer)):
+            program_at(end)
+    except MeasureError as error:
+        return SettledWorkload(workload, f"{workload.id} will not be measured: {error}")
+    return SettledWorkload(workload)
 
 
 transport = over_tcp
@@ -84,8 +77,7 @@ def measure(workload: Workload, ends: Ends) -> Measured:
     """Run once."""
     pattern = checked_workload(workload)
     measured = _filled if filling.OPTION in workload.options else _measure
-    found = measured(workload, pattern, ends)
-    return replace(found, details={"generator": choosing.generator_of(workload), **found.details})
+    return measured(workload, pattern, ends)
 
 
 def _filled(workload: Workload, pattern: Pattern, ends: Ends) -> Measured:
@@ -119,36 +111,33 @@ def measurement_of(
     workload: Workload, pattern: Pattern, report: RrReport, raw: tuple[Ran, ...]
 ) -> Measured:
     """The result of a report, in the metrics' units."""
-    carried = received(report, pattern)
     answered = report.latencies.total
     sides = (*report.client, *report.server)
     return Measured(
         values=_values(workload, pattern, report),
-        details=_details(workload, pattern, report),
+        details=_details(workload, report),
         seconds=workload.seconds,
-        bytes=carried,
-        transactions=answered if pattern.has_requests else None,
+        bytes=carried_bytes(report),
+        transactions=answered,
         generator_cpu=100 * max(side.cpu for side in sides),
         generator_limited=max(side.busy for side in sides) >= _LIMIT
-        or (pattern.has_requests and _limited_in_turns(workload, report))
-        or _too_late(workload, pattern, report),
+        or _limited_in_turns(workload, report)
+        or _too_late(workload, report),
         cpu_waits={
             "target": 100 * max(side.wait for side in report.server),
             "peer": 100 * max(side.wait for side in report.client),
         },
-        histogram=report.latencies.encode() if pattern.has_requests else None,
+        histogram=report.latencies.encode(),
         raw=raw,
     )
 
 
 def _values(workload: Workload, pattern: Pattern, report: RrReport) -> dict[str, float]:
     rate = report.latencies.total / workload.seconds
-    goodput = {"goodput": received(report, pattern) * 8 / workload.seconds}
     if pattern.mode == "crr":
         return {"connection_rate": rate, **_latencies(report)}
-    if pattern.mode == "rr":
-        return {**goodput, "transaction_rate": rate, **_latencies(report)}
-    return goodput
+    goodput = carried_bytes(report) * 8 / workload.seconds
+    return {"goodput": goodput, "transaction_rate": rate, **_latencies(report)}
 
 
 def _report(runs: RrRuns, pattern: Pattern) -> RrReport:
@@ -180,22 +169,16 @@ def _latencies(report: RrReport) -> dict[str, float]:
     }
 
 
-def _details(
-    workload: Workload, pattern: Pattern, report: RrReport
-) -> dict[str, str | float | int | bool | None]:
-    turns: dict[str, float] = {}
-    if pattern.has_requests:
-        busy, own = _turns(workload, report)
-        turns = {"busy": 100 * busy, "own": 100 * own}
+def _details(workload: Workload, report: RrReport) -> dict[str, str | float | int | bool | None]:
+    busy, own = _turns(workload, report)
     return {
-        **turns,
-        "client_workers": len(report.client),
-        "server_workers": len(report.server),
+        "busy": 100 * busy,
+        "own": 100 * own,
         "client_cpu": 100 * max(side.cpu for side in report.client),
         "server_cpu": 100 * max(side.cpu for side in report.server),
         "client_wait": 100 * max(side.wait for side in report.client),
         "server_wait": 100 * max(side.wait for side in report.server),
-        "late": sum(side.late for side in (*report.client, *report.server)),
+        "late": sum(side.late for side in report.client),
         "waiting": sum(side.waiting for side in report.client),
         "waiting_longest_us": 1e6 * max(side.oldest for side in report.client),
     }
@@ -216,10 +199,7 @@ def _limited_in_turns(workload: Workload, report: RrReport) -> bool:
     return busy >= _LIMIT and own >= _OWN
 
 
-def _too_late(workload: Workload, pattern: Pattern, report: RrReport) -> bool:
-    """True if too many requests were sent late although connections were free; a stream catches
-    up."""
-    if not pattern.has_requests:
-        return False
-    late = sum(side.late for side in (*report.client, *report.server))
-    return late > _LATE * messages(workload, pattern) * workload.seconds
+def _too_late(workload: Workload, report: RrReport) -> bool:
+    """True if too many requests were sent late although their connections were free."""
+    late = sum(side.late for side in report.client)
+    return late > _LATE * messages(workload) * workload.seconds

@@ -20,6 +20,7 @@ EXTRAS = {
     "libvirt": Extra(("libvirt",), "live hypervisors (qemu:///system)"),
     "openstack": Extra(("openstack",), "clouds (openstack:CLOUD)"),
     "hosts": Extra(("testinfra",), "ssh:// and other endpoints of bench"),
+    "generator": Extra(("ziglang",), "requests between ends of any architecture, for bench"),
     "charts": Extra(("matplotlib",), "charts of measurements"),
     "history": Extra(("sqlalchemy", "alembic"), "the history of a fleet"),
     "postgresql": Extra(("sqlalchemy", "alembic", "psycopg"), "a history in PostgreSQL"),

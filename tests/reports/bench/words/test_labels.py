@@ -17,7 +17,7 @@ _ONE = Workload(id="w", engine="rr", pattern="rr1c-1x1", direction="both")
         ({"options": {"generator": "new"}}, ", 1 connection, generator new"),
         ({"connections": 50}, ", 50 connections"),
         ({"rate": 100.0}, ", offered 100 1/s"),
-        ({"pattern": "str-readx1", "direction": "tx"}, ", the target sends, 1 connection"),
+        ({"pattern": "tcp", "direction": "tx"}, ", the target sends, 1 connection"),
         ({"engine": "iperf3", "pattern": "tcp"}, ", both ways, 1 connection"),
     ],
 )

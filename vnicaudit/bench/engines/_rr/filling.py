@@ -15,7 +15,6 @@ import msgspec
 from vnicaudit.bench.contract import Ends, Needs, StartedProgram
 from vnicaudit.bench.engines._iperf3.places import IPERF3
 from vnicaudit.bench.engines._programs.listening import is_literal, ports, start_server
-from vnicaudit.bench.engines._rr.patterns import Pattern
 from vnicaudit.bench.readable import one_line
 from vnicaudit.errors import MeasureError, SilenceError
 from vnicaudit.model.decoding import json_decoder
@@ -60,14 +59,12 @@ class Fill:
         return filled_rate(self.ran, early=early)
 
 
-def problems(workload: Workload, pattern: Pattern) -> Iterator[str]:
+def problems(workload: Workload) -> Iterator[str]:
     """Why the path cannot be filled as a workload requests."""
     if OPTION not in workload.options:
         return
     if workload.options[OPTION] not in DIRECTIONS:
         yield f"{OPTION}: {workload.options[OPTION]!r} is unknown; use {', '.join(DIRECTIONS)}"
-    if not pattern.has_requests:
-        yield f"{OPTION}: only for requests, as a stream fills the path itself"
 
 
 @contextmanager

@@ -65,7 +65,7 @@ static void one_call(const struct task *task, char *buffer)
         fail("cannot connect: %s", strerror(errno));
     without_delay(fd);
     if (send(fd, shown, TOKEN + 1, MSG_NOSIGNAL | MSG_MORE) != TOKEN + 1 ||
-        !send_message(fd, task->size) || !receive_message(fd, buffer, task->answer) ||
+        !send_message(fd, task->size) || !receive_message(NULL, fd, buffer, task->answer) ||
         !is_closed(fd))
         fail("a connection was lost");
     close(fd);
@@ -76,9 +76,8 @@ static void *call(void *argument)
 {
     struct worker *worker = argument;
     const struct task *task = worker->task;
-    char *buffer = memory(1, (size_t)(task->answer < CHUNK ? task->answer : CHUNK));
+    char *buffer = prepared(worker, task->answer);
 
-    worker->schedstat = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
     for (int64_t since = now();;) {
         one_call(task, buffer);
         int64_t at = now();
@@ -112,9 +111,8 @@ static void *take_calls(void *argument)
 {
     struct worker *worker = argument;
     const struct task *task = worker->task;
-    char *buffer = memory(1, (size_t)(task->size < CHUNK ? task->size : CHUNK));
+    char *buffer = prepared(worker, task->size);
 
-    worker->schedstat = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
     for (;;) {
         int fd = accept(lobby, NULL, NULL);
         if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == EBADF || errno == EINVAL))
@@ -123,7 +121,7 @@ static void *take_calls(void *argument)
             continue; /* it went away meanwhile, or nobody came */
         if (!knows(fd))
             atomic_fetch_add_explicit(&strangers, 1, memory_order_relaxed);
-        else if (receive_message(fd, buffer, task->size)) {
+        else if (receive_message(NULL, fd, buffer, task->size)) {
             answered(worker, now(), INT64_MAX);
             send_message(fd, task->answer);
         }

@@ -2,7 +2,7 @@
 
 struct options {
     const char *key, *sealed, *port_file, *listen, *connect, *mode, *port;
-    double deadline, warmup, seconds, rate;
+    double deadline;
     struct task task;
 };
 
@@ -12,8 +12,8 @@ static void expect(struct control *control, const char *word)
         fail("the server speaks another language");
 }
 
-/* Fails where nothing came or went on a connection for PATIENCE. Where this process itself stood
- * still, nothing could: its threads get that time anew. */
+/* Fails where nothing came or went on a connection for PATIENCE, or two intervals more. Where this process itself
+ * stood still, nothing could: its threads get that time anew. */
 static void check_progress(struct worker *workers, int64_t connections)
 {
     static struct {
@@ -31,7 +31,7 @@ static void check_progress(struct worker *workers, int64_t connections)
         if (number != seen[at].number || stood_still) {
             seen[at].number = number;
             seen[at].since = time;
-        } else if (time - seen[at].since > PATIENCE) {
+        } else if (time - seen[at].since > PATIENCE + 2 * workers[at].task->interval) {
             fail("nothing came or went for 5 s");
         }
     }
@@ -79,30 +79,32 @@ static void print_counts(const struct worker *workers, int64_t connections)
     printf("]");
 }
 
-#define COUNTED 5 /* numbers of a side */
+#define COUNTED 7 /* numbers of a side */
 
-/* What a thread counted: its requests, and the nanoseconds that it ran, that the kernel worked for
+/* What a thread counted: its requests, bytes, messages sent late, and the nanoseconds that it ran, that the kernel worked for
  * it, that it waited for a CPU, and that it was watched. */
 static void side_of(const struct worker *worker, int64_t *side)
 {
     const struct mark *first = worker->marks, *last = worker->marks + 1;
 
     side[0] = worker->transactions;
-    side[1] = last->ran - first->ran;
-    side[2] = last->kernel > first->kernel ? last->kernel - first->kernel : 0;
-    side[3] = last->waited - first->waited;
-    side[4] = last->at - first->at;
+    side[1] = worker->bytes;
+    side[2] = worker->late;
+    side[3] = last->ran - first->ran;
+    side[4] = last->kernel > first->kernel ? last->kernel - first->kernel : 0;
+    side[5] = last->waited - first->waited;
+    side[6] = last->at - first->at;
 }
 
 /* What both ends say of a thread. */
-static void print_side(const struct task *task, const int64_t *side)
+static void print_side(const int64_t *side)
 {
-    double whole = (double)(side[4] > 0 ? side[4] : 1);
+    double whole = (double)(side[6] > 0 ? side[6] : 1);
 
     printf("{\"bytes\": %lld, \"transactions\": %lld, \"cpu\": %.6f, \"kernel\": %.6f, "
-           "\"wait\": %.6f, \"lost\": 0, \"late\": 0",
-           (long long)(side[0] * (task->size + task->answer)), (long long)side[0],
-           (double)side[1] / whole, (double)side[2] / whole, (double)side[3] / whole);
+           "\"wait\": %.6f, \"late\": %lld",
+           (long long)side[1], (long long)side[0], (double)side[3] / whole,
+           (double)side[4] / whole, (double)side[5] / whole, (long long)side[2]);
 }
 
 static void print_own(const struct worker *worker)
@@ -110,7 +112,7 @@ static void print_own(const struct worker *worker)
     int64_t side[COUNTED];
 
     side_of(worker, side);
-    print_side(worker->task, side);
+    print_side(side);
 }
 
 static int finished(void)
@@ -122,8 +124,7 @@ static int finished(void)
 static void read_server(struct control *control, int64_t (*found)[COUNTED], int64_t connections)
 {
     for (int at = 0; at < connections; at++)
-        if (!numbers_in(line_held(control), found[at], COUNTED) ||
-            found[at][0] > INT64_MAX / (2 * LARGEST))
+        if (!numbers_in(line_held(control), found[at], COUNTED))
             fail("the server speaks another language");
 }
 
@@ -148,7 +149,7 @@ static int print_result(struct worker *workers, struct control *control, const s
     printf("], \"server\": [");
     for (int at = 0; at < task->connections; at++) {
         printf("%s", at ? ", " : "");
-        print_side(task, there[at]);
+        print_side(there[at]);
         printf("}");
     }
     printf("]}\n");
@@ -161,26 +162,26 @@ static int measure(const struct options *options, const char *token)
     static struct control control;
     static int sockets[CONNECTIONS];
     static struct task task;
+    static void *(*const kinds[MODES])(void *) = {ask, call};
     char line[200];
 
     task = options->task;
+    if (task.mode < 0)
+        fail("no such mode");
     check(&task);
-    task.anew = strcmp(options->mode, "crr") == 0;
-    if ((!task.anew && strcmp(options->mode, "rr")) || options->rate != 0)
-        fail("the generator in C has requests as fast as they go, and nothing else");
     control.fd = connection_to(options->connect, options->port, token, CONTROL);
-    snprintf(line, sizeof line, "%s%lld %lld %lld %lld %lld\n", task.anew ? CALLS : REQUESTS,
+    snprintf(line, sizeof line, "%s %lld %lld %lld %lld %lld %lld\n", modes[task.mode],
              (long long)task.size, (long long)task.answer, (long long)task.connections,
-             (long long)task.warmup, (long long)task.window);
+             (long long)task.warmup, (long long)task.window, (long long)task.interval);
     say(&control, line);
     expect(&control, "accepted");
-    if (task.anew)
+    if (task.mode == CALLS)
         prepare_calls(control.fd, token);
-    for (int at = 0; !task.anew && at < task.connections; at++)
+    for (int at = 0; task.mode != CALLS && at < task.connections; at++)
         sockets[at] = connection_to(options->connect, options->port, token, DATA);
     expect(&control, "ready");
     say(&control, "start\n");
-    struct worker *workers = start(&task, sockets, task.anew ? call : ask, true);
+    struct worker *workers = start(&task, sockets, kinds[task.mode], true);
     await_reports(workers, &control, task.connections);
     return print_result(workers, &control, &task);
 }

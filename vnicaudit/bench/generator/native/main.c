@@ -1,4 +1,4 @@
-/* The command line: that of ../program/__main__.py. */
+/* The command line. */
 
 /* A number that is one to its end. */
 static double number_of(const char *text)
@@ -25,14 +25,14 @@ static struct options options_of(int count, char **words)
     const struct {
         const char *name, **text;
     } texts[] = {{"--key", &found.key},         {"--sealed", &found.sealed},
+                 {"--port", &found.port},
                  {"--listen", &found.listen},   {"--connect", &found.connect},
-                 {"--port-file", &found.port_file}, {"--mode", &found.mode},
-                 {"--port", &found.port}};
-    const char *workers = "0", *size = "0", *answer = "0", *connections = "0";
+                 {"--port-file", &found.port_file}, {"--mode", &found.mode}};
+    const char *size = "0", *answer = "0", *connections = "0";
     const char *deadline = "0", *warmup = "0", *seconds = "0", *rate = "0";
     const struct {
         const char *name, **text;
-    } numbers[] = {{"--workers", &workers},   {"--size", &size},       {"--answer", &answer},
+    } numbers[] = {{"--size", &size},         {"--answer", &answer},
                    {"--connections", &connections}, {"--deadline", &deadline},
                    {"--warmup", &warmup},     {"--seconds", &seconds}, {"--rate", &rate}};
 
@@ -49,25 +49,26 @@ static struct options options_of(int count, char **words)
         *into = words[at + 1];
     }
     number_of(found.port);
-    number_of(workers); /* a thread for each connection */
     found.deadline = number_of(deadline);
-    found.rate = number_of(rate);
     found.task = (struct task){
         .size = (int64_t)number_of(size),
         .answer = (int64_t)number_of(answer),
         .connections = (int64_t)number_of(connections),
         .warmup = nanoseconds(number_of(warmup)),
         .window = nanoseconds(number_of(seconds)),
+        .mode = mode_of(found.mode, strlen(found.mode)),
     };
+    if (number_of(rate) > 0)
+        found.task.interval = nanoseconds((double)found.task.connections / number_of(rate));
     return found;
 }
 
-/* Wait for the server's file; what it says, 0 for a server that could not listen. */
+/* Wait for the server's file; what it says, port 0 of a server that could not listen. */
 static int print_port(const char *path)
 {
     const struct timespec pause_between = {.tv_nsec = 20000000};
     int64_t deadline = now() + 2 * PATIENCE;
-    char text[16];
+    char text[TOKEN + 16];
     ssize_t got;
 
     for (;;) {
@@ -102,12 +103,15 @@ int main(int count, char **words)
         return 2;
     }
     struct options options = options_of(count - 2, words + 2);
-    if (!*options.key || options.deadline <= 0 || options.deadline > 1e6) {
-        fprintf(stderr, "a key, what is sealed by it, and a deadline are needed\n");
+    if ((!server && !*options.key) || options.deadline <= 0 || options.deadline > 1e6) {
+        fprintf(stderr, "a deadline, and a key of the client, are needed\n");
         return 2;
     }
     hear_signals(options.deadline);
-    token_in(options.key, options.sealed, token);
+    if (server)
+        draw_token(token);
+    else
+        token_in(options.key, options.sealed, token);
     /* threads are still at work: nothing is to be torn down beneath them */
     _exit(server ? serve(&options, token) : measure(&options, token));
 }

@@ -1,11 +1,17 @@
-/* Requests and answers over TCP: the generator in C, for few connections, where the time that
- * Python takes for a request would be a good part of what is measured.
+/* Requests and answers over TCP: the generator.
  *
- * The files of this folder are one translation unit: they are put together in the order of
- * vnicaudit/bench/generator/native_source.py, sent to both ends and compiled there. C11, POSIX and
- * Linux. Command line, output and how the token is sealed are those of the program in Python
- * (../program), so that one engine starts both and one parser reads both. What is counted, and what
- * is not: docs/decisions/0007-own-generator.md; why there is this one too: 0010-generator-in-c.md.
+ *     server --deadline S --port-file F [--listen A] [--port P]
+ *     port F
+ *     key F
+ *     client --key F --sealed T --deadline S --connect A --port P --mode rr --size 200
+ *            --answer 1000 --connections 50 --seconds 10 [--warmup 2] [--rate R]
+ *
+ * ``port`` waits for the server's file and prints the port and the token in it; ``key`` makes a key
+ * for one client and prints it; what is sealed is the token, with the key. The others print their result at
+ * the end: one line of JSON, with any failure in its ``error``. The files of this folder are one
+ * translation unit: they are put together in the order of vnicaudit/bench/generator/program.py and
+ * compiled on the controller, for the architecture of each end. C11, POSIX and Linux. What is
+ * counted, and what is not: docs/decisions/0007-own-generator.md.
  */
 #define _GNU_SOURCE /* RUSAGE_THREAD */
 
@@ -27,6 +33,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -46,6 +53,8 @@
 #define LARGEST (INT64_C(16) << 20) /* bytes of a message */
 #define DAY (86400 * SECOND)
 #define CHUNK (256 << 10)          /* bytes that are sent or read at once, at most */
+#define LATE (SECOND / 1000)       /* a message that a free connection sends later than that is */
+#define TICK 100000                /* microseconds after which a blocked thread looks at the clock */
 
 static atomic_flag over = ATOMIC_FLAG_INIT; /* somebody is telling how it ended */
 static const char *port_file;               /* of the server: is removed at the end */

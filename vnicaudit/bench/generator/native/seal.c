@@ -1,7 +1,8 @@
-/* Tokens on a command line, which everybody on the machine can read: see ../program/seal.py. */
+/* Tokens. The server draws its own, and tells it with its port, in a file that only its user can
+ * read. The client is told it on a command line, which everybody on the machine can read: added to a
+ * key of this one run, drawn at the client's end and kept in a file like that. */
 
-#define SALT 16
-#define KEY DIGEST
+#define KEY (TOKEN / 2)
 
 static void to_hex(const unsigned char *bytes, size_t length, char *text)
 {
@@ -58,15 +59,25 @@ static int make_key(const char *path)
     return printf("%s\n", text) < 0 || fflush(stdout) ? 1 : 0;
 }
 
-/* The token that is sealed in a text, by the key at a path: TOKEN characters and a 0. */
+/* The client's token: what is sealed, without the key at a path, which is used once. */
 static void token_in(const char *path, const char *sealed, char *token)
 {
-    unsigned char key[KEY], data[SALT + TOKEN / 2], pad[DIGEST];
+    unsigned char key[KEY], data[KEY];
 
-    if (!from_hex(sealed, data, sizeof data) || !read_bytes(path, key, KEY))
+    if (!from_hex(sealed, data, KEY) || !read_bytes(path, key, KEY))
         fail("there is no key, or nothing that is sealed");
-    hmac(key, data, SALT, pad);
-    for (int at = 0; at < TOKEN / 2; at++)
-        data[SALT + at] ^= pad[at];
-    to_hex(data + SALT, TOKEN / 2, token);
+    unlink(path);
+    for (int at = 0; at < KEY; at++)
+        data[at] ^= key[at];
+    to_hex(data, KEY, token);
+}
+
+/* The server's token. */
+static void draw_token(char *token)
+{
+    unsigned char data[KEY];
+
+    if (!read_bytes("/dev/urandom", data, KEY))
+        fail("no token can be drawn: %s", strerror(errno));
+    to_hex(data, KEY, token);
 }

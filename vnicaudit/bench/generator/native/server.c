@@ -1,10 +1,10 @@
 /* The server's end: serves one client, once, and is gone. */
 
-/* Write the port, so that whoever sees the file sees all of it. 0: there is none. */
-static void tell_port(const char *path, int port)
+/* Write the port and the token, so that whoever sees the file sees all of it. 0: there is none. */
+static void tell_port(const char *path, int port, const char *token)
 {
-    char fresh[PATH_MAX], text[16];
-    int length = snprintf(text, sizeof text, "%d\n", port);
+    char fresh[PATH_MAX], text[TOKEN + 16];
+    int length = snprintf(text, sizeof text, "%d %s\n", port, token);
 
     if ((size_t)snprintf(fresh, sizeof fresh, "%s.new", path) >= sizeof fresh)
         fail("the name of a file is too long");
@@ -13,18 +13,18 @@ static void tell_port(const char *path, int port)
         fail("the port cannot be told: %s", strerror(errno));
 }
 
-static int open_door(const struct options *options)
+static int open_door(const struct options *options, const char *token)
 {
     int fd = listening(options->listen, options->port);
 
     if (fd < 0) {
         int error = errno;
-        tell_port(options->port_file, 0);
+        tell_port(options->port_file, 0, "");
         if (error == EADDRINUSE)
             fail("port %s is in use", options->port);
         fail("cannot listen: %s", strerror(error));
     }
-    tell_port(options->port_file, port_of(fd));
+    tell_port(options->port_file, port_of(fd), token);
     port_file = options->port_file;
     return fd;
 }
@@ -58,8 +58,9 @@ static void send_report(struct control *control, const struct worker *workers,
     pthread_mutex_lock(&results);
     for (int at = 0; at < task->connections; at++) {
         side_of(workers + at, side);
-        snprintf(line, sizeof line, "%lld %lld %lld %lld %lld\n", (long long)side[0],
-                 (long long)side[1], (long long)side[2], (long long)side[3], (long long)side[4]);
+        snprintf(line, sizeof line, "%lld %lld %lld %lld %lld %lld %lld\n", (long long)side[0],
+                 (long long)side[1], (long long)side[2], (long long)side[3], (long long)side[4],
+                 (long long)side[5], (long long)side[6]);
         say(control, line);
     }
     pthread_mutex_unlock(&results);
@@ -85,13 +86,14 @@ static int serve(const struct options *options, const char *token)
     static struct control control;
     static struct task task;
     static int sockets[CONNECTIONS];
+    static void *(*const kinds[MODES])(void *) = {answer, take_calls};
 
     door.token = token;
-    door.fd = open_door(options);
+    door.fd = open_door(options, token);
     control.fd = admit(&door, CONTROL, now() + (int64_t)(options->deadline * SECOND), -1);
     task = task_in(next_line(&control, PATIENCE));
     say(&control, "accepted\n");
-    if (task.anew)
+    if (task.mode == CALLS)
         prepare_lobby(&door);
     else {
         for (int at = 0; at < task.connections; at++)
@@ -101,7 +103,7 @@ static int serve(const struct options *options, const char *token)
     say(&control, "ready\n");
     if (strcmp(next_line(&control, PATIENCE), "start"))
         fail("the client did not start");
-    struct worker *workers = start(&task, sockets, task.anew ? take_calls : answer, false);
+    struct worker *workers = start(&task, sockets, kinds[task.mode], false);
     await_windows(control.fd, &task);
     send_report(&control, workers, &task);
     struct pollfd wanted = {.fd = control.fd, .events = POLLIN};

@@ -38,7 +38,7 @@ static int connected(const struct addrinfo *place)
 /* A connection to the server that has shown its token. */
 static int connection_to(const char *address, const char *port, const char *token, char kind)
 {
-    struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *places;
+    struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICHOST}, *places;
     char shown[TOKEN + 2];
     int fd = -1, wrong = getaddrinfo(address, port, &hints, &places);
 

@@ -4,8 +4,22 @@ struct task {
     int64_t size, answer; /* bytes of a request and of its answer */
     int64_t connections;
     int64_t warmup, window; /* nanoseconds */
-    bool anew; /* each request has a connection of its own */
+    int64_t interval; /* nanoseconds between messages of one connection; 0: as fast as they go */
+    int mode;
 };
+
+/* How the line of a task begins: requests over connections that stay, or each over one of its own. */
+enum { REQUESTS, CALLS, MODES };
+static const char *const modes[MODES] = {"rr", "crr"};
+
+/* The mode of that name; -1: there is none. */
+static int mode_of(const char *name, size_t length)
+{
+    for (int mode = 0; mode < MODES; mode++)
+        if (strlen(modes[mode]) == length && strncmp(modes[mode], name, length) == 0)
+            return mode;
+    return -1;
+}
 
 static void check(const struct task *task)
 {
@@ -13,7 +27,8 @@ static void check(const struct task *task)
         fail("a message of no size, or too large");
     if (task->connections < 1 || task->connections > CONNECTIONS)
         fail("no connections, or too many");
-    if (task->warmup < 0 || task->warmup > DAY || task->window < 1 || task->window > DAY)
+    if (task->warmup < 0 || task->warmup > DAY || task->window < 1 || task->window > DAY ||
+        task->interval < 0 || task->interval > DAY)
         fail("a time that cannot be");
 }
 
@@ -38,20 +53,15 @@ static bool numbers_in(const char *text, int64_t *into, int count)
     return *text == '\0';
 }
 
-/* How the line of a task begins. */
-#define REQUESTS "requests "
-#define CALLS "calls "
-
 static struct task task_in(const char *line)
 {
-    bool anew = strncmp(line, CALLS, sizeof CALLS - 1) == 0;
-    int64_t found[5];
+    size_t length = strcspn(line, " ");
+    int mode = mode_of(line, length);
+    int64_t found[6];
 
-    if (!anew && strncmp(line, REQUESTS, sizeof REQUESTS - 1))
+    if (mode < 0 || line[length] != ' ' || !numbers_in(line + length + 1, found, 6))
         fail("the client speaks another language");
-    if (!numbers_in(line + (anew ? sizeof CALLS : sizeof REQUESTS) - 1, found, 5))
-        fail("the client speaks another language");
-    struct task task = {found[0], found[1], found[2], found[3], found[4], anew};
+    struct task task = {found[0], found[1], found[2], found[3], found[4], found[5], mode};
     check(&task);
     return task;
 }

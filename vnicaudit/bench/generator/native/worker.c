@@ -18,12 +18,14 @@ struct worker {
     int64_t begin, end, next; /* of the window; when to look at the clocks next */
     int marked;
     struct mark marks[2];
-    int64_t transactions, sum, longest, waiting, oldest;
+    int64_t due; /* the next message, where there is an interval */
+    int64_t transactions, bytes, late, sum, longest, waiting, oldest;
     uint64_t (*counts)[1 << BITS]; /* of the client: latencies by shift and by what is left */
     atomic_uint_fast64_t progress;
 };
 
 static pthread_mutex_t results = PTHREAD_MUTEX_INITIALIZER;
+static pthread_barrier_t everybody;
 static int reported[2]; /* a pipe: a byte for each thread whose window is over */
 
 /* Nanoseconds that this thread was ready to run and did not (Documentation/scheduler/
@@ -93,12 +95,36 @@ static void answered(struct worker *worker, int64_t at, int64_t since)
 {
     if (at >= worker->begin && at < worker->end) {
         worker->transactions++;
+        worker->bytes += worker->task->size + worker->task->answer;
         if (worker->counts)
             count(worker, at - since);
     }
     if (at >= worker->next)
         mark(worker, at, since);
     atomic_fetch_add_explicit(&worker->progress, 1, memory_order_relaxed);
+}
+
+/* Wait for the next message's turn. Returns since when its answer is waited for: from when it was
+ * due, where the answer before came later than that, for then it had to wait. */
+static int64_t turn(struct worker *worker)
+{
+    int64_t due = worker->due, at = now();
+
+    worker->due += worker->task->interval;
+    if (at > due)
+        return due;
+    while (at < due) {
+        int64_t until = due < worker->next ? due : worker->next;
+        struct timespec time = {.tv_sec = until / SECOND, .tv_nsec = until % SECOND};
+
+        clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &time, NULL);
+        at = now();
+        if (at >= worker->next)
+            mark(worker, at, INT64_MAX);
+    }
+    if (at - due > LATE && at >= worker->begin && at < worker->end)
+        worker->late++;
+    return at;
 }
 
 /* False where the connection ended. */
@@ -112,16 +138,33 @@ static bool send_message(int fd, int64_t size)
     return true;
 }
 
-static bool receive_message(int fd, char *buffer, int64_t size)
+/* Of a socket with a time limit: ``worker`` looks at the clock and waits on. */
+static bool receive_message(struct worker *worker, int fd, char *buffer, int64_t size)
 {
     for (int64_t left = size; left > 0;) {
         ssize_t got = recv(fd, buffer, (size_t)(left < CHUNK ? left : CHUNK), 0);
-        if (got == 0 || (got < 0 && errno != EINTR))
+        if (got < 0 && worker && (errno == EAGAIN || errno == EWOULDBLOCK)) {
+            int64_t at = now();
+            if (at >= worker->next)
+                mark(worker, at, INT64_MAX);
+        } else if (got == 0 || (got < 0 && errno != EINTR)) {
             return false;
-        if (got > 0)
+        } else if (got > 0) {
             left -= got;
+        }
     }
     return true;
+}
+
+/* What a thread begins with, when all are there. Returns where it puts what it reads. */
+static char *prepared(struct worker *worker, int64_t size)
+{
+    char *buffer = memory(1, (size_t)(size < CHUNK ? size : CHUNK));
+
+    prctl(PR_SET_TIMERSLACK, 1UL);
+    worker->schedstat = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
+    pthread_barrier_wait(&everybody);
+    return buffer;
 }
 
 /* The client's end: a request, its answer, the next one. */
@@ -129,18 +172,20 @@ static void *ask(void *argument)
 {
     struct worker *worker = argument;
     const struct task *task = worker->task;
-    char *buffer = memory(1, (size_t)(task->answer < CHUNK ? task->answer : CHUNK));
-    int64_t since;
+    char *buffer = prepared(worker, task->answer);
+    int64_t since = now();
 
-    worker->schedstat = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
-    since = now();
-    while (send_message(worker->fd, task->size) &&
-           receive_message(worker->fd, buffer, task->answer)) {
+    for (;;) {
+        if (task->interval)
+            since = turn(worker);
+        if (!send_message(worker->fd, task->size) ||
+            !receive_message(NULL, worker->fd, buffer, task->answer))
+            fail("a connection was lost");
         int64_t at = now();
         answered(worker, at, since);
         since = at;
     }
-    fail("a connection was lost");
+    return NULL;
 }
 
 /* The server's end. */
@@ -148,10 +193,9 @@ static void *answer(void *argument)
 {
     struct worker *worker = argument;
     const struct task *task = worker->task;
-    char *buffer = memory(1, (size_t)(task->size < CHUNK ? task->size : CHUNK));
+    char *buffer = prepared(worker, task->size);
 
-    worker->schedstat = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
-    while (receive_message(worker->fd, buffer, task->size)) {
+    while (receive_message(worker, worker->fd, buffer, task->size)) {
         answered(worker, now(), INT64_MAX);
         if (!send_message(worker->fd, task->answer))
             break;
@@ -161,29 +205,45 @@ static void *answer(void *argument)
     return NULL;
 }
 
+/* Requests come at a rate: a thread that waits for one looks at the clock, so that its window ends
+ * in time. */
+static void tick(int fd)
+{
+    struct timeval time = {.tv_usec = TICK};
+
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &time, sizeof time);
+}
+
 /* A thread for each connection, its clock running. ``asks``: it is the client's. */
 static struct worker *start(const struct task *task, const int *sockets, void *(*kind)(void *),
                             bool asks)
 {
     struct worker *workers = memory((size_t)task->connections, sizeof *workers);
     pthread_attr_t small;
-    int64_t begin = now() + task->warmup;
 
-    if (pipe(reported))
-        fail("no pipe: %s", strerror(errno));
+    if (pipe(reported) || pthread_barrier_init(&everybody, NULL, (unsigned)task->connections + 1))
+        fail("no pipe, or no threads: %s", strerror(errno));
     pthread_attr_init(&small);
     pthread_attr_setstacksize(&small, 256 << 10);
     for (int at = 0; at < task->connections; at++) {
         struct worker *worker = workers + at;
         worker->task = task;
         worker->fd = sockets[at];
-        worker->begin = worker->next = begin;
-        worker->end = begin + task->window;
+        if (task->interval && !asks)
+            tick(worker->fd);
         if (asks)
             worker->counts = memory(SHIFTS, sizeof *worker->counts);
         int wrong = pthread_create(&worker->thread, &small, kind, worker);
         if (wrong)
             fail("no thread: %s", strerror(wrong));
     }
+    int64_t first = now();
+    for (int at = 0; at < task->connections; at++) {
+        struct worker *worker = workers + at;
+        worker->begin = worker->next = first + task->warmup;
+        worker->end = worker->begin + task->window;
+        worker->due = first + task->interval / task->connections * at;
+    }
+    pthread_barrier_wait(&everybody);
     return workers;
 }
