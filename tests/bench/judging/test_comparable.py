@@ -63,36 +63,6 @@ def test_other_work(changed: dict[str, Any], reason: str) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("one", "other", "reasons"),
-    [
-        ({}, {"generator": "python"}, ()),
-        ({"generator": "c"}, {"generator": "c"}, ()),
-        (
-            {"generator": "c"},
-            {},
-            ("tcp was run with a different options: {'generator': 'c'} and {}",),
-        ),
-        (
-            {"generator": "c"},
-            {"generator": "python"},
-            (
-                "tcp was run with a different options: {'generator': 'c'} and "
-                "{'generator': 'python'}",
-            ),
-        ),
-    ],
-)
-def test_figures_of_different_generators_are_not_held_against_each_other(
-    one: dict[str, str], other: dict[str, str], reasons: tuple[str, ...]
-) -> None:
-    first, second = (
-        replace(each, workloads=(replace(TCP, options=options),))
-        for each, options in ((ONE, one), (OTHER, other))
-    )
-    assert incomparable_reasons(first, second) == reasons
-
-
 def test_other_judging_is_no_other_work() -> None:
     judged = replace(TCP, primary=False, decides=("latency_mean",))
     assert incomparable_reasons(ONE, replace(OTHER, workloads=(judged,))) == ()

@@ -103,15 +103,8 @@ def _works(a: BenchResult, b: BenchResult) -> Iterator[str]:
 def _different_work(one: Workload, other: Workload) -> Iterator[str]:
     theirs = asdict(other)
     for key, value in asdict(one).items():
-        if key not in _JUDGING and _usual(key, value) != _usual(key, theirs[key]):
+        if key not in _JUDGING and value != theirs[key]:
             yield f"{one.id} was run with a different {key}: {_versus(value, theirs[key])}"
-
-
-def _usual(key: str, value: object) -> object:
-    """A value without the default: an rr without a named generator is Python's."""
-    if key != "options" or not isinstance(value, dict):
-        return value
-    return {name: text for name, text in value.items() if (name, text) != ("generator", "python")}
 
 
 def _only_in_one(a: BenchResult, b: BenchResult) -> Iterator[str]:

@@ -4,7 +4,7 @@ import pytest
 from msgspec.structs import replace
 
 from vnicaudit.model.measurement import Workload
-from vnicaudit.reports.bench.words.labels import describe, describe_measured
+from vnicaudit.reports.bench.words.labels import describe
 
 _ONE = Workload(id="w", engine="rr", pattern="rr1c-1x1", direction="both")
 
@@ -12,19 +12,16 @@ _ONE = Workload(id="w", engine="rr", pattern="rr1c-1x1", direction="both")
 @pytest.mark.parametrize(
     ("changes", "ends"),
     [
-        ({"options": {"generator": "c"}}, ", 1 connection, generator in C"),
-        ({}, ", 1 connection, generator in Python"),
-        ({"options": {"generator": "new"}}, ", 1 connection, generator new"),
+        ({}, ", 1 connection"),
         ({"connections": 50}, ", 50 connections"),
         ({"rate": 100.0}, ", offered 100 1/s"),
         ({"pattern": "tcp", "direction": "tx"}, ", the target sends, 1 connection"),
         ({"engine": "iperf3", "pattern": "tcp"}, ", both ways, 1 connection"),
     ],
 )
-def test_what_was_measured_names_its_generator(changes: dict[str, object], ends: str) -> None:
+def test_a_workload_in_words(changes: dict[str, object], ends: str) -> None:
     work = replace(_ONE, **changes)
-    assert describe_measured(work).endswith(ends)
-    assert "generator" not in describe(work)
+    assert describe(work).endswith(ends)
 
 
 def test_which_way_the_path_is_filled() -> None:

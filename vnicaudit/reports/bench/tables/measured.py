@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from vnicaudit.model.measurement import Comparison
 from vnicaudit.reports.bench.tables import cells
 from vnicaudit.reports.bench.tables.rows import MetricRow
-from vnicaudit.reports.bench.words.labels import describe_measured, metric_words
+from vnicaudit.reports.bench.words.labels import describe, metric_words
 from vnicaudit.reports.table import model
 from vnicaudit.reports.table.model import Cell, Group, Part, Table
 
@@ -42,7 +42,7 @@ def _group(rows: Sequence[MetricRow], at: int) -> Group | None:
     workload = rows[at].workload
     if at and rows[at - 1].workload.id == workload.id:
         return None
-    return Group(workload.id, describe_measured(workload))
+    return Group(workload.id, describe(workload))
 
 
 def _measured(row: MetricRow, arm: str) -> Cell:

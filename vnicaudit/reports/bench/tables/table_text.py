@@ -9,7 +9,7 @@ from vnicaudit.reports.bench.tables import cells
 from vnicaudit.reports.bench.tables.dimensions import Matrix, matrix_table
 from vnicaudit.reports.bench.tables.drops import drops
 from vnicaudit.reports.bench.tables.rows import MetricRow
-from vnicaudit.reports.bench.words.labels import describe_measured, metric_words
+from vnicaudit.reports.bench.words.labels import describe, metric_words
 from vnicaudit.reports.paint import Paint
 from vnicaudit.reports.safe import safe
 from vnicaudit.reports.table.model import Cell, Part, cell_text
@@ -107,7 +107,7 @@ class TableText:
 
     def _title(self, row: MetricRow) -> str:
         name = safe(row.workload.id)
-        about = safe(describe_measured(row.workload))
+        about = safe(describe(row.workload))
         return title_line(Piece(name, self._paint("name", name)), about, self._options.width)
 
     def _row(self, row: MetricRow) -> Iterator[Cell]:

@@ -89,8 +89,6 @@ DIRECTIONS = {"tx": "the target sends", "rx": "the target receives", "both": "bo
 _FILLS = {"rx": "towards", "tx": "from"}
 """Option ``fill`` of rr -> direction, seen from the target."""
 
-_GENERATORS = {"c": "generator in C", "python": "generator in Python"}
-"""The program that made the requests of rr. Figures of different programs are not comparable."""
 
 _BIT_RATES = ("tcp", "udp")
 """Patterns whose offered load is in bit/s."""
@@ -137,21 +135,6 @@ def describe(workload: Workload) -> str:
     if workload.options.get("fill") in _FILLS:
         parts.append(f"while a stream fills the path {_FILLS[workload.options['fill']]} the target")
     return ", ".join(parts)
-
-
-def describe_measured(workload: Workload) -> str:
-    """``describe`` for a measured workload, with the program that made its requests."""
-    usual = "python" if _is_one_by_one(workload) else ""
-    generator = workload.options.get("generator", usual)
-    words = _GENERATORS.get(generator, f"generator {generator}") if generator else ""
-    return ", ".join(filter(None, (describe(workload), words)))
-
-
-def _is_one_by_one(workload: Workload) -> bool:
-    """True for one request at a time on one connection: the generator is part of the result
-    then."""
-    requests = workload.engine == "rr" and workload.pattern.startswith("rr1c-")
-    return requests and workload.connections == 1 and workload.rate is None
 
 
 def decision_words(result: BenchResult, decision: Decision) -> tuple[str, str]:
