@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vnicaudit.bench.judging.ceiling import ceiling, exceeds, fills, path_of
+from vnicaudit.bench.judging.sides import ceiling, exceeds, fills, path_of
 from vnicaudit.bench.line_rate import (
     Framing,
     line_rate,

@@ -16,11 +16,10 @@ import math
 import time
 from collections.abc import Callable
 from statistics import fmean
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import msgspec
 
-from vnicaudit.bench import _bracket
 from vnicaudit.errors import MeasureError
 
 
@@ -96,7 +95,7 @@ def search(
     if not 1 <= start < math.inf:
         return Searched(0.0, 0.0, None, (), False, False, "no rate to start from")
     timed = _Timed(trial, limits, clock)
-    bracket = _bracket.Bracket(limits.width)
+    bracket = Bracket(limits.width)
     load: float | None = float(round(start))
     try:
         timed(float(round(start)))
@@ -130,12 +129,12 @@ class _Timed:
         return trial
 
 
-def _decided_load(load: float, timed: _Timed, limits: SearchLimits) -> _bracket.DecidedLoad:
+def _decided_load(load: float, timed: _Timed, limits: SearchLimits) -> DecidedLoad:
     """Offer a load until it is decided."""
     tally = _Tally(limits)
     while (verdict := tally.verdict()) is None:
         tally.add(timed(load))
-    return _bracket.DecidedLoad(load, verdict, tally.came_through(), tally.throughput())
+    return DecidedLoad(load, verdict, tally.came_through(), tally.throughput())
 
 
 class _Tally:
@@ -143,8 +142,8 @@ class _Tally:
 
     def __init__(self, limits: SearchLimits) -> None:
         self._limits = limits
-        self._seconds = dict.fromkeys(_bracket.VERDICTS, 0.0)
-        self._far = dict.fromkeys(_bracket.VERDICTS, 0)
+        self._seconds = dict.fromkeys(VERDICTS, 0.0)
+        self._far = dict.fromkeys(VERDICTS, 0)
         self._trials: list[LoadTrial] = []
         self._losses: list[float] = []
 
@@ -158,7 +157,7 @@ class _Tally:
         if shown != "unoffered":
             self._losses.append(_loss(trial))
 
-    def verdict(self) -> _bracket.Verdict | None:
+    def verdict(self) -> Verdict | None:
         """The verdict on the load; None: it needs more trials."""
         allowed = self._limits.exceed_ratio * self._limits.per_load_seconds
         if self._seconds["good"] >= self._limits.per_load_seconds - allowed:
@@ -202,7 +201,7 @@ def _loss(trial: LoadTrial) -> float:
     return max(0.0, (trial.offered - trial.answered) / trial.offered) if trial.offered else 0.0
 
 
-def _verdict(trial: LoadTrial, limits: SearchLimits) -> _bracket.Verdict:
+def _verdict(trial: LoadTrial, limits: SearchLimits) -> Verdict:
     """Verdict on one trial. Too much offered with some loss shows as little about this load as too
     little offered (dnsperf 2.10 catches up after a stall, DNS-OARC/dnsperf#224)."""
     if trial.offered < limits.generator * trial.intended:
@@ -213,7 +212,7 @@ def _verdict(trial: LoadTrial, limits: SearchLimits) -> _bracket.Verdict:
 
 
 def _search_result(
-    bracket: _bracket.Bracket, trials: list[LoadTrial], limits: SearchLimits, *, complete: bool
+    bracket: Bracket, trials: list[LoadTrial], limits: SearchLimits, *, complete: bool
 ) -> Searched:
     lower, upper = bracket.lower, bracket.upper
     return Searched(
@@ -227,7 +226,7 @@ def _search_result(
     )
 
 
-def _reason(bracket: _bracket.Bracket, limits: SearchLimits, *, complete: bool) -> str:
+def _reason(bracket: Bracket, limits: SearchLimits, *, complete: bool) -> str:
     lower, upper = bracket.lower, bracket.upper
     if not complete:
         low = f"{lower.load:.0f}" if lower else "0"
@@ -238,3 +237,65 @@ def _reason(bracket: _bracket.Bracket, limits: SearchLimits, *, complete: bool) 
     if lower is None and upper:
         return f"more than {100 * limits.loss:g} % are lost even at {upper.load:.0f} per second"
     return ""
+
+
+Verdict = Literal["good", "bad", "unoffered"]
+"""``unoffered``: the generator could not offer the load, so nothing is known of the other end."""
+
+VERDICTS: tuple[Verdict, ...] = ("good", "bad", "unoffered")
+
+_FURTHEST = 64
+"""Limit of one step, in widths: without an upper bound, steps double; at 1.05 this is a factor of
+22."""
+
+
+class DecidedLoad(NamedTuple):
+    """A load with its verdict. ``came_through``: an estimate of a load that would be good."""
+
+    load: float
+    verdict: Verdict
+    came_through: float
+    throughput: float
+
+
+class Bracket:
+    """The range between ``lower``, the highest good load, and ``upper``, the lowest that is not."""
+
+    def __init__(self, width: float) -> None:
+        self.lower: DecidedLoad | None = None
+        self.upper: DecidedLoad | None = None
+        self._width = width
+        self._steps = 0
+        self._guess: float | None = None
+        self._guessed = False
+
+    def take(self, judged: DecidedLoad) -> None:
+        """Move the bound that this load changes."""
+        if judged.verdict == "good":
+            self.lower, self._guess = judged, None
+        else:
+            self.upper, self._guess = judged, judged.came_through
+
+    def next_load(self) -> float | None:
+        """The next load to try, a whole number; None: the bounds are close enough."""
+        low = self.lower.load if self.lower else 0.0
+        if self.upper is None:
+            return max(low + 1, self._step(low, up=True))
+        high = self.upper.load
+        if high - low <= 1 or (low and high / low <= self._width):
+            return None
+        middle = self._middle(low, high)
+        return min(max(middle, low + 1), high - 1)
+
+    def _middle(self, low: float, high: float) -> float:
+        """An estimate, but never twice in a row: an estimate may fail to halve the range."""
+        guess, self._guess = self._guess, None
+        self._guessed = not self._guessed and guess is not None and low < guess < high / self._width
+        if self._guessed and guess is not None:
+            return float(math.floor(guess))
+        return float(round(math.sqrt(low * high))) if low else self._step(high, up=False)
+
+    def _step(self, load: float, *, up: bool) -> float:
+        self._steps += 1
+        factor = self._width ** min(2**self._steps, _FURTHEST)
+        return float(round(load * factor if up else load / factor))

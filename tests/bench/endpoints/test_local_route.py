@@ -7,7 +7,7 @@ import pytest
 
 from tests.bench.two_links import TwoLinks, two_links
 from tests.cli.command import vnicaudit
-from vnicaudit.bench.endpoints.local_route import refuse_local_route
+from vnicaudit.bench.endpoints.addresses import refuse_local_route
 from vnicaudit.bench.endpoints.paths import PathOption
 from vnicaudit.bench.running.opening import LineFacts, OpenedEndpoints
 from vnicaudit.cli.wiring.adapters import adapters

@@ -2,7 +2,7 @@
 
 import pytest
 
-from vnicaudit.bench.endpoints.names import is_host_name, resolved_at
+from vnicaudit.bench.endpoints.addresses import is_host_name, resolved_at
 from vnicaudit.errors import EndpointError, UsageError
 from vnicaudit.model.measurement import Ran
 

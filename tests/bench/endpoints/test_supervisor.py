@@ -12,11 +12,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.not_run import not_run
+from vnicaudit.bench.endpoints import session
 from vnicaudit.bench.endpoints import session as sessions
-from vnicaudit.bench.endpoints import supervisor
 from vnicaudit.bench.endpoints.reach.transport import TransportOutput
-from vnicaudit.bench.endpoints.session import EndpointSession, Program, open_session
-from vnicaudit.bench.endpoints.supervisor import Status, Supervisor, status_in
+from vnicaudit.bench.endpoints.session import (
+    EndpointSession,
+    Program,
+    Status,
+    Supervisor,
+    open_session,
+    status_in,
+)
 from vnicaudit.errors import EndpointError
 
 ENDED = b"\nvnicaudit-supervisor ended 3 5 2\nhelloer"
@@ -80,8 +86,8 @@ def test_a_folder_that_is_none_is_refused(folder: bytes) -> None:
 
 def test_the_lines_that_bring_it_are_one_each() -> None:
     """For a C shell, which does not take a quoted one with more."""
-    assert "\n" not in supervisor._BRING
-    assert "\n" not in supervisor._ASK
+    assert "\n" not in session._BRING
+    assert "\n" not in session._ASK
 
 
 class Asked(EndpointSession):
@@ -98,7 +104,7 @@ class Asked(EndpointSession):
         return self._statuses.pop(0)
 
 
-@pytest.mark.parametrize("sizes", [(6, 0), (0, 6), (3, 3), (supervisor.BLOCK + 1, 0)])
+@pytest.mark.parametrize("sizes", [(6, 0), (0, 6), (3, 3), (session.BLOCK + 1, 0)])
 def test_output_that_is_not_all_there_is_an_error(sizes: tuple[int, int]) -> None:
     statuses = (Status("ended", 0, *sizes, b"short"), Status("piece", 0, 0, 0, b""))
     with pytest.raises(EndpointError, match=r"^ssh://h: the output of ping was cut short$"):
@@ -128,7 +134,7 @@ def test_a_session_that_is_gone_says_so() -> None:
 
 def test_numbers_are_the_same_in_the_script() -> None:
     script = files("vnicaudit.bench.endpoints").joinpath("supervisor.sh").read_text()
-    assert f"\nblock={supervisor.BLOCK} " in script
+    assert f"\nblock={session.BLOCK} " in script
     assert f"\nmost={sessions.OUTPUT_MAX // 512} " in script
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from tests.bench.engines.record import DATA, RUNS
 from vnicaudit.bench.contract import Measured
-from vnicaudit.bench.engines._iperf3 import command, places, result
+from vnicaudit.bench.engines._iperf3 import command, result
 from vnicaudit.bench.engines._iperf3.command import Iperf3Load
 from vnicaudit.bench.engines._iperf3.pairs import PairRuns
 from vnicaudit.model.measurement import Ran, Workload
@@ -49,9 +49,9 @@ def workload(case: str, **changes: Any) -> Workload:
 
 def plan(version: str, case: str, **changes: Any) -> Iperf3Load:
     """How the engine would have run it."""
-    found = places.version_of(f"iperf {version}")
+    found = command.version_of(f"iperf {version}")
     assert found
-    place = places.Iperf3Install(found, 1 << 23)
+    place = command.Iperf3Install(found, 1 << 23)
     return command.plan(workload(case, **changes), place, place)
 
 

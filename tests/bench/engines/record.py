@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tests.bench.engines.here import Here, HereStarted
-from vnicaudit.bench.engines._iperf3 import places
+from vnicaudit.bench.engines._iperf3 import command
 from vnicaudit.model.measurement import Ran
 
 DATA = Path(__file__).parent / "data" / "iperf3"
@@ -63,7 +63,7 @@ def _client(*options: str) -> Sequence[str]:
 def _server(here: Here) -> HereStarted:
     """One that listens."""
     server = here.start(("iperf3", "-s", "-p", _PORT, "--one-off", "-J", "-i", "1"), seconds=30)
-    while int(_PORT) not in (places.listening(here) or frozenset()):
+    while int(_PORT) not in (command.listening(here) or frozenset()):
         assert server.running(), server.stop()
         time.sleep(0.05)
     return server
@@ -97,5 +97,5 @@ def _keep(folder: Path, name: str, client: Ran | None, server: Ran | None = None
 if __name__ == "__main__":
     for programs in sys.argv[1:]:
         with Here(programs=Path(programs)) as machine:
-            version = places.version_of(machine.run(("iperf3", "--version")).stdout)
+            version = command.version_of(machine.run(("iperf3", "--version")).stdout)
             record(machine, DATA / str(version))

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.bench.engines.here import Here
-from vnicaudit.bench.engines._dnsperf.query_run import (
+from vnicaudit.bench.engines._dnsperf.batch import (
     StuckError,
     busiest,
     concurrent_command,

@@ -6,8 +6,7 @@ import pytest
 
 from vnicaudit.bench.engines import iperf3
 from vnicaudit.bench.engines._iperf3 import command
-from vnicaudit.bench.engines._iperf3.command import Iperf3Load
-from vnicaudit.bench.engines._iperf3.places import Iperf3Install, Iperf3Version
+from vnicaudit.bench.engines._iperf3.command import Iperf3Install, Iperf3Load, Iperf3Version
 from vnicaudit.bench.metrics import METRICS
 from vnicaudit.errors import EndpointError, UsageError
 from vnicaudit.model.measurement import Workload

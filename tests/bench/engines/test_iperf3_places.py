@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from tests.bench.engines.here import Here
-from vnicaudit.bench.engines._iperf3 import places
-from vnicaudit.bench.engines._iperf3.places import Iperf3Install, Iperf3Version
+from vnicaudit.bench.engines._iperf3 import command
+from vnicaudit.bench.engines._iperf3.command import Iperf3Install, Iperf3Version
 from vnicaudit.errors import EndpointError
 from vnicaudit.model.measurement import Ran
 
@@ -49,20 +49,20 @@ class Answers(Here):
     ],
 )
 def test_version(text: str, version: tuple[int, int] | None) -> None:
-    assert places.version_of(text) == version
+    assert command.version_of(text) == version
 
 
 def test_is_asked_once() -> None:
     there = Answers(iperf3="iperf 3.12 (cJSON 1.7.15)", buffers="425984\n212992\n")
-    assert places.place(there) == Iperf3Install(Iperf3Version(3, 12), 425984)
+    assert command.place(there) == Iperf3Install(Iperf3Version(3, 12), 425984)
     commands = list(there.commands)
-    assert places.place(there) == Iperf3Install(Iperf3Version(3, 12), 425984)
+    assert command.place(there) == Iperf3Install(Iperf3Version(3, 12), 425984)
     assert there.commands == commands
 
 
 @pytest.mark.parametrize("answer", ["", "212992\n", "a b", "1 99999999999"])
 def test_a_buffer_that_cannot_be_read_is_the_kernels_own(answer: str) -> None:
-    assert places.place(Answers(iperf3="iperf 3.12", buffers=answer)).buffer == 2 * 212992
+    assert command.place(Answers(iperf3="iperf 3.12", buffers=answer)).buffer == 2 * 212992
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def test_a_buffer_that_cannot_be_read_is_the_kernels_own(answer: str) -> None:
 )
 def test_refuses(answer: str, words: str) -> None:
     with pytest.raises(EndpointError) as error:
-        places.place(Answers(iperf3=answer))
+        command.place(Answers(iperf3=answer))
     assert str(error.value) == words
 
 
@@ -87,12 +87,12 @@ def test_refuses(answer: str, words: str) -> None:
     [(TABLE, {5200, 20000}), (TABLE[:96], set()), ("", None), ("cat: not found", None)],
 )
 def test_ports(text: str, ports: set[int] | None) -> None:
-    assert places.ports_of(text) == ports
+    assert command.ports_of(text) == ports
 
 
 def test_ports_of_this_machine() -> None:
     with Here() as here:
-        listening = places.listening(here)
-    known = places.ports_of(Path("/proc/net/tcp").read_text())
+        listening = command.listening(here)
+    known = command.ports_of(Path("/proc/net/tcp").read_text())
     assert listening is not None
     assert known is not None

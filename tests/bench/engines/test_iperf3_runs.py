@@ -19,7 +19,7 @@ from tests.bench.engines.iperf3_recorded import text
 from tests.not_run import not_run
 from vnicaudit.bench.contract import Endpoint, Ends, Measured
 from vnicaudit.bench.engines import iperf3
-from vnicaudit.bench.engines._iperf3 import command, pairs, places
+from vnicaudit.bench.engines._iperf3 import command, pairs
 from vnicaudit.bench.engines._iperf3.command import Iperf3Load
 from vnicaudit.bench.engines._iperf3.result import measure_packet_rate as searched
 from vnicaudit.bench.search import LoadTrial, Searched
@@ -48,7 +48,7 @@ def ends() -> Iterator[Ends]:
 
 
 def listening() -> set[int]:
-    found = [places.ports_of(Path(f"/proc/net/{table}").read_text()) for table in ("tcp", "tcp6")]
+    found = [command.ports_of(Path(f"/proc/net/{table}").read_text()) for table in ("tcp", "tcp6")]
     return {port for ports in found if ports for port in ports}
 
 
@@ -253,7 +253,7 @@ def as_here(endpoint: Endpoint) -> Here:
 
 
 def plan(ends: Ends, **asked: Any) -> Iperf3Load:
-    return command.plan(workload(**asked), places.place(ends.target), places.place(ends.peer))
+    return command.plan(workload(**asked), command.place(ends.target), command.place(ends.peer))
 
 
 def programs(folder: Path, script: str) -> Path:

@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vnicaudit.bench.contract import Measured
-from vnicaudit.bench.facts.attribution import Spent, attribute, cost
+from vnicaudit.bench.facts.covariates import Spent, attribute, cost
 from vnicaudit.bench.facts.cpu import Used
-from vnicaudit.bench.facts.qemu_cpu import HostUse
+from vnicaudit.bench.facts.guest_process import HostUse
 from vnicaudit.model.measurement import Covariates, CpuUse
 
 NOBODY = Used()

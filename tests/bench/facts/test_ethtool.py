@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.bench.facts.recorded import DATA, text
-from vnicaudit.bench.facts.setup_values import Sized, coalescing, driver, features, sizes
+from vnicaudit.bench.facts.setup import Sized, coalescing, driver, features, sizes
 
 VERSIONS = ("5.9", "6.1", "6.14")
 every_version = pytest.mark.parametrize("version", VERSIONS)

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.adapters import ADAPTERS
-from vnicaudit.bench.facts.guest_nic import GuestNic, guest_nic, nic_words
+from vnicaudit.bench.facts.guest_process import GuestNic, guest_nic, nic_words
 from vnicaudit.errors import ActionError
 from vnicaudit.model.nic import NicConfig
 

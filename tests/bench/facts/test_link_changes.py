@@ -2,7 +2,7 @@
 
 import pytest
 
-from vnicaudit.bench.facts.link_changes import link_changes
+from vnicaudit.bench.facts.setup import link_changes
 from vnicaudit.model.measurement import Setup
 
 WAS = {

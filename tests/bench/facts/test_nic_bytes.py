@@ -5,14 +5,14 @@ import subprocess
 import pytest
 
 from tests.bench.engines.here import Here
-from vnicaudit.bench.facts.end_reading import read_end
-from vnicaudit.bench.facts.nic_bytes import (
+from vnicaudit.bench.facts.end_reading import (
     COUNTERS,
     NicReading,
     counted_between,
     counted_both_ways,
     may_have_wrapped,
     nic_reading,
+    read_end,
 )
 from vnicaudit.bench.facts.sections import Section
 

@@ -6,7 +6,7 @@ from typing import NoReturn
 import pytest
 
 from vnicaudit.bench.contract import Measured
-from vnicaudit.bench.facts.nic_bytes import NicReading
+from vnicaudit.bench.facts.end_reading import NicReading
 from vnicaudit.bench.facts.path_check import (
     LaggedReading,
     PathFinding,

@@ -17,10 +17,13 @@ from tests.adapters import ADAPTERS
 from tests.bench.engines.here import Here
 from tests.not_run import not_run
 from vnicaudit.bench.facts.cpu import BootTime
-from vnicaudit.bench.facts.guest_process import GuestHost, GuestProcess, Process, find_guest
-from vnicaudit.bench.facts.qemu_cpu import (
+from vnicaudit.bench.facts.guest_process import (
+    GuestHost,
+    GuestProcess,
     HostUse,
+    Process,
     QemuReading,
+    find_guest,
     host_use,
     qemu_reading,
     read_qemu,

@@ -12,8 +12,14 @@ from tests.bench.facts.recorded import text
 from tests.bench.facts.test_covariates import Gone
 from tests.bench.facts.test_qemu_cpu import running_qemu, wait_for
 from vnicaudit.bench.facts.sections import Section
-from vnicaudit.bench.facts.setup import affinity, facts_and_reasons, host_setup_of, quotas, setup_of
-from vnicaudit.bench.facts.setup_values import cpu_model
+from vnicaudit.bench.facts.setup import (
+    affinity,
+    cpu_model,
+    facts_and_reasons,
+    host_setup_of,
+    quotas,
+    setup_of,
+)
 
 NIC = [
     Section("nic", "eth0\n", 0),

@@ -7,7 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 from tests.bench.judging.made import RR, TCP, pair, runs, spoiled, steady
-from vnicaudit.bench.judging.comparable import incomparable_reasons, warnings
+from vnicaudit.bench.judging.stored_comparison import incomparable_reasons, warnings
 from vnicaudit.model.measurement import BenchResult, BenchRun, Path, Sample, Setup
 
 PATH = Path(

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from tests.bench.judging.made import TCP, pair
 from vnicaudit.bench.judging.comparing import compare
-from vnicaudit.bench.judging.drift import Series, bartels_ratio, levelled
+from vnicaudit.bench.judging.sides import Series, bartels_ratio, levelled
 from vnicaudit.bench.judging.terms import Terms
 from vnicaudit.model.measurement import Comparison, Design
 

@@ -5,8 +5,8 @@ import random
 
 import pytest
 
-from vnicaudit.bench.judging.runs_needed import MOST_RUNS, runs_to_show, shown_by, spread_of
 from vnicaudit.bench.judging.statistics import mann_whitney
+from vnicaudit.bench.judging.terms import MOST_RUNS, runs_to_show, shown_by, spread_of
 
 
 def test_the_spread_is_that_within_the_arms() -> None:

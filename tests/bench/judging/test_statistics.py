@@ -12,8 +12,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vnicaudit.bench.judging.effect import LARGEST, deciding, effect_of, is_usable, shift_of
-from vnicaudit.bench.judging.shifts import RankShift, TurnShift, t_cdf, t_quantile
+from vnicaudit.bench.judging.effect import (
+    LARGEST,
+    RankShift,
+    TurnShift,
+    deciding,
+    effect_of,
+    is_usable,
+    shift_of,
+    t_cdf,
+    t_quantile,
+)
 from vnicaudit.bench.judging.statistics import (
     critical_rank,
     holm,

@@ -8,10 +8,9 @@ from msgspec.structs import replace
 from tests.bench.judging.made import QUICK, RR, SMOKE, TCP, pair, steady
 from vnicaudit.bench.judging.comparing import compare
 from vnicaudit.bench.judging.effect import Deciding
-from vnicaudit.bench.judging.reasons import amount, signed
 from vnicaudit.bench.judging.statistics import Interval
 from vnicaudit.bench.judging.terms import DEFAULT, Terms, checked_terms
-from vnicaudit.bench.judging.verdict import decide, verdict_of
+from vnicaudit.bench.judging.verdict import amount, decide, signed, verdict_of
 from vnicaudit.errors import UsageError
 from vnicaudit.model.measurement import (
     ArmSummary,

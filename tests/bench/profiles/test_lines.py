@@ -2,7 +2,7 @@
 
 import pytest
 
-from vnicaudit.bench.profiles.place import TomlLines
+from vnicaudit.bench.profiles.table import TomlLines
 
 TEXT = '''\
 # [[workload]]

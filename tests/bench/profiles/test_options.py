@@ -4,7 +4,7 @@ import pytest
 
 from tests.bench.profiles.conftest import Load
 from vnicaudit.bench.profiles.load import load_profile
-from vnicaudit.bench.profiles.options import EngineSetting, setting, with_options, with_seconds
+from vnicaudit.bench.profiles.profile import EngineSetting, setting, with_options, with_seconds
 from vnicaudit.errors import UsageError
 
 TWO = """\

@@ -104,15 +104,16 @@ def test_switch_dns_has_the_dimensions_of_the_table() -> None:
 def test_ibm_z_has_three_patterns_at_four_numbers_of_connections() -> None:
     found = load_profile("ibm-z").workloads
     assert {(each.pattern, each.connections) for each in found} == set(
-        product(("rr1c-200x1000", "rr1c-200x30k", "str-writex30k"), FEW)
+        product(("rr1c-200x1000", "rr1c-200x30k", "tcp"), FEW)
     )
     assert {each.seconds for each in found} == {300}
     assert {each.decides for each in found if each.pattern == "rr1c-200x1000"} == {
         ("latency_mean",)
     }
     assert {each.decides for each in found if each.pattern != "rr1c-200x1000"} == {("goodput",)}
-    # a stream that is written by the client goes to the target
-    assert {each.direction for each in found if each.pattern == "str-writex30k"} == {"rx"}
+    # IBM's str-writex30k: what the client writes goes to the target
+    streams = [each for each in found if each.pattern == "tcp"]
+    assert {(each.direction, each.size) for each in streams} == {("rx", 30 << 10)}
 
 
 def test_vduse_sweeps_the_buffer_sizes() -> None:

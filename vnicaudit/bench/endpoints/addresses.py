@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from ipaddress import ip_address
 
-from vnicaudit.bench.contract import Endpoint
+from vnicaudit.bench.contract import Endpoint, one_line
 from vnicaudit.bench.endpoints.ip_output import (
     ADDRESSES,
     HeldAddress,
@@ -14,9 +15,53 @@ from vnicaudit.bench.endpoints.ip_output import (
     held_addresses_of,
     next_hops,
 )
-from vnicaudit.bench.endpoints.names import is_host_name, resolved_at
 from vnicaudit.bench.endpoints.reach.transport import Interfaces
 from vnicaudit.errors import EndpointError, UsageError
+
+_LABEL = r"[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?"
+_NAME = re.compile(rf"(?:{_LABEL}\.)*(?=[A-Za-z0-9_-]*[A-Za-z]){_LABEL}\.?")
+"""A host name. Its last label has a letter; otherwise it is a mistyped address."""
+_SECONDS = 30.0
+_MOST = 8
+_NAME_ADVICE = "append the address to the URL: ?address=IP"
+
+
+def is_host_name(text: str) -> bool:
+    """True for a name that a resolver can be asked for."""
+    return len(text) <= 253 and _NAME.fullmatch(text) is not None
+
+
+def resolved_at(endpoint: Endpoint, name: str) -> str:
+    """The address of a name at that endpoint, IPv4 before IPv6. Raises EndpointError if it has
+    none, UsageError if it has several, or a loopback address: another machine resolves such a name
+    to something else."""
+    ran = endpoint.run(("getent", "ahosts", name), seconds=_SECONDS)
+    lines = ran.stdout.splitlines() if ran.code == 0 else []
+    found = list(dict.fromkeys(filter(None, map(_address, lines))))
+    if not found:
+        said = one_line(ran.stderr)
+        why = f" ({said})" if said else ""
+        raise EndpointError(f"{endpoint.url} cannot resolve {name!r}{why}: {_NAME_ADVICE}")
+    best = [one for one in found if (":" in one) == all(":" in each for each in found)]
+    if len(best) > 1:
+        shown = ", ".join(best[:_MOST]) + (", …" if len(best) > _MOST else "")
+        raise UsageError(
+            f"{name!r} has several addresses at {endpoint.url} ({shown}): {_NAME_ADVICE}"
+        )
+    if ip_address(best[0]).is_loopback:
+        raise UsageError(
+            f"at {endpoint.url}, {name!r} is {best[0]}, which is that end itself: {_NAME_ADVICE}"
+        )
+    return best[0]
+
+
+def _address(line: str) -> str | None:
+    """The address in a line of ``getent ahosts``; None if another machine cannot send to it."""
+    try:
+        return str(ip_address(line.split()[0]))
+    except (IndexError, ValueError):
+        return None
+
 
 _GIVE = "append it to the URL: ?address=IP"
 _ROUTES_SCRIPT = (
@@ -112,3 +157,36 @@ def _only(best: Sequence[str], target: Endpoint, peer: Endpoint) -> str:
         raise EndpointError(f"{peer.url} cannot reach any known address of {target.url}: {_GIVE}")
     shown = ", ".join(best[:_SHOWN_MAX]) + (", …" if len(best) > _SHOWN_MAX else "")
     raise UsageError(f"{target.url} has several addresses ({shown}): {_GIVE}")
+
+
+_NAMESPACE = ("readlink", "/proc/self/ns/net")
+
+
+def refuse_local_route(target: Endpoint, peer: Endpoint, address: str, *, one_kernel: bool) -> None:
+    """Raises UsageError if the peer would reach the address without any NIC: both ends are in one
+    network namespace, or the address is the peer's own. A loopback address (``127.0.0.1``, ``::1``)
+    is accepted: it can only be meant on purpose. ``one_kernel``: both ends run on the same
+    kernel."""
+    if ip_address(address).is_loopback:
+        return
+    if one_kernel and _printed(target, *_NAMESPACE) == _printed(peer, *_NAMESPACE) != "":
+        raise UsageError(
+            f"{target.url} and {peer.url} are in the same network namespace: traffic between them "
+            "uses loopback, not a NIC. Send the load from another machine or namespace, or "
+            "append ?address=127.0.0.1 to the target's URL to measure loopback"
+        )
+    if _printed(peer, "ip", "-o", "route", "get", address).startswith("local "):
+        raise UsageError(
+            f"{peer.url}: {address} is an address of this end itself (its route is local), so the "
+            f"load would never leave it: append the address of {target.url} to its URL: "
+            "?address=IP"
+        )
+
+
+def _printed(endpoint: Endpoint, *argv: str) -> str:
+    """The output of a program at the endpoint; empty if the program is missing."""
+    try:
+        ran = endpoint.run(argv)
+    except EndpointError:
+        return ""
+    return ran.stdout.strip() if ran.code == 0 else ""

@@ -9,7 +9,7 @@ from urllib.parse import SplitResult, unquote, urlsplit
 
 import vnicaudit.bench.endpoints.transports
 from vnicaudit.base.registry import Registry
-from vnicaudit.bench.endpoints.names import is_host_name
+from vnicaudit.bench.endpoints.addresses import is_host_name
 from vnicaudit.bench.endpoints.reach.hosts import CONTAINERS
 from vnicaudit.bench.endpoints.reach.transport import (
     EndpointUrl,

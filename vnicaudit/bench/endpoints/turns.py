@@ -18,8 +18,7 @@ from typing import NamedTuple, Protocol, runtime_checkable
 
 from vnicaudit.base.clock import timestamp
 from vnicaudit.base.waiting import sleep
-from vnicaudit.bench.contract import Endpoint
-from vnicaudit.bench.readable import one_line
+from vnicaudit.bench.contract import Endpoint, one_line
 from vnicaudit.errors import BusyError
 
 TURN_SECONDS = 3600.0

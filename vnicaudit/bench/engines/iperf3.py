@@ -21,7 +21,7 @@ docs/how-to/bench.md.
 from __future__ import annotations
 
 from vnicaudit.bench.contract import Ends, Measured, Needs, as_written, failed_run, over_tcp
-from vnicaudit.bench.engines._iperf3 import checks, command, pairs, places, result
+from vnicaudit.bench.engines._iperf3 import command, pairs, result
 from vnicaudit.bench.engines._iperf3.result import measure_packet_rate
 from vnicaudit.errors import MeasureError
 from vnicaudit.model.measurement import Workload
@@ -35,12 +35,12 @@ PATTERNS = {
 
 def needs(workload: Workload) -> Needs:  # noqa: ARG001  (other engines need to know)
     """iperf3 at both ends."""
-    return Needs(target=(places.IPERF3,), peer=(places.IPERF3,))
+    return Needs(target=(command.IPERF3,), peer=(command.IPERF3,))
 
 
 def check(workload: Workload) -> None:
     """Raises UsageError if iperf3 cannot run it as written."""
-    checks.check(workload, PATTERNS)
+    command.check(workload, PATTERNS)
 
 
 settled = as_written
@@ -49,7 +49,7 @@ transport = over_tcp
 
 def measure(workload: Workload, ends: Ends) -> Measured:
     """Run once, or search once."""
-    plan = command.plan(workload, places.place(ends.target), places.place(ends.peer))
+    plan = command.plan(workload, command.place(ends.target), command.place(ends.peer))
     try:
         if workload.pattern == "udp-pps" and workload.rate is None:
             return measure_packet_rate(plan, ends)

@@ -17,13 +17,26 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from vnicaudit.bench.contract import Ends, Measured, Needs, SettledWorkload, failed_run, over_tcp
+from vnicaudit.bench.contract import (
+    Ends,
+    Measured,
+    Needs,
+    SettledWorkload,
+    failed_run,
+    one_line,
+    over_tcp,
+)
 from vnicaudit.bench.engines._rr import filling
-from vnicaudit.bench.engines._rr.command import RrRuns, checked_workload, messages, run_pair
-from vnicaudit.bench.engines._rr.patterns import Pattern, Patterns
-from vnicaudit.bench.engines._rr.places import program_at
+from vnicaudit.bench.engines._rr.command import (
+    Pattern,
+    Patterns,
+    RrRuns,
+    checked_workload,
+    messages,
+    program_at,
+    run_pair,
+)
 from vnicaudit.bench.engines._rr.report import RrReport, carried_bytes, error_of, report_of
-from vnicaudit.bench.readable import one_line
 from vnicaudit.errors import MeasureError, SilenceError
 from vnicaudit.model.measurement import Ran, Workload
 

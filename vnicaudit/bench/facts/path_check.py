@@ -18,8 +18,8 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from vnicaudit.bench.contract import Endpoint, Measured
-from vnicaudit.bench.facts.nic_bytes import (
+from vnicaudit.bench.contract import Endpoint, Measured, readable
+from vnicaudit.bench.facts.end_reading import (
     COUNTERS,
     LAG_SECONDS,
     NicReading,
@@ -28,7 +28,6 @@ from vnicaudit.bench.facts.nic_bytes import (
     nic_reading,
 )
 from vnicaudit.bench.facts.sections import Section, ask, text_of
-from vnicaudit.bench.readable import readable
 from vnicaudit.errors import EndpointError, MeasureError
 from vnicaudit.model.measurement import End, NicBytes
 

@@ -18,7 +18,7 @@ from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
 
-from vnicaudit.bench.readable import one_line
+from vnicaudit.bench.contract import one_line
 from vnicaudit.errors import MeasureError, install_command
 
 PARTS = ("program", "seal", "task", "sockets", "worker", "calls", "client", "server", "main")

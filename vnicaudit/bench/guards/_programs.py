@@ -7,8 +7,7 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from vnicaudit.bench.contract import Endpoint
-from vnicaudit.bench.readable import one_line
+from vnicaudit.bench.contract import Endpoint, one_line
 from vnicaudit.errors import MeasureError
 from vnicaudit.model.measurement import Ran
 

@@ -11,10 +11,9 @@ from typing import NamedTuple
 
 import msgspec
 
-from vnicaudit.bench.contract import Ends
+from vnicaudit.bench.contract import Ends, one_line
 from vnicaudit.bench.guards._programs import failure_reason
 from vnicaudit.bench.guards.ping import ping_summary
-from vnicaudit.bench.readable import one_line
 from vnicaudit.errors import MeasureError
 from vnicaudit.model.decoding import json_as
 from vnicaudit.model.measurement import GuardRail, Path, Ran

@@ -7,10 +7,9 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
-from vnicaudit.bench.contract import Ends
+from vnicaudit.bench.contract import Ends, one_line
 from vnicaudit.bench.endpoints.ip_output import ADDRESSES, interfaces, other_family
 from vnicaudit.bench.guards._programs import failure_reason, is_missing
-from vnicaudit.bench.readable import one_line
 from vnicaudit.errors import MeasureError
 from vnicaudit.model.decoding import json_as
 from vnicaudit.model.measurement import GuardRail, Path, Ran

@@ -22,8 +22,8 @@ from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple
 
 from vnicaudit.bench.judging.effect import TURNS, is_share, is_usable
-from vnicaudit.bench.judging.reasons import amount
 from vnicaudit.bench.judging.statistics import median
+from vnicaudit.bench.judging.verdict import amount
 from vnicaudit.bench.metrics import METRICS, Metric
 from vnicaudit.model.measurement import Design, Sample, Workload
 

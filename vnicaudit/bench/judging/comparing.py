@@ -8,8 +8,6 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from vnicaudit.bench.judging.catastrophe import Question, fallen_metrics
-from vnicaudit.bench.judging.ceiling import ceiling, fills, path_of
-from vnicaudit.bench.judging.drift import Level, Series, levelled
 from vnicaudit.bench.judging.effect import (
     Deciding,
     centres_of,
@@ -19,15 +17,21 @@ from vnicaudit.bench.judging.effect import (
     margin_of,
     shift_of,
 )
+from vnicaudit.bench.judging.failures import silent_workloads
 from vnicaudit.bench.judging.sides import (
+    Level,
+    Series,
     Side,
     Sides,
+    ceiling,
     difference_notes,
     effect_notes,
+    fills,
+    levelled,
+    path_of,
     runs_of,
     side_notes,
 )
-from vnicaudit.bench.judging.silence import silent_workloads
 from vnicaudit.bench.judging.statistics import holm, median, median_interval, variation
 from vnicaudit.bench.judging.terms import Terms
 from vnicaudit.bench.judging.verdict import fewest_runs, may_be_chance, verdict_of

@@ -1,13 +1,118 @@
-"""Failed runs: arms without any result, and the words for missing measurements."""
+"""Failed runs: arms without any result, and the words for missing measurements.
+
+Workloads of which nothing gets through any more after a change.
+"""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
-from vnicaudit.bench.judging.silence import PING, WITNESSES, WitnessKind, telling_witnesses
+from vnicaudit.bench.judging.catastrophe import KNOWN
 from vnicaudit.model.measurement import Sample, Witness, Workload
+
+
+class WitnessKind(NamedTuple):
+    """``ask``: True if it observed traffic, False if it observed none, None if it cannot tell;
+    ``something``, ``nothing``: the words for that."""
+
+    ask: Callable[[Witness], bool | None]
+    something: str
+    nothing: str
+
+
+PING = WitnessKind(lambda each: each.answered, "ping was answered", "ping was not answered")
+WITNESSES = (
+    WitnessKind(
+        lambda each: each.connected,
+        "a TCP connection of vnicaudit's own carried data",
+        "a TCP connection of vnicaudit's own carried nothing",
+    ),
+    WitnessKind(
+        lambda each: each.echoed,
+        "UDP datagrams of vnicaudit's own came back",
+        "no UDP datagram of vnicaudit's own came back",
+    ),
+    PING,
+    WitnessKind(lambda each: each.arp, "ARP was answered", "ARP was not answered"),
+    WitnessKind(
+        lambda each: each.counted,
+        "the target's NIC counted bytes in and out",
+        "the target's NIC counted nothing",
+    ),
+)
+"""The most informative one first: a change that breaks checksums or segmentation leaves ping alone.
+The first is asked only of runs over TCP, the second of those over UDP."""
+
+
+def silent_workloads(
+    samples: Sequence[Sample], workloads: Sequence[Workload], before_arm: str, after_arm: str
+) -> tuple[str, ...]:
+    """Primary workloads of which nothing got through in two consecutive runs after the change, each
+    confirmed by a second witness; at least two runs before the change were measured, none of them
+    was silent, and the same witness observed traffic then.
+
+    A run that did not start, or was lost, is not silent: it says nothing about the network.
+    """
+    return tuple(name for name, _seen in _silent(samples, workloads, before_arm, after_arm))
+
+
+def silence(
+    samples: Sequence[Sample], workloads: Sequence[Workload], before_arm: str, after_arm: str
+) -> tuple[str, ...]:
+    """Reasons, one for each of the :func:`silent_workloads`."""
+    return tuple(
+        f"{name}: nothing got through in {after_arm} twice in a row, and {seen} either; in "
+        f"{before_arm} both worked"
+        for name, seen in _silent(samples, workloads, before_arm, after_arm)
+    )
+
+
+def telling_witnesses(samples: Sequence[Sample], arm: str) -> tuple[WitnessKind, ...]:
+    """The witnesses that observed traffic in that arm: if they observe none later, that is new."""
+    seen = [each.witness for each in samples if each.arm == arm and each.witness is not None]
+    return tuple(kind for kind in WITNESSES if any(map(kind.ask, seen)))
+
+
+def _silent(
+    samples: Sequence[Sample], workloads: Sequence[Workload], before_arm: str, after_arm: str
+) -> Iterator[tuple[str, str]]:
+    """Workload, and the words of its witnesses."""
+    telling = telling_witnesses(samples, before_arm)
+    if before_arm == after_arm or not telling:
+        return
+    runs: defaultdict[tuple[str, str], list[Sample]] = defaultdict(list)
+    for sample in samples:
+        runs[sample.workload, sample.arm].append(sample)
+    for workload in workloads:
+        if workload.primary and _was_measured(runs[workload.id, before_arm]):
+            confirmed = [_confirmed(each, telling) for each in runs[workload.id, after_arm]]
+            twice = next(filter(all, pairwise(confirmed)), ())
+            if twice:
+                yield workload.id, " and ".join(dict.fromkeys(twice))
+
+
+def _was_measured(before: Sequence[Sample]) -> bool:
+    """True if there are enough valid runs, and none was silent."""
+    silent = any(sample.failure == "silent" for sample in before)
+    return sum(sample.valid for sample in before) >= KNOWN and not silent
+
+
+def _confirmed(sample: Sample, telling: Sequence[WitnessKind]) -> str:
+    """The words of the first witness that can tell, if nothing got through and it observed none
+    either; empty: the run was not silent."""
+    if sample.failure != "silent" or sample.witness is None:
+        return ""
+    for kind in WITNESSES:
+        seen = kind.ask(sample.witness)
+        if seen:
+            return ""
+        if seen is False and kind in telling:
+            return kind.nothing
+    return ""
+
 
 DEAD = 6
 """After that many runs in a row without any result, no traffic gets through, or no longer does."""

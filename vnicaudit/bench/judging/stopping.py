@@ -21,11 +21,9 @@ from vnicaudit.bench.judging.catastrophe import (
 )
 from vnicaudit.bench.judging.comparing import compare_all
 from vnicaudit.bench.judging.effect import TURNS
-from vnicaudit.bench.judging.failures import DEAD, dead_arms
-from vnicaudit.bench.judging.reasons import rail_words
-from vnicaudit.bench.judging.silence import silence
+from vnicaudit.bench.judging.failures import DEAD, dead_arms, silence
 from vnicaudit.bench.judging.terms import Terms
-from vnicaudit.bench.judging.verdict import HARMLESS, SAME, is_harm, newly_failed_rails
+from vnicaudit.bench.judging.verdict import HARMLESS, SAME, is_harm, newly_failed_rails, rail_words
 from vnicaudit.model.measurement import Comparison, GuardRail, Path, Sample, Workload
 
 ATTEMPTS = 3

@@ -10,7 +10,7 @@ from vnicaudit.bench.judging.statistics import smallest_p
 from vnicaudit.bench.judging.terms import MOST_ALPHA
 from vnicaudit.bench.metrics import METRICS, is_cost
 from vnicaudit.bench.profiles.keys import MOST_RUNS, ProfileTable
-from vnicaudit.bench.profiles.place import TablePlace
+from vnicaudit.bench.profiles.table import TablePlace
 
 
 def check_pattern(name: str, engine: Engine, pattern: str, place: TablePlace) -> None:

@@ -14,10 +14,9 @@ from vnicaudit.bench.line_rate import parse_rate
 from vnicaudit.bench.profiles import checks
 from vnicaudit.bench.profiles.keys import ProfileTable
 from vnicaudit.bench.profiles.matrix import workloads
-from vnicaudit.bench.profiles.place import TablePlace, TomlLines
 from vnicaudit.bench.profiles.profile import Profile
 from vnicaudit.bench.profiles.registry import GUARDS
-from vnicaudit.bench.profiles.table import checked_table
+from vnicaudit.bench.profiles.table import TablePlace, TomlLines, checked_table
 from vnicaudit.errors import UsageError
 from vnicaudit.model.measurement import Workload
 

@@ -15,8 +15,8 @@ from msgspec.structs import replace
 from vnicaudit.bench.contract import Engine
 from vnicaudit.bench.profiles.checks import check_decides, check_pattern
 from vnicaudit.bench.profiles.keys import WorkloadTable
-from vnicaudit.bench.profiles.place import TablePlace
 from vnicaudit.bench.profiles.registry import ENGINES
+from vnicaudit.bench.profiles.table import TablePlace
 from vnicaudit.errors import UsageError
 from vnicaudit.model.measurement import Direction, Workload
 

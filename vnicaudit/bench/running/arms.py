@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from typing import NamedTuple
 
-from vnicaudit.bench.contract import Endpoint, Ends
+from vnicaudit.bench.contract import Endpoint, Ends, one_line
 from vnicaudit.bench.facts.covariates import Watch
-from vnicaudit.bench.readable import one_line
 from vnicaudit.errors import EndpointError
 from vnicaudit.model.measurement import Path, Ran
 

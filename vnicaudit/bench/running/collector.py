@@ -11,15 +11,14 @@ from msgspec.structs import replace
 
 from vnicaudit.base.clock import timestamp
 from vnicaudit.base.waiting import Clock
-from vnicaudit.bench.contract import Ends, Measured, Transport, failed_run
-from vnicaudit.bench.facts.attribution import cost
+from vnicaudit.bench.contract import Ends, Measured, Transport, failed_run, one_line, readable
+from vnicaudit.bench.facts.covariates import cost
 from vnicaudit.bench.facts.validity import Doubt, ValidityLimits, doubts
 from vnicaudit.bench.history import StoredMeasurement, without_output
 from vnicaudit.bench.judging.order import Slot
 from vnicaudit.bench.judging.stopping import NextRun
 from vnicaudit.bench.profiles.profile import SEARCHES, Profile
 from vnicaudit.bench.profiles.registry import SHIPPED, BenchPlugins
-from vnicaudit.bench.readable import one_line, readable
 from vnicaudit.bench.running.arms import OpenedArm, Switch
 from vnicaudit.bench.running.forecast import Forecast, Listener, VisitPlan
 from vnicaudit.bench.running.witness import witness_of

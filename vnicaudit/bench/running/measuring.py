@@ -11,8 +11,7 @@ from msgspec.structs import replace
 
 from vnicaudit import __version__
 from vnicaudit.base.clock import timestamp
-from vnicaudit.bench.facts.link_changes import link_changes
-from vnicaudit.bench.facts.setup import setup_of
+from vnicaudit.bench.facts.setup import link_changes, setup_of
 from vnicaudit.bench.facts.validity import ValidityLimits
 from vnicaudit.bench.history import StoredMeasurement
 from vnicaudit.bench.judging.catastrophe import Question, unproven_falls

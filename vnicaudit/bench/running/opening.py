@@ -10,22 +10,23 @@ from typing import NamedTuple, Protocol
 
 from msgspec.structs import replace
 
-from vnicaudit.bench.contract import Endpoint, Ends, RequiredTool
-from vnicaudit.bench.endpoints.addresses import address_of, place_of
+from vnicaudit.bench.contract import Endpoint, Ends, RequiredTool, readable
+from vnicaudit.bench.endpoints.addresses import (
+    address_of,
+    is_host_name,
+    place_of,
+    refuse_local_route,
+)
 from vnicaudit.bench.endpoints.ip_output import nic_with
-from vnicaudit.bench.endpoints.local_route import refuse_local_route
-from vnicaudit.bench.endpoints.names import is_host_name
 from vnicaudit.bench.endpoints.opening import address_option, open_endpoint
 from vnicaudit.bench.endpoints.paths import PathOption, domain_of, hypervisor_of, machine_of
 from vnicaudit.bench.endpoints.tools import require_tools
 from vnicaudit.bench.endpoints.turns import TURN_SECONDS, Say, wait_for_turns
 from vnicaudit.bench.facts.covariates import Watch
-from vnicaudit.bench.facts.guest_nic import GuestNic, guest_nic
-from vnicaudit.bench.facts.guest_process import GuestHost, find_guest
+from vnicaudit.bench.facts.guest_process import GuestHost, GuestNic, find_guest, guest_nic
 from vnicaudit.bench.facts.setup import host_setup_of, setup_of
 from vnicaudit.bench.profiles.profile import Profile
 from vnicaudit.bench.profiles.registry import ENGINES, BenchPlugins
-from vnicaudit.bench.readable import readable
 from vnicaudit.bench.running.arms import Arm, OpenedArm
 from vnicaudit.bench.running.forecast import Listener
 from vnicaudit.errors import EndpointError, MeasureError, VnicauditError

@@ -14,10 +14,9 @@ from __future__ import annotations
 
 import re
 
-from vnicaudit.bench.contract import Ends, Transport
+from vnicaudit.bench.contract import Ends, Transport, readable
 from vnicaudit.bench.engines._programs.listening import ports, start_server
 from vnicaudit.bench.guards.ping import Pinged, pinged
-from vnicaudit.bench.readable import readable
 from vnicaudit.bench.running.arms import OpenedArm
 from vnicaudit.errors import EndpointError, MeasureError
 from vnicaudit.model.measurement import Witness

@@ -60,11 +60,11 @@ def command(options: BenchCompareOptions) -> int:
     distinguish drift from a real change, so their numbers are not judged. `bench run` with several
     arms can, and two arms of one such run are judged by its own design.
     """
-    from vnicaudit.bench.judging.comparable import warnings
     from vnicaudit.bench.judging.stored_comparison import (
         chosen_arms,
         compare_results,
         renamed_samples,
+        warnings,
     )
     from vnicaudit.cli.bench.output import check_places, code_of, write_reports
     from vnicaudit.reports.safe import safe

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from vnicaudit.base.waiting import Clock
 from vnicaudit.base.wording import count
-from vnicaudit.bench.judging.reasons import amount
+from vnicaudit.bench.judging.verdict import amount
 from vnicaudit.bench.metrics import METRICS
 from vnicaudit.bench.profiles.profile import sample_seconds
 from vnicaudit.cli.bench.options import MeasuringOptions, ReportOptions, report_places

@@ -187,7 +187,7 @@ def _request(options: BenchRunOptions, adapters: GetAdapters) -> MeasurementRequ
 def _profile(options: BenchRunOptions) -> Profile:
     """The profile, changed by the options. Raises UsageError if nothing is left of it."""
     from vnicaudit.bench.profiles.load import load_profile
-    from vnicaudit.bench.profiles.options import setting, with_options, with_seconds
+    from vnicaudit.bench.profiles.profile import setting, with_options, with_seconds
 
     profile = load_profile(options.profile)
     if options.settings:

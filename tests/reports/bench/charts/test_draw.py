@@ -20,8 +20,7 @@ from tests.reports.bench.samples import (
 )
 from vnicaudit.errors import MissingExtraError
 from vnicaudit.model.measurement import BenchResult
-from vnicaudit.reports.bench.charts.draw import charts, svg
-from vnicaudit.reports.bench.charts.inline import inline
+from vnicaudit.reports.bench.charts.draw import charts, inline, svg
 
 SVG = "{http://www.w3.org/2000/svg}"
 WITHOUT = """

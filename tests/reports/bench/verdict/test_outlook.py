@@ -14,7 +14,7 @@ from tests.reports.bench.samples import (
 from vnicaudit.bench.judging.verdict import may_be_chance
 from vnicaudit.model.measurement import BenchResult, Decision, Design
 from vnicaudit.reports.bench.tables.rows import rows
-from vnicaudit.reports.bench.verdict.outlook import outlook
+from vnicaudit.reports.bench.verdict.block import outlook
 
 
 def said(result: BenchResult) -> list[str]:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from vnicaudit.bench.readable import one_line
+from vnicaudit.bench.contract import one_line
 from vnicaudit.errors import MeasureError
 
 _USEFUL = ("NOERROR", "NXDOMAIN")

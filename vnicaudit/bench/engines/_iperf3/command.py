@@ -5,14 +5,106 @@
 
 from __future__ import annotations
 
+import math
+import re
+from collections.abc import Iterator, Mapping
 from math import ceil
 from typing import NamedTuple
+from weakref import WeakKeyDictionary
 
+from vnicaudit.bench.contract import Endpoint, RequiredTool
 from vnicaudit.bench.engines._iperf3.flows import Way
-from vnicaudit.bench.engines._iperf3.places import Iperf3Install, Iperf3Version
-from vnicaudit.bench.engines._programs.listening import is_literal
+from vnicaudit.bench.engines._programs.listening import is_literal, require_none
 from vnicaudit.errors import EndpointError
 from vnicaudit.model.measurement import Workload
+
+IPERF3 = RequiredTool(
+    "iperf3",
+    {"apt": "iperf3", "dnf": "iperf3", "zypper": "iperf", "apk": "iperf3", "pacman": "iperf3"},
+)
+
+_SOCKET_BUFFERS = ("/proc/sys/net/core/rmem_max", "/proc/sys/net/core/wmem_max")
+_UNSET_BUFFER = 212992
+"""Bytes. Linux's own limit (net/core/sock.c, SK_RMEM_MAX), used if it cannot be read, as in a
+network namespace of an older kernel."""
+_PORTS = ("/proc/net/tcp", "/proc/net/tcp6")
+_LISTEN = "0A"
+"""TCP_LISTEN of the kernel's include/net/tcp_states.h."""
+
+
+class Iperf3Version(NamedTuple):
+    """A version as numbers: 3.9 is older than 3.12."""
+
+    major: int
+    minor: int
+
+    def __str__(self) -> str:
+        return f"{self.major}.{self.minor}"
+
+
+OLDEST = Iperf3Version(3, 7)
+"""The first version with --bidir, and with ``sender`` in its JSON."""
+
+
+class Iperf3Install(NamedTuple):
+    """``buffer``: the largest socket buffer that iperf3 may request with -w. The kernel doubles
+    what it grants, and iperf3 fails if it gets less than it requested."""
+
+    version: Iperf3Version
+    buffer: int
+
+
+_known: WeakKeyDictionary[Endpoint, Iperf3Install] = WeakKeyDictionary()
+
+
+def place(endpoint: Endpoint) -> Iperf3Install:
+    """The installation of iperf3 at an endpoint, asked for once. Raises EndpointError if iperf3 is
+    missing or too old."""
+    found = _known.get(endpoint)
+    if found is None:
+        found = _known[endpoint] = Iperf3Install(_version(endpoint), _buffer(endpoint))
+    return found
+
+
+def version_of(text: str) -> Iperf3Version | None:
+    """The version in the output of ``iperf3 --version``: ``iperf 3.12 (cJSON 1.7.15)``."""
+    found = re.match(r"iperf (\d{1,4})\.(\d{1,4})", text)
+    return Iperf3Version(int(found[1]), int(found[2])) if found else None
+
+
+def listening(endpoint: Endpoint) -> frozenset[int] | None:
+    """TCP ports in use by listening sockets there; None if that cannot be read."""
+    return ports_of(endpoint.run(("cat", *_PORTS)).stdout)
+
+
+def ports_of(text: str) -> frozenset[int] | None:
+    """The listening ports in /proc/net/tcp: ``sl local_address rem_address st …``, addresses ending
+    ``:PORT`` in hex (Documentation/networking/proc_net_tcp.rst)."""
+    if not re.match(r"\s*sl\s+local_address", text):
+        return None
+    found = re.findall(
+        rf"^\s*\d+: [0-9A-F]+:([0-9A-F]{{4}}) [0-9A-F]+:[0-9A-F]{{4}} {_LISTEN} ", text, re.M
+    )
+    return frozenset(int(port, 16) for port in found)
+
+
+def _version(endpoint: Endpoint) -> Iperf3Version:
+    ran = endpoint.run(("iperf3", "--version"))
+    version = version_of(ran.stdout)
+    if version is None:
+        raise EndpointError(
+            f"{endpoint.url}: iperf3 cannot be run there; is the package iperf3 installed?"
+        )
+    if version < OLDEST:
+        raise EndpointError(f"{endpoint.url}: iperf3 {version} is too old: {OLDEST} is needed")
+    return version
+
+
+def _buffer(endpoint: Endpoint) -> int:
+    words = endpoint.run(("cat", *_SOCKET_BUFFERS)).stdout.split()
+    limits = [int(word) for word in words if re.fullmatch(r"[0-9]{1,10}", word)]
+    return 2 * (min(limits) if len(limits) == len(_SOCKET_BUFFERS) else _UNSET_BUFFER)
+
 
 PER_PROCESS = 125
 """Streams of one client; iperf3 refuses more than 128 (MAX_STREAMS, src/iperf.h)."""
@@ -167,3 +259,110 @@ def _options(options: dict[str, str]) -> list[str]:
         if options.get(option) == "yes":
             argv.append(flag)
     return argv
+
+
+_TCP_SIZES = (1, 1024 * 1024)
+"""MAX_BLOCKSIZE of iperf3's src/iperf.h."""
+_UDP_SIZES = (16, 65507)
+"""MIN_UDP_BLOCKSIZE and MAX_UDP_BLOCKSIZE: iperf3's own header, and the most that IPv4 carries."""
+_LONGEST = 86400
+"""MAX_TIME, seconds."""
+_LOWEST = 1
+"""Lowest rate of a stream: 0 would mean as fast as possible."""
+_HIGHEST = 1e15
+
+_NUMBER = r"[1-9][0-9]{0,9}"
+_OPTIONS: dict[str, str] = {
+    "congestion": r"[a-z0-9_]{1,15}",
+    "window": rf"{_NUMBER}[KM]?",
+    "mss": r"[1-9][0-9]{1,4}",
+    "zerocopy": "yes|no",
+    "bind_dev": r"[A-Za-z0-9_.][A-Za-z0-9_.@:-]{0,14}",
+    "bind": "yes|no",
+    "dscp": r"[0-9]|[1-5][0-9]|6[0-3]|af[1-4][1-3]|cs[1-7]|ef",
+    "ipv6": "yes|no",
+    "port": r"[1-9][0-9]{0,4}",
+}
+"""Option -> its allowed values."""
+_TCP_ONLY = ("congestion", "mss", "zerocopy")
+_LARGEST_PORT = 65535
+_LARGEST_WINDOW = 512 * 1024 * 1024
+"""MAX_TCP_BUFFER, bytes."""
+_MSS = (88, 32767)
+"""Linux refuses smaller ones (TCP_MIN_MSS), iperf3 larger ones (MAX_MSS)."""
+
+
+def check(workload: Workload, patterns: Mapping[str, object]) -> None:
+    """Raises UsageError if a workload cannot be run as written."""
+    require_none(workload, _problems(workload, patterns))
+
+
+def _problems(workload: Workload, patterns: Mapping[str, object]) -> Iterator[str]:
+    if workload.pattern not in patterns:
+        yield f"iperf3 has no pattern {workload.pattern!r}; it has {', '.join(patterns)}"
+    yield from _of_streams(workload)
+    yield from _of_size(workload)
+    yield from _of_time(workload)
+    yield from _of_rate(workload)
+    yield from _of_options(workload)
+
+
+def _of_streams(workload: Workload) -> Iterator[str]:
+    if workload.connections < 1 or workload.generators < 1:
+        yield "there must be at least one connection and one generator"
+    elif workload.generators > workload.connections:
+        few = f"{workload.connections} connections"
+        yield f"{workload.generators} generators cannot share {few}"
+    if workload.pattern == "udp-pps" and workload.direction == "both":
+        yield "packet rates can be searched only one way at a time, not both"
+
+
+def _of_size(workload: Workload) -> Iterator[str]:
+    low, high = _TCP_SIZES if workload.pattern == "tcp" else _UDP_SIZES
+    if workload.size is not None and not low <= workload.size <= high:
+        yield f"size {workload.size}: iperf3 takes {low} to {high} bytes for {workload.pattern}"
+
+
+def _of_time(workload: Workload) -> Iterator[str]:
+    if not math.isfinite(workload.seconds) or workload.seconds != int(workload.seconds):
+        yield f"seconds {workload.seconds:g}: iperf3 takes whole seconds"
+    elif workload.seconds < 1:
+        yield f"seconds {workload.seconds:g}: at least one is needed"
+    if not 0 <= workload.warmup < math.inf:
+        yield f"warmup {workload.warmup:g}: it must be 0 or more seconds"
+    elif workload.warmup + workload.seconds > _LONGEST - 10:
+        yield f"iperf3 runs for {_LONGEST} seconds at most"
+
+
+def _of_rate(workload: Workload) -> Iterator[str]:
+    if workload.rate is None:
+        if workload.pattern == "udp":
+            yield (
+                "udp needs a rate: without one it is a flood; to find the highest rate, use udp-pps"
+            )
+    elif not 0 < workload.rate <= _HIGHEST:
+        yield f"rate {workload.rate:g}: it must be more than 0"
+    elif workload.rate < _LOWEST * workload.connections:
+        yield f"rate {workload.rate:g}: that is less than {_LOWEST} for each stream"
+
+
+def _of_options(workload: Workload) -> Iterator[str]:
+    for name, value in workload.options.items():
+        if name not in _OPTIONS:
+            yield f"iperf3 has no option {name!r}; it has {', '.join(_OPTIONS)}"
+        elif not re.fullmatch(_OPTIONS[name], value):
+            yield f"{name}: iperf3 does not accept {value!r}"
+        elif name in _TCP_ONLY and workload.pattern != "tcp":
+            yield f"{name} is for TCP only"
+    if (mss := int(workload.options.get("mss", _MSS[0]))) and not _MSS[0] <= mss <= _MSS[1]:
+        yield f"mss {mss}: it must be {_MSS[0]} to {_MSS[1]} bytes"
+    if _bytes(workload.options.get("window", "1")) > _LARGEST_WINDOW:
+        yield f"window {workload.options['window']}: iperf3 takes 512M at most"
+    clients = len(split(workload.connections, workload.generators))
+    if int(workload.options.get("port", 1)) + clients - 1 > _LARGEST_PORT:
+        yield f"port: {clients} servers need {clients} ports up to {_LARGEST_PORT}"
+
+
+def _bytes(text: str) -> int:
+    """iperf3's units are powers of 1024 (src/units.c)."""
+    return int(text.rstrip("KM")) * {"K": 1024, "M": 1024 * 1024}.get(text[-1], 1)

@@ -12,7 +12,7 @@ from contextlib import ExitStack
 from typing import NamedTuple
 
 from vnicaudit.bench.contract import Ends, StartedProgram
-from vnicaudit.bench.engines._iperf3 import command, places, report
+from vnicaudit.bench.engines._iperf3 import command, report
 from vnicaudit.bench.engines._iperf3.command import Iperf3Load
 from vnicaudit.errors import MeasureError
 from vnicaudit.model.measurement import Ran
@@ -45,7 +45,7 @@ def run(plan: Iperf3Load, ends: Ends) -> tuple[PairRuns, ...]:
     said: tuple[PairRuns, ...] = ()
     for first in _ports(plan, ends.seed):
         ports = range(first, first + len(plan.streams))
-        if (places.listening(ends.target) or frozenset()).isdisjoint(ports):
+        if (command.listening(ends.target) or frozenset()).isdisjoint(ports):
             said = _first_that_listens(plan, ends, ports)
             if all(report.began(pair.client.stdout) for pair in said):
                 return said
@@ -97,7 +97,7 @@ def _await_servers(servers: Sequence[StartedProgram], ports: Sequence[int], ends
     clients have to find out."""
     deadline = time.monotonic() + _LISTEN
     while time.monotonic() < deadline:
-        listening = places.listening(ends.target)
+        listening = command.listening(ends.target)
         if not all(server.running() for server in servers):
             return False
         if listening is None or listening.issuperset(ports):

@@ -7,28 +7,184 @@ short runs of iperf3, each with a server of its own.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from math import ceil
-from statistics import fmean
+from operator import attrgetter
+from statistics import fmean, median
+from typing import Literal
 
-from vnicaudit.bench.contract import Ends, Measured, failed_run
+from vnicaudit.bench.contract import Ends, Measured, failed_run, one_line
 from vnicaudit.bench.engines._iperf3 import command, flows, pairs
-from vnicaudit.bench.engines._iperf3.command import Iperf3Load
-from vnicaudit.bench.engines._iperf3.details import (
-    Details,
-    details,
-    generator_cpu,
-    limited,
-    of_setup,
-    sent_packets,
-)
-from vnicaudit.bench.engines._iperf3.flows import Iperf3Outcome, Pair
+from vnicaudit.bench.engines._iperf3.command import Iperf3Load, Iperf3Version
+from vnicaudit.bench.engines._iperf3.flows import Iperf3Outcome, Pair, Slice, Way, WindowTotals
 from vnicaudit.bench.engines._iperf3.pairs import PairRuns
-from vnicaudit.bench.engines._iperf3.report import began, failure, parse
-from vnicaudit.bench.readable import one_line
+from vnicaudit.bench.engines._iperf3.report import Stream, began, failure, middle, parse
 from vnicaudit.bench.search import LoadTrial, Searched, search
 from vnicaudit.errors import MeasureError, SilenceError
 from vnicaudit.model.measurement import Ran
+
+Details = dict[str, str | float | int | bool | None]
+
+_THREADS_SINCE = Iperf3Version(3, 16)
+"""The first version with a thread for each stream."""
+_BUSY = 95.0
+"""Per cent of the CPUs that its threads can use from which the process is fully busy."""
+_OFFERED = 0.98
+"""A sender that sent a smaller share of the requested load could not send more."""
+_STALL = 0.1
+"""An interval with a smaller share of the median's rate is a stall."""
+_LONG = 0.5
+"""Seconds. Shorter intervals are left over at the window's edges."""
+
+
+def details(plan: Iperf3Load, found: Iperf3Outcome) -> Details:
+    """Details of all pairs together; settings are those of the first pair."""
+    return {
+        **of_setup(plan, found.pairs[0]),
+        "peer_cpu": sum(_peer_cpu(pair) for pair in found.pairs),
+        "target_cpu": sum(_target_cpu(pair) for pair in found.pairs),
+        "warmup_cut": plan.warmup,
+        "bytes_with_warmup": sum(
+            piece.bytes for own in found.flows.values() for flow in own for piece in flow.received
+        ),
+        "stalls": sum(_stalls(part) for part in found.parts.values()),
+        **{f"goodput_{way}": part.rate for way, part in found.parts.items()},
+        **(_of_udp(found) if plan.udp else _of_tcp(found)),
+    }
+
+
+def limited(plan: Iperf3Load, found: Iperf3Outcome) -> bool:
+    """True if the sender was the bottleneck: its threads were busy all the time, or it sent less
+    UDP than requested. A target that is busy with a single stream is the subject of the
+    measurement: no version of iperf3 uses more threads for that."""
+    if plan.udp and plan.rate is not None:
+        least = _OFFERED * plan.rate
+        return any(8 * _sent_per_second(found, way, "bytes") < least for way in plan.ways)
+    return any(_saturated(plan, found, way) for way in plan.ways)
+
+
+def sent_packets(found: Iperf3Outcome, way: Way) -> float:
+    """Packets per second sent in one direction, over the whole run."""
+    return _sent_per_second(found, way, "packets")
+
+
+def generator_cpu(plan: Iperf3Load, found: Iperf3Outcome) -> float | None:
+    """Per cent of one CPU of the busiest thread on the peer; None if it has several and the report
+    does not distinguish them."""
+    if _threads(plan.peer.version, max(plan.streams)) > 1:
+        return None
+    return max(_peer_cpu(pair) for pair in found.pairs)
+
+
+def _saturated(plan: Iperf3Load, found: Iperf3Outcome, way: Way) -> bool:
+    version, cpu = (
+        (plan.peer.version, _peer_cpu) if way == "rx" else (plan.target.version, _target_cpu)
+    )
+    return any(
+        cpu(pair) >= _BUSY * _threads(version, streams)
+        for pair, streams in zip(found.pairs, plan.streams, strict=True)
+        if way == "rx" or streams > 1
+    )
+
+
+def _threads(version: Iperf3Version, streams: int) -> int:
+    return streams if version >= _THREADS_SINCE else 1
+
+
+def _sent_per_second(found: Iperf3Outcome, way: Way, what: Literal["bytes", "packets"]) -> float:
+    """A sent amount per second, over the whole run."""
+    count = attrgetter(what)
+    total: float = sum(
+        sum(map(count, flow.sent)) / (flow.sent[-1].end - flow.sent[0].start)
+        for flow in found.flows[way]
+    )
+    return total
+
+
+def _peer_cpu(pair: Pair) -> float:
+    return pair.client.end.cpu_utilization_percent.host_total
+
+
+def _target_cpu(pair: Pair) -> float:
+    return pair.server.end.cpu_utilization_percent.host_total
+
+
+def _stalls(part: WindowTotals) -> int:
+    """Number of intervals of any pair with hardly any traffic."""
+    return sum(
+        rate < _STALL * median(rates) for rates in map(_rates, part.slices) for rate in rates
+    )
+
+
+def _rates(slices: Sequence[Slice]) -> list[float]:
+    """Rates of the complete, or nearly complete, intervals, in bytes/s."""
+    long = [(piece.bytes, piece.end - piece.start) for piece in slices]
+    return [carried / seconds for carried, seconds in long if seconds > _LONG]
+
+
+def of_setup(plan: Iperf3Load, pair: Pair) -> Details:
+    """Versions, and parameters of the run."""
+    client, server = pair.client.start, pair.server.start
+    return {
+        "version": client.version,
+        "server_version": server.version,
+        "system_info": client.system_info,
+        "server_system_info": server.system_info,
+        "threads": "single" if _threads(plan.peer.version, 2) == 1 else "per stream",
+        "streams": sum(plan.streams),
+        "processes": len(plan.streams),
+        "size": command.size(plan.workload),
+        "window": command.buffer(plan),
+    }
+
+
+def _of_tcp(found: Iperf3Outcome) -> Details:
+    streams = list(_sending(found))
+    rtts = [stream.rtt for stream in streams if stream.rtt is not None]
+    client = found.pairs[0].client
+    return {
+        "mss": client.start.tcp_mss or client.start.tcp_mss_default,
+        "congestion": client.end.sender_tcp_congestion,
+        "retransmits": _sum(stream.retransmits for stream in streams),
+        "rtt_mean_us": fmean(rtts) if rtts else None,
+        "rtt_max_us": max(rtts, default=None),
+        "cwnd_max": max((s.snd_cwnd for s in streams if s.snd_cwnd is not None), default=None),
+    }
+
+
+def _of_udp(found: Iperf3Outcome) -> Details:
+    jitters = [
+        stream.jitter_ms
+        for pair, begin in zip(found.pairs, found.begins, strict=True)
+        for stream in _streams(pair, begin, sender=False)
+        if stream.jitter_ms is not None
+    ]
+    parts = found.parts.values()
+    return {
+        "jitter_mean_us": 1000 * fmean(jitters) if jitters else None,
+        "packets": round(sum(part.offered for part in parts)),
+        "lost_packets": round(sum(part.lost_packets for part in parts)),
+        **{f"loss_{way}": part.loss for way, part in found.parts.items()},
+    }
+
+
+def _sending(found: Iperf3Outcome) -> Iterator[Stream]:
+    for pair, begin in zip(found.pairs, found.begins, strict=True):
+        yield from _streams(pair, begin, sender=True)
+
+
+def _streams(pair: Pair, begin: float, *, sender: bool) -> Iterator[Stream]:
+    """Sending (or receiving) streams at both ends, in intervals after the warm-up."""
+    for report in pair:
+        for interval in report.intervals:
+            if middle(interval) >= begin:
+                yield from (stream for stream in interval.streams if stream.sender is sender)
+
+
+def _sum(numbers: Iterable[float | None]) -> float | None:
+    """The sum; None if there are no numbers: not every system counts retransmits."""
+    known = [number for number in numbers if number is not None]
+    return sum(known) if known else None
 
 
 def measurement_of(plan: Iperf3Load, said: Sequence[PairRuns]) -> Measured:

@@ -5,13 +5,12 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from ipaddress import ip_address
 
-from vnicaudit.bench.contract import Endpoint, StartedProgram
-from vnicaudit.bench.readable import one_line
-from vnicaudit.errors import MeasureError, SilenceError
-from vnicaudit.model.measurement import Ran
+from vnicaudit.bench.contract import Endpoint, StartedProgram, one_line
+from vnicaudit.errors import MeasureError, SilenceError, UsageError
+from vnicaudit.model.measurement import Ran, Workload
 
 
 def is_literal(address: str) -> bool:
@@ -98,3 +97,28 @@ def _failure(program: str, endpoint: Endpoint, tried: Sequence[int], last: Ran |
 
 def _last_line(ran: Ran) -> str:
     return one_line(ran.stderr.strip() or ran.stdout, last=True)
+
+
+def require_none(workload: Workload, problems: Iterable[str]) -> None:
+    """Raises UsageError with the first problem of a workload, if there is one."""
+    for problem in problems:
+        raise UsageError(f"{workload.id}: {problem}")
+
+
+def number_problems(
+    workload: Workload,
+    engine: str,
+    known: Mapping[str, tuple[int, int]],
+    others: Sequence[str] = (),
+) -> Iterator[str]:
+    """Problems with options: unknown to the engine, or not a number in range. ``known``: option ->
+    the least and the largest number; ``others``: options that are not numbers."""
+    for name, value in workload.options.items():
+        if name in others:
+            continue
+        if name not in known:
+            yield f"{engine} has no option {name!r}; it has {', '.join((*known, *others))}"
+            continue
+        low, high = known[name]
+        if not re.fullmatch(r"[0-9]{1,8}", value) or not low <= int(value) <= high:
+            yield f"{name}: {value!r} is not a number from {low} to {high}"

@@ -1,20 +1,128 @@
-"""Workload, checked -> one run of both roles of the generator against each other."""
+"""Workload, checked -> one run of both roles of the generator against each other.
+
+IBM's names for requests, which IBM runs by uperf and this program by its own generator.
+
+``rr1c-200x1000``: a request of 200 bytes and an answer of 1000 over a persistent connection; ``k``
+is 1024. ``crr-200x1000``: the same, each request over a connection of its own (our name; netperf
+calls it TCP_CRR). IBM's streams (``str-readx30k``) are iperf3's, with messages of 30 KiB (IBM, KVM
+network performance, "Workload tests description").
+"""
 
 from __future__ import annotations
 
 import math
 import re
 import secrets
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Literal, NamedTuple
+from weakref import WeakKeyDictionary
 
-from vnicaudit.bench.contract import Endpoint, Ends
-from vnicaudit.bench.engines._programs.checks import number_problems
+from vnicaudit.bench.contract import Endpoint, Ends, one_line
+from vnicaudit.bench.engines._programs.listening import number_problems, require_none
 from vnicaudit.bench.engines._rr import filling
-from vnicaudit.bench.engines._rr.patterns import Pattern, checked_pattern
-from vnicaudit.bench.engines._rr.places import program_at
-from vnicaudit.errors import EndpointError
+from vnicaudit.bench.generator import built
+from vnicaudit.errors import EndpointError, MeasureError, UsageError
 from vnicaudit.model.measurement import Ran, Workload
+
+NAME = "vnicaudit-rr"
+_USAGE = 2
+"""Exit code of the program without a role."""
+
+_stored: WeakKeyDictionary[Endpoint, str | MeasureError] = WeakKeyDictionary()
+"""Path of the program, or why there is none: asked for once at each end in a session."""
+
+
+def program_at(endpoint: Endpoint) -> str:
+    """The path of the program at an endpoint, in the session's folder. Raises MeasureError with the
+    reason if it cannot be built, or does not run there, EndpointError if the end is lost."""
+    if endpoint not in _stored:
+        try:
+            _stored[endpoint] = _store(endpoint)
+        except MeasureError as error:
+            _stored[endpoint] = error
+    found = _stored[endpoint]
+    if isinstance(found, MeasureError):
+        raise found
+    return found
+
+
+def _store(endpoint: Endpoint) -> str:
+    machine = endpoint.run(("uname", "-m")).stdout.strip()
+    path = endpoint.put_file(NAME, built(machine))
+    endpoint.run(("chmod", "700", path))
+    tried = endpoint.run((path,))
+    if tried.code != _USAGE:
+        said = one_line(tried.stderr, last=True) or f"exit {tried.code}"
+        raise MeasureError(f"{endpoint.url}: the generator of requests does not run there: {said}")
+    return path
+
+
+Mode = Literal["rr", "crr"]
+
+LARGEST = 16 << 20
+"""Bytes of a message."""
+
+_REQUESTS = re.compile(r"(rr1c|crr)-([1-9]\d{0,7}k?)x([1-9]\d{0,7}k?)", re.ASCII)
+
+NAMED = ("rr1c-1x1", "rr1c-200x1000", "rr1c-200x30k", "crr-1x1")
+
+
+class Pattern(NamedTuple):
+    """``size``: bytes of a request; ``answer``: of an answer. ``crr``: a connection for each
+    request."""
+
+    mode: Mode
+    size: int
+    answer: int
+
+
+def pattern_of(name: str) -> Pattern | None:
+    """The pattern of that name; None if there is none."""
+    found = _REQUESTS.fullmatch(name)
+    if found is None:
+        return None
+    pattern = Pattern("rr" if found[1] == "rr1c" else "crr", _bytes(found[2]), _bytes(found[3]))
+    return pattern if max(pattern.size, pattern.answer) <= LARGEST else None
+
+
+class Patterns(Mapping[str, tuple[str, ...]]):
+    """Pattern -> metrics: of requests, of connections. IBM's patterns are listed, and one of
+    connections; patterns of any other size are accepted too."""
+
+    def __init__(self, rr: tuple[str, ...], crr: tuple[str, ...]) -> None:
+        self._metrics: dict[Mode, tuple[str, ...]] = {"rr": rr, "crr": crr}
+
+    def __getitem__(self, name: str) -> tuple[str, ...]:
+        pattern = pattern_of(name) if isinstance(name, str) else None
+        if pattern is None:
+            raise KeyError(name)
+        return self._metrics[pattern.mode]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(NAMED)
+
+    def __len__(self) -> int:
+        return len(NAMED)
+
+
+def _bytes(text: str) -> int:
+    return int(text[:-1]) * 1024 if text.endswith("k") else int(text)
+
+
+def checked_pattern(
+    workload: Workload, engine: str, problems: Callable[[Workload, Pattern], Iterable[str]]
+) -> Pattern:
+    """The pattern that an engine of these patterns is to run; ``problems``: why it cannot. Raises
+    UsageError with the first."""
+    pattern = pattern_of(workload.pattern)
+    if pattern is None:
+        raise UsageError(
+            f"{workload.id}: {engine} has no pattern {workload.pattern!r}; use "
+            f"{', '.join(NAMED)}, or these with other sizes"
+        )
+    require_none(workload, problems(workload, pattern))
+    return pattern
+
 
 CONNECTIONS = 500
 """The most that the program accepts (generator/native/program.c)."""

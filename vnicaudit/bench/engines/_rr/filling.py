@@ -12,10 +12,9 @@ from typing import Annotated
 
 import msgspec
 
-from vnicaudit.bench.contract import Ends, Needs, StartedProgram
-from vnicaudit.bench.engines._iperf3.places import IPERF3
+from vnicaudit.bench.contract import Ends, Needs, StartedProgram, one_line
+from vnicaudit.bench.engines._iperf3.command import IPERF3
 from vnicaudit.bench.engines._programs.listening import is_literal, ports, start_server
-from vnicaudit.bench.readable import one_line
 from vnicaudit.errors import MeasureError, SilenceError
 from vnicaudit.model.decoding import json_decoder
 from vnicaudit.model.measurement import Ran, Workload

@@ -7,8 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from vnicaudit.model.measurement import ArmSummary, BenchResult
-from vnicaudit.reports.bench.charts.chart import Chart, chart_title, label
-from vnicaudit.reports.bench.charts.style import arm_style, scale
+from vnicaudit.reports.bench.charts.chart import Chart, arm_style, chart_title, label, scale
 from vnicaudit.reports.bench.tables import cells
 from vnicaudit.reports.bench.tables.rows import (
     MetricRow,

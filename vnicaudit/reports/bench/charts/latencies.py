@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 from vnicaudit.bench.histogram import Histogram, decode, sum_of_histograms
 from vnicaudit.model.measurement import BenchResult, Workload
-from vnicaudit.reports.bench.charts.chart import Chart, chart_title, label
-from vnicaudit.reports.bench.charts.style import arm_style, scale
+from vnicaudit.reports.bench.charts.chart import Chart, arm_style, chart_title, label, scale
 from vnicaudit.reports.bench.words.quantity import quantity
 
 if TYPE_CHECKING:

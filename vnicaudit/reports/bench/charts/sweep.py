@@ -8,8 +8,7 @@ from itertools import count
 from typing import TYPE_CHECKING, Literal
 
 from vnicaudit.model.measurement import BenchResult, Workload
-from vnicaudit.reports.bench.charts.chart import Chart, chart_title, label
-from vnicaudit.reports.bench.charts.style import arm_style, scale
+from vnicaudit.reports.bench.charts.chart import Chart, arm_style, chart_title, label, scale
 from vnicaudit.reports.bench.tables import cells
 from vnicaudit.reports.bench.tables.rows import MetricRow, rows, sample_size
 from vnicaudit.reports.bench.words.labels import metric_title, metric_words

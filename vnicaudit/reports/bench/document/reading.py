@@ -3,27 +3,81 @@ nearly all of a file, and no verdict needs it."""
 
 from __future__ import annotations
 
+import math
 import mmap
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
 from typing import BinaryIO, TypeVar
 
 import msgspec
-from msgspec.structs import replace
+from msgspec.structs import astuple, replace
 
 from vnicaudit.base.opening import as_usage_error, open_regular
 from vnicaudit.errors import UsageError
 from vnicaudit.model.decoding import json_as, json_decoder
-from vnicaudit.model.measurement import BENCH_SCHEMA, BenchResult, Sample
-from vnicaudit.reports.bench.document.faults import (
-    WHAT,
-    impossible,
-    other_schema,
-    strangers,
+from vnicaudit.model.measurement import (
+    BENCH_SCHEMA,
+    ArmSummary,
+    BenchResult,
+    Comparison,
+    Effect,
+    Sample,
 )
+from vnicaudit.reports.array import Separator
+from vnicaudit.reports.encode import encode, encode_items
 from vnicaudit.reports.json_faults import malformed, mismatch
+
+WHAT = "not a measurement"
+
+_VERSIONED = re.compile(r"vnicaudit\.bench/\w+")
+
+
+def other_schema(schema: str) -> str:
+    """Message for a file of another schema, or another version of this one."""
+    if _VERSIONED.fullmatch(schema):
+        return (
+            f"a measurement of another version, {schema}; this vnicaudit reads {BENCH_SCHEMA}: "
+            "read it with the version that wrote it"
+        )
+    return f"{WHAT}: its schema is {schema[:80]!r}; a measurement is {BENCH_SCHEMA}"
+
+
+def strangers(result: BenchResult) -> Iterator[str]:
+    """Samples and results of a workload or an arm that the file does not declare: no table would
+    show them."""
+    known = {workload.id for workload in result.workloads}
+    arms = set(result.arms)
+    for number, sample in enumerate(result.samples):
+        yield from _stranger(f"samples[{number}].workload", sample.workload, known)
+        yield from _stranger(f"samples[{number}].arm", sample.arm, arms)
+    for number, one in enumerate(result.results):
+        yield from _stranger(f"results[{number}].workload", one.workload, known)
+        yield from _stranger(f"results[{number}].before_arm", one.before_arm, arms)
+        yield from _stranger(f"results[{number}].after_arm", one.after_arm, arms)
+
+
+def impossible(result: BenchResult) -> Iterator[str]:
+    """Samples that cannot exist: the same run twice, which would count twice as evidence, and
+    negative values."""
+    seen: set[tuple[str, str, int]] = set()
+    for number, sample in enumerate(result.samples):
+        run = (sample.arm, sample.workload, sample.order)
+        if run in seen:
+            yield f"samples[{number}]: run {sample.order} of {sample.arm[:80]!r} appears twice"
+        seen.add(run)
+        for metric, value in sample.values.items():
+            if value < 0:
+                yield f"samples[{number}].values.{metric[:80]}: less than 0"
+
+
+def _stranger(place: str, name: str, known: set[str]) -> Iterator[str]:
+    if name not in known:
+        kind = "workload" if place.endswith("workload") else "arm"
+        yield f"{place}: there is no {kind} {name[:80]!r}"
+
 
 MAX_BYTES = 1 << 30
 
@@ -127,3 +181,51 @@ def _decoded(given: msgspec.Raw, kind: type[T], name: str, place: str) -> T:
         return json_as(given, kind)
     except msgspec.DecodeError as error:
         raise UsageError(f"{name}: {WHAT}: {mismatch(error, place)}") from None
+
+
+_HEAD = ("run", "arms", "paths", "environment", "workloads")
+"""Keys before the samples."""
+
+Numbers = TypeVar("Numbers", Effect, ArmSummary)
+
+
+def pieces(head: BenchResult, samples: Iterable[Sample]) -> Iterator[str]:
+    """The file, with keys in the order of the record.
+
+    ``samples`` replace those of ``head`` and are taken one at a time, so they may come from a file
+    and not fit into memory. Numbers that are not finite cannot be written in JSON; they were not
+    measured, and are left out.
+    """
+    yield f'{{"schema":"{head.schema}"'
+    for name in _HEAD:
+        yield f',\n"{name}":{encode(getattr(head, name))}'
+    yield ',\n"samples":['
+    separator = Separator()
+    for sample in samples:
+        yield separator.before() + encode(_finite_sample(sample))
+    yield f'],\n"guard_rails":{encode(head.guard_rails)},\n"results":['
+    if head.results:
+        yield "\n" + encode_items([_finite_comparison(one) for one in head.results])
+    yield f'],\n"decision":{encode(head.decision)},\n"notes":{encode(head.notes)}}}\n'
+
+
+def _finite_sample(sample: Sample) -> Sample:
+    if all(map(math.isfinite, sample.values.values())):
+        return sample
+    values = {name: value for name, value in sample.values.items() if math.isfinite(value)}
+    return replace(sample, values=values)
+
+
+def _finite_comparison(comparison: Comparison) -> Comparison:
+    return replace(
+        comparison,
+        effect=_whole(comparison.effect),
+        before=_whole(comparison.before),
+        after=_whole(comparison.after),
+    )
+
+
+def _whole(record: Numbers | None) -> Numbers | None:
+    """The record, or None if a number in it is not finite."""
+    numbers = [] if record is None else [n for n in astuple(record) if isinstance(n, float)]
+    return record if all(map(math.isfinite, numbers)) else None

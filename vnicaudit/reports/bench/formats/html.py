@@ -13,9 +13,7 @@ from itertools import islice
 
 from vnicaudit.model.measurement import BenchResult, Setup
 from vnicaudit.reports.bench.tables.dimensions import matrices, matrix_table
-from vnicaudit.reports.bench.tables.drops import drops
-from vnicaudit.reports.bench.tables.measured import measured_table
-from vnicaudit.reports.bench.tables.rows import MetricRow, rows
+from vnicaudit.reports.bench.tables.rows import MetricRow, drops, rows
 from vnicaudit.reports.bench.tables.summary import (
     discard_sentences,
     discarded_total,
@@ -23,10 +21,10 @@ from vnicaudit.reports.bench.tables.summary import (
     facts,
     guard_total,
 )
+from vnicaudit.reports.bench.tables.table_text import measured_table
 from vnicaudit.reports.bench.verdict.block import VerdictBlock, verdict_blocks
 from vnicaudit.reports.bench.verdict.verdict_lines import VerdictLine
-from vnicaudit.reports.bench.words.guest_names import with_guest_names
-from vnicaudit.reports.bench.words.labels import STYLES, decision_words
+from vnicaudit.reports.bench.words.labels import STYLES, decision_words, with_guest_names
 from vnicaudit.reports.html_document import head, stylesheet
 from vnicaudit.reports.safe import safe
 from vnicaudit.reports.table import model
@@ -132,8 +130,7 @@ def _words(caption: str, heads: tuple[str, ...], lines: Iterable[tuple[str, ...]
 
 
 def _charts(result: BenchResult) -> Iterator[str]:
-    from vnicaudit.reports.bench.charts.draw import charts
-    from vnicaudit.reports.bench.charts.inline import inline
+    from vnicaudit.reports.bench.charts.draw import charts, inline
 
     found = charts(result)
     if found:

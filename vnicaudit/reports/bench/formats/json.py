@@ -6,8 +6,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from vnicaudit.model.measurement import BenchResult, Sample
-from vnicaudit.reports.bench.document.reading import MAX_BYTES, from_file, from_json, samples_in
-from vnicaudit.reports.bench.document.writing import pieces
+from vnicaudit.reports.bench.document.reading import (
+    MAX_BYTES,
+    from_file,
+    from_json,
+    pieces,
+    samples_in,
+)
 from vnicaudit.reports.writer import Options
 
 __all__ = [

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from statistics import fmean, stdev
 from typing import NamedTuple
 
-from vnicaudit.bench.judging.shifts import t_quantile
+from vnicaudit.bench.judging.effect import t_quantile
 from vnicaudit.model.measurement import BenchResult, Path, Sample, Workload
 from vnicaudit.reports.bench.tables.rows import values_that_count
 from vnicaudit.reports.encode import encode_items

@@ -6,9 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from vnicaudit.model.measurement import BenchResult
 from vnicaudit.reports.bench.tables.dimensions import all_matrices, matrices, matrix_table
-from vnicaudit.reports.bench.tables.drops import drops
-from vnicaudit.reports.bench.tables.measured import measured_table
-from vnicaudit.reports.bench.tables.rows import MetricRow, rows
+from vnicaudit.reports.bench.tables.rows import MetricRow, drops, rows
 from vnicaudit.reports.bench.tables.summary import (
     discard_sentences,
     discarded_total,
@@ -17,10 +15,10 @@ from vnicaudit.reports.bench.tables.summary import (
     guard_total,
     rail_words,
 )
+from vnicaudit.reports.bench.tables.table_text import measured_table
 from vnicaudit.reports.bench.verdict.block import VerdictBlock, verdict_blocks
 from vnicaudit.reports.bench.verdict.verdict_lines import VerdictLine
-from vnicaudit.reports.bench.words.guest_names import with_guest_names
-from vnicaudit.reports.bench.words.labels import decision_words
+from vnicaudit.reports.bench.words.labels import decision_words, with_guest_names
 from vnicaudit.reports.safe import markdown
 from vnicaudit.reports.table.markdown import table_text
 from vnicaudit.reports.table.model import Cell, Part, Row, Table

@@ -7,8 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from vnicaudit.model.measurement import BenchResult, GuardRail
 from vnicaudit.reports.bench.tables.dimensions import Matrix, all_matrices, matrices
-from vnicaudit.reports.bench.tables.drops import drops
-from vnicaudit.reports.bench.tables.rows import MetricRow, rows
+from vnicaudit.reports.bench.tables.rows import MetricRow, drops, rows
 from vnicaudit.reports.bench.tables.summary import (
     discard_sentences,
     discarded_total,
@@ -20,8 +19,7 @@ from vnicaudit.reports.bench.tables.summary import (
 from vnicaudit.reports.bench.tables.table_text import TableText, matrix_lines
 from vnicaudit.reports.bench.verdict.block import verdict_blocks
 from vnicaudit.reports.bench.verdict.verdict_text import verdict_text
-from vnicaudit.reports.bench.words.guest_names import with_guest_names
-from vnicaudit.reports.bench.words.labels import STYLES, decision_words
+from vnicaudit.reports.bench.words.labels import STYLES, decision_words, with_guest_names
 from vnicaudit.reports.paint import Paint
 from vnicaudit.reports.safe import safe
 from vnicaudit.reports.table.columns import padded_cell

@@ -16,8 +16,7 @@ from vnicaudit.bench.judging.statistics import median
 from vnicaudit.bench.metrics import METRICS
 from vnicaudit.model.measurement import BenchResult, Workload
 from vnicaudit.reports.bench.tables.rows import values_that_count
-from vnicaudit.reports.bench.words.labels import DIRECTIONS, metric_title
-from vnicaudit.reports.bench.words.measured_guest import guest_of, nic_of
+from vnicaudit.reports.bench.words.labels import DIRECTIONS, guest_of, metric_title, nic_of
 from vnicaudit.reports.bench.words.quantity import Scale, quantity, scale_of, size
 from vnicaudit.reports.table.model import Row, Table
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import pairwise
+from typing import NamedTuple
 
 import msgspec
 
-from vnicaudit.bench.judging.ceiling import ceiling, path_of
 from vnicaudit.bench.judging.comparing import summary
-from vnicaudit.bench.judging.sides import runs_of
+from vnicaudit.bench.judging.effect import is_share, margin_of
+from vnicaudit.bench.judging.sides import ceiling, path_of, runs_of
 from vnicaudit.bench.metrics import METRICS
 from vnicaudit.model.measurement import (
     ArmSummary,
@@ -115,3 +117,40 @@ def _row(
         summaries, {one.after_arm: one for one in comparisons if one.after_arm != one.before_arm},
         spread,
     )  # fmt: skip
+
+
+class Drop(NamedTuple):
+    """The change from ``upper`` to ``lower``, two neighbours in the order of the paths. ``change``
+    of the median: in per cent, or in percentage points for a share."""
+
+    row: MetricRow
+    upper: str
+    lower: str
+    change: float
+
+
+def drops(table: Iterable[MetricRow], result: BenchResult) -> Iterator[Drop]:
+    """The largest step for the worse in each deciding row, if it exceeds the margin."""
+    for row in table:
+        steps = list(_steps(row, result.arms)) if row.primary and row.metric in METRICS else []
+        if not steps:
+            continue
+        worst = min(steps, key=lambda step: _better(row, step.change))
+        if -_better(row, worst.change) > margin_of(METRICS[row.metric], result.run.margins):
+            yield worst
+
+
+def _better(row: MetricRow, change: float) -> float:
+    return change if row.better == "higher" else -change
+
+
+def _steps(row: MetricRow, arms: tuple[str, ...]) -> Iterator[Drop]:
+    """Steps between neighbours that were measured."""
+    share = is_share(METRICS[row.metric])
+    found = ((arm, row.arms.get(arm)) for arm in arms)
+    medians = [(arm, summary.median) for arm, summary in found if summary is not None]
+    for (upper, one), (lower, other) in pairwise(medians):
+        if share:
+            yield Drop(row, upper, lower, other - one)
+        elif one > 0:
+            yield Drop(row, upper, lower, 100 * (other / one - 1))

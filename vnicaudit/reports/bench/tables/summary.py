@@ -9,8 +9,7 @@ from vnicaudit.base.wording import count
 from vnicaudit.bench.judging.effect import is_share, margin_of
 from vnicaudit.bench.metrics import METRICS
 from vnicaudit.model.measurement import BenchResult, GuardRail, Path
-from vnicaudit.reports.bench.tables.drops import Drop
-from vnicaudit.reports.bench.tables.rows import MetricRow, sample_size
+from vnicaudit.reports.bench.tables.rows import Drop, MetricRow, sample_size
 from vnicaudit.reports.bench.words.labels import DESIGNS, metric_words
 from vnicaudit.reports.bench.words.quantity import change, quantity
 

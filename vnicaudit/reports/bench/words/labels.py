@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
+
+from msgspec.structs import replace
 
 from vnicaudit.base.wording import count
 from vnicaudit.bench.metrics import METRICS
-from vnicaudit.model.measurement import BenchResult, Comparison, Decision, Workload
+from vnicaudit.model.measurement import BenchResult, Comparison, Decision, Path, Workload
 from vnicaudit.reports.bench.words.quantity import quantity, size
 
 
@@ -143,3 +145,77 @@ def decision_words(result: BenchResult, decision: Decision) -> tuple[str, str]:
     word = word_of(decision.verdict, [each for each in result.results if each.primary])
     action = ACTIONS[decision.action] if decision.done is None else DONE[decision.done]
     return word, f": {action}" if action else ""
+
+
+_HERE = "?connect=qemu:///system"
+"""Query that changes nothing about the meaning of an endpoint's URL."""
+
+_Rename = Callable[[str], str]
+
+
+def with_guest_names(result: BenchResult) -> BenchResult:
+    """The measurement with the name of each guest instead of its UUID in all texts for people."""
+    names = {
+        path.domain: path.guest
+        for path in result.paths
+        if path.domain and path.guest and path.domain != path.guest
+    }
+    if not names:
+        return result
+
+    def with_names(text: str) -> str:
+        for domain, guest in names.items():
+            text = text.replace(f"{domain}{_HERE}", guest).replace(domain, guest)
+        return text
+
+    return _renamed(result, with_names)
+
+
+def _renamed(result: BenchResult, with_names: _Rename) -> BenchResult:
+    decision = result.decision
+    return replace(
+        result,
+        paths=tuple(
+            replace(each, target=with_names(each.target), peer=with_names(each.peer))
+            for each in result.paths
+        ),
+        environment=tuple(
+            replace(each, endpoint=with_names(each.endpoint)) for each in result.environment
+        ),
+        samples=tuple(
+            replace(each, reason=with_names(each.reason)) if each.reason else each
+            for each in result.samples
+        ),
+        guard_rails=tuple(
+            replace(each, detail=with_names(each.detail)) for each in result.guard_rails
+        ),
+        results=tuple(
+            replace(each, notes=tuple(map(with_names, each.notes))) for each in result.results
+        ),
+        decision=decision and replace(decision, reasons=tuple(map(with_names, decision.reasons))),
+    )
+
+
+_CHANGES = ("flips", "boots", "single-flip")
+
+
+def guest_of(path: Path) -> str:
+    """The name by which an operator knows a path's target."""
+    if path.guest:
+        return path.guest
+    scheme, _, rest = path.target.partition("://")
+    return rest.partition("?")[0].rpartition("@")[2] or scheme
+
+
+def nic_of(result: BenchResult, arm: str) -> str | None:
+    """The NIC in that arm; None if it is not known."""
+    return next((path.nic for path in result.paths if path.name == arm), None)
+
+
+def change_words(result: BenchResult, arm: str) -> str:
+    """``rtl8139 → virtio``; ``four against one`` if arms have names of their own."""
+    first = result.arms[0]
+    nics = nic_of(result, first), nic_of(result, arm)
+    if result.run.design in _CHANGES and None not in nics and nics[0] != nics[1]:
+        return f"{nics[0]} → {nics[1]}"
+    return f"{arm} against {first}"
