@@ -2,7 +2,7 @@
 each, with the latency of each; as fast as they go, or at a rate.
 
 The server runs at the target, the client at the peer. For the names of patterns see
-``_rr/patterns.py``, for what is counted and how docs/decisions/0007-own-generator.md. The program
+``_rr/command.py``, for what is counted and how docs/decisions/0007-own-generator.md. The program
 is compiled on this machine for the architecture of each end (:mod:`vnicaudit.bench.generator`) and
 copied there. It has a thread for each connection.
 
