@@ -163,3 +163,27 @@ def test_where_there_is_no_vhost_net(nic: str) -> None:
 def test_a_process_that_cannot_be_looked_at() -> None:
     said = found(Machine(interface()), None, "qemu")
     assert said == ("unknown", "QEMU's process is not visible from here")
+
+
+@pytest.mark.parametrize(
+    ("before", "packets", "verdict", "detail"),
+    [
+        (True, 0, "failed", f"{MAC} has sent no packet yet"),
+        (False, 0, "unknown", f"{MAC} has sent no packet yet"),
+        (True, 7, "ok", f"{MAC} has sent 7 packets"),
+        (True, None, "unknown", f"the host has no packet counter for {MAC}"),
+    ],
+)
+def test_a_guest_that_sent_before_has_to_send_again(
+    before: bool, packets: int | None, verdict: str, detail: str
+) -> None:
+    machine = Machine(interface(driver="<target dev='vnet0'/>"))
+    counted = None if packets is None else SimpleNamespace(sent=packets)
+    machine.traffic = lambda _device: counted  # type: ignore[attr-defined]
+    here = SimpleNamespace(running_process=lambda _uuid: None, arp_table=dict)
+    place = DomainPlace(Host(), machine, adapters()._replace(machine=here))  # type: ignore[arg-type]
+    was = GuestBefore(sent={MAC: before})
+    seen = DomainChecks(place, (NicChanges(0, 1, MAC, ()),), was, hot=False).results()
+    assert [(c.verdict, c.detail) for c in seen.checks if c.name == "traffic"] == [
+        (verdict, detail)
+    ]
