@@ -46,15 +46,15 @@ from benchmarks import delay_proxy
 from tests.fleet.daemons import HostsDaemon, hosts_daemon
 from vnicaudit.audit.accepting.suppressions import Suppressor
 from vnicaudit.audit.judging.catalogue import rule_ids
-from vnicaudit.audit.reading.options import RunOptions
-from vnicaudit.audit.reading.side_by_side import CALLS
+from vnicaudit.audit.reading.files import CALLS
+from vnicaudit.audit.reading.selection import RunOptions
 from vnicaudit.audit.run import AuditRun
 from vnicaudit.audit.work import Assumptions, AuditWork
 from vnicaudit.cli.main import run
 from vnicaudit.cli.wiring import Wiring
 from vnicaudit.cli.wiring.platforms import PLATFORMS, PlatformRegistry, every_platform
 from vnicaudit.errors import TargetError
-from vnicaudit.model.live import LiveOptions
+from vnicaudit.model.fleet import LiveOptions
 from vnicaudit.platforms.libvirt import read_host as libvirt_read
 
 if TYPE_CHECKING:
@@ -298,7 +298,7 @@ def sizes_part(folder: Path) -> None:
     """CPU time, peak memory and files of the commands on a fleet, each in a process of its own."""
     state, audit = f"{folder}/state", ("fleet", "audit", "-i", f"{folder}/uris", "-q", "-o")
     page = (
-        "from pathlib import Path; from vnicaudit.cli.fleet.live import page_route; "
+        "from pathlib import Path; from vnicaudit.cli.fleet.serve import page_route; "
         "from vnicaudit.history.place import history_place; "
         f"state = Path({state!r}); route = page_route(history_place(None, state), state); "
         f"Path('{folder}/live.html').write_bytes(route('').body)"

@@ -12,12 +12,10 @@ import sys
 import tracemalloc
 
 from vnicaudit.cli.wiring.platforms import every_platform
-from vnicaudit.model.finding import Finding
-from vnicaudit.model.location import Location
-from vnicaudit.model.refs import NicRef
+from vnicaudit.model.finding import Finding, Location, NicRef
 from vnicaudit.model.report import Audited, Placed, RunEnd, RunInfo, Summary, TargetResult, Tool
 from vnicaudit.reports.formats import writer
-from vnicaudit.reports.writer import GROUP_BY, Options
+from vnicaudit.reports.report_file import GROUP_BY, Options
 
 _TARGET = "openstack:prod"
 _FIX = (

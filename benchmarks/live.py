@@ -33,7 +33,7 @@ from vnicaudit.audit.judging.catalogue import rule_ids
 from vnicaudit.audit.judging.domains import DomainAuditor
 from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.model.domain import Domain
-from vnicaudit.platforms.libvirt.read import read
+from vnicaudit.platforms.libvirt.live import read
 
 _PREFIX = "vnicaudit-bench-"
 _DOMAIN = """\

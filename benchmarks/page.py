@@ -31,9 +31,9 @@ from playwright.sync_api import BrowserContext, Page, sync_playwright
 
 from tests.reports.page.chromium import CHROMIUM
 from tests.reports.page.fleet import fleet
-from vnicaudit.model.refs import nic_index
-from vnicaudit.reports.page.data import PageSubject
-from vnicaudit.reports.page.render import render_page
+from vnicaudit.model.finding import nic_index
+from vnicaudit.reports.page.from_audit import PageSubject
+from vnicaudit.reports.page.summary import render_page
 
 FILTERS = ("kvm-0123", "52:54:00:a", "emulated", "web-12 kvm", "nothing-has-this")
 _TICK = os.sysconf("SC_CLK_TCK")

@@ -23,7 +23,7 @@ from vnicaudit.bench.profiles.profile import Profile
 from vnicaudit.bench.profiles.registry import ENGINES, GUARDS
 from vnicaudit.bench.profiles.table import Kind, descriptions, toml
 from vnicaudit.reports.profiles.text import render_one, takes
-from vnicaudit.reports.writer import Options
+from vnicaudit.reports.report_file import Options
 
 PAGE = Path(__file__).parent / "reference" / "profiles.md"
 

@@ -17,7 +17,7 @@ import msgspec
 from vnicaudit.audit.judging.catalogue import rule_ids, shipped_catalogue
 from vnicaudit.audit.settings.keys import RULE, RULES, Settings
 from vnicaudit.bench.profiles.keys import ProfileTable
-from vnicaudit.cli.diff.output import ReportDifferences
+from vnicaudit.cli.diff.compare import ReportDifferences
 from vnicaudit.cli.doctor.command import DoctorReport
 from vnicaudit.model.finding import SEVERITIES
 from vnicaudit.model.history import AuditDetails, Drift, HistoryStatus, Trend
@@ -26,13 +26,13 @@ from vnicaudit.model.ranking import Ranking
 from vnicaudit.model.report import NicsReport
 from vnicaudit.model.rule_info import RulesReport
 from vnicaudit.reports.bench.line_rate import LineRateReport
-from vnicaudit.reports.inventory.json import InventoryReport
+from vnicaudit.reports.inventory.text import InventoryReport
 from vnicaudit.reports.notices.json import Notice
-from vnicaudit.reports.plan.plan_file import FilePlan
-from vnicaudit.reports.profiles.json import ProfilesReport
+from vnicaudit.reports.plan.json import FilePlan
+from vnicaudit.reports.profiles.text import ProfilesReport
 from vnicaudit.reports.report_file import FileExplanation, Report
-from vnicaudit.reports.runs.dry_run import DryRunReport
 from vnicaudit.reports.runs.json import RunsReport
+from vnicaudit.reports.runs.text import DryRunReport
 
 FOLDER = Path(__file__).parent / "schemas"
 RECORDS: dict[str, type[msgspec.Struct]] = {

@@ -21,9 +21,9 @@ PACKAGE = Path(__file__).parents[1] / "vnicaudit"
 LANGUAGE = ("__future__", "collections.abc", "typing")
 KNOWLEDGE = (
     *LANGUAGE, "functools.cache", "functools.lru_cache", "re", "msgspec",
-    "vnicaudit.base.opening.read_beside", "vnicaudit.base.shell", "vnicaudit.errors",
-    "vnicaudit.knowledge", "vnicaudit.model", "vnicaudit.text.cloud_names",
-    "vnicaudit.text.placeholders",
+    "vnicaudit.base.opening.read_beside", "vnicaudit.base.wording", "vnicaudit.errors",
+    "vnicaudit.knowledge", "vnicaudit.model", "vnicaudit.text.diff",
+    "vnicaudit.text.beginning",
 )  # fmt: skip
 RULES = (*LANGUAGE, "vnicaudit.knowledge", "vnicaudit.model")
 MODEL = (

@@ -91,7 +91,7 @@ class TargetError(VnicauditError):
 
 class RefusedError(VnicauditError):
     """A change was not made. The message says why and is worded as the end of a sentence; ``codes``
-    give the reasons to programs (``vnicaudit.model.reasons``), where there are any."""
+    give the reasons to programs (``vnicaudit.model.plan``), where there are any."""
 
     exit_code = 5
     codes: tuple[str, ...] = ()

@@ -13,23 +13,27 @@ from msgspec.structs import replace
 from tests.cli.wired import platforms_with
 from vnicaudit.audit.accepting.suppression import Suppression
 from vnicaudit.audit.accepting.suppressions import Suppressor
-from vnicaudit.audit.nics_work import NicsWork
-from vnicaudit.audit.reading.options import RunOptions
+from vnicaudit.audit.reading.selection import RunOptions
 from vnicaudit.audit.run import AuditRun
-from vnicaudit.audit.work import Assumptions, AuditWork, ItemWork
+from vnicaudit.audit.work import Assumptions, AuditWork, ItemWork, NicsWork
 from vnicaudit.cli.wiring import Wiring
 from vnicaudit.cli.wiring.platforms import PlatformRegistry, every_platform
-from vnicaudit.knowledge.machines import KVM_OR_QEMU
+from vnicaudit.knowledge.systems import KVM_OR_QEMU
 from vnicaudit.model.domain import Domain, DomainConfig, Server
-from vnicaudit.model.finding import Finding
+from vnicaudit.model.finding import LIBVIRT, OPENSTACK, Finding, Location
+from vnicaudit.model.fleet import CloudItem, LiveDomain, LiveOptions
 from vnicaudit.model.host import Host, HostConfig
-from vnicaudit.model.live import CloudItem, LiveDomain, LiveOptions
-from vnicaudit.model.location import Location
 from vnicaudit.model.nic import Nic, NicConfig
-from vnicaudit.model.openstack import Flavor, Image, Property
-from vnicaudit.model.platform_name import LIBVIRT, OPENSTACK
+from vnicaudit.model.openstack import (
+    CloudServer,
+    Flavor,
+    Image,
+    PortBinding,
+    PropertiesSource,
+    Property,
+    ServerConfig,
+)
 from vnicaudit.model.report import Audited, ReadError
-from vnicaudit.model.server import CloudServer, PortBinding, PropertiesSource, ServerConfig
 from vnicaudit.platforms.openstack.cloud_reading import LazyCloudReading
 
 TARGET = "openstack:prod"

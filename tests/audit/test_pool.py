@@ -11,11 +11,17 @@ import msgspec
 import pytest
 
 from vnicaudit.audit.accepting.suppressions import Suppressor
-from vnicaudit.audit.chunk import Batch, Job, run_chunk
-from vnicaudit.audit.nics_work import NicsWork
-from vnicaudit.audit.pool import CHUNK, SERIAL_BELOW, run_files
-from vnicaudit.audit.work import Assumptions, AuditWork
-from vnicaudit.audit.workers import ReturnedBatch, WorkerError
+from vnicaudit.audit.work import Assumptions, AuditWork, NicsWork
+from vnicaudit.audit.workers import (
+    CHUNK,
+    SERIAL_BELOW,
+    Batch,
+    Job,
+    ReturnedBatch,
+    WorkerError,
+    run_chunk,
+    run_files,
+)
 from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.errors import UsageError, VnicauditError
 from vnicaudit.model.domain import Domain
@@ -165,7 +171,7 @@ def test_workers_are_forked_when_the_rules_are_there(folder: Path, suffix: str) 
 _LATE = """
 import datetime, sys
 from vnicaudit.audit.accepting.suppressions import Suppressor
-from vnicaudit.audit.chunk import Job, run_chunk
+from vnicaudit.audit.workers import Job, run_chunk
 from vnicaudit.audit.work import Assumptions, AuditWork
 from vnicaudit.audit.workers import load
 from vnicaudit.cli.wiring.platforms import every_platform

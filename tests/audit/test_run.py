@@ -12,15 +12,15 @@ from msgspec.structs import replace
 from tests.platforms.stand_ins import platforms_with
 from vnicaudit.audit.accepting.suppressions import Suppressor
 from vnicaudit.audit.effective import uses_of
-from vnicaudit.audit.reading.options import RunOptions
+from vnicaudit.audit.reading.selection import RunOptions
 from vnicaudit.audit.run import AuditRun
 from vnicaudit.audit.tally import MAX_ERRORS
 from vnicaudit.audit.work import Assumptions, AuditWork
 from vnicaudit.cli.wiring.platforms import PlatformRegistry, every_platform
 from vnicaudit.model.domain import Domain, DomainConfig
+from vnicaudit.model.finding import Location
+from vnicaudit.model.fleet import LiveDomain, LiveOptions
 from vnicaudit.model.host import Host, HostConfig
-from vnicaudit.model.live import LiveDomain, LiveOptions
-from vnicaudit.model.location import Location
 from vnicaudit.model.nic import Nic, NicConfig
 from vnicaudit.model.report import Audited, ReadError
 

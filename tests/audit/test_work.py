@@ -6,14 +6,12 @@ import pytest
 from msgspec.structs import replace
 
 from vnicaudit.audit.accepting.suppressions import Suppressor
-from vnicaudit.audit.nics_work import NicsWork
-from vnicaudit.audit.work import Assumptions, AuditWork
+from vnicaudit.audit.work import Assumptions, AuditWork, NicsWork
 from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.model.domain import Domain, DomainConfig
-from vnicaudit.model.host import Host, HostConfig
-from vnicaudit.model.location import Location
+from vnicaudit.model.finding import Location
+from vnicaudit.model.host import Host, HostConfig, Version
 from vnicaudit.model.nic import Nic, NicConfig
-from vnicaudit.model.version import Version
 
 NIC = NicConfig(type="bridge", actual_type="bridge", model="virtio", tx_queue_size=1024)
 GUEST = Domain(

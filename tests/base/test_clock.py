@@ -4,7 +4,7 @@ from datetime import datetime, timezone
 
 import pytest
 
-from vnicaudit.base.clock import moment, timestamp
+from vnicaudit.base.deadlines import moment, timestamp
 
 
 def test_what_was_written_is_read_back() -> None:

@@ -3,8 +3,8 @@
 from datetime import datetime, timezone
 
 from tests.rows import rows
-from vnicaudit.base.clock import timestamp
-from vnicaudit.base.identifiers import MAC, TIME_ID, UUID, mac_hint, time_id
+from vnicaudit.base.deadlines import timestamp
+from vnicaudit.base.wording import MAC, TIME_ID, UUID, mac_hint, time_id
 
 
 @rows

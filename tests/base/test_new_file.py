@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from vnicaudit.base import new_file
-from vnicaudit.base.new_file import open_descriptor, replaced
+from vnicaudit.base import files
+from vnicaudit.base.files import open_descriptor, replaced
 
 
 @pytest.mark.parametrize("links", [1, 2])
@@ -37,7 +37,7 @@ def test_a_fifo_is_written_to_while_somebody_reads_it(
     """It is not waited for for ever."""
     fifo = str(tmp_path / "fifo")
     os.mkfifo(fifo)
-    monkeypatch.setattr(new_file, "READER_PATIENCE", 0)
+    monkeypatch.setattr(files, "READER_PATIENCE", 0)
     with pytest.raises(OSError, match="a FIFO that nobody reads"), replaced(fifo):
         pass
     reader = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
@@ -53,7 +53,7 @@ def test_a_file_is_there_as_a_whole_or_not_at_all(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, descriptors: str
 ) -> None:
     """Where a file may be without a name, and where not."""
-    monkeypatch.setattr(new_file, "_DESCRIPTORS", descriptors)
+    monkeypatch.setattr(files, "_DESCRIPTORS", descriptors)
     place = tmp_path / "report"
     for text in (b"one\n", b"two\n"):
         before = sorted(tmp_path.iterdir())

@@ -8,7 +8,7 @@ import pytest
 
 from tests.cli.inside import inside
 from tests.cli.test_options import COMMANDS
-from vnicaudit.cli.options.sections import SECTIONS, SectionedCommand
+from vnicaudit.cli.options.records import SECTIONS, SectionedCommand
 
 DIFFERENT = {
     "--by": "ranks places, or counts by a column",

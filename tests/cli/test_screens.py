@@ -14,7 +14,7 @@ from benchmarks.files import definition
 from tests.cli.command import vnicaudit
 from tests.cli.inside import inside
 from tests.rows import rows
-from vnicaudit.reports.wrap import width_of
+from vnicaudit.reports.safe import width_of
 
 GUESTS = 300
 SLOW = """<domain type='kvm'><name>a</name><vcpu>1</vcpu>

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from msgspec.structs import replace
 
 from vnicaudit.cli.wiring.platforms import PLATFORMS, PlatformRegistry, RegisteredPlatform
-from vnicaudit.model.platform_name import PlatformName
+from vnicaudit.model.finding import PlatformName
 
 
 def platforms_with(otherwise: Mapping[PlatformName, Mapping[str, object]]) -> PlatformRegistry:

@@ -29,11 +29,9 @@ from vnicaudit.audit.effective import resolve
 from vnicaudit.errors import TargetError
 from vnicaudit.knowledge.models import model_of_driver
 from vnicaudit.model.domain import Domain
-from vnicaudit.model.effective import NONE
-from vnicaudit.model.host import HostConfig
-from vnicaudit.model.nic import Nic
-from vnicaudit.model.version import Version
-from vnicaudit.platforms.qemu.domain import domain_of
+from vnicaudit.model.host import HostConfig, Version
+from vnicaudit.model.nic import NONE, Nic
+from vnicaudit.platforms.qemu.proc import domain_of
 from vnicaudit.platforms.qemu.read import read_text
 
 PREDICTED = 0.97

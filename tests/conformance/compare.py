@@ -18,9 +18,8 @@ from vnicaudit.audit.effective import resolve
 from vnicaudit.errors import TargetError
 from vnicaudit.knowledge.models import model_of_driver
 from vnicaudit.model.domain import Domain
-from vnicaudit.model.host import HostConfig
+from vnicaudit.model.host import HostConfig, Version
 from vnicaudit.model.nic import Nic, RunningNic
-from vnicaudit.model.version import Version
 from vnicaudit.platforms.domain_xml.read import read_bytes
 from vnicaudit.platforms.qemu.read import read_text
 

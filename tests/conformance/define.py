@@ -20,8 +20,7 @@ from tests.conformance.releases import HERE, connection
 from vnicaudit.audit.judging.catalogue import rule_ids
 from vnicaudit.audit.judging.domains import DomainAuditor
 from vnicaudit.cli.wiring.platforms import every_platform
-from vnicaudit.model.host import HostConfig
-from vnicaudit.model.version import Version
+from vnicaudit.model.host import HostConfig, Version
 from vnicaudit.platforms.domain_xml.read import read_bytes
 
 _NO_EMULATOR = re.compile("Cannot check QEMU binary")

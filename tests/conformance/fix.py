@@ -25,13 +25,13 @@ from lxml import etree
 from vnicaudit.audit.accepting.suppressions import Suppressor
 from vnicaudit.audit.judging.catalogue import rule_ids
 from vnicaudit.audit.reading.files import read_stream
-from vnicaudit.audit.reading.options import RunOptions
+from vnicaudit.audit.reading.selection import RunOptions
 from vnicaudit.audit.work import Assumptions, AuditWork
 from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.model.report import ReadError
 from vnicaudit.platforms.domain_xml.documents import documents
 from vnicaudit.platforms.domain_xml.recognise import looks_like_xml
-from vnicaudit.remedy.files import FileFixed, files_with_changes, fix_files
+from vnicaudit.remedy.in_place import FileFixed, files_with_changes, fix_files
 
 _TOUCHED = re.compile(
     rb"</?(model|driver|address|backend|host|guest|interface)\b"

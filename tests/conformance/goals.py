@@ -7,8 +7,7 @@ from lxml import etree
 
 from vnicaudit.audit.effective import resolve
 from vnicaudit.model.domain import Domain
-from vnicaudit.model.finding import Change
-from vnicaudit.model.guest_words import S390, VIRTIO
+from vnicaudit.model.finding import S390, VIRTIO, Change
 from vnicaudit.model.host import HostConfig
 from vnicaudit.model.nic import Nic
 

@@ -26,8 +26,7 @@ from vnicaudit.audit.judging.descriptions import DescriptionAuditor
 from vnicaudit.audit.reading.files import read_file
 from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.knowledge.nova_conf.options import knowledge
-from vnicaudit.model.nova import NovaConfig
-from vnicaudit.model.nova_options import KnownOption
+from vnicaudit.model.nova import KnownOption, NovaConfig
 from vnicaudit.model.report import ReadError
 
 ORACLE = Path(__file__).parent / "nova_oracle.py"

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from vnicaudit.model.version import Version
+from vnicaudit.model.host import Version
 
 DEVICES = (
     "e1000", "e1000-82544gc", "e1000-82545em", "e1000e", "igb", "rtl8139", "ne2k_pci", "ne2k_isa",

@@ -12,7 +12,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from vnicaudit.platforms.qemu.log import last_start
+from vnicaudit.platforms.qemu.read import last_start
 
 DATA = Path(__file__).parent / "data"
 _LOGS = Path("/var/log/libvirt/qemu")

@@ -22,11 +22,9 @@ from lxml import etree
 from tests.conformance.goals import GOALS, Goal, Made, changes_to, is_wanted
 from vnicaudit.errors import OwnedError, RefusedError, TargetError
 from vnicaudit.model.domain import Domain
-from vnicaudit.model.finding import Change
-from vnicaudit.model.guest_words import VIRTIO
+from vnicaudit.model.finding import VIRTIO, Change
 from vnicaudit.platforms.domain_xml.read import read_bytes
-from vnicaudit.platforms.domain_xml.recognise import looks_like_xml
-from vnicaudit.platforms.domain_xml.spans import spans
+from vnicaudit.platforms.domain_xml.recognise import looks_like_xml, spans
 from vnicaudit.platforms.domain_xml.write import (
     edits_for,
     for_attach,
@@ -34,7 +32,7 @@ from vnicaudit.platforms.domain_xml.write import (
     rewritten,
     with_interface,
 )
-from vnicaudit.text.edits import applied
+from vnicaudit.text.yaml_edits import applied
 
 _HEAD = 64 * 1024
 _PARSER = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False)

@@ -31,9 +31,8 @@ from vnicaudit.audit.judging.catalogue import rule_ids
 from vnicaudit.audit.judging.domains import DomainAuditor
 from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.model.domain import Domain
-from vnicaudit.model.host import HostConfig
+from vnicaudit.model.host import HostConfig, Version
 from vnicaudit.model.nic import Nic
-from vnicaudit.model.version import Version
 from vnicaudit.platforms.domain_xml.read import read_bytes
 
 PREDICTED = 0.97

@@ -12,7 +12,7 @@ from tests.conformance.argv_lines import MACHINES, Line, random_line
 from tests.not_run import not_run
 from tests.rig.errors import Missing
 from tests.rig.process import require
-from vnicaudit.model.version import Version
+from vnicaudit.model.host import Version
 
 LINES = 40
 """Of the 240 that the script compares: a quarter of a minute."""

@@ -112,7 +112,7 @@ def test_a_second_run_that_fixes_more_is_found(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "plain.xml").write_bytes(OWN["plain.xml"])
-    monkeypatch.setattr("vnicaudit.remedy.files.replace_file", lambda *_, **_options: "")
+    monkeypatch.setattr("vnicaudit.remedy.in_place.replace_file", lambda *_, **_options: "")
     monkeypatch.setattr(fix, "wrong", lambda *_: iter(()))
     result = fix_copy(tmp_path, include_unsafe=False, schema=None)
     assert re.search("plain.xml: the second run fixed 1 more", "".join(result.failures))

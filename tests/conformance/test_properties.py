@@ -6,9 +6,9 @@ from tests.conformance.properties import DEVICES, asked, table
 from tests.not_run import not_run
 from tests.rig.errors import Missing
 from tests.rig.process import require
-from vnicaudit.knowledge.device_leftovers import OF_VIRTIO
 from vnicaudit.knowledge.qemu_properties import QemuProperty, properties_of
-from vnicaudit.model.version import Version
+from vnicaudit.knowledge.to_virtio import OF_VIRTIO
+from vnicaudit.model.host import Version
 
 
 @pytest.mark.rig

@@ -17,9 +17,8 @@ from tests.rig.process import require
 from vnicaudit.audit.judging.catalogue import rule_ids
 from vnicaudit.audit.judging.domains import DomainAuditor
 from vnicaudit.cli.wiring.platforms import every_platform
-from vnicaudit.model.host import HostConfig
-from vnicaudit.model.refs import NicRef
-from vnicaudit.model.version import Version
+from vnicaudit.model.finding import NicRef
+from vnicaudit.model.host import HostConfig, Version
 from vnicaudit.platforms.domain_xml.read import read_bytes
 
 Run = Callable[[int, int, str], int]

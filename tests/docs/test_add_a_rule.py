@@ -15,8 +15,8 @@ from vnicaudit.audit.judging.outside import OutsideRule
 from vnicaudit.audit.judging.rule_files import listed, manual_of, rule_in, shipped_rules
 from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.rule_cases.cases import cases_in
-from vnicaudit.rule_cases.comparing import differences
 from vnicaudit.rule_cases.judging import judge
+from vnicaudit.rule_cases.running import differences
 
 PAGE = (ROOT / "docs/how-to/add-a-rule.md").read_text("utf-8")
 FILES = {

@@ -8,7 +8,7 @@ from typing import get_args
 import pytest
 
 from vnicaudit.model.fix import FixRefusal
-from vnicaudit.model.reasons import BlockedCode, ModeCode, NotAppliedCode, NotPlannedCode
+from vnicaudit.model.plan import BlockedCode, ModeCode, NotAppliedCode, NotPlannedCode
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "reference" / "reasons.md"

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 from typing import get_args
 
-from vnicaudit.model.reasons import RefusalCode
+from vnicaudit.model.plan import RefusalCode
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "refusals.md"
 

@@ -16,8 +16,7 @@ from typing import NamedTuple
 from tests.bench.endpoints.left import until
 from tests.fleet.daemons import started
 from tests.not_run import not_run
-from vnicaudit.platforms.libvirt.binding import libvirt
-from vnicaudit.platforms.libvirt.connection import be_silent
+from vnicaudit.platforms.libvirt.connection import be_silent, libvirt
 
 _CONF = """\
 unix_sock_dir = "{folder}/run"

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from vnicaudit.fleet.sampling import AuditSample
+from vnicaudit.fleet.plan_history import AuditSample
 from vnicaudit.model.fleet import InventoryHost
 
 HOSTS = tuple(InventoryHost(f"kvm{n}", f"test:///{n}") for n in range(1000))

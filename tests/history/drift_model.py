@@ -8,9 +8,8 @@ from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from vnicaudit.model.finding import Finding
+from vnicaudit.model.finding import Finding, NicRef
 from vnicaudit.model.fleet import FleetAudit, HostReading
-from vnicaudit.model.refs import NicRef
 from vnicaudit.model.report import Audited
 
 NicKey = tuple[str, str | None]

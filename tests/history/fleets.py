@@ -9,12 +9,10 @@ import msgspec
 import pytest
 
 from tests.drawing import DRAWS
-from vnicaudit.audit.judging.fingerprint import digest
-from vnicaudit.model.effective import Resolved
-from vnicaudit.model.finding import Finding, Severity, Skipped
+from vnicaudit.audit.judging.judgement import digest
+from vnicaudit.model.finding import DomainRef, Finding, Location, NicRef, Severity, Skipped
 from vnicaudit.model.fleet import Coverage, FleetAudit, HostReading, InventoryHost
-from vnicaudit.model.location import Location
-from vnicaudit.model.refs import DomainRef, NicRef
+from vnicaudit.model.nic import Resolved
 from vnicaudit.model.report import Audited, NicRow, Suppressed, TargetResult
 
 

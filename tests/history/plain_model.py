@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
+from vnicaudit.model.finding import NicRef
 from vnicaudit.model.fleet import FleetAudit, HostReading
-from vnicaudit.model.refs import NicRef
 from vnicaudit.model.report import Audited
 
 

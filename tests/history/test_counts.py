@@ -5,9 +5,8 @@ from tests.promtool import checked_metrics
 from vnicaudit.history.history import History
 from vnicaudit.history.trends import counts_of
 from vnicaudit.model.finding import Severity
-from vnicaudit.model.fleet_counts import FindingCount, FleetCounts
-from vnicaudit.reports.metrics.families import written
-from vnicaudit.reports.metrics.fleet import fleet_families
+from vnicaudit.model.fleet import FindingCount, FleetCounts
+from vnicaudit.reports.metrics.families import fleet_families, written
 
 A, B, C = host("kvm1", "north"), host("kvm2", "south"), host("kvm3", "south")
 SLOW = TestDomain(

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.history.fleets import TestDomain, TestNic, audit, drawn, host, reading, seeds
-from vnicaudit.cli.fleet.live import severity_of
-from vnicaudit.cli.fleet.live_page import history_page
+from vnicaudit.cli.fleet.serve import history_page, severity_of
 from vnicaudit.errors import HistoryError, UsageError
 from vnicaudit.fleet.running.spool import SpoolFolder
 from vnicaudit.history.history import History

@@ -17,7 +17,7 @@ from tests.history.drift_model import (
     nic_drift,
 )
 from tests.history.fleets import RULES, TestDomain, TestNic, audit, drawn, host, reading, seeds
-from vnicaudit.history import drift_nic_rows
+from vnicaudit.history import drift_nics
 from vnicaudit.history.history import History
 from vnicaudit.model.fleet import FleetAudit, HostReading, HostStatus, InventoryHost
 from vnicaudit.model.history import Drift, NicRecord
@@ -190,7 +190,7 @@ def test_many_guests_with_one_address_are_compared_one_by_one(
         history.store(audit(f"a{day}", day, [one]), [reading(one, guests, day)])
     differences = history.drift("a1", "a2").nics
     assert [nic.changes["model"] for nic in differences] == [("e1000", "virtio")] * (count - 1)
-    monkeypatch.setattr(drift_nic_rows, "_MOST_JOINED", count)  # the other way to compare them
+    monkeypatch.setattr(drift_nics, "_MOST_JOINED", count)  # the other way to compare them
     assert history.drift("a1", "a2").nics == differences
 
 

@@ -7,7 +7,7 @@ from tests.history.fleets import TestDomain, TestNic, audit, fingerprint, host, 
 from tests.history.measured import measurement
 from vnicaudit.errors import UsageError
 from vnicaudit.history.history import History
-from vnicaudit.model.fleet_state import FleetHost, KnownFinding
+from vnicaudit.model.history import FleetHost, KnownFinding
 from vnicaudit.reports.page.from_history import merged_reading
 
 A, B, C = host("kvm1", "north"), host("kvm2", "south"), host("kvm3", "south")

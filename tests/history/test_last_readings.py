@@ -19,7 +19,7 @@ from vnicaudit.history.history import History
 from vnicaudit.history.opening import history_to_write, optional_history
 from vnicaudit.history.place import HistoryPlace, history_place
 from vnicaudit.model.fleet import InventoryHost
-from vnicaudit.model.last_readings import LastReading, OpenMark
+from vnicaudit.model.ranking import LastReading, OpenMark
 
 A, B, C = host("kvm1"), host("kvm2"), host("kvm3")
 MAC = "52:54:00:00:{:02x}:{:02x}"

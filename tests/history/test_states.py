@@ -9,9 +9,9 @@ from tests.history.fleets import TestDomain, TestNic, audit, host, reading, time
 from vnicaudit.errors import HistoryError, UsageError
 from vnicaudit.history.history import History
 from vnicaudit.history.rows import milliseconds
+from vnicaudit.model.finding import NicRef
 from vnicaudit.model.fleet import HostReading, InventoryHost
 from vnicaudit.model.history import AuditName
-from vnicaudit.model.refs import NicRef
 
 A, B = host("kvm1", "north"), host("kvm2", "south")
 MAC = "52:54:00:00:00:01"

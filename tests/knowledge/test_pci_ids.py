@@ -5,10 +5,9 @@ import pytest
 
 from tests.remedy.planning.guests import PC, Q35, S390X, ccw, nic, pci
 from tests.rows import rows
-from vnicaudit.knowledge.pci_ids import pci_id, port_unknown
+from vnicaudit.knowledge.systems import pci_id, port_unknown
 from vnicaudit.model.domain import DomainConfig
-from vnicaudit.model.effective import Effective, Resolved
-from vnicaudit.model.nic import Nic
+from vnicaudit.model.nic import Effective, Nic, Resolved
 
 KNOWN = msgspec.structs.replace(Q35, pcie_ports=(1, 3))
 """Bus 1 is a port, bus 2 is not."""

@@ -5,7 +5,7 @@ import pytest
 
 from tests.remedy.planning.guests import PC, ccw, pci
 from tests.rows import rows
-from vnicaudit.knowledge.slots import (
+from vnicaudit.knowledge.systems import (
     PciSlot,
     ccw_number,
     is_i440fx,

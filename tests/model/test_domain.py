@@ -5,13 +5,10 @@ import pytest
 
 from vnicaudit.model.decoding import msgpack_decoder
 from vnicaudit.model.domain import Domain, DomainConfig, FromManifest, Marked, Server
-from vnicaudit.model.guest_words import Form
+from vnicaudit.model.finding import DomainRef, Form, Location, NicRef, Owner, ServerRef
 from vnicaudit.model.kubevirt import Manifest
-from vnicaudit.model.location import Location
 from vnicaudit.model.nic import Nic, NicConfig
-from vnicaudit.model.owner import Owner
-from vnicaudit.model.refs import DomainRef, NicRef, ServerRef
-from vnicaudit.model.server import CloudServer, ServerConfig
+from vnicaudit.model.openstack import CloudServer, ServerConfig
 
 MANIFEST, SERVER = Manifest(preference="fedora"), ServerConfig(status="ACTIVE")
 KINDS = [

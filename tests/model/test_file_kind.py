@@ -2,11 +2,11 @@
 
 from typing import get_args
 
-from vnicaudit.audit.reading import commented
+from vnicaudit.audit.reading import files
 from vnicaudit.model import file_kind, report
 from vnicaudit.model.domain import Domain
+from vnicaudit.model.finding import Description
 from vnicaudit.model.kubevirt import Preference
-from vnicaudit.model.location import Description
 from vnicaudit.model.nova import NovaConfig
 from vnicaudit.model.openstack import Flavor, Image
 
@@ -25,4 +25,4 @@ def test_all_but_domains_are_listed() -> None:
 def test_what_gets_no_comments_is_listed() -> None:
     described = {Domain, Image, Flavor, Preference}
     kinds = {*(members() - {Description}), *Description.__subclasses__()}
-    assert kinds - described == set(commented._WITHOUT) == {*set(commented._WITHOUT), NovaConfig}
+    assert kinds - described == set(files._WITHOUT) == {*set(files._WITHOUT), NovaConfig}

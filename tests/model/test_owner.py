@@ -6,16 +6,16 @@ import msgspec
 import pytest
 
 from vnicaudit.model.decoding import msgpack_decoder
-from vnicaudit.model.location import Location
-from vnicaudit.model.macs import NicSeen
-from vnicaudit.model.owner import (
+from vnicaudit.model.finding import (
     KnownOwner,
+    Location,
     OutsideOwner,
     Owner,
     name_of,
     owner_named,
     rewritten_by,
 )
+from vnicaudit.model.macs import NicSeen
 
 
 @pytest.mark.parametrize("name", [*get_args(KnownOwner), "inventory", "host", ""])

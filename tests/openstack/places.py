@@ -16,10 +16,10 @@ from typing import Any
 
 import msgspec
 
-from vnicaudit.base import private_files
-from vnicaudit.base.clock import timestamp
+from vnicaudit.base import files
+from vnicaudit.base.deadlines import timestamp
 from vnicaudit.cli.main import run
-from vnicaudit.cli.wiring.controller import Controller
+from vnicaudit.cli.wiring.adapters import Controller
 from vnicaudit.platforms.openstack.control import Control
 from vnicaudit.remedy.applying.journal import journal_file
 from vnicaudit.remedy.applying.journal.events import Event, name_of
@@ -66,7 +66,7 @@ class _Places:
     def watch(self) -> None:
         """From now on."""
         journal_file.Journal.write = self._line(journal_file.Journal.write)  # type: ignore[method-assign]
-        private_files.os = _Os(self._file)  # type: ignore[attr-defined, assignment]
+        files.os = _Os(self._file)  # type: ignore[attr-defined, assignment]
         for name in _ORDERS:
             setattr(Control, name, self._call(name, getattr(Control, name)))
         Controller.__call__ = self._manage(Controller.__call__)  # type: ignore[method-assign]

@@ -6,8 +6,8 @@ from msgspec.structs import replace
 
 from vnicaudit.audit.reading.targets import CloudReading, TargetKind
 from vnicaudit.cli.wiring.platforms import PLATFORMS, PlatformRegistry
+from vnicaudit.model.fleet import LiveDefinition, LiveDomain, LiveOptions
 from vnicaudit.model.host import Host
-from vnicaudit.model.live import LiveDefinition, LiveDomain, LiveOptions
 from vnicaudit.model.report import ReadError
 
 ReadCloud = Callable[[str, LiveOptions], CloudReading]

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from tests.remedy.works import work
-from vnicaudit.audit.reading.options import RunOptions
+from vnicaudit.audit.reading.selection import RunOptions
 from vnicaudit.cli.wiring.platforms import every_platform
-from vnicaudit.remedy.files import FileFixed, files_with_changes, fix_files
+from vnicaudit.remedy.in_place import FileFixed, files_with_changes, fix_files
 
 _PREFERENCE = """\
 apiVersion: instancetype.kubevirt.io/v1beta1

@@ -1,10 +1,10 @@
 """What carrying a plan out asks of platforms is what they offer: the type checker compares them."""
 
 from vnicaudit.cli.wiring.adapters import texts
-from vnicaudit.platforms.domain_xml import definitions, likeness, pieces, write
+from vnicaudit.platforms.domain_xml import definitions, source, write
 from vnicaudit.platforms.libvirt import control
 from vnicaudit.remedy import hypervisor
-from vnicaudit.remedy.definitions import Texts
+from vnicaudit.remedy.hypervisor import Texts
 
 
 def offered(host: control.LibvirtHypervisor, machine: control.LibvirtMachine) -> None:
@@ -14,4 +14,4 @@ def offered(host: control.LibvirtHypervisor, machine: control.LibvirtMachine) ->
 
 
 def test_texts_are_read_and_written_by_the_platform() -> None:
-    assert texts() == Texts(definitions, likeness, pieces, write)
+    assert texts() == Texts(definitions, definitions, source, write)

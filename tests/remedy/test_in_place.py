@@ -6,17 +6,14 @@ import pytest
 
 from tests.remedy.works import work
 from vnicaudit.cli.wiring.platforms import every_platform
-from vnicaudit.model.finding import Change
-from vnicaudit.model.location import Location
-from vnicaudit.model.refs import nic_index
+from vnicaudit.model.finding import Change, Location, nic_index
 from vnicaudit.platforms.domain_xml import write
 from vnicaudit.platforms.kubevirt import write as kubevirt
 from vnicaudit.platforms.nova_conf import write as nova_conf
 from vnicaudit.remedy import in_place
-from vnicaudit.remedy.check import MadeChange, objection
+from vnicaudit.remedy.check import MadeChange, Reader, objection
 from vnicaudit.remedy.in_place import FixedText, fixed
-from vnicaudit.remedy.reading import Reader
-from vnicaudit.text.edits import Edit
+from vnicaudit.text.yaml_edits import Edit
 
 writer_of = every_platform().writer
 """Tests put another in its place."""

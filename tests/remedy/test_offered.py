@@ -7,15 +7,15 @@ import pytest
 
 from tests.remedy.works import work
 from tests.rows import rows
-from vnicaudit.audit.reading.options import RunOptions
+from vnicaudit.audit.reading.selection import RunOptions
 from vnicaudit.audit.run import AuditRun
-from vnicaudit.base.cpu_deadline import FILE_SECONDS, is_timed
+from vnicaudit.base.deadlines import FILE_SECONDS, is_timed
 from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.model.finding import Finding
 from vnicaudit.model.report import Audited
-from vnicaudit.remedy.files import files_with_changes, fix_files
+from vnicaudit.remedy.in_place import files_with_changes, fix_files
 from vnicaudit.remedy.offered import OfferedFixes
-from vnicaudit.text.edits import Replacement
+from vnicaudit.text.yaml_edits import Replacement
 
 _NIC = """\
     <interface type='bridge'>

@@ -6,13 +6,16 @@ from vnicaudit.model.finding import (
     Change,
     Confidence,
     Crashed,
+    DomainRef,
     Finding,
+    Keeper,
+    Location,
+    NicRef,
+    Ref,
     Severity,
     Skipped,
+    nic_index,
 )
-from vnicaudit.model.location import Location
-from vnicaudit.model.owner import Keeper
-from vnicaudit.model.refs import DomainRef, NicRef, Ref, nic_index
 from vnicaudit.model.report import (
     Audited,
     ReadError,
@@ -25,7 +28,7 @@ from vnicaudit.model.report import (
 )
 from vnicaudit.model.rule_info import RuleInfo
 from vnicaudit.reports.formats import writer
-from vnicaudit.reports.writer import Options
+from vnicaudit.reports.report_file import Options
 
 WEB_UUID = "3b2bb8cc-9a31-4a4b-a26c-1a7d0a5c8e01"
 WEB = NicRef("web-01", WEB_UUID, "52:54:00:6b:3c:58", 0, None)

@@ -8,8 +8,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.shares import examples
-from vnicaudit.reports.diff import diff_lines
-from vnicaudit.reports.paint import Paint
+from vnicaudit.reports.safe import Paint
+from vnicaudit.reports.wording import diff_lines
 
 _PLAIN = Paint(color=False)
 

@@ -6,7 +6,7 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vnicaudit.reports.encode import encode, encode_items
+from vnicaudit.reports.safe import encode, encode_items
 
 
 def test_characters_that_do_not_print_are_escaped_and_survive() -> None:

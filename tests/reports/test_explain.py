@@ -7,14 +7,13 @@ import pytest
 
 from tests.reports.nics.samples import LEGACY, REFUSED, WEB
 from tests.reports.samples import VHOST_NEEDS, finding
-from vnicaudit.audit.judging.nic_row import nic_row
-from vnicaudit.model.explanation import Explanation, Layer, LayerFact, ServerName
+from vnicaudit.audit.judging.domains import nic_row
 from vnicaudit.model.finding import Skipped
+from vnicaudit.model.report import Explanation, Layer, LayerFact, ServerName
 from vnicaudit.reports import report_file
 from vnicaudit.reports.audit.explain import explanation_json, explanation_text
-from vnicaudit.reports.report_file import written_explanation
-from vnicaudit.reports.wrap import width_of
-from vnicaudit.reports.writer import Options
+from vnicaudit.reports.report_file import Options, written_explanation
+from vnicaudit.reports.safe import width_of
 
 IT = Explanation(
     nic=nic_row(WEB, LEGACY),

@@ -18,10 +18,20 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families
 from tests.reports.page.decoded import check_markup, decoded
 from tests.reports.samples import END, START
 from tests.shares import examples
-from vnicaudit.model.finding import SEVERITIES, Change, Crashed, Finding, Skipped
-from vnicaudit.model.location import Location
-from vnicaudit.model.owner import owner_named
-from vnicaudit.model.refs import DomainRef, HostRef, ImageRef, NicRef, PreferenceRef
+from vnicaudit.model.finding import (
+    SEVERITIES,
+    Change,
+    Crashed,
+    DomainRef,
+    Finding,
+    HostRef,
+    ImageRef,
+    Location,
+    NicRef,
+    PreferenceRef,
+    Skipped,
+    owner_named,
+)
 from vnicaudit.model.report import (
     Audited,
     ReadError,
@@ -30,8 +40,7 @@ from vnicaudit.model.report import (
     TargetResult,
 )
 from vnicaudit.reports.formats import formats, writer
-from vnicaudit.reports.report_file import Report
-from vnicaudit.reports.writer import Options
+from vnicaudit.reports.report_file import Options, Report
 
 DATA = Path(__file__).parent / "data"
 NASTY = (

@@ -4,8 +4,8 @@ import re
 from base64 import b64decode
 from hashlib import sha256
 
-from vnicaudit.reports.html_document import head, policy, stylesheet
-from vnicaudit.reports.page.render import page_script
+from vnicaudit.reports.coverage import head, policy, stylesheet
+from vnicaudit.reports.page.summary import page_script
 
 STYLES = ("page/page.css", "page/table.css", "bench/report.css")
 

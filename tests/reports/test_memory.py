@@ -9,16 +9,13 @@ import pytest
 from tests.reports.samples import END, START, WEB_01, finding
 from vnicaudit.knowledge.fixes.owners import Wordings
 from vnicaudit.model.domain import Domain, DomainConfig
-from vnicaudit.model.effective import Effective, Resolved
-from vnicaudit.model.finding import Crashed, Skipped
-from vnicaudit.model.location import Location
-from vnicaudit.model.nic import Nic, NicConfig
-from vnicaudit.model.refs import NicRef
+from vnicaudit.model.finding import Crashed, Location, NicRef, Skipped
+from vnicaudit.model.nic import Effective, Nic, NicConfig, Resolved
 from vnicaudit.model.report import Audited
 from vnicaudit.reports.formats import formats, writer
 from vnicaudit.reports.nics import json as nics_json
 from vnicaudit.reports.nics import text as nics_text
-from vnicaudit.reports.writer import Options
+from vnicaudit.reports.report_file import Options
 
 DOMAINS = 5_000
 LIMIT = 5 << 19

@@ -21,11 +21,11 @@ from tests.reports.samples import END, RULES, finding, written
 from tests.reports.test_explain import IT
 from vnicaudit.bench.line_rate import Framing, line_rate
 from vnicaudit.bench.profiles.load import load_profile, shipped_profiles
-from vnicaudit.cli.diff import output as diff_output
+from vnicaudit.cli.diff import compare as diff_output
 from vnicaudit.cli.diff.compare import ReportDifference
-from vnicaudit.cli.doctor.check import DoctorCheck
 from vnicaudit.cli.doctor.command import DoctorReport
-from vnicaudit.fleet.inventory.checking import HostCheck
+from vnicaudit.cli.doctor.machine_checks import DoctorCheck
+from vnicaudit.fleet.inventory.own_format import HostCheck
 from vnicaudit.model.fleet import HostOptions
 from vnicaudit.model.report import NotFixed
 from vnicaudit.model.runs import Foreseen
@@ -33,17 +33,16 @@ from vnicaudit.reports.audit.explain import explanation_json
 from vnicaudit.reports.audit.rules import catalogue_json
 from vnicaudit.reports.bench import line_rate as line_rate_report
 from vnicaudit.reports.bench.formats import json as bench_json
-from vnicaudit.reports.history import json as history_json
-from vnicaudit.reports.inventory import json as inventory_json
+from vnicaudit.reports.history import text as history_json
+from vnicaudit.reports.inventory import text as inventory_json
 from vnicaudit.reports.nics.json import render
 from vnicaudit.reports.notices.forms import messages_of
 from vnicaudit.reports.plan import json as plan_json
-from vnicaudit.reports.profiles import json as profiles_json
-from vnicaudit.reports.ranking.json import ranking_json
-from vnicaudit.reports.report_file import written_finding
-from vnicaudit.reports.runs import dry_run
+from vnicaudit.reports.profiles import text as profiles_json
+from vnicaudit.reports.ranking.text import ranking_json
+from vnicaudit.reports.report_file import Options, written_finding
 from vnicaudit.reports.runs import json as runs_json
-from vnicaudit.reports.writer import Options
+from vnicaudit.reports.runs import text as dry_run
 
 DOCS = Path(__file__).parents[2] / "docs"
 HOST_OF_A_FLEET = inventory_json.InventoryRow(

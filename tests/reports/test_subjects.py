@@ -5,22 +5,28 @@ from msgspec.structs import replace
 
 from tests.reports.samples import LEGACY, LIVE, PLAIN, WEB_UUID, finding, written
 from vnicaudit.knowledge.fixes.owners import Wordings
-from vnicaudit.model.finding import Finding
-from vnicaudit.model.location import Location
-from vnicaudit.model.refs import (
+from vnicaudit.model.finding import (
     ConfigRef,
     DomainRef,
+    Finding,
     FlavorRef,
     HostRef,
     ImageRef,
+    Location,
     NicRef,
     PreferenceRef,
     Ref,
     ServerRef,
 )
 from vnicaudit.model.report import Audited
-from vnicaudit.reports.subjects import FileSubject, Fixable, fixable, subject_of
-from vnicaudit.reports.writer import Options, rule_page
+from vnicaudit.reports.report_file import (
+    FileSubject,
+    Fixable,
+    Options,
+    fixable,
+    rule_page,
+    subject_of,
+)
 
 MAC = "52:54:00:6b:3c:58"
 

@@ -3,10 +3,9 @@
 import pytest
 
 from vnicaudit.base.wording import count
-from vnicaudit.model.refs import DomainRef, HostRef, NicRef, Ref
+from vnicaudit.model.finding import DomainRef, HostRef, NicRef, Ref
 from vnicaudit.model.report import ReadError, RunEnd, Summary, TargetResult
-from vnicaudit.reports.unjudged import Unread, unread_of
-from vnicaudit.reports.wording import accepted_sentence, nic_label
+from vnicaudit.reports.wording import Unread, accepted_sentence, nic_label, unread_of
 
 
 @pytest.mark.parametrize(

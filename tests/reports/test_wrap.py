@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vnicaudit.reports.wrap import Piece, fold, width_of, wrap
+from vnicaudit.reports.safe import Piece, fold, width_of, wrap
 
 
 def test_words_go_to_the_next_line_indented() -> None:

@@ -20,8 +20,8 @@ from typing import Any, NamedTuple
 import msgspec
 
 from tests.rig.process import wait_for
-from vnicaudit.base import private_files
-from vnicaudit.base.clock import timestamp
+from vnicaudit.base import files
+from vnicaudit.base.deadlines import timestamp
 from vnicaudit.cli.main import run
 from vnicaudit.platforms.libvirt import control
 from vnicaudit.remedy.applying.journal import journal_file
@@ -40,7 +40,7 @@ _PRELOADED = (
     "tests.rig.hooks", "vnicaudit.cli.remedy.apply", "vnicaudit.cli.remedy.run_output",
     "vnicaudit.cli.remedy.rollback", "vnicaudit.cli.remedy.runs",
     "vnicaudit.platforms.domain_xml.definitions",
-    "vnicaudit.platforms.domain_xml.pieces", "vnicaudit.platforms.domain_xml.write",
+    "vnicaudit.platforms.domain_xml.source", "vnicaudit.platforms.domain_xml.write",
     "vnicaudit.platforms.qemu.proc", "vnicaudit.remedy.applying.rollback",
     "vnicaudit.reports.plan.json", "vnicaudit.reports.plan.text", "vnicaudit.reports.runs.json",
     "vnicaudit.reports.runs.text",
@@ -223,7 +223,7 @@ class _Places:
     def watch(self) -> None:
         """From now on."""
         journal_file.Journal.write = self._line(journal_file.Journal.write)  # type: ignore[method-assign]
-        private_files.os = _Os(self._file)  # type: ignore[attr-defined, assignment]
+        files.os = _Os(self._file)  # type: ignore[attr-defined, assignment]
         control.LibvirtHypervisor.__init__ = self._host(  # type: ignore[method-assign]
             control.LibvirtHypervisor.__init__
         )

@@ -13,16 +13,14 @@ from vnicaudit.audit.judging.catalogue import RuleSet, rule_ids, shipped_catalog
 from vnicaudit.audit.judging.rule_files import index_text, rule_in, shipped_rules
 from vnicaudit.errors import UsageError
 from vnicaudit.model.domain import DomainConfig, DomainState
-from vnicaudit.model.effective import UNKNOWN, Effective, Resolved
-from vnicaudit.model.host import HostConfig
+from vnicaudit.model.finding import Location
+from vnicaudit.model.host import HostConfig, SiteNode
 from vnicaudit.model.kubevirt import Preference
-from vnicaudit.model.location import Location
 from vnicaudit.model.macs import NicSeen
-from vnicaudit.model.nic import NicConfig, RunningNic
+from vnicaudit.model.nic import UNKNOWN, Effective, NicConfig, Resolved, RunningNic
 from vnicaudit.model.nova import NovaConfig
 from vnicaudit.model.openstack import Flavor, Image
 from vnicaudit.model.rule import AnyJudge, NicJudge, Rule, Scope
-from vnicaudit.model.site import SiteNode
 from vnicaudit.model.subject import (
     ConfigSubject,
     DomainSubject,

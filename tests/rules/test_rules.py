@@ -5,8 +5,8 @@ import pytest
 from tests.rules.shipped import FILES, cases, names
 from vnicaudit.audit.judging.catalogue import rule_ids, shipped_catalogue
 from vnicaudit.cli.wiring.platforms import every_platform
-from vnicaudit.rule_cases.comparing import differences
 from vnicaudit.rule_cases.judging import judge
+from vnicaudit.rule_cases.running import differences
 
 ALL = [
     pytest.param(rule_id, name, id=f"{rule_id}-{name}")

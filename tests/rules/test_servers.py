@@ -11,8 +11,8 @@ from vnicaudit.audit.judging.catalogue import rule_ids
 from vnicaudit.audit.judging.domains import DomainAuditor
 from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.model.host import HostConfig
-from vnicaudit.model.server import PortBinding
-from vnicaudit.rule_cases.servers import server_of
+from vnicaudit.model.openstack import PortBinding
+from vnicaudit.rule_cases.cases import server_of
 
 _ENGINE = DomainAuditor(rule_ids(), every_platform())
 _LONGEST = 400

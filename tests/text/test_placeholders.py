@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.rows import rows
-from vnicaudit.text.placeholders import is_only_placeholder, opened, placeholder_text
+from vnicaudit.text.beginning import is_only_placeholder, opened, placeholder_text
 
 
 @rows

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import vnicaudit.text
 from tests.rows import rows
 from tests.shares import examples
-from vnicaudit.text import secret_names, secret_signs, secrets
+from vnicaudit.text import secret_names, secrets
 
 ASCII = st.characters(codec="ascii")
 
@@ -126,7 +126,7 @@ def _texts_of(expression: re.Pattern[Any]) -> st.SearchStrategy[str]:
 def _assert_seen(text: str) -> None:
     """If the whole masking hides something in the text, there is a sign of it."""
     hidden = secrets._masked_text(text)
-    assert hidden == text or secret_signs.may_hold_secret(text)
+    assert hidden == text or secret_names.may_hold_secret(text)
     assert secrets.masked(text) == hidden
     assert hidden.count("\n") == text.count("\n")
 
@@ -134,14 +134,14 @@ def _assert_seen(text: str) -> None:
 @pytest.mark.parametrize(("sign", "text"), SECRETS.items())
 def test_each_sign_alone_tells_of_a_secret(sign: str, text: str) -> None:
     low = text.lower()
-    found = [one for one in secret_signs._SIGNS if one in low]
-    found += [one.word for one in secret_signs._AMBIGUOUS if one.secret.search(low)]
+    found = [one for one in secret_names._SIGNS if one in low]
+    found += [one.word for one in secret_names._AMBIGUOUS if one.secret.search(low)]
     assert found == [sign]
     assert "S3cr3t" not in secrets.masked(text)
 
 
 def test_each_sign_has_an_example() -> None:
-    listed = [*secret_signs._SIGNS, *(one.word for one in secret_signs._AMBIGUOUS)]
+    listed = [*secret_names._SIGNS, *(one.word for one in secret_names._AMBIGUOUS)]
     assert sorted(listed) == sorted(SECRETS)
 
 
@@ -228,7 +228,7 @@ def test_a_long_name_does_not_end_where_its_beginning_ends() -> None:
 
 
 def test_an_ordinary_definition_is_not_masked_for_its_words() -> None:
-    assert not secret_signs.may_hold_secret("""\
+    assert not secret_names.may_hold_secret("""\
 <?xml version="1.0" encoding="UTF-8"?>
 <domain type='kvm' xmlns:qemu='http://libvirt.org/schemas/domain/qemu/1.0'>
   <metadata><nova:instance xmlns:nova="http://openstack.org/xmlns/libvirt/nova/1.1"/></metadata>

@@ -3,8 +3,7 @@
 import pytest
 
 from tests.rows import rows
-from vnicaudit.text.tags import CLOSE, Turn, is_opened, tags
-from vnicaudit.text.template_walk import OPENERS, is_template
+from vnicaudit.text.template_walk import CLOSE, OPENERS, Turn, is_opened, is_template, tags
 
 FOUND = {
     "a {{ b }} {% c %} {# d #}": ["{{ b }}", "{% c %}", "{# d #}"],

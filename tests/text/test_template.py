@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from vnicaudit.platforms.nova_conf.read import parsed_text
-from vnicaudit.text import tags, template_walk
+from vnicaudit.text import template_walk
 
-_OPEN = tags._OPEN_OR_ERB
+_OPEN = template_walk._OPEN_OR_ERB
 
 
 def options(text: str) -> list[tuple[str, str, str, int, bool]]:
@@ -145,7 +145,7 @@ class _Search:
 
 
 def test_a_hostile_template_is_looked_through_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tags, "_OPEN_OR_ERB", _Search())
+    monkeypatch.setattr(template_walk, "_OPEN_OR_ERB", _Search())
     for part in (("{%", "%}"), ("{{ x ", "}}"), ("{% if x %}", "{% endif %}"), ("<%", "")):
         text = _Counted(part[0] * 5_000 + part[1] * 5_000)
         text.seen = 0

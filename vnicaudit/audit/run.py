@@ -6,36 +6,115 @@ import os
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, BinaryIO
 
+from msgspec.structs import replace
+
 from vnicaudit.audit.accepting.settings_entries import Usage
-from vnicaudit.audit.chunk import Job
-from vnicaudit.audit.compared import ComparedWork
-from vnicaudit.audit.file_findings import with_files_apart
-from vnicaudit.audit.pool import default_jobs, run_files
-from vnicaudit.audit.progress import FileCount
 from vnicaudit.audit.reading.files import shown_path
 from vnicaudit.audit.reading.machines import Machines
-from vnicaudit.audit.reading.seen_files import SeenFiles
-from vnicaudit.audit.reading.targets import Target, awaited_pipe, expanded_targets, unique_targets
+from vnicaudit.audit.reading.targets import (
+    SeenFiles,
+    Target,
+    awaited_pipe,
+    expanded_targets,
+    unique_targets,
+)
 from vnicaudit.audit.same_guest import SameGuests
-from vnicaudit.audit.tally import TargetCounts, Totals
-from vnicaudit.base.waiting import standard_input
+from vnicaudit.audit.tally import ComparedWork, FileCount, TargetCounts, Totals
+from vnicaudit.audit.workers import Job, default_jobs, run_files
+from vnicaudit.base.deadlines import standard_input
+from vnicaudit.model.finding import INVALID_SUPPRESSION, SETTINGS, ConfigRef, Description
+from vnicaudit.model.fleet import HostTraffic
 from vnicaudit.model.host import Host
-from vnicaudit.model.live import HostTraffic
-from vnicaudit.model.location import Description
-from vnicaudit.model.names import STANDARD_INPUT
+from vnicaudit.model.names import STANDARD_INPUT, file_title
 from vnicaudit.model.report import Audited, NotJudged, PutAside, ReadError
 
 if TYPE_CHECKING:
-    from vnicaudit.audit.chunk import Batch
-    from vnicaudit.audit.cloud_servers import CloudServers
-    from vnicaudit.audit.progress import RunProgress
-    from vnicaudit.audit.reading.options import RunOptions
+    from vnicaudit.audit.reading.selection import RunOptions
     from vnicaudit.audit.reading.targets import Met
+    from vnicaudit.audit.tally import CloudServers, RunProgress
     from vnicaudit.audit.work import ItemWork, Product
+    from vnicaudit.audit.workers import Batch
     from vnicaudit.model.domain import Domain
     from vnicaudit.model.file_kind import Item
-    from vnicaudit.model.finding import Confidence, Severity
+    from vnicaudit.model.finding import Confidence, Finding, Location, Severity
     from vnicaudit.model.report import Summary, TargetResult
+
+# Findings about comments of a file that describes several things: they belong to the file.
+
+
+_FILES = ("config", "site")
+"""Scopes in which the file itself is judged."""
+
+
+def with_files_apart(products: Iterable[Product]) -> Iterator[Product]:
+    """The products, without the findings that are about a file; those follow as one judgement for
+    each file. A comment is reported as invalid once: it may be in doubt again among NICs or nodes
+    that are compared when everything has been read."""
+    waiting: Audited | None = None
+    refused: set[Location] = set()
+    for product in products:
+        if not isinstance(product, Audited):
+            yield product
+            continue
+        product = _without_refused(product, refused)
+        if waiting is not None and _file_of(product) not in (None, waiting.file):
+            yield waiting
+            waiting = None
+        of_file = tuple(filter(_is_of_file, product.findings))
+        if not of_file or product.scope in _FILES:
+            yield product
+            continue
+        own = tuple(one for one in product.findings if not _is_of_file(one))
+        yield replace(product, findings=own)
+        waiting = _of_file(product, (*(waiting.findings if waiting else ()), *of_file))
+    if waiting is not None:
+        yield waiting
+
+
+def _without_refused(audited: Audited, refused: set[Location]) -> Audited:
+    """The judgement without findings on comments that were reported as invalid before; those that
+    are reported now are noted."""
+    places = {
+        one.location for one in (*audited.findings, *audited.baselined) if is_refused_comment(one)
+    }
+    again = places & refused
+    refused |= places
+    if not again:
+        return audited
+    return replace(
+        audited,
+        findings=tuple(one for one in audited.findings if not _is_again(one, again)),
+        baselined=tuple(one for one in audited.baselined if not _is_again(one, again)),
+    )
+
+
+def is_refused_comment(finding: Finding) -> bool:
+    """True for the finding that a comment is invalid. Other invalid suppressions have a place
+    within a document, and a comment only a line."""
+    return finding.rule == INVALID_SUPPRESSION and finding.location.xpath is None
+
+
+def _is_again(finding: Finding, places: set[Location]) -> bool:
+    return is_refused_comment(finding) and finding.location in places
+
+
+def _of_file(audited: Audited, findings: tuple[Finding, ...]) -> Audited:
+    file = findings[0].location.file or audited.target
+    name = file_title(file)
+    return Audited(
+        audited.target, name, owner=SETTINGS, scope="config", findings=findings, file=file
+    )
+
+
+def _file_of(audited: Audited) -> str | None:
+    """The file of a judgement, as far as the judgement names it."""
+    if audited.file is not None or not audited.findings:
+        return audited.file
+    return audited.findings[0].location.file
+
+
+def _is_of_file(finding: Finding) -> bool:
+    return finding.owner == SETTINGS and isinstance(finding.about, ConfigRef)
 
 
 class AuditRun:
@@ -117,8 +196,8 @@ class AuditRun:
         """Clouds, and then the definitions in files that waited for them. ``live``: the hosts that
         are read afterwards; ``others``: there are other targets than clouds."""
         # loaded when there is a cloud
-        from vnicaudit.audit.cloud_servers import CloudServers
-        from vnicaudit.audit.reading.chosen_servers import ServerSelection
+        from vnicaudit.audit.reading.machines import ServerSelection
+        from vnicaudit.audit.tally import CloudServers
 
         servers = self._clouds = CloudServers(
             clouds,
@@ -309,7 +388,7 @@ class AuditRun:
     def _live(self, items: Iterable[Met], name: str) -> Iterator[Product]:
         # loaded when there is a live host
         from vnicaudit.audit.effective import uses_of
-        from vnicaudit.model.live import LiveDomain
+        from vnicaudit.model.fleet import LiveDomain
 
         tally = self._tallies[name]
         host: Host | None = None

@@ -14,16 +14,14 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from vnicaudit.audit.judging.macs import station_mac
-from vnicaudit.base.identifiers import bare_uuid
-from vnicaudit.model.finding import ALL_BUT_THE_MODEL, EVERY_RULE
-from vnicaudit.model.refs import NicRef
+from vnicaudit.base.wording import bare_uuid
+from vnicaudit.model.finding import ALL_BUT_THE_MODEL, EVERY_RULE, NicRef
 from vnicaudit.model.report import Audited, Reading, ReadingKind
 
 if TYPE_CHECKING:
     from vnicaudit.audit.work import Product
     from vnicaudit.model.domain import Domain
-    from vnicaudit.model.finding import Finding
-    from vnicaudit.model.location import Location
+    from vnicaudit.model.finding import Finding, Location
 
 MAX_GUESTS = 100_000
 """Maximum number of guests that are compared with each other."""

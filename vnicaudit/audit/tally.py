@@ -4,10 +4,20 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
+from typing import TYPE_CHECKING, Literal, Protocol
 
-from vnicaudit.base.wording import count
+from vnicaudit.audit.judging.macs import MacTable
+from vnicaudit.audit.reading.error_boundary import guarded
+from vnicaudit.audit.reading.files import shown_path
+from vnicaudit.audit.reading.machines import ServerSelection
+from vnicaudit.audit.reading.servers import JoinedServers, NodesByHost, SeenObjects
+from vnicaudit.audit.reading.targets import CloudReading, Target
+from vnicaudit.audit.same_guest import with_reading
+from vnicaudit.audit.work import Product
+from vnicaudit.base.wording import bare_uuid, count
+from vnicaudit.model.domain import Domain, Server
 from vnicaudit.model.report import (
     Audited,
     NotJudged,
@@ -18,9 +28,13 @@ from vnicaudit.model.report import (
 )
 
 if TYPE_CHECKING:
-    from vnicaudit.audit.work import Product
-    from vnicaudit.model.domain import Domain
-    from vnicaudit.model.finding import Confidence, Severity
+    from vnicaudit.audit.judging.macs import EncodedNic
+    from vnicaudit.audit.reading.selection import Selection
+    from vnicaudit.audit.reading.targets import SeenFiles
+    from vnicaudit.audit.work import ItemWork
+    from vnicaudit.audit.workers import Batch
+    from vnicaudit.model.finding import Confidence, Description, Severity
+    from vnicaudit.model.host import HostConfig, SiteNode
 
 MAX_ERRORS = 1000
 """Maximum number of reading errors kept per target; more are only counted."""
@@ -221,3 +235,190 @@ class Totals:
             baselined=self.baselined,
             filtered=self.filtered,
         )
+
+
+# The progress of a run, for display.
+
+
+class RunProgress(Protocol):
+    """Is told the progress of a run."""
+
+    @property
+    def is_shown(self) -> bool:
+        """True if progress is shown, so that counting the work is worthwhile."""
+
+    def waits_for(self, target: str, number: int, total: int, *, forks: bool = False) -> None:
+        """A live target, or a pipe, is being read now, the ``number``-th of ``total``; ``forks``:
+        by a forked process, so start no thread: ``still_waits`` is called all the time."""
+
+    def still_waits(self) -> None:
+        """Nothing has come yet from a process that reads files."""
+
+    def waits_no_more(self) -> None:
+        """All of a pipe was read: processes may be forked from now on."""
+
+    def read_files(self, done: int, total: int | None) -> None:
+        """The number of files read so far from a target; ``total`` None: not counted."""
+
+    def __call__(self, target: str, domains: int) -> None:
+        """The number of domains of a target done so far."""
+
+
+class FileCount:
+    """Notes how many files of a target were read, and counts them all if progress is shown."""
+
+    def __init__(
+        self, top: str, selection: Selection, seen: SeenFiles, progress: RunProgress | None
+    ) -> None:
+        self._top = top
+        self._selection = selection
+        self._seen = seen
+        self._progress = progress
+        self._total: int | None = None
+
+    def begin(self) -> None:
+        """Count the files of the target, before the first is read."""
+        wanted = self._progress is not None and self._progress.is_shown
+        if wanted and self._selection.changed is None:
+            self._total = self._seen.number_unread(self._top, self._selection)
+
+    def read(self, done: int) -> None:
+        """Note the number of files read so far."""
+        if self._progress is None:
+            return
+        if self._total is None and not self._seen.several:  # those that are read count as seen
+            self.begin()
+        self._progress.read_files(done, self._total)
+
+
+# Work on each item that is read, and comparisons between items when everything has been read.
+
+
+MAX_NODES = 20_000
+"""Maximum number of compute nodes that are compared with each other."""
+
+
+class ComparedWork:
+    """Works on each item, and remembers its NICs and compute nodes. ``joins``: the nodes are joined
+    with the servers of a cloud too."""
+
+    def __init__(self, work: ItemWork, *, joins: bool = False) -> None:
+        self._work = work
+        self._joins = joins
+        self._macs: MacTable | None = None  # made for the first NIC
+        self.nodes: list[SiteNode] = []
+
+    def domain(self, domain: Domain, target: str, host: HostConfig | None = None) -> Product:
+        """Work on a domain."""
+        self._take_nics(self._work.nics_to_compare(domain, target))
+        return with_reading(self._work.domain(domain, host, target), domain)
+
+    def description(self, item: Description, target: str) -> Iterator[Product]:
+        """Work on a description; yields nothing if there is nothing to do."""
+        if (product := self._work.description(item, target)) is not None:
+            yield product
+        if (node := self._work.node(item, joins=self._joins)) is not None:
+            self._take_nodes([node])
+
+    def take(self, batch: Batch) -> None:
+        """Remember the NICs and nodes that worker processes returned."""
+        self._take_nics(batch.nics_seen)
+        self._take_nodes(batch.nodes)
+
+    def comparisons(self) -> Iterator[Product]:
+        """The products of comparing everything that was remembered."""
+        yield from self._work.site(self.nodes)
+        if self._macs is not None:
+            yield from self._work.shared_macs(self._macs)
+
+    def notes(self) -> list[str]:
+        """Notes on what was not compared, for lack of space."""
+        return [] if self._macs is None else self._macs.notes()
+
+    def _take_nics(self, nics: list[EncodedNic]) -> None:
+        if not nics:
+            return
+        if self._macs is None:
+            self._macs = MacTable()
+        self._macs.take(nics)
+
+    def _take_nodes(self, nodes: list[SiteNode]) -> None:
+        self.nodes += nodes[: MAX_NODES - len(self.nodes)]
+
+
+# The clouds of a run, and the definitions in files that wait for their servers.
+
+
+class CloudServers:
+    """Reads clouds after all files have been read. ``guests``: the definitions that wait, each with
+    its target. ``everyone``: libvirt or processes are read afterwards, so each server waits for its
+    domain."""
+
+    def __init__(
+        self,
+        targets: list[Target],
+        work: ComparedWork,
+        chosen: ServerSelection,
+        tallies: Mapping[str, TargetCounts],
+        guests: list[tuple[Domain, str]],
+        *,
+        everyone: bool,
+    ) -> None:
+        self._targets = targets
+        self._work = work
+        self._chosen = chosen
+        self._tallies = tallies
+        self._guests = guests
+        self._nodes = NodesByHost(work.nodes)
+        self._seen = SeenObjects() if len(targets) > 1 else None
+        awaited = frozenset(bare_uuid(guest.uuid or "") for guest, _target in guests)
+        self.servers = JoinedServers(self._nodes, awaited, everyone=everyone, seen=self._seen)
+
+    def items(self, target: Target, cloud: CloudReading) -> Iterator[Product]:
+        """The products of one cloud, except the servers that wait for their domain."""
+        tally = self._tallies[target.name]
+        items = guarded(target.name, cloud.items)
+        for item in self._chosen.selected(target.name, items, tally.notes):
+            if isinstance(item, ReadError):
+                tally.error(item)
+            elif isinstance(item, Server):
+                tally.domain(item)
+                if (server := self.servers.take(item, target.name)) is not None:
+                    yield self._work.domain(server, target.name)
+            else:
+                tally.configs += 1
+                if self._seen is None:
+                    yield from self._work.description(item, target.name)
+                else:
+                    self._seen.take(item, target.name)
+        tally.notes += cloud.notes
+        tally.calls = cloud.calls
+
+    def rest(self) -> Iterator[Product]:
+        """The products of all clouds together, and of the definitions that waited for them."""
+        for target in self._targets:
+            for missing in (*self._chosen.missing(), *self._chosen.ambiguous()):
+                self._tallies[target.name].error(ReadError(missing, target.name))
+        same: list[tuple[str, str]] = []
+        if self._seen is not None:
+            for name, item in self._seen.waiting():
+                yield from self._work.description(item, name)
+            same = list(self._seen.notes("reported"))
+        for name, note in chain(same, self._nodes.notes()):
+            self._tallies[name].notes.append(note)
+        self._guests.reverse()
+        while self._guests:  # dropped as they are judged
+            guest, name = self._guests.pop()
+            if self._chosen.is_left_out(guest.uuid):
+                self._tallies[name].forget(guest)
+            else:
+                yield self._work.domain(self.servers.joined(guest), shown_path(name))
+
+    def is_left_out(self, uuid: str | None) -> bool:
+        """True for the domain of a server that was not selected."""
+        return self._chosen.is_left_out(uuid)
+
+    def unmatched(self) -> Iterator[Product]:
+        """Servers whose domain was not read: judged only by the facts of their cloud."""
+        for name, server in self.servers.unmatched():
+            yield self._work.domain(server, name)

@@ -4,41 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import cached_property
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, NoReturn, Protocol, TypeAlias
 
 import msgspec
 
-from vnicaudit.audit.accepting.baseline import is_known
-from vnicaudit.audit.accepting.finding_filter import NO_FILTER, FindingFilter
-from vnicaudit.audit.accepting.own_entries import OwnTexts, texts_in
-from vnicaudit.audit.accepting.settings_entries import Usage
+from vnicaudit.audit.accepting.baseline import NO_FILTER, FindingFilter, is_known
+from vnicaudit.audit.accepting.settings_entries import OwnTexts, Usage, texts_in
 from vnicaudit.audit.accepting.suppressions import Suppressor
 from vnicaudit.audit.judging.catalogue import Catalogue, shipped_catalogue
 from vnicaudit.audit.judging.descriptions import DescriptionAuditor
-from vnicaudit.audit.judging.macs import MacAuditor
-from vnicaudit.audit.judging.site import SiteAuditor, differing_nodes
-from vnicaudit.audit.judging.site_node import node_of
+from vnicaudit.audit.judging.domains import DomainAuditor
+from vnicaudit.audit.judging.macs import EncodedNic, MacAuditor, MacTable
+from vnicaudit.audit.judging.site import SiteAuditor, differing_nodes, node_of
+from vnicaudit.audit.reading.targets import Platforms
 from vnicaudit.knowledge.nova_conf.resolve import as_of
-from vnicaudit.model.host import NO_HOST
-from vnicaudit.model.location import Location
+from vnicaudit.model.domain import Domain
+from vnicaudit.model.finding import Description, Location
+from vnicaudit.model.host import NO_HOST, Host, HostConfig, SiteNode
 from vnicaudit.model.nova import NovaConfig
 from vnicaudit.model.openstack import Image
+from vnicaudit.model.report import Audited
 
 if TYPE_CHECKING:
     from vnicaudit.audit.accepting.baseline import Baseline
-    from vnicaudit.audit.judging.domains import DomainAuditor
-    from vnicaudit.audit.judging.macs import EncodedNic, MacTable
-    from vnicaudit.audit.reading.platform import Platforms
-    from vnicaudit.model.domain import Domain
-    from vnicaudit.model.explanation import Explained
     from vnicaudit.model.finding import Finding
-    from vnicaudit.model.host import Host, HostConfig
-    from vnicaudit.model.location import Description
+    from vnicaudit.model.host import Version
     from vnicaudit.model.macs import NicSeen
-    from vnicaudit.model.nova_options import Release
-    from vnicaudit.model.report import Audited
-    from vnicaudit.model.site import SiteNode
-    from vnicaudit.model.version import Version
+    from vnicaudit.model.nova import Release
+    from vnicaudit.model.report import Explained
 
 Product: TypeAlias = "Audited | Domain | Explained"
 """The result of the work on one item."""
@@ -323,3 +316,79 @@ def _with_versions(
         libvirt_version=libvirt or host.libvirt_version,
         assumed=assumed,
     )
+
+
+# Work on the NICs of each domain by itself: what every NIC really is.
+
+
+class NicsAlone:
+    """Work on NICs, each by itself: nothing else is processed, and nothing compared."""
+
+    _assumptions: Assumptions
+
+    def load(self) -> None:
+        """Do nothing: all modules for this work are imported with it."""
+
+    def description(self, item: Description, target: str) -> None:
+        """Return None: a description that is not a domain has no NICs."""
+
+    def host(self, host: Host, uses: frozenset[str], target: str) -> None:
+        """Return None: a host's own facts are not NICs."""
+
+    def node(self, item: Description, *, joins: bool) -> SiteNode | None:
+        """Return the part of a configuration that is kept for the servers of a cloud."""
+        return self._assumptions.node(item) if joins else None
+
+    def site(self, nodes: Iterable[SiteNode]) -> Iterator[NoReturn]:
+        """Yield nothing."""
+        del nodes
+        return iter(())
+
+    def nics_to_compare(self, domain: Domain, target: str) -> list[EncodedNic]:
+        """Return nothing."""
+        del domain, target
+        return []
+
+    def in_baseline(self, audited: Audited) -> set[str]:
+        """Return nothing."""
+        del audited
+        return set()
+
+    def shared_macs(self, table: MacTable) -> Iterator[NoReturn]:
+        """Yield nothing."""
+        del table
+        return iter(())
+
+
+class NicsWork(NicsAlone):
+    """Resolve the effective settings of every NIC."""
+
+    def __init__(self, assumptions: Assumptions, platforms: Platforms) -> None:
+        self.platforms = platforms
+        self._auditor = DomainAuditor((), platforms)
+        self._assumptions = assumptions
+
+    def domain(self, domain: Domain, host: HostConfig | None, target: str) -> Domain:
+        """The domain, each NIC with its effective facts."""
+        del target
+        judged_host = self._assumptions.host_of(domain, host)
+        nics = tuple(
+            msgspec.structs.replace(
+                nic, effective=self._auditor.effective(nic, domain, judged_host)
+            )
+            for nic in domain.nics
+        )
+        return msgspec.structs.replace(domain, nics=nics)
+
+    def usage(self) -> Usage:
+        """No uses: a list of NICs has no suppressions."""
+        return Usage()
+
+
+class ReadOnly(NicsWork):
+    """Reads, and does nothing else."""
+
+    def domain(self, domain: Domain, host: HostConfig | None, target: str) -> Domain:
+        """The domain without its NICs: nothing is made of it."""
+        del host, target
+        return msgspec.structs.replace(domain, nics=())

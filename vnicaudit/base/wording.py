@@ -1,10 +1,16 @@
-"""Words for messages: counts, quoting, and "did you mean" suggestions for unknown names."""
+"""Words for messages and commands, and the formats of identifiers."""
 
 from __future__ import annotations
 
+import os
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from datetime import datetime
 from os.path import commonprefix
+
+# Words for messages: counts, quoting, and "did you mean" suggestions for unknown names.
+
 
 # Names of several things, each with what distinguishes it from others of the same name.
 
@@ -82,3 +88,86 @@ def shortened(text: str) -> str:
         return text
     end = text.find(":", 0, _SHOWN) + 1 if "@" in text[_SHOWN:] else 0
     return f"{text[: end or _SHOWN]}…"
+
+
+# Words of commands that are shown for copying into a shell; this is the only place that quotes
+# them.
+#
+# UUIDs and names come from definitions, which anybody may have written.
+
+
+_UUID = r"[0-9a-fA-F]{8}(?:-?[0-9a-fA-F]{4}){3}-?[0-9a-fA-F]{12}"
+_KUBERNETES = r"[a-z0-9](?:[-.a-z0-9]{0,251}[a-z0-9])?"
+"""RFC 1123, as the API server accepts names."""
+
+
+def word(text: str) -> str:
+    """A text quoted as one word. If it begins with a dash, it may still be taken for an option:
+    unless it is an id made by a service, use :func:`path_word` or a placeholder."""
+    import shlex  # slow to load; most commands are fixed words
+
+    return shlex.quote(text)
+
+
+def path_word(path: str) -> str:
+    """A path quoted as one word that cannot be taken for an option."""
+    return word(f"./{path}" if path.startswith("-") else path)
+
+
+def ascii_word(text: str) -> str:
+    """A text, or a path with bytes that are not UTF-8, as one word of printable ASCII:
+    ``$'a\\012b'``, as bash, ksh and zsh read it."""
+    plain = frozenset(range(0x20, 0x7F)) - frozenset(b"'\\")
+    parts = (chr(byte) if byte in plain else f"\\{byte:03o}" for byte in os.fsencode(text))
+    return f"$'{''.join(parts)}'"
+
+
+def uuid_word(text: str | None) -> str:
+    """A valid UUID as it is; the word ``UUID`` in place of anything else."""
+    return text if text is not None and re.fullmatch(_UUID, text) else "UUID"
+
+
+def kubernetes_word(text: str, placeholder: str) -> str:
+    """The name of a Kubernetes object; the placeholder if it cannot be a valid name."""
+    return text if re.fullmatch(_KUBERNETES, text) else placeholder
+
+
+# Formats of identifiers: UUIDs, MAC addresses, and ids made from the time.
+
+
+MAC = re.compile(r"[0-9a-f]{2}(?::[0-9a-f]{2}){5}", re.ASCII)
+"""A MAC address in lower case, two digits per byte."""
+UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}", re.ASCII)
+"""A UUID with hyphens."""
+ANY_UUID = re.compile(r"[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}", re.IGNORECASE | re.ASCII)
+"""A UUID with or without hyphens."""
+TIME_ID = re.compile(r"[0-9]{8}-[0-9]{6}-[0-9a-f]{4}", re.ASCII)
+"""An id as made by :func:`time_id`."""
+
+
+def bare_uuid(uuid: str) -> str:
+    """A UUID in lower case without hyphens: libvirt accepts both spellings (virUUIDParse)."""
+    return uuid.replace("-", "").lower()
+
+
+def mac_hint(word: str, known: Iterable[str]) -> str:
+    """``; did you mean '…'?`` with the one known MAC address that differs in one digit, or in two
+    neighbours that changed places; empty where there is none, or several."""
+    near = {mac for mac in known if len(mac) == len(word) and _is_misspelt(word.lower(), mac)}
+    return f"; did you mean {near.pop()!r}?" if len(near) == 1 else ""
+
+
+def _is_misspelt(word: str, mac: str) -> bool:
+    places = [place for place, (a, b) in enumerate(zip(word, mac, strict=True)) if a != b]
+    if len(places) < 2:
+        return len(places) == 1
+    first, last = places[0], places[-1]
+    swapped = word[first] == mac[last] and word[last] == mac[first]
+    return len(places) == 2 and swapped and last - first <= 2
+
+
+def time_id(moment: datetime) -> str:
+    """An id that sorts by time: ``20261122-101530-8f3a``; the last part is the fraction of the
+    second, in 1/65536."""
+    part = moment.microsecond * 65536 // 1_000_000
+    return f"{moment:%Y%m%d-%H%M%S}-{part:04x}"

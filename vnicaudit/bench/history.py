@@ -18,18 +18,18 @@ from typing import TypeVar
 import msgspec
 from msgspec.structs import replace
 
-from vnicaudit.base.identifiers import TIME_ID, time_id
-from vnicaudit.base.private_files import (
+from vnicaudit.base.files import (
     check_own,
     make_private,
     sync_folder,
     write_private,
     writing,
 )
+from vnicaudit.base.wording import TIME_ID, time_id
 from vnicaudit.errors import UsageError
 from vnicaudit.model.decoding import json_as
 from vnicaudit.model.measurement import BenchResult, Sample
-from vnicaudit.text.own_commands import command
+from vnicaudit.text.diff import command
 
 T = TypeVar("T")
 

@@ -13,7 +13,7 @@ from vnicaudit.base.wording import close_to
 from vnicaudit.cli.completion.shells import register
 from vnicaudit.cli.options import COMPLETES
 from vnicaudit.cli.options.lazy_group import CommandEntry, lazy_group
-from vnicaudit.cli.output.stderr import tell
+from vnicaudit.cli.output.progress import tell
 from vnicaudit.errors import UsageError
 from vnicaudit.reports.safe import message
 

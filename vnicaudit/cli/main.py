@@ -6,9 +6,9 @@ import os
 import sys
 
 from vnicaudit.cli.commands import run_command
+from vnicaudit.cli.output.files import discard, flush
 from vnicaudit.cli.output.process import end, prepare
-from vnicaudit.cli.output.stderr import tell
-from vnicaudit.cli.output.stdout import discard, flush
+from vnicaudit.cli.output.progress import tell
 from vnicaudit.cli.wiring import Wiring
 from vnicaudit.errors import ReaderGoneError, UsageError, VnicauditError
 from vnicaudit.reports.safe import message

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from hashlib import blake2b
+from typing import Literal, Protocol
 
-from vnicaudit.fleet.ranking.estimates import Estimates
-from vnicaudit.model.fleet import InventoryHost
-from vnicaudit.model.last_readings import (
+import msgspec
+
+from vnicaudit.fleet.ranking import Estimates
+from vnicaudit.model.domain import Domain
+from vnicaudit.model.fleet import FleetAudit, InventoryHost, KeptReading
+from vnicaudit.model.plan import Plan, Step
+from vnicaudit.model.ranking import (
+    GainEstimate,
     LastReadings,
     OpenMark,
     PlanHistory,
     StepHistory,
     UnreadHost,
 )
-from vnicaudit.model.plan import Plan, Step
-from vnicaudit.model.ranking import GainEstimate
 
 
 def plan_history(
@@ -94,3 +99,64 @@ def _gain(step: Step, estimates: Estimates) -> GainEstimate | None:
     """The measured gain of the same change of model on other NICs."""
     models = (one for one in step.changes if one.field == "model")
     return next((estimates.between(one.old or "", one.new or "") for one in models), None)
+
+
+# Samples of a fleet: the same seed selects the same hosts and guests, whatever their order.
+
+
+SampleOf = Literal["hosts", "nics"]
+_DRAWS = 1 << 64
+
+
+class AuditSample(msgspec.Struct, frozen=True):
+    """``share``: of all hosts or of all NICs, more than 0 and at most 1. NICs are drawn by guest,
+    because rules about a whole guest would be wrong for a part of it."""
+
+    share: float = 1.0
+    of: SampleOf = "hosts"
+    seed: int = 0
+
+    @property
+    def host_share(self) -> float:
+        """Share of the hosts to draw."""
+        return self.share if self.of == "hosts" else 1.0
+
+    @property
+    def nic_share(self) -> float:
+        """Share of each host's NICs to draw."""
+        return self.share if self.of == "nics" else 1.0
+
+    def hosts(self, hosts: Sequence[InventoryHost]) -> tuple[InventoryHost, ...]:
+        """The drawn hosts, in their order: that share of them, rounded, but at least one."""
+        if self.host_share == 1.0 or not hosts:
+            return tuple(hosts)
+        number = max(1, round(len(hosts) * self.host_share))
+        drawn = sorted(hosts, key=lambda host: _draw(self.seed, host.name))[:number]
+        chosen = {host.name for host in drawn}
+        return tuple(host for host in hosts if host.name in chosen)
+
+    def has_domain(self, domain: Domain) -> bool:
+        """True if the NICs of a guest are drawn."""
+        if self.nic_share == 1.0:
+            return True
+        return _draw(self.seed, domain.uuid or domain.name) < self.nic_share * _DRAWS
+
+
+EVERYTHING = AuditSample()
+
+
+def _draw(seed: int, name: str) -> int:
+    text = f"{seed}\n{name}".encode("utf-8", "surrogateescape")
+    return int.from_bytes(blake2b(text, digest_size=8).digest(), "big")
+
+
+# The receiver of a fleet's audits: a history, or any other store.
+
+
+class ReadingSink(Protocol):
+    """Stores whole audits of a fleet."""
+
+    def take(self, audit: FleetAudit, readings: Iterable[KeptReading]) -> None:
+        """Store an audit, with one reading for each host that was to be read, in the order of the
+        inventory; ``audit.finished`` is set. After a crash it is called again: an audit with a
+        known id is not stored twice. Raises VnicauditError if it cannot be stored."""

@@ -7,7 +7,7 @@ from datetime import timedelta, timezone
 
 from sqlalchemy import ColumnElement, Connection, func, literal, or_, select
 
-from vnicaudit.base.clock import moment
+from vnicaudit.base.deadlines import moment
 from vnicaudit.errors import UsageError
 from vnicaudit.history.database import Database
 from vnicaudit.history.migrating import NEWEST
@@ -60,12 +60,12 @@ def summaries(
         .limit(most)
     )
     found = []
-    for name, started, ended, version, count, limit, share, nics, *numbers in connection.execute(
+    for name, started, ended, version, used, limit, share, nics, *numbers in connection.execute(
         query
     ):
         one = AuditSummary(
             id=name, started=time_text(started), finished=_time(ended), version=version,
-            rules=count, limit=limit, host_share=share, nic_share=nics,
+            rules=used, limit=limit, host_share=share, nic_share=nics,
             **dict(zip(_FIELDS, map(int, numbers), strict=True)),
         )  # fmt: skip
         found.append(one)

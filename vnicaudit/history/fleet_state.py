@@ -11,8 +11,7 @@ from sqlalchemy import ColumnElement, Connection, Row, Select, and_, exists, fun
 
 from vnicaudit.errors import UsageError
 from vnicaudit.history.audits import summaries
-from vnicaudit.history.known import chunks
-from vnicaudit.history.matching import grouped
+from vnicaudit.history.hosts import chunks
 from vnicaudit.history.measurements import NO_RESULT
 from vnicaudit.history.rows import NicFacts, time_text, uuid_text
 from vnicaudit.history.tables import (
@@ -21,25 +20,24 @@ from vnicaudit.history.tables import (
     benchmark,
     benchmark_result,
     finding,
+    grouped,
     host,
     inventory,
     nic,
     problem,
     reading,
 )
-from vnicaudit.model.effective import KNOWN, NONE, UNKNOWN, Resolved
-from vnicaudit.model.finding import CONFIDENCES, SEVERITIES
+from vnicaudit.model.finding import CONFIDENCES, SEVERITIES, VIRTIO, Location
 from vnicaudit.model.fleet import HostStatus
-from vnicaudit.model.fleet_state import (
+from vnicaudit.model.history import (
     FindingMark,
+    FindingState,
     FleetHost,
     FleetSummary,
     KnownFinding,
     NicMeasurement,
 )
-from vnicaudit.model.guest_words import VIRTIO
-from vnicaudit.model.history import FindingState
-from vnicaudit.model.location import Location
+from vnicaudit.model.nic import KNOWN, NONE, UNKNOWN, Resolved
 from vnicaudit.model.report import NicRow
 
 # The NICs of hosts as the history knows them, in the state of their last reading.

@@ -23,8 +23,7 @@ from vnicaudit.history.store import store_audit
 from vnicaudit.history.tables import notified
 from vnicaudit.history.transfer import export_lines, import_lines
 from vnicaudit.history.trends import SeverityOf, counts_of, trend_of
-from vnicaudit.model.fleet import FleetAudit, HostReading, KeptReading, Unpacked
-from vnicaudit.model.fleet_counts import FleetCounts
+from vnicaudit.model.fleet import FleetAudit, FleetCounts, HostReading, KeptReading, Unpacked
 from vnicaudit.model.history import (
     AuditDetails,
     AuditName,
@@ -34,9 +33,8 @@ from vnicaudit.model.history import (
     Trend,
     TrendRequest,
 )
-from vnicaudit.model.last_readings import LastReadings
 from vnicaudit.model.measurement import BenchResult
-from vnicaudit.model.ranking import MeasuredGain
+from vnicaudit.model.ranking import LastReadings, MeasuredGain
 
 # Claims: channel, finding and day of each notification, shared by all users of the history.
 

@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 from sqlalchemy import ColumnElement, Connection, select
 
-from vnicaudit.history.known import chunks
+from vnicaudit.history.hosts import chunks
 from vnicaudit.history.rows import fingerprint_bytes, stored_bytes, time_text
 from vnicaudit.history.tables import audit, basis_rule, finding, host, reading
-from vnicaudit.model.last_readings import LastReading, LastReadings, OpenMark
+from vnicaudit.model.ranking import LastReading, LastReadings, OpenMark
 
 _AT_ONCE = 5_000
 """Findings fetched at once."""

@@ -9,12 +9,12 @@ from pathlib import Path
 from sqlalchemy import Connection, inspect, select, table
 from sqlalchemy.sql.expression import column
 
-from vnicaudit.base.private_files import writing
+from vnicaudit.base.files import writing
 from vnicaudit.errors import MissingExtraError, UsageError
 from vnicaudit.history.database import Database
 from vnicaudit.history.place import HistoryPlace
 from vnicaudit.history.views import create_views, drop_views
-from vnicaudit.text.own_commands import history_command
+from vnicaudit.text.diff import history_command
 
 NEWEST = "1"
 """The schema written by this version."""

@@ -21,12 +21,12 @@ from sqlalchemy import (
 )
 
 from vnicaudit.history.database import insert_rows, set_by_id
-from vnicaudit.history.known import CHANGES, chunks, nics_with
-from vnicaudit.history.matching import grouped
+from vnicaudit.history.hosts import CHANGES, chunks, nics_with
 from vnicaudit.history.rows import NicKey, nic_key
 from vnicaudit.history.tables import (
     WAS_READ,
     finding,
+    grouped,
     host,
     host_tally,
     nic,

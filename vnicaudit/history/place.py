@@ -9,7 +9,7 @@ from typing import Literal
 
 import msgspec
 
-from vnicaudit.base.private_files import check_own, make_private, why_not_own
+from vnicaudit.base.files import check_own, make_private, why_not_own
 from vnicaudit.errors import MissingExtraError, UsageError
 from vnicaudit.text.secrets import masked_message
 

@@ -11,10 +11,8 @@ try:  # does not load OpenSSL, like fingerprints
 except ImportError:  # a Python built without it
     from hashlib import blake2b
 
-from vnicaudit.base.clock import moment
-from vnicaudit.model.finding import Change, Finding
-from vnicaudit.model.owner import Keeper, name_of
-from vnicaudit.model.refs import NicRef
+from vnicaudit.base.deadlines import moment
+from vnicaudit.model.finding import Change, Finding, Keeper, NicRef, name_of
 from vnicaudit.model.report import Audited, NicRow
 
 HASH = 16

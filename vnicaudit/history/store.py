@@ -10,7 +10,7 @@ from sqlalchemy import Connection, func, select
 
 from vnicaudit.errors import HistoryError
 from vnicaudit.history.audits import audit_name
-from vnicaudit.history.changes import ChangeWriter
+from vnicaudit.history.changes import ChangeWriter, write_tally
 from vnicaudit.history.database import insert_rows
 from vnicaudit.history.hosts import (
     HostWork,
@@ -18,14 +18,13 @@ from vnicaudit.history.hosts import (
     audit_row,
     basis_number,
     host_work,
+    hosts_sharing,
     note_readings,
     write_inventory,
 )
-from vnicaudit.history.known import hosts_sharing
 from vnicaudit.history.rows import milliseconds, time_text
 from vnicaudit.history.tables import audit as audits
 from vnicaudit.history.tables import host, inventory, nic, reading
-from vnicaudit.history.tallies import write_tally
 from vnicaudit.model.fleet import FleetAudit, KeptReading
 from vnicaudit.model.history import AuditName, StoredAudit
 

@@ -13,7 +13,7 @@ from vnicaudit.history.database import Database
 from vnicaudit.history.rows import time_text
 from vnicaudit.history.tables import audit, basis, basis_rule, host, inventory, reading, tally
 from vnicaudit.model.finding import SEVERITIES, Severity
-from vnicaudit.model.fleet_counts import FindingCount, FleetCounts, SiteCounts
+from vnicaudit.model.fleet import FindingCount, FleetCounts, SiteCounts
 from vnicaudit.model.history import Trend, TrendPoint, TrendRequest
 
 # The newest counts, for metrics: a few queries on small tables and on stored counts.

@@ -7,11 +7,10 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from vnicaudit.model.finding import Change
-from vnicaudit.model.openstack import as_flag
-from vnicaudit.model.server import FLAVOR_WORDS, MODEL, PROPERTY_OF
+from vnicaudit.model.openstack import FLAVOR_WORDS, MODEL, PROPERTY_OF, as_flag
 
 if TYPE_CHECKING:
-    from vnicaudit.model.server import ServerConfig
+    from vnicaudit.model.openstack import ServerConfig
 
 # Changes in model terms -> properties of images, which Nova keeps for each server.
 #

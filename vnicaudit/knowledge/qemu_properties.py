@@ -13,7 +13,7 @@ import msgspec
 
 from vnicaudit.base.opening import read_beside
 from vnicaudit.model.decoding import json_as
-from vnicaudit.model.version import Version
+from vnicaudit.model.host import Version
 
 
 class QemuProperty(NamedTuple):

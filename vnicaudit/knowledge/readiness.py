@@ -14,13 +14,13 @@ import msgspec
 
 from vnicaudit.base.opening import read_beside
 from vnicaudit.model.decoding import json_as
-from vnicaudit.model.guest_words import WINDOWS_RUNS_ON, Readiness
+from vnicaudit.model.finding import WINDOWS_RUNS_ON, Readiness
 
 # The emulated NIC that Nova gives an image because of its ``os_distro``.
 #
 # The shipped table is made by ``scripts/generate_osinfo_models.py``, which queries libosinfo like
 # Nova's ``virt/osinfo.py``. The reader of a live cloud prefers the database of the machine it
-# runs on (:mod:`vnicaudit.platforms.openstack.osinfo_db`), if there is one: it may be newer. In
+# runs on (:mod:`vnicaudit.platforms.openstack.guest`), if there is one: it may be newer. In
 # the end the database of each compute node decides, which no API shows.
 
 

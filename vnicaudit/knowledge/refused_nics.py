@@ -11,23 +11,26 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vnicaudit.knowledge.backends import OWN_PATH
-from vnicaudit.knowledge.binaries import misplaced_by_address
-from vnicaudit.knowledge.buses import PCI, USB, bus_of, machine_buses
-from vnicaudit.knowledge.machines import (
+from vnicaudit.knowledge.models import (
+    PCI,
+    USB,
+    bus_of,
+    default_model,
+    machine_buses,
+    misplaced_by_address,
+)
+from vnicaudit.knowledge.systems import (
     MODERN_ZPCI,
     is_board,
+    is_i440fx,
     is_q35,
     may_be_modern_zpci,
     modern_only_slot,
 )
-from vnicaudit.knowledge.models import default_model
-from vnicaudit.knowledge.slots import is_i440fx
-from vnicaudit.model.definition_refusal import DefinitionRefusal, on_ccw
 from vnicaudit.model.domain import DomainConfig
-from vnicaudit.model.guest_words import ARM, PPC64, S390, VIRTIO
-from vnicaudit.model.host import HostConfig
-from vnicaudit.model.nic import NicConfig, RunningNic
-from vnicaudit.model.version import Version
+from vnicaudit.model.finding import ARM, PPC64, S390, VIRTIO
+from vnicaudit.model.host import HostConfig, Version
+from vnicaudit.model.nic import DefinitionRefusal, NicConfig, RunningNic, on_ccw
 
 VHOSTUSER_DEFAULT = Version(11, 1)
 """libvirt before this version requires ``<model type='virtio'/>`` for ``type='vhostuser'`` (NEWS

@@ -5,16 +5,25 @@ from __future__ import annotations
 import msgspec
 from msgspec.structs import replace
 
-from vnicaudit.model.guest_words import DefinitionForm, DescriptionKind, Form, Readiness
+from vnicaudit.model.finding import (
+    DOMAIN_XML,
+    AcceptingComment,
+    DefinitionForm,
+    DescriptionKind,
+    DomainRef,
+    Form,
+    Location,
+    NicRef,
+    Owner,
+    PlatformName,
+    Readiness,
+    ServerRef,
+)
+from vnicaudit.model.host import Version
 from vnicaudit.model.kubevirt import Manifest
-from vnicaudit.model.location import AcceptingComment, Location
 from vnicaudit.model.nic import Nic, NicConfig
-from vnicaudit.model.owner import Owner
-from vnicaudit.model.platform_name import DOMAIN_XML, PlatformName
-from vnicaudit.model.refs import DomainRef, NicRef, ServerRef
+from vnicaudit.model.openstack import CloudServer, ServerConfig
 from vnicaudit.model.report import ReadError
-from vnicaudit.model.server import CloudServer, ServerConfig
-from vnicaudit.model.version import Version
 
 
 class DomainConfig(msgspec.Struct, frozen=True, cache_hash=True):

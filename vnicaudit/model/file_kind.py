@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, TypeGuard
 
 import msgspec
 
-from vnicaudit.model.location import Description
+from vnicaudit.model.finding import Description
 from vnicaudit.model.report import NotJudged, PutAside, ReadError
 
 if TYPE_CHECKING:
     from vnicaudit.model.domain import Domain
-    from vnicaudit.model.location import AcceptingComment
+    from vnicaudit.model.finding import AcceptingComment
 
 Item: TypeAlias = "Domain | Description | ReadError | PutAside | NotJudged"
 """An item that reading yields."""

@@ -1,15 +1,253 @@
-"""A judgement on one thing, and the edit it proposes."""
+"""A judgement on one thing, the edit it proposes, its place and its owner."""
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import ClassVar, Final, Literal, NewType, get_args
 
 import msgspec
 
 from vnicaudit.model.fix import Fix
-from vnicaudit.model.location import Location
-from vnicaudit.model.owner import Keeper
-from vnicaudit.model.refs import Ref
+
+# The place of a fact in a target.
+
+
+# Descriptions that are judged beside domains and hosts: objects that decide which NICs a guest
+# will get.
+
+
+class Description(msgspec.Struct, frozen=True, kw_only=True):
+    """A configuration of Nova, an image, a flavor or a KubeVirt preference.
+    :mod:`vnicaudit.audit.judging.descriptions` defines how each is judged."""
+
+    comments: tuple[AcceptingComment, ...] = ()
+    """Comments of its file that accept findings."""
+
+    def first_line(self) -> int | None:
+        """The line on which it begins; None: its file describes nothing else."""
+        return None
+
+
+# Comments of a file that accept findings, as the file's descriptions carry them.
+
+
+class AcceptingComment(msgspec.Struct, frozen=True):
+    """A comment on a ``line`` of a ``file``. It accepts findings on the lines ``first`` to ``last``
+    (0: a finding without a line); ``entry`` holds its rule, reason and settings.
+
+    All descriptions of a file carry all of its comments. ``reporter``: this is the first
+    description, with which mistakes in the comments are reported; ``settles``: the last one, after
+    which it is known whether a comment is needed.
+    """
+
+    file: str
+    line: int
+    first: int
+    last: int
+    entry: tuple[tuple[str, str], ...]
+    reporter: bool = True
+    settles: bool = True
+
+
+class Location(msgspec.Struct, frozen=True):
+    """A place in a target.
+
+    ``target`` is the name that the user gave; ``file`` the file inside it (None for a live API);
+    ``line`` and ``column`` are 1-based, the column in characters; ``xpath`` points into the
+    document, with its number among several (``/domain[2]/devices/interface[1]``) if a file holds
+    more than one. In YAML it is a JSON pointer (``/spec/template``, RFC 6901), after the 1-based
+    number of the document (``[2]/spec/template``) if there are several.
+    """
+
+    target: str
+    file: str | None = None
+    line: int | None = None
+    xpath: str | None = None
+    column: int | None = None
+
+    def __str__(self) -> str:
+        parts = (self.file or self.target, self.line, self.column)
+        return ":".join(str(part) for part in parts if part is not None)
+
+
+# Owners of definitions: a change is made through the owner, never behind its back.
+
+
+KnownOwner = Literal[
+    "libvirt", "qemu", "nova", "kubevirt", "ovirt", "opennebula", "proxmox", "terraform"
+]
+"""``libvirt``: a user or a script that uses libvirt; ``qemu``: somebody who starts QEMU without
+libvirt."""
+
+
+class OutsideOwner(msgspec.Struct, frozen=True):
+    """An owner added by a third-party platform, or named by a plan: how it treats its definitions
+    cannot be derived from its name."""
+
+    name: str
+    rewrites: str = ""
+    """The name of the owner, if it rewrites the definition for each start; empty: it does not."""
+
+
+Owner = KnownOwner | OutsideOwner
+"""The owner that regenerates a definition."""
+
+Keeper = Owner | Literal["host", "vnicaudit"]
+"""``host``: a host's own settings; ``vnicaudit``: this program's settings, including those in the
+metadata of a domain."""
+
+SETTINGS: Literal["vnicaudit"] = "vnicaudit"
+"""The owner of findings about suppressions."""
+
+_REWRITTEN_BY: dict[str, str] = {
+    "nova": "Nova",
+    "kubevirt": "KubeVirt",
+    "ovirt": "oVirt",
+    "opennebula": "OpenNebula",
+    "proxmox": "Proxmox VE",
+}
+
+_KNOWN: dict[str, KnownOwner] = {name: name for name in get_args(KnownOwner)}
+
+
+def owner_named(name: str) -> Owner:
+    """The owner with that name, known here or not."""
+    return _KNOWN.get(name) or OutsideOwner(name)
+
+
+def rewritten_by(owner: Keeper) -> str:
+    """The name of an owner that rewrites the definition at each start, so that libvirt's persistent
+    definition does not show the next one. Empty: it does not."""
+    return owner.rewrites if isinstance(owner, OutsideOwner) else _REWRITTEN_BY.get(owner, "")
+
+
+def name_of(keeper: Keeper) -> str:
+    """Name of an owner in reports and plans."""
+    return keeper if isinstance(keeper, str) else keeper.name
+
+
+# The names of platforms, as a separate type: plug-ins add platforms.
+
+
+PlatformName = NewType("PlatformName", str)
+"""Name of a platform, as registered, and as used by a domain or a unit of a plan."""
+
+DOMAIN_XML = PlatformName("domain_xml")
+INFRA_CODE = PlatformName("infra_code")
+KUBEVIRT = PlatformName("kubevirt")
+LIBVIRT = PlatformName("libvirt")
+NOVA_CONF = PlatformName("nova_conf")
+OPENSTACK = PlatformName("openstack")
+QEMU = PlatformName("qemu")
+
+DOMAIN_FILE = PlatformName("file")
+"""Name shown in a plan for steps on definitions in files."""
+
+
+# References to the subject of a finding or a step, by name: a record for each kind of subject.
+#
+# Each has a ``name`` and an ``id`` that distinguishes it from others of that name; for a NIC these
+# are its domain's. Files store all kinds in one flat record, whose null fields tell them apart
+# (:mod:`vnicaudit.reports.report_file`).
+
+
+class NicRef(msgspec.Struct, frozen=True, tag="nic"):
+    """A NIC of a domain or server. ``index`` None: it is known only by its MAC address, as in a
+    suppression."""
+
+    kind: ClassVar[Literal["nic"]] = "nic"
+    domain: str | None = None
+    uuid: str | None = None
+    mac: str | None = None
+    index: int | None = None
+    target_dev: str | None = None
+
+    @property
+    def name(self) -> str | None:
+        """Name of the NIC's domain."""
+        return self.domain
+
+    @property
+    def id(self) -> str | None:
+        """The UUID of its domain."""
+        return self.uuid
+
+
+class DomainRef(msgspec.Struct, frozen=True, tag="domain"):
+    """A whole domain. ``name`` None: it is known only by its UUID."""
+
+    name: str | None
+    uuid: str | None = None
+
+    @property
+    def id(self) -> str | None:
+        """The UUID; for a server of a cloud it is the server's id."""
+        return self.uuid
+
+
+class ServerRef(msgspec.Struct, frozen=True, tag="server"):
+    """A server of a cloud, as the cloud describes it, with all its NICs."""
+
+    kind: ClassVar[Literal["server"]] = "server"
+    name: str | None
+    id: str | None
+
+
+class ImageRef(msgspec.Struct, frozen=True, tag="image"):
+    """An image. ``id`` None: it is described in a file."""
+
+    kind: ClassVar[Literal["image"]] = "image"
+    name: str | None
+    id: str | None = None
+
+
+class FlavorRef(msgspec.Struct, frozen=True, tag="flavor"):
+    """A flavor. ``id``: a UUID, or one chosen by its creator; None: it is described in a file."""
+
+    kind: ClassVar[Literal["flavor"]] = "flavor"
+    name: str | None
+    id: str | None = None
+
+
+class PreferenceRef(msgspec.Struct, frozen=True, tag="preference"):
+    """A KubeVirt preference."""
+
+    name: str | None
+    id: ClassVar[None] = None
+
+
+class HostRef(msgspec.Struct, frozen=True, tag="host"):
+    """The judged host, which the judgement names."""
+
+    name: ClassVar[None] = None
+    id: ClassVar[None] = None
+
+
+class ConfigRef(msgspec.Struct, frozen=True, tag="config"):
+    """A configuration file, which the location names."""
+
+    name: ClassVar[None] = None
+    id: ClassVar[None] = None
+
+
+CloudRef = ServerRef | ImageRef | FlavorRef
+"""Reference to an object of a cloud that can be changed."""
+
+Ref = NicRef | DomainRef | CloudRef | PreferenceRef | HostRef | ConfigRef
+
+
+def nic_index(ref: Ref) -> int | None:
+    """The index of the referenced NIC; None if it is not a NIC, or is known only by its MAC
+    address."""
+    return ref.index if isinstance(ref, NicRef) else None
+
+
+def mac_of(ref: Ref) -> str | None:
+    """The MAC address of the referenced NIC; None if it is not a NIC, or has none."""
+    return ref.mac if isinstance(ref, NicRef) else None
+
+
+# A judgement on one thing, and the edit it proposes.
+
 
 Severity = Literal["info", "low", "medium", "high", "error"]
 SEVERITIES: tuple[Severity, ...] = ("info", "low", "medium", "high", "error")
@@ -82,3 +320,80 @@ class Crashed(msgspec.Struct, frozen=True):
     rule: str
     about: Ref
     error: str
+
+
+# Notices of findings as they come up, and the messages that carry them.
+
+
+NoticeForm = Literal["json", "slack", "matrix", "alertmanager"]
+"""``json``: an object of this program's own (docs/how-to/scheduled-audit.md); ``slack``: an
+incoming webhook of Slack, or of a compatible service (Mattermost, Rocket.Chat); ``matrix``: an
+event in a room; ``alertmanager``: alerts of its API v2."""
+
+
+class NewFinding(msgspec.Struct, frozen=True, kw_only=True):
+    """A finding that an audit brought up: ``new`` (never seen before) or ``reopened`` (it had been
+    fixed). ``subject``: the domain or other object it is on; ``name``: that of the rule."""
+
+    state: Literal["new", "reopened"]
+    rule: str
+    name: str
+    severity: Severity
+    message: str
+    fingerprint: str
+    subject: str
+    host: str = ""
+    site: str = ""
+    owner: str = ""
+    uuid: str | None = None
+    mac: str | None = None
+
+
+class NoticeMessage(msgspec.Struct, frozen=True):
+    """One message: its body (JSON), and the fingerprints of the findings in it."""
+
+    body: bytes
+    findings: tuple[str, ...]
+
+
+# Vocabulary for guests: how they and their NICs are described, architectures, and readiness for
+# virtio.
+
+
+Readiness = Literal[
+    "ready", "likely-ready", "ready-transitional", "needs-driver", "unknown", "not-supported"
+]
+"""Does this guest support virtio? ``likely-ready``: it has a virtio disk, but nothing rules out
+that the system is Windows. See :mod:`vnicaudit.knowledge.readiness`."""
+
+DefinitionForm = Literal["raw", "dump", "live", "qemu", "terraform"]
+"""The form of a definition: ``raw`` (written by hand or a tool, defaults not filled in), ``dump``
+(written by libvirt: what it dropped is gone), ``live`` (the running definition), ``qemu`` (a
+command line) or ``terraform`` (a ``libvirt_domain``, which its provider hands to libvirt one to
+one: as ``raw``, but not XML)."""
+
+DescriptionKind = Literal["definition", "manifest", "server"]
+"""How a domain is described: by a ``definition`` of libvirt or QEMU, or by the source of a future
+one: a ``manifest`` (KubeVirt), or Nova's record of a ``server`` (OpenStack)."""
+
+Form = DefinitionForm | Literal["manifest", "server"]
+"""The kind of description, with the form of a definition, which decides the title of its layer."""
+
+DESCRIPTORS: Final = "open descriptors"
+LOG: Final = "log"
+"""Evidence from the log of a start, which may belong to a running process or may have failed."""
+
+MAYBE = "?"
+"""In :attr:`vnicaudit.model.nic.NicConfig.behind`: the alias that the NIC will have is unknown."""
+
+VIRTIO = frozenset({"virtio", "virtio-transitional", "virtio-non-transitional"})
+"""``virDomainNetIsVirtioModel``: only these have vhost, queues and rings."""
+
+# by the names that libvirt uses (virArch)
+S390 = frozenset({"s390x", "s390"})
+X86 = frozenset({"x86_64", "i686"})
+PPC64 = frozenset({"ppc64", "ppc64le"})
+ARM = frozenset({"armv6l", "armv7l", "armv7b", "aarch64"})
+RISCV = frozenset({"riscv32", "riscv64"})
+WINDOWS_RUNS_ON = X86 | {"aarch64", "armv7l"}
+"""Those of libvirt's architectures on which Windows runs."""

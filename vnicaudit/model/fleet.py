@@ -1,17 +1,134 @@
-"""Hosts of a fleet, and the results of reading each in one audit: the records that the inventory,
-readers, the history and reports exchange."""
+"""Hosts of a fleet, the results of reading them, and their counts."""
 
 from __future__ import annotations
 
-from typing import Literal, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 import msgspec
 
-from vnicaudit.model.live import NicTraffic
+from vnicaudit.model.domain import Domain, Server
+from vnicaudit.model.finding import Severity
+from vnicaudit.model.host import HostConfig
+from vnicaudit.model.openstack import Flavor, Image
 from vnicaudit.model.report import WORTH_A_RETRY as WORTH_A_RETRY
-from vnicaudit.model.report import Audited, TargetResult
+from vnicaudit.model.report import Audited, ReadError, TargetResult
 from vnicaudit.model.report import Coverage as Coverage
 from vnicaudit.model.report import FailureKind as FailureKind
+
+# Records that reading live hosts and clouds yields.
+
+
+# Traffic of NICs, as counted by their host.
+
+
+class NicTraffic(msgspec.Struct, frozen=True, kw_only=True):
+    """The increase of a running NIC's counters between two readings, ``seconds`` apart, in the
+    directions of the guest. None: unknown (the driver does not count it, or it was reset in
+    between)."""
+
+    uuid: str
+    """The UUID of its domain."""
+    device: str
+    """The device on the host (``vnet3``)."""
+    seconds: float
+    rx_bytes: int | None = None
+    tx_bytes: int | None = None
+    rx_packets: int | None = None
+    tx_packets: int | None = None
+    rx_drops: int | None = None
+    tx_drops: int | None = None
+    rx_errors: int | None = None
+    tx_errors: int | None = None
+
+    @property
+    def bytes_per_second(self) -> float | None:
+        """The sum of both directions; None if one is unknown."""
+        return self._rate(self.rx_bytes, self.tx_bytes)
+
+    @property
+    def drops_per_second(self) -> float | None:
+        """Packets that the host dropped on their way to or from the guest."""
+        return self._rate(self.rx_drops, self.tx_drops)
+
+    @property
+    def errors_per_second(self) -> float | None:
+        """Packets with errors."""
+        return self._rate(self.rx_errors, self.tx_errors)
+
+    def _rate(self, one: int | None, other: int | None) -> float | None:
+        if one is None or other is None or self.seconds <= 0:
+            return None
+        return (one + other) / self.seconds
+
+
+class HostTraffic(msgspec.Struct, frozen=True):
+    """The traffic of all NICs of one host whose counters are known."""
+
+    nics: tuple[NicTraffic, ...] = ()
+
+
+# Options for reading live hosts and clouds.
+
+DEADLINE = 30.0
+"""Default timeout of a live host, in seconds."""
+
+
+class CloudLimits(msgspec.Struct, frozen=True):
+    """Limits on reading a cloud: ``rate`` requests per second (None: no limit), and ``total``
+    seconds for the whole cloud (None: no limit)."""
+
+    rate: float | None = None
+    total: float | None = 3600.0
+
+
+class LiveOptions(msgspec.Struct, frozen=True):
+    """How to read live hosts. ``deadline``: seconds per call; ``agent``: whether to query guest
+    agents; ``root``, ``proc`` and ``logs``: paths of this host's devices, processes and QEMU logs;
+    ``cloud``: limits on requests to a cloud, in number and time; ``calls``: maximum number of
+    concurrent calls to one host (None: few on a local socket, many over a network)."""
+
+    deadline: float = DEADLINE
+    agent: bool = False
+    root: str = "/"
+    proc: str = "/proc"
+    logs: str = "/var/log/libvirt/qemu"
+    cloud: CloudLimits = CloudLimits()
+    calls: int | None = None
+    traffic: float | None = None
+    """Seconds between two readings of the NICs' counters; None: counters are not read."""
+
+
+CloudRecord = Server | Image | Flavor
+"""A record of a cloud that is judged."""
+
+CloudItem = CloudRecord | ReadError
+"""An item that reading a cloud yields."""
+
+
+class LiveDomain(NamedTuple):
+    """A domain and the facts of its host, including the device files that the domain names."""
+
+    domain: Domain
+    host: HostConfig
+
+
+class LiveDefinition(NamedTuple):
+    """A domain in its present state, and its persistent definition: parsed, and as text without
+    passwords (empty: it has none). ``local``: its host is this machine."""
+
+    running: Domain
+    domain: Domain
+    text: bytes
+    host: HostConfig
+    local: bool
+    way_back: str = ""
+    """How libvirt would alter the definition if it is restored after a change; empty: not at
+    all."""
+
+
+# Hosts of a fleet, and the results of reading each in one audit: the records that the inventory,
+# readers, the history and reports exchange.
+
 
 HostStatus = Literal["ok", "partial", "failed"]
 """As for a target. ``partial``: some of its domains could not be read; ``failed``: nothing
@@ -66,7 +183,7 @@ class HostReading(msgspec.Struct, frozen=True, kw_only=True):
 
 class FleetAudit(msgspec.Struct, frozen=True, kw_only=True):
     """One audit of a fleet, without its readings: its ``id`` is its time
-    (:func:`vnicaudit.base.identifiers.time_id`)."""
+    (:func:`vnicaudit.base.wording.time_id`)."""
 
     id: str
     started: str
@@ -138,3 +255,61 @@ class Unpacked(msgspec.Struct, frozen=True):
     def reading(self) -> HostReading:
         """The reading itself."""
         return self.host_reading
+
+
+# Counts of a fleet after its newest audit, from which metrics are made.
+#
+# Only sums by labels with few values: a series for each NIC or MAC address could mean a million
+# series.
+
+
+class FindingCount(msgspec.Struct, frozen=True):
+    """Findings of one rule, severity, site and owner: ``open`` ones that were checked, ``stale``
+    ones that are open as far as is known but were not checked, ``suppressed`` ones."""
+
+    rule: str
+    severity: Severity
+    site: str = ""
+    owner: str = ""
+    open: int = 0
+    stale: int = 0
+    suppressed: int = 0
+
+
+class SiteCounts(msgspec.Struct, frozen=True):
+    """Hosts of one site (empty: of none), by the newest audit that was to read them: ``fresh`` ones
+    were read in full, ``partial`` ones in part. ``stale`` ones were not to be read by the newest
+    audit; ``failed`` ones were, but could not be read. ``oldest_reading``: time of the least recent
+    reading of a host (UTC, RFC 3339); None: none was ever read."""
+
+    site: str = ""
+    fresh: int = 0
+    partial: int = 0
+    stale: int = 0
+    failed: int = 0
+    domains: int = 0
+    nics: int = 0
+    oldest_reading: str | None = None
+
+    @property
+    def hosts(self) -> int:
+        """All hosts of the site."""
+        return self.fresh + self.partial + self.stale + self.failed
+
+
+class FleetCounts(msgspec.Struct, frozen=True, kw_only=True):
+    """The newest counts. ``finished``: when the newest audit ended (UTC, RFC 3339); None: there was
+    none yet. ``rules``: those it checked, with their own severity. ``host_share`` and
+    ``nic_share``: as in :class:`vnicaudit.model.fleet.Coverage`. ``new``, ``reopened``, ``fixed``,
+    ``gone``: changes by the newest audit."""
+
+    finished: str | None = None
+    rules: tuple[tuple[str, Severity], ...] = ()
+    host_share: float = 1.0
+    nic_share: float = 1.0
+    findings: tuple[FindingCount, ...] = ()
+    sites: tuple[SiteCounts, ...] = ()
+    new: int = 0
+    reopened: int = 0
+    fixed: int = 0
+    gone: int = 0

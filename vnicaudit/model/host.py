@@ -1,10 +1,49 @@
-"""The hypervisor host, as far as it affects NICs. ``None``: not requested, or unknown."""
+"""Hosts: facts that affect NICs, versions, state of domains, compute nodes of a site, locks."""
 
 from __future__ import annotations
 
+import re
+from typing import Literal
+
 import msgspec
 
-from vnicaudit.model.version import Version
+from vnicaudit.model.finding import AcceptingComment, Location
+from vnicaudit.model.nova import PciEntry
+
+# Versions of libvirt and QEMU, comparable.
+
+
+_PATTERN = r"\s*v?(\d{1,6})(?:\.(\d{1,6}))?(?:\.(\d{1,6}))?"
+
+
+class Version(msgspec.Struct, frozen=True, order=True):
+    """Three numbers, ordered. ``str()`` gives ``10.0.13``."""
+
+    major: int
+    minor: int = 0
+    micro: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.major}.{self.minor}.{self.micro}"
+
+    @classmethod
+    def parse(cls, text: str) -> Version:
+        """Read ``10``, ``10.0``, ``10.0.13`` or ``10.0.13 (Debian 1:10.0.13+ds-1)``.
+
+        Raises ValueError when the text does not begin with a number.
+        """
+        match = re.match(_PATTERN, text)
+        if match is None:
+            raise ValueError(f"not a version: {text!r} (expected for example 10.0.13)")
+        return cls(*(int(part or 0) for part in match.groups()))
+
+    @classmethod
+    def from_libvirt(cls, number: int) -> Version:
+        """Read libvirt's encoding: major * 1,000,000 + minor * 1,000 + micro."""
+        return cls(number // 1_000_000, number // 1_000 % 1_000, number % 1_000)
+
+
+# The hypervisor host, as far as it affects NICs. ``None``: not requested, or unknown.
 
 
 class Network(msgspec.Struct, frozen=True):
@@ -75,3 +114,122 @@ def needed_memlock_kib(ram_kib: int, vdpa_count: int) -> int:
     which add to it.
     """
     return vdpa_count * ram_kib + 1024 * 1024 if vdpa_count else 0
+
+
+# The lock on a host, stored on the host itself.
+
+
+class HostLock(msgspec.Struct, frozen=True):
+    """``owner``: 32 hexadecimal digits that identify one state folder on one machine; empty if they
+    cannot be read. ``holder``: a description of the owner for people. ``clear_command``: the
+    command that removes the lock if its holder is gone."""
+
+    owner: str
+    holder: str
+    clear_command: str = ""
+
+
+# Compute nodes of one site, and how one of them differs from most of the others.
+
+
+SITE_OPTIONS = (
+    ("keystone_authtoken", "auth_url"), ("keystone_authtoken", "www_authenticate_uri"),
+    ("keystone_authtoken", "region_name"), ("neutron", "auth_url"), ("neutron", "region_name"),
+    ("placement", "auth_url"), ("placement", "region_name"), ("placement", "os_region_name"),
+    ("glance", "region_name"), ("cinder", "os_region_name"),
+)  # fmt: skip
+"""Options that distinguish one cloud or region from another."""
+
+IDENTITY = (("DEFAULT", "host"), ("DEFAULT", "my_ip"))
+"""Options that distinguish a node from others."""
+
+
+class NodeValue(msgspec.Struct, frozen=True):
+    """Value of one option on one node, as Nova reads it; its default if it is not set (``""`` if
+    there is none). ``place`` is where it is set; the node's first file if it is not."""
+
+    option: str
+    value: str
+    place: Location
+
+
+class SiteNode(msgspec.Struct, frozen=True):
+    """One compute node: the ``files`` that its nova-compute reads together.
+
+    ``site`` identifies the cloud to which it belongs, by its configuration; ``host`` is its own
+    name, ``""`` if it has none. Options that are not certain are not among its ``values``.
+    ``devices`` are all of ``[pci] device_spec``; None if one of them is not certain, or they are
+    too long to be kept.
+    """
+
+    target: str
+    files: tuple[str, ...]
+    site: tuple[str, ...]
+    host: str
+    values: tuple[NodeValue, ...]
+    devices: tuple[PciEntry, ...] | None = None
+    comments: tuple[AcceptingComment, ...] = ()
+    """Comments of its file that accept findings."""
+
+
+class Difference(msgspec.Struct, frozen=True):
+    """One option of one node that differs from most other nodes of its site.
+
+    ``usual`` is their value, ``nodes`` how many have it, of ``total``; ``places`` are some of them.
+    ``place`` is where this node sets it.
+    """
+
+    option: str
+    value: str
+    usual: str
+    nodes: int
+    total: int
+    place: Location
+    places: tuple[Location, ...]
+
+
+# State of a domain that libvirt manages, which decides whether it may be changed now.
+
+
+PowerPhase = Literal["off", "running", "paused", "shutting-down", "suspended", "crashed"]
+"""Power state of a domain; ``crashed``: its QEMU process still exists."""
+
+
+class MachineState(msgspec.Struct, frozen=True):
+    """State of a domain to be changed, as reported by libvirt."""
+
+    phase: PowerPhase
+    persistent: bool
+    managed_save: bool
+    memory_snapshots: int
+    job: bool
+    """A job is running: a migration, a backup, a save."""
+    migrating: bool
+
+    @property
+    def active(self) -> bool:
+        """True if it has a QEMU process."""
+        return self.phase != "off"
+
+
+class Traffic(msgspec.Struct, frozen=True):
+    """Packets of one NIC since its tap was created, as seen from the guest."""
+
+    received: int
+    sent: int
+
+
+class GuestInterface(msgspec.Struct, frozen=True):
+    """A network interface as reported by the guest's agent. ``addresses`` as ``192.0.2.1/24``."""
+
+    name: str
+    mac: str | None
+    addresses: tuple[str, ...] = ()
+
+
+class GuestExit(msgspec.Struct, frozen=True):
+    """Result of a program that was run in a guest."""
+
+    code: int
+    stdout: bytes = b""
+    stderr: bytes = b""

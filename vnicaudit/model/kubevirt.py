@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from vnicaudit.model.guest_words import Readiness
-from vnicaudit.model.location import Description, Location
+from vnicaudit.model.finding import Description, Location, Readiness
 
 MODELS = frozenset({"e1000", "e1000e", "igb", "ne2k_pci", "pcnet", "rtl8139", "virtio"})
 """Values that KubeVirt accepts as ``model`` (igb: only in late releases). Source:

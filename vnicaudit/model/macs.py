@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import msgspec
 
-from vnicaudit.model.location import AcceptingComment, Location
-from vnicaudit.model.owner import Owner
+from vnicaudit.model.finding import AcceptingComment, Location, Owner
 
 ATTACHMENT = "NetworkAttachmentDefinition "
 """Begins ``NicSeen.network`` of a NIC on a secondary network of KubeVirt, before its name."""

@@ -6,7 +6,7 @@ import re
 
 import msgspec
 
-from vnicaudit.model.server import ServerConfig
+from vnicaudit.model.openstack import ServerConfig
 
 NAMELESS = "(no name)"
 """The placeholder for a missing name; a guest may also really have that name."""

@@ -1,27 +1,170 @@
-"""One virtual NIC as a description declares it, and as QEMU runs it.
-
-A :class:`Nic` is *who and where* (index, MAC, location); :class:`NicConfig` is *what is set*. They
-are separate because rules judge settings only: two NICs configured alike get one verdict.
-
-``None`` always means *this source does not say*, never *off*.
-"""
+"""One virtual NIC: as declared, as it runs, as it is in effect, and what keeps it from starting."""
 
 from __future__ import annotations
 
 import re
-from typing import Literal
+from typing import Generic, Literal, TypeVar
 
 import msgspec
 
-from vnicaudit.model.definition_refusal import DefinitionRefusal, StartRefusal
-from vnicaudit.model.effective import Effective
-from vnicaudit.model.guest_words import (  # noqa: F401 (words for the fields below)
+from vnicaudit.model.finding import (  # noqa: F401 (words for the fields below)
     DESCRIPTORS,
     LOG,
     MAYBE,
+    S390,
     VIRTIO,
+    Location,
+    Owner,
 )
-from vnicaudit.model.location import Location
+from vnicaudit.model.host import Version
+
+# Parts of an ``<interface>`` with which a domain cannot be defined, or does not start.
+
+
+# Outcome for a NIC whose arguments QEMU refuses.
+
+NIC_REWORK = Version(9, 0)
+"""Before this version, QEMU did not start with a ``model=`` of ``-nic`` and ``-net nic`` that the
+machine cannot create; since then, it warns that the NIC "was not created" and starts. Measured with
+7.2 and 10.0; the change is "Rework matching of network devices to -nic options", QEMU 9.0."""
+NEVER = Version(0)
+
+Outcome = Literal["fails", "missing", "either"]
+WORDS: dict[Outcome, str] = {
+    "fails": "QEMU does not start",
+    "missing": "QEMU starts without this NIC",
+    "either": "QEMU does not start, from 9.0 on it starts without this NIC",
+}
+"""The words for each outcome, before the reason."""
+
+
+class StartRefusal(msgspec.Struct, frozen=True):
+    """``reason`` completes "QEMU does not start: …". From version ``starts_from`` on, QEMU starts
+    (None: no version does); ``has_nic`` says whether it then has the NIC."""
+
+    reason: str
+    starts_from: Version | None = None
+    has_nic: bool = False
+    certain: bool = True
+    """False: a later or patched QEMU may accept it."""
+    refused_from: Version | None = None
+    """The first version that refuses it, if earlier ones did not."""
+
+    def outcome(self, qemu: Version | None) -> Outcome | None:
+        """Outcome with this QEMU (None: its version is unknown): it fails to start, the NIC is
+        missing, or either of them; None if no problem is known."""
+        if self.refused_from is not None:
+            return "fails" if qemu is not None and qemu >= self.refused_from else None
+        if self.starts_from is None:
+            return "fails"
+        if self.starts_from == NEVER:
+            return "missing"
+        if qemu is None:
+            return None if self.has_nic else "either"
+        if qemu < self.starts_from:
+            return "fails"
+        return None if self.has_nic else "missing"
+
+
+class DefinitionRefusal(msgspec.Struct, frozen=True):
+    """One part of a definition for which libvirt refuses all of it, or does not start it.
+
+    ``place`` is its path relative to ``<interface>`` (``driver/@name``); ``reason`` completes
+    "libvirt refuses the definition: …". It never contains a MAC address or a name, because it
+    describes the settings, not the identity, of the NIC."""
+
+    place: str
+    reason: str
+    at_start: bool = False
+    """The domain can be defined, but does not start."""
+    shared: bool = False
+    """Another device of the domain has the same value."""
+    since: Version | None = None
+    """The first libvirt that is known to refuse it; None: each does."""
+    until: Version | None = None
+    """The first libvirt that accepts it; None: none is known to."""
+    since_qemu: Version | None = None
+    """The first QEMU that is known to refuse it; None: each does."""
+
+    def applies(self, libvirt: Version | None, qemu: Version | None) -> bool:
+        """True if these versions (None: unknown) are known to refuse it."""
+        if self.since is not None and (libvirt is None or libvirt < self.since):
+            return False
+        if self.until is not None and (libvirt is None or libvirt >= self.until):
+            return False
+        return self.since_qemu is None or (qemu is not None and qemu >= self.since_qemu)
+
+
+MULTICAST = DefinitionRefusal("mac/@address", "its MAC address is a multicast one")
+MODEL = "model/@type"
+
+
+def place_of(path: str, name: str) -> str:
+    """The place of an attribute of a child element, or of ``<interface>`` itself (path ``""``)."""
+    return f"{path}/@{name}" if path else f"@{name}"
+
+
+def on_ccw(address_type: str | None, arch: str | None) -> DefinitionRefusal | None:
+    """The refusal of a channel address on a machine without channels (``cannot use CCW address
+    type``); None if it is accepted."""
+    if address_type != "ccw" or arch is None or arch in S390:
+        return None
+    return DefinitionRefusal("address/@type", f"a ccw address is for s390x, and this is {arch}")
+
+
+def is_misspelt(refused: tuple[DefinitionRefusal, ...]) -> bool:
+    """True if the name of the model is among the refused parts."""
+    return any(refusal.place == MODEL for refusal in refused)
+
+
+# Effective settings of a guest's NIC: one resolved value per fact, with the reason.
+
+
+T = TypeVar("T")
+
+KNOWN = "known"
+UNKNOWN = "unknown"
+NONE = "none"
+
+
+class Resolved(msgspec.Struct, Generic[T], frozen=True):
+    """``declared`` -> ``effective``, because ``reason``.
+
+    ``state`` tells the three cases apart in which ``effective`` may be None: ``known`` (it has a
+    value), ``unknown`` (these inputs do not show it; the reason names a source that would) and
+    ``none`` (this NIC has no such thing, e.g. a ring on an rtl8139).
+    """
+
+    declared: T | None
+    effective: T | None
+    reason: str
+    state: str = KNOWN
+
+
+class Effective(msgspec.Struct, frozen=True, cache_hash=True):
+    """The five facts on which the speed of a NIC depends, resolved.
+
+    ``model`` is libvirt's model name; ``vhost`` tells whether the packet path is in the kernel
+    (False for a userspace path; None with state ``none`` for vhost-user, vDPA and passthrough,
+    which have a data path of their own); ``queues`` counts queue pairs; rings count descriptors.
+    """
+
+    model: Resolved[str]
+    vhost: Resolved[bool]
+    queues: Resolved[int]
+    rx_queue_size: Resolved[int]
+    tx_queue_size: Resolved[int]
+    starts: bool = True
+    """False when libvirt or QEMU is known to refuse this NIC at start."""
+
+
+# One virtual NIC as a description declares it, and as QEMU runs it.
+#
+# A :class:`Nic` is *who and where* (index, MAC, location); :class:`NicConfig` is *what is set*.
+# They are separate because rules judge settings only: two NICs configured alike get one verdict.
+#
+# ``None`` always means *this source does not say*, never *off*.
+
 
 _GROUP = r"(?i)[0-9a-f]?[13579bdf]:[0-9a-f]"
 
@@ -235,3 +378,47 @@ class Nic(msgspec.Struct, frozen=True):
     """The device's address in the definition: ``0000:00:03.0`` on PCI (domain, bus, slot,
     function), ``fe.0.0001`` on ccw (cssid, ssid, devno). None elsewhere, and where it is missing or
     incomplete."""
+
+
+# A QEMU process, or the last start of one, as shown by its arguments and ``/proc``.
+
+
+class RunningQemu(msgspec.Struct, frozen=True):
+    """One QEMU: its guest, its machine, and the NICs on its command line.
+
+    ``type`` is libvirt's word for the accelerator: ``kvm`` or ``qemu`` (TCG); None if the command
+    line does not say. NICs hot-plugged later are not on the command line.
+    """
+
+    location: Location
+    name: str | None = None
+    uuid: str | None = None
+    pid: int | None = None
+    arch: str | None = None
+    machine: str | None = None
+    type: str | None = None
+    vcpus: int | None = None
+    vcpus_max: int | None = None
+    shared_memory: bool | None = None
+    virtio_disk: bool = False
+    windows_hint: bool = False
+    nics: tuple[RunningNic, ...] = ()
+    nic_lines: tuple[int, ...] = ()
+    """The line of each NIC, for a command line of several lines; empty: all are on one line."""
+    warning_line: int | None = None
+    """Line of libvirt's warning about vhost-net in the log; None if there is none."""
+    qemu_version: Version | None = None
+    libvirt_version: Version | None = None
+    stopped: bool | None = None
+    """True: according to the log this QEMU has ended; None: no log was read."""
+    session: bool | None = None
+    """An unprivileged session libvirt runs it; False: the system's; None: unknown."""
+    owner: Owner = "qemu"
+    """The owner of the definition, by marks in the arguments: nova, kubevirt, ovirt, libvirt; or
+    ``qemu``: a script, a service unit, a person."""
+    opened: str = ""
+    """A word that a shell may expand into more arguments than are seen here, such as further
+    NICs."""
+    gaps: tuple[str, ...] = ()
+    """Reasons why it may have NICs that are not listed here: a file of options, an unknown
+    board."""

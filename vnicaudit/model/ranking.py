@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Mapping
+from typing import Literal, NamedTuple
 
 import msgspec
 
 from vnicaudit.model.finding import Confidence, Severity
+from vnicaudit.model.history import AuditSummary
 
 TOP_SCHEMA: Literal["vnicaudit.top/1"] = "vnicaudit.top/1"
 
@@ -117,3 +119,148 @@ class Ranking(msgspec.Struct, frozen=True, kw_only=True):
     """Changes that were ranked; those after the last one shown are left out of ``changes``."""
     notes: tuple[str, ...] = ()
     changes: tuple[RankedChange, ...] = ()
+
+
+# Findings that the last reading of each host left open in the history, and their place in a plan.
+
+
+class LastReading(msgspec.Struct, frozen=True, kw_only=True):
+    """The last reading of a host, at ``read_at`` (UTC, RFC 3339). ``findings``: how many are open
+    there, not counting accepted ones. ``rules``: those that the audit checked on all of the host;
+    empty if it read only a part of it, or a sample of its NICs."""
+
+    host: str
+    read_at: str
+    domains: int
+    nics: int
+    findings: int
+    rules: frozenset[str]
+
+
+class OpenMark(NamedTuple):
+    """One host on which a finding is open (empty: a host that was not requested), and when it was
+    first seen there (UTC, RFC 3339)."""
+
+    host: str
+    first_seen: str
+    is_accepted: bool
+
+
+class LastReadings(NamedTuple):
+    """``hosts``, by name: those that were ever read. ``marks``, by fingerprint: where the requested
+    findings are open; several hosts if a guest is defined on several."""
+
+    hosts: Mapping[str, LastReading]
+    marks: Mapping[str, tuple[OpenMark, ...]]
+
+
+class StepHistory(NamedTuple):
+    """Facts about the findings of one step. ``known``: how many of them are open in the history,
+    the oldest since ``first_seen`` (UTC, RFC 3339; empty: none is known); ``new``: how many were
+    not in the last audit of the host. The others are unknown because that audit did not check their
+    rules on all of the host."""
+
+    findings: int
+    known: int = 0
+    new: int = 0
+    first_seen: str = ""
+    gain: GainEstimate | None = None
+
+
+class UnreadHost(NamedTuple):
+    """A host that could not be read for a plan, and its last reading; None: no audit read it."""
+
+    name: str
+    last: LastReading | None
+
+
+class PlanHistory(msgspec.Struct, frozen=True):
+    """The part of a plan that comes from the history. ``steps``: by the ids of steps.
+    ``read``: number of hosts that were read now (0: the history knows nothing about the plan);
+    ``audited``: those of them that an audit read
+    before; ``partly``: those of which the last audit did not check everything that is planned
+    there. ``open_findings``: open on the audited hosts at their last audit; the plan has a step for
+    ``planned`` of them."""
+
+    steps: Mapping[str, StepHistory] = {}
+    unread: tuple[UnreadHost, ...] = ()
+    read: int = 0
+    audited: int = 0
+    partly: int = 0
+    open_findings: int = 0
+    planned: int = 0
+
+
+NO_HISTORY = PlanHistory()
+"""The history without any facts."""
+
+
+# History of a fleet for the page of one audit: records that a history fills and a page shows.
+
+
+FindingState = Literal["", "new", "known", "reopened", "returned", "moved", "not looked at"]
+"""State of an open finding, compared with the previous audit; empty: there is nothing to compare
+with."""
+SettledState = Literal["fixed", "gone", "suppressed", "in the baseline"]
+"""State of a finding that is no longer a problem, or that somebody accepted."""
+
+
+class FindingHistory(msgspec.Struct, frozen=True):
+    """The past of an open finding. ``first_seen``: UTC, RFC 3339."""
+
+    state: FindingState = ""
+    first_seen: str = ""
+
+
+class PageSettled(msgspec.Struct, frozen=True, kw_only=True):
+    """A finding that is not open: it was fixed, or its object is gone (``until``: since when, UTC,
+    RFC 3339), or it is accepted (``reason``: why)."""
+
+    state: SettledState
+    severity: str
+    rule: str
+    name: str
+    subject: str
+    host: str
+    site: str
+    owner: str
+    mac: str
+    message: str
+    reason: str = ""
+    first_seen: str = ""
+    until: str = ""
+
+
+class PageChanges(msgspec.Struct, frozen=True, kw_only=True):
+    """Differences from the previous audit. ``unseen``: findings that were not checked this time,
+    and are open as far as is known."""
+
+    since: str
+    """Time of the previous audit, UTC, RFC 3339."""
+    new: int = 0
+    reopened: int = 0
+    fixed: int = 0
+    gone: int = 0
+    unseen: int = 0
+    nics_added: int = 0
+    nics_removed: int = 0
+
+
+class PageMemory(msgspec.Struct, frozen=True, kw_only=True):
+    """Facts from the history of a fleet, besides the audit's own stream. ``hosts``: target -> name
+    and site of a host in the inventory."""
+
+    hosts: Mapping[str, tuple[str, str]] = {}
+    findings: Mapping[str, FindingHistory] = {}
+    """By fingerprint."""
+    unknown: FindingHistory = FindingHistory()
+    """History of a finding that is not among these."""
+    changes: PageChanges | None = None
+    trend: tuple[AuditSummary, ...] = ()
+    settled: tuple[PageSettled, ...] = ()
+    """Findings that were fixed or are gone."""
+    ranking: Ranking | None = None
+    rules_left_out: tuple[str, ...] = ()
+
+
+NO_MEMORY = PageMemory()

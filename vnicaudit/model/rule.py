@@ -25,10 +25,8 @@ from vnicaudit.model.subject import (
 )
 
 if TYPE_CHECKING:
-    from vnicaudit.model.finding import Change, Confidence, Severity
+    from vnicaudit.model.finding import Change, Confidence, DescriptionKind, Location, Severity
     from vnicaudit.model.fix import Fix
-    from vnicaudit.model.guest_words import DescriptionKind
-    from vnicaudit.model.location import Location
 
 Scope = Literal["nic", "domain", "host", "config", "image", "flavor", "preference", "site", "mac"]
 

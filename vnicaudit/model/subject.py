@@ -9,18 +9,16 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from vnicaudit.model.effective import NONE
+from vnicaudit.model.nic import NONE
 
 if TYPE_CHECKING:
     from vnicaudit.model.domain import DomainConfig, DomainState, StagedNic
-    from vnicaudit.model.effective import Effective
-    from vnicaudit.model.host import HostConfig
+    from vnicaudit.model.host import Difference, HostConfig, SiteNode
     from vnicaudit.model.kubevirt import Preference
     from vnicaudit.model.macs import NicSeen
-    from vnicaudit.model.nic import NicConfig, PathMtu, RunningNic
+    from vnicaudit.model.nic import Effective, NicConfig, PathMtu, RunningNic
     from vnicaudit.model.nova import NovaConfig
     from vnicaudit.model.openstack import Flavor, Image
-    from vnicaudit.model.site import Difference, SiteNode
 
 
 class Subject(msgspec.Struct, frozen=True, cache_hash=True):

@@ -1,20 +1,26 @@
-"""The interface to a live platform for applying a plan, and how it is reached.
-
-Every method raises ActionError with what failed: SilentError if the host stopped answering (the
-request may still take effect), GoneError if the domain no longer exists, GuestError if the guest
-did not carry out the request.
-"""
+"""Interfaces to what a change needs: live platforms, clouds, definitions, trials."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from vnicaudit.model.host import VdpaDevice
-from vnicaudit.model.host_lock import HostLock
-from vnicaudit.model.machine import MachineState, Traffic
-from vnicaudit.model.nic import RunningNic
-from vnicaudit.model.running import RunningQemu
+import msgspec
+
+from vnicaudit.base.deadlines import Clock
+from vnicaudit.model.domain import Domain
+from vnicaudit.model.finding import Change, Location
+from vnicaudit.model.guest_network import GuestNetwork
+from vnicaudit.model.host import HostLock, MachineState, Traffic, VdpaDevice
+from vnicaudit.model.nic import RunningNic, RunningQemu
+from vnicaudit.model.runs import FlavorState, Outcome, PortState, ServerState
+
+# The interface to a live platform for applying a plan, and how it is reached.
+#
+# Every method raises ActionError with what failed: SilentError if the host stopped answering (the
+# request may still take effect), GoneError if the domain no longer exists, GuestError if the guest
+# did not carry out the request.
 
 
 class Machine(Protocol):
@@ -128,3 +134,302 @@ class ThisMachine(Protocol):
 
     def vdpa_devices(self) -> tuple[VdpaDevice, ...]:
         """The vhost-vDPA devices of this machine."""
+
+
+# Interfaces for working on the text of a definition, for any platform that can read and write it.
+
+
+class DefinitionReader(Protocol):
+    """``definitions`` in the platform's folder."""
+
+    def definition_of(self, data: bytes, target: str) -> Domain:
+        """The domain that a definition describes. Raises TargetError for text that is no
+        definition."""
+
+    def ports_of(self, data: bytes) -> tuple[int, ...] | None:
+        """Indexes of the PCI Express port controllers; None if there is no PCI controller."""
+
+    def document_at(self, data: bytes, xpath: str) -> tuple[int, int] | None:
+        """Start and end of the document of the domain with that path among the others of a file;
+        None if it is the only one, or cannot be located by its bytes."""
+
+    def power_off_action(self, data: bytes) -> str:
+        """The action taken when the guest powers itself off: ``destroy``, ``restart`` …"""
+
+    def children_of(self, data: bytes, number: int) -> dict[str, str]:
+        """The child elements of the NIC of that number (from 1): tag -> the element's text,
+        shortened."""
+
+    def shares_slot(self, data: bytes, number: int) -> bool:
+        """True if another device has a function of the PCI slot of the NIC of that number (from
+        1)."""
+
+    def uses_iommu(self, data: bytes) -> bool:
+        """True if a virtio device of the domain is configured to go through an IOMMU."""
+
+    def memory_kib(self, data: bytes) -> int | None:
+        """The guest's maximum memory, in KiB."""
+
+    def other_changes(self, before: bytes, after: bytes, macs: Collection[str]) -> tuple[str, ...]:
+        """The differences outside the NICs with these MACs, one clause each."""
+
+    def missing_parts(self, wanted: bytes, got: bytes, mac: str) -> tuple[str, ...]:
+        """The parts of a NIC's text in ``wanted`` that are missing from ``got``, the text that
+        libvirt made of it."""
+
+
+class Likeness(Protocol):
+    """``likeness`` in the platform's folder: compares two definitions."""
+
+    def equal_but_controllers(self, one: bytes, other: bytes) -> bool:
+        """True if two definitions differ at most in the order of controllers, which libvirt
+        chooses."""
+
+    def unlike(self, wanted: bytes, got: bytes) -> tuple[str, ...]:
+        """The differences of ``got`` from ``wanted``, one clause each; an added PCI controller is
+        not counted."""
+
+    def rearranged(self, wanted: bytes, got: bytes) -> str:
+        """The changes that libvirt made to controllers, as words that follow "libvirt"; empty:
+        none."""
+
+
+class Elements(Protocol):
+    """``pieces`` in the platform's folder: the text of a single NIC."""
+
+    def interface_of(self, data: bytes, number: int) -> bytes:
+        """The text of the NIC of that number (from 1)."""
+
+    def with_interface(self, data: bytes, number: int, element: bytes) -> bytes:
+        """The definition with ``element`` as the text of that NIC."""
+
+    def interface_number(self, data: bytes, mac: str) -> int | None:
+        """The number of the one NIC with that MAC."""
+
+    def for_attach(self, data: bytes, number: int) -> bytes:
+        """The NIC's text, completed so that it can stand alone."""
+
+    def beside(self, data: bytes, number: int, mac: str) -> bytes:
+        """The text of a second NIC like the NIC of that number, with the given MAC address,
+        completed so that it can stand alone."""
+
+
+class DefinitionWriter(Protocol):
+    """``write`` in the platform's folder."""
+
+    def rewritten(self, data: bytes, place: Location, changes: Iterable[Change]) -> bytes:
+        """The text with these changes of the NIC at ``place``."""
+
+    def all_rewritten(
+        self, data: bytes, wanted: Iterable[tuple[Location, Iterable[Change]]]
+    ) -> bytes:
+        """The text with the changes of several NICs, each at a place of its own."""
+
+    def text_of(self, data: bytes) -> str:
+        """The text, for display; undecodable bytes as surrogates."""
+
+
+class Texts(NamedTuple):
+    """Functions on the text of definitions, as a platform provides them."""
+
+    reading: DefinitionReader
+    likeness: Likeness
+    elements: Elements
+    writer: DefinitionWriter
+
+    def rewritten(self, data: bytes, number: int, changes: Iterable[Change]) -> bytes:
+        """The single definition in ``data`` with these changes of one NIC; see
+        :meth:`changed_at`."""
+        return self.changed_at(data, f"/domain/devices/interface[{number}]", changes)
+
+    def changed_at(self, data: bytes, xpath: str, changes: Iterable[Change]) -> bytes:
+        """The text with these changes of the NIC at that path, made one after the other. Raises
+        OwnedError and RefusedError as the platform's writer does."""
+        return self.writer.rewritten(data, Location("", xpath=xpath), changes)
+
+    def all_changed(self, data: bytes, wanted: Iterable[tuple[str, Iterable[Change]]]) -> bytes:
+        """The text with the changes of several NICs, each at a path of its own; raises as
+        :meth:`changed_at` does."""
+        places = [(Location("", xpath=xpath), changes) for xpath, changes in wanted]
+        return self.writer.all_rewritten(data, places)
+
+
+# The services of platforms and of this machine that changes and measurements need. The command
+# line, which knows the platforms, passes them in.
+
+
+class GuestSettings(Protocol):
+    """The settings of a guest on its interfaces."""
+
+    def capture(self, mac: str) -> GuestNetwork:
+        """As :func:`vnicaudit.remedy.guest.network.capture`."""
+
+    def restore(self, mac: str, network: GuestNetwork) -> None:
+        """As :func:`vnicaudit.remedy.guest.network.restore`."""
+
+    def missing(self, mac: str, network: GuestNetwork) -> tuple[str, ...]:
+        """As :func:`vnicaudit.remedy.guest.network.missing`."""
+
+
+class Adapters(NamedTuple):
+    """Platform services for the remedy and the lab. ``connect`` connects to a hypervisor and
+    ``cloud`` to a cloud, each when it is called; ``machine`` is the machine that this program runs
+    on; ``clock`` is used for all waiting; ``command_line`` reads a QEMU command line from any
+    machine."""
+
+    texts: Texts
+    connect: ConnectHypervisor
+    machine: ThisMachine
+    cloud: ConnectCloud
+    clock: Clock
+    command_line: ReadCommandLine
+    settings: Callable[[Machine, Clock], GuestSettings]
+    """The settings of a guest's interfaces, which a hot swap preserves."""
+
+
+GetAdapters = Callable[[], Adapters]
+"""Loads the adapters when they are needed: most measurements need none."""
+
+
+# The interface for measuring, while a plan is applied, if the change helps.
+
+
+class Trial(Protocol):
+    """Measures one guest before its change, and after it.
+
+    The first result is saved in the run's folder, as an interrupted run is resumed by another
+    process.
+    """
+
+    def before(self) -> None:
+        """Measure the guest before its change. Raises VnicauditError if it cannot be measured:
+        nothing is changed then."""
+
+    def after(self) -> str:
+        """Measure again. Returns why the change is to be undone; empty: it stays."""
+
+    def note_outcome(self, outcome: Outcome, *, undone: bool) -> None:
+        """Is told the outcome for the guest. ``undone``: if the change did not stay, the guest is
+        as it was before."""
+
+
+Trials = Callable[[Path, str, Hypervisor, str, tuple[str, ...]], Trial]
+"""Makes the Trial of a guest from the folder of the run, the key of the unit, its host, the
+domain's UUID, and the MACs that change."""
+
+
+# The interface to a cloud for changing servers, images and flavors, and how it is reached.
+#
+# Every method raises ActionError with what failed: SilentError if the cloud stopped answering (the
+# request may still take effect).
+
+
+MANAGE_SECONDS = 60.0
+"""Default timeout of a nova-manage call: it takes four seconds on an idle controller, and a server
+is off meanwhile."""
+
+
+MANAGE_JOBS = 4
+"""Default number of nova-manage calls at a time. Each is a separate program: 166 MB and 3.6 s of
+one core, nearly all of it to load Nova (34.0.0, measured), and one connection each to the API's and
+to a cell's database. They write rows of their own instance only (``_update_image_properties`` in
+nova/cmd/manage.py), so any number is correct; four take 0.7 GB and eight connections, which a
+controller can spare."""
+
+
+class Cloud(Protocol):
+    """One cloud. ``key`` is the same whatever name was used to reach it."""
+
+    name: str
+    key: str
+    release: tuple[int | None, int | None]
+    """The oldest and the newest major version of Nova that the cloud may run; None: unknown."""
+
+    def server(self, server_id: str) -> ServerState:
+        """The present state of a server. Raises GoneError if it was deleted, RefusedError for an
+        unknown id without any sign that it ever existed: this may be a different cloud."""
+
+    def ports(self, server_id: str) -> tuple[PortState, ...]:
+        """The ports of the server."""
+
+    def packets_sent(self, server_id: str) -> dict[str, int] | None:
+        """MAC -> packets that the guest has sent since it was started; None: hidden from this user,
+        or the server does not run."""
+
+    def shared_volumes(self, server_id: str) -> tuple[str, ...]:
+        """The volumes that it shares with other servers. Raises ActionError if one cannot be
+        checked."""
+
+    def trouble(self, server_id: str) -> str:
+        """Nova's account of what went wrong with the last request on the server; empty if it
+        succeeded, or where that is unknown."""
+
+    def stop(self, server_id: str) -> None:
+        """Request a shutdown (the guest is asked first). Returns at once."""
+
+    def start(self, server_id: str) -> None:
+        """Request a start; Nova rewrites its definition. Returns at once."""
+
+    def hard_reboot(self, server_id: str) -> None:
+        """Request a hard reboot; Nova rewrites its definition. Returns at once."""
+
+    def image_properties(self, image_id: str) -> dict[str, str]:
+        """The properties of an image as they are now."""
+
+    def set_image_properties(self, image_id: str, properties: Mapping[str, str | None]) -> None:
+        """Set these properties and remove those that are None; the others stay as they are."""
+
+    def flavor(self, flavor_id: str) -> FlavorState | None:
+        """A flavor as it is now; None: there is none."""
+
+    def copy_flavor(
+        self, flavor_id: str, copy_id: str, name: str, properties: Mapping[str, str | None]
+    ) -> None:
+        """Make a flavor like that one, except for its id, its name and these extra specs (None:
+        without it), for the same projects. An incomplete copy by an earlier call is completed."""
+
+    def flavor_servers(self, flavor_id: str) -> int:
+        """The number of servers with that flavor, or a lower bound; 0 is certain."""
+
+    def delete_flavor(self, flavor_id: str) -> None:
+        """Delete a flavor."""
+
+    def close(self) -> None:
+        """Disconnect."""
+
+
+class CommandOutput(msgspec.Struct, frozen=True):
+    """The result of a command: its exit code and output."""
+
+    code: int
+    text: str = ""
+    errors: str = ""
+    """Standard error, where nova-manage logs."""
+
+
+class NovaManage(Protocol):
+    """``nova-manage`` on a controller. Any thread may call it."""
+
+    def __call__(self, arguments: Sequence[str]) -> CommandOutput:
+        """Run it to its end with these arguments. Raises ActionError if it could not be run, or if
+        its result is unknown: then it may still be running."""
+
+
+class CloudAccess(msgspec.Struct, frozen=True):
+    """Access to a cloud beside its API. ``libvirt``: URI of a compute node's libvirt,
+    ``qemu+ssh://{host}/system``; empty: not reachable. ``trusted``: libvirt URIs that the user
+    named, and that may therefore start programs. ``jobs``: how many nova-manage calls may run at a
+    time."""
+
+    manage: NovaManage | None = None
+    libvirt: str = ""
+    trusted: frozenset[str] = frozenset()
+    jobs: int = MANAGE_JOBS
+
+
+class ConnectCloud(Protocol):
+    """Connects to a cloud."""
+
+    def __call__(self, name: str, *, deadline: float) -> Cloud:
+        """A cloud in which servers can be changed; ``deadline``: timeout in seconds of one call.
+        Raises TargetError if it cannot be reached."""

@@ -11,15 +11,13 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from vnicaudit.audit.work import AuditWork
-from vnicaudit.base.cpu_deadline import FILE_SECONDS, Deadline, OutOfTime, is_timed
+from vnicaudit.base.deadlines import FILE_SECONDS, Deadline, OutOfTime, is_timed
 from vnicaudit.errors import RefusedError
 from vnicaudit.model.finding import Finding
-from vnicaudit.remedy.check import MadeChange, objection
-from vnicaudit.remedy.contract import PlatformWriter, Writers
-from vnicaudit.remedy.files import file_content
-from vnicaudit.remedy.in_place import candidates, changed_place, check_owner
-from vnicaudit.remedy.reading import Reader
-from vnicaudit.text.edits import Edit, LineStarts, OverlappingEditsError, Replacement, applied
+from vnicaudit.remedy.check import MadeChange, Reader, objection
+from vnicaudit.remedy.in_place import candidates, changed_place, check_owner, file_content
+from vnicaudit.remedy.replacing import PlatformWriter, Writers
+from vnicaudit.text.yaml_edits import Edit, LineStarts, OverlappingEditsError, Replacement, applied
 
 _TRIES = 64
 """Maximum number of attempts on one file. Each reads and judges it again."""

@@ -1,24 +1,51 @@
-"""Read a file, and replace its content: completely or not at all, and without changing anything
-else about the file.
-
-The content is written beside the file and moved over it, so that a reader finds the old or the new
-one and a full disk does no damage. A link is followed: the file it leads to is replaced.
-"""
+"""Replacing the content of a file, and the small contracts around it."""
 
 from __future__ import annotations
 
 import contextlib
 import errno
+import hashlib
 import os
 import stat
 import tempfile
+from collections.abc import Callable, Container, Mapping
 from pathlib import Path
+from typing import Protocol, runtime_checkable
 
-from vnicaudit.base.new_file import BACKUP, is_in_run_folder
+import msgspec
+
+from vnicaudit.base.files import BACKUP, is_in_run_folder, sync_folder
 from vnicaudit.base.opening import open_regular
-from vnicaudit.base.private_files import sync_folder
 from vnicaudit.errors import RefusedError
-from vnicaudit.remedy.unit_refusal import UnitRefusedError
+from vnicaudit.model.file_kind import Item
+from vnicaudit.model.finding import Change, Location
+from vnicaudit.model.plan import RefusalCode
+from vnicaudit.text.diff import unsafe_parts
+from vnicaudit.text.yaml_edits import Edit
+
+# Why the change of a unit is not started.
+
+
+class UnitRefusedError(RefusedError):
+    """The change of a unit is not started. The message says why; ``codes`` give the reasons to
+    programs."""
+
+    def __init__(self, message: str, *codes: RefusalCode) -> None:
+        super().__init__(message)
+        self.codes = codes
+
+
+def codes_of(error: RefusedError) -> tuple[str, ...]:
+    """The reasons, for programs; ``other`` if the error has no code."""
+    other: RefusalCode = "other"
+    return error.codes or (other,)
+
+
+# Read a file, and replace its content: completely or not at all, and without changing anything else
+# about the file.
+#
+# The content is written beside the file and moved over it, so that a reader finds the old or the
+# new one and a full disk does no damage. A link is followed: the file it leads to is replaced.
 
 
 def replace_file(path: str, before: bytes, after: bytes, *, backup: bool = False) -> str:
@@ -167,3 +194,89 @@ def read_file(path: str, size: int) -> bytes:
             return stream.read(size)
     except OSError as error:
         raise UnitRefusedError(f"it cannot be read: {error.strerror}", "unreadable") from None
+
+
+# Digests of definitions: two definitions are the same if their bytes are.
+
+
+def digest(data: bytes) -> str:
+    """``sha256:`` and 64 hexadecimal digits."""
+    return f"sha256:{hashlib.sha256(data).hexdigest()}"
+
+
+def short_digest(data: bytes, digits: int) -> str:
+    """The first hexadecimal digits alone, for use in a name or a line."""
+    return hashlib.sha256(data).hexdigest()[:digits]
+
+
+def kept_digest(kind: str, id: str | None, old: Mapping[str, str | None]) -> str:
+    """The digest of the object that a cloud step was made from: a server, image or flavor
+    (``kind``), and its values for the properties that the step changes (None: not set). It is
+    independent of whether a server runs, so it can be computed again from the output of
+    ``nova-manage image_property show``."""
+    made_from = {"id": id, "kind": kind, "old": dict(old)}
+    return digest(msgspec.json.encode(made_from, order="deterministic"))
+
+
+# The libvirt URIs that may be dialled although they come from a file.
+#
+# A URI that the user types is trusted; a plan, or the record of a run, may have been written by
+# somebody else (:func:`vnicaudit.text.diff.unsafe_parts`).
+
+
+ALL = "all"
+"""Given instead of URIs: whatever URI the plan or the run names."""
+
+
+def check_uri(uri: str, trusted: Container[str] = ()) -> None:
+    """Raises RefusedError for a URI from a file that does more than name a host, unless the user
+    named the same URI, or :data:`ALL`."""
+    parts = unsafe_parts(uri)
+    if parts and uri not in trusted and ALL not in trusted:
+        raise RefusedError(
+            f"{uri} comes from a file, and {', '.join(parts)} may start a program here or switch "
+            "off a check: it was not contacted; if it is your own, pass the same URI with "
+            "--trust-uri (`all`: every URI in it)"
+        )
+
+
+# The interface to a platform for fixing files in place: a module ``write`` in its folder.
+
+
+class PlatformWriter(Protocol):
+    """Writes changes into descriptions of one kind."""
+
+    @property
+    def ENTAILED(self) -> Mapping[str, tuple[str, ...]]:
+        """Field -> other fields that change with it, because they make no sense without it."""
+
+    @property
+    def SHARED(self) -> frozenset[str]:
+        """Fields that one setting decides for all NICs of a domain."""
+
+    @property
+    def OWNER_REWRITES(self) -> bool:
+        """True if these definitions may be written by an owner that regenerates them (Nova,
+        KubeVirt, oVirt): they then follow from the owner's own description and are left as they
+        are."""
+
+    def edits_for(self, data: bytes, place: Location, change: Change) -> list[Edit]:
+        """The edits of a file's bytes that make ``change`` at ``place``, as a finding names it.
+        Raises OwnedError if the owner regenerates that text, RefusedError if the change cannot be
+        written there."""
+
+    def text_of(self, data: bytes) -> str:
+        """The file's text, for display; undecodable bytes as surrogates."""
+
+
+Writers = Callable[[Item], PlatformWriter | None]
+"""The platform of a description -> its writer; None: such descriptions cannot be changed in files
+(QEMU command lines, images, flavors)."""
+
+
+@runtime_checkable
+class Remembering(Protocol):
+    """A writer whose platform caches files that others refer to."""
+
+    def note_replaced(self, before: bytes, after: bytes) -> None:
+        """Called when a file's content has changed."""

@@ -1,34 +1,207 @@
 """Findings as stored in ``vnicaudit.report/1`` and ``vnicaudit.explain/1``, and their conversion.
 
 In the files, the subject of a finding is flat, whatever it is; in memory it is a record of its kind
-(:data:`vnicaudit.model.refs.Ref`).
+(:data:`vnicaudit.model.finding.Ref`).
 """
 
 from __future__ import annotations
 
-from typing import Literal, TypeVar
+import re
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Literal, Protocol, TypeVar, get_args
 
 import msgspec
 
-from vnicaudit.model.explanation import EXPLAIN_SCHEMA, Explanation, Layer, ServerName
-from vnicaudit.model.finding import Change, Confidence, Crashed, Finding, Severity, Skipped
+from vnicaudit.model.finding import (
+    Change,
+    Confidence,
+    ConfigRef,
+    Crashed,
+    DomainRef,
+    Finding,
+    FlavorRef,
+    HostRef,
+    ImageRef,
+    Location,
+    NicRef,
+    PreferenceRef,
+    Ref,
+    ServerRef,
+    Severity,
+    Skipped,
+    name_of,
+)
 from vnicaudit.model.fix import Fix
-from vnicaudit.model.location import Location
-from vnicaudit.model.owner import name_of
-from vnicaudit.model.refs import NicRef, Ref
 from vnicaudit.model.report import (
+    EXPLAIN_SCHEMA,
     REPORT_SCHEMA,
+    Audited,
     Coverage,
+    Explanation,
+    Layer,
     NicRow,
     NotFixed,
     ReportRequest,
+    RunEnd,
+    RunInfo,
+    ServerName,
     Summary,
     Suppressed,
     TargetResult,
     Tool,
 )
-from vnicaudit.reports.subjects import FileSubject, Fixable, fixable, subject_of
-from vnicaudit.reports.writer import rule_page
+
+if TYPE_CHECKING:
+    from vnicaudit.knowledge.fixes.owners import Wordings
+    from vnicaudit.model.ranking import PageMemory
+    from vnicaudit.text.yaml_edits import Replacement
+
+# The interface of a report writer: an audit is a stream, and so is its report.
+#
+# A format is a module in :mod:`vnicaudit.reports.formats` with ``FORMAT`` (its name on the command
+# line, and the name of its module), ``SUMMARY`` (one line for ``--help``), ``NAMES_NOT_JUDGED``
+# (true if the report names the parts of files that were not judged; otherwise the command line
+# prints them), ``TELLS_FILTERED`` (the same for the number of findings left out by a filter),
+# ``NEEDS_ROWS`` (true if it shows every NIC, wrong or not, so that the audit must provide their
+# rows) and ``writer(options)``.
+
+
+View = Literal["auto", "short", "full"]
+VIEWS: tuple[View, ...] = get_args(View)
+SortBy = Literal["severity", "number", "name"]
+SORT_BY: tuple[SortBy, ...] = get_args(SortBy)
+GroupBy = Literal["rule", "domain", "host", "owner", "image", "flavor", "project"]
+GROUP_BY: tuple[GroupBy, ...] = get_args(GroupBy)
+
+_SHIPPED = r"(?a)VNIC\d{3}"
+
+
+Replacements = Callable[[Finding], "Sequence[Replacement]"]
+"""The edits that fix a finding in its file; empty if it cannot be fixed there."""
+
+
+class Options(msgspec.Struct, frozen=True):
+    """How to write a report. ``width``: in columns. ``color`` False: no escape sequences at all.
+    ``fail_confidence``: findings of lower confidence do not fail the run. ``group_by``: property by
+    which equal findings are grouped (:mod:`vnicaudit.reports.findings.grouped`); empty: not
+    grouped. ``wordings``: wordings of fixes for each owner, required by ``group_by`` and ``view``,
+    where one fix is worded for several subjects. ``view``: each finding (``full``), equal ones once
+    (``short``), or the shorter of both (``auto``). ``sort``: order of groups. ``most``: maximum
+    groups, or worst findings, to show; the others are counted."""
+
+    width: int = 80
+    color: bool = False
+    verbose: bool = False
+    quiet: bool = False
+    fail_confidence: Confidence = "medium"
+    group_by: str = ""
+    wordings: Wordings | None = None
+    view: View = "full"
+    sort: SortBy = "severity"
+    most: int | None = None
+    docs_url: str = ""
+    """Base URL of the published documentation; empty: unknown."""
+    links: bool = False
+    """Write rule ids as terminal hyperlinks to their pages."""
+    replacements: Replacements | None = None
+    """None: fixes in files are not known."""
+    memory: Callable[[], PageMemory] | None = None
+    """For a fleet, known facts other than those of its audit; called at the start and at the end of
+    a report."""
+
+    def page_to_link(self, rule: str) -> str:
+        """The address to which the id of a rule links; empty: no link."""
+        return rule_page(self.docs_url, rule) if self.links else ""
+
+
+def rule_page(docs_url: str, rule: str) -> str:
+    """The address of a rule's page; empty if ``docs_url`` is empty, and for rules that are not
+    built in, which have no page."""
+    if not docs_url or re.fullmatch(_SHIPPED, rule) is None:
+        return ""
+    return f"{docs_url.rstrip('/')}/rules/{rule}.html"
+
+
+class ReportWriter(Protocol):
+    """Turns the events of one audit into text, piece by piece, in bounded memory.
+
+    All text can be encoded as UTF-8, whatever bytes file names contain.
+    """
+
+    def start(self, run: RunInfo) -> str:
+        """Return the start; nothing has been audited yet."""
+
+    def add(self, audited: Audited) -> str:
+        """Return the text for one domain or host; may be empty."""
+
+    def finish(self, end: RunEnd) -> Iterator[str]:
+        """Yield the end, in pieces: totals, the result of each target, and everything that had to
+        wait for its place in the document. Called once."""
+
+
+class Format(Protocol):
+    """The attributes that a module of :mod:`vnicaudit.reports.formats` has."""
+
+    FORMAT: str
+    SUMMARY: str
+    NAMES_NOT_JUDGED: bool
+    TELLS_FILTERED: bool
+    NEEDS_ROWS: bool
+
+    def writer(self, options: Options) -> ReportWriter:
+        """A new writer for one report."""
+
+
+# Subjects of findings by kind, name and id, for programs.
+
+
+SubjectKind = Literal["nic", "domain", "server", "image", "flavor", "preference", "host", "config"]
+_KINDS: dict[type[Ref], SubjectKind] = {
+    NicRef: "nic",
+    DomainRef: "domain",
+    ServerRef: "server",
+    ImageRef: "image",
+    FlavorRef: "flavor",
+    PreferenceRef: "preference",
+    HostRef: "host",
+    ConfigRef: "config",
+}
+Fixable = Literal["safe", "unsafe", "by-hand"]
+
+
+class FileSubject(msgspec.Struct, frozen=True):
+    """A NIC, guest, image, host… by ``kind``, ``name`` and ``id``.
+
+    The name of a NIC is ``web-01/NIC 0``; its ``id`` is the UUID of its domain and its MAC address,
+    ``UUID/MAC``, which stays the same when NICs before it are removed. ``id`` null: only the name
+    is known.
+    """
+
+    kind: SubjectKind
+    name: str
+    id: str | None = None
+
+
+def kind_of(ref: Ref) -> SubjectKind:
+    """The kind of subject that a reference refers to."""
+    return _KINDS[type(ref)]
+
+
+def subject_of(ref: Ref, judged: str) -> FileSubject:
+    """The subject of a reference. ``judged``: name of the judged subject, for a reference without a
+    name (a host, a configuration file)."""
+    kind, name = kind_of(ref), ref.name or judged
+    if not isinstance(ref, NicRef):
+        return FileSubject(kind, name, ref.id)
+    nic = f"{name}/NIC {ref.index}" if ref.index is not None else f"{name}/{ref.mac or 'NIC'}"
+    return FileSubject(kind, nic, f"{ref.uuid}/{ref.mac}" if ref.uuid and ref.mac else None)
+
+
+def fixable(finding: Finding) -> Fixable:
+    """``safe`` or ``unsafe`` if there is a change to make, else ``by-hand``."""
+    if finding.change is None:
+        return "by-hand"
+    return "safe" if finding.change.safe else "unsafe"
 
 
 class FileNicRef(msgspec.Struct, frozen=True):
@@ -194,3 +367,29 @@ def written_explanation(one: Explanation, docs_url: str = "") -> FileExplanation
         skipped=tuple(map(written_skip, one.skipped)),
         crashed=tuple(map(written_crash, one.crashed)),
     )
+
+
+# Errors reported by msgspec for a file that was edited or cut off, starting with the place.
+
+
+_AT_BYTE = re.compile(r"JSON is malformed: (?P<what>.*) \(byte (?P<byte>\d+)\)")
+_AT_PATH = re.compile(r"(?=.*`\Z)(?P<what>.*) - at `\$(?P<path>.*)`", re.DOTALL)
+
+
+def mismatch(error: msgspec.DecodeError, place: str = "") -> str:
+    """``samples[3].block: Expected `int`, got `str```. ``place``: the part being read."""
+    found = _AT_PATH.fullmatch(str(error))
+    what = found["what"] if found else str(error)
+    path = (place + (found["path"] if found else "")).removeprefix(".")
+    return f"{path}: {what}" if path else what
+
+
+def malformed(data: bytes, name: str, error: msgspec.DecodeError) -> str:
+    """``plan.json:3:17: not JSON: invalid character``: line and column (in bytes), both from 1."""
+    found = _AT_BYTE.fullmatch(str(error))
+    if not found:
+        return f"{name}: not JSON: {error}"
+    # msgspec counts the first trailing character as read
+    end = int(found["byte"]) - (found["what"] == "trailing characters")
+    line, column = data.count(b"\n", 0, end) + 1, end - data.rfind(b"\n", 0, end)
+    return f"{name}:{line}:{column}: not JSON: {found['what']}"

@@ -1,14 +1,21 @@
-"""Makes text from a target safe to show: nothing in it can move the cursor, hide, or be a command.
-
-Names come from files that anybody may have written. A terminal obeys escape sequences, a bidi
-control reorders the text after it, and a zero-width character makes two names look alike; so each
-of them is shown as Python would write it (``\\x1b``, ``\\n``, ``\\u202e``). Build servers read
-commands from the output of jobs, so the start of a command is escaped in the same way.
-"""
+"""Text that is safe to show: encoded, without control codes, wrapped, coloured."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Iterable, Sequence
+from functools import cache
+from itertools import zip_longest
+
+import msgspec
+
+# Makes text from a target safe to show: nothing in it can move the cursor, hide, or be a command.
+#
+# Names come from files that anybody may have written. A terminal obeys escape sequences, a bidi
+# control reorders the text after it, and a zero-width character makes two names look alike; so each
+# of them is shown as Python would write it (``\x1b``, ``\n``, ``\u202e``). Build servers read
+# commands from the output of jobs, so the start of a command is escaped in the same way.
+
 
 _INVISIBLE = (
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\uffa0\ufe00-\ufe0f"
@@ -91,3 +98,202 @@ def annotation(*lines: str) -> str:
 def annotation_property(text: str) -> str:
     """The value of a property of a GitHub workflow command (``file=``, ``title=``)."""
     return safe(text).replace("%", "%25").replace(":", "%3A").replace(",", "%2C")
+
+
+# Records -> JSON text that can always be encoded as UTF-8 and is safe to show on a terminal.
+
+
+_encoder = msgspec.json.Encoder()
+_COMMAND_ENCODE = re.compile(r"(?<=#)#(?=\w*\[)")
+"""The second ``#`` of ``##[name``, a command for build servers that scan the output of jobs. In
+JSON it can occur only in strings."""
+
+
+def encode(value: object) -> str:
+    """A value as JSON on one line.
+
+    Unprintable characters, and what a build server would take for a command, are written as
+    ``\\uNNNN``, which every JSON reader decodes. Lone surrogates (bytes of a file name that is not
+    UTF-8) cannot be written like that in JSON: they are replaced by a visible escape.
+    """
+    try:
+        return _escaped(_encoder.encode(value))
+    except UnicodeEncodeError:
+        return _escaped(_encoder.encode(_encodable(msgspec.to_builtins(value))))
+
+
+def encode_items(values: Sequence[object]) -> str:
+    """The items of a JSON array, one per line, separated by commas; no brackets."""
+    try:
+        lines = _encoder.encode_lines(values)[:-1]
+    except UnicodeEncodeError:
+        return ",\n".join(map(encode, values))
+    # line breaks inside strings are written \\n, so every raw one is between two items
+    return _escaped(lines.replace(b"\n", b",\n"))
+
+
+def _escaped(data: bytes) -> str:
+    text = data.decode()
+    if "#" in text and "##" in text:  # searching for one character is far faster than for two
+        text = _COMMAND_ENCODE.sub(r"\\u0023", text)
+    if data.isascii() and "\x7f" not in text:
+        return text
+    return "".join(map(_character, text))
+
+
+def _character(character: str) -> str:
+    if character == "\n" or character.isprintable():
+        return character
+    units = character.encode("utf-16-be").hex()
+    return "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))
+
+
+def _encodable(value: object) -> object:
+    if isinstance(value, str):
+        return value if _fits(value) else safe(value)
+    if isinstance(value, dict):
+        return {_encodable(key): _encodable(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_encodable(item) for item in value]
+    return value
+
+
+def _fits(text: str) -> bool:
+    return not any("\ud800" <= character <= "\udfff" for character in text)
+
+
+# Wraps lines for a terminal. Nothing is ever cut: a word wider than the line gets a line of its
+# own, so that paths and ids can be copied.
+
+
+class Piece(msgspec.Struct, frozen=True):
+    """Text without (``plain``) and with colour codes (``painted``); its width is that of
+    ``plain``."""
+
+    plain: str
+    painted: str
+
+
+def width_of(text: str) -> int:
+    """Width in terminal columns (two for most East Asian characters)."""
+    if text.isascii():
+        return len(text)
+    from rich.cells import cell_len  # loaded only for non-ASCII text
+
+    return cell_len(text)
+
+
+def wrap(text: str, width: int, first: str, rest: str) -> str:
+    """``first`` and the text, broken between words, with further lines indented by ``rest``; ends
+    with a line break."""
+    if len(first) + width_of(text) <= width:
+        return f"{first}{text}\n"
+    return fold([Piece(word, word) for word in text.split(" ")], width, first, rest, " ")
+
+
+def with_lead(lead: Piece, text: str, width: int, first: str, rest: str) -> str:
+    """``first``, words that may be coloured, and the text, wrapped as one. If the words themselves
+    must be broken, they are not coloured."""
+    lines, head = wrap(f"{lead.plain}{text}", width, first, rest), f"{first}{lead.plain}"
+    return f"{first}{lead.painted}{lines[len(head) :]}" if lines.startswith(head) else lines
+
+
+def title_line(title: Piece, text: str, width: int) -> str:
+    """A title and its text: side by side, or the text wrapped below."""
+    if width_of(title.plain) + 2 + width_of(text) <= width:
+        return f"{title.painted}  {text}\n"
+    return f"{title.painted}\n{wrap(text, width, '  ', '    ')}"
+
+
+def fold(pieces: Iterable[Piece], width: int, first: str, rest: str, gap: str) -> str:
+    """Pieces joined by ``gap`` and never broken inside; further lines are indented by ``rest``."""
+    lines: list[str] = []
+    line, used, filled = first, len(first), False
+    for piece in pieces:
+        size = width_of(piece.plain)
+        if filled and used + len(gap) + size > width:
+            lines.append(line.rstrip())
+            line, used, filled = rest, len(rest), False
+        line += f"{gap}{piece.painted}" if filled else piece.painted
+        used += size + len(gap) * filled
+        filled = True
+    return "\n".join([*lines, line.rstrip(), ""])
+
+
+def padded(cell: Piece, width: int, *, right: bool = False) -> Piece:
+    """A cell with blanks behind it, or before it (``right``), up to the width of its column."""
+    pad = " " * (width - width_of(cell.plain))
+    if right:
+        return Piece(pad + cell.plain, pad + cell.painted)
+    return Piece(cell.plain + pad, cell.painted + pad)
+
+
+def aligned(
+    rows: Sequence[Sequence[Piece]], *, least: Sequence[int] = (), numbers: Collection[int] = ()
+) -> list[list[Piece]]:
+    """The cells of all rows, padded to the width of their column, which is at least ``least``.
+    ``numbers``: right-aligned columns."""
+    longest = [max(width_of(cell.plain) for cell in column) for column in zip(*rows, strict=True)]
+    widths = [max(pair) for pair in zip_longest(longest, least, fillvalue=0)]
+    return [
+        [padded(cell, widths[at], right=at in numbers) for at, cell in enumerate(row)]
+        for row in rows
+    ]
+
+
+def hidden(number: int, what: str = "") -> str:
+    """The line that replaces what is not shown: ``… 12 more (--verbose shows them)``."""
+    return f"… {number:,} more{what and f' {what}'} (--verbose shows them)"
+
+
+# Colour for terminals. Without colour, nothing is added, not even a reset.
+
+
+_PLAIN = r"https?://[!-~]+"
+
+_STYLES = {
+    "error": "bold white on red",
+    "high": "bold red",
+    "medium": "bold yellow",
+    "low": "cyan",
+    "info": "magenta",
+    "crash": "bold magenta",
+    "name": "bold",
+    "quiet": "dim",
+    "fix": "green",
+    "added": "green",
+    "removed": "red",
+    "hunk": "cyan",
+    "good": "bold green",
+    "bad": "bold red",
+}
+
+
+class Paint:
+    """Colours text by its meaning: a severity, a name, a fix…"""
+
+    def __init__(self, *, color: bool) -> None:
+        self._color = color
+
+    def __call__(self, style: str, text: str) -> str:
+        """The text, coloured; unchanged if colour is off, the text is empty or the style is
+        unknown."""
+        if not self._color or not text or style not in _STYLES:
+            return text
+        before, after = _codes(style)
+        return f"{before}{text}{after}"
+
+    def link(self, address: str, text: str) -> str:
+        """The text as a hyperlink to ``address`` (OSC 8). Unchanged if colour is off, or if the
+        address is empty or has unsafe characters."""
+        if not self._color or not re.fullmatch(_PLAIN, address):
+            return text
+        return f"\x1b]8;;{address}\x1b\\{text}\x1b]8;;\x1b\\"
+
+
+@cache
+def _codes(style: str) -> tuple[str, str]:
+    from rich.style import Style  # not loaded for a report without colour
+
+    before, _, after = Style.parse(_STYLES[style]).render("|").partition("|")
+    return before, after

@@ -1,23 +1,83 @@
-"""Words shared by formats for people: names of NICs, counts, and the last line."""
+"""Words shared by reports for people: names, counts, totals, what was not judged, differences."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
+import msgspec
+
 from vnicaudit.base.wording import count
 from vnicaudit.model.finding import (
+    ALL_BUT_THE_MODEL,
     CONFIDENCES,
     EVERY_RULE,
     SEVERITIES,
     Confidence,
     Finding,
+    NicRef,
+    Ref,
     Severity,
+    name_of,
+    nic_index,
 )
-from vnicaudit.model.owner import name_of
-from vnicaudit.model.refs import NicRef, Ref
 from vnicaudit.model.report import Audited, RunEnd, Summary, TargetResult
-from vnicaudit.reports.tally import SCOPE_WORD, Tally
+from vnicaudit.reports.safe import Paint, safe
+from vnicaudit.text.diff import NO_NEWLINE, Hunk, Mark, hunks, lines_of
+from vnicaudit.text.secrets import STARS, masked
+
+# Totals for reports for people, added up while the audit runs.
+
+
+_KINDS = 1000
+"""Maximum different missing things; hostile input could name ever new ones."""
+SCOPE_WORD = {
+    "domain": "domain", "host": "host", "config": "file", "image": "image", "flavor": "flavor",
+    "preference": "preference", "site": "compute node",
+    "mac": "NIC",
+}  # fmt: skip
+
+
+class Tally:
+    """Counters whose size depends on the rules, not on the number of subjects."""
+
+    def __init__(self) -> None:
+        self.judged: Counter[str] = Counter()
+        """Scope (domain, host, config…) -> number of subjects judged."""
+        self.affected: Counter[str] = Counter()
+        """Scope -> number of subjects with a finding."""
+        self.findings: Counter[tuple[Severity, str, str]] = Counter()
+        """``(severity, rule, name)`` -> findings."""
+        self.safe_fixes = 0
+        """Findings with a proposed change that is safe."""
+        self.skipped: Counter[tuple[str, str, str]] = Counter()
+        """``(rule, needs, kind)`` -> number of NICs, domains, hosts… (kind)."""
+        self.crashed: Counter[str] = Counter()
+        """Rule -> crashes."""
+
+    def add(self, audited: Audited) -> None:
+        """Count one subject with its findings, skips and crashes."""
+        self.judged[audited.scope] += 1
+        self.affected[audited.scope] += bool(audited.findings) and not audited.again
+        for finding in audited.findings:
+            self.findings[finding.severity, finding.rule, finding.name] += 1
+            self.safe_fixes += finding.change is not None and finding.change.safe
+        for crashed in audited.crashed:
+            self.crashed[crashed.rule] += 1
+        for skipped in audited.skipped:
+            key = (skipped.rule, skipped.needs, kind_of(skipped.about, audited.scope))
+            if key not in self.skipped and len(self.skipped) >= _KINDS:
+                key = (skipped.rule, "other facts (the JSON report has each)", key[2])
+            self.skipped[key] += 1
+
+
+def kind_of(ref: Ref, scope: str) -> str:
+    """The word for the kind of subject: NIC, domain, host, file…"""
+    return "NIC" if nic_index(ref) is not None else SCOPE_WORD[scope]
+
+
+# Words shared by formats for people: names of NICs, counts, and the last line.
+
 
 WORST_FIRST = tuple(reversed(SEVERITIES))
 _BESIDE_DOMAINS = tuple(item for item in SCOPE_WORD.items() if item[0] not in ("domain", "mac"))
@@ -208,3 +268,140 @@ def _broken(tally: Tally, end: RunEnd) -> Iterator[str]:
     if failed:
         total = count(len(end.targets), "target")
         yield f"{failed:,} of {total} could not be read in full"
+
+
+# Words for what an audit could not read or not judge.
+
+
+_REASONS = 5
+"""Maximum reasons shown for subjects for which no rule was judged."""
+
+
+class Unread(msgspec.Struct, frozen=True):
+    """Something that could not be read. ``place``: ``file:line`` if known, else the target."""
+
+    place: str
+    message: str
+    file: str | None = None
+    line: int | None = None
+
+
+def unread_of(target: TargetResult) -> Iterator[Unread]:
+    """Everything of a target that could not be read, as far as it was recorded."""
+    named = target.name or target.target
+    for error in target.errors:
+        of_host = target.name and target.status == "failed"
+        place = named if of_host or error.file is None else error.file
+        shown = place if error.line is None else f"{place}:{error.line}"
+        yield Unread(shown, error.message, error.file, error.line)
+    if target.errors and target.unread > len(target.errors):
+        yield Unread(named, f"{target.unread - len(target.errors):,} more were not read")
+    if target.status != "ok" and not target.errors:
+        yield Unread(named, target.error or "could not be read")
+
+
+def not_judged_of(target: TargetResult) -> Iterator[Unread]:
+    """Parts of a target's files that were not judged, as far as they were recorded."""
+    for part in target.not_judged:
+        yield Unread(f"{part.file}:{part.line}", part.message, part.file, part.line)
+    if (more := target.not_judged_count - len(target.not_judged)) > 0:
+        yield Unread(target.target, f"{more:,} more parts were not judged")
+
+
+def calls_sentence(target: TargetResult) -> str:
+    """``openstack:prod: 14 API calls (compute 5, network 4)``, the most frequent first; empty if no
+    calls were counted."""
+    if not target.calls:
+        return ""
+    services = sorted(target.calls.items(), key=lambda item: (-item[1], item[0]))
+    parts = ", ".join(f"{service} {number:,}" for service, number in services)
+    return f"{target.target}: {count(sum(target.calls.values()), 'API call')} ({parts})"
+
+
+def skip_sentences(tally: Tally) -> Iterator[str]:
+    """``VNIC020 was not judged for 24 NICs: needs …``. Rules that lack the same thing for as many
+    NICs share a sentence; the most frequent comes first."""
+    groups: dict[tuple[int, str, str], list[str]] = {}
+    for (rule, needs, kind), number in tally.skipped.items():
+        if rule != EVERY_RULE:
+            groups.setdefault((number, needs, kind), []).append(rule)
+    yield from _without_any_rule(tally)
+    for (number, needs, kind), rules in sorted(
+        groups.items(), key=lambda group: (-group[0][0], sorted(group[1]))
+    ):
+        where = f"not judged for {count(number, kind)}"
+        if rules == [ALL_BUT_THE_MODEL]:
+            yield f"Only the model was judged for {count(number, kind)}: the rest needs {needs}"
+        elif len(rules) == 1:
+            yield f"{rules[0]} was {where}: needs {needs}"
+        else:
+            yield f"{', '.join(sorted(rules))} were {where}: need {needs}"
+
+
+def _without_any_rule(tally: Tally) -> Iterator[str]:
+    """``No rule was judged for 5 domains: needs … (3 domains); … (2 domains)``, in one sentence."""
+    found = [(needs, kind, number) for (rule, needs, kind), number in tally.skipped.items()
+             if rule == EVERY_RULE]  # fmt: skip
+    if not found:
+        return
+    kinds: Counter[str] = Counter()
+    for _needs, kind, number in found:
+        kinds[kind] += number
+    total = ", ".join(count(number, kind) for kind, number in kinds.most_common())
+    if len(found) == 1:
+        yield f"No rule was judged for {total}: needs {found[0][0]}"
+        return
+    found.sort(key=lambda one: -one[2])
+    reasons = [f"{needs} ({count(number, kind)})" for needs, kind, number in found[:_REASONS]]
+    if (more := len(found) - _REASONS) > 0:
+        reasons.append(f"{count(more, 'other thing')} (the JSON report has each)")
+    yield f"No rule was judged for {total}: needs {'; '.join(reasons)}"
+
+
+# Two versions of a file -> a unified diff for ``patch``, safe to show on a terminal.
+#
+# Control characters are written as escapes, except for tabs and the carriage return before a line
+# break. Secrets are shown as stars; a diff with such a line says so, since ``patch`` cannot apply
+# it.
+
+
+MASKED = f"# Secrets are shown as {STARS}: patch cannot apply this diff; use --fix"
+"""Written before the diff of a file; ``patch`` ignores it."""
+_STYLES = {"-": "removed", "+": "added", "@": "hunk"}
+
+
+def diff_lines(before: str, after: str, path: str, paint: Paint) -> Iterator[str]:
+    """The diff of a file's text, line by line, with line breaks; empty if both are equal."""
+    old, new = lines_of(before), lines_of(after)
+    found = list(hunks(old, new))
+    if not found:
+        return
+    shown_old, shown_new = lines_of(masked(before)), lines_of(masked(after))
+    name = safe(path)
+    if any(_hides(hunk, (old, new), (shown_old, shown_new)) for hunk in found):
+        yield paint("hunk", MASKED) + "\n"
+    yield paint("name", f"--- {name}") + "\n"
+    yield paint("name", f"+++ {name}") + "\n"
+    for hunk in found:
+        for mark, line in hunk.lines(shown_old, shown_new):
+            yield from _line_text(mark, line, paint)
+
+
+def _hides(
+    hunk: Hunk, texts: tuple[list[str], list[str]], shown: tuple[list[str], list[str]]
+) -> bool:
+    """True if the lines shown for a hunk differ from those in the file."""
+    (old, new), (shown_old, shown_new) = texts, shown
+    return (
+        old[hunk.old : hunk.old_end] != shown_old[hunk.old : hunk.old_end]
+        or new[hunk.new : hunk.new_end] != shown_new[hunk.new : hunk.new_end]
+    )
+
+
+def _line_text(mark: Mark, line: str, paint: Paint) -> Iterator[str]:
+    text = line.removesuffix("\n")
+    stop = "\r" if text.endswith("\r") and line != text else ""
+    shown = "\t".join(map(safe, text.removesuffix(stop).split("\t")))
+    yield paint(_STYLES.get(mark, ""), f"{'' if mark == '@' else mark}{shown}") + stop + "\n"
+    if line == text:
+        yield NO_NEWLINE

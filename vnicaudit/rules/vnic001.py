@@ -75,10 +75,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vnicaudit.knowledge import facts
-from vnicaudit.knowledge.binaries import misplaced
-from vnicaudit.knowledge.models import LEGACY
+from vnicaudit.knowledge.models import LEGACY, misplaced
 from vnicaudit.knowledge.to_virtio import to_virtio
-from vnicaudit.model.guest_words import S390
+from vnicaudit.model.finding import S390
 from vnicaudit.model.rule import NicJudge, Problem, Rule
 from vnicaudit.model.subject import Subject
 

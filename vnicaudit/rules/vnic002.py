@@ -57,7 +57,7 @@ from collections.abc import Iterator
 
 from vnicaudit.knowledge.models import E1000
 from vnicaudit.knowledge.to_virtio import to_virtio
-from vnicaudit.model.guest_words import S390
+from vnicaudit.model.finding import S390
 from vnicaudit.model.rule import NicJudge, Problem, Rule
 from vnicaudit.model.subject import Subject
 

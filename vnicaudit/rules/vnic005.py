@@ -63,11 +63,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vnicaudit.knowledge.binaries import misplaced
-from vnicaudit.knowledge.machines import is_board
-from vnicaudit.knowledge.models import model_of_driver
+from vnicaudit.knowledge.models import misplaced, model_of_driver
+from vnicaudit.knowledge.systems import is_board
 from vnicaudit.knowledge.to_virtio import to_virtio
-from vnicaudit.model.guest_words import S390, VIRTIO
+from vnicaudit.model.finding import S390, VIRTIO
 from vnicaudit.model.rule import NicJudge, Problem, Rule
 from vnicaudit.model.subject import Subject
 

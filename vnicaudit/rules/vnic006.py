@@ -59,7 +59,7 @@ from collections.abc import Iterator
 
 from vnicaudit.knowledge import facts
 from vnicaudit.knowledge.to_virtio import to_virtio
-from vnicaudit.model.guest_words import PPC64, VIRTIO, X86
+from vnicaudit.model.finding import PPC64, VIRTIO, X86
 from vnicaudit.model.rule import NicJudge, Problem, Rule
 from vnicaudit.model.subject import Subject
 

@@ -98,20 +98,26 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vnicaudit.knowledge.backends import OWN_PATH
-from vnicaudit.knowledge.binaries import IGB, absent_on, misplaced, not_created
-from vnicaudit.knowledge.machines import is_board
-from vnicaudit.knowledge.models import LIBVIRT_MODELS, QEMU_MODELS, model_of_driver, shown_model
+from vnicaudit.knowledge.models import (
+    IGB,
+    LIBVIRT_MODELS,
+    QEMU_MODELS,
+    absent_on,
+    misplaced,
+    model_of_driver,
+    not_created,
+    shown_model,
+)
 from vnicaudit.knowledge.nova_releases import lacks_vif_model
 from vnicaudit.knowledge.refused_nics import takes_only_virtio
+from vnicaudit.knowledge.systems import is_board
 from vnicaudit.knowledge.to_virtio import to_virtio
-from vnicaudit.model.definition_refusal import WORDS, StartRefusal, is_misspelt
-from vnicaudit.model.effective import NONE
-from vnicaudit.model.finding import Change
-from vnicaudit.model.guest_words import S390, VIRTIO
+from vnicaudit.model.finding import S390, VIRTIO, Change
+from vnicaudit.model.host import Version
+from vnicaudit.model.nic import NONE, WORDS, StartRefusal, is_misspelt
 from vnicaudit.model.openstack import FOREIGN_VIF_MODELS
 from vnicaudit.model.rule import NicJudge, Problem, Rule
 from vnicaudit.model.subject import Subject
-from vnicaudit.model.version import Version
 
 _IGB_LIBVIRT = Version(9, 3)
 

@@ -69,12 +69,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vnicaudit.knowledge.binaries import first_with, lacks
-from vnicaudit.knowledge.buses import USB, bus_of
-from vnicaudit.knowledge.models import QEMU_MODELS, model_of_driver
+from vnicaudit.knowledge.models import QEMU_MODELS, USB, bus_of, first_with, lacks, model_of_driver
 from vnicaudit.knowledge.to_virtio import how_sure
-from vnicaudit.model.finding import Change, Severity
-from vnicaudit.model.guest_words import S390, VIRTIO
+from vnicaudit.model.finding import S390, VIRTIO, Change, Severity
 from vnicaudit.model.rule import NicJudge, Problem, Rule
 from vnicaudit.model.subject import Subject
 

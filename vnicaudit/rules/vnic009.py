@@ -63,8 +63,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vnicaudit.knowledge.models import shown_model
+from vnicaudit.model.finding import VIRTIO
 from vnicaudit.model.fix import OwnerAdvice
-from vnicaudit.model.guest_words import VIRTIO
 from vnicaudit.model.rule import DomainJudge, Problem, Rule
 from vnicaudit.model.subject import DomainSubject, Subject
 

@@ -55,8 +55,7 @@ from collections.abc import Iterator
 
 from vnicaudit.knowledge import facts
 from vnicaudit.knowledge.models import shown_model
-from vnicaudit.model.finding import Change
-from vnicaudit.model.guest_words import VIRTIO
+from vnicaudit.model.finding import VIRTIO, Change
 from vnicaudit.model.nic import NicConfig
 from vnicaudit.model.rule import NicJudge, Problem, Rule
 from vnicaudit.model.subject import Subject

@@ -66,9 +66,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vnicaudit.knowledge import facts
-from vnicaudit.knowledge.machines import is_q35, modern_only_slot
-from vnicaudit.model.finding import Change
-from vnicaudit.model.guest_words import S390
+from vnicaudit.knowledge.systems import is_q35, modern_only_slot
+from vnicaudit.model.finding import S390, Change
 from vnicaudit.model.rule import NicJudge, Problem, Rule
 from vnicaudit.model.subject import Subject
 

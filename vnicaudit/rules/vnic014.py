@@ -81,9 +81,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vnicaudit.knowledge.behind_libvirt import may_be_refused, refused_behind
-from vnicaudit.model.definition_refusal import WORDS
+from vnicaudit.knowledge.backends import may_be_refused, refused_behind
 from vnicaudit.model.fix import RemoveBehind
+from vnicaudit.model.nic import WORDS
 from vnicaudit.model.rule import NicJudge, Problem, Rule
 from vnicaudit.model.subject import Subject
 

@@ -102,12 +102,11 @@ from collections.abc import Iterator
 
 from vnicaudit.knowledge.models import QEMU_MODELS, normal_model
 from vnicaudit.knowledge.refused_nics import refused_parts
-from vnicaudit.model.definition_refusal import MODEL, DefinitionRefusal
-from vnicaudit.model.finding import Change, Confidence
-from vnicaudit.model.guest_words import S390, VIRTIO
+from vnicaudit.model.finding import S390, VIRTIO, Change, Confidence
+from vnicaudit.model.host import Version
+from vnicaudit.model.nic import MODEL, DefinitionRefusal
 from vnicaudit.model.rule import NicJudge, Problem, Rule
 from vnicaudit.model.subject import Subject
-from vnicaudit.model.version import Version
 
 _COMPARED = Version(11, 3, 9999)
 """Up to this series of libvirt, the values were compared with its schema."""

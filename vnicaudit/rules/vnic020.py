@@ -70,8 +70,7 @@ from collections.abc import Iterator
 
 from vnicaudit.knowledge import facts
 from vnicaudit.knowledge.backends import may_have_vhost
-from vnicaudit.model.guest_words import VIRTIO
-from vnicaudit.model.owner import name_of
+from vnicaudit.model.finding import VIRTIO, name_of
 from vnicaudit.model.rule import NicJudge, Problem, Rule
 from vnicaudit.model.subject import Subject
 

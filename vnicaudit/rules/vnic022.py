@@ -57,8 +57,8 @@ from collections.abc import Iterator
 
 from vnicaudit.knowledge import facts
 from vnicaudit.knowledge.backends import TAP_TYPES
+from vnicaudit.model.finding import VIRTIO
 from vnicaudit.model.fix import OwnerAdvice
-from vnicaudit.model.guest_words import VIRTIO
 from vnicaudit.model.rule import DomainJudge, Problem, Rule
 from vnicaudit.model.subject import DomainSubject, Subject
 

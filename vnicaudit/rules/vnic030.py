@@ -87,12 +87,11 @@ from typing import Annotated
 
 from vnicaudit.knowledge import facts
 from vnicaudit.knowledge.fixes.wording import unsafe_because
-from vnicaudit.model.effective import UNKNOWN
-from vnicaudit.model.finding import Change
-from vnicaudit.model.guest_words import S390, VIRTIO
+from vnicaudit.model.finding import S390, VIRTIO, Change
 from vnicaudit.model.kubevirt import Manifest
-from vnicaudit.model.nic import NicConfig
-from vnicaudit.model.nova_options import as_number
+from vnicaudit.model.nic import UNKNOWN, NicConfig
+from vnicaudit.model.nova import as_number
+from vnicaudit.model.openstack import MULTIQUEUE, ServerConfig
 from vnicaudit.model.rule import (
     DomainJudge,
     Judges,
@@ -103,7 +102,6 @@ from vnicaudit.model.rule import (
     adjustable,
     setting,
 )
-from vnicaudit.model.server import MULTIQUEUE, ServerConfig
 from vnicaudit.model.subject import DomainSubject, Subject
 
 _TAP = ("bridge", "ethernet", "direct")

@@ -66,8 +66,7 @@ from collections.abc import Iterator
 
 from vnicaudit.knowledge import facts
 from vnicaudit.knowledge.backends import queue_limit
-from vnicaudit.model.finding import Change
-from vnicaudit.model.guest_words import VIRTIO
+from vnicaudit.model.finding import VIRTIO, Change
 from vnicaudit.model.rule import NicJudge, Problem, Rule
 from vnicaudit.model.subject import Subject
 

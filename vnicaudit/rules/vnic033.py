@@ -58,8 +58,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Annotated, Literal
 
-from vnicaudit.model.finding import Change
-from vnicaudit.model.guest_words import VIRTIO
+from vnicaudit.model.finding import VIRTIO, Change
 from vnicaudit.model.rule import (
     Judges,
     NicJudge,

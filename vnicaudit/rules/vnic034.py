@@ -55,15 +55,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vnicaudit.knowledge.backends import OWN_PATH, STRICT_TX_QEMU
-from vnicaudit.knowledge.rings import DEFAULT_RING, RING_SIZES, as_ring, ring_behind
-from vnicaudit.model.finding import Change, Confidence, Severity
+from vnicaudit.knowledge.backends import (
+    DEFAULT_RING,
+    OWN_PATH,
+    RING_SIZES,
+    STRICT_TX_QEMU,
+    as_ring,
+    ring_behind,
+)
+from vnicaudit.model.finding import VIRTIO, Change, Confidence, Severity
 from vnicaudit.model.fix import BehindSetting, RemoveBehind
-from vnicaudit.model.guest_words import VIRTIO
+from vnicaudit.model.host import Version
 from vnicaudit.model.nic import Behind
 from vnicaudit.model.rule import NicJudge, Problem, Rule
 from vnicaudit.model.subject import Subject
-from vnicaudit.model.version import Version
 
 _MEASURED = Version(10, 0)
 

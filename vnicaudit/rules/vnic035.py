@@ -72,14 +72,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from vnicaudit.knowledge import nova_facts
-from vnicaudit.knowledge.backends import OWN_PATH
-from vnicaudit.knowledge.rings import RING_SIZES, as_ring, ring_behind
-from vnicaudit.model.finding import Change
+from vnicaudit.knowledge import facts
+from vnicaudit.knowledge.backends import OWN_PATH, RING_SIZES, as_ring, ring_behind
+from vnicaudit.model.finding import DESCRIPTORS, LOG, MAYBE, VIRTIO, Change
 from vnicaudit.model.fix import BehindSetting, RemoveBehind
-from vnicaudit.model.guest_words import DESCRIPTORS, LOG, MAYBE, VIRTIO
-from vnicaudit.model.nova import NovaConfig, NovaOption
-from vnicaudit.model.nova_options import as_number
+from vnicaudit.model.nova import NovaConfig, NovaOption, as_number
 from vnicaudit.model.rule import ConfigJudge, NicJudge, Problem, Rule
 from vnicaudit.model.subject import ConfigSubject, Subject
 
@@ -235,7 +232,7 @@ RULE = Rule(
     judges=(
         NicJudge(applies=applies, check=check),
         ConfigJudge(
-            needs=(nova_facts.NOVA_DRIVER, nova_facts.NOVA_RING_SIZES),
+            needs=(facts.NOVA_DRIVER, facts.NOVA_RING_SIZES),
             applies=applies_config,
             check=check_config,
         ),

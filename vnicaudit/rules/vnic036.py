@@ -53,11 +53,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vnicaudit.knowledge import nova_facts
-from vnicaudit.knowledge.rings import DEFAULT_RING, RING_SIZES
+from vnicaudit.knowledge import facts
+from vnicaudit.knowledge.backends import DEFAULT_RING, RING_SIZES
 from vnicaudit.model.finding import Change
-from vnicaudit.model.nova import NovaConfig
-from vnicaudit.model.nova_options import as_number
+from vnicaudit.model.nova import NovaConfig, as_number
 from vnicaudit.model.rule import ConfigJudge, Problem, Rule
 from vnicaudit.model.subject import ConfigSubject
 
@@ -107,7 +106,7 @@ RULE = Rule(
     groups=("rings", "nova"),
     judges=(
         ConfigJudge(
-            needs=(nova_facts.NOVA_DRIVER, nova_facts.NOVA_TX_QUEUE_SIZE),
+            needs=(facts.NOVA_DRIVER, facts.NOVA_TX_QUEUE_SIZE),
             applies=applies,
             check=check,
         ),

@@ -53,11 +53,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vnicaudit.model.effective import UNKNOWN
-from vnicaudit.model.finding import Change
-from vnicaudit.model.guest_words import VIRTIO
+from vnicaudit.model.finding import VIRTIO, Change
+from vnicaudit.model.nic import UNKNOWN
+from vnicaudit.model.openstack import PACKED
 from vnicaudit.model.rule import NicJudge, Problem, Rule
-from vnicaudit.model.server import PACKED
 from vnicaudit.model.subject import Subject
 
 _REASON = "migration compares the ring layout: change it with a power cycle"

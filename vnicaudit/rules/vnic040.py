@@ -65,10 +65,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vnicaudit.knowledge import facts
-from vnicaudit.knowledge.machines import KVM_DOMAINS
+from vnicaudit.knowledge.systems import KVM_DOMAINS
 from vnicaudit.model.domain import DomainConfig
+from vnicaudit.model.finding import VIRTIO
 from vnicaudit.model.fix import OwnerAdvice
-from vnicaudit.model.guest_words import VIRTIO
 from vnicaudit.model.rule import NicJudge, Problem, Rule
 from vnicaudit.model.subject import Subject
 

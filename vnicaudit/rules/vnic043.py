@@ -63,11 +63,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vnicaudit.model.finding import Change
-from vnicaudit.model.guest_words import S390, VIRTIO
+from vnicaudit.model.finding import S390, VIRTIO, Change
+from vnicaudit.model.host import Version
 from vnicaudit.model.rule import NicJudge, Problem, Rule
 from vnicaudit.model.subject import Subject
-from vnicaudit.model.version import Version
 
 _PAGE_PER_VQ = Version(7, 9)
 _LAYOUT = (

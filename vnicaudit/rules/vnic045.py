@@ -58,7 +58,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vnicaudit.model.guest_words import VIRTIO
+from vnicaudit.model.finding import VIRTIO
 from vnicaudit.model.rule import DomainJudge, Problem, Rule
 from vnicaudit.model.subject import DomainSubject, Subject
 

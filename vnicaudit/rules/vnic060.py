@@ -60,10 +60,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vnicaudit.knowledge import nova_facts
+from vnicaudit.knowledge import facts
 from vnicaudit.model.finding import Change
-from vnicaudit.model.nova import NovaConfig
-from vnicaudit.model.nova_options import as_bool
+from vnicaudit.model.nova import NovaConfig, as_bool
 from vnicaudit.model.rule import ConfigJudge, Problem, Rule
 from vnicaudit.model.subject import ConfigSubject
 
@@ -114,9 +113,9 @@ RULE = Rule(
     judges=(
         ConfigJudge(
             needs=(
-                nova_facts.NOVA_DRIVER,
-                nova_facts.NOVA_VIRT_TYPE,
-                nova_facts.NOVA_USE_VIRTIO_FOR_BRIDGES,
+                facts.NOVA_DRIVER,
+                facts.NOVA_VIRT_TYPE,
+                facts.NOVA_USE_VIRTIO_FOR_BRIDGES,
             ),
             applies=applies,
             check=check,

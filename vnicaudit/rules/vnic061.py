@@ -46,10 +46,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vnicaudit.knowledge import nova_facts
+from vnicaudit.knowledge import facts
 from vnicaudit.model.finding import Change
-from vnicaudit.model.nova import NovaConfig, NovaOption
-from vnicaudit.model.nova_options import as_bool
+from vnicaudit.model.nova import NovaConfig, NovaOption, as_bool
 from vnicaudit.model.rule import ConfigJudge, Problem, Rule
 from vnicaudit.model.subject import ConfigSubject
 
@@ -110,7 +109,7 @@ RULE = Rule(
     groups=("nova",),
     judges=(
         ConfigJudge(
-            needs=(nova_facts.NOVA_LIBVIRT_USE_VIRTIO_FOR_BRIDGES,),
+            needs=(facts.NOVA_LIBVIRT_USE_VIRTIO_FOR_BRIDGES,),
             applies=applies,
             check=check,
         ),

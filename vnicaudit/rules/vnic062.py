@@ -57,7 +57,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vnicaudit.knowledge import nova_facts
+from vnicaudit.knowledge import facts
 from vnicaudit.knowledge.fixes.wording import unsafe_because
 from vnicaudit.knowledge.nova_releases import lacks_vif_model
 from vnicaudit.model.finding import Change, Confidence
@@ -141,5 +141,5 @@ RULE = Rule(
     name="image-emulated-model",
     severity="medium",
     groups=("images", "models"),
-    judges=(ImageJudge(needs=(nova_facts.IMAGE_HW_VIF_MODEL,), applies=applies, check=check),),
+    judges=(ImageJudge(needs=(facts.IMAGE_HW_VIF_MODEL,), applies=applies, check=check),),
 )

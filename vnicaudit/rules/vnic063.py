@@ -57,7 +57,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vnicaudit.knowledge import nova_facts
+from vnicaudit.knowledge import facts
 from vnicaudit.model.finding import Change
 from vnicaudit.model.fix import Advice, SetProperty
 from vnicaudit.model.rule import ImageJudge, Problem, Rule
@@ -107,7 +107,7 @@ RULE = Rule(
     groups=("images", "models"),
     judges=(
         ImageJudge(
-            needs=(nova_facts.IMAGE_OS_DISTRO, nova_facts.IMAGE_PROPERTIES),
+            needs=(facts.IMAGE_OS_DISTRO, facts.IMAGE_PROPERTIES),
             applies=applies,
             check=check,
         ),

@@ -69,12 +69,18 @@ from collections.abc import Iterator
 from vnicaudit.knowledge import facts
 from vnicaudit.knowledge.backends import KEPT_MODEL
 from vnicaudit.knowledge.to_virtio import to_virtio
-from vnicaudit.model.finding import Change
+from vnicaudit.model.finding import VIRTIO, Change
 from vnicaudit.model.fix import Advice, SetProperty
-from vnicaudit.model.guest_words import VIRTIO
-from vnicaudit.model.openstack import VIF_MODELS, Image, as_flag
+from vnicaudit.model.openstack import (
+    MULTIQUEUE,
+    MULTIQUEUE_VCPUS,
+    PACKED,
+    VIF_MODELS,
+    Image,
+    ServerConfig,
+    as_flag,
+)
 from vnicaudit.model.rule import DomainJudge, Problem, Rule
-from vnicaudit.model.server import MULTIQUEUE, MULTIQUEUE_VCPUS, PACKED, ServerConfig
 from vnicaudit.model.subject import DomainSubject, Subject
 
 _MODEL = "hw_vif_model"

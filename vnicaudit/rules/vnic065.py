@@ -63,9 +63,8 @@ from vnicaudit.knowledge.backends import NOVA_TAPS
 from vnicaudit.knowledge.models import shown_model
 from vnicaudit.knowledge.nova_releases import LASTING
 from vnicaudit.model.fix import Advice, OpenStack
-from vnicaudit.model.openstack import VIF_MODELS
+from vnicaudit.model.openstack import VIF_MODELS, NovaVersions, ServerConfig
 from vnicaudit.model.rule import DomainJudge, Problem, Rule
-from vnicaudit.model.server import NovaVersions, ServerConfig
 from vnicaudit.model.subject import DomainSubject, Subject
 
 _FIX = Advice(

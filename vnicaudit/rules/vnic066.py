@@ -79,23 +79,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vnicaudit.knowledge import nova_facts
-from vnicaudit.knowledge.rings import is_emulated, is_single, taken_away
-from vnicaudit.model.finding import Change
+from vnicaudit.knowledge import facts
+from vnicaudit.knowledge.backends import is_emulated, is_single, taken_away
+from vnicaudit.model.finding import VIRTIO, Change
 from vnicaudit.model.fix import Advice, OpenStack, SetProperty
-from vnicaudit.model.guest_words import VIRTIO
-from vnicaudit.model.nova import NovaConfig, NovaOption
-from vnicaudit.model.nova_options import as_number
-from vnicaudit.model.openstack import Flavor, Image, as_flag
-from vnicaudit.model.rule import ConfigJudge, DomainJudge, FlavorJudge, Problem, Rule
-from vnicaudit.model.server import (
+from vnicaudit.model.nova import NovaConfig, NovaOption, as_number
+from vnicaudit.model.openstack import (
     FLAVOR_WORDS,
     MULTIQUEUE,
     MULTIQUEUE_VCPUS,
     PACKED,
+    Flavor,
+    Image,
     NodeFacts,
     ServerConfig,
+    as_flag,
 )
+from vnicaudit.model.rule import ConfigJudge, DomainJudge, FlavorJudge, Problem, Rule
 from vnicaudit.model.subject import ConfigSubject, DomainSubject, FlavorSubject
 
 _FLAG = FLAVOR_WORDS[MULTIQUEUE]
@@ -285,9 +285,9 @@ RULE = Rule(
     judges=(
         ConfigJudge(
             needs=(
-                nova_facts.NOVA_DRIVER,
-                nova_facts.NOVA_VIRT_TYPE,
-                nova_facts.NOVA_MAX_QUEUES,
+                facts.NOVA_DRIVER,
+                facts.NOVA_VIRT_TYPE,
+                facts.NOVA_MAX_QUEUES,
             ),
             applies=applies,
             check=check,
@@ -295,9 +295,9 @@ RULE = Rule(
         DomainJudge(applies=applies_domain, check=check_domain),
         FlavorJudge(
             needs=(
-                nova_facts.FLAVOR_MULTIQUEUE,
-                nova_facts.FLAVOR_PACKED_RING,
-                nova_facts.FLAVOR_VCPUS,
+                facts.FLAVOR_MULTIQUEUE,
+                facts.FLAVOR_PACKED_RING,
+                facts.FLAVOR_VCPUS,
             ),
             applies=applies_flavor,
             check=check_flavor,

@@ -54,14 +54,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vnicaudit.knowledge import nova_facts
+from vnicaudit.knowledge import facts
 from vnicaudit.knowledge.backends import KEPT_MODEL
 from vnicaudit.knowledge.models import shown_model
+from vnicaudit.model.finding import VIRTIO
 from vnicaudit.model.fix import Advice, SetProperty
-from vnicaudit.model.guest_words import VIRTIO
-from vnicaudit.model.openstack import Image, as_flag
+from vnicaudit.model.openstack import (
+    FLAVOR_WORDS,
+    PACKED,
+    Image,
+    NovaVersions,
+    ServerConfig,
+    as_flag,
+)
 from vnicaudit.model.rule import DomainJudge, FlavorJudge, ImageJudge, Problem, Rule
-from vnicaudit.model.server import FLAVOR_WORDS, PACKED, NovaVersions, ServerConfig
 from vnicaudit.model.subject import DomainSubject, FlavorSubject, ImageSubject
 
 _SINCE = 29
@@ -181,15 +187,15 @@ RULE = Rule(
     judges=(
         ImageJudge(
             needs=(
-                nova_facts.IMAGE_HW_VIF_MODEL,
-                nova_facts.IMAGE_HW_VIRTIO_PACKED_RING,
+                facts.IMAGE_HW_VIF_MODEL,
+                facts.IMAGE_HW_VIRTIO_PACKED_RING,
             ),
             applies=applies,
             check=check,
         ),
         DomainJudge(applies=applies_domain, check=check_domain),
         FlavorJudge(
-            needs=(nova_facts.FLAVOR_PACKED_RING,),
+            needs=(facts.FLAVOR_PACKED_RING,),
             applies=applies_flavor,
             check=check_flavor,
         ),

@@ -59,9 +59,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vnicaudit.knowledge import facts
-from vnicaudit.model.nova_options import as_number
+from vnicaudit.model.nova import as_number
+from vnicaudit.model.openstack import NodeFacts, ServerConfig
 from vnicaudit.model.rule import DomainJudge, Problem, Rule
-from vnicaudit.model.server import NodeFacts, ServerConfig
 from vnicaudit.model.subject import DomainSubject
 
 _ASKED = "hw:mem_page_size"

@@ -62,8 +62,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from vnicaudit.model.host import Difference
 from vnicaudit.model.rule import Problem, Rule, SiteJudge
-from vnicaudit.model.site import Difference
 from vnicaudit.model.subject import SiteSubject
 
 

@@ -58,12 +58,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vnicaudit.knowledge import nova_facts
+from vnicaudit.knowledge import facts
 from vnicaudit.knowledge.fixes.wording import unsafe_because
 from vnicaudit.knowledge.nova_releases import VIF_MODELS_SINCE, VIF_WORDS_SINCE, lacks_vif_model
-from vnicaudit.model.finding import Change
+from vnicaudit.model.finding import PPC64, Change
 from vnicaudit.model.fix import Advice, SetProperty
-from vnicaudit.model.guest_words import PPC64
 from vnicaudit.model.openstack import VIF_MODELS, Image
 from vnicaudit.model.rule import ImageJudge, Problem, Rule
 from vnicaudit.model.subject import ImageSubject
@@ -162,9 +161,9 @@ RULE = Rule(
     judges=(
         ImageJudge(
             needs=(
-                nova_facts.IMAGE_HW_VIF_MODEL,
-                nova_facts.IMAGE_QEMU,
-                nova_facts.IMAGE_ARCHITECTURE,
+                facts.IMAGE_HW_VIF_MODEL,
+                facts.IMAGE_QEMU,
+                facts.IMAGE_ARCHITECTURE,
             ),
             applies=applies,
             check=check,

@@ -112,8 +112,7 @@ from collections.abc import Iterator
 from vnicaudit.knowledge import facts
 from vnicaudit.knowledge.models import E1000, LEGACY
 from vnicaudit.knowledge.to_virtio import VirtioConversion, to_virtio
-from vnicaudit.model.finding import Change, Severity
-from vnicaudit.model.guest_words import S390, VIRTIO
+from vnicaudit.model.finding import S390, VIRTIO, Change, Severity
 from vnicaudit.model.kubevirt import MODELS, Manifest
 from vnicaudit.model.rule import NicJudge, PreferenceJudge, Problem, Rule
 from vnicaudit.model.subject import PreferenceSubject, Subject

@@ -61,7 +61,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vnicaudit.knowledge import nova_facts
+from vnicaudit.knowledge import facts
 from vnicaudit.model.nova import NovaConfig, NovaOption
 from vnicaudit.model.rule import ConfigJudge, Problem, Rule
 from vnicaudit.model.subject import ConfigSubject
@@ -140,7 +140,7 @@ RULE = Rule(
     groups=("nova", "refused"),
     judges=(
         ConfigJudge(
-            needs=(nova_facts.NOVA_DRIVER, nova_facts.NOVA_VALUES),
+            needs=(facts.NOVA_DRIVER, facts.NOVA_VALUES),
             applies=applies,
             check=check,
         ),

@@ -63,10 +63,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Annotated
 
-from vnicaudit.knowledge import nova_facts
+from vnicaudit.knowledge import facts
 from vnicaudit.model.finding import Change, Severity
-from vnicaudit.model.nova import NovaConfig, NovaOption
-from vnicaudit.model.nova_options import KnownOption
+from vnicaudit.model.nova import KnownOption, NovaConfig, NovaOption
 from vnicaudit.model.rule import (
     ConfigJudge,
     Judges,
@@ -218,7 +217,7 @@ def judges(reported: Reported) -> Judges:
     """The judges for these settings."""
     return (
         ConfigJudge(
-            needs=(nova_facts.NOVA_NAMES,),
+            needs=(facts.NOVA_NAMES,),
             applies=lambda subject: applies(subject, reported),
             check=lambda subject: check(subject, reported),
         ),

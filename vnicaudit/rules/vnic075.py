@@ -49,10 +49,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vnicaudit.knowledge import nova_facts
+from vnicaudit.knowledge import facts
 from vnicaudit.knowledge.pci_spec import by_name, refusal_reasons
-from vnicaudit.model.nova import NovaConfig, NovaOption
-from vnicaudit.model.nova_options import as_bool
+from vnicaudit.model.nova import NovaConfig, NovaOption, as_bool
 from vnicaudit.model.rule import ConfigJudge, Problem, Rule
 from vnicaudit.model.subject import ConfigSubject
 
@@ -105,5 +104,5 @@ RULE = Rule(
     name="nova-vdpa-devices",
     severity="error",
     groups=("nova", "backends", "refused"),
-    judges=(ConfigJudge(needs=(nova_facts.NOVA_DEVICES,), applies=applies, check=check),),
+    judges=(ConfigJudge(needs=(facts.NOVA_DEVICES,), applies=applies, check=check),),
 )

@@ -65,16 +65,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vnicaudit.knowledge.backends import NOVA_TAPS
+from vnicaudit.knowledge.backends import NOVA_TAPS, queue_pairs
 from vnicaudit.knowledge.models import shown_model
-from vnicaudit.knowledge.rings import queue_pairs
-from vnicaudit.model.finding import Severity
+from vnicaudit.model.finding import VIRTIO, Severity
 from vnicaudit.model.fix import Advice, Command, OpenStack, SetProperty
-from vnicaudit.model.guest_words import VIRTIO
-from vnicaudit.model.nova_options import as_number
-from vnicaudit.model.openstack import VIF_MODELS
+from vnicaudit.model.nova import as_number
+from vnicaudit.model.openstack import MULTIQUEUE, VIF_MODELS, ServerConfig
 from vnicaudit.model.rule import NicJudge, Problem, Rule
-from vnicaudit.model.server import MULTIQUEUE, ServerConfig
 from vnicaudit.model.subject import Subject
 
 _STOPPED = "SHUTOFF"

@@ -57,9 +57,8 @@ from collections.abc import Iterator
 from vnicaudit.knowledge import facts
 from vnicaudit.knowledge.models import BOARD
 from vnicaudit.model.domain import DomainState
-from vnicaudit.model.effective import KNOWN
-from vnicaudit.model.guest_words import VIRTIO
-from vnicaudit.model.owner import Owner
+from vnicaudit.model.finding import VIRTIO, Owner
+from vnicaudit.model.nic import KNOWN
 from vnicaudit.model.rule import DomainJudge, Problem, Rule
 from vnicaudit.model.subject import DomainSubject, Subject
 

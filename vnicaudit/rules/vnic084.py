@@ -77,11 +77,10 @@ from vnicaudit.knowledge import facts
 from vnicaudit.knowledge.backends import NOVA_TAPS
 from vnicaudit.knowledge.models import shown_model
 from vnicaudit.knowledge.nova_releases import may_have_overrides
-from vnicaudit.model.finding import Severity
+from vnicaudit.model.finding import VIRTIO, X86, Severity
 from vnicaudit.model.fix import Advice, SetProperty
-from vnicaudit.model.guest_words import VIRTIO, X86
+from vnicaudit.model.openstack import ServerConfig
 from vnicaudit.model.rule import NicJudge, Problem, Rule
-from vnicaudit.model.server import ServerConfig
 from vnicaudit.model.subject import Subject
 
 _OPTION = "use_virtio_for_bridges"

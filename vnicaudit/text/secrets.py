@@ -18,8 +18,8 @@ from vnicaudit.text.secret_names import (
     is_secret_name,
     masked_commands,
     may_be_secret_name,
+    may_hold_secret,
 )
-from vnicaudit.text.secret_signs import may_hold_secret
 from vnicaudit.text.secret_values import is_place, masked_values
 from vnicaudit.text.secret_xml import ValueBlock, block_of, masked_xml
 

@@ -15,8 +15,7 @@ from typing import NamedTuple, Protocol
 
 import msgspec
 
-from vnicaudit.text.yaml_source import YamlSource
-from vnicaudit.text.yaml_tree import Mapping, Node, Scalar, Sequence
+from vnicaudit.text.yaml_source import Mapping, Node, Scalar, Sequence, YamlSource
 
 MAX_DEPTH = 100
 """Levels of nesting, with aliases followed."""

@@ -12,13 +12,11 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from vnicaudit.errors import TargetError
-from vnicaudit.text.beginning import PROMPT
+from vnicaudit.text.beginning import PROMPT, is_only_placeholder
 from vnicaudit.text.comment_walk import MARK, CommentEntry, accepting_comments
-from vnicaudit.text.placeholders import is_only_placeholder
-from vnicaudit.text.tags import HOLE
+from vnicaudit.text.template_walk import HOLE
 from vnicaudit.text.yaml_compose import NotYamlError, composed
-from vnicaudit.text.yaml_source import YamlSource
-from vnicaudit.text.yaml_tree import Mapping, Node, Scalar, Sequence
+from vnicaudit.text.yaml_source import Mapping, Node, Scalar, Sequence, YamlSource
 
 # Comments in YAML that accept findings; text in a scalar that looks like one is ignored.
 

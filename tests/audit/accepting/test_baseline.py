@@ -15,9 +15,7 @@ from vnicaudit.audit.accepting.baseline import (
     number_gone,
 )
 from vnicaudit.errors import UsageError
-from vnicaudit.model.finding import Finding, Severity
-from vnicaudit.model.location import Location
-from vnicaudit.model.refs import NicRef
+from vnicaudit.model.finding import Finding, Location, NicRef, Severity
 from vnicaudit.model.report import Suppressed, Tool
 from vnicaudit.reports.report_file import Report, written_finding, written_suppressed
 

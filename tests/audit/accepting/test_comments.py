@@ -9,14 +9,14 @@ import pytest
 from tests.cli.inside import inside
 from tests.remedy.works import work
 from tests.rows import rows
-from vnicaudit.audit.judging.fingerprint import digest
-from vnicaudit.audit.reading.commented import with_comments
-from vnicaudit.audit.reading.options import RunOptions
+from vnicaudit.audit.judging.judgement import digest
+from vnicaudit.audit.reading.files import with_comments
+from vnicaudit.audit.reading.selection import RunOptions
 from vnicaudit.audit.run import AuditRun
-from vnicaudit.base.cpu_deadline import OutOfTime
+from vnicaudit.base.deadlines import OutOfTime
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.file_kind import Content, Item
-from vnicaudit.model.location import Location
+from vnicaudit.model.finding import Location
 from vnicaudit.model.openstack import Image
 from vnicaudit.model.report import Audited
 from vnicaudit.platforms.infra_code import INFRA_CODE

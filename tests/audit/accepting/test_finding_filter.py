@@ -4,7 +4,7 @@ import pytest
 from msgspec.structs import replace
 
 from tests.reports.samples import LEGACY, LIVE, PLAIN, WEB_01, WHOLE
-from vnicaudit.audit.accepting.finding_filter import NO_FILTER, FindingFilter
+from vnicaudit.audit.accepting.baseline import NO_FILTER, FindingFilter
 from vnicaudit.model.finding import Finding
 
 ALL = replace(WEB_01, findings=(LEGACY, PLAIN, WHOLE, LIVE))

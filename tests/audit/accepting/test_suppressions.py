@@ -7,9 +7,8 @@ import msgspec
 import pytest
 
 from tests.rows import rows
-from vnicaudit.audit.accepting import stale
-from vnicaudit.audit.accepting.own_entries import MAX_PER_DOMAIN
-from vnicaudit.audit.accepting.settings_entries import Usage
+from vnicaudit.audit.accepting import settings_entries
+from vnicaudit.audit.accepting.settings_entries import MAX_PER_DOMAIN, Usage
 from vnicaudit.audit.accepting.suppression import IN_METADATA, Suppression
 from vnicaudit.audit.accepting.suppressions import Suppressor
 from vnicaudit.audit.judging.descriptions import DescriptionAuditor
@@ -17,10 +16,8 @@ from vnicaudit.audit.judging.domains import DomainAuditor
 from vnicaudit.audit.settings.settings import load_settings
 from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.model.domain import Domain, DomainState
-from vnicaudit.model.finding import Finding
+from vnicaudit.model.finding import Finding, Location, NicRef, nic_index
 from vnicaudit.model.host import HostConfig
-from vnicaudit.model.location import Location
-from vnicaudit.model.refs import NicRef, nic_index
 from vnicaudit.model.report import Audited
 from vnicaudit.platforms.domain_xml.read import read_bytes
 from vnicaudit.platforms.nova_conf.read import read_bytes as read_nova
@@ -385,9 +382,9 @@ def test_fingerprints_do_not_hang_on_lines_or_on_where_the_settings_lie() -> Non
 
 
 def test_each_of_the_three_is_in_the_catalogue_with_a_manual() -> None:
-    assert [(info.id, info.name, info.severity) for info in stale.INFO] == [
+    assert [(info.id, info.name, info.severity) for info in settings_entries.INFO] == [
         ("SUPP001", "expired-suppression", "low"),
         ("SUPP002", "unused-suppression", "low"),
         ("SUPP003", "invalid-suppression", "medium"),
     ]
-    assert all(info.manual.startswith(f"{info.summary}.\n\n") for info in stale.INFO)
+    assert all(info.manual.startswith(f"{info.summary}.\n\n") for info in settings_entries.INFO)

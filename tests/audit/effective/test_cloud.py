@@ -12,10 +12,9 @@ from msgspec.structs import replace
 
 from tests.audit.clouds import config, flavor, port, server
 from vnicaudit.cli.wiring.platforms import every_platform
-from vnicaudit.model.effective import KNOWN, NONE, UNKNOWN, Effective
 from vnicaudit.model.host import HostConfig
-from vnicaudit.model.nic import NicConfig
-from vnicaudit.model.server import NodeFacts, NovaVersions, ServerConfig
+from vnicaudit.model.nic import KNOWN, NONE, UNKNOWN, Effective, NicConfig
+from vnicaudit.model.openstack import NodeFacts, NovaVersions, ServerConfig
 
 DEFAULTS = {
     "use_virtio_for_bridges": "true", "rx_queue_size": "", "tx_queue_size": "", "max_queues": "",

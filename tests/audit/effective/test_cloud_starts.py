@@ -13,12 +13,10 @@ from vnicaudit.audit.explain import layers
 from vnicaudit.audit.judging.catalogue import rule_ids
 from vnicaudit.audit.judging.domains import DomainAuditor
 from vnicaudit.cli.wiring.platforms import every_platform
-from vnicaudit.model.host import HostConfig
+from vnicaudit.model.finding import nic_index
+from vnicaudit.model.host import HostConfig, Version
 from vnicaudit.model.nic import NicConfig
-from vnicaudit.model.openstack import VIF_MODELS
-from vnicaudit.model.refs import nic_index
-from vnicaudit.model.server import NodeFacts, NovaVersions, PortBinding, ServerConfig
-from vnicaudit.model.version import Version
+from vnicaudit.model.openstack import VIF_MODELS, NodeFacts, NovaVersions, PortBinding, ServerConfig
 
 ENGINE = DomainAuditor(rule_ids(), every_platform())
 ODD = "\x1b[2J" + "x" * 300

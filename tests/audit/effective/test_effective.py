@@ -5,10 +5,8 @@ from msgspec.structs import replace
 
 from vnicaudit.audit.effective import resolve
 from vnicaudit.model.domain import DomainConfig
-from vnicaudit.model.effective import KNOWN, NONE, UNKNOWN, Resolved
-from vnicaudit.model.host import HostConfig
-from vnicaudit.model.nic import NicConfig, RunningNic
-from vnicaudit.model.version import Version
+from vnicaudit.model.host import HostConfig, Version
+from vnicaudit.model.nic import KNOWN, NONE, UNKNOWN, NicConfig, Resolved, RunningNic
 
 KVM = DomainConfig(type="kvm", arch="x86_64", machine="pc-q35-9.2", vcpus=4, vcpus_max=4)
 HERE = HostConfig(arch="x86_64")

@@ -14,12 +14,9 @@ from vnicaudit.audit.judging.catalogue import rule_ids
 from vnicaudit.audit.judging.domains import DomainAuditor
 from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.model.domain import Domain, DomainConfig, DomainState
-from vnicaudit.model.finding import Finding
-from vnicaudit.model.guest_words import DESCRIPTORS, LOG
-from vnicaudit.model.host import HostConfig
-from vnicaudit.model.location import Location
+from vnicaudit.model.finding import DESCRIPTORS, LOG, Finding, Location
+from vnicaudit.model.host import HostConfig, Version
 from vnicaudit.model.nic import Nic, NicConfig, RunningNic
-from vnicaudit.model.version import Version
 
 ENGINE = DomainAuditor(rule_ids(), every_platform())
 KVM = DomainConfig(type="kvm", arch="x86_64", machine="q35", vcpus=2, shared_memory=True)

@@ -8,10 +8,9 @@ from msgspec.structs import replace
 from tests.rows import rows
 from vnicaudit.audit.effective import resolve, wants_vhost_net
 from vnicaudit.model.domain import DomainConfig
-from vnicaudit.model.effective import KNOWN, NONE, UNKNOWN, Resolved
-from vnicaudit.model.guest_words import DESCRIPTORS
+from vnicaudit.model.finding import DESCRIPTORS
 from vnicaudit.model.host import HostConfig
-from vnicaudit.model.nic import NicConfig, RunningNic
+from vnicaudit.model.nic import KNOWN, NONE, UNKNOWN, NicConfig, Resolved, RunningNic
 
 UNPROVEN = "the definition does not prove it; QEMU's command line or its open descriptors would"
 HAS = "the host has /dev/vhost-net; libvirt uses it for KVM"

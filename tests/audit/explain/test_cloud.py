@@ -16,17 +16,15 @@ from tests.audit.clouds import (
     server,
 )
 from vnicaudit.audit.explain import ExplainWork, layers
-from vnicaudit.audit.reading.nodes import NodesByHost
-from vnicaudit.audit.reading.servers import with_node, with_server
+from vnicaudit.audit.reading.servers import NodesByHost, with_node, with_server
 from vnicaudit.audit.work import Assumptions
 from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.model.domain import Domain, DomainConfig, Server
-from vnicaudit.model.explanation import Layer, LayerFact, ServerName
-from vnicaudit.model.host import HostConfig
-from vnicaudit.model.location import Location
+from vnicaudit.model.finding import Location
+from vnicaudit.model.host import HostConfig, NodeValue, SiteNode
 from vnicaudit.model.nic import Nic, NicConfig
-from vnicaudit.model.server import NodeFacts, NovaVersions, PortBinding, ServerConfig
-from vnicaudit.model.site import NodeValue, SiteNode
+from vnicaudit.model.openstack import NodeFacts, NovaVersions, PortBinding, ServerConfig
+from vnicaudit.model.report import Layer, LayerFact, ServerName
 
 NODE = NodeFacts(
     "nodes/cmp1/nova.conf",

@@ -13,12 +13,11 @@ from vnicaudit.model.domain import (
     PendingChanges,
     StagedNic,
 )
-from vnicaudit.model.explanation import Layer, LayerFact
+from vnicaudit.model.finding import Location
 from vnicaudit.model.host import HostConfig
-from vnicaudit.model.location import Location
-from vnicaudit.model.nic import Nic, NicConfig, RunningNic
-from vnicaudit.model.running import RunningQemu
-from vnicaudit.platforms.libvirt.join import join
+from vnicaudit.model.nic import Nic, NicConfig, RunningNic, RunningQemu
+from vnicaudit.model.report import Layer, LayerFact
+from vnicaudit.platforms.libvirt.live import join
 
 MAC, PLUGGED = "52:54:00:00:00:01", "52:54:00:00:00:02"
 CONFIG = NicConfig(type="bridge", actual_type="bridge", model="virtio")

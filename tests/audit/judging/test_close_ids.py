@@ -1,8 +1,7 @@
 """Which rule id a word suggests: never another number, never one of several."""
 
 from tests.rows import rows
-from vnicaudit.audit.judging.catalogue import shipped_catalogue
-from vnicaudit.audit.judging.close_ids import closest_id
+from vnicaudit.audit.judging.catalogue import closest_id, shipped_catalogue
 
 
 @rows

@@ -25,12 +25,11 @@ from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.knowledge.fixes.owners import of_image, of_server
 from vnicaudit.knowledge.fixes.wording import command_text
 from vnicaudit.model.domain import Domain, DomainConfig
-from vnicaudit.model.finding import Change
+from vnicaudit.model.finding import Change, Location
 from vnicaudit.model.fix import Advice, Fix, SetOption, SetProperty, StopSetStart
 from vnicaudit.model.host import HostConfig
-from vnicaudit.model.location import Location
+from vnicaudit.model.openstack import NovaVersions
 from vnicaudit.model.rule import NicJudge, Problem
-from vnicaudit.model.server import NovaVersions
 from vnicaudit.model.subject import Subject
 
 worded = every_platform().wordings.worded

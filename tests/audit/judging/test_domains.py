@@ -6,9 +6,8 @@ from msgspec.structs import replace
 from vnicaudit.audit.judging.domains import DomainAuditor
 from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.model.domain import Domain
-from vnicaudit.model.finding import Finding
+from vnicaudit.model.finding import Finding, mac_of, nic_index
 from vnicaudit.model.host import HostConfig
-from vnicaudit.model.refs import mac_of, nic_index
 from vnicaudit.platforms.domain_xml.read import read_bytes
 
 UUID = "<uuid>6e1f1c2e-6a0f-4d53-a1f2-0d8f3f0a4a01</uuid>"

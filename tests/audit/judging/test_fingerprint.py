@@ -2,9 +2,9 @@
 
 import pytest
 
-from vnicaudit.audit.judging.fingerprint import digest, domain_mark
+from vnicaudit.audit.judging.judgement import digest, domain_mark
 from vnicaudit.model.domain import Domain, DomainConfig, FromManifest, Marked
-from vnicaudit.model.location import Location
+from vnicaudit.model.finding import Location
 from vnicaudit.model.nic import Nic, NicConfig
 
 HERE = Location("t", "/a/ps.txt")

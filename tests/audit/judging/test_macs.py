@@ -11,19 +11,17 @@ from msgspec.structs import replace
 from vnicaudit.audit.accepting.suppressions import Suppressor
 from vnicaudit.audit.judging import macs
 from vnicaudit.audit.judging.catalogue import LoadedRule, RuleSet
-from vnicaudit.audit.judging.fingerprint import domain_mark
+from vnicaudit.audit.judging.judgement import domain_mark
 from vnicaudit.audit.judging.macs import MacTable, encoded, nics_seen
-from vnicaudit.audit.reading.options import RunOptions
+from vnicaudit.audit.reading.selection import RunOptions
 from vnicaudit.audit.run import AuditRun
 from vnicaudit.audit.work import Assumptions, AuditWork
 from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.model.domain import Domain, DomainState, Server
-from vnicaudit.model.finding import Finding
-from vnicaudit.model.guest_words import DescriptionKind
+from vnicaudit.model.finding import OPENSTACK, DescriptionKind, Finding
 from vnicaudit.model.macs import NicSeen
-from vnicaudit.model.platform_name import OPENSTACK
+from vnicaudit.model.openstack import CloudServer, ServerConfig
 from vnicaudit.model.report import Audited
-from vnicaudit.model.server import CloudServer, ServerConfig
 from vnicaudit.model.subject import MacSubject
 from vnicaudit.platforms.domain_xml.read import read_bytes
 

@@ -8,11 +8,10 @@ from pathlib import Path
 import pytest
 
 from tests.cli.inside import inside as vnicaudit
-from vnicaudit.audit import compared
+from vnicaudit.audit import tally
 from vnicaudit.audit.accepting.suppressions import Suppressor
-from vnicaudit.audit.judging.site import differing_nodes
-from vnicaudit.audit.judging.site_node import node_of
-from vnicaudit.audit.reading.options import RunOptions
+from vnicaudit.audit.judging.site import differing_nodes, node_of
+from vnicaudit.audit.reading.selection import RunOptions
 from vnicaudit.audit.run import AuditRun
 from vnicaudit.audit.work import Assumptions, AuditWork
 from vnicaudit.cli.wiring.platforms import every_platform
@@ -51,7 +50,7 @@ def test_worker_processes_bring_their_nodes_back(tmp_path: Path) -> None:
 def test_no_more_nodes_are_kept_than_are_compared(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(compared, "MAX_NODES", 2)
+    monkeypatch.setattr(tally, "MAX_NODES", 2)
     write(tmp_path, a=512, b=512, c=1024)
     assert places(tmp_path) == []
 

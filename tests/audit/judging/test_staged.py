@@ -15,12 +15,10 @@ from vnicaudit.model.domain import (
     PendingChanges,
     StagedNic,
 )
-from vnicaudit.model.finding import Finding
+from vnicaudit.model.finding import Finding, KnownOwner, Location
 from vnicaudit.model.fix import AlreadyStaged, NothingToEdit
 from vnicaudit.model.host import HostConfig
-from vnicaudit.model.location import Location
 from vnicaudit.model.nic import Nic, NicConfig, RunningNic
-from vnicaudit.model.owner import KnownOwner
 
 MAC = "52:54:00:00:00:01"
 VIRTIO = NicConfig(type="bridge", actual_type="bridge", model="virtio")
@@ -52,7 +50,7 @@ def guest(
 
 
 def differs(now: NicConfig, later: NicConfig, *fields: str) -> StagedNic:
-    """As :mod:`vnicaudit.platforms.libvirt.staged` finds it."""
+    """As :mod:`vnicaudit.platforms.libvirt.domains` finds it."""
     pairs = ((field, getattr(now, field), getattr(later, field)) for field in fields)
     return StagedNic(
         MAC, tuple((field, str(old or ""), str(new or "")) for field, old, new in pairs), later

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from vnicaudit.audit.reading.changed import changed_since
+from vnicaudit.audit.reading.selection import changed_since
 from vnicaudit.errors import UsageError
 
 OWN = {

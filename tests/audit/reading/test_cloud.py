@@ -20,21 +20,19 @@ from tests.audit.clouds import (
     run_of,
     server,
 )
-from vnicaudit.audit.nics_work import NicsWork
-from vnicaudit.audit.reading.options import RunOptions
+from vnicaudit.audit.reading.selection import RunOptions
 from vnicaudit.audit.reading.servers import with_server
 from vnicaudit.audit.reading.targets import unique_targets
 from vnicaudit.audit.run import AuditRun
-from vnicaudit.audit.work import Assumptions
+from vnicaudit.audit.work import Assumptions, NicsWork
 from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.errors import MissingExtraError, TargetError
 from vnicaudit.model.domain import Domain, DomainConfig, DomainState, LiveFacts
-from vnicaudit.model.live import LiveOptions
-from vnicaudit.model.location import Location
+from vnicaudit.model.finding import Location, mac_of, nic_index
+from vnicaudit.model.fleet import LiveOptions
 from vnicaudit.model.nic import Nic, NicConfig
-from vnicaudit.model.refs import mac_of, nic_index
+from vnicaudit.model.openstack import PortBinding
 from vnicaudit.model.report import Audited, ReadError
-from vnicaudit.model.server import PortBinding
 
 URI = "qemu+ssh://cmp1/system"
 LEGACY = port("rtl8139")
@@ -182,7 +180,7 @@ class TestFailure:
     def test_without_openstacksdk_nothing_is_read(
         self, monkeypatch: pytest.MonkeyPatch, cloud: FakeCloud
     ) -> None:
-        monkeypatch.delitem(sys.modules, "vnicaudit.platforms.openstack.binding", raising=False)
+        monkeypatch.delitem(sys.modules, "vnicaudit.platforms.openstack.session", raising=False)
         monkeypatch.setitem(sys.modules, "openstack.config", None)
         with pytest.raises(MissingExtraError, match=r"pip install '\.\[openstack\]'"):
             unique_targets([TARGET, "guest.xml"], every_platform().targets)
@@ -499,7 +497,7 @@ class TestNova:
 def test_a_report_in_json_has_notes_and_calls() -> None:
     """They are part of each target's record."""
     from vnicaudit.model.report import TargetResult
-    from vnicaudit.reports.encode import encode
+    from vnicaudit.reports.safe import encode
 
     result = TargetResult(TARGET, "ok", notes=("so",), calls={"compute": 2})
     assert json.loads(encode(result)) == {

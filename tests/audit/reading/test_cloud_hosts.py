@@ -6,9 +6,9 @@ from tests.audit.clouds import server
 from vnicaudit.audit.explain import layers
 from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.model.domain import Domain
-from vnicaudit.model.explanation import Layer, LayerFact
 from vnicaudit.model.host import HostConfig
-from vnicaudit.model.server import Aggregate
+from vnicaudit.model.openstack import Aggregate
+from vnicaudit.model.report import Layer, LayerFact
 
 
 def host_of(domain: Domain, host: HostConfig) -> Layer:

@@ -5,10 +5,10 @@ import socket
 import pytest
 
 from tests.rows import rows
-from vnicaudit.audit.reading.nodes import NodesByHost
-from vnicaudit.model.location import Location
-from vnicaudit.model.server import NodeFacts
-from vnicaudit.model.site import NodeValue, SiteNode
+from vnicaudit.audit.reading.servers import NodesByHost
+from vnicaudit.model.finding import Location
+from vnicaudit.model.host import NodeValue, SiteNode
+from vnicaudit.model.openstack import NodeFacts
 
 
 def node(file: str, host: str = "", rx: str = "512", target: str = "nodes") -> SiteNode:

@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.rows import rows
-from vnicaudit.audit.reading.files import MAX_BYTES, read_file, read_stream
-from vnicaudit.audit.reading.readers import HEAD, WHOLE
+from vnicaudit.audit.reading.files import HEAD, MAX_BYTES, WHOLE, read_file, read_stream
 from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.file_kind import Content, FileKind, FileKinds, Item

@@ -18,7 +18,7 @@ from tests.audit.clouds import (
 from tests.rows import rows
 from vnicaudit.audit.run import AuditRun
 from vnicaudit.model.finding import Finding
-from vnicaudit.model.live import CloudItem
+from vnicaudit.model.fleet import CloudItem
 from vnicaudit.model.openstack import Flavor, Image, Property
 from vnicaudit.model.report import Audited
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.rows import rows
-from vnicaudit.audit.reading.options import ServerFilter
+from vnicaudit.audit.reading.selection import ServerFilter
 from vnicaudit.audit.reading.targets import (
     CloudReading,
     Target,
@@ -15,10 +15,10 @@ from vnicaudit.audit.reading.targets import (
     target_of,
     walk,
 )
-from vnicaudit.cli.options.cloud_filters import check_filters
+from vnicaudit.cli.options.filters import check_filters
 from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.errors import UsageError
-from vnicaudit.model.live import LiveOptions
+from vnicaudit.model.fleet import LiveOptions
 from vnicaudit.model.report import ReadError
 
 

@@ -5,7 +5,7 @@ import subprocess
 from typing import Any, cast
 
 from vnicaudit.errors import ActionError, GuestError
-from vnicaudit.model.machine import MachineState
+from vnicaudit.model.host import MachineState
 from vnicaudit.remedy.hypervisor import Hypervisor, Machine
 
 RUNNING = MachineState("running", True, False, 0, False, False)

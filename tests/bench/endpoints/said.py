@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from vnicaudit.bench.contract import StartedProgram
-from vnicaudit.model.machine import GuestInterface
+from vnicaudit.model.host import GuestInterface
 from vnicaudit.model.measurement import Ran
 
 Answer = tuple[int | None, str]

@@ -17,7 +17,7 @@ from vnicaudit.bench.endpoints.ip_output import (
     next_hops,
 )
 from vnicaudit.errors import EndpointError, UsageError
-from vnicaudit.model.machine import GuestInterface
+from vnicaudit.model.host import GuestInterface
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),

@@ -8,7 +8,7 @@ from typing import ClassVar, Generic, TypeVar
 from msgspec.structs import replace
 
 from tests.bench.judging.made import TCP
-from vnicaudit.base.waiting import Clock
+from vnicaudit.base.deadlines import Clock
 from vnicaudit.bench import history
 from vnicaudit.bench.contract import (
     Ends,

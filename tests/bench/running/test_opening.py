@@ -14,8 +14,7 @@ from vnicaudit.bench.running import opening
 from vnicaudit.bench.running.opening import LineFacts, OpenedEndpoints, merged_setup
 from vnicaudit.errors import EndpointError, MeasureError, UsageError
 from vnicaudit.model.measurement import Ran, Setup
-from vnicaudit.remedy.adapters import Adapters
-from vnicaudit.remedy.hypervisor import ConnectHypervisor, Hypervisor
+from vnicaudit.remedy.hypervisor import Adapters, ConnectHypervisor, Hypervisor
 
 GUEST = GuestProcess(7, 1, vhost=True, busy_poll=False)
 

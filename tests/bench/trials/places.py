@@ -16,7 +16,7 @@ from vnicaudit.bench.running.opening import LineFacts
 from vnicaudit.bench.trials.request import TrialRequest
 from vnicaudit.cli.wiring.adapters import adapters
 from vnicaudit.model.measurement import Setup, Workload
-from vnicaudit.remedy.adapters import GetAdapters
+from vnicaudit.remedy.hypervisor import GetAdapters
 
 
 class Opening:

@@ -118,7 +118,7 @@ class TestAudit:
         assert "write openstack:NAME with a name from clouds.yaml" in result.stderr
 
     def test_without_openstacksdk_the_extra_is_named(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.delitem(sys.modules, "vnicaudit.platforms.openstack.binding", raising=False)
+        monkeypatch.delitem(sys.modules, "vnicaudit.platforms.openstack.session", raising=False)
         monkeypatch.setitem(sys.modules, "openstack.config", None)
         result = anywhere("audit", TARGET)
         assert result.returncode == 2

@@ -14,16 +14,17 @@ import pytest
 from tests.cli.inside import inside
 from tests.not_run import not_run
 from tests.rows import rows
-from vnicaudit.cli.doctor.extras import EXTRAS, is_installed
 from vnicaudit.cli.doctor.machine_checks import (
+    EXTRAS,
     check_clouds,
     check_libvirt,
     check_qemu,
     check_state,
     check_vhost_net,
     is_complete,
+    is_installed,
 )
-from vnicaudit.cli.wiring.machine import AuditMachine, this_machine
+from vnicaudit.cli.wiring.adapters import AuditMachine, this_machine
 
 ROOT = Path(__file__).parents[3]
 

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from tests.history.fleets import TestDomain, TestNic, audit, host, reading
-from vnicaudit.cli.fleet import live_page
+from vnicaudit.cli.fleet import serve
 from vnicaudit.fleet.running.spool import SpoolFolder
 from vnicaudit.history import fleet_state
 from vnicaudit.history.fleet_state import FleetState
 from vnicaudit.history.opening import history_to_write
 from vnicaudit.history.place import history_place
-from vnicaudit.model.fleet_state import FleetHost, KnownFinding
+from vnicaudit.model.history import FleetHost, KnownFinding
 
 HOSTS = tuple(host(f"kvm{number:03}") for number in range(70))
 AUDIT = "20260102-000000-0000"
@@ -51,7 +51,7 @@ def test_the_history_is_asked_once_about_many_hosts_without_a_reading(
 
     with history_to_write(history_place(None, tmp_path)) as history, history.fleet_state() as state:
         monkeypatch.setattr(state, "open_on", counted)
-        live_page.history_page(state, (), folder)
+        serve.history_page(state, (), folder)
         assert len(sizes) == queries
         assert sum(sizes) == len(HOSTS) - len(range(0, len(HOSTS), kept))
 
@@ -63,13 +63,13 @@ def test_hosts_with_many_nics_are_asked_about_by_themselves(
     """Each of them has a NIC and a finding."""
     folder = _stored(tmp_path, kept=1000)
     with history_to_write(history_place(None, tmp_path)) as history, history.fleet_state() as state:
-        page = live_page.history_page(state, (), folder)
+        page = serve.history_page(state, (), folder)
         monkeypatch.setattr(fleet_state, "_ROWS_AT_ONCE", most)
         hosts = state.hosts()
         groups = list(state.groups(hosts))
         assert [one for group in groups for one in group] == hosts
         assert {len(group) for group in groups[:-1]} == {size}
-        assert live_page.history_page(state, (), folder) == page
+        assert serve.history_page(state, (), folder) == page
 
 
 def test_the_nics_of_many_hosts_are_one_query(tmp_path: Path) -> None:
@@ -82,7 +82,7 @@ def test_the_nics_of_many_hosts_are_one_query(tmp_path: Path) -> None:
         driver = connection.connection.driver_connection
         assert isinstance(driver, sqlite3.Connection)
         driver.set_trace_callback(statements.append)
-        page = live_page.history_page(FleetState(connection), (), folder)
+        page = serve.history_page(FleetState(connection), (), folder)
         driver.set_trace_callback(None)
     assert page.count(b"<html") == 1
     columns = [one for one in statements if "nic.rx_queue_size" in one]

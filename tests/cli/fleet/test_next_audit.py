@@ -8,8 +8,8 @@ import pytest
 
 from vnicaudit.cli.fleet.next_audit import tell_next_audit
 from vnicaudit.cli.fleet.options import InventoryOptions, inventory_words
-from vnicaudit.cli.options.history import HistoryOptions
-from vnicaudit.fleet.inventory.records import DEFAULT_URI
+from vnicaudit.cli.options.reading import HistoryOptions
+from vnicaudit.fleet.inventory.own_format import DEFAULT_URI
 from vnicaudit.model.fleet import InventoryHost
 from vnicaudit.model.runs import Outcome, RunRecord, UnitRun
 

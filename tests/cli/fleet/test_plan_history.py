@@ -20,8 +20,8 @@ from vnicaudit.cli.options.output import OutputOptions
 from vnicaudit.cli.remedy.plan import print_plan
 from vnicaudit.history.opening import history_to_write
 from vnicaudit.history.place import history_place
-from vnicaudit.model.last_readings import PlanHistory
 from vnicaudit.model.plan import Plan
+from vnicaudit.model.ranking import PlanHistory
 from vnicaudit.reports.plan.json import from_json
 
 NOTE = "Note: the plan is shown without facts from earlier audits: "
@@ -366,5 +366,5 @@ def test_what_follows_names_the_same_inventory_state_and_history(fleet: Fleet) -
 def test_no_database_is_loaded_where_there_is_no_history(fleet: Fleet) -> None:
     words = ("fleet", "plan", "-i", str(fleet.folder / "fleet.toml"), "--state", str(fleet.state))
     modules = loaded(*words)
-    assert {"libvirt", "vnicaudit.cli.fleet.plan_history", "vnicaudit.reports.plan.text"} <= modules
+    assert {"libvirt", "vnicaudit.cli.fleet.plan", "vnicaudit.reports.plan.text"} <= modules
     assert not modules & {"sqlalchemy", "alembic", "sqlite3"}

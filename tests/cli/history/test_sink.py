@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.history.fleets import TestDomain, TestNic, audit, host, reading
-from vnicaudit.cli.wiring.history_sink import history_sink
+from vnicaudit.cli.wiring.adapters import history_sink
 from vnicaudit.errors import HistoryError, MissingExtraError
 from vnicaudit.history.opening import history_to_read
 from vnicaudit.history.place import history_place

@@ -17,10 +17,10 @@ from pathlib import Path
 import pytest
 
 from tests.remedy.works import work
-from vnicaudit.audit.reading.options import RunOptions
+from vnicaudit.audit.reading.selection import RunOptions
 from vnicaudit.audit.reading.targets import Target
 from vnicaudit.audit.run import AuditRun
-from vnicaudit.cli.audit.fixing_line import FixingLine
+from vnicaudit.cli.audit.fixing import FixingLine
 from vnicaudit.cli.output.process import end
 from vnicaudit.cli.output.progress import Progress
 

@@ -6,8 +6,7 @@ from contextlib import closing, redirect_stderr
 import pytest
 
 from tests.cli.output.test_progress import Terminal
-from vnicaudit.cli.output.stderr import Rewritten, tell
-from vnicaudit.cli.output.telling import RunningStates, RunTelling
+from vnicaudit.cli.output.progress import Rewritten, RunningStates, RunTelling, tell
 
 _OFF, _BOOT = "shutting down", "waiting for the guest"
 

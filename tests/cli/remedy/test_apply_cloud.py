@@ -24,11 +24,11 @@ from vnicaudit.cli.options.remedy import run_context
 from vnicaudit.cli.remedy.apply import command as command_of_apply
 from vnicaudit.cli.remedy.apply_bench import ApplyOptions
 from vnicaudit.cli.wiring import Wiring, open_controller
-from vnicaudit.cli.wiring.controller import Controller
+from vnicaudit.cli.wiring.adapters import Controller
 from vnicaudit.errors import ActionError, EndpointError, UsageError
 from vnicaudit.model.measurement import Ran
 from vnicaudit.model.plan import Plan, Step
-from vnicaudit.remedy.cloud import MANAGE_SECONDS, CommandOutput
+from vnicaudit.remedy.hypervisor import MANAGE_SECONDS, CommandOutput
 from vnicaudit.reports.plan.json import to_json
 
 Capture = pytest.CaptureFixture[str]

@@ -25,9 +25,9 @@ from tests.remedy.planning.cloud.clouds import (
 from tests.rows import rows
 from vnicaudit.cli.main import run as run_program
 from vnicaudit.cli.wiring import Wiring
-from vnicaudit.model.live import CloudItem, LiveOptions
+from vnicaudit.model.fleet import CloudItem, LiveOptions
+from vnicaudit.model.openstack import ProviderNetwork
 from vnicaudit.model.report import ReadError
-from vnicaudit.model.server import ProviderNetwork
 from vnicaudit.reports.plan.json import from_json
 
 Capture = pytest.CaptureFixture[str]

@@ -13,14 +13,10 @@ import pytest
 from tests.not_run import not_run
 from tests.rows import rows
 from vnicaudit.errors import UsageError
-from vnicaudit.fleet.inventory.ansible_groups import AnsibleGroups
-from vnicaudit.fleet.inventory.ansible_hosts import source_hosts
-from vnicaudit.fleet.inventory.ansible_ini import read_ini
-from vnicaudit.fleet.inventory.ansible_program import ask_ansible
-from vnicaudit.fleet.inventory.ansible_yaml import read_yaml
-from vnicaudit.fleet.inventory.records import SourceHosts
-from vnicaudit.fleet.inventory.sources import Sources, read_inventory
-from vnicaudit.fleet.inventory.tree import yaml_tree
+from vnicaudit.fleet.inventory.ansible import AnsibleGroups, ask_ansible, read_ini
+from vnicaudit.fleet.inventory.own_format import SourceHosts
+from vnicaudit.fleet.inventory.sources import Sources, read_inventory, source_hosts
+from vnicaudit.fleet.inventory.tree import read_yaml, yaml_tree
 from vnicaudit.model.fleet import HostOptions
 
 INI = """\

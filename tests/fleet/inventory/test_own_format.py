@@ -6,7 +6,7 @@ import pytest
 
 from tests.rows import rows
 from vnicaudit.errors import UsageError
-from vnicaudit.fleet.inventory.records import Inventory
+from vnicaudit.fleet.inventory.own_format import Inventory
 from vnicaudit.fleet.inventory.sources import Sources, read_inventory
 from vnicaudit.model.fleet import HostOptions, InventoryHost
 

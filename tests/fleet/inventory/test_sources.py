@@ -7,10 +7,10 @@ import pytest
 
 from tests.rows import rows
 from vnicaudit.errors import UsageError
-from vnicaudit.fleet.inventory import ansible_groups, ranges
-from vnicaudit.fleet.inventory.checks import fault_of_address
-from vnicaudit.fleet.inventory.records import SourceHost, SourceHosts
+from vnicaudit.fleet.inventory import ansible
+from vnicaudit.fleet.inventory.own_format import SourceHost, SourceHosts
 from vnicaudit.fleet.inventory.sources import Sources, read_inventory
+from vnicaudit.fleet.inventory.tree import fault_of_address
 from vnicaudit.model.fleet import InventoryHost
 
 URIS = """\
@@ -144,9 +144,9 @@ def test_hosts_are_counted_before_they_are_made(
     name: str, text: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Some KB took 8 GB, or more than a minute."""
-    monkeypatch.setattr(ranges, "MOST_HOSTS", 200)
-    monkeypatch.setattr(ranges, "MOST_NAMED", 1000)
-    monkeypatch.setattr(ansible_groups, "MOST_GROUPS", 5000)
+    monkeypatch.setattr(ansible, "MOST_HOSTS", 200)
+    monkeypatch.setattr(ansible, "MOST_NAMED", 1000)
+    monkeypatch.setattr(ansible, "MOST_GROUPS", 5000)
     (tmp_path / name).write_text(
         text.format(
             long="a" * 50_000,

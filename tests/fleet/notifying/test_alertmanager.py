@@ -14,8 +14,7 @@ import pytest
 from tests.not_run import not_run
 from tests.ports import free_port
 from tests.reports.notices.samples import new, odd
-from vnicaudit.fleet.notifying.channels import Channel, address_of
-from vnicaudit.fleet.notifying.notifying import ChannelOutcome, Notifier
+from vnicaudit.fleet.notifying import Channel, ChannelOutcome, Notifier, address_of
 from vnicaudit.history.opening import history_to_write
 from vnicaudit.history.place import history_place
 from vnicaudit.reports.notices.forms import messages_of

@@ -12,18 +12,20 @@ from tests.fleet.notifying.receiver import certificate, receiving
 from tests.reports.notices.samples import new
 from tests.rows import rows
 from vnicaudit.errors import UsageError
-from vnicaudit.fleet.notifying.channels import (
+from vnicaudit.fleet.notifying import (
     Address,
     Channel,
+    ChannelOutcome,
+    Delivery,
+    Notifier,
     address_of,
+    deliver,
     load_channels,
     resolved,
 )
-from vnicaudit.fleet.notifying.delivery import Delivery, deliver
-from vnicaudit.fleet.notifying.notifying import ChannelOutcome, Notifier
 from vnicaudit.history.opening import history_to_write
 from vnicaudit.history.place import history_place
-from vnicaudit.model.notices import NewFinding, NoticeForm, NoticeMessage
+from vnicaudit.model.finding import NewFinding, NoticeForm, NoticeMessage
 from vnicaudit.reports.notices.forms import messages_of
 
 DAY = "2026-11-26"

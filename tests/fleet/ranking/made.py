@@ -4,14 +4,20 @@ from collections.abc import Sequence
 
 import msgspec
 
-from vnicaudit.model.effective import Resolved
-from vnicaudit.model.finding import Change, Confidence, Finding, Severity
+from vnicaudit.model.finding import (
+    Change,
+    Confidence,
+    DomainRef,
+    Finding,
+    HostRef,
+    Keeper,
+    Location,
+    NicRef,
+    Severity,
+)
 from vnicaudit.model.fix import Fix
-from vnicaudit.model.fleet import FleetAudit, HostReading, InventoryHost
-from vnicaudit.model.live import NicTraffic
-from vnicaudit.model.location import Location
-from vnicaudit.model.owner import Keeper
-from vnicaudit.model.refs import DomainRef, HostRef, NicRef
+from vnicaudit.model.fleet import FleetAudit, HostReading, InventoryHost, NicTraffic
+from vnicaudit.model.nic import Resolved
 from vnicaudit.model.report import Audited, AuditedScope, Coverage, NicRow, Placed, TargetResult
 
 VIRTIO = Change("model", "e1000", "virtio", True)

@@ -7,11 +7,10 @@ import pytest
 
 from tests.drawing import drawn_seed
 from tests.fleet.ranking.made import VIRTIO, Problem, audit, guest, reading, traffic
-from vnicaudit.fleet.ranking.ranking import NO_TRAFFIC, PLAN, rank
-from vnicaudit.model.finding import CONFIDENCES, SEVERITIES, Change
+from vnicaudit.fleet.ranking import NO_TRAFFIC, PLAN, rank
+from vnicaudit.model.finding import CONFIDENCES, SEVERITIES, Change, OutsideOwner
 from vnicaudit.model.fix import Advice, EditElement, SetOption, SetProperty
 from vnicaudit.model.fleet import HostReading
-from vnicaudit.model.owner import OutsideOwner
 from vnicaudit.model.ranking import ChangePlace, GainEstimate, MeasuredGain, RankedChange
 from vnicaudit.model.report import Audited, Placed
 

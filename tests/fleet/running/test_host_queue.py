@@ -2,7 +2,7 @@
 
 import threading
 
-from vnicaudit.fleet.running.host_queue import HostQueue, HostTask
+from vnicaudit.fleet.running.host_reading import HostQueue, HostTask
 from vnicaudit.model.fleet import InventoryHost
 
 

@@ -9,13 +9,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from vnicaudit.errors import TargetError
-from vnicaudit.fleet.running.engines.one_try import ReadHost
-from vnicaudit.fleet.running.engines.threads import Threads
-from vnicaudit.fleet.running.host_queue import HostQueue
-from vnicaudit.fleet.running.host_reading import HostItems, HostReaders, ReadingLimits
-from vnicaudit.model.fleet import HostOptions, InventoryHost
+from vnicaudit.fleet.running.engines.threads import ReadHost, Threads
+from vnicaudit.fleet.running.host_reading import HostItems, HostQueue, HostReaders, ReadingLimits
+from vnicaudit.model.fleet import HostOptions, InventoryHost, LiveOptions
 from vnicaudit.model.host import Host
-from vnicaudit.model.live import LiveOptions
 from vnicaudit.model.report import LostRead, ReadError
 
 if TYPE_CHECKING:

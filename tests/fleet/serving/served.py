@@ -5,9 +5,15 @@ import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
-from vnicaudit.fleet.serving.addresses import ListenAddress, host_names
-from vnicaudit.fleet.serving.answers import HTML, Route, RouteContent
-from vnicaudit.fleet.serving.server import Limits, ReadOnlyServer
+from vnicaudit.fleet.serving import (
+    HTML,
+    Limits,
+    ListenAddress,
+    ReadOnlyServer,
+    Route,
+    RouteContent,
+    host_names,
+)
 
 ROUTES: Mapping[str, Route] = {
     "/": lambda _accept: RouteContent(HTML, b"<!doctype html><title>page</title>"),

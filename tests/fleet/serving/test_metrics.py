@@ -16,11 +16,9 @@ from tests.fleet.serving.served import served
 from tests.promtool import checked_metrics
 from tests.reports.metrics.test_fleet import COUNTS, text_of
 from vnicaudit.errors import TargetError
-from vnicaudit.fleet.serving.answers import RouteContent
-from vnicaudit.fleet.serving.shared import NotReadyError, SharedValue
-from vnicaudit.model.fleet_counts import FleetCounts
-from vnicaudit.reports.metrics.exposition import exposed
-from vnicaudit.reports.metrics.fleet import fleet_families
+from vnicaudit.fleet.serving import NotReadyError, RouteContent, SharedValue
+from vnicaudit.model.fleet import FleetCounts
+from vnicaudit.reports.metrics.families import exposed, fleet_families
 
 T = TypeVar("T")
 

@@ -6,9 +6,14 @@ import pytest
 
 from tests.fleet.serving.served import ROUTES, asked, connected, everything, served, status
 from vnicaudit.errors import TargetError, UsageError
-from vnicaudit.fleet.serving.addresses import ListenAddress, host_names, listen_address
-from vnicaudit.fleet.serving.answers import HTML, RouteContent
-from vnicaudit.fleet.serving.server import Limits
+from vnicaudit.fleet.serving import (
+    HTML,
+    Limits,
+    ListenAddress,
+    RouteContent,
+    host_names,
+    listen_address,
+)
 
 GET = b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n"
 

@@ -10,12 +10,11 @@ from tests.rules.shipped import cases
 from vnicaudit.audit.judging.catalogue import rule_ids
 from vnicaudit.audit.judging.domains import DomainAuditor
 from vnicaudit.cli.wiring.platforms import every_platform
-from vnicaudit.knowledge.fixes.owners import Wordings
-from vnicaudit.knowledge.fixes.shipped import SHIPPED
+from vnicaudit.knowledge.fixes.owners import SHIPPED, Wordings
 from vnicaudit.knowledge.fixes.wording import Wording
 from vnicaudit.model.decoding import json_as
 from vnicaudit.model.domain import Domain, DomainConfig
-from vnicaudit.model.finding import Change
+from vnicaudit.model.finding import Change, KnownOwner, Location, OutsideOwner, owner_named
 from vnicaudit.model.fix import (
     BehindSetting,
     ChangeHook,
@@ -36,10 +35,8 @@ from vnicaudit.model.fix import (
     Topic,
 )
 from vnicaudit.model.host import HostConfig
-from vnicaudit.model.location import Location
 from vnicaudit.model.names import FixNames
 from vnicaudit.model.nic import Nic, NicConfig
-from vnicaudit.model.owner import KnownOwner, OutsideOwner, owner_named
 from vnicaudit.rule_cases.cases import Case
 from vnicaudit.rule_cases.judging import judge
 

@@ -3,9 +3,9 @@
 import pytest
 
 from vnicaudit.cli.wiring.platforms import every_platform
-from vnicaudit.knowledge.fixes.shipped import SHIPPED
+from vnicaudit.knowledge.fixes.owners import SHIPPED
+from vnicaudit.model.finding import owner_named
 from vnicaudit.model.fix import OwnerAdvice, Topic
-from vnicaudit.model.owner import owner_named
 
 worded = every_platform().wordings.worded
 

@@ -4,8 +4,7 @@ from tests.rows import rows
 from vnicaudit.audit.effective import resolve
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.host import HostConfig
-from vnicaudit.platforms.domain_xml.arch import arch_of
-from vnicaudit.platforms.domain_xml.read import read_bytes
+from vnicaudit.platforms.domain_xml.read import arch_of, read_bytes
 
 
 @rows

@@ -7,7 +7,7 @@ from lxml import etree
 
 from tests.rows import rows
 from vnicaudit.errors import RefusedError
-from vnicaudit.platforms.domain_xml.pieces import beside, for_attach
+from vnicaudit.platforms.domain_xml.source import beside, for_attach
 
 _MAC = "52:54:00:f0:00:01"
 _NIC = """\

@@ -1,6 +1,6 @@
 """What is said of two texts of one definition."""
 
-from vnicaudit.platforms.domain_xml.likeness import on_way_back, rearranged, unlike
+from vnicaudit.platforms.domain_xml.definitions import on_way_back, rearranged, unlike
 
 PCI = "<controller type='pci' index='{}' model='pcie-root-port'/>"
 USB = "<controller type='usb' index='0' model='{}'/>"

@@ -10,10 +10,8 @@ from vnicaudit.audit.effective import resolve
 from vnicaudit.audit.judging.domains import DomainAuditor
 from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.model.domain import Domain
-from vnicaudit.model.effective import KNOWN, NONE, UNKNOWN, Effective, Resolved
-from vnicaudit.model.host import HostConfig
-from vnicaudit.model.nic import RunningNic
-from vnicaudit.model.version import Version
+from vnicaudit.model.host import HostConfig, Version
+from vnicaudit.model.nic import KNOWN, NONE, UNKNOWN, Effective, Resolved, RunningNic
 from vnicaudit.platforms.domain_xml.read import read_bytes
 
 NS = "http://libvirt.org/schemas/domain/qemu/1.0"

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from vnicaudit.platforms.domain_xml.template_tags import may_be_template
+from vnicaudit.platforms.domain_xml.documents import may_be_template
 
 BEGINS = re.compile(rb"[{$@%]|\(\(|\[\[|&lt;|__")
 

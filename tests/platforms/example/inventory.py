@@ -14,11 +14,9 @@ from collections.abc import Iterator
 from vnicaudit.errors import TargetError
 from vnicaudit.model.domain import Domain, DomainConfig
 from vnicaudit.model.file_kind import Content, FileKind, Item
-from vnicaudit.model.location import Location
+from vnicaudit.model.finding import Location, OutsideOwner, PlatformName
 from vnicaudit.model.nic import Nic, NicConfig
-from vnicaudit.model.owner import OutsideOwner
-from vnicaudit.model.platform_name import PlatformName
-from vnicaudit.model.server import CloudServer
+from vnicaudit.model.openstack import CloudServer
 
 NAME = PlatformName("example")
 BEGINS = b"# inventory/1\n"

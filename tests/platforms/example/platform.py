@@ -13,7 +13,7 @@ from vnicaudit.cli.wiring.platforms import (
     definition,
 )
 from vnicaudit.model.file_kind import Content, Item
-from vnicaudit.model.live import LiveOptions
+from vnicaudit.model.fleet import LiveOptions
 
 
 def _name_of(name: str) -> str | None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.platforms.example.platform import example, with_example
-from vnicaudit.audit.pool import SERIAL_BELOW
+from vnicaudit.audit.workers import SERIAL_BELOW
 from vnicaudit.cli.main import run
 from vnicaudit.cli.wiring import Wiring
 from vnicaudit.cli.wiring.platforms import PlatformRegistry, every_platform

@@ -2,8 +2,7 @@
 
 from pathlib import Path
 
-from vnicaudit.platforms.host.arp import arp_of, read_arp
-from vnicaudit.platforms.host.tree import Tree
+from vnicaudit.platforms.host.tree import Tree, arp_of, read_arp
 
 TABLE = """\
 IP address       HW type     Flags       HW address            Mask     Device

@@ -6,8 +6,7 @@ The layout of the bus is that of Linux 6.12 with one VDUSE device.
 from pathlib import Path
 
 from tests.platforms.host.trees import write
-from vnicaudit.platforms.host.tree import Tree
-from vnicaudit.platforms.host.vdpa import read_paths, read_vdpa_drivers
+from vnicaudit.platforms.host.tree import Tree, read_paths, read_vdpa_drivers
 
 
 def test_own_and_asked_paths_in_order(tmp_path: Path) -> None:

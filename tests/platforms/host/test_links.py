@@ -3,8 +3,7 @@
 from pathlib import Path
 
 from vnicaudit.model.nic import PathMtu
-from vnicaudit.platforms.host.links import read_path_mtu
-from vnicaudit.platforms.host.tree import Tree
+from vnicaudit.platforms.host.tree import Tree, read_path_mtu
 
 
 def made(root: Path, **interfaces: dict[str, str]) -> Tree:

@@ -10,7 +10,7 @@ from tests.rows import rows
 from vnicaudit.model.openstack import Flavor, Image
 from vnicaudit.platforms.infra_code.shell import looks_like, read
 from vnicaudit.platforms.infra_code.shell_words import commands
-from vnicaudit.text.tags import HOLE, with_holes
+from vnicaudit.text.template_walk import HOLE, with_holes
 
 SCRIPT = """#!/bin/bash
 # openstack image create --property hw_vif_model=e1000 commented

@@ -12,13 +12,13 @@ from vnicaudit.audit.judging.domains import DomainAuditor
 from vnicaudit.audit.reading.files import read_file
 from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.model.domain import Domain
-from vnicaudit.model.effective import Effective
 from vnicaudit.model.host import HostConfig
 from vnicaudit.model.kubevirt import Preference
+from vnicaudit.model.nic import Effective
 from vnicaudit.model.report import NotJudged, ReadError
+from vnicaudit.platforms.kubevirt.interfaces import network_type
+from vnicaudit.platforms.kubevirt.objects import looks_like
 from vnicaudit.platforms.kubevirt.read import read_bytes
-from vnicaudit.platforms.kubevirt.recognise import looks_like
-from vnicaudit.platforms.kubevirt.references import network_type
 
 VMI = """\
 apiVersion: kubevirt.io/v1

@@ -4,8 +4,8 @@ from lxml import etree
 
 from tests.rows import rows
 from vnicaudit.model.domain import DomainState
-from vnicaudit.model.guest_words import Readiness
-from vnicaudit.platforms.libvirt.agent import (
+from vnicaudit.model.finding import Readiness
+from vnicaudit.platforms.libvirt.domains import (
     GuestFacts,
     channel_state,
     guest_facts,

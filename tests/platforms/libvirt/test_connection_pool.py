@@ -9,8 +9,8 @@ import pytest
 
 from tests.platforms.libvirt.errors import libvirt_error
 from vnicaudit.errors import ActionError, SilentError
-from vnicaudit.platforms.libvirt.connection_pool import ConnectionPool, PooledConnection
-from vnicaudit.text.libvirt_uri import parse
+from vnicaudit.platforms.libvirt.control import ConnectionPool, PooledConnection
+from vnicaudit.text.diff import parse
 
 DEADLINE = 60.0
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from vnicaudit.model.domain import Domain, DomainState
-from vnicaudit.platforms.libvirt.read import LiveHost, read
+from vnicaudit.platforms.libvirt.live import LiveHost, read
 
 HOST = Path(__file__).parents[3] / "templates/demo/host.xml"
 

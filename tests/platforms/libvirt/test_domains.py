@@ -11,8 +11,8 @@ from vnicaudit.platforms.libvirt.domains import (
     domain_from,
     read_fetched,
 )
-from vnicaudit.platforms.libvirt.read import finished
-from vnicaudit.text.libvirt_uri import parse
+from vnicaudit.platforms.libvirt.live import finished
+from vnicaudit.text.diff import parse
 
 AROUND = Surroundings(parse("qemu:///system"), {}, {})
 BROKEN = ReadError(

@@ -2,8 +2,7 @@
 
 from tests.platforms.libvirt.errors import libvirt_error
 from tests.rows import rows
-from vnicaudit.platforms.libvirt.connection import explain
-from vnicaudit.platforms.libvirt.failures import failure_of, lost_connection
+from vnicaudit.platforms.libvirt.connection import explain, failure_of, lost_connection
 
 RPC, SYSTEM, INTERNAL = 39, 38, 1
 

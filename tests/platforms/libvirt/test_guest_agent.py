@@ -8,7 +8,7 @@ from tests.rig.guests import GuestFactory
 from tests.rig.hypervisor import URI
 from tests.rig.process import wait_for
 from vnicaudit.model.domain import Domain
-from vnicaudit.platforms.libvirt.read import read
+from vnicaudit.platforms.libvirt.live import read
 
 pytestmark = pytest.mark.rig
 

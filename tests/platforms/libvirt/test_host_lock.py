@@ -7,7 +7,7 @@ import pytest
 
 from tests.fleet.qemu_daemons import QemuHost, qemu_hosts
 from vnicaudit.errors import ActionError
-from vnicaudit.model.host_lock import HostLock
+from vnicaudit.model.host import HostLock
 from vnicaudit.platforms.libvirt.control import LibvirtHypervisor, connect
 
 OPERATORS = 6

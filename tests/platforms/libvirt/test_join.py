@@ -3,11 +3,10 @@
 import msgspec
 
 from vnicaudit.model.domain import Domain, DomainConfig
-from vnicaudit.model.location import Location
-from vnicaudit.model.nic import Nic, NicConfig, RunningNic
-from vnicaudit.model.running import RunningQemu
-from vnicaudit.model.version import Version
-from vnicaudit.platforms.libvirt.join import find, join
+from vnicaudit.model.finding import Location
+from vnicaudit.model.host import Version
+from vnicaudit.model.nic import Nic, NicConfig, RunningNic, RunningQemu
+from vnicaudit.platforms.libvirt.live import find, join
 
 HERE = Location("qemu:///system")
 PROC = Location("host", "/proc/7/cmdline")

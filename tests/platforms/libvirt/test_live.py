@@ -13,9 +13,9 @@ from benchmarks import delay_proxy
 from tests.platforms.libvirt.definitions import domain, nic
 from tests.platforms.libvirt.private_daemon import PrivateDaemon, tcp_uri
 from vnicaudit.model.domain import Domain, StagedNic
+from vnicaudit.model.host import Version
 from vnicaudit.model.report import ReadError
-from vnicaudit.model.version import Version
-from vnicaudit.platforms.libvirt.read import LiveHost, read
+from vnicaudit.platforms.libvirt.live import LiveHost, read
 
 pytestmark = pytest.mark.rig
 

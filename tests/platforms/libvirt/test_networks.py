@@ -7,7 +7,7 @@ from vnicaudit.errors import TargetError
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.host import Network
 from vnicaudit.platforms.domain_xml.read import read_bytes
-from vnicaudit.platforms.libvirt.networks import actual_type, network_of, resolve_networks
+from vnicaudit.platforms.libvirt.workers import actual_type, network_of, resolve_networks
 
 
 @rows

@@ -13,7 +13,7 @@ from vnicaudit.model.domain import Domain
 from vnicaudit.model.host import HostConfig
 from vnicaudit.model.report import ReadError
 from vnicaudit.platforms.libvirt.connection import plain
-from vnicaudit.platforms.libvirt.read import read
+from vnicaudit.platforms.libvirt.live import read
 
 HOST = """<node>
   <domain type='test'>
@@ -83,7 +83,7 @@ def test_a_host_that_hangs_costs_its_deadline_and_no_other_host(mute_port: int) 
 def test_a_stuck_call_does_not_keep_the_program_from_ending(mute_port: int) -> None:
     program = f"""
 from vnicaudit.errors import TargetError
-from vnicaudit.platforms.libvirt.read import read
+from vnicaudit.platforms.libvirt.live import read
 try:
     read("qemu+tcp://127.0.0.1:{mute_port}/system", deadline=0.5)
 except TargetError as error:
@@ -102,7 +102,7 @@ import sys
 sys.modules["libvirt"] = None
 from vnicaudit.errors import MissingExtraError
 try:
-    import vnicaudit.platforms.libvirt.read
+    import vnicaudit.platforms.libvirt.live
 except MissingExtraError as error:
     print(error)
 """

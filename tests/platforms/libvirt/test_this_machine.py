@@ -7,13 +7,12 @@ import pytest
 from vnicaudit.audit.reading.error_boundary import guarded
 from vnicaudit.errors import TargetError
 from vnicaudit.model.domain import Domain
-from vnicaudit.model.live import LiveOptions
-from vnicaudit.model.location import Location
-from vnicaudit.model.nic import RunningNic
+from vnicaudit.model.finding import Location
+from vnicaudit.model.fleet import LiveOptions
+from vnicaudit.model.host import Version
+from vnicaudit.model.nic import RunningNic, RunningQemu
 from vnicaudit.model.report import ReadError
-from vnicaudit.model.running import RunningQemu
-from vnicaudit.model.version import Version
-from vnicaudit.platforms.libvirt import read as platform
+from vnicaudit.platforms.libvirt import live as platform
 from vnicaudit.platforms.libvirt.live import read_live, with_log
 from vnicaudit.platforms.qemu.proc import read_processes
 

@@ -15,11 +15,10 @@ from tests.cli.inside import inside
 from tests.platforms.libvirt.definitions import domain, nic
 from tests.platforms.libvirt.private_daemon import PrivateDaemon
 from vnicaudit.model.domain import Domain
+from vnicaudit.model.fleet import HostTraffic, LiveDomain, LiveOptions, NicTraffic
 from vnicaudit.model.host import Host
-from vnicaudit.model.live import HostTraffic, LiveDomain, LiveOptions, NicTraffic
-from vnicaudit.platforms.libvirt.live import read_live
-from vnicaudit.platforms.libvirt.read import read
-from vnicaudit.platforms.libvirt.traffic import (
+from vnicaudit.platforms.libvirt.live import read, read_live
+from vnicaudit.platforms.libvirt.visit import (
     CounterReading,
     counters_of,
     read_counters,

@@ -9,12 +9,12 @@ import pytest
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.host import Host
 from vnicaudit.model.report import LostRead, ReadError
+from vnicaudit.platforms.libvirt.connection import DomainListing
 from vnicaudit.platforms.libvirt.domains import Surroundings
-from vnicaudit.platforms.libvirt.read import stream
-from vnicaudit.platforms.libvirt.state import DomainListing
+from vnicaudit.platforms.libvirt.live import stream
 from vnicaudit.platforms.libvirt.visit import OpenedHost, Visit, fetch_all
 from vnicaudit.platforms.libvirt.workers import Mailbox, Pulse, WorkerThreads
-from vnicaudit.text.libvirt_uri import parse
+from vnicaudit.text.diff import parse
 
 URI = parse("qemu:///system")
 

@@ -6,7 +6,7 @@ from msgspec.structs import astuple
 from oslo_config.iniparser import BaseParser, ParseError
 
 from tests.rows import rows
-from vnicaudit.platforms.nova_conf.ini import IniError, statements
+from vnicaudit.platforms.nova_conf.read import IniError, statements
 
 Outcome = tuple[list[object], tuple[str, int] | None]
 """Statements, and the message and line of the error that ended them."""

@@ -6,8 +6,7 @@ from hypothesis import strategies as st
 
 from tests.rows import rows, rows_of_tuples
 from vnicaudit.errors import TargetError
-from vnicaudit.model.nova import NovaOption
-from vnicaudit.model.nova_options import as_bool
+from vnicaudit.model.nova import NovaOption, as_bool
 from vnicaudit.platforms.nova_conf import read as nova_read
 from vnicaudit.platforms.nova_conf.read import parsed_text, read_bytes, text_of
 

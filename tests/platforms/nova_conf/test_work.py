@@ -15,14 +15,13 @@ from vnicaudit.audit.judging.catalogue import rule_ids
 from vnicaudit.audit.judging.descriptions import DescriptionAuditor
 from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.errors import TargetError
-from vnicaudit.knowledge.nova_conf import references, resolve
+from vnicaudit.knowledge.nova_conf import resolve
 from vnicaudit.knowledge.nova_conf.options import knowledge
 from vnicaudit.model.nova import NovaConfig, NovaIndex
 from vnicaudit.platforms.nova_conf import siblings
 from vnicaudit.platforms.nova_conf.read import read_bytes
-from vnicaudit.remedy.check import MadeChange, objection
+from vnicaudit.remedy.check import MadeChange, Reader, objection
 from vnicaudit.remedy.in_place import fixed
-from vnicaudit.remedy.reading import Reader
 
 DEAD = "linuxnet_interface_driver = x\n"
 
@@ -59,7 +58,7 @@ def test_many_references_to_one_option_are_one_look(monkeypatch: pytest.MonkeyPa
 
 
 def test_the_first_reference_that_is_lost_ends_the_look(monkeypatch: pytest.MonkeyPatch) -> None:
-    count = calls(monkeypatch, references.References, "_value")
+    count = calls(monkeypatch, resolve.References, "_value")
     found = config(f"[DEFAULT]\nhost = $lost{'$my_ip' * 1000}\nmy_ip = 192.0.2.1\n")
     assert [option.certain for option in found.options] == [False, True]
     assert count["_value"] == 1
@@ -72,11 +71,11 @@ def test_values_that_grow_without_end_stay_open() -> None:
     found = config("[DEFAULT]\n" + "\n".join(lines) + "\n")
     assert [option.certain for option in found.options][:2] == [True, True]
     assert not found.options[-1].certain
-    assert max(len(option.value) for option in found.options) < 2 * references._LONGEST
+    assert max(len(option.value) for option in found.options) < 2 * resolve._LONGEST
 
 
 def test_all_that_is_filled_in_has_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(references, "_MOST", 30)
+    monkeypatch.setattr(resolve, "_MOST", 30)
     found = config("[DEFAULT]\nmy_ip = 1234567890\n" + "host = $my_ip\n" * 5)
     assert [option.certain for option in found.options] == [True, True, True, True, False, False]
 
@@ -85,7 +84,7 @@ def test_a_long_chain_of_references_ends() -> None:
     names = sorted(knowledge().strings["DEFAULT"])
     lines = [f"{name} = ${after}" for name, after in pairwise(names)]
     found = config("[DEFAULT]\n" + "\n".join(lines) + f"\n{names[-1]} = end\n")
-    assert len(names) > references._DEPTH
+    assert len(names) > resolve._DEPTH
     assert not found.options[0].certain
     assert [option.value for option in found.options[-2:]] == ["end", "end"]
 

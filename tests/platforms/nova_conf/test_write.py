@@ -5,13 +5,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vnicaudit.errors import RefusedError
-from vnicaudit.model.finding import Change
-from vnicaudit.model.location import Location
+from vnicaudit.model.finding import Change, Location
 from vnicaudit.model.nova import NovaOption
 from vnicaudit.platforms.nova_conf.read import parsed_text
 from vnicaudit.platforms.nova_conf.read import text_of as decoded
 from vnicaudit.platforms.nova_conf.write import edits_for, text_of
-from vnicaudit.text.edits import applied
+from vnicaudit.text.yaml_edits import applied
 
 
 def _edited(data: bytes, line: int, field: str, new: str | None) -> bytes:

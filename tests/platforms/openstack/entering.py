@@ -7,8 +7,8 @@ from functools import partial
 from tests.cli.wired import platforms_with
 from vnicaudit.cli import main
 from vnicaudit.cli.wiring import Wiring
-from vnicaudit.model.live import DEADLINE, CloudLimits, LiveOptions
-from vnicaudit.model.platform_name import OPENSTACK
+from vnicaudit.model.finding import OPENSTACK
+from vnicaudit.model.fleet import DEADLINE, CloudLimits, LiveOptions
 from vnicaudit.platforms.openstack import connect as login
 from vnicaudit.platforms.openstack import read as reading
 from vnicaudit.platforms.openstack.cloud_reading import LazyCloudReading, regions

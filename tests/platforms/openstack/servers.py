@@ -6,10 +6,8 @@ from typing import Any
 from vnicaudit.knowledge.readiness import emulated_model
 from vnicaudit.model.domain import DomainConfig, Server
 from vnicaudit.model.nic import NicConfig
-from vnicaudit.model.openstack import Image
-from vnicaudit.model.server import NovaVersions, ServerConfig
-from vnicaudit.platforms.openstack.domains import CloudSurroundings, server_of
-from vnicaudit.platforms.openstack.images import Images, image_of
+from vnicaudit.model.openstack import Image, NovaVersions, ServerConfig
+from vnicaudit.platforms.openstack.images import CloudSurroundings, Images, image_of, server_of
 from vnicaudit.platforms.openstack.lists import Aggregates, HypervisorNodes, Projects, ServerGroups
 from vnicaudit.platforms.openstack.network import Networks, Ports, RawPort
 from vnicaudit.platforms.openstack.servers import SERVERS, Flavors, RawServer

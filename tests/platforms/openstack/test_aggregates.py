@@ -7,7 +7,7 @@ import pytest
 
 from tests.platforms.openstack.cloud import Asked, FakeCloud, Reply, reply
 from tests.platforms.openstack.entering import connect
-from vnicaudit.model.server import Aggregate
+from vnicaudit.model.openstack import Aggregate
 from vnicaudit.platforms.openstack.client import Client
 from vnicaudit.platforms.openstack.lists import AGGREGATES, Aggregates
 

@@ -4,8 +4,8 @@ import pytest
 
 from tests.platforms.openstack.cloud import FakeCloud
 from vnicaudit.errors import TargetError
-from vnicaudit.model.cloud_state import ComputeNode
-from vnicaudit.platforms.openstack.compute_nodes import compute_nodes_of
+from vnicaudit.model.runs import ComputeNode
+from vnicaudit.platforms.openstack.lists import compute_nodes_of
 
 
 @pytest.mark.usefixtures("cloud")

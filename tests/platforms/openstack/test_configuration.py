@@ -15,7 +15,7 @@ from tests.rows import rows
 from tests.shares import examples
 from vnicaudit.errors import TargetError, UsageError
 from vnicaudit.platforms.openstack import config_files
-from vnicaudit.platforms.openstack.configuration import region_of
+from vnicaudit.platforms.openstack.config_files import region_of
 
 KEYS = st.sampled_from(
     ["auth", "auth_url", "auth_type", "username", "password", "regions", "region_name", "profile",

@@ -182,7 +182,7 @@ except MissingExtraError as error:
 def test_images_as_code_are_read_without_it() -> None:
     code = """
 import sys
-import vnicaudit.platforms.infra_code.definition
+import vnicaudit.platforms.infra_code.terraform
 from vnicaudit.knowledge.readiness import emulated_model
 print(emulated_model("debian12"), {"openstack", "keystoneauth1"} & set(sys.modules))
 """

@@ -22,11 +22,12 @@ from hypothesis import strategies as st
 
 from tests.rows import rows
 from vnicaudit.errors import ActionError, GoneError, RefusedError, SilentError, TargetError
-from vnicaudit.model.cloud_state import FlavorState
-from vnicaudit.platforms.openstack import control, states
-from vnicaudit.platforms.openstack.binding import keystone_errors
+from vnicaudit.model.runs import FlavorState
+from vnicaudit.platforms.openstack import control
+from vnicaudit.platforms.openstack import servers as states
 from vnicaudit.platforms.openstack.client import AnswerError, ChangingClient
 from vnicaudit.platforms.openstack.connect import CloudLogin, ServiceEndpoint
+from vnicaudit.platforms.openstack.session import keystone_errors
 
 RECORDED: dict[str, list[dict[str, Any]]] = json.loads(
     (Path(__file__).parent / "data/control.json").read_text()

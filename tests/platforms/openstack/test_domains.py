@@ -25,8 +25,7 @@ from tests.rows import rows
 from vnicaudit.model.domain import Server
 from vnicaudit.model.openstack import Flavor
 from vnicaudit.model.report import ReadError
-from vnicaudit.platforms.openstack.domains import server_of
-from vnicaudit.platforms.openstack.images import Images, image_of
+from vnicaudit.platforms.openstack.images import Images, image_of, server_of
 from vnicaudit.platforms.openstack.listing import decoded
 from vnicaudit.platforms.openstack.network import PORTS, Ports, RawPort
 from vnicaudit.platforms.openstack.servers import SERVERS, RawServer

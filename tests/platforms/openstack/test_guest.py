@@ -6,7 +6,7 @@ import pytest
 
 from tests.platforms.openstack.servers import HOST, around, declared, domain, port, raw
 from tests.rows import rows
-from vnicaudit.model.version import Version
+from vnicaudit.model.host import Version
 from vnicaudit.platforms.openstack.lists import HypervisorNodes, RawNode, Service
 
 DISK = {"hw_disk_bus": "virtio"}

@@ -11,7 +11,7 @@ import pytest
 from tests.platforms.openstack.cloud import Asked, FakeCloud, Item, Reply, load, reply
 from tests.platforms.openstack.entering import read
 from vnicaudit.model.domain import Server
-from vnicaudit.model.live import CloudItem as ReadItem
+from vnicaudit.model.fleet import CloudItem as ReadItem
 from vnicaudit.platforms.openstack.network import Ports, RawPort
 
 SERVERS, PORTS = "/compute/v2.1/servers/detail", "/network/v2.0/ports"

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from tests.platforms.openstack.cloud import FakeCloud, Item
 from tests.platforms.openstack.entering import read
 from vnicaudit.model.domain import Server
-from vnicaudit.model.live import CloudItem as ReadItem
+from vnicaudit.model.fleet import CloudItem as ReadItem
+from vnicaudit.model.openstack import ProviderNetwork
 from vnicaudit.model.report import ReadError
-from vnicaudit.model.server import ProviderNetwork
 from vnicaudit.platforms.openstack.network import RawNetwork, provider_network
 
 ADMINS = {

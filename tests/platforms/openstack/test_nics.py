@@ -6,7 +6,7 @@ import pytest
 
 from tests.platforms.openstack.servers import MAC, around, domain, nic, port, raw
 from tests.rows import rows
-from vnicaudit.model.server import NovaVersions
+from vnicaudit.model.openstack import NovaVersions
 from vnicaudit.platforms.openstack.network import RawDetails
 
 E1000 = {"hw_vif_model": "e1000"}

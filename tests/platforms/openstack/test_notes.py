@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from vnicaudit.knowledge.readiness import Models
-from vnicaudit.model.server import NovaVersions
-from vnicaudit.platforms.openstack.notes import ReadingFacts, notes_of, release
+from vnicaudit.model.openstack import NovaVersions
+from vnicaudit.platforms.openstack.read import ReadingFacts, notes_of, release
 
 
 @pytest.mark.parametrize(

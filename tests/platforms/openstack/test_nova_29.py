@@ -3,7 +3,7 @@
 from tests.platforms.openstack.cloud import FakeCloud, load
 from tests.platforms.openstack.entering import read
 from vnicaudit.model.domain import Domain
-from vnicaudit.model.server import NovaVersions, ServerConfig
+from vnicaudit.model.openstack import NovaVersions, ServerConfig
 
 
 def configs(cloud: FakeCloud) -> dict[str, ServerConfig]:

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from tests.platforms.openstack.cloud import DATA
-from vnicaudit.platforms.openstack import osinfo_db
-from vnicaudit.platforms.openstack.osinfo_db import installed
+from vnicaudit.platforms.openstack import guest
+from vnicaudit.platforms.openstack.guest import installed
 
 DEVICE = """\
 <libosinfo version="0.0.1"><device id="http://pcisig.com/pci/{id}">
@@ -100,10 +100,10 @@ def test_one_that_is_damaged_is_none(tmp_path: Path, damage: str) -> None:
 
 def test_a_file_that_is_too_large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = write(tmp_path, database(one()))
-    monkeypatch.setattr(osinfo_db, "_MOST_BYTES", 100)
+    monkeypatch.setattr(guest, "_MOST_BYTES", 100)
     assert installed(folder) is None
     monkeypatch.undo()
-    monkeypatch.setattr(osinfo_db, "_MOST_FILES", 1)
+    monkeypatch.setattr(guest, "_MOST_FILES", 1)
     assert installed(folder) is None
 
 

@@ -20,10 +20,16 @@ from tests.platforms.openstack.cloud import (
 from tests.platforms.openstack.entering import read
 from vnicaudit.errors import TargetError
 from vnicaudit.model.domain import Server
-from vnicaudit.model.openstack import Flavor, Image
+from vnicaudit.model.host import Version
+from vnicaudit.model.openstack import (
+    Aggregate,
+    CloudServer,
+    Flavor,
+    Image,
+    NovaVersions,
+    ServerConfig,
+)
 from vnicaudit.model.report import ReadError
-from vnicaudit.model.server import Aggregate, CloudServer, NovaVersions, ServerConfig
-from vnicaudit.model.version import Version
 
 UNAVAILABLE = reply(503, {"message": "upstream is down"}, x_openstack_request_id="req-1")
 SERVERS = "/compute/v2.1/servers/detail"

@@ -1,8 +1,8 @@
 """Which Nova it is, by its highest microversion."""
 
 from tests.rows import rows_of_tuples
-from vnicaudit.model.server import NovaVersions
-from vnicaudit.platforms.openstack.versions import microversion_text, microversions, releases
+from vnicaudit.model.openstack import NovaVersions
+from vnicaudit.platforms.openstack.listing import microversion_text, microversions, releases
 
 
 @rows_of_tuples

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vnicaudit.model.nic import RunningNic
-from vnicaudit.platforms.qemu.added import NicsInArguments, read_added
+from vnicaudit.platforms.qemu.build import NicsInArguments, read_added
 
 BROKEN = "-device: JSON that is cut off or malformed"
 DEVICE = json.dumps({"driver": "virtio-net-pci", "netdev": "u", "mac": "52:54:00:00:00:09"})

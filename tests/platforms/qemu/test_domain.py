@@ -6,7 +6,7 @@ from vnicaudit.audit.effective import resolve
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.host import HostConfig
 from vnicaudit.model.nic import NicConfig
-from vnicaudit.platforms.qemu.domain import domain_of
+from vnicaudit.platforms.qemu.proc import domain_of
 from vnicaudit.platforms.qemu.read import read_text
 
 

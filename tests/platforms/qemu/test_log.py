@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from vnicaudit.platforms.qemu.log import is_log, last_start, lines_before, read_tail
+from vnicaudit.platforms.qemu.read import is_log, last_start, lines_before, read_tail
 
 DATA = Path(__file__).parent / "data"
 START = b"2023-01-02 03:04:05.678+0000: starting up libvirt version: 9.0.0\n/usr/bin/kvm -m 1\n"

@@ -1,8 +1,8 @@
 """Each NIC of a command line of several lines is found on its own line."""
 
 from tests.rows import rows
-from vnicaudit.model.running import RunningQemu
-from vnicaudit.platforms.qemu.domain import domain_of
+from vnicaudit.model.nic import RunningQemu
+from vnicaudit.platforms.qemu.proc import domain_of
 from vnicaudit.platforms.qemu.read import read_text
 
 # written for this test in the form libvirt 9.0 logs

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from vnicaudit.model.nic import RunningQemu
 from vnicaudit.model.report import ReadError
-from vnicaudit.model.running import RunningQemu
 from vnicaudit.platforms.qemu.proc import read_proc, vhost_descriptors
 
 VHOST = "/usr/bin/qemu-system-x86_64 -name guest=a -nodefaults -accel kvm "

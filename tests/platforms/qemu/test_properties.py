@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vnicaudit.errors import TargetError
-from vnicaudit.model.running import RunningQemu
+from vnicaudit.model.nic import RunningQemu
 from vnicaudit.platforms.qemu.arguments import parse, parse_unquoted
 from vnicaudit.platforms.qemu.nics import nics
 from vnicaudit.platforms.qemu.options import BrokenOption, options

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from vnicaudit.errors import TargetError
-from vnicaudit.model.running import RunningQemu
-from vnicaudit.model.version import Version
+from vnicaudit.model.host import Version
+from vnicaudit.model.nic import RunningQemu
 from vnicaudit.platforms.qemu.read import looks_like, read_text
 
 DATA = Path(__file__).parent / "data"

@@ -4,7 +4,7 @@ import pytest
 
 from tests.rows import rows
 from vnicaudit.errors import TargetError
-from vnicaudit.model.running import RunningQemu
+from vnicaudit.model.nic import RunningQemu
 from vnicaudit.platforms.qemu.read import read_text
 
 TAP = "-netdev tap,id=n,vhost=on"

@@ -11,7 +11,7 @@ from tests.remedy.applying.clouds.conftest import MakeCloud
 from tests.remedy.applying.clouds.conftest import make_cloud as make_cloud
 from tests.remedy.applying.clouds.fakes import server_step
 from vnicaudit.errors import UsageError
-from vnicaudit.platforms.openstack.configuration import region_of
+from vnicaudit.platforms.openstack.config_files import region_of
 
 __all__ = ["nowhere"]
 

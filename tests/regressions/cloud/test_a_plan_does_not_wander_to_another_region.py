@@ -13,8 +13,8 @@ from tests.platforms.openstack.entering import connect
 from tests.regressions.cloud.test_regions import configured, more_regions
 from vnicaudit.audit.reading.targets import expanded_targets, unique_targets
 from vnicaudit.cli.wiring.platforms import every_platform
-from vnicaudit.model.live import LiveOptions
-from vnicaudit.text.cloud_names import client
+from vnicaudit.model.fleet import LiveOptions
+from vnicaudit.text.diff import client
 
 __all__ = ["cloud", "nowhere"]
 

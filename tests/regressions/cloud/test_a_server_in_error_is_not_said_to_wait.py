@@ -8,11 +8,9 @@ import pytest
 from tests.remedy.applying.clouds.conftest import MakeCloud
 from tests.remedy.applying.clouds.conftest import make_cloud as make_cloud
 from tests.remedy.applying.clouds.fakes import MODEL, TARGET
-from vnicaudit.remedy.applying.clouds.nodes import Nodes
-from vnicaudit.remedy.applying.clouds.nova_manage import Manage
+from vnicaudit.remedy.applying.clouds.nova_manage import Manage, Nodes
 from vnicaudit.remedy.applying.clouds.server import verify
-from vnicaudit.remedy.applying.clouds.transaction import CloudTransaction
-from vnicaudit.remedy.applying.clouds.work import CloudPlace
+from vnicaudit.remedy.applying.clouds.transaction import CloudPlace, CloudTransaction
 
 VIRTIO: dict[str, str | None] = {MODEL: "virtio"}
 

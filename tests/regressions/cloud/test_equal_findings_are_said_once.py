@@ -14,7 +14,7 @@ from tests.cli.inside import inside as anywhere
 from vnicaudit.model.domain import Server
 from vnicaudit.reports.findings import grouped
 from vnicaudit.reports.plan.grouped import PLAN_GROUP_BY
-from vnicaudit.reports.writer import GROUP_BY
+from vnicaudit.reports.report_file import GROUP_BY
 
 CLOUD = FakeCloud()
 inside = partial(anywhere, wiring=CLOUD.wiring)

@@ -10,7 +10,7 @@ from tests.platforms.openstack.cloud import FakeCloud
 from tests.platforms.openstack.conftest import cloud, nowhere
 from tests.platforms.openstack.entering import connect, run
 from tests.regressions.cloud.test_regions import more_regions
-from vnicaudit.model.live import CloudLimits
+from vnicaudit.model.fleet import CloudLimits
 from vnicaudit.platforms.openstack.connect import CloudLogin
 from vnicaudit.platforms.openstack.session import Pace
 

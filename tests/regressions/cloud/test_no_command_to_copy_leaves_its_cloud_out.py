@@ -18,12 +18,12 @@ from vnicaudit.audit.judging.domains import DomainAuditor
 from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.model.domain import Server
 from vnicaudit.model.host import HostConfig
+from vnicaudit.model.openstack import PortBinding
 from vnicaudit.model.plan import NotPlanned, Step
-from vnicaudit.model.server import PortBinding
 from vnicaudit.remedy.planning.cloud.items import CloudPlanner
-from vnicaudit.remedy.planning.judged_item import Judges
-from vnicaudit.remedy.planning.options import PlanOptions
-from vnicaudit.text.cloud_names import client
+from vnicaudit.remedy.planning.run import PlanOptions
+from vnicaudit.remedy.planning.subject import Judges
+from vnicaudit.text.diff import client
 
 TARGET = "openstack:prod/RegionTwo"
 CLIENT = "openstack --os-cloud prod --os-region-name RegionTwo"

@@ -15,9 +15,9 @@ from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.knowledge.nova_conf.options import release_of
 from vnicaudit.model.host import HostConfig
 from vnicaudit.model.nic import NicConfig
-from vnicaudit.model.server import NovaVersions, ServerConfig
+from vnicaudit.model.openstack import NovaVersions, ServerConfig
 from vnicaudit.platforms.openstack.images import image_of
-from vnicaudit.platforms.openstack.versions import releases
+from vnicaudit.platforms.openstack.listing import releases
 
 
 def said(model: str, highest: tuple[int, int] | None, release: str | None = None) -> dict[str, str]:

@@ -15,7 +15,7 @@ from tests.platforms.openstack.conftest import cloud, nowhere
 from tests.platforms.openstack.entering import connect, run
 from tests.regressions.cloud.test_regions import configured, more_regions
 from vnicaudit.errors import TargetError
-from vnicaudit.platforms.openstack.binding import OpenStackConfig, SDKException
+from vnicaudit.platforms.openstack.session import OpenStackConfig, SDKException
 
 __all__ = ["cloud", "nowhere"]
 

@@ -9,7 +9,7 @@ import pytest
 
 from tests.remedy.applying.clouds.fakes import CloudWorld, installed, server_step
 from tests.remedy.applying.fakes import Killed
-from vnicaudit.remedy.cloud import CloudAccess
+from vnicaudit.remedy.hypervisor import CloudAccess
 
 PLACES = [
     "before stop", "within stop", "behind stop", "behind line stopped", "before set", "within set",

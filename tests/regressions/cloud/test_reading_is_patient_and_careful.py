@@ -15,7 +15,7 @@ from tests.platforms.openstack.conftest import cloud, nowhere
 from tests.platforms.openstack.entering import connect, read, run
 from vnicaudit.errors import TargetError
 from vnicaudit.model.domain import Domain
-from vnicaudit.model.live import CloudLimits
+from vnicaudit.model.fleet import CloudLimits
 from vnicaudit.model.report import ReadError
 from vnicaudit.platforms.openstack import session
 from vnicaudit.platforms.openstack.connect import ReadLogin

@@ -13,7 +13,7 @@ from tests.platforms.openstack.entering import connect, read
 from vnicaudit.audit.reading.targets import expanded_targets, target_of, unique_targets
 from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.errors import TargetError
-from vnicaudit.model.live import LiveOptions
+from vnicaudit.model.fleet import LiveOptions
 
 __all__ = ["cloud", "nowhere"]
 

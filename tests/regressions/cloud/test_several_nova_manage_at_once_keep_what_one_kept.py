@@ -22,7 +22,7 @@ from vnicaudit.cli.wiring import open_controller
 from vnicaudit.errors import ActionError
 from vnicaudit.model.plan import Step
 from vnicaudit.remedy.applying.clouds.nova_manage import Manage
-from vnicaudit.remedy.cloud import MANAGE_JOBS, CloudAccess, CommandOutput
+from vnicaudit.remedy.hypervisor import MANAGE_JOBS, CloudAccess, CommandOutput
 
 PLACES = ["before set", "within set", "between set", "behind set"]
 WAIT = 30.0

@@ -21,12 +21,10 @@ from vnicaudit.audit.judging.catalogue import shipped_catalogue
 from vnicaudit.audit.reading.servers import with_server
 from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.model.domain import Domain, DomainConfig, DomainState, LiveFacts
-from vnicaudit.model.finding import Finding
-from vnicaudit.model.guest_words import Readiness
+from vnicaudit.model.finding import Finding, Location, Readiness
 from vnicaudit.model.host import HostConfig
-from vnicaudit.model.location import Location
 from vnicaudit.model.nic import Nic, NicConfig
-from vnicaudit.model.server import NodeFacts
+from vnicaudit.model.openstack import NodeFacts
 from vnicaudit.model.subject import ConfigSubject
 from vnicaudit.platforms.nova_conf.read import read_bytes
 

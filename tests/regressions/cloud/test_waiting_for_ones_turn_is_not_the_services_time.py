@@ -10,7 +10,7 @@ from tests.platforms.openstack.cloud import FakeCloud
 from tests.platforms.openstack.conftest import cloud, nowhere
 from tests.platforms.openstack.entering import connect
 from vnicaudit.base.deadlines import TimeUpError
-from vnicaudit.model.live import CloudLimits
+from vnicaudit.model.fleet import CloudLimits
 from vnicaudit.platforms.openstack.session import AbandonedError, Pace
 from vnicaudit.platforms.openstack.waiting import Turns, within
 

@@ -23,8 +23,8 @@ from tests.audit.clouds import (
 from tests.cli.definitions import E1000
 from tests.cli.inside import inside as anywhere
 from vnicaudit.model.domain import Server
+from vnicaudit.model.openstack import Aggregate
 from vnicaudit.model.report import ReadError
-from vnicaudit.model.server import Aggregate
 
 CLOUD = FakeCloud()
 inside = partial(anywhere, wiring=CLOUD.wiring)

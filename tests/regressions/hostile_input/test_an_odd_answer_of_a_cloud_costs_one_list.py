@@ -14,7 +14,7 @@ from vnicaudit.audit.reading.targets import Target, expanded_targets
 from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.errors import ActionError, RefusedError, SilentError, TargetError
 from vnicaudit.model.domain import Domain
-from vnicaudit.model.live import LiveOptions
+from vnicaudit.model.fleet import LiveOptions
 from vnicaudit.model.report import ReadError
 from vnicaudit.platforms.openstack import control
 

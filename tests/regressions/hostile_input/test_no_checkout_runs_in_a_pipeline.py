@@ -16,7 +16,7 @@ from tests.docs.pages import ROOT
 from tests.pipelines.project import bash, git, guests, page, parse, repository
 from tests.pipelines.test_pre_commit import HOOKS, options_of
 from tests.regressions.hostile_input.strangers import give_away
-from vnicaudit.audit.reading.changed import changed_since
+from vnicaudit.audit.reading.selection import changed_since
 from vnicaudit.errors import UsageError
 
 ACTION: dict[str, Any] = parse((ROOT / "action.yml").read_text("utf-8"))

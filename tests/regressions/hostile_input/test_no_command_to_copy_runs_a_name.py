@@ -10,7 +10,7 @@ import pytest
 
 from tests.cli.definitions import E1000
 from tests.cli.inside import inside
-from vnicaudit.base.shell import kubernetes_word, path_word, uuid_word, word
+from vnicaudit.base.wording import kubernetes_word, path_word, uuid_word, word
 from vnicaudit.cli.main import run
 from vnicaudit.remedy.applying.domains.definition_transactions import (
     DomainTransaction,

@@ -19,15 +19,15 @@ from typing import Any
 
 import pytest
 
-from vnicaudit.audit.pool import LARGE, SERIAL_BELOW
 from vnicaudit.audit.reading import files
 from vnicaudit.audit.reading.error_boundary import guarded_file
-from vnicaudit.base.cpu_deadline import Deadline, OutOfTime
+from vnicaudit.audit.workers import LARGE, SERIAL_BELOW
+from vnicaudit.base.deadlines import Deadline, OutOfTime
 from vnicaudit.cli.main import run
 from vnicaudit.cli.wiring import Wiring
 from vnicaudit.cli.wiring.platforms import PLATFORMS, PlatformRegistry, RegisteredPlatform
 from vnicaudit.model.file_kind import Content, FileKind, Item
-from vnicaudit.model.platform_name import PlatformName
+from vnicaudit.model.finding import PlatformName
 from vnicaudit.model.report import ReadError
 
 Capture = pytest.CaptureFixture[str]

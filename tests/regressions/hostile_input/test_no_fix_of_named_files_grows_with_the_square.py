@@ -8,7 +8,7 @@ import pytest
 
 from tests.remedy.works import work
 from vnicaudit.cli.wiring.platforms import every_platform
-from vnicaudit.remedy.files import fix_files
+from vnicaudit.remedy.in_place import fix_files
 
 COUNT = 40
 

@@ -3,9 +3,8 @@ with all of them."""
 
 from tests.history.fleets import TestDomain, TestNic, audited
 from tests.regressions.hostile_input.growth import MOST, TIMES, ratio
-from vnicaudit.history.looked import LookedAt
 from vnicaudit.history.rows import NicFacts, nics_of
-from vnicaudit.history.transitions import OpenNic, nic_changes
+from vnicaudit.history.transitions import LookedAt, OpenNic, nic_changes
 
 MAC = "52:54:00:00:00:01"
 LOOKED = LookedAt((), frozenset(), is_whole=True)

@@ -21,13 +21,11 @@ from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.model.plan import FileUnit, NotPlanned, Plan, Step
 from vnicaudit.remedy.applying.apply import RunContext, dry_run_apply
 from vnicaudit.remedy.applying.domains.prepare import prepare_file
-from vnicaudit.remedy.applying.journal.result import Result
-from vnicaudit.remedy.applying.journal.run_request import RunLimits
+from vnicaudit.remedy.applying.journal.events import Result, RunLimits
 from vnicaudit.remedy.applying.journal.state import StateFolder
-from vnicaudit.remedy.applying.schedule import Schedule
-from vnicaudit.remedy.applying.unit_queue import UnitQueue
+from vnicaudit.remedy.applying.unit_queue import Schedule, UnitQueue
 from vnicaudit.remedy.planning import diffs, domain_targets
-from vnicaudit.remedy.planning.domains import MOST_NICS, DomainPlanner
+from vnicaudit.remedy.planning.domain_targets import MOST_NICS, DomainPlanner
 from vnicaudit.remedy.planning.source import Source
 from vnicaudit.reports.plan.json import from_json
 from vnicaudit.text.secrets import masked

@@ -16,10 +16,10 @@ from vnicaudit.model.domain import Domain
 from vnicaudit.model.finding import Change
 from vnicaudit.model.host import HostConfig
 from vnicaudit.model.macs import NicSeen
-from vnicaudit.remedy.files import fix_files
+from vnicaudit.remedy.in_place import fix_files
 from vnicaudit.remedy.planning.cloud.servers import judged_server
-from vnicaudit.remedy.planning.judged_domain import JudgedDomain
-from vnicaudit.remedy.planning.judged_item import Judges
+from vnicaudit.remedy.planning.source import JudgedDomain
+from vnicaudit.remedy.planning.subject import Judges
 
 _CODE = (type, ModuleType, FunctionType)
 

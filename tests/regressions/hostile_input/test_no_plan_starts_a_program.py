@@ -9,8 +9,8 @@ import pytest
 
 from tests.cli.inside import inside
 from vnicaudit.errors import RefusedError
-from vnicaudit.remedy.trusted_uris import check_uri
-from vnicaudit.text.libvirt_uri import unsafe_parts
+from vnicaudit.remedy.replacing import check_uri
+from vnicaudit.text.diff import unsafe_parts
 
 _XML = """\
 <domain type='kvm'>

@@ -11,9 +11,8 @@ from pathlib import Path
 import pytest
 
 from tests.cli.inside import inside
-from vnicaudit.reports.encode import encode
 from vnicaudit.reports.formats import formats
-from vnicaudit.reports.safe import safe
+from vnicaudit.reports.safe import encode, safe
 
 NAMES = (
     "::error file=a.xml,line=1::pwned", " ::set-env name=X::y", "x ::stop-commands::t",

@@ -11,7 +11,7 @@ import pytest
 
 from tests.cli.inside import inside
 from tests.regressions.hostile_input.strangers import give_away
-from vnicaudit.base.private_files import write_private
+from vnicaudit.base.files import write_private
 from vnicaudit.cli.output.files import ReportOutput
 from vnicaudit.errors import UsageError
 from vnicaudit.remedy.applying.journal.state import StateFolder

@@ -7,7 +7,7 @@ import shlex
 import pytest
 
 from vnicaudit.errors import TargetError
-from vnicaudit.model.running import RunningQemu
+from vnicaudit.model.nic import RunningQemu
 from vnicaudit.platforms.qemu.read import read_text
 
 DISK = {"driver": "qcow2", "node-name": "d", "file": {"driver": "file", "filename": "x"}}

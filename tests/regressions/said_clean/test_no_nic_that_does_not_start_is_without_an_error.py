@@ -17,10 +17,9 @@ from vnicaudit.audit.judging.domains import DomainAuditor
 from vnicaudit.audit.reading.files import read_stream
 from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.model.domain import Domain
-from vnicaudit.model.host import HostConfig
-from vnicaudit.model.refs import nic_index
-from vnicaudit.model.version import Version
-from vnicaudit.rule_cases.definitions import document
+from vnicaudit.model.finding import nic_index
+from vnicaudit.model.host import HostConfig, Version
+from vnicaudit.rule_cases.judging import document
 
 TESTS = Path(__file__).parents[2]
 HOSTS = (

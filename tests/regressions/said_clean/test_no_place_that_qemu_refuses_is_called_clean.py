@@ -6,7 +6,7 @@ import pytest
 
 from tests.conformance.argv import Read, read
 from tests.conformance.argv_lines import Line
-from vnicaudit.model.version import Version
+from vnicaudit.model.host import Version
 
 QEMU = Version(7, 2, 22)
 

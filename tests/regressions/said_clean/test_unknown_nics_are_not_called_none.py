@@ -4,9 +4,8 @@ that may have a NIC of its own, words that a shell fills in, a listing that may 
 from pathlib import Path
 
 from tests.cli.inside import inside
-from vnicaudit.model.running import RunningQemu
-from vnicaudit.platforms.qemu.domain import domain_of
-from vnicaudit.platforms.qemu.proc import read_proc
+from vnicaudit.model.nic import RunningQemu
+from vnicaudit.platforms.qemu.proc import domain_of, read_proc
 
 
 def test_a_process_with_a_file_of_options_is_not_judged(tmp_path: Path) -> None:

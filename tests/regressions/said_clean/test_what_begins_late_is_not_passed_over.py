@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.inside import inside
-from vnicaudit.audit.reading.readers import HEAD, WHOLE
+from vnicaudit.audit.reading.files import HEAD, WHOLE
 
 LINES = 8000
 LICENCE = "# a line of a licence\n" * LINES

@@ -8,7 +8,7 @@ import pytest
 
 from vnicaudit.audit.effective import resolve
 from vnicaudit.model.host import HostConfig
-from vnicaudit.platforms.qemu.domain import domain_of
+from vnicaudit.platforms.qemu.proc import domain_of
 from vnicaudit.platforms.qemu.read import read_text
 
 PROXMOX = "-M q35 -readconfig /usr/share/qemu-server/pve-q35-4.0.cfg"

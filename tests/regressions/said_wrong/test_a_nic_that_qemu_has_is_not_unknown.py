@@ -2,8 +2,7 @@
 
 import pytest
 
-from vnicaudit.knowledge.buses import PCI, bus_of
-from vnicaudit.knowledge.models import QEMU_MODELS
+from vnicaudit.knowledge.models import PCI, QEMU_MODELS, bus_of
 
 EEPRO100 = (
     "i82550", "i82551", "i82557a", "i82557b", "i82557c", "i82558a", "i82558b",

@@ -12,7 +12,7 @@ from tests.remedy.applying.fakes import Killed, Machine, World, uuid_of
 from vnicaudit.cli.remedy.run_output import code_of, code_of_undone
 from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.errors import GoneError
-from vnicaudit.model.host_lock import HostLock
+from vnicaudit.model.host import HostLock
 from vnicaudit.model.plan import Mode
 from vnicaudit.platforms.libvirt.control import connect
 from vnicaudit.remedy.applying.apply import dry_run_apply

@@ -11,7 +11,7 @@ from tests.remedy.applying.conftest import MakeWorld
 from tests.remedy.applying.fakes import Killed, Machine, World
 from tests.remedy.planning.planned import OFF, URI, step
 from vnicaudit.model.plan import Mode
-from vnicaudit.platforms.domain_xml.likeness import equal_but_controllers, rearranged, unlike
+from vnicaudit.platforms.domain_xml.definitions import equal_but_controllers, rearranged, unlike
 from vnicaudit.platforms.libvirt.domains import (
     Fetched,
     JudgedDefinition,
@@ -19,9 +19,9 @@ from vnicaudit.platforms.libvirt.domains import (
     definition_from,
 )
 from vnicaudit.remedy.applying.rollback import RollbackSelection
-from vnicaudit.remedy.planning.options import PlanOptions
+from vnicaudit.remedy.planning.run import PlanOptions
 from vnicaudit.remedy.planning.source import Source
-from vnicaudit.text.libvirt_uri import parse
+from vnicaudit.text.diff import parse
 
 _CONTROLLER = re.compile(rb"    <controller .*?/>\n")
 _SORTED = "libvirt lists the controllers in a different order"

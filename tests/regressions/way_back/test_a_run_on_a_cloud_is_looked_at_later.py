@@ -16,7 +16,7 @@ from tests.remedy.applying.clouds.fakes import (
 from vnicaudit.cli.main import run
 from vnicaudit.errors import TargetError
 from vnicaudit.remedy.applying.history import runs
-from vnicaudit.remedy.cloud import Cloud
+from vnicaudit.remedy.hypervisor import Cloud
 
 __all__ = ["world"]
 

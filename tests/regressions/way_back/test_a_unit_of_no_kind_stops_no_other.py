@@ -11,14 +11,11 @@ from vnicaudit.cli.main import run
 from vnicaudit.errors import UsageError
 from vnicaudit.remedy.applying.apply import apply
 from vnicaudit.remedy.applying.history import runs
-from vnicaudit.remedy.applying.in_effect import in_effect
-from vnicaudit.remedy.applying.journal.events import Done, End
+from vnicaudit.remedy.applying.journal.events import Done, End, RunRequest, Transaction, UnitRequest
 from vnicaudit.remedy.applying.journal.journal_file import Journal
-from vnicaudit.remedy.applying.journal.notes import begun_with
 from vnicaudit.remedy.applying.journal.past_run import PastRun, begin_run, read_run
-from vnicaudit.remedy.applying.journal.run_request import RunRequest, UnitRequest
-from vnicaudit.remedy.applying.journal.transaction import Transaction
-from vnicaudit.remedy.applying.recovering import recover
+from vnicaudit.remedy.applying.journal.state import begun_with
+from vnicaudit.remedy.applying.pruning import in_effect, recover
 
 Capture = pytest.CaptureFixture[str]
 ELSEWHERE = UnitRequest("else", "mail", TARGET, ("s",), (), "elsewhere", "mail")

@@ -19,10 +19,10 @@ from tests.remedy.planning.planned import (
 )
 from tests.remedy.works import work
 from vnicaudit.knowledge import to_virtio
+from vnicaudit.model.finding import mac_of
 from vnicaudit.model.host import HostConfig
 from vnicaudit.model.plan import NotPlanned, UnitStep
-from vnicaudit.model.refs import mac_of
-from vnicaudit.remedy.planning.options import PlanOptions
+from vnicaudit.remedy.planning.run import PlanOptions
 
 OWN = "/usr/lib/ipxe/qemu/pxe-e1000.rom"
 BOOT = "<boot order='1'/>\n      "

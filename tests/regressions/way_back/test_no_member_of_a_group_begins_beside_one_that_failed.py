@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.remedy.applying.clouds.test_killed import life
-from vnicaudit.remedy.applying.exclusion_locks import ExclusionLocks
+from vnicaudit.remedy.applying.runner import ExclusionLocks
 
 
 def test_a_failure_is_known_before_the_group_is_let_go_of(

@@ -17,7 +17,7 @@ from vnicaudit.errors import SilentError, TargetError
 from vnicaudit.model.plan import Mode
 from vnicaudit.remedy.applying.apply import RunContext
 from vnicaudit.remedy.applying.history import runs
-from vnicaudit.remedy.applying.recovering import recover
+from vnicaudit.remedy.applying.pruning import recover
 from vnicaudit.remedy.applying.rollback import RollbackSelection, dry_run_rollback
 from vnicaudit.remedy.applying.runner import RunResult
 

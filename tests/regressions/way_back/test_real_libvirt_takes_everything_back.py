@@ -14,7 +14,7 @@ from tests.rig.guests import Guest, GuestFactory
 from tests.rig.hypervisor import Hypervisor
 from tests.rig.process import require, run, wait_for
 from tests.rig.remedy import SYSTEM, Remedy, definition, remedy
-from vnicaudit.knowledge.device_leftovers import OF_VIRTIO
+from vnicaudit.knowledge.to_virtio import OF_VIRTIO
 
 pytestmark = pytest.mark.rig
 

@@ -17,7 +17,7 @@ from vnicaudit.errors import SilentError, TargetError
 from vnicaudit.model.plan import Mode
 from vnicaudit.remedy.applying.apply import apply
 from vnicaudit.remedy.applying.history import runs
-from vnicaudit.remedy.applying.recovering import Recovered, recover
+from vnicaudit.remedy.applying.pruning import Recovered, recover
 from vnicaudit.remedy.applying.rollback import RollbackSelection, rollback
 from vnicaudit.remedy.hypervisor import Hypervisor
 

@@ -19,10 +19,10 @@ from tests.remedy.works import work
 from vnicaudit.audit.settings.keys import PolicyTable
 from vnicaudit.model.host import HostConfig
 from vnicaudit.model.plan import Plan, Step
-from vnicaudit.remedy.planning.options import PlanOptions
+from vnicaudit.remedy.planning.run import PlanOptions
 from vnicaudit.reports.plan.json import from_json, to_json
 from vnicaudit.reports.plan.text import render
-from vnicaudit.reports.writer import Options
+from vnicaudit.reports.report_file import Options
 
 AGENT = (
     "    <channel type='unix'><target type='virtio' name='org.qemu.guest_agent.0' "

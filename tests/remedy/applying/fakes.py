@@ -20,25 +20,21 @@ from vnicaudit.cli.wiring import Wiring
 from vnicaudit.cli.wiring.adapters import adapters
 from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.errors import ActionError, GoneError, GuestError, SilentError
-from vnicaudit.model.finding import Change
+from vnicaudit.model.finding import Change, NicRef
 from vnicaudit.model.guest_network import GuestLink, GuestNetwork
-from vnicaudit.model.host_lock import HostLock
-from vnicaudit.model.machine import MachineState, PowerPhase, Traffic
+from vnicaudit.model.host import HostLock, MachineState, PowerPhase, Traffic
 from vnicaudit.model.plan import MODES, DomainUnit, Mode, ModeOption, Step
-from vnicaudit.model.refs import NicRef
 from vnicaudit.remedy.applying.apply import RunContext, apply
 from vnicaudit.remedy.applying.history import runs
 from vnicaudit.remedy.applying.journal import journal_file
-from vnicaudit.remedy.applying.journal.events import Event, name_of
-from vnicaudit.remedy.applying.journal.run_request import RunLimits
+from vnicaudit.remedy.applying.journal.events import Event, RunLimits, name_of
 from vnicaudit.remedy.applying.journal.state import StateFolder
 from vnicaudit.remedy.applying.rollback import RollbackSelection, rollback
 from vnicaudit.remedy.applying.runner import RunResult
-from vnicaudit.remedy.applying.schedule import Schedule
-from vnicaudit.remedy.cloud import CloudAccess
-from vnicaudit.remedy.digests import digest
+from vnicaudit.remedy.applying.unit_queue import Schedule
+from vnicaudit.remedy.hypervisor import CloudAccess, Trials
 from vnicaudit.remedy.planning.diffs import unified_diff
-from vnicaudit.remedy.trial import Trials
+from vnicaudit.remedy.replacing import digest
 
 TARGET = "qemu:///system"
 CHANGE = Change("model", "e1000", "virtio", safe=True)

@@ -6,17 +6,14 @@ import pytest
 from msgspec.structs import replace
 
 from vnicaudit.errors import RefusedError
-from vnicaudit.remedy.applying.beside import refuse_beside
+from vnicaudit.remedy.applying.apply import refuse_beside
+from vnicaudit.remedy.applying.driver import KindTable
 from vnicaudit.remedy.applying.drivers.cloud import CLOUD_KINDS
-from vnicaudit.remedy.applying.drivers.domain import DOMAIN
-from vnicaudit.remedy.applying.drivers.file import FILE
+from vnicaudit.remedy.applying.drivers.domain import DOMAIN, FILE
+from vnicaudit.remedy.applying.journal.events import RunRequest, Transaction, UnitRequest
 from vnicaudit.remedy.applying.journal.journal_file import Journal
-from vnicaudit.remedy.applying.journal.notes import begun_with
 from vnicaudit.remedy.applying.journal.past_run import begin_run, read_run
-from vnicaudit.remedy.applying.journal.run_request import RunRequest, UnitRequest
-from vnicaudit.remedy.applying.journal.state import StateFolder
-from vnicaudit.remedy.applying.journal.transaction import Transaction
-from vnicaudit.remedy.applying.kinds import KindTable
+from vnicaudit.remedy.applying.journal.state import StateFolder, begun_with
 
 ELSEWHERE = replace(DOMAIN, name="elsewhere", may_move=False)
 KINDS = KindTable((DOMAIN, FILE, *CLOUD_KINDS, ELSEWHERE))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from vnicaudit.remedy.applying.downtime import seconds_off
+from vnicaudit.remedy.applying.history import seconds_off
 from vnicaudit.remedy.applying.journal.events import Event, Started, Starting, Stopped, Stopping
 from vnicaudit.remedy.applying.journal.journal_file import Entry
 

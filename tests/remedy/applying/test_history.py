@@ -9,10 +9,16 @@ from vnicaudit.errors import KeptError
 from vnicaudit.model.runs import Check
 from vnicaudit.remedy.applying.domains.definition_transactions import DomainTransaction
 from vnicaudit.remedy.applying.history import record, runs
-from vnicaudit.remedy.applying.journal.events import Done, End, Event, name_of
-from vnicaudit.remedy.applying.journal.journal_file import NAME, Journal
-from vnicaudit.remedy.applying.journal.kept_texts import KeptTexts
-from vnicaudit.remedy.applying.journal.notes import begun_with
+from vnicaudit.remedy.applying.journal.events import (
+    Done,
+    End,
+    Event,
+    RunRequest,
+    Transaction,
+    UnitRequest,
+    name_of,
+)
+from vnicaudit.remedy.applying.journal.journal_file import NAME, Journal, KeptTexts
 from vnicaudit.remedy.applying.journal.past_run import (
     PastRun,
     begin_run,
@@ -20,9 +26,7 @@ from vnicaudit.remedy.applying.journal.past_run import (
     read_run,
     unfinished,
 )
-from vnicaudit.remedy.applying.journal.run_request import RunRequest, UnitRequest
-from vnicaudit.remedy.applying.journal.state import StateFolder
-from vnicaudit.remedy.applying.journal.transaction import Transaction
+from vnicaudit.remedy.applying.journal.state import StateFolder, begun_with
 
 A, B = (
     UnitRequest(

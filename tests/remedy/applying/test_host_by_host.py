@@ -14,13 +14,13 @@ from msgspec.structs import replace
 
 from tests.remedy.applying.fakes import Killed, Machine, World, installed
 from vnicaudit.errors import ActionError, GoneError, TargetError
-from vnicaudit.model.host_lock import HostLock
+from vnicaudit.model.host import HostLock
 from vnicaudit.remedy.applying.apply import RunContext
 from vnicaudit.remedy.applying.history import runs
 from vnicaudit.remedy.applying.journal.journal_file import NAME
 from vnicaudit.remedy.applying.journal.past_run import unfinished
 from vnicaudit.remedy.applying.journal.state import StateFolder
-from vnicaudit.remedy.applying.recovering import recover
+from vnicaudit.remedy.applying.pruning import recover
 from vnicaudit.remedy.applying.rollback import RollbackSelection, dry_run_rollback
 from vnicaudit.remedy.applying.runner import RunResult
 from vnicaudit.remedy.hypervisor import Hypervisor

@@ -12,7 +12,7 @@ from vnicaudit.errors import JournalError, RefusedError, UsageError
 from vnicaudit.model.runs import RunRecord
 from vnicaudit.remedy.applying.apply import RunContext
 from vnicaudit.remedy.applying.history import runs
-from vnicaudit.remedy.applying.schedule import Window
+from vnicaudit.remedy.applying.unit_queue import Window
 
 
 def outcomes(run: RunRecord) -> list[str]:

@@ -12,9 +12,8 @@ import pytest
 from tests.rows import rows
 from vnicaudit.errors import JournalError, SilentError, UsageError
 from vnicaudit.model.runs import Outcome
-from vnicaudit.remedy.applying.journal.result import Result
-from vnicaudit.remedy.applying.schedule import Schedule, Window, side_by_side
-from vnicaudit.remedy.applying.unit_queue import UnitQueue
+from vnicaudit.remedy.applying.journal.events import Result
+from vnicaudit.remedy.applying.unit_queue import Schedule, UnitQueue, Window, side_by_side
 
 NOON = datetime(2026, 11, 21, 12, 0)
 

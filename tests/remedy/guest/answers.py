@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from vnicaudit.errors import GuestError
-from vnicaudit.model.machine import GuestExit, GuestInterface
+from vnicaudit.model.host import GuestExit, GuestInterface
 
 DATA = Path(__file__).parent / "data"
 BATCH = "ip -force -batch -"

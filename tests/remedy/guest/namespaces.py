@@ -10,7 +10,7 @@ from typing import Any
 
 from tests.not_run import not_run
 from tests.rig.process import wait_for
-from vnicaudit.model.machine import GuestExit, GuestInterface
+from vnicaudit.model.host import GuestExit, GuestInterface
 
 MAC = "52:54:00:12:34:57"
 _PATIENCE = 120

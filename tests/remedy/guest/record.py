@@ -14,7 +14,7 @@ from pathlib import Path
 
 from tests.remedy.guest.namespaces import MAC, Namespace, namespace
 from tests.remedy.guest.scenario import PLAIN, REFUSED, RICH
-from vnicaudit.model.machine import GuestExit
+from vnicaudit.model.host import GuestExit
 from vnicaudit.remedy.guest.network import capture
 
 DATA = Path(__file__).parent / "data"

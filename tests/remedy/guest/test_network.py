@@ -13,7 +13,7 @@ from tests.rig.process import wait_for
 from tests.rows import rows
 from vnicaudit.errors import GuestError, RefusedError
 from vnicaudit.model.guest_network import GuestNetwork
-from vnicaudit.model.machine import GuestExit
+from vnicaudit.model.host import GuestExit
 from vnicaudit.remedy.guest.network import capture, missing, restore
 
 _FLEETING = {"ifindex", "link_index", "valid_life_time", "preferred_life_time", "expires"}

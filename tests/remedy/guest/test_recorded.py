@@ -21,8 +21,8 @@ from vnicaudit.model.guest_network import (
     GuestNetwork,
     GuestRoute,
 )
-from vnicaudit.model.machine import GuestExit
-from vnicaudit.remedy.guest.batch import Device, batch
+from vnicaudit.model.host import GuestExit
+from vnicaudit.remedy.guest.agent import Device, batch
 from vnicaudit.remedy.guest.network import aged, capture, missing, restore
 
 MAC = "52:54:00:12:34:57"

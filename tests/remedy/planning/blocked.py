@@ -2,7 +2,7 @@
 
 from typing import Protocol
 
-from vnicaudit.model.reasons import Blocked
+from vnicaudit.model.plan import Blocked
 
 
 class _Held(Protocol):

@@ -1,7 +1,7 @@
 """Guests and their NICs, as definitions describe them."""
 
 from vnicaudit.model.domain import Domain, DomainConfig, DomainState
-from vnicaudit.model.location import Location
+from vnicaudit.model.finding import Location
 from vnicaudit.model.nic import Nic, NicConfig
 
 HERE = Location("test")

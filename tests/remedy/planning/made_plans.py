@@ -22,10 +22,10 @@ from tests.remedy.planning.planned import (
     plan,
 )
 from vnicaudit.audit.settings.keys import PolicyTable
+from vnicaudit.model.fleet import CloudRecord
 from vnicaudit.model.host import VdpaDevice
-from vnicaudit.model.live import CloudRecord
 from vnicaudit.model.plan import Goal, NotPlanned, Plan, Planned, UnitStep
-from vnicaudit.remedy.planning.options import PlanOptions
+from vnicaudit.remedy.planning.run import PlanOptions
 from vnicaudit.remedy.planning.source import Source
 
 _POLICY = PolicyTable(queues="auto", rx_queue_size=1024, tx_queue_size=1024)

@@ -6,25 +6,22 @@ from pathlib import Path
 from tests.remedy.works import work
 from vnicaudit.audit.accepting.suppressions import Suppressor
 from vnicaudit.audit.judging.catalogue import rule_ids
-from vnicaudit.audit.reading.options import RunOptions
-from vnicaudit.audit.reading.seen_files import SeenFiles
-from vnicaudit.audit.reading.targets import Target
+from vnicaudit.audit.reading.selection import RunOptions
+from vnicaudit.audit.reading.targets import SeenFiles, Target
 from vnicaudit.audit.work import Assumptions, AuditWork
 from vnicaudit.cli.wiring.adapters import texts
 from vnicaudit.cli.wiring.platforms import PlatformRegistry, every_platform
 from vnicaudit.model.domain import DomainState
-from vnicaudit.model.host import HostConfig, Network, VdpaDevice
+from vnicaudit.model.host import HostConfig, Network, VdpaDevice, Version
 from vnicaudit.model.plan import NotPlanned, Planned, Step, UnitStep
 from vnicaudit.model.report import ReadError
-from vnicaudit.model.version import Version
 from vnicaudit.platforms.libvirt.domains import Fetched, Surroundings, definition_from
-from vnicaudit.remedy.planning.domains import DomainPlanner
-from vnicaudit.remedy.planning.guests import AskNames, InterfaceNames, no_names
-from vnicaudit.remedy.planning.judged_item import Judges
-from vnicaudit.remedy.planning.nic_step import NicContext
-from vnicaudit.remedy.planning.options import PlanOptions
-from vnicaudit.remedy.planning.source import Source, sources
-from vnicaudit.text.libvirt_uri import parse
+from vnicaudit.remedy.planning.domain_targets import DomainPlanner
+from vnicaudit.remedy.planning.nic import NicContext
+from vnicaudit.remedy.planning.run import PlanOptions
+from vnicaudit.remedy.planning.source import AskNames, InterfaceNames, Source, no_names, sources
+from vnicaudit.remedy.planning.subject import Judges
+from vnicaudit.text.diff import parse
 
 URI = "qemu:///system"
 UUID = "6f4d3c1e-0e5a-4c52-8f6c-0d2f8f4f3a11"

@@ -10,12 +10,10 @@ from tests.remedy.planning.blocked import codes, why
 from tests.remedy.planning.guests import PC, guest, pci
 from tests.rows import rows
 from vnicaudit.model.domain import Domain, DomainConfig
-from vnicaudit.model.finding import Change
-from vnicaudit.model.host import HostConfig, VdpaDevice
+from vnicaudit.model.finding import Change, NicRef
+from vnicaudit.model.host import HostConfig, VdpaDevice, Version
 from vnicaudit.model.nic import Nic
 from vnicaudit.model.plan import DomainUnit, Goal, Loss, Step
-from vnicaudit.model.refs import NicRef
-from vnicaudit.model.version import Version
 from vnicaudit.remedy.planning.backends import Conversion, still_against, to_backend
 
 DEVICE = "/dev/vhost-vdpa-0"

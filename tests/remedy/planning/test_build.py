@@ -35,13 +35,12 @@ from vnicaudit.audit.judging.catalogue import rule_ids
 from vnicaudit.audit.settings.keys import PolicyTable
 from vnicaudit.cli.wiring.adapters import texts
 from vnicaudit.model.domain import DomainState
-from vnicaudit.model.finding import Change
+from vnicaudit.model.finding import Change, NicRef, mac_of, nic_index
 from vnicaudit.model.host import Network
 from vnicaudit.model.plan import DomainUnit, GuestView, NotPlanned
-from vnicaudit.model.refs import NicRef, mac_of, nic_index
-from vnicaudit.remedy.digests import digest
-from vnicaudit.remedy.planning.options import PlanOptions
+from vnicaudit.remedy.planning.run import PlanOptions
 from vnicaudit.remedy.planning.source import Source
+from vnicaudit.remedy.replacing import digest
 
 KEEPS = "the guest already supports virtio; its MAC and device address stay the same"
 SWAP = ["-      <model type='e1000'/>", "+      <model type='virtio'/>"]

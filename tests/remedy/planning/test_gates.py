@@ -5,9 +5,8 @@ from msgspec.structs import replace
 
 from tests.remedy.planning.guests import PC, guest, pci
 from vnicaudit.model.domain import DomainState
-from vnicaudit.model.plan import Goal
-from vnicaudit.model.reasons import Blocked
-from vnicaudit.remedy.planning.gates import identity_blocks, modes, no_change, state_notes
+from vnicaudit.model.plan import Blocked, Goal
+from vnicaudit.remedy.planning.backends import identity_blocks, modes, no_change, state_notes
 
 _RUNS = DomainState(active=True, persistent=True, agent=True)
 

@@ -23,16 +23,13 @@ from vnicaudit.audit.work import AuditWork
 from vnicaudit.cli.wiring.adapters import texts
 from vnicaudit.errors import RefusedError
 from vnicaudit.model.domain import Domain
-from vnicaudit.model.finding import Change
+from vnicaudit.model.finding import Change, mac_of
 from vnicaudit.model.host import HostConfig, Network
-from vnicaudit.model.refs import mac_of
 from vnicaudit.model.report import Audited
-from vnicaudit.remedy.planning.domains import DomainPlanner
-from vnicaudit.remedy.planning.guests import InterfaceNames, no_names
-from vnicaudit.remedy.planning.judged_domain import JudgedDomain
-from vnicaudit.remedy.planning.judged_item import Judges, is_decided
-from vnicaudit.remedy.planning.nic_step import NicContext
-from vnicaudit.remedy.planning.source import Source
+from vnicaudit.remedy.planning.domain_targets import DomainPlanner
+from vnicaudit.remedy.planning.nic import NicContext
+from vnicaudit.remedy.planning.source import InterfaceNames, JudgedDomain, Source, no_names
+from vnicaudit.remedy.planning.subject import Judges, is_decided
 
 TO_VIRTIO = Change("model", "e1000", "virtio", safe=True)
 

@@ -30,11 +30,10 @@ from tests.remedy.planning.planned import (
 )
 from tests.rows import rows
 from vnicaudit.audit.settings.keys import PolicyTable
-from vnicaudit.model.host import VdpaDevice
+from vnicaudit.model.finding import mac_of
+from vnicaudit.model.host import VdpaDevice, Version
 from vnicaudit.model.plan import NotPlanned, UnitStep
-from vnicaudit.model.refs import mac_of
-from vnicaudit.model.version import Version
-from vnicaudit.remedy.planning.options import PlanOptions
+from vnicaudit.remedy.planning.run import PlanOptions
 
 DEVICE = "/dev/vhost-vdpa-0"
 CARD = (VdpaDevice("v0", DEVICE, "vhost_vdpa", shared_memory=False),)

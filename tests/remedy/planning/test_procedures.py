@@ -27,7 +27,7 @@ from tests.remedy.planning.planned import (
 from tests.rows import rows
 from vnicaudit.audit.settings.keys import PolicyTable
 from vnicaudit.model.plan import GuestView
-from vnicaudit.remedy.planning.options import PlanOptions
+from vnicaudit.remedy.planning.run import PlanOptions
 
 VDPA = PlanOptions(to="vdpa", macs=(MAC,), devices=("/dev/vhost-vdpa-0",))
 

@@ -24,21 +24,20 @@ from tests.remedy.planning.planned import (
 from tests.remedy.planning.units import file_of
 from tests.remedy.works import work
 from vnicaudit import __version__
-from vnicaudit.audit.reading.options import RunOptions
+from vnicaudit.audit.reading.selection import RunOptions
 from vnicaudit.audit.reading.targets import target_of
 from vnicaudit.cli.output.progress import Progress
 from vnicaudit.cli.wiring.adapters import adapters
 from vnicaudit.errors import TargetError, UsageError
+from vnicaudit.model.finding import mac_of
+from vnicaudit.model.fleet import LiveDefinition
 from vnicaudit.model.host import Host, VdpaDevice
-from vnicaudit.model.live import LiveDefinition
 from vnicaudit.model.plan import Plan
-from vnicaudit.model.refs import mac_of
 from vnicaudit.model.report import ReadError
 from vnicaudit.remedy.planning import run
-from vnicaudit.remedy.planning.judged_item import Judges
-from vnicaudit.remedy.planning.options import PlanOptions
+from vnicaudit.remedy.planning.run import PlanOptions, PlanRequest
 from vnicaudit.remedy.planning.source import Source
-from vnicaudit.remedy.planning.target_planner import PlanRequest
+from vnicaudit.remedy.planning.subject import Judges
 from vnicaudit.reports.plan.json import to_json
 
 TEXT = definition(interface("e1000"))

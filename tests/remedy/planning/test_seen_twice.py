@@ -10,7 +10,7 @@ from tests.remedy.planning.test_run import plan
 from tests.remedy.planning.units import file_of
 from tests.remedy.works import work
 from tests.rows import rows_of_tuples
-from vnicaudit.audit.reading.options import RunOptions
+from vnicaudit.audit.reading.selection import RunOptions
 from vnicaudit.audit.run import AuditRun
 from vnicaudit.model.report import Audited
 

@@ -12,7 +12,7 @@ from ruamel.yaml import YAML
 from tests.rows import rows_of_tuples
 from vnicaudit.knowledge.systems import System
 from vnicaudit.model.plan import Snippet
-from vnicaudit.remedy.planning.snippets import snippets
+from vnicaudit.remedy.planning.guest_view import snippets
 
 MAC = "52:54:00:12:34:56"
 

@@ -10,14 +10,12 @@ from msgspec.structs import replace
 from tests.platforms.stand_ins import platforms_with
 from tests.remedy.planning.planned import HOST, RUNNING, definition, in_file, interface, live
 from vnicaudit.audit.reading import files
-from vnicaudit.audit.reading.options import RunOptions
-from vnicaudit.audit.reading.seen_files import SeenFiles
-from vnicaudit.audit.reading.selection import Exclusion, Selection
-from vnicaudit.audit.reading.targets import Target, target_of
+from vnicaudit.audit.reading.selection import Exclusion, RunOptions, Selection
+from vnicaudit.audit.reading.targets import SeenFiles, Target, target_of
 from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.errors import TargetError, UsageError
+from vnicaudit.model.fleet import LiveDefinition
 from vnicaudit.model.host import Host, Network
-from vnicaudit.model.live import LiveDefinition
 from vnicaudit.model.report import NotJudged, ReadError
 from vnicaudit.remedy.planning import source as module
 from vnicaudit.remedy.planning.source import Source, sources, with_actual_types

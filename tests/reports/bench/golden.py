@@ -4,7 +4,7 @@ from pathlib import Path
 
 from vnicaudit.model.measurement import BenchResult
 from vnicaudit.reports.bench.registry import load
-from vnicaudit.reports.writer import Options
+from vnicaudit.reports.report_file import Options
 
 DATA = Path(__file__).parent / "data"
 

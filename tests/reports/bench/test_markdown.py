@@ -15,7 +15,7 @@ from tests.reports.bench.samples import (
     two_arms,
 )
 from vnicaudit.model.measurement import BenchResult
-from vnicaudit.reports.writer import Options
+from vnicaudit.reports.report_file import Options
 
 
 @pytest.mark.parametrize(

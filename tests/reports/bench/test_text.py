@@ -18,8 +18,8 @@ from tests.reports.bench.samples import (
 )
 from vnicaudit.model.measurement import BenchResult, Decision
 from vnicaudit.reports.bench.formats.text import tables
-from vnicaudit.reports.wrap import width_of
-from vnicaudit.reports.writer import Options
+from vnicaudit.reports.report_file import Options
+from vnicaudit.reports.safe import width_of
 
 
 @pytest.mark.parametrize(

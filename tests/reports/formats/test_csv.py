@@ -5,7 +5,7 @@ import csv
 import msgspec
 
 from tests.reports.samples import CLEAN, OK_END, WEB_01, finding, written
-from vnicaudit.model.refs import NicRef
+from vnicaudit.model.finding import NicRef
 
 HEADER = (
     '"rule","name","severity","confidence","domain","uuid","nic","mac","target_dev","owner",'

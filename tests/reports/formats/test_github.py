@@ -3,8 +3,7 @@
 import msgspec
 
 from tests.reports.samples import CLEAN, OK_END, WEB_01, finding, written
-from vnicaudit.model.location import Location
-from vnicaudit.model.refs import DomainRef
+from vnicaudit.model.finding import DomainRef, Location
 
 WHOLE = """\
 ::error file=domains/web-01.xml,line=18,title=VNIC001 legacy-emulated-nic::web-01, NIC 0 \

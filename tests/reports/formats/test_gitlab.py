@@ -9,9 +9,7 @@ import msgspec
 import pytest
 
 from tests.reports.samples import CLEAN, NOVA, OK_END, WEB_01, finding, written
-from vnicaudit.model.finding import SEVERITIES, Crashed
-from vnicaudit.model.location import Location
-from vnicaudit.model.refs import NicRef
+from vnicaudit.model.finding import SEVERITIES, Crashed, Location, NicRef
 from vnicaudit.model.report import Audited, ReadError, RunEnd, Summary, TargetResult
 
 FORMAT = {

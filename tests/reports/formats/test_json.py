@@ -16,15 +16,15 @@ from tests.reports.samples import (
     finding,
     written,
 )
-from vnicaudit.model.location import Location
+from vnicaudit.model.finding import Location
 from vnicaudit.reports.report_file import (
+    Options,
     Report,
     written_crash,
     written_finding,
     written_skip,
     written_suppressed,
 )
-from vnicaudit.reports.writer import Options
 
 
 def test_the_report_reads_back_as_the_record_it_stands_for() -> None:

@@ -6,7 +6,7 @@ import msgspec
 from lxml import etree
 
 from tests.reports.samples import CLEAN, OK_END, WEB_01, finding, written
-from vnicaudit.model.refs import NicRef
+from vnicaudit.model.finding import NicRef
 
 XSD = Path(__file__).parents[1] / "data" / "junit-10.xsd"
 

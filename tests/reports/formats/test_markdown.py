@@ -4,7 +4,7 @@ import msgspec
 from markdown_it import MarkdownIt
 
 from tests.reports.samples import CLEAN, OK_END, WEB_01, finding, written
-from vnicaudit.model.refs import NicRef
+from vnicaudit.model.finding import NicRef
 from vnicaudit.model.report import TargetResult
 
 TOP = """\

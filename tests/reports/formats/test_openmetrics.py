@@ -11,7 +11,7 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families
 from tests.cli.inside import inside
 from tests.promtool import checked_metrics
 from tests.reports.samples import CLEAN, OK_END, RULES, STREAM, WEB_01, finding, written
-from vnicaudit.model.owner import OutsideOwner
+from vnicaudit.model.finding import OutsideOwner
 from vnicaudit.model.report import Audited
 
 Samples = dict[str, list[tuple[dict[str, str], float]]]

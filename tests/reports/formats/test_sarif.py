@@ -9,11 +9,10 @@ import msgspec
 import pytest
 
 from tests.reports.samples import CLEAN, END, NOVA, OK_END, WEB_01, WEB_UUID, finding, written
-from vnicaudit.model.location import Location
-from vnicaudit.model.refs import HostRef, ImageRef
+from vnicaudit.model.finding import HostRef, ImageRef, Location
 from vnicaudit.model.report import Audited, Suppressed
-from vnicaudit.reports.writer import Options
-from vnicaudit.text.edits import Replacement, TextPosition
+from vnicaudit.reports.report_file import Options
+from vnicaudit.text.yaml_edits import Replacement, TextPosition
 
 SCHEMA = Path(__file__).parents[1] / "data" / "sarif-schema-2.1.0.json"
 

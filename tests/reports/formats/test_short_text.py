@@ -7,12 +7,11 @@ from msgspec.structs import replace
 
 from tests.reports.samples import END, NOVA, OK_END, STREAM, WEB_01, WEB_UUID, finding, written
 from vnicaudit.knowledge.fixes.owners import Wordings
-from vnicaudit.model.finding import EVERY_RULE, Change, Severity, Skipped
-from vnicaudit.model.refs import DomainRef, NicRef
+from vnicaudit.model.finding import EVERY_RULE, Change, DomainRef, NicRef, Severity, Skipped
 from vnicaudit.model.report import Audited, AuditedScope, RunEnd, Summary
 from vnicaudit.reports.formats.text import FEW
-from vnicaudit.reports.wrap import width_of
-from vnicaudit.reports.writer import Options, SortBy, View
+from vnicaudit.reports.report_file import Options, SortBy, View
+from vnicaudit.reports.safe import width_of
 
 MESSAGE = finding().message
 SHORT = Options(width=80, view="short", wordings=Wordings())

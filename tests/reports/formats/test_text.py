@@ -6,11 +6,10 @@ import msgspec
 import pytest
 
 from tests.reports.samples import CLEAN, END, OK_END, STREAM, WEB_01, finding, written
-from vnicaudit.model.finding import Skipped
-from vnicaudit.model.refs import DomainRef, HostRef, NicRef
+from vnicaudit.model.finding import DomainRef, HostRef, NicRef, Skipped
 from vnicaudit.model.report import Audited, ReadError, RunEnd, Summary, TargetResult
-from vnicaudit.reports.wrap import width_of
-from vnicaudit.reports.writer import Options
+from vnicaudit.reports.report_file import Options
+from vnicaudit.reports.safe import width_of
 
 AT_80 = """\
 web-01  libvirt, 2 NICs

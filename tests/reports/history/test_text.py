@@ -6,10 +6,16 @@ import pytest
 from msgspec.structs import replace
 
 from tests.reports.history.samples import AUDIT, DETAILS, DRIFT, STATUS, TREND
-from vnicaudit.reports.history.drift import drift_csv, drift_markdown, drift_text
-from vnicaudit.reports.history.status import details_text, status_text
-from vnicaudit.reports.history.trend import trend_csv, trend_text
-from vnicaudit.reports.writer import Options
+from vnicaudit.reports.history.text import (
+    details_text,
+    drift_csv,
+    drift_markdown,
+    drift_text,
+    status_text,
+    trend_csv,
+    trend_text,
+)
+from vnicaudit.reports.report_file import Options
 
 WIDE = Options(width=200)
 WRITTEN: dict[str, Callable[[], str]] = {

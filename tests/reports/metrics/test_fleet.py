@@ -5,14 +5,15 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from tests.promtool import checked_metrics
 from vnicaudit.model.finding import SEVERITIES, Severity
-from vnicaudit.model.fleet_counts import FindingCount, FleetCounts, SiteCounts
-from vnicaudit.reports.metrics.families import Flavour, written
-from vnicaudit.reports.metrics.fleet import (
+from vnicaudit.model.fleet import FindingCount, FleetCounts, SiteCounts
+from vnicaudit.reports.metrics.families import (
     MAX_OWNERS,
     MAX_RULES,
     MAX_SITES,
+    Flavour,
     bounded,
     fleet_families,
+    written,
 )
 
 Samples = dict[tuple[str, frozenset[tuple[str, str]]], float]

@@ -1,9 +1,8 @@
 """Three NICs worth looking at."""
 
 from vnicaudit.model.domain import Domain, DomainConfig, DomainState, LiveFacts
-from vnicaudit.model.effective import NONE, UNKNOWN, Effective, Resolved
-from vnicaudit.model.location import Location
-from vnicaudit.model.nic import Nic, NicConfig
+from vnicaudit.model.finding import Location
+from vnicaudit.model.nic import NONE, UNKNOWN, Effective, Nic, NicConfig, Resolved
 
 PLACE = Location("d", "d/web.xml", 18)
 NO_RING = "rtl8139 has no virtio ring"

@@ -6,12 +6,11 @@ import pytest
 from msgspec.structs import replace
 
 from tests.reports.nics.samples import EMPTY, LEGACY, ODD, REFUSED, TUNED, WEB
-from vnicaudit.audit.judging.nic_row import nic_row
+from vnicaudit.audit.judging.domains import nic_row
 from vnicaudit.model.nic import NicConfig
-from vnicaudit.reports.nics.facts_text import connection_of
-from vnicaudit.reports.nics.text import render
-from vnicaudit.reports.wrap import width_of
-from vnicaudit.reports.writer import Options
+from vnicaudit.reports.nics.text import connection_of, render
+from vnicaudit.reports.report_file import Options
+from vnicaudit.reports.safe import width_of
 
 TABLE = """\
   NIC  MAC                connected to     model     vhost    queues  rx    tx

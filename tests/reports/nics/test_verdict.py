@@ -7,13 +7,12 @@ import pytest
 from msgspec.structs import replace
 
 from tests.reports.nics.samples import EMPTY, ODD, WEB
-from vnicaudit.audit.judging.nic_row import nic_row
-from vnicaudit.model.effective import NONE, UNKNOWN, Resolved
+from vnicaudit.audit.judging.domains import nic_row
+from vnicaudit.model.nic import NONE, UNKNOWN, Resolved
 from vnicaudit.model.report import NicRow
 from vnicaudit.reports.nics import csv as nics_csv
-from vnicaudit.reports.nics.text import render
-from vnicaudit.reports.nics.verdict import Verdict, kind_of, verdict_of
-from vnicaudit.reports.writer import Options
+from vnicaudit.reports.nics.text import Verdict, kind_of, render, verdict_of
+from vnicaudit.reports.report_file import Options
 
 PLAIN: NicRow = replace(
     nic_row(WEB, WEB.nics[1]),

@@ -1,7 +1,6 @@
 """New findings with names that break formats."""
 
-from vnicaudit.model.finding import Severity
-from vnicaudit.model.notices import NewFinding
+from vnicaudit.model.finding import NewFinding, Severity
 
 ODD = "<!channel> @all \x1b[31m *x* `y` <img src=x onerror=1> ::set-output"
 

@@ -5,7 +5,7 @@ import msgspec
 import pytest
 
 from tests.reports.notices.samples import new, odd
-from vnicaudit.model.notices import NoticeForm
+from vnicaudit.model.finding import NoticeForm
 from vnicaudit.reports.notices.forms import messages_of
 from vnicaudit.reports.notices.json import Notice
 

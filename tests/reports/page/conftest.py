@@ -8,7 +8,7 @@ from playwright.sync_api import Browser
 
 from tests.reports.page.chromium import Tab, chromium
 from tests.reports.page.fleet import fleet
-from vnicaudit.reports.page.render import render_page
+from vnicaudit.reports.page.summary import render_page
 
 
 @pytest.fixture(scope="module")

@@ -3,14 +3,11 @@
 import random
 from collections.abc import Iterator
 
-from vnicaudit.model.effective import NONE, Resolved
-from vnicaudit.model.finding import Change, Finding, Severity
+from vnicaudit.model.finding import Change, Finding, Location, NicRef, Owner, Severity
 from vnicaudit.model.fleet import Coverage
-from vnicaudit.model.location import Location
-from vnicaudit.model.owner import Owner
-from vnicaudit.model.refs import NicRef
+from vnicaudit.model.nic import NONE, Resolved
 from vnicaudit.model.report import NicRow, Tool
-from vnicaudit.reports.page.data import (
+from vnicaudit.reports.page.from_audit import (
     FindingHistory,
     FindingState,
     PageAbout,

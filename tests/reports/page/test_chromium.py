@@ -13,9 +13,9 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.reports.page.chromium import VIEWS, Tab
 from tests.reports.page.fleet import fleet, host_name
-from vnicaudit.model.refs import NicRef, mac_of, nic_index
-from vnicaudit.reports.page.data import PageData
-from vnicaudit.reports.page.render import render_page
+from vnicaudit.model.finding import NicRef, mac_of, nic_index
+from vnicaudit.reports.page.from_audit import PageData
+from vnicaudit.reports.page.summary import render_page
 
 ROWS = "#grid .body [role=row]:not([hidden])"
 SMALL = list(fleet(4).subjects)

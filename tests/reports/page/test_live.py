@@ -15,7 +15,7 @@ from tests.history.fleets import TestDomain, TestNic, audit, host, reading
 from tests.reports.page.chromium import VIEWS, Tab
 from tests.reports.page.decoded import check_markup, decoded
 from tests.reports.page.test_chromium import AXE_RUN, ROWS, saved_text
-from vnicaudit.cli.fleet.live import page_route
+from vnicaudit.cli.fleet.serve import page_route
 from vnicaudit.fleet.running.spool import SpoolFolder
 from vnicaudit.history.opening import history_to_write
 from vnicaudit.history.place import history_place

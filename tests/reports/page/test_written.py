@@ -8,22 +8,27 @@ import pytest
 from tests.reports.page.decoded import Elements, check_markup, decoded
 from tests.reports.page.fleet import WHY, fleet, host
 from tests.reports.samples import END, LEGACY, STREAM, written
-from vnicaudit.model.effective import NONE, UNKNOWN, Resolved
-from vnicaudit.model.finding import Change, Finding
+from vnicaudit.model.finding import Change, Finding, mac_of, nic_index
 from vnicaudit.model.fleet import (
     Coverage,
     FleetAudit,
     HostReading,
     InventoryHost,
 )
-from vnicaudit.model.refs import mac_of, nic_index
+from vnicaudit.model.nic import NONE, UNKNOWN, Resolved
 from vnicaudit.model.report import TargetResult
-from vnicaudit.reports.page.answer import AnswerCounts
-from vnicaudit.reports.page.columns import NumberColumn, TextColumn
-from vnicaudit.reports.page.data import PageData
-from vnicaudit.reports.page.from_fleet import about_fleet, host_of, subjects_of
-from vnicaudit.reports.page.render import HtmlPage, render_page
-from vnicaudit.reports.page.tables import MAC, NAME, UUID, SubjectMarks, path_of
+from vnicaudit.reports.page.from_audit import PageData, about_fleet, host_of, subjects_of
+from vnicaudit.reports.page.summary import HtmlPage, render_page
+from vnicaudit.reports.page.tables import (
+    MAC,
+    NAME,
+    UUID,
+    AnswerCounts,
+    NumberColumn,
+    SubjectMarks,
+    TextColumn,
+    path_of,
+)
 
 DATA = fleet(2)
 SUBJECTS = list(DATA.subjects)

@@ -2,8 +2,9 @@
 
 from msgspec.structs import replace
 
-from vnicaudit.model.finding import Change
+from vnicaudit.model.finding import Change, FlavorRef, ImageRef, ServerRef
 from vnicaudit.model.plan import (
+    Blocked,
     FlavorUnit,
     GuestView,
     ImageUnit,
@@ -14,8 +15,6 @@ from vnicaudit.model.plan import (
     ServerUnit,
     Step,
 )
-from vnicaudit.model.reasons import Blocked
-from vnicaudit.model.refs import FlavorRef, ImageRef, ServerRef
 
 CLOUD = "openstack:prod"
 ALPHA, BETA = "1f" * 16, "2e" * 16

@@ -4,12 +4,21 @@ from typing import Any, get_args
 
 from hypothesis import strategies as st
 
-from vnicaudit.model.finding import Change
-from vnicaudit.model.guest_words import Readiness
-from vnicaudit.model.owner import owner_named
+from vnicaudit.model.finding import (
+    Change,
+    CloudRef,
+    FlavorRef,
+    ImageRef,
+    NicRef,
+    Readiness,
+    ServerRef,
+    owner_named,
+)
 from vnicaudit.model.plan import (
     GOALS,
     MODES,
+    Blocked,
+    BlockedCode,
     DomainUnit,
     FileUnit,
     FlavorUnit,
@@ -25,8 +34,6 @@ from vnicaudit.model.plan import (
     Step,
     Unit,
 )
-from vnicaudit.model.reasons import Blocked, BlockedCode
-from vnicaudit.model.refs import CloudRef, FlavorRef, ImageRef, NicRef, ServerRef
 
 NASTY = "\x00\x07\x1b\x7f\x9b\n\r\t\u2028\u202e\u200b\ufeff\ufffe\udce9\ud800|`<>@#%:,;=+-\"'\\/"
 TEXT = st.text(st.one_of(st.sampled_from(NASTY), st.characters(exclude_categories=())), max_size=9)

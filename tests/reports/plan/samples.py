@@ -1,7 +1,8 @@
 """A plan worth reviewing: two hypervisors, a file, guests of libvirt and of Nova."""
 
-from vnicaudit.model.finding import Change
+from vnicaudit.model.finding import Change, NicRef
 from vnicaudit.model.plan import (
+    Blocked,
     DomainUnit,
     FileUnit,
     GuestView,
@@ -13,8 +14,6 @@ from vnicaudit.model.plan import (
     Snippet,
     Step,
 )
-from vnicaudit.model.reasons import Blocked
-from vnicaudit.model.refs import NicRef
 
 MAIL_UUID = "6f4d3c1e-0e5a-4c52-8f6c-0d2f8f4f3a11"
 DIGEST = f"sha256:{'5f' * 32}"

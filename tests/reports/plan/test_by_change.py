@@ -6,11 +6,10 @@ from msgspec.structs import replace
 
 from tests.regressions.hostile_input.growth import MOST, TIMES, ratio
 from tests.reports.plan.samples import MAIL
-from vnicaudit.model.plan import GuestView, Naming, Plan, Step
-from vnicaudit.model.reasons import Blocked
-from vnicaudit.model.refs import NicRef
+from vnicaudit.model.finding import NicRef
+from vnicaudit.model.plan import Blocked, GuestView, Naming, Plan, Step
 from vnicaudit.reports.plan.text import render
-from vnicaudit.reports.writer import Options
+from vnicaudit.reports.report_file import Options
 
 STEPS = 10_000
 HOSTS = 200

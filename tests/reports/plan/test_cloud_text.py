@@ -4,11 +4,11 @@ from msgspec.structs import replace
 
 from tests.remedy.planning.units import server_of
 from tests.reports.plan.cloud_samples import ASKED, CLOUD, IMAGE, NOT_PLANNED, PLAN, WEB
+from vnicaudit.model.finding import NicRef
 from vnicaudit.model.plan import Plan
-from vnicaudit.model.refs import NicRef
 from vnicaudit.reports.plan.json import from_json, to_json
 from vnicaudit.reports.plan.text import render, summary
-from vnicaudit.reports.writer import Options
+from vnicaudit.reports.report_file import Options
 
 WHOLE = """\
 openstack:prod

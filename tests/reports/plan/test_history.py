@@ -4,11 +4,10 @@ import pytest
 
 from tests.regressions.hostile_input.growth import MOST, ratio
 from tests.reports.plan.test_by_change import step_on
-from vnicaudit.model.last_readings import LastReading, PlanHistory, StepHistory, UnreadHost
 from vnicaudit.model.plan import Plan
-from vnicaudit.model.ranking import GainEstimate
+from vnicaudit.model.ranking import GainEstimate, LastReading, PlanHistory, StepHistory, UnreadHost
 from vnicaudit.reports.plan.text import render
-from vnicaudit.reports.writer import Options
+from vnicaudit.reports.report_file import Options
 
 GAIN = GainEstimate(workload="bulk", metric="throughput", measurements=1, percent=104.0)
 

@@ -9,12 +9,11 @@ from msgspec.structs import replace
 from tests.reports.plan.plans import PLANS
 from tests.reports.plan.samples import EMPTY, FILE, MAIL, NOVA, PLAN
 from tests.shares import examples
-from vnicaudit.model.finding import Change
+from vnicaudit.model.finding import Change, NicRef
 from vnicaudit.model.plan import FileUnit, GuestView, Naming, NotPlanned, Plan, Step
-from vnicaudit.model.refs import NicRef
 from vnicaudit.reports.plan.text import render
-from vnicaudit.reports.wrap import width_of
-from vnicaudit.reports.writer import Options
+from vnicaudit.reports.report_file import Options
+from vnicaudit.reports.safe import width_of
 
 SHORT = Options(width=120, view="short")
 

@@ -13,11 +13,17 @@ from tests.reports.plan.plans import PLANS
 from tests.reports.plan.samples import PLAN as OF_HOSTS
 from tests.shares import examples
 from vnicaudit.model.plan import Plan, Step
-from vnicaudit.reports.plan.project_table import COLUMNS, projects_table
-from vnicaudit.reports.plan.project_text import MARK, project_text
-from vnicaudit.reports.plan.projects import projects, what_changes, what_happens
+from vnicaudit.reports.plan.projects import (
+    COLUMNS,
+    MARK,
+    project_text,
+    projects,
+    projects_table,
+    what_changes,
+    what_happens,
+)
 from vnicaudit.reports.plan.text import render
-from vnicaudit.reports.writer import Options
+from vnicaudit.reports.report_file import Options
 
 TEXT = f"""\
 {MARK}

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from tests.reports.plan.plans import PLANS
 from tests.reports.plan.samples import EMPTY, FILE, LINK, MAIL, MAIL_1, NOT_PLANNED, NOVA, PLAN
 from tests.shares import examples
+from vnicaudit.model.finding import NicRef
 from vnicaudit.model.plan import (
     FileUnit,
     GuestView,
@@ -21,10 +22,9 @@ from vnicaudit.model.plan import (
     Snippet,
     Step,
 )
-from vnicaudit.model.refs import NicRef
 from vnicaudit.reports.plan.text import render, summary
-from vnicaudit.reports.wrap import width_of
-from vnicaudit.reports.writer import Options
+from vnicaudit.reports.report_file import Options
+from vnicaudit.reports.safe import width_of
 
 WHOLE = """\
 qemu:///system

@@ -1,7 +1,7 @@
 """Rankings to print."""
 
 from tests.fleet.ranking.made import Problem, audit, guest, reading, traffic
-from vnicaudit.fleet.ranking.ranking import rank
+from vnicaudit.fleet.ranking import rank
 from vnicaudit.model.ranking import MeasuredGain, Ranking
 
 GAIN = MeasuredGain(

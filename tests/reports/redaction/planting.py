@@ -8,10 +8,10 @@ from collections.abc import Iterator
 
 import msgspec
 
-from vnicaudit.model.effective import Resolved
 from vnicaudit.model.fix import Advice
 from vnicaudit.model.names import FixNames
-from vnicaudit.reports.redaction.kinds import KINDS
+from vnicaudit.model.nic import Resolved
+from vnicaudit.reports.redaction.records import KINDS
 
 NAME = "acme"
 """In every text, in whatever spelling."""

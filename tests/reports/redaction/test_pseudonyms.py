@@ -4,7 +4,7 @@ import uuid
 import pytest
 
 from tests.rows import rows
-from vnicaudit.base.identifiers import MAC, UUID
+from vnicaudit.base.wording import MAC, UUID
 from vnicaudit.reports.redaction.pseudonyms import Prefix, Pseudonyms
 
 A, B = Pseudonyms(b"a" * 32), Pseudonyms(b"b" * 32)

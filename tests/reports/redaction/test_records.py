@@ -9,13 +9,12 @@ from tests.reports.redaction.planting import NAME, Planter, texts_of, unpacked
 from tests.reports.samples import RULES
 from vnicaudit.knowledge.fixes.owners import Wordings
 from vnicaudit.model.domain import Domain, Server
-from vnicaudit.model.explanation import Explanation
 from vnicaudit.model.fleet import FleetAudit, HostReading
-from vnicaudit.model.report import Audited, RunEnd, RunInfo, TargetResult, Tool
+from vnicaudit.model.report import Audited, Explanation, RunEnd, RunInfo, TargetResult, Tool
 from vnicaudit.reports.audit.explain import explanation_json, explanation_text
 from vnicaudit.reports.formats import formats, writer
 from vnicaudit.reports.redaction.records import Redactor
-from vnicaudit.reports.writer import GROUP_BY, Options
+from vnicaudit.reports.report_file import GROUP_BY, Options
 
 KEY, OTHER_KEY = b"k" * 32, b"o" * 32
 RECORDS = (Audited, Domain, Server, Explanation, RunEnd, TargetResult, HostReading, FleetAudit)

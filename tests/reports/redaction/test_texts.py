@@ -4,9 +4,7 @@ from pathlib import Path
 import pytest
 
 from tests.rows import rows
-from vnicaudit.reports.redaction.pseudonyms import Pseudonyms
-from vnicaudit.reports.redaction.texts import TextRedactor
-from vnicaudit.reports.redaction.words import public_words
+from vnicaudit.reports.redaction.pseudonyms import Pseudonyms, TextRedactor, public_words
 
 MADE = Pseudonyms(b"k" * 32)
 ROOT = Path(__file__).parents[3]

@@ -1,8 +1,7 @@
 """Columns with a text beside them, and columns that begin at fixed places."""
 
-from vnicaudit.reports.paint import Paint
-from vnicaudit.reports.table.columns import at_stops, columns, padded_cell, row_with_text
-from vnicaudit.reports.table.model import Part
+from vnicaudit.reports.safe import Paint
+from vnicaudit.reports.table.model import Part, at_stops, columns, padded_cell, row_with_text
 
 PLAIN = Paint(color=False)
 ROWS = [(Part("a", style="name"), Part("1")), (Part("日本"), Part("1,024"))]

@@ -1,7 +1,7 @@
 """Baselines: findings that are already known, identified by fingerprint, and not reported again.
 
 Two kinds of files are read: a report (``vnicaudit.report/1``, of which the findings count) and the
-smaller ``vnicaudit.baseline/1``, the only one that is written (:mod:`vnicaudit.reports.baseline`).
+smaller ``vnicaudit.baseline/1``, the only one that is written (:mod:`vnicaudit.reports.coverage`).
 Findings about suppressions are never part of a baseline, so that an expired suppression is not
 hidden.
 """
@@ -12,19 +12,29 @@ from collections.abc import Iterable, Mapping
 from typing import Annotated
 
 import msgspec
+from msgspec.structs import replace
 
-from vnicaudit.audit.accepting import stale
+from vnicaudit.audit.accepting import settings_entries
 from vnicaudit.base.opening import as_usage_error, open_regular
 from vnicaudit.errors import UsageError
 from vnicaudit.model.decoding import json_as
-from vnicaudit.model.finding import SEVERITIES, Finding, Severity
-from vnicaudit.model.refs import mac_of, nic_index
-from vnicaudit.model.report import REPORT_SCHEMA
+from vnicaudit.model.finding import (
+    CONFIDENCES,
+    SEVERITIES,
+    Confidence,
+    Finding,
+    Keeper,
+    Severity,
+    mac_of,
+    name_of,
+    nic_index,
+)
+from vnicaudit.model.report import REPORT_SCHEMA, Audited
 
 BASELINE_SCHEMA = "vnicaudit.baseline/1"
 MAX_BYTES = 256 * 1024 * 1024
 
-_NEVER = frozenset(info.id for info in stale.INFO)
+_NEVER = frozenset(info.id for info in settings_entries.INFO)
 
 Baseline = Mapping[str, Severity | None]
 """Fingerprint -> the severity with which it was recorded; None if the file does not say."""
@@ -169,3 +179,41 @@ def _file_content(path: str) -> bytes:
     if len(data) > MAX_BYTES:
         raise UsageError(f"{path}: larger than {MAX_BYTES >> 20} MiB: not a baseline")
     return data
+
+
+# Filter for reported findings: by severity, confidence and owner.
+
+
+class FindingFilter(msgspec.Struct, frozen=True):
+    """The filter; an empty one reports everything. Findings that are filtered out are counted, and
+    do not fail a run."""
+
+    severities: frozenset[Severity] = frozenset()
+    confidence: Confidence = "low"
+    owners: frozenset[str] = frozenset()
+
+    def __bool__(self) -> bool:
+        """True if it may filter something out."""
+        return bool(self.severities or self.owners or self.confidence != "low")
+
+    def apply(self, audited: Audited) -> Audited:
+        """The subject with its reported findings; the others are counted."""
+        kept = tuple(finding for finding in audited.findings if self.keeps(finding))
+        hidden = len(audited.findings) - len(kept)
+        return replace(audited, findings=kept, filtered=hidden) if hidden else audited
+
+    def keeps(self, finding: Finding) -> bool:
+        """True for a finding that is reported."""
+        return (
+            (not self.severities or finding.severity in self.severities)
+            and CONFIDENCES.index(finding.confidence) >= CONFIDENCES.index(self.confidence)
+            and is_of(finding.owner, self.owners)
+        )
+
+
+def is_of(owner: Keeper, owners: frozenset[str]) -> bool:
+    """True if the owner is among these (lower case), or there are none."""
+    return not owners or name_of(owner).lower() in owners
+
+
+NO_FILTER = FindingFilter()

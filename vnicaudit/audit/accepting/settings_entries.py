@@ -6,22 +6,219 @@ These are known only at the end of the run, so their uses can be merged over wor
 from __future__ import annotations
 
 import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import msgspec
 
-from vnicaudit.audit.accepting import stale
-from vnicaudit.audit.accepting.accepted_findings import without_accepted
-from vnicaudit.audit.accepting.suppression import SubjectIdentity
-from vnicaudit.model.owner import SETTINGS
-from vnicaudit.model.refs import ConfigRef, DomainRef, FlavorRef, ImageRef, NicRef, Ref
+from vnicaudit.audit.accepting.suppression import (
+    SubjectIdentity,
+    Suppression,
+    own_suppression,
+    without_accepted,
+)
+from vnicaudit.audit.judging.catalogue import Catalogue
+from vnicaudit.audit.judging.judgement import digest
+from vnicaudit.base.wording import shortened
+from vnicaudit.model.decoding import json_as
+from vnicaudit.model.domain import Domain
+from vnicaudit.model.finding import INVALID_SUPPRESSION as INVALID
+from vnicaudit.model.finding import (
+    KUBEVIRT,
+    SETTINGS,
+    AcceptingComment,
+    ConfigRef,
+    DomainRef,
+    Finding,
+    FlavorRef,
+    ImageRef,
+    Location,
+    NicRef,
+    Ref,
+    Severity,
+)
 from vnicaudit.model.report import Audited
+from vnicaudit.model.rule_info import RuleInfo
 
 if TYPE_CHECKING:
-    from vnicaudit.audit.accepting.run_rules import RunRules
-    from vnicaudit.audit.accepting.suppression import Suppression
-    from vnicaudit.model.domain import Domain
-    from vnicaudit.model.finding import Finding
+    from vnicaudit.audit.accepting.suppression import RunRules
+
+# Findings about suppressions that need attention: expired, unused, or not valid.
+#
+# They have rule ids of their own, which no suppression covers: an expired entry cannot hide that it
+# has expired.
+
+
+_NAMES: dict[str, tuple[str, Severity, str]] = {
+    "SUPP001": ("expired-suppression", "low", "A suppression whose last day is over"),
+    "SUPP002": ("unused-suppression", "low", "A suppression that accepts nothing any more"),
+    INVALID: ("invalid-suppression", "medium", "A suppression that is not valid"),
+}
+
+_MANUAL = {
+    "SUPP001": "The `until` of a suppression has passed. What it used to accept is reported again. "
+    "Fix the cause, or agree on a new date.",
+    "SUPP002": "A suppression matched no finding, although its rule was judged. It is *low* where "
+    "the very domain or NIC it names was audited, and *info* where that was not among the "
+    "targets, or where it names none (a run over a part of the fleet proves nothing). It is not "
+    "reported when its rule was not selected, or was skipped for what it is about; nor of a "
+    "domain's own metadata where a rule that compares NICs when all has been read (VNIC016) may "
+    "yet need it.",
+    INVALID: "A `<vnicaudit:suppress>` in a domain's metadata, an annotation or a comment that "
+    "cannot be used: no reason, no such rule, a date that is none, a misspelt word, a line with "
+    "several findings of one rule. It suppresses nothing. (A "
+    "mistake in the settings is a usage error instead.)",
+}
+
+INFO: tuple[RuleInfo, ...] = tuple(
+    RuleInfo(rule, name, severity, "suppression", summary, f"{summary}.\n\n{_MANUAL[rule]}")
+    for rule, (name, severity, summary) in _NAMES.items()
+)
+"""The rule entries of these ids for catalogues and for SARIF."""
+
+
+Form = Literal["metadata", "annotation", "comment"]
+_FORMS: dict[Form, str] = {
+    "metadata": "<vnicaudit:suppress rule='…' reason='…' until='2027-01-31'/>",
+    "annotation": "suppress.vnicaudit/RULE: reason; until=2027-01-31",
+    "comment": "# vnicaudit: suppress RULE reason; until=2027-01-31",
+}
+"""The notation of suppressions outside the settings."""
+
+
+def expired(entry: Suppression, about: Ref) -> Finding:
+    """SUPP001 for one entry."""
+    return _finding(
+        "SUPP001",
+        entry,
+        about,
+        f"the suppression of {entry} expired on {entry.until} ({_reason_and_owner(entry)}): "
+        "what it accepted is reported again",
+        "Fix the cause, or agree on a new date.",
+    )
+
+
+def unused(entry: Suppression, about: Ref, *, judged: bool) -> Finding:
+    """SUPP002 for one entry. ``judged``: the object it names was audited, and had no such
+    finding."""
+    reason = "there is no such finding (any more)" if judged else "nothing it is about was audited"
+    if judged and not entry.about_one:
+        reason = "there is no such finding among what was audited"
+    return _finding(
+        "SUPP002",
+        entry,
+        about,
+        f"the suppression of {entry} is not used: {reason} ({_reason_and_owner(entry)})",
+        "Remove it." if judged and entry.about_one else "Remove it if it is not needed elsewhere.",
+        severity="low" if judged and entry.about_one else "info",
+    )
+
+
+def invalid(problem: str, about: Ref, place: Location, form: Form) -> Finding:
+    """SUPP003 for one entry at that place."""
+    name, severity, _summary = _NAMES[INVALID]
+    who = about.id or place.file or f"{place.target}#{about.name}"
+    mark = digest(INVALID, who, problem)
+    where = "a comment" if form == "comment" else "the metadata"
+    return Finding(
+        INVALID, name, severity, "high",
+        f"a suppression in {where} is not valid, and suppresses nothing: {problem}",
+        about, place, SETTINGS, None, mark,
+        f"Correct it: {_FORMS[form]}. `vnicaudit rules` lists the rules.",
+    )  # fmt: skip
+
+
+def _finding(
+    rule: str, entry: Suppression, about: Ref, message: str, fix: str,
+    severity: Severity | None = None,
+) -> Finding:  # fmt: skip
+    name, usual, _summary = _NAMES[rule]
+    place = entry.location
+    if place.xpath is None and entry.lines is None:
+        # in the settings, whose path differs between machines: by name only
+        who = (place.file or place.target).rpartition("/")[2]
+    else:
+        who = about.id or place.file or f"{place.target}#{about.name}"
+    mark = digest(rule, who, f"{entry}\0{entry.reason}")
+    return Finding(
+        rule,
+        name,
+        severity or usual,
+        "high",
+        message,
+        about,
+        entry.location,
+        SETTINGS,
+        None,
+        mark,
+        fix,
+    )
+
+
+def _reason_and_owner(entry: Suppression) -> str:
+    owner = "" if entry.owner is None else f", owner {shortened(entry.owner)}"
+    return f"reason: {shortened(entry.reason)}{owner}"
+
+
+# Suppressions stored with the object they apply to: in the metadata of a domain, or in an
+# annotation of a manifest. For comments see :mod:`vnicaudit.audit.accepting.suppressions`.
+
+
+MAX_PER_DOMAIN = 256
+"""Maximum number of suppressions read from one domain: a definition may come from anywhere."""
+
+
+class OwnTexts(NamedTuple):
+    """The suppressions of a domain or description as text, unparsed. ``place`` is the place of its
+    metadata, ``about`` the judged object, ``start`` its first line in the file."""
+
+    place: Location
+    about: Ref
+    metadata: tuple[str, ...] = ()
+    comments: tuple[AcceptingComment, ...] = ()
+    form: Form = "metadata"
+    start: int | None = None
+
+    def __bool__(self) -> bool:
+        return bool(self.metadata or self.comments)
+
+
+def texts_of(domain: Domain) -> OwnTexts:
+    """The suppressions that belong to a domain itself."""
+    place, ref = domain.location, domain.ref
+    if domain.declared.platform == KUBEVIRT:  # the path points into the metadata
+        return OwnTexts(place, ref, domain.suppressions, domain.comments, "annotation", place.line)
+    inside = Location(place.target, place.file, place.line, f"{place.xpath or '/domain'}/metadata")
+    return OwnTexts(inside, ref, domain.suppressions, domain.comments, start=place.line)
+
+
+def texts_in(
+    place: Location, comments: tuple[AcceptingComment, ...], about: Ref | None = None
+) -> OwnTexts:
+    """The suppressions in comments of a description's own file; ``place``: the start of the
+    description."""
+    is_own = bool(comments) and comments[0].file == place.file
+    own = comments if is_own else ()
+    return OwnTexts(place, about or ConfigRef(), comments=own, start=place.line)
+
+
+class OwnEntries:
+    """The valid entries in the metadata of a judged object, and findings about invalid ones."""
+
+    def __init__(self, texts: OwnTexts, catalogue: Catalogue, today: datetime.date) -> None:
+        self.entries: list[Suppression] = []
+        self.problems: list[Finding] = []
+        place, about = texts.place, texts.about
+        for raw in texts.metadata[:MAX_PER_DOMAIN]:
+            entry = own_suppression(json_as(raw, dict[str, str]), place, catalogue)
+            if isinstance(entry, str):
+                self.problems.append(invalid(entry, about, place, texts.form))
+            elif entry.expired(today):
+                self.problems.append(expired(entry, about))
+            else:
+                self.entries.append(entry)
+        if len(texts.metadata) > MAX_PER_DOMAIN:
+            problem = f"more than {MAX_PER_DOMAIN} in one domain; the others are not read"
+            self.problems.append(invalid(problem, about, place, texts.form))
 
 
 class Usage(msgspec.Struct, frozen=True):
@@ -95,16 +292,14 @@ class SettingsEntries:
     def unused(self, usage: Usage) -> tuple[Finding, ...]:
         """SUPP002 for each suppression that accepted nothing in the whole run."""
         return tuple(
-            stale.unused(entry, _ref(entry), judged=index in usage.judged_entries)
+            unused(entry, _ref(entry), judged=index in usage.judged_entries)
             for index, entry in self._valid
             if index not in usage.used and index not in usage.undecided
         )
 
     def _expired(self) -> tuple[Finding, ...]:
         return tuple(
-            stale.expired(entry, _ref(entry))
-            for entry in self._entries
-            if entry.expired(self._today)
+            expired(entry, _ref(entry)) for entry in self._entries if entry.expired(self._today)
         )
 
 

@@ -9,19 +9,23 @@ from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
+from itertools import chain
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from vnicaudit.audit.judging.catalogue import Catalogue
-from vnicaudit.audit.judging.close_ids import close_hint
+from vnicaudit.audit.judging.catalogue import Catalogue, close_hint
+from vnicaudit.audit.judging.macs import nics_seen
 from vnicaudit.base.wording import close_to, shortened
-from vnicaudit.model.finding import Finding
-from vnicaudit.model.location import Location
-from vnicaudit.model.refs import mac_of
-from vnicaudit.model.report import Audited, AuditedScope
-from vnicaudit.model.server import CloudServer
+from vnicaudit.model.domain import Domain
+from vnicaudit.model.finding import ALL_BUT_THE_MODEL, EVERY_RULE, Finding, Location, mac_of
+from vnicaudit.model.openstack import CloudServer
+from vnicaudit.model.report import Audited, AuditedScope, Suppressed
+
+if TYPE_CHECKING:
+    from vnicaudit.model.macs import NicSeen
 
 KEYS = ("rule", "reason", "owner", "until", "mac")
 """Attributes of the element in the metadata. It applies to the domain that contains it."""
@@ -196,3 +200,122 @@ def _matches(name: str | None, pattern: str) -> bool:
 
 def _glob(path: str, pattern: str) -> bool:
     return fnmatchcase(path if "/" in pattern else path.rpartition("/")[2], pattern)
+
+
+# The rules of a run, as far as a suppression depends on the findings they reported or may still
+# report.
+
+
+_ALL = (EVERY_RULE, ALL_BUT_THE_MODEL)
+
+
+class RunRules:
+    """The ids of the rules that are judged in this run."""
+
+    def __init__(self, rules: Iterable[str], catalogue: Catalogue) -> None:
+        self._rules = tuple(rules)
+        self._catalogue = catalogue
+        self._live: dict[str, bool] = {}
+
+    def selects(self, entry: Suppression) -> bool:
+        """True if an entry is about one of these rules."""
+        return any(entry.covers(rule) for rule in self._rules)
+
+    def comparing_nics(self) -> list[str]:
+        """The rules that compare NICs by their MAC address, after everything has been read."""
+        return [rule for rule in self._rules if self._compares(rule, "mac")]
+
+    def undecided(self, audited: Audited, domain: Domain | None) -> set[str]:
+        """The rules that may have more to report on the judged object: skipped, crashed, in need of
+        a live host, or judged when everything has been read."""
+        found = {one.rule for one in audited.skipped} | {one.rule for one in audited.crashed}
+        offline = domain is not None and domain.state is None
+        scope = "site" if domain is None else "mac"
+        compared = domain is None or bool(_nics_seen(domain))
+        found.update(
+            rule
+            for rule in self._rules
+            if (offline and self._needs_live(rule)) or (compared and self._compares(rule, scope))
+        )
+        return found
+
+    def may_come_later(self, entry: Suppression, domain: Domain | None) -> bool:
+        """True if a rule that compares NICs, or compute nodes, after everything has been read may
+        still report a finding that this entry accepts."""
+        scope = "site" if domain is None else "mac"
+        if not any(entry.covers(rule) and self._compares(rule, scope) for rule in self._rules):
+            return False
+        if domain is None:
+            return True
+        return any(entry.mac in (None, nic.mac) for nic in _nics_seen(domain))
+
+    def is_undecided(self, entry: Suppression, audited: Audited, domain: Domain | None) -> bool:
+        """True if a rule that the entry is about could not be judged here: skipped, crashed, or
+        without findings because it judges only facts of a live host."""
+        offline = domain is not None and domain.state is None
+        if offline and any(entry.covers(rule) and self._needs_live(rule) for rule in self._rules):
+            return True
+        skipped = ((one.rule, mac_of(one.about)) for one in audited.skipped)
+        crashed = ((one.rule, mac_of(one.about)) for one in audited.crashed)
+        return any(
+            covers_any(entry, (rule,)) and (not entry.mac or mac in (None, entry.mac))
+            for rule, mac in chain(skipped, crashed)
+        )
+
+    def _compares(self, rule: str, scope: str) -> bool:
+        """True if a rule judges in this scope, after everything has been read."""
+        return scope in self._catalogue.listed(rule).scopes
+
+    def _needs_live(self, rule: str) -> bool:
+        """True if a rule needs live facts, which a definition alone lacks."""
+        found = self._live.get(rule)
+        if found is None:
+            needs = self._catalogue.main_judge(rule).needs
+            found = self._live[rule] = any(need.live for need in needs)
+        return found
+
+
+def _nics_seen(domain: Domain) -> tuple[NicSeen, ...]:
+    return nics_seen(domain, domain.location.target)
+
+
+def covers_any(entry: Suppression, rules: Iterable[str]) -> bool:
+    """True if the entry is about one of these rules, or one of them stands for all rules."""
+    return any(entry.covers(rule) or rule in _ALL for rule in rules)
+
+
+# Move findings that an entry accepts from ``findings`` to ``suppressed``.
+
+
+def without_accepted(
+    audited: Audited,
+    entries: Iterable[tuple[int, Suppression]],
+    used: set[int],
+    domain: Domain | None,
+) -> Audited:
+    """The judgement with each finding that an entry matches moved; the numbers of all entries that
+    match, not only of the first, are added to ``used``. ``domain``: the judged domain."""
+    entries = tuple(entries)
+    if not entries or not audited.findings:
+        return audited
+    whom = SubjectIdentity.of(audited, None if domain is None else domain.cloud)
+    remaining: list[Finding] = []
+    moved: list[Suppressed] = []
+    for finding in audited.findings:
+        matching = [(index, entry) for index, entry in entries if entry.matches(finding, whom)]
+        used.update(index for index, _entry in matching)
+        if matching:
+            moved.append(_suppressed(finding, matching[0][1]))
+        else:
+            remaining.append(finding)
+    if not moved:
+        return audited
+    return msgspec.structs.replace(
+        audited, findings=tuple(remaining), suppressed=(*audited.suppressed, *moved)
+    )
+
+
+def _suppressed(finding: Finding, entry: Suppression) -> Suppressed:
+    until = "" if entry.until is None else entry.until.isoformat()
+    in_source = entry.in_metadata or entry.lines is not None
+    return Suppressed(finding, entry.reason, entry.source, entry.owner or "", until, in_source)

@@ -7,29 +7,278 @@ a domain are settled with that domain; those of the settings only when the whole
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple, TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
-from vnicaudit.audit.accepting import stale
-from vnicaudit.audit.accepting.accepted_findings import without_accepted
-from vnicaudit.audit.accepting.file_comments import FileComments
-from vnicaudit.audit.accepting.mac_comments import MacComments, with_metadata
-from vnicaudit.audit.accepting.own_entries import OwnEntries, texts_of
-from vnicaudit.audit.accepting.run_rules import RunRules, covers_any
-from vnicaudit.audit.accepting.settings_entries import SettingsEntries
+from vnicaudit.audit.accepting import settings_entries
+from vnicaudit.audit.accepting.settings_entries import (
+    OwnEntries,
+    OwnTexts,
+    SettingsEntries,
+    texts_of,
+)
+from vnicaudit.audit.accepting.suppression import (
+    RunRules,
+    SubjectIdentity,
+    Suppression,
+    covers_any,
+    own_suppression,
+    without_accepted,
+)
 from vnicaudit.audit.judging.catalogue import Catalogue, shipped_catalogue
+from vnicaudit.model.domain import Domain
+from vnicaudit.model.finding import AcceptingComment, ConfigRef, Finding, Location, Ref
+from vnicaudit.model.macs import NicSeen
+from vnicaudit.model.report import Audited
+from vnicaudit.text.comment_walk import MOST_COMMENTS
 
-if TYPE_CHECKING:
-    from vnicaudit.audit.accepting.own_entries import OwnTexts
-    from vnicaudit.audit.accepting.suppression import Suppression
-    from vnicaudit.model.domain import Domain
-    from vnicaudit.model.finding import Finding
-    from vnicaudit.model.location import AcceptingComment
-    from vnicaudit.model.macs import NicSeen
-    from vnicaudit.model.refs import Ref
-    from vnicaudit.model.report import Audited
+# Suppressions in the comments of a file: which ones apply to a finding, and which are unused.
+#
+# A file may have thousands of descriptions, each of which carries all of the file's comments: they
+# are read once, and looked up by line.
+
+
+class FileComments:
+    """The valid entries of one file by number, findings about invalid ones, and the uses of the
+    entries by the descriptions judged so far."""
+
+    def __init__(self, texts: OwnTexts, catalogue: Catalogue, today: datetime.date) -> None:
+        self.entries: list[Suppression] = []
+        self.problems: list[Finding] = []
+        self._used: set[int] = set()
+        self._refused: set[int] = set()
+        """Entries whose line has several findings of one rule in a description: such an entry is
+        reported once, and not as unused too."""
+        self.undecided: set[str] = set()
+        """Rules that could not be judged on one of the descriptions."""
+        self.first = texts.comments[0]
+        self.from_first = self.first.reporter
+        """True if the first description of the file was judged, and not only later ones."""
+        is_one = self.first.reporter and self.first.settles
+        self.about: Ref = texts.about if is_one else ConfigRef()
+        """The description that findings about comments name; the file, if it has several."""
+        self._on_line: dict[int, list[int]] = {}
+        self._of_documents: list[int] = []
+        for comment in texts.comments[:MOST_COMMENTS]:
+            place = _place(comment, texts)
+            lines = comment.first, comment.last
+            entry = own_suppression(dict(comment.entry), place, catalogue, lines)
+            if isinstance(entry, str):
+                self.problems.append(settings_entries.invalid(entry, self.about, place, "comment"))
+            elif entry.expired(today):
+                self.problems.append(settings_entries.expired(entry, self.about))
+            else:
+                self._add(entry, lines)
+        for comment in texts.comments[MOST_COMMENTS:]:
+            problem = f"more than {MOST_COMMENTS:,} in one file; the others are not read"
+            place = _place(comment, texts)
+            self.problems.append(settings_entries.invalid(problem, self.about, place, "comment"))
+
+    def is_of(self, comments: tuple[AcceptingComment, ...]) -> bool:
+        """True if these are the comments of another description of the same file."""
+        first = comments[0]
+        return (first.file, first.line) == (self.first.file, self.first.line)
+
+    def applied(
+        self, audited: Audited, start: int | None, domain: Domain | None
+    ) -> tuple[Audited, list[Finding]]:
+        """The judgement of a description without the findings that comments accept, and SUPP003 for
+        those whose line has several findings of one rule. ``start``: the line on which the
+        description begins; ``domain``: the one that was judged."""
+        whom = SubjectIdentity.of(audited, None if domain is None else domain.cloud)
+        valid: list[tuple[int, Suppression]] = []
+        doubts: list[Finding] = []
+        for number in self._near(audited.findings, start):
+            entry = self.entries[number]
+            doubt = _doubt(entry, audited, whom)
+            if not doubt:
+                valid.append((number, entry))
+            elif number not in self._refused:
+                self._refused.add(number)
+                doubts.append(
+                    settings_entries.invalid(doubt, self.about, entry.location, "comment")
+                )
+        return without_accepted(audited, valid, self._used, domain), doubts
+
+    def unused(self) -> Iterator[Suppression]:
+        """The entries that have accepted nothing so far, and were not refused."""
+        needed = self._used | self._refused
+        return (one for number, one in enumerate(self.entries) if number not in needed)
+
+    def _near(self, findings: Iterable[Finding], start: int | None) -> list[int]:
+        """The numbers of the entries for the line of one of these findings, and of those for the
+        whole document that contains ``start``, the first line of their description."""
+        lines = {finding.location.line or 0 for finding in findings}
+        numbers = {number for line in lines for number in self._on_line.get(line, ())}
+        for number in self._of_documents:
+            first, last = self.entries[number].lines or (0, 0)
+            if first <= (start or 0) <= last:
+                numbers.add(number)
+        return sorted(numbers)
+
+    def _add(self, entry: Suppression, lines: tuple[int, int]) -> None:
+        number = len(self.entries)
+        self.entries.append(entry)
+        if lines[0] == lines[1]:
+            self._on_line.setdefault(lines[0], []).append(number)
+        else:
+            self._of_documents.append(number)
+
+
+def _doubt(entry: Suppression, audited: Audited, whom: SubjectIdentity) -> str:
+    """A sentence where a comment is about one line, which has several findings of one rule; else
+    empty."""
+    if entry.lines is None or entry.lines[0] != entry.lines[1]:
+        return ""
+    rules = Counter(one.rule for one in audited.findings if entry.matches(one, whom))
+    for rule, number in rules.most_common(1):
+        if number > 1:
+            return f"its line has {number} findings of {rule}: give each a line of its own"
+    return ""
+
+
+def _place(comment: AcceptingComment, texts: OwnTexts) -> Location:
+    return Location(texts.place.target, comment.file, comment.line)
+
+
+# The suppressions that are stored with each NIC, for findings on shared MAC addresses: comments of
+# its file, and entries in the metadata of its domain.
+#
+# NICs are compared when everything has been read, and each is stored by itself. To bound the memory
+# for a file, a NIC has at most one suppression of each kind for each rule that compares NICs, with
+# a reason of bounded length.
+
+
+K = TypeVar("K")
+_LONGEST = 500
+"""Maximum number of characters of a reason or an owner that are stored with a NIC."""
+
+
+class _NicsMeant(NamedTuple):
+    """The NICs that a comment is for: those on the lines ``first`` to ``last`` with that MAC
+    address (None: with any)."""
+
+    first: int
+    last: int
+    mac: str | None
+
+
+class MacComments:
+    """The comments of a file for the NICs of its domains. ``rules``: those of this run that compare
+    NICs by their MAC address."""
+
+    def __init__(self, comments: FileComments, rules: Iterable[str]) -> None:
+        self._file = comments.first
+        self._by_rule = [_first_entries(comments.entries, rule, _nics_meant) for rule in rules]
+        keys = {key[:2] for first in self._by_rule for key in first}
+        self._documents = sorted(lines for lines in keys if lines[0] != lines[1])
+
+    def added(self, nics: Iterable[NicSeen], domain: Domain) -> tuple[NicSeen, ...]:
+        """The NICs of a domain of this file, each with the comments that may accept a finding on
+        its MAC address."""
+        nics_on = Counter(nic.location.line or 0 for nic in domain.nics)
+        start = domain.location.line or 0
+        documents = [lines for lines in self._documents if lines[0] <= start <= lines[1]]
+        return tuple(
+            replace(nic, comments=self._on(nic, documents, nics_on[nic.location.line or 0]))
+            for nic in nics
+        )
+
+    def _on(
+        self, nic: NicSeen, documents: list[tuple[int, int]], nics_on_line: int
+    ) -> tuple[AcceptingComment, ...]:
+        """The comments for one NIC. A comment that may be for another NIC of its line is returned
+        as invalid, and only if no other comment accepts the finding."""
+        line = nic.location.line or 0
+        ranges = [(line, line), *documents]
+        keys = [_NicsMeant(*lines, mac) for lines in ranges for mac in (None, nic.mac)]
+        found: dict[int, AcceptingComment] = {}
+        for first in self._by_rule:
+            near = [
+                (_doubt_mac_comments(key, nics_on_line), *first[key])
+                for key in keys
+                if key in first
+            ]
+            if near:
+                doubt, number, entry = min(near, key=lambda one: (bool(one[0]), one[1]))
+                found[number] = self._stored(entry, doubt)
+        return tuple(found.values())
+
+    def _stored(self, entry: Suppression, doubt: str) -> AcceptingComment:
+        words = {"problem": doubt} if doubt else _words(entry)
+        first, last = entry.lines or (0, 0)
+        place = entry.location
+        return AcceptingComment(
+            place.file or "",
+            place.line or 0,
+            first,
+            last,
+            tuple(words.items()),
+            self._file.reporter,
+            self._file.settles,
+        )
+
+
+def with_metadata(
+    nics: Iterable[NicSeen], entries: Iterable[Suppression], rules: Iterable[str]
+) -> tuple[NicSeen, ...]:
+    """The NICs of a domain, each with the first entry in the domain's metadata for each of these
+    rules."""
+    valid = tuple(entries)
+    by_rule = [_first_entries(valid, rule, lambda one: one.mac) for rule in rules]
+    return tuple(replace(nic, suppressions=_texts_for(nic.mac, by_rule)) for nic in nics)
+
+
+def _first_entries(
+    entries: Iterable[Suppression], rule: str, key: Callable[[Suppression], K]
+) -> dict[K, tuple[int, Suppression]]:
+    """The first entry with each key that covers the rule, with its number among all entries."""
+    first: dict[K, tuple[int, Suppression]] = {}
+    for number, entry in enumerate(entries):
+        if entry.covers(rule):
+            first.setdefault(key(entry), (number, entry))
+    return first
+
+
+def _nics_meant(entry: Suppression) -> _NicsMeant:
+    return _NicsMeant(*(entry.lines or (0, 0)), entry.mac)
+
+
+def _texts_for(
+    mac: str, by_rule: Iterable[dict[str | None, tuple[int, Suppression]]]
+) -> tuple[str, ...]:
+    found: dict[int, Suppression] = {}
+    for first in by_rule:
+        near = [first[whom] for whom in (None, mac) if whom in first]
+        found.update([min(near, key=lambda one: one[0])] if near else [])
+    return tuple(msgspec.json.encode(_words(one)).decode() for one in found.values())
+
+
+def _words(entry: Suppression) -> dict[str, str]:
+    """The fields of an entry, with a reason and an owner of bounded length."""
+    words = {
+        "rule": entry.rule,
+        "reason": _cut(entry.reason),
+        "owner": _cut(entry.owner or ""),
+        "until": "" if entry.until is None else entry.until.isoformat(),
+        "mac": entry.mac or "",
+    }
+    return {name: text for name, text in words.items() if text}
+
+
+def _doubt_mac_comments(key: _NicsMeant, nics_on_line: int) -> str:
+    """A sentence if a comment does not tell which NIC of its line it is for; else empty."""
+    if key.first != key.last or key.mac is not None or nics_on_line < 2:
+        return ""
+    return f"its line has {nics_on_line} NICs: give each a line of its own, or name one with mac="
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 
 class Suppressor:
@@ -124,7 +373,7 @@ class Suppressor:
             later = self._rules.may_come_later(entry, domain)
             if not later and not self._rules.is_undecided(entry, audited, domain):
                 about = _ref_in(entry, domain) or own.about
-                found.problems.append(stale.unused(entry, about, judged=True))
+                found.problems.append(settings_entries.unused(entry, about, judged=True))
         return audited, found.problems
 
     def _apply_comments(
@@ -141,7 +390,7 @@ class Suppressor:
         comments.undecided |= self._rules.undecided(audited, domain)
         if first.settles and comments.from_first:
             problems.extend(
-                stale.unused(entry, comments.about, judged=True)
+                settings_entries.unused(entry, comments.about, judged=True)
                 for entry in comments.unused()
                 if self._rules.selects(entry) and not covers_any(entry, comments.undecided)
             )

@@ -10,31 +10,32 @@ from typing import Protocol
 
 from msgspec.structs import replace
 
-from vnicaudit.audit.effective.emulated_nic import EmulatedNic
-from vnicaudit.audit.effective.manifest import of_manifest
-from vnicaudit.audit.effective.model import resolve_model
-from vnicaudit.audit.effective.queues import resolve_queues
-from vnicaudit.audit.effective.refused import is_refused, is_refused_assigned
-from vnicaudit.audit.effective.rings import resolve_rx, resolve_tx
-from vnicaudit.audit.effective.server import of_server
-from vnicaudit.audit.effective.unjudged import (
+from vnicaudit.audit.effective.queues import (
+    EmulatedNic,
+    resolve_model,
+    resolve_queues,
+    resolve_rx,
+    resolve_tx,
+)
+from vnicaudit.audit.effective.resolve import (
     effective_assigned,
     effective_if_refused,
     effective_unfilled,
     effective_without,
     foreign,
     is_assigned,
+    of_manifest,
+    opens_vhost_net,
+    resolve_vhost,
 )
-from vnicaudit.audit.effective.vhost import opens_vhost_net, resolve_vhost
-from vnicaudit.knowledge.backends import TAP_TYPES
-from vnicaudit.knowledge.behind_libvirt import refused_behind
-from vnicaudit.knowledge.binaries import not_created
-from vnicaudit.knowledge.machines import QEMU_DOMAINS
+from vnicaudit.audit.effective.server import is_refused, is_refused_assigned, of_server
+from vnicaudit.knowledge.backends import TAP_TYPES, refused_behind
+from vnicaudit.knowledge.models import not_created
 from vnicaudit.knowledge.refused_nics import refused_parts
+from vnicaudit.knowledge.systems import QEMU_DOMAINS
 from vnicaudit.model.domain import Domain, DomainConfig
-from vnicaudit.model.effective import Effective
 from vnicaudit.model.host import HostConfig
-from vnicaudit.model.nic import NicConfig, RunningNic
+from vnicaudit.model.nic import Effective, NicConfig, RunningNic
 
 
 class Resolver(Protocol):

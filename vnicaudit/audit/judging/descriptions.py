@@ -13,16 +13,22 @@ from typing import Generic, Protocol, TypeVar
 import msgspec
 
 from vnicaudit.audit.judging.catalogue import Catalogue, RuleSet
-from vnicaudit.audit.judging.fingerprint import file_key, is_uuid
-from vnicaudit.audit.judging.judgement import FindingCollector, Judgement, ask
+from vnicaudit.audit.judging.judgement import FindingCollector, Judgement, ask, file_key, is_uuid
 from vnicaudit.knowledge.fixes.owners import Wordings, of_image
+from vnicaudit.model.finding import (
+    ConfigRef,
+    Description,
+    FlavorRef,
+    ImageRef,
+    Location,
+    Owner,
+    PreferenceRef,
+    Ref,
+)
 from vnicaudit.model.kubevirt import Preference
-from vnicaudit.model.location import Description, Location
 from vnicaudit.model.names import NO_NAMES, FixNames
 from vnicaudit.model.nova import NovaConfig
 from vnicaudit.model.openstack import Flavor, Image
-from vnicaudit.model.owner import Owner
-from vnicaudit.model.refs import ConfigRef, FlavorRef, ImageRef, PreferenceRef, Ref
 from vnicaudit.model.report import Audited, AuditedScope
 from vnicaudit.model.rule import ConfigJudge, FlavorJudge, ImageJudge, Judge, PreferenceJudge
 from vnicaudit.model.subject import (

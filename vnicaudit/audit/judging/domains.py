@@ -6,31 +6,178 @@ kinds of them. The cache is bounded.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from msgspec.structs import replace
 
-from vnicaudit.audit.effective import QEMU_DOMAINS
+from vnicaudit.audit.effective import QEMU_DOMAINS, Resolver
 from vnicaudit.audit.judging.catalogue import Catalogue, RuleSet
-from vnicaudit.audit.judging.fingerprint import digest, domain_mark
-from vnicaudit.audit.judging.judgement import FindingCollector, Judgement, ask, finding_of
-from vnicaudit.audit.judging.nic_row import nic_row
-from vnicaudit.audit.judging.staged import at_the_next_start, without_edits_made
-from vnicaudit.audit.judging.template_verdicts import not_filled_in, of_the_model
-from vnicaudit.audit.reading.platform import Platforms
+from vnicaudit.audit.judging.judgement import (
+    FindingCollector,
+    Judgement,
+    ask,
+    digest,
+    domain_mark,
+    finding_of,
+)
+from vnicaudit.audit.reading.targets import Platforms
 from vnicaudit.knowledge.fixes.owners import of_server
-from vnicaudit.model.domain import Domain
-from vnicaudit.model.effective import Effective
-from vnicaudit.model.finding import EVERY_RULE, Skipped
+from vnicaudit.model.domain import Domain, StagedNic
+from vnicaudit.model.finding import (
+    ALL_BUT_THE_MODEL,
+    EVERY_RULE,
+    Change,
+    HostRef,
+    Location,
+    Skipped,
+    name_of,
+    rewritten_by,
+)
+from vnicaudit.model.fix import AlreadyStaged, NothingToEdit
 from vnicaudit.model.host import Host, HostConfig
-from vnicaudit.model.location import Location
 from vnicaudit.model.names import NO_NAMES, FixNames
-from vnicaudit.model.nic import Nic
-from vnicaudit.model.owner import rewritten_by
-from vnicaudit.model.refs import HostRef
+from vnicaudit.model.nic import Effective, Nic
 from vnicaudit.model.report import Audited, NicRow, Placed
-from vnicaudit.model.rule import DomainJudge, HostJudge, NicJudge
+from vnicaudit.model.rule import DomainJudge, HostJudge, NicJudge, Problem
 from vnicaudit.model.subject import DomainSubject, HostSubject, Subject
+
+# A domain's NIC -> its row of ``vnicaudit.nics/1``.
+
+
+def nic_row(domain: Domain, nic: Nic) -> NicRow:
+    """One NIC, declared and effective. Raises ValueError when it was not resolved before."""
+    effective = nic.effective
+    if effective is None:
+        raise ValueError(f"NIC {nic.index} of {domain.name!r} has not been resolved")
+    return NicRow(
+        domain=domain.name,
+        uuid=domain.uuid,
+        index=nic.index,
+        mac=nic.mac,
+        type=nic.declared.type,
+        actual_type=nic.declared.actual_type,
+        origin=nic.declared.origin,
+        owner=name_of(domain.declared.owner),
+        arch=domain.declared.arch,
+        machine=domain.declared.machine,
+        vcpus=domain.declared.vcpus,
+        active=None if domain.state is None else domain.state.active,
+        target_dev=nic.target_dev,
+        model=effective.model,
+        vhost=effective.vhost,
+        queues=effective.queues,
+        rx_queue_size=effective.rx_queue_size,
+        tx_queue_size=effective.tx_queue_size,
+        starts=effective.starts,
+        location=nic.location,
+        wiring=nic.wiring,
+        source=nic.network if domain.declared.is_server else nic.source,
+    )
+
+
+# Verdicts on domain XML that is a template: its literal values are judged.
+
+
+_MODEL_HANGS_ON = frozenset({
+    "*", "type", "model", "address_type", "address_bus", "acpi", "teaming", "source_mode",
+})  # fmt: skip
+"""Fields on which the model depends: if one of them is unknown, the model is not judged either."""
+_SHOWN = {"*": "elements of it", "host_off": "offloads", "guest_off": "offloads"}
+
+
+def of_the_model(verdicts: Iterable[Judgement], nic: Nic) -> tuple[Judgement, ...]:
+    """Verdicts on the model of a NIC whose other settings a template fills in, and crashed rules;
+    empty if the model itself depends on the template. All other problems are dropped, as they may
+    depend on the filled-in values."""
+    if _MODEL_HANGS_ON & frozenset(nic.declared.unseen):
+        return ()
+    left = []
+    for verdict in verdicts:
+        problems = tuple(problem for problem in verdict.problems if problem.field == "model")
+        if problems or verdict.error:
+            left.append(replace(verdict, problems=problems))
+    return tuple(left)
+
+
+def not_filled_in(domain: Domain) -> Iterator[Skipped]:
+    """The skipped rules for settings that a template leaves open."""
+    for nic in domain.nics:
+        if nic.declared.unseen:
+            names = dict.fromkeys(_SHOWN.get(name, name) for name in nic.declared.unseen)
+            none = _MODEL_HANGS_ON & frozenset(nic.declared.unseen)
+            rule = EVERY_RULE if none else ALL_BUT_THE_MODEL
+            yield Skipped(rule, domain.ref_of(nic), _needs(", ".join(names)))
+    if "inserted" in domain.declared.unseen:
+        besides = "which other NICs there are"
+        if domain.declared.is_command_line:
+            needs = f"how the shell expands {domain.template!r}: {besides}"
+        else:
+            needs = _needs(besides)
+        yield Skipped(EVERY_RULE, domain.ref, needs)
+
+
+def _needs(what: str) -> str:
+    return f"the rendered definition: here a template decides {what}"
+
+
+# Fixes without changes that the persistent definition already has, so that nobody edits it twice.
+#
+# Rules judge the running NIC. If its persistent definition differs, that may already have the
+# change, or may have nothing to change.
+
+
+def without_edits_made(
+    verdicts: tuple[Judgement, ...],
+    staged: StagedNic,
+    later: tuple[Judgement, ...],
+) -> tuple[Judgement, ...]:
+    """The verdicts on a running NIC without the changes that its persistent definition does not
+    need. ``later``: the verdicts of the same rules on the NIC as it is there."""
+    return tuple(
+        replace(
+            verdict,
+            problems=tuple(
+                _reduced(problem, staged, later, verdict.rule.id) for problem in verdict.problems
+            ),
+        )
+        for verdict in verdicts
+    )
+
+
+def at_the_next_start(subject: Subject, staged: StagedNic, resolve: Resolver) -> Subject | None:
+    """The NIC of the persistent definition, not run by any QEMU yet; None if it is not there."""
+    if staged.later is None:
+        return None
+    effective = resolve(staged.later, subject.domain, subject.host, None)
+    return replace(subject, nic=staged.later, effective=effective, running=None, staged=None)
+
+
+def _reduced(
+    problem: Problem, staged: StagedNic, later: tuple[Judgement, ...], rule_id: str
+) -> Problem:
+    change = problem.change
+    if change is None:
+        return problem
+    if staged.gone:
+        return replace(problem, change=None, fix=NothingToEdit())
+    new = next((new for field, _running, new in staged.fields if field == change.field), None)
+    if new is None or _still_wanted(change, later, rule_id):
+        return problem
+    return replace(problem, change=None, fix=AlreadyStaged(change.field, new or None))
+
+
+def _still_wanted(change: Change, later: tuple[Judgement, ...], rule_id: str) -> bool:
+    """True if the persistent definition needs the change too: the rule reacts to it (found, skipped
+    or crashed), or another one proposes a change of the same field."""
+    return any(
+        verdict.rule.id == rule_id
+        or any(
+            problem.change is not None and problem.change.field == change.field
+            for problem in verdict.problems
+        )
+        for verdict in later
+    )
+
 
 _REMEMBERED = 8192
 

@@ -15,17 +15,21 @@ from typing import NamedTuple
 import msgspec
 
 from vnicaudit.audit.judging.catalogue import Catalogue, RuleSet
-from vnicaudit.audit.judging.fingerprint import digest, identity_parts
-from vnicaudit.audit.judging.judgement import FindingCollector, ask, finding_of
-from vnicaudit.base.identifiers import bare_uuid
+from vnicaudit.audit.judging.judgement import (
+    FindingCollector,
+    ask,
+    digest,
+    finding_of,
+    identity_parts,
+)
+from vnicaudit.base.wording import bare_uuid
 from vnicaudit.knowledge.fixes.owners import Wordings
 from vnicaudit.model import rule
 from vnicaudit.model.decoding import msgpack_decoder
 from vnicaudit.model.domain import Domain
-from vnicaudit.model.guest_words import DESCRIPTORS
+from vnicaudit.model.finding import DESCRIPTORS, NicRef
 from vnicaudit.model.macs import ATTACHMENT, NicSeen
 from vnicaudit.model.nic import Nic, is_multicast
-from vnicaudit.model.refs import NicRef
 from vnicaudit.model.report import Audited
 from vnicaudit.model.subject import MacSubject
 

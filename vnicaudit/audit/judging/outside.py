@@ -25,8 +25,8 @@ from vnicaudit.audit.judging.rule_files import (
     rule_in,
     shipped_rules,
 )
+from vnicaudit.base.files import why_not_own
 from vnicaudit.base.opening import as_usage_error, open_regular
-from vnicaudit.base.private_files import why_not_own
 from vnicaudit.errors import UsageError
 
 if TYPE_CHECKING:

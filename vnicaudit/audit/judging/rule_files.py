@@ -19,8 +19,7 @@ import msgspec
 import vnicaudit.rules
 from vnicaudit.errors import UsageError
 from vnicaudit.model.decoding import json_as
-from vnicaudit.model.finding import SEVERITIES
-from vnicaudit.model.guest_words import DescriptionKind
+from vnicaudit.model.finding import SEVERITIES, DescriptionKind
 from vnicaudit.model.rule import Fact, Judge, Rule, Scope
 
 ENTRY_POINTS = "vnicaudit.rules"

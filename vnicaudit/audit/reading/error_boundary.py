@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 from typing import TypeVar
 
-from vnicaudit.base.cpu_deadline import FILE_SECONDS, OutOfTime, is_timed, within
+from vnicaudit.base.deadlines import FILE_SECONDS, OutOfTime, is_timed, within
 from vnicaudit.errors import TargetError, VnicauditError
 from vnicaudit.model.report import LostRead, ReadError, failure_kind
 

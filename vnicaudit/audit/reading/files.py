@@ -3,33 +3,230 @@
 from __future__ import annotations
 
 import os
+import queue
 import re
 import stat
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, BinaryIO
+import threading
+from collections import deque
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from itertools import islice
+from typing import TYPE_CHECKING, BinaryIO, Generic, TypeVar
 
 import msgspec
 from msgspec.structs import replace
 
-from vnicaudit.audit.reading.commented import with_comments
-from vnicaudit.audit.reading.contents import not_judged, read_all, readings
 from vnicaudit.audit.reading.error_boundary import guarded_file
-from vnicaudit.audit.reading.readers import (
-    HEAD,
-    WHOLE,
-    is_told_by_all,
-    nothing_in,
-    reader_of,
-    unrecognised_reason,
-)
+from vnicaudit.base.deadlines import next_of
 from vnicaudit.base.opening import open_file
 from vnicaudit.errors import TargetError
-from vnicaudit.model.file_kind import Content, FileKind, FileKinds, is_domain
-from vnicaudit.model.report import PutAside, ReadError
+from vnicaudit.model.file_kind import Content, FileKind, FileKinds, Item, Unjudged, is_domain
+from vnicaudit.model.nova import NovaConfig
+from vnicaudit.model.report import NotJudged, PutAside, ReadError
 from vnicaudit.text.beginning import is_own_report
+from vnicaudit.text.comment_walk import MARK
+
+# Recognise the kind of a file by its content, or else by its name and place.
+
+
+HEAD = 64 * 1024
+"""Bytes by which a kind is recognised; most files are smaller."""
+WHOLE = 1024 * 1024
+"""Up to this size a text is recognised by all of it: a licence may be long, and the images of a
+play may come last."""
+
+
+def reader_of(kinds: FileKinds, data: bytes, *, path: str, named: bool) -> FileKind | None:
+    """The first kind that recognises a file with this beginning; the file may contain others as
+    well. ``named``: the user named this file; a file of a folder may be about something else."""
+    whole = is_told_by_all(data, len(data))
+    head = data if whole else data[:HEAD]
+    for kind in kinds:
+        found = kind.looks_like(head) and (not whole or kind.is_one(head))
+        if found and (named or kind.among_others(head)):
+            return kind
+    return next((kind for kind in kinds if kind.has_place(path, head)), None)
+
+
+def is_told_by_all(head: bytes, size: int) -> bool:
+    """True for a file that is recognised by all of its content, not only by its head."""
+    return size <= WHOLE and b"\0" not in head
+
+
+def unrecognised_reason(kinds: FileKinds, data: bytes) -> str:
+    """Why no kind recognises a file with this beginning."""
+    head = data[:HEAD]
+    if not data.strip():
+        return "empty: nothing to read"
+    if (part := next(kinds.unjudged.alone(data[:WHOLE], ""), None)) is not None:
+        return part.message
+    reasons = (kind.why_not(head) for kind in kinds)
+    if (reason := next(filter(None, reasons), None)) is not None:
+        return reason
+    return "not recognised: none of " + ", ".join(kind.name for kind in kinds)
+
+
+def nothing_in(kind: FileKind) -> str:
+    """The error for a file of this kind that contains nothing to be judged."""
+    return f"recognised as {kind.name}, but it contains nothing to judge: no {kind.looks_for}"
+
+
+# Descriptions of a file in YAML or code, each with the comments in the file that accept its
+# findings.
+#
+# Descriptions in an INI file get their comments from its reader.
+
 
 if TYPE_CHECKING:
-    from vnicaudit.model.file_kind import Item
+    from vnicaudit.model.finding import AcceptingComment
+
+    _Comments = Callable[[Content], tuple[AcceptingComment, ...]]
+
+_WITHOUT = (NovaConfig, ReadError, PutAside, NotJudged)
+"""Items that get no comments here."""
+
+
+def with_comments(items: Iterator[Item], comments: _Comments, content: Content) -> Iterator[Item]:
+    """The items, each with its comments. If there are none, items are passed on as they are
+    read."""
+    if MARK.encode() not in content.data:
+        return items
+    entries = comments(content)
+    return _commented(items, entries) if entries else items
+
+
+def _commented(items: Iterator[Item], entries: tuple[AcceptingComment, ...]) -> Iterator[Item]:
+    read: list[Item] = []
+    whole = False
+    try:
+        read.extend(items)
+        whole = True
+    finally:  # the items before the failure are good
+        yield from _with_all(read, entries, whole=whole)
+
+
+def _with_all(
+    items: list[Item], entries: tuple[AcceptingComment, ...], *, whole: bool
+) -> Iterator[Item]:
+    """Each description with all comments of its file, as its settings may be anywhere in the
+    file."""
+    places = [place for place, item in enumerate(items) if not isinstance(item, _WITHOUT)]
+    between = tuple(replace(entry, reporter=False, settles=False) for entry in entries)
+    for place, item in enumerate(items):
+        if isinstance(item, _WITHOUT):
+            yield item
+            continue
+        comments, is_last = between, whole and place == places[-1]
+        if place == places[0] or is_last:
+            is_first = place == places[0]
+            comments = tuple(
+                replace(entry, reporter=is_first, settles=is_last) for entry in entries
+            )
+        yield replace(item, comments=comments)
+
+
+# Contents of one file, kind by kind: a play may create an image and define a guest, a file of
+# manifests may contain domain XML. Each reader gets its own part; parts that are recognised but not
+# judged are reported.
+
+
+Part = tuple[FileKind, Content]
+"""A kind of file, and the content for its reader."""
+
+
+class Readings(msgspec.Struct, frozen=True):
+    """Everything to be read in a file, in the order of the kinds. ``alone``: it is one document,
+    with only tags and comments before and after it."""
+
+    parts: list[Part]
+    alone: bool = False
+
+
+def readings(kinds: Iterable[FileKind], first: FileKind, content: Content) -> Readings:
+    """Everything to be read in a file that the kind ``first`` recognised."""
+    extent = "several" if first.documents is None else first.documents.extent(content.data)
+    if extent != "several":
+        return Readings([(first, content)], extent == "alone")
+    return Readings(_parts(tuple(kinds), first, content))
+
+
+def _parts(kinds: tuple[FileKind, ...], first: FileKind, content: Content) -> list[Part]:
+    found, rest = _documents(kinds, first, content)
+    if found and not rest.data.strip():
+        return found
+    for kind in kinds:
+        if kind.documents is None and kind is first:
+            found.append((kind, rest))
+        elif kind.documents is None and _may_stand_beside(kind, first, rest.data):
+            part = rest
+            if kind.prepared is not None:
+                part = replace(rest, data=kind.prepared(rest.data))
+            if kind.looks_like(part.data) and kind.is_one(part.data):
+                found.append((kind, part))
+    return found
+
+
+def _documents(
+    kinds: tuple[FileKind, ...], first: FileKind, content: Content
+) -> tuple[list[Part], Content]:
+    """Parts made of documents that may occur in files of any kind, and the content without them."""
+    found, rest = [], content
+    for kind in kinds:
+        documents = kind.documents
+        if documents is not None and (kind is first or documents.holds(content.data)):
+            found.append((kind, content))
+            rest = replace(rest, data=documents.without(rest.data))
+    return found, rest
+
+
+def read_all(parts: list[Part]) -> Iterator[Item]:
+    """The items of all parts of a file. A part that cannot be read does not affect the others, and
+    if two parts fail for the same reason, it is reported once. Raises TargetError for a file of one
+    part."""
+    if len(parts) == 1:
+        yield from parts[0][0].read(parts[0][1])
+        return
+    said: set[tuple[str, int | None]] = set()
+    for reader, content in parts:
+        try:
+            for item in reader.read(content):
+                if not isinstance(item, ReadError) or _is_new(item, said):
+                    yield item
+        except TargetError as error:
+            failed = ReadError(error.message, error.file or content.path, error.line)
+            if _is_new(failed, said):
+                yield failed
+
+
+def not_judged(
+    unjudged: Unjudged, readings: Readings, content: Content, read: Collection[int]
+) -> Iterator[NotJudged]:
+    """The parts of a file that none of its readers read (``read``: the lines that were read)."""
+    notations = [kind.notation for kind, _part in readings.parts]
+    if "log" in notations or "ini" in notations:
+        return
+    manifest, listing = "yaml" in notations, notations == ["words"]
+    yield from unjudged.beside(content.data, content.path, read, manifest=manifest, listing=listing)
+
+
+def _is_new(error: ReadError, said: set[tuple[str, int | None]]) -> bool:
+    key = (error.message, error.line)
+    known = key in said
+    said.add(key)
+    return not known
+
+
+def _may_stand_beside(kind: FileKind, first: FileKind, data: bytes) -> bool:
+    """True if ``kind`` may occur beside ``first`` in one file: most kinds cannot, and a lint of one
+    nova.conf should load nothing else."""
+    notations = (kind.notation, first.notation)
+    if "log" in notations:
+        return False
+    if kind.may_hold is not None:
+        return kind.may_hold(data)
+    if "ini" in notations:
+        return kind.notation == "ini" and first.notation in ("xml", "words")
+    return True
+
 
 MAX_BYTES = 64 * 1024 * 1024
 """Larger files are not read (except QEMU logs, from their end)."""
@@ -206,7 +403,7 @@ def _read_pipe(descriptor: int, path: str) -> bytes:
         try:
             part = os.read(descriptor, 1 << 16)
         except BlockingIOError:  # there is a writer that has not written yet
-            from vnicaudit.base.waiting import is_readable  # only pipes are waited for
+            from vnicaudit.base.deadlines import is_readable  # only pipes are waited for
 
             if is_readable(descriptor, PIPE_PATIENCE):
                 continue
@@ -218,3 +415,91 @@ def _read_pipe(descriptor: int, path: str) -> bytes:
         parts.append(part)
         total += len(part)
     raise TargetError(_too_large(total), file=path)
+
+
+# Read several live hosts side by side, and hand on their items in order.
+#
+# Reading a host is mostly waiting: threads read the next hosts while the items of the first are
+# judged. The order, and so the report, is that of the targets, whichever answers first.
+
+
+T = TypeVar("T")
+
+MOST_AT_ONCE = 16
+"""Maximum number of hosts that are read at once."""
+CALLS = 8
+"""Concurrent calls to one host, if several hosts are read: they hide its round trips, and 32 hosts
+have 256 of them."""
+_WAITING_MAX = 256
+"""Maximum number of items of one host that are kept for its turn: the others are read later."""
+_ROOM_SECONDS = 1.0
+"""How often a thread that waits for room checks if anybody still reads."""
+
+
+def read_ahead(
+    readings: Sequence[Callable[[], Iterator[T]]], most: int = MOST_AT_ONCE
+) -> Iterator[Iterator[T]]:
+    """The items of each reading, in the order of the readings, ``most`` of which are in progress at
+    once; the items of one reading come before those of the next. An error of a reading is raised at
+    its place in the order. A single reading needs no thread."""
+    if len(readings) < 2:
+        yield from (read() for read in readings)
+        return
+    later = iter(readings)
+    under_way = deque(map(_Reading, islice(later, most)))
+    try:
+        while under_way:
+            yield under_way[0].items()
+            under_way.popleft().abandon()
+            under_way.extend(map(_Reading, islice(later, 1)))
+    finally:
+        for reading in under_way:
+            reading.abandon()
+
+
+class _EndOfItems:
+    """The end of the items; ``error`` is the exception that ended them, if there was one."""
+
+    def __init__(self, error: BaseException | None = None) -> None:
+        self.error = error
+
+
+class _Reading(Generic[T]):
+    """One reading, in its own thread."""
+
+    def __init__(self, read: Callable[[], Iterator[T]]) -> None:
+        self._queue: queue.Queue[T | _EndOfItems] = queue.Queue(_WAITING_MAX)
+        self._abandoned = threading.Event()
+        self._read = read
+        threading.Thread(target=self._run, name="read ahead", daemon=True).start()
+
+    def items(self) -> Iterator[T]:
+        """The items, as they arrive."""
+        while not isinstance(item := next_of(self._queue), _EndOfItems):
+            yield item
+        if item.error is not None:
+            raise item.error
+
+    def abandon(self) -> None:
+        """Stop: nobody takes further items."""
+        self._abandoned.set()
+
+    def _run(self) -> None:
+        end = _EndOfItems()
+        try:
+            for item in self._read():
+                if not self._put(item):
+                    return
+        except BaseException as error:  # raised in the thread that takes the items
+            end = _EndOfItems(error)
+        self._put(end)
+
+    def _put(self, item: T | _EndOfItems) -> bool:
+        """Pass an item on; False if nobody takes it any more."""
+        while not self._abandoned.is_set():
+            try:
+                self._queue.put(item, timeout=_ROOM_SECONDS)
+            except queue.Full:
+                continue
+            return True
+        return False

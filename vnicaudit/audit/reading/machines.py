@@ -1,18 +1,271 @@
-"""The live hosts of a run. Hosts that have to be waited for are read ahead, side by side."""
+"""Which machines are read, and the definitions of servers that were chosen."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from vnicaudit.audit.reading.error_boundary import guarded
+from vnicaudit.audit.reading.selection import ServerFilter
+from vnicaudit.base.wording import closest, count
+from vnicaudit.model.domain import Server
+from vnicaudit.model.fleet import CloudItem
+from vnicaudit.model.openstack import CloudServer, Flavor, Image
+from vnicaudit.model.report import ReadError
 
 if TYPE_CHECKING:
-    from vnicaudit.audit.reading.platform import Platforms
-    from vnicaudit.audit.reading.targets import Met, Target
-    from vnicaudit.model.live import LiveOptions
+    from vnicaudit.audit.reading.targets import Met, Platforms, Target
+    from vnicaudit.model.fleet import LiveOptions
+
+# Select some servers of clouds: those of a project, a host, an availability zone, a host aggregate,
+# or an image. Servers left out are counted, and a name that matches nothing is an error: nothing
+# that was not checked is reported as clean.
+#
+# All servers are read, and selected here. Nova's own filters mean something else: with any filter
+# Nova skips the servers of a cell that is down (``_is_cell_down_supported`` in
+# nova/api/openstack/compute/servers.py), it treats a zone as a regular expression
+# (``exact_match_filter_names`` in nova/db/main/api.py; Nova 34.0.0), and the number of servers of
+# an image would be unknown.
+
+
+_CELL_DOWN = "UNKNOWN"
+"""Status of a server whose cell does not answer: Nova reports little about it."""
+_HINTS = 20_000
+"""Maximum number of names remembered for suggestions."""
+
+_IDS = 5
+"""Maximum number of ids in a message."""
+_VOLUME = "volume"
+"""``image_state`` of a server that boots from a volume, for which Nova names no image."""
+
+_WHAT = {
+    "project": "belongs to a project with that name or id",
+    "host": "is on a host with that name",
+    "zone": "is in an availability zone with that name",
+    "aggregate": "is on a host in an aggregate with that name",
+    "image": "was created from an image with that name or id",
+}
+
+
+class ServerSelection:
+    """The servers of all clouds of a run that a filter selects. ``remember``: there are other
+    targets, in which servers that were left out may appear as domains."""
+
+    def __init__(self, wanted: ServerFilter, *, remember: bool) -> None:
+        self._wanted = wanted.values_by_kind
+        self._words = str(wanted)
+        self._remember = remember
+        self._met: set[tuple[str, str]] = set()
+        self._known: dict[str, set[str]] = {kind: set() for kind in self._wanted}
+        self._out: set[str] = set()
+        self._projects: dict[tuple[str, str], set[str]] = {}
+        """Cloud and requested name -> ids of the projects of that name."""
+        self._any = False
+        self._refused = False
+
+    def selected(
+        self, target: str, items: Iterable[CloudItem], notes: list[str]
+    ) -> Iterator[CloudItem]:
+        """The selected items of one cloud; at its end, a sentence on those left out is added to
+        ``notes``."""
+        if not self._wanted:
+            yield from items
+            return
+        here = _CloudSelection(self._wanted)
+        for item in items:
+            if isinstance(item, Server):
+                if hidden := self._hidden(item):
+                    self._refused = True
+                    yield ReadError(hidden, target)
+                    return
+                self._note_project(item.cloud, target)
+                if here.counted(item, self._takes(item)):
+                    yield item
+                elif self._remember:
+                    self._note_left_out(item.uuid)
+            elif not isinstance(item, Image | Flavor) or here.is_selected(item):
+                yield item
+                self._note_image(item)
+        notes.append(here.sentence(self._words))
+
+    def _note_left_out(self, uuid: str) -> None:
+        from vnicaudit.base.wording import bare_uuid
+
+        self._out.add(bare_uuid(uuid))
+
+    def is_left_out(self, uuid: str | None) -> bool:
+        """True for the domain of a server that was not selected."""
+        if not self._out:
+            return False
+        from vnicaudit.base.wording import bare_uuid
+
+        return bare_uuid(uuid or "") in self._out
+
+    def missing(self) -> list[str]:
+        """A sentence for each requested name that matched nothing; empty if this user cannot see
+        hosts at all."""
+        if not self._wanted or self._refused:
+            return []
+        found = [
+            (
+                f"--{kind} {value}: no server visible to this user "
+                f"{_WHAT[kind]}{self._suggestion(kind, value)}"
+            )
+            for kind, values in self._wanted.items()
+            for value in values
+            if (kind, value) not in self._met
+        ]
+        if not found and not self._any:
+            found.append(f"{self._words}: no server matches all of these")
+        return found
+
+    def ambiguous(self) -> list[str]:
+        """Names that several projects of one cloud have, one sentence each: Keystone allows a
+        project of that name in each domain, and they may belong to different customers."""
+        return [
+            (
+                f"--project {name}: {target} has {len(ids)} projects with that name and "
+                f"with visible servers ({_some_ids(ids)}): name the ones you mean by "
+                "their ids"
+            )
+            for (target, name), ids in self._projects.items()
+            if len(ids) > 1
+        ]
+
+    def _note_project(self, ref: CloudServer, target: str) -> None:
+        names = self._wanted.get("project", ())
+        if ref.project_name in names and ref.project not in names:
+            self._projects.setdefault((target, ref.project_name), set()).add(ref.project)
+
+    def _takes(self, server: Server) -> bool:
+        chosen, facts = True, _facts(server)
+        down = server.config.status == _CELL_DOWN
+        for kind, values in self._wanted.items():
+            there = facts[kind]
+            if len(self._known[kind]) < _HINTS:
+                self._known[kind].update(there)
+            met = [value for value in values if value in there]
+            self._met.update((kind, value) for value in met)
+            if not met and not (down and not there):
+                chosen = False
+        self._any = self._any or (chosen and not down)
+        return chosen
+
+    def _note_image(self, item: CloudItem) -> None:
+        """A requested image counts as found, with or without servers."""
+        if isinstance(item, Image) and list(self._wanted) == ["image"]:
+            met = [value for value in self._wanted["image"] if value in (item.id, item.name)]
+            self._met.update(("image", value) for value in met)
+            self._any = self._any or bool(met)
+
+    def _hidden(self, server: Server) -> str:
+        """Why the server cannot be selected by its host; empty: it can. A running server has a
+        host."""
+        ref = server.cloud
+        if ref.host or ref.vm_state != "active":
+            return ""
+        kinds = " and ".join(f"--{one}" for one in ("host", "aggregate") if one in self._wanted)
+        if not kinds:
+            return ""
+        return (
+            f"only an admin can see the hosts of servers, and this user cannot: {kinds} cannot be "
+            "used"
+        )
+
+    def _suggestion(self, kind: str, value: str) -> str:
+        if close := closest(value, sorted(self._known[kind])):
+            return f"; did you mean {close}?"
+        return " (only an admin can see aggregates)" if kind == "aggregate" else ""
+
+
+class _CloudSelection:
+    """Counts of the servers, images and flavors selected from one cloud."""
+
+    def __init__(self, wanted: dict[str, tuple[str, ...]]) -> None:
+        self._named = wanted["image"] if list(wanted) == ["image"] else ()
+        self._by_image = "image" in wanted
+        self._volumes = 0
+        self._seen: Counter[str] = Counter()
+        self._taken: Counter[str] = Counter()
+        self._down = 0
+        self._images: set[str] = set()
+        self._flavors: set[str] = set()
+        self._all_flavors = False
+
+    def counted(self, server: Server, chosen: bool) -> bool:
+        """Count a server and, where it is ``chosen``, select its image and flavor; True if it is
+        chosen."""
+        self._seen["server"] += 1
+        kept, ref = server.config, server.cloud
+        if not chosen:
+            self._volumes += kept.image_state == _VOLUME
+            return False
+        self._taken["server"] += 1
+        self._down += kept.status == _CELL_DOWN
+        if ref.image:
+            self._images.add(ref.image)
+        if kept.image is not None and kept.image.id:
+            self._images.add(kept.image.id)
+        if kept.flavor is None:
+            self._all_flavors = True  # its flavor is unknown: rather one too many
+        else:
+            self._flavors.update(filter(None, (kept.flavor.id, kept.flavor.name)))
+        return True
+
+    def is_selected(self, item: Image | Flavor) -> bool:
+        """True if a selected server uses this image or flavor, or the user named the image
+        itself."""
+        if isinstance(item, Image):
+            kind, taken = (
+                "image",
+                item.id in self._images or bool({item.id, item.name}.intersection(self._named)),
+            )
+        else:
+            taken = self._all_flavors or bool({item.id, item.name} & self._flavors)
+            kind = "flavor"
+        self._seen[kind] += 1
+        self._taken[kind] += taken
+        return taken
+
+    def sentence(self, words: str) -> str:
+        """Sentence on how many of all servers, images and flavors were judged."""
+        parts = [
+            f"{self._taken[kind]:,} of {count(self._seen[kind], kind)}"
+            for kind in ("server", "image", "flavor")
+        ]
+        down = ""
+        if self._down:
+            down = f"; {self._down:,} of them could not be checked, because their cell is down"
+        if self._by_image and self._volumes:
+            down += (
+                f"; {self._volumes:,} of those left out boot from a volume, for which Nova names "
+                "no image"
+            )
+        return f"{words}: {', '.join(parts)}; the others were left out and not judged{down}"
+
+
+def _some_ids(ids: set[str]) -> str:
+    more = ", …" if len(ids) > _IDS else ""
+    return ", ".join(sorted(ids)[:_IDS]) + more
+
+
+def _facts(server: Server) -> dict[str, frozenset[str]]:
+    """Kind -> the server's names and ids of that kind."""
+    ref, image = server.cloud, server.config.image
+    found = {
+        "project": (ref.project, ref.project_name),
+        "host": (ref.host,),
+        "zone": (ref.zone,),
+        "aggregate": tuple(one.name for one in ref.aggregates),
+        "image": (ref.image, *(() if image is None else (image.id, image.name))),
+    }
+    return {kind: frozenset(filter(None, values)) for kind, values in found.items()}
+
+
+# The live hosts of a run. Hosts that have to be waited for are read ahead, side by side.
 
 
 class Machines:
@@ -29,7 +282,7 @@ class Machines:
         if target not in self._ahead:
             return self._reading(target)()
         if self._read_ahead is None:
-            from vnicaudit.audit.reading.side_by_side import read_ahead  # for live hosts alone
+            from vnicaudit.audit.reading.files import read_ahead  # for live hosts alone
 
             self._read_ahead = read_ahead([self._reading(each) for each in self._ahead])
         return next(self._read_ahead)
@@ -45,7 +298,7 @@ class Machines:
             raise KeyError(target.kind)
         read, options = kind.read, self._options
         if len(self._ahead) > 1:
-            from vnicaudit.audit.reading.side_by_side import CALLS
+            from vnicaudit.audit.reading.files import CALLS
 
             options = replace(options, calls=options.calls or CALLS)
         return lambda: guarded(target.name, read(target.name, options))

@@ -1,26 +1,44 @@
 """Targets named by the user -> things to read: paths, standard input, live connections, clouds.
 
-Recognition of files is by content (see :mod:`vnicaudit.audit.reading.readers`), never by name.
+Recognition of files is by content (see :mod:`vnicaudit.audit.reading.files`), never by name.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
 from vnicaudit.base.opening import is_input_awaited, is_pipe
 from vnicaudit.errors import UsageError
+from vnicaudit.knowledge.fixes.owners import Wordings
+from vnicaudit.model.file_kind import FileKinds
 from vnicaudit.model.names import STANDARD_INPUT
 from vnicaudit.model.report import ReadError
 
 if TYPE_CHECKING:
-    from vnicaudit.model.cloud_state import ComputeNode
-    from vnicaudit.model.file_kind import Item
+    from vnicaudit.audit.effective import Resolver
+    from vnicaudit.audit.reading.selection import Selection
+    from vnicaudit.knowledge.fixes.wording import Wording
+    from vnicaudit.model.domain import DomainConfig
+    from vnicaudit.model.file_kind import FileKind, Unjudged
+    from vnicaudit.model.finding import Form, PlatformName
+    from vnicaudit.model.fleet import LiveDefinition, LiveOptions
     from vnicaudit.model.host import Host
-    from vnicaudit.model.live import CloudItem, HostTraffic, LiveDefinition, LiveDomain, LiveOptions
+
+if TYPE_CHECKING:
+    from vnicaudit.model.file_kind import Item
+    from vnicaudit.model.fleet import (
+        CloudItem,
+        HostTraffic,
+        LiveDefinition,
+        LiveDomain,
+        LiveOptions,
+    )
+    from vnicaudit.model.host import Host
+    from vnicaudit.model.runs import ComputeNode
 
     Met = Item | Host | LiveDomain | HostTraffic
 
@@ -71,7 +89,7 @@ class TargetKind(msgspec.Struct, frozen=True):
     waits: Callable[[str], bool] = lambda _name: False
     """True if reading a target means waiting for another machine, so that several are read side by
     side, in threads. Data of this machine is read by the main thread, the only one that can be
-    stopped if an input takes too long (:mod:`vnicaudit.base.cpu_deadline`)."""
+    stopped if an input takes too long (:mod:`vnicaudit.base.deadlines`)."""
     definitions: (
         Callable[[str, LiveOptions], Iterator[Host | LiveDefinition | ReadError]] | None
     ) = None
@@ -212,3 +230,173 @@ def _listing(folder: str) -> _Listing:
 def _unreachable(entry: os.DirEntry[str], error: OSError) -> str:
     reason = error.strerror or str(error)
     return f"a broken link: {reason}" if entry.is_symlink() else reason
+
+
+# Files of a run that are in several of its targets: an audit or a plan reads each only once.
+
+
+class SeenFiles:
+    """The files that were read so far. A file that is named and also in a folder is read as the
+    named one. A single target is read as it is walked."""
+
+    def __init__(self, targets: Iterable[Target]) -> None:
+        paths = [target.name for target in targets if target.kind == "path"]
+        self.several = len(paths) > 1
+        named = [path for path in paths if not os.path.isdir(path)] if self.several else []
+        self._named = frozenset(map(os.path.realpath, named))
+        self._seen: set[str] = set()
+        self.passed = 0
+        """Number of files that were not read again so far."""
+
+    def unread(self, top: str, selection: Selection) -> Iterator[str | ReadError]:
+        """The files of the target ``top`` to be read that were not read before, and errors for
+        folders that cannot be listed, if they matter."""
+        named = not os.path.isdir(top)
+        for path in walk(top, selection.leaves_out):
+            if isinstance(path, ReadError):
+                if selection.minds(path.file or top):
+                    yield path
+            elif selection.wants(path, named=named) and self._takes(path, named=named):
+                yield path
+
+    def number_unread(self, top: str, selection: Selection) -> int:
+        """The number of files of the target ``top`` to be read that were not read before."""
+        named = not os.path.isdir(top)
+        files = (path for path in walk(top, selection.leaves_out) if isinstance(path, str))
+        wanted = (path for path in files if selection.wants(path, named=named))
+        if not self.several:
+            return sum(1 for _path in wanted)
+        return len({place for path in wanted if (place := self._new_place(path, named=named))})
+
+    def _takes(self, path: str, *, named: bool) -> bool:
+        """True if a file is to be read here: new, and not left for a target that names it."""
+        if not self.several:
+            return True
+        place = self._new_place(path, named=named)
+        if place is None:
+            self.passed += 1
+            return False
+        self._seen.add(place)
+        return True
+
+    def _new_place(self, path: str, *, named: bool) -> str | None:
+        """The path of a file with links resolved; None if it was read, or a target names it."""
+        place = os.path.realpath(path)
+        passed = place in self._seen or (not named and place in self._named)
+        return None if passed else place
+
+
+# Interface of a platform (a source of descriptions of NICs) to an audit, and all platforms of a
+# run.
+#
+# The command line passes the platforms in (:mod:`vnicaudit.cli.wiring.platforms`): the audit itself
+# knows none of them by name.
+
+
+class Platform(Protocol):
+    """One platform that describes NICs, as far as reading is concerned."""
+
+    @property
+    def name(self) -> PlatformName:
+        """The platform's name, as in :attr:`DomainConfig.platform`."""
+
+    @property
+    def files(self) -> tuple[FileKind, ...]:
+        """The kinds of files that it reads, in the order in which to try them."""
+
+    @property
+    def place_of(self) -> Callable[[str], str]:
+        """Returns the place of a NIC's field in a description, relative to the NIC; a field without
+        a place of its own is called by its name."""
+
+    @property
+    def targets(self) -> tuple[TargetKind, ...]:
+        """The kinds of targets that it reads, beside files."""
+
+    @property
+    def resolve(self) -> Resolver | None:
+        """Resolves declared settings into the settings that the guest gets; None: it describes no
+        NICs."""
+
+    @property
+    def titles(self) -> Mapping[Form, str]:
+        """Titles for the layer of its definition, by the form of the definition."""
+
+    @property
+    def wordings(self) -> Mapping[str, Wording]:
+        """Wordings of fixes for owners that the platform adds, by their names."""
+
+
+class Platforms:
+    """All platforms of a run. Raises ValueError if two have the same name."""
+
+    def __init__(self, platforms: Iterable[Platform], unjudged: Unjudged) -> None:
+        """``unjudged``: finds parts of files that no platform reads."""
+        self.all = tuple(platforms)
+        self._by_name = {platform.name: platform for platform in self.all}
+        if len(self._by_name) < len(self.all):
+            raise ValueError("two platforms of one name")
+        files = tuple(kind for platform in self.all for kind in platform.files)
+        self.files = FileKinds(files, unjudged)
+        """Every kind of file, in the order in which to try them."""
+        self.read_together = tuple(kind.together for kind in files if kind.together is not None)
+        """The readers of files that one program reads together."""
+        self.targets = tuple(kind for platform in self.all for kind in platform.targets)
+        """Every kind of target except files."""
+        own = (wording for platform in self.all for wording in platform.wordings.items())
+        self.wordings = Wordings(dict(own))
+        """The words of fixes for each owner."""
+
+    def resolver(self, domain: DomainConfig) -> Resolver:
+        """The resolver for the NICs of a domain. Raises KeyError if its platform is not among
+        these."""
+        found = self._by_name[domain.platform].resolve
+        if found is None:
+            raise KeyError(domain.platform)
+        return found
+
+    def kind_of(self, target: Target) -> TargetKind | None:
+        """The kind of a target; None for files and standard input."""
+        return next((kind for kind in self.targets if kind.kind == target.kind), None)
+
+    def cloud(self, target: Target, live: LiveOptions) -> CloudReading:
+        """Everything in a cloud. Raises KeyError for a target that is not a cloud."""
+        kind = self.kind_of(target)
+        if kind is None or kind.cloud is None:
+            raise KeyError(target.kind)
+        return kind.cloud(target.name, live)
+
+    def read_live(self, name: str, live: LiveOptions) -> Iterator[Met]:
+        """The domains, hosts and errors read at a live target. Raises KeyError for a target that is
+        not read live, UsageError for an invalid one."""
+        kind = self.kind_of(target_of(name, self.targets))
+        if kind is None or kind.read is None:
+            raise KeyError(name)
+        return kind.read(name, live)
+
+    def read_definitions(
+        self, name: str, live: LiveOptions
+    ) -> Iterator[Host | LiveDefinition | ReadError]:
+        """A live host and the definitions on it. Raises KeyError for a target without any,
+        UsageError for an invalid one."""
+        kind = self.kind_of(target_of(name, self.targets))
+        if kind is None or kind.definitions is None:
+            raise KeyError(name)
+        return kind.definitions(name, live)
+
+    def probe(self, name: str, live: LiveOptions) -> str:
+        """A short description of the service that answers at a live target, such as its host name
+        and version. Raises TargetError if there is no answer, KeyError for a target that cannot be
+        probed."""
+        kind = self.kind_of(target_of(name, self.targets))
+        if kind is None or kind.probe is None:
+            raise KeyError(name)
+        return kind.probe(name, live)
+
+    def place_of(self, field: str, domain: DomainConfig) -> str:
+        """The place of a NIC's field in a definition, relative to the NIC."""
+        return self._by_name[domain.platform].place_of(field)
+
+    def title(self, domain: DomainConfig) -> str:
+        """The title of the layer of a domain's definition."""
+        return self._by_name[domain.platform].titles.get(domain.form, "")

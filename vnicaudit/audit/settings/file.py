@@ -11,7 +11,7 @@ import msgspec
 from vnicaudit.audit.settings import SHARED
 from vnicaudit.base.opening import as_usage_error, open_regular
 from vnicaudit.errors import UsageError
-from vnicaudit.text.toml import toml_values
+from vnicaudit.text.beginning import toml_values
 
 MAX_BYTES = 1024 * 1024
 

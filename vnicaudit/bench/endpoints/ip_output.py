@@ -14,11 +14,11 @@ from typing import NamedTuple, TypeVar
 
 import msgspec
 
-from vnicaudit.base.identifiers import MAC
+from vnicaudit.base.wording import MAC
 from vnicaudit.bench.contract import Endpoint
 from vnicaudit.errors import EndpointError, MeasureError
 from vnicaudit.model.decoding import json_as
-from vnicaudit.model.machine import GuestInterface
+from vnicaudit.model.host import GuestInterface
 
 T = TypeVar("T")
 

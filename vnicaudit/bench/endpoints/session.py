@@ -20,9 +20,9 @@ from typing import NamedTuple
 from vnicaudit.bench.endpoints.reach.transport import Interfaces, Transport, TransportOutput
 from vnicaudit.bench.endpoints.turns import TurnState
 from vnicaudit.errors import EndpointError
-from vnicaudit.model.machine import GuestInterface
+from vnicaudit.model.host import GuestInterface
 from vnicaudit.model.measurement import Ran
-from vnicaudit.remedy.guest.words import excerpt
+from vnicaudit.remedy.guest.links import excerpt
 
 BLOCK = 524288
 """Bytes of one piece of output, as in ``supervisor.sh``. Two of them, in base64, are less than the

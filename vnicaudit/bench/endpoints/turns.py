@@ -16,8 +16,7 @@ import time
 from collections.abc import Callable, Iterable
 from typing import NamedTuple, Protocol, runtime_checkable
 
-from vnicaudit.base.clock import timestamp
-from vnicaudit.base.waiting import sleep
+from vnicaudit.base.deadlines import sleep, timestamp
 from vnicaudit.bench.contract import Endpoint, one_line
 from vnicaudit.errors import BusyError
 

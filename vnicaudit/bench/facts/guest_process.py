@@ -31,10 +31,8 @@ from vnicaudit.bench.contract import Endpoint
 from vnicaudit.bench.facts.cpu import CLOCK, BootTime, clock
 from vnicaudit.bench.facts.sections import Section, ask, text_of
 from vnicaudit.errors import MeasureError, TargetError, VnicauditError
-from vnicaudit.model.nic import NicConfig, RunningNic
-from vnicaudit.model.running import RunningQemu
-from vnicaudit.remedy.definitions import DefinitionReader
-from vnicaudit.remedy.hypervisor import Machine, ReadCommandLine
+from vnicaudit.model.nic import NicConfig, RunningNic, RunningQemu
+from vnicaudit.remedy.hypervisor import DefinitionReader, Machine, ReadCommandLine
 
 _KERNEL_THREAD = 0x00200000
 """PF_KTHREAD in include/linux/sched.h: no program can give itself this flag."""

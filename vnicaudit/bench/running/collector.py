@@ -9,8 +9,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from vnicaudit.base.clock import timestamp
-from vnicaudit.base.waiting import Clock
+from vnicaudit.base.deadlines import Clock, timestamp
 from vnicaudit.bench.contract import Ends, Measured, Transport, failed_run, one_line, readable
 from vnicaudit.bench.facts.covariates import cost
 from vnicaudit.bench.facts.validity import Doubt, ValidityLimits, doubts

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import NamedTuple, Protocol
 
-from vnicaudit.base.clock import seconds_between
+from vnicaudit.base.deadlines import seconds_between
 from vnicaudit.bench.judging.effect import TURNS
 from vnicaudit.bench.judging.order import Slot
 from vnicaudit.bench.profiles.profile import SETUP, Profile, sample_seconds

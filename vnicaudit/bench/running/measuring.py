@@ -10,7 +10,7 @@ import msgspec
 from msgspec.structs import replace
 
 from vnicaudit import __version__
-from vnicaudit.base.clock import timestamp
+from vnicaudit.base.deadlines import timestamp
 from vnicaudit.bench.facts.setup import link_changes, setup_of
 from vnicaudit.bench.facts.validity import ValidityLimits
 from vnicaudit.bench.history import StoredMeasurement

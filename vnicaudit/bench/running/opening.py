@@ -30,10 +30,9 @@ from vnicaudit.bench.profiles.registry import ENGINES, BenchPlugins
 from vnicaudit.bench.running.arms import Arm, OpenedArm
 from vnicaudit.bench.running.forecast import Listener
 from vnicaudit.errors import EndpointError, MeasureError, VnicauditError
-from vnicaudit.model.live import DEADLINE
+from vnicaudit.model.fleet import DEADLINE
 from vnicaudit.model.measurement import Path, Setup, Workload
-from vnicaudit.remedy.adapters import GetAdapters
-from vnicaudit.remedy.hypervisor import Hypervisor, Machine
+from vnicaudit.remedy.hypervisor import GetAdapters, Hypervisor, Machine
 
 _BOOT_ID = ("cat", "/proc/sys/kernel/random/boot_id")
 _ONLINE = ("nproc",)

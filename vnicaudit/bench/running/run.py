@@ -23,7 +23,7 @@ from vnicaudit.bench.running.measuring import MeasurementTerms, Measuring
 from vnicaudit.bench.running.opening import LineFacts, OpenedEndpoints, settled_profile
 from vnicaudit.errors import UsageError
 from vnicaudit.model.measurement import BenchResult, Design
-from vnicaudit.remedy.adapters import GetAdapters
+from vnicaudit.remedy.hypervisor import GetAdapters
 
 
 class MeasurementRequest(NamedTuple):

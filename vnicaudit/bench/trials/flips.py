@@ -35,7 +35,7 @@ from vnicaudit.remedy.applying.apply import RunContext, apply
 from vnicaudit.remedy.applying.journal.past_run import unfinished
 from vnicaudit.remedy.applying.rollback import RollbackSelection, rollback
 from vnicaudit.remedy.applying.runner import RunResult, Tell
-from vnicaudit.remedy.digests import digest
+from vnicaudit.remedy.replacing import digest
 
 
 class Flipping(Protocol):

@@ -13,16 +13,13 @@ from vnicaudit.bench.trials.request import TrialRequest
 from vnicaudit.errors import EndpointError, GoneError, MeasureError, RefusedError, UsageError
 from vnicaudit.model.measurement import BenchResult, Decision, Design
 from vnicaudit.model.plan import Step
-from vnicaudit.remedy.applying.apply import RunContext, apply
-from vnicaudit.remedy.applying.beside import refuse_beside
+from vnicaudit.remedy.applying.apply import RunContext, apply, refuse_beside
 from vnicaudit.remedy.applying.domains.prepare import prepare
+from vnicaudit.remedy.applying.journal.events import Result, UnitRequest
 from vnicaudit.remedy.applying.journal.past_run import unfinished
-from vnicaudit.remedy.applying.journal.result import Result
-from vnicaudit.remedy.applying.journal.run_request import UnitRequest
 from vnicaudit.remedy.applying.runner import RunResult, Tell
 from vnicaudit.remedy.applying.unit_queue import UnitQueue, why_no_more
-from vnicaudit.remedy.digests import digest
-from vnicaudit.remedy.trusted_uris import check_uri
+from vnicaudit.remedy.replacing import check_uri, digest
 
 
 class GuestMeasured(NamedTuple):

@@ -22,7 +22,7 @@ from vnicaudit.bench.running.forecast import Listener
 from vnicaudit.bench.running.measuring import MeasurementTerms
 from vnicaudit.bench.running.opening import LineFacts, OpenedEndpoints, Places, settled_profile
 from vnicaudit.model.measurement import Design
-from vnicaudit.remedy.adapters import GetAdapters
+from vnicaudit.remedy.hypervisor import GetAdapters
 
 BEFORE, AFTER = "before", "after"
 

@@ -15,7 +15,7 @@ from typing import Literal
 
 from msgspec.structs import replace
 
-from vnicaudit.base.private_files import write_private
+from vnicaudit.base.files import write_private
 from vnicaudit.bench import history
 from vnicaudit.bench.history import StoredMeasurement
 from vnicaudit.bench.judging.order import Slot, one_by_one
@@ -157,7 +157,7 @@ def _remaining(slots: Iterable[Slot], samples: Iterable[Sample]) -> list[Slot]:
 
 
 class TrialFactory:
-    """Makes a trial for each guest (:data:`vnicaudit.remedy.trial.Trials`), and keeps their
+    """Makes a trial for each guest (:data:`vnicaudit.remedy.hypervisor.Trials`), and keeps their
     measurements."""
 
     def __init__(self, request: TrialRequest) -> None:

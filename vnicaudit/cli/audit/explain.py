@@ -11,27 +11,23 @@ from vnicaudit.audit.accepting.suppressions import Suppressor
 from vnicaudit.audit.explain import ExplainWork
 from vnicaudit.audit.run import AuditRun
 from vnicaudit.audit.work import AuditWork
-from vnicaudit.base.identifiers import mac_hint
-from vnicaudit.base.wording import close_to
+from vnicaudit.base.wording import close_to, mac_hint
 from vnicaudit.cli.audit.nics import complain_about, note
 from vnicaudit.cli.options.candidates import targets as target_words
 from vnicaudit.cli.options.output import (
     Format,
     OutputOptions,
+    RedactionOptions,
     format_option,
     output_options,
+    redaction_options,
+    redactor_of,
     screen_options,
 )
 from vnicaudit.cli.options.reading import ReadingOptions, reading_of, reading_options
-from vnicaudit.cli.options.records import as_record
-from vnicaudit.cli.options.redaction import (
-    RedactionOptions,
-    redaction_options,
-    redactor_of,
-)
-from vnicaudit.cli.options.sections import SectionedCommand
+from vnicaudit.cli.options.records import SectionedCommand, as_record
+from vnicaudit.cli.output.files import emit, flush
 from vnicaudit.cli.output.progress import Progress
-from vnicaudit.cli.output.stdout import emit, flush
 from vnicaudit.cli.wiring import Wiring, pass_wiring
 from vnicaudit.errors import TargetError
 from vnicaudit.reports.audit.explain import explanation_json, explanation_text

@@ -2,40 +2,82 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from io import BytesIO
 from typing import TYPE_CHECKING
 
 import click
 import msgspec
 
-from vnicaudit.audit.pool import why_not_here
-from vnicaudit.audit.reading.options import RunOptions
+from vnicaudit.audit.reading.selection import RunOptions
 from vnicaudit.audit.reading.targets import Target
 from vnicaudit.audit.work import AuditWork
-from vnicaudit.base.new_file import BACKUP
-from vnicaudit.base.shell import ascii_word, word
-from vnicaudit.base.waiting import standard_input
-from vnicaudit.base.wording import count
-from vnicaudit.cli.audit.fixing_line import FixingLine
+from vnicaudit.audit.workers import why_not_here
+from vnicaudit.base.deadlines import standard_input
+from vnicaudit.base.files import BACKUP
+from vnicaudit.base.wording import ascii_word, count, word
 from vnicaudit.cli.options.output import Color, OutputOptions, use_color
 from vnicaudit.cli.options.reading import NovaOptions
 from vnicaudit.cli.options.records import group
-from vnicaudit.cli.output.files import STDOUT
-from vnicaudit.cli.output.progress import Progress, awaited_input
-from vnicaudit.cli.output.stderr import tell
-from vnicaudit.cli.output.stdout import emit, flush, stream
+from vnicaudit.cli.output.files import STDOUT, emit, flush, stream
+from vnicaudit.cli.output.progress import Progress, ProgressLine, awaited_input, tell
 from vnicaudit.errors import UsageError
 from vnicaudit.model.report import NotFixed
-from vnicaudit.reports.paint import Paint
-from vnicaudit.reports.safe import message, safe
+from vnicaudit.reports.safe import Paint, message, safe
 
 if TYPE_CHECKING:
     from vnicaudit.cli.wiring.platforms import PlatformRegistry
     from vnicaudit.model.finding import Finding
-    from vnicaudit.remedy.files import FileFixed
-    from vnicaudit.remedy.in_place import RefusedFix
+    from vnicaudit.remedy.in_place import FileFixed, RefusedFix
+
+# Progress line shown while files are fixed.
+
+
+class FixingLine:
+    """Counts files as they are fixed or tried. A thread shows the count every second, because one
+    file may take long."""
+
+    def __init__(
+        self,
+        total: int,
+        *,
+        writes: bool,
+        enabled: bool,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._total, self._done = total, 0
+        self._doing = "Fixing" if writes else "Trying fixes"
+        self._line = ProgressLine(enabled=enabled, clock=clock)
+        self._lock = threading.Lock()
+
+    @contextmanager
+    def ticking(self) -> Iterator[None]:
+        """Show the line inside this context."""
+        self._line.tick(self.show)
+        try:
+            yield
+        finally:
+            self._line.stop_ticking()
+            self._line.clear()
+
+    @contextmanager
+    def next_file(self) -> Iterator[None]:
+        """Count a file. Inside this context, other output can be written."""
+        with self._lock:
+            self._done += 1
+            self._line.clear()
+            yield
+
+    def show(self) -> None:
+        """Write the line if it is due."""
+        with self._lock:
+            if self._line.is_due:
+                self._line.show(f"{self._doing}: {self._done:,} of {count(self._total, 'file')}")
+
 
 _NAMED = 20
 """Refused fixes that are listed one by one."""
@@ -172,7 +214,7 @@ def fix(
     """Fix the files of the targets, or show how. Prints on standard error what was not fixed."""
     if not fixing.is_on:
         return FixCounts()
-    from vnicaudit.remedy.files import files_with_changes, fix_files, fix_text
+    from vnicaudit.remedy.in_place import files_with_changes, fix_files, fix_text
 
     names = [target.name for target in targets if target.kind == "path"]
     progress = Progress(enabled=not fixing.quiet)
@@ -215,7 +257,7 @@ class _FixReport:
 
     def take(self, one: FileFixed) -> None:
         """Print and count the result for one file."""
-        from vnicaudit.reports.diff import diff_lines
+        from vnicaudit.reports.wording import diff_lines
 
         if self._fixing.diff:
             for line in diff_lines(one.before, one.after, one.path, self._paint):

@@ -9,43 +9,37 @@ from typing import TYPE_CHECKING, Literal, get_args
 import click
 import msgspec
 
-from vnicaudit.audit.accepting.finding_filter import is_of
-from vnicaudit.audit.judging.nic_row import nic_row
-from vnicaudit.audit.nics_work import NicsWork
+from vnicaudit.audit.accepting.baseline import is_of
+from vnicaudit.audit.judging.domains import nic_row
 from vnicaudit.audit.run import AuditRun
+from vnicaudit.audit.work import NicsWork
 from vnicaudit.base.wording import close_to
 from vnicaudit.cli.options.candidates import targets as target_words
-from vnicaudit.cli.options.domain_filters import domain_option
-from vnicaudit.cli.options.finding_filters import owner_option, owners_of
+from vnicaudit.cli.options.filters import domain_option, owner_option, owners_of
 from vnicaudit.cli.options.output import (
     OutputOptions,
+    RedactionOptions,
     output_options,
+    redaction_options,
+    redactor_of,
     screen_options,
 )
 from vnicaudit.cli.options.reading import ReadingOptions, reading_of, reading_options
-from vnicaudit.cli.options.records import as_record
-from vnicaudit.cli.options.redaction import (
-    RedactionOptions,
-    redaction_options,
-    redactor_of,
-)
-from vnicaudit.cli.options.sections import SectionedCommand
-from vnicaudit.cli.output.progress import Progress
-from vnicaudit.cli.output.stderr import tell
-from vnicaudit.cli.output.stdout import emit, flush
+from vnicaudit.cli.options.records import SectionedCommand, as_record
+from vnicaudit.cli.output.files import emit, flush
+from vnicaudit.cli.output.progress import Progress, tell
 from vnicaudit.cli.wiring import Wiring, pass_wiring
 from vnicaudit.errors import TargetError, UsageError
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.report import TargetResult
 from vnicaudit.reports.nics import csv, json
-from vnicaudit.reports.nics.verdict import VERDICTS, verdict_of
+from vnicaudit.reports.nics.text import VERDICTS, verdict_of
+from vnicaudit.reports.report_file import Options
 from vnicaudit.reports.safe import safe
-from vnicaudit.reports.unjudged import calls_sentence, not_judged_of
-from vnicaudit.reports.wording import notes_of
-from vnicaudit.reports.writer import Options
+from vnicaudit.reports.wording import calls_sentence, not_judged_of, notes_of
 
 if TYPE_CHECKING:
-    from vnicaudit.reports.nics.verdict import Verdict
+    from vnicaudit.reports.nics.text import Verdict
 
 NicsFormat = Literal["text", "json", "csv"]
 NicsOrder = Literal["read", "name", "worst"]

@@ -6,19 +6,30 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from vnicaudit.audit.accepting.baseline import load_baseline
-from vnicaudit.audit.accepting.finding_filter import FindingFilter
+from vnicaudit.audit.accepting.baseline import FindingFilter, load_baseline
 from vnicaudit.audit.judging.catalogue import Catalogue
 from vnicaudit.audit.reading.targets import Target, expanded_targets
 from vnicaudit.cli.audit.fixing import FixOptions, FixRequest, beside_diff, fix_options, fixing_of
-from vnicaudit.cli.options.cloud_filters import (
+from vnicaudit.cli.options.filters import (
+    FindingOptions,
     ServerOptions,
     check_filters,
     cloud_filter_options,
+    filter_of,
+    finding_options,
     wanted_of,
 )
-from vnicaudit.cli.options.finding_filters import FindingOptions, filter_of, finding_options
-from vnicaudit.cli.options.output import Color, OutputOptions, output_options, pairs
+from vnicaudit.cli.options.output import (
+    Color,
+    OutputOptions,
+    RedactionOptions,
+    ReportingOptions,
+    output_options,
+    pairs,
+    redaction_options,
+    redactor_of,
+    reporting_options,
+)
 from vnicaudit.cli.options.reading import (
     FileOptions,
     NovaOptions,
@@ -29,14 +40,12 @@ from vnicaudit.cli.options.reading import (
     reading_of,
     reading_options,
 )
-from vnicaudit.cli.options.redaction import RedactionOptions, redaction_options, redactor_of
-from vnicaudit.cli.options.reporting import ReportingOptions, reporting_options
 from vnicaudit.cli.output.files import check_different, check_not_compressed, formats_of
 from vnicaudit.cli.output.progress import Progress
 from vnicaudit.errors import UsageError
 from vnicaudit.model.finding import Confidence
 from vnicaudit.reports.formats import formats
-from vnicaudit.reports.writer import SortBy, View
+from vnicaudit.reports.report_file import SortBy, View
 
 if TYPE_CHECKING:
     from vnicaudit.audit.accepting.baseline import Baseline

@@ -7,16 +7,14 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
-from vnicaudit.audit.accepting.stale import INFO as ABOUT_SUPPRESSIONS
-from vnicaudit.audit.judging.catalogue import Catalogue, catalogue_with
-from vnicaudit.audit.judging.close_ids import closest_id
+from vnicaudit.audit.accepting.settings_entries import INFO as ABOUT_SUPPRESSIONS
+from vnicaudit.audit.judging.catalogue import Catalogue, catalogue_with, closest_id
 from vnicaudit.base.wording import closest, count
 from vnicaudit.cli.options.candidates import rule_page
 from vnicaudit.cli.options.output import Format, OutputOptions, output_options, screen_options
 from vnicaudit.cli.options.reading import rules_dir_option
-from vnicaudit.cli.options.records import as_record
-from vnicaudit.cli.options.sections import SectionedCommand
-from vnicaudit.cli.output.stdout import emit
+from vnicaudit.cli.options.records import SectionedCommand, as_record
+from vnicaudit.cli.output.files import emit
 from vnicaudit.cli.wiring import Wiring, pass_wiring
 from vnicaudit.errors import UsageError
 from vnicaudit.model.rule_info import RuleInfo

@@ -12,10 +12,8 @@ from vnicaudit.cli.bench.options import ReportOptions, report_options
 from vnicaudit.cli.bench.show import named_measurement
 from vnicaudit.cli.options.candidates import measurements
 from vnicaudit.cli.options.output import OutputOptions, output_options
-from vnicaudit.cli.options.records import as_record
-from vnicaudit.cli.options.sections import SectionedCommand
-from vnicaudit.cli.options.state import state_folder, state_option
-from vnicaudit.cli.output.stderr import tell
+from vnicaudit.cli.options.records import SectionedCommand, as_record, state_folder, state_option
+from vnicaudit.cli.output.progress import tell
 from vnicaudit.errors import UsageError
 
 _EPILOG = """\b

@@ -22,9 +22,8 @@ from vnicaudit.cli.options.output import (
     output_options,
     screen_options,
 )
-from vnicaudit.cli.options.records import as_record
-from vnicaudit.cli.options.sections import SectionedCommand
-from vnicaudit.cli.output.stdout import emit
+from vnicaudit.cli.options.records import SectionedCommand, as_record
+from vnicaudit.cli.output.files import emit
 from vnicaudit.errors import UsageError
 
 _SMALLEST_FRAME = 64

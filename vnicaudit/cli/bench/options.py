@@ -11,8 +11,7 @@ import click
 import msgspec
 
 from vnicaudit.cli.options.output import OutputOptions, output_options, pairs
-from vnicaudit.cli.options.records import group, together
-from vnicaudit.cli.options.state import state_option
+from vnicaudit.cli.options.records import group, state_option, together
 from vnicaudit.cli.output.files import (
     STDOUT,
     check_different,

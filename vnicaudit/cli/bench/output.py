@@ -11,17 +11,16 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from vnicaudit.base.waiting import Clock
+from vnicaudit.base.deadlines import Clock
 from vnicaudit.base.wording import count
 from vnicaudit.bench.judging.verdict import amount
 from vnicaudit.bench.metrics import METRICS
 from vnicaudit.bench.profiles.profile import sample_seconds
 from vnicaudit.cli.bench.options import MeasuringOptions, ReportOptions, report_places
 from vnicaudit.cli.options.output import OutputOptions, terminal_width, use_color
-from vnicaudit.cli.options.state import state_folder
-from vnicaudit.cli.output.files import READ_BY_OTHERS, STDOUT, ReportOutput
-from vnicaudit.cli.output.stderr import Rewritten, is_terminal, show, tell
-from vnicaudit.cli.output.stdout import stream
+from vnicaudit.cli.options.records import state_folder
+from vnicaudit.cli.output.files import READ_BY_OTHERS, STDOUT, ReportOutput, stream
+from vnicaudit.cli.output.progress import Rewritten, is_terminal, show, tell
 from vnicaudit.errors import EndpointError, MissingExtraError
 from vnicaudit.model.measurement import Sample, Workload
 from vnicaudit.reports.bench.words.quantity import duration
@@ -232,7 +231,7 @@ def _rendered(
     output: OutputOptions,
 ) -> Iterator[str]:
     from vnicaudit.reports.bench.registry import load
-    from vnicaudit.reports.writer import Options
+    from vnicaudit.reports.report_file import Options
 
     if name == _WITH_TOOLS:
         from vnicaudit.reports.bench.formats import json

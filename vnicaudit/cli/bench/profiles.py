@@ -15,9 +15,8 @@ from vnicaudit.cli.options.output import (
     output_options,
     screen_options,
 )
-from vnicaudit.cli.options.records import as_record
-from vnicaudit.cli.options.sections import SectionedCommand
-from vnicaudit.cli.output.stdout import emit
+from vnicaudit.cli.options.records import SectionedCommand, as_record
+from vnicaudit.cli.output.files import emit
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -60,7 +59,7 @@ def command(options: BenchProfilesOptions) -> int:
     profile = options.profile
     profiles = [load_profile(name) for name in ([profile] if profile else shipped_profiles())]
     if options.format == "json":
-        from vnicaudit.reports.profiles.json import to_json
+        from vnicaudit.reports.profiles.text import to_json
 
         emit(to_json(profiles))
     else:

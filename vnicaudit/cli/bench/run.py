@@ -21,17 +21,15 @@ from vnicaudit.cli.bench.options import (
     readable,
 )
 from vnicaudit.cli.options.candidates import profiles
-from vnicaudit.cli.options.number import Number
-from vnicaudit.cli.options.records import as_record
-from vnicaudit.cli.options.sections import SectionedCommand
-from vnicaudit.cli.output.stderr import tell
+from vnicaudit.cli.options.records import Number, SectionedCommand, as_record
+from vnicaudit.cli.output.progress import tell
 from vnicaudit.cli.wiring import Wiring, pass_wiring
 from vnicaudit.errors import UsageError
 
 if TYPE_CHECKING:
     from vnicaudit.bench.profiles.profile import Profile
     from vnicaudit.bench.running.run import MeasurementRequest
-    from vnicaudit.remedy.adapters import GetAdapters
+    from vnicaudit.remedy.hypervisor import GetAdapters
 
 _EPILOG = """\b
 A path is [NAME=]TARGET[,PEER]. TARGET is the end under test; PEER sends the load

@@ -12,12 +12,9 @@ import msgspec
 from vnicaudit.cli.bench.options import ReportOptions, report_options, report_places
 from vnicaudit.cli.options.candidates import measurements
 from vnicaudit.cli.options.output import OutputOptions, output_options, screen_options
-from vnicaudit.cli.options.records import as_record
-from vnicaudit.cli.options.sections import SectionedCommand
-from vnicaudit.cli.options.state import state_folder, state_option
-from vnicaudit.cli.output.files import ReportOutput
-from vnicaudit.cli.output.stderr import tell
-from vnicaudit.cli.output.stdout import emit
+from vnicaudit.cli.options.records import SectionedCommand, as_record, state_folder, state_option
+from vnicaudit.cli.output.files import ReportOutput, emit
+from vnicaudit.cli.output.progress import tell
 from vnicaudit.errors import UsageError, VnicauditError
 
 if TYPE_CHECKING:

@@ -9,12 +9,11 @@ from typing import Literal
 import click
 import msgspec
 
-from vnicaudit.base.new_file import replaced
+from vnicaudit.base.files import replaced
 from vnicaudit.cli.completion.shells import SHELLS, Shell, script
 from vnicaudit.cli.options.output import OutputOptions, output_options
-from vnicaudit.cli.options.records import as_record
-from vnicaudit.cli.options.sections import SectionedCommand
-from vnicaudit.cli.output.stdout import emit
+from vnicaudit.cli.options.records import SectionedCommand, as_record
+from vnicaudit.cli.output.files import emit
 from vnicaudit.errors import UsageError
 
 _EPILOG = """\b

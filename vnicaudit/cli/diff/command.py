@@ -7,11 +7,9 @@ from typing import Literal
 import click
 import msgspec
 
-from vnicaudit.cli.diff.compare import compared, notes, read_report
-from vnicaudit.cli.diff.output import FORMATS, differences
+from vnicaudit.cli.diff.compare import FORMATS, compared, differences, notes, read_report
 from vnicaudit.cli.options.output import OutputOptions, output_options, screen_options
-from vnicaudit.cli.options.records import as_record
-from vnicaudit.cli.options.sections import SectionedCommand
+from vnicaudit.cli.options.records import SectionedCommand, as_record
 from vnicaudit.cli.output.files import STDOUT, ReportOutput, formats_of
 from vnicaudit.errors import TargetError
 from vnicaudit.model.finding import CONFIDENCES, SEVERITIES, Severity

@@ -11,9 +11,7 @@ import msgspec
 
 from vnicaudit import __version__
 from vnicaudit.cli.doctor import machine_checks as here
-from vnicaudit.cli.doctor.check import DoctorCheck
-from vnicaudit.cli.doctor.extras import check_extras
-from vnicaudit.cli.doctor.machine_checks import is_complete
+from vnicaudit.cli.doctor.machine_checks import DoctorCheck, check_extras, is_complete
 from vnicaudit.cli.options.output import (
     Format,
     OutputOptions,
@@ -21,11 +19,9 @@ from vnicaudit.cli.options.output import (
     output_options,
     screen_options,
 )
-from vnicaudit.cli.options.records import as_record
-from vnicaudit.cli.options.sections import SectionedCommand
-from vnicaudit.cli.options.state import state_folder, state_option
-from vnicaudit.cli.output.stdout import emit
-from vnicaudit.cli.wiring.machine import this_machine
+from vnicaudit.cli.options.records import SectionedCommand, as_record, state_folder, state_option
+from vnicaudit.cli.output.files import emit
+from vnicaudit.cli.wiring.adapters import this_machine
 from vnicaudit.errors import TargetError
 from vnicaudit.reports.safe import safe
 

@@ -1,19 +1,81 @@
 """Checks of this machine: libvirt's sockets, QEMU in /proc, vhost-net, clouds and the state
-directory. None of them connects to anything: a connection may start libvirt."""
+directory. None of them connects to anything: a connection may start libvirt.
+"""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
+from importlib.util import find_spec
 from pathlib import Path
+from typing import Literal, NamedTuple
+
+import msgspec
 
 from vnicaudit.base.wording import count
-from vnicaudit.cli.doctor.check import DoctorCheck
-from vnicaudit.cli.doctor.extras import is_installed
-from vnicaudit.cli.options.clouds import CloudsFile, clouds_file
-from vnicaudit.cli.wiring.clouds import unusable_clouds
-from vnicaudit.cli.wiring.machine import AuditMachine
+from vnicaudit.cli.options.candidates import CloudsFile, clouds_file
+from vnicaudit.cli.wiring.adapters import AuditMachine, unusable_clouds
 from vnicaudit.errors import install_command
+
+# Result of one check of the doctor.
+
+
+Result = Literal["ok", "absent", "problem"]
+"""``absent``: not available, and an audit of this machine does not need it. ``problem``: an audit
+could not judge something that is present."""
+
+
+class DoctorCheck(msgspec.Struct, frozen=True):
+    """``not_judged``: what an audit leaves out because of it. ``remedy``: what to do about it. Both
+    may be empty."""
+
+    name: str
+    result: Result
+    message: str
+    not_judged: str = ""
+    remedy: str = ""
+
+
+# The optional packages: their purpose, and which are installed.
+
+
+class Extra(NamedTuple):
+    """An optional package. ``modules``: the modules imported by the code that needs it."""
+
+    modules: tuple[str, ...]
+    purpose: str
+
+
+EXTRAS = {
+    "libvirt": Extra(("libvirt",), "live hypervisors (qemu:///system)"),
+    "openstack": Extra(("openstack",), "clouds (openstack:CLOUD)"),
+    "hosts": Extra(("testinfra",), "ssh:// and other endpoints of bench"),
+    "generator": Extra(("ziglang",), "requests between ends of any architecture, for bench"),
+    "charts": Extra(("matplotlib",), "charts of measurements"),
+    "history": Extra(("sqlalchemy", "alembic"), "the history of a fleet"),
+    "postgresql": Extra(("sqlalchemy", "alembic", "psycopg"), "a history in PostgreSQL"),
+    "dask": Extra(("distributed",), "fleet audit --engine dask"),
+    "serve": Extra(("sqlalchemy", "alembic", "prometheus_client"), "fleet serve --metrics"),
+}
+"""The extras of setup.cfg."""
+
+
+def is_installed(extra: str) -> bool:
+    """True if all modules of an extra are installed. Imports none."""
+    return all(find_spec(module) is not None for module in EXTRAS[extra].modules)
+
+
+def check_extras() -> list[DoctorCheck]:
+    """One check for each extra. A missing extra alone is not a problem."""
+    return [
+        DoctorCheck(f"extra {name}", "ok", f"installed: {extra.purpose}")
+        if is_installed(name)
+        else DoctorCheck(
+            f"extra {name}", "absent", f"not installed: {extra.purpose}", "", install_command(name)
+        )
+        for name, extra in EXTRAS.items()
+    ]
+
 
 _SOCKETS = ("virtqemud-sock-ro", "libvirt-sock-ro")
 _SERVERS = "the servers of these clouds"

@@ -17,10 +17,7 @@ from vnicaudit.cli.fleet.options import (
     inventory_notes,
     inventory_options,
 )
-from vnicaudit.cli.fleet.request import check_hosts
-from vnicaudit.cli.fleet.sources import sources_of
-from vnicaudit.cli.options.history import HistoryOptions, history_option
-from vnicaudit.cli.options.nova_manage import NovaManageOptions
+from vnicaudit.cli.fleet.request import check_hosts, sources_of
 from vnicaudit.cli.options.output import (
     Format,
     OutputOptions,
@@ -28,35 +25,39 @@ from vnicaudit.cli.options.output import (
     output_options,
     screen_options,
 )
-from vnicaudit.cli.options.records import as_record
+from vnicaudit.cli.options.reading import HistoryOptions, history_option
+from vnicaudit.cli.options.records import SectionedCommand, as_record, state_option
 from vnicaudit.cli.options.remedy import (
     ApplyScheduleOptions,
     ConnectionOptions,
+    NovaManageOptions,
     RemedyOptions,
     apply_schedule_options,
     deadline_option,
     mode_option,
     run_context,
 )
-from vnicaudit.cli.options.sections import SectionedCommand
-from vnicaudit.cli.options.state import state_option
+from vnicaudit.cli.output.files import emit, flush
 from vnicaudit.cli.output.process import hang_up_noted
-from vnicaudit.cli.output.stderr import tell
-from vnicaudit.cli.output.stdout import emit, flush
-from vnicaudit.cli.output.telling import RunTelling
+from vnicaudit.cli.output.progress import RunTelling, tell
 from vnicaudit.cli.remedy.apply import print_dry_run, print_no_run, read_plan
-from vnicaudit.cli.remedy.not_applied import split_steps, tell_reasons
-from vnicaudit.cli.remedy.run_output import confirm, print_run, tell_damage
+from vnicaudit.cli.remedy.run_output import (
+    confirm,
+    print_run,
+    split_steps,
+    tell_damage,
+    tell_reasons,
+)
 from vnicaudit.cli.wiring import Wiring, pass_wiring
 from vnicaudit.errors import UsageError
-from vnicaudit.model.live import LiveOptions
+from vnicaudit.model.fleet import LiveOptions
 from vnicaudit.model.plan import Mode
 from vnicaudit.remedy.applying.apply import apply, dry_run_apply
 from vnicaudit.remedy.applying.journal.past_run import damaged
 from vnicaudit.reports.plan.json import from_json
 from vnicaudit.reports.plan.text import render
 from vnicaudit.reports.safe import safe
-from vnicaudit.text.libvirt_uri import unsafe_parts
+from vnicaudit.text.diff import unsafe_parts
 
 if TYPE_CHECKING:
     from vnicaudit.model.fleet import InventoryHost

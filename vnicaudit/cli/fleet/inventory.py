@@ -15,8 +15,7 @@ from vnicaudit.cli.fleet.options import (
     inventory_options,
     parallel_option,
 )
-from vnicaudit.cli.fleet.request import check_hosts
-from vnicaudit.cli.fleet.sources import sources_of
+from vnicaudit.cli.fleet.request import check_hosts, sources_of
 from vnicaudit.cli.options.output import (
     Format,
     OutputOptions,
@@ -25,16 +24,14 @@ from vnicaudit.cli.options.output import (
     screen_options,
 )
 from vnicaudit.cli.options.reading import ReadingOptions, reading_of, reading_options
-from vnicaudit.cli.options.records import as_record
-from vnicaudit.cli.options.sections import SectionedCommand
-from vnicaudit.cli.output.stderr import tell
-from vnicaudit.cli.output.stdout import emit
+from vnicaudit.cli.options.records import SectionedCommand, as_record
+from vnicaudit.cli.output.files import emit
+from vnicaudit.cli.output.progress import tell
 from vnicaudit.cli.wiring import Wiring, pass_wiring
 from vnicaudit.errors import TargetError
-from vnicaudit.fleet.inventory.checking import HostCheck, checked
-from vnicaudit.model.live import LiveOptions
-from vnicaudit.reports.inventory.json import InventoryRow, to_json
-from vnicaudit.reports.inventory.text import to_text
+from vnicaudit.fleet.inventory.own_format import HostCheck, checked
+from vnicaudit.model.fleet import LiveOptions
+from vnicaudit.reports.inventory.text import InventoryRow, to_json, to_text
 from vnicaudit.reports.safe import safe
 
 _EPILOG = """\b

@@ -9,12 +9,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from vnicaudit.cli.fleet.options import InventoryOptions, inventory_words
-from vnicaudit.cli.options.history import HistoryOptions, named_history
-from vnicaudit.cli.options.state import state_folder
-from vnicaudit.cli.output.stderr import tell
+from vnicaudit.cli.options.reading import HistoryOptions, named_history
+from vnicaudit.cli.options.records import state_folder
+from vnicaudit.cli.output.progress import tell
 from vnicaudit.errors import UsageError
 from vnicaudit.reports.safe import safe
-from vnicaudit.text.own_commands import command
+from vnicaudit.text.diff import command
 
 if TYPE_CHECKING:
     from vnicaudit.model.fleet import InventoryHost

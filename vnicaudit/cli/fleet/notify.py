@@ -10,18 +10,22 @@ import click
 import msgspec
 
 from vnicaudit.base.wording import count
-from vnicaudit.cli.options.history import HistoryOptions, history_options
 from vnicaudit.cli.options.output import OutputOptions, output_options
-from vnicaudit.cli.options.records import as_record
-from vnicaudit.cli.options.sections import SectionedCommand
-from vnicaudit.cli.output.stderr import tell
+from vnicaudit.cli.options.reading import HistoryOptions, history_options
+from vnicaudit.cli.options.records import SectionedCommand, as_record
+from vnicaudit.cli.output.progress import tell
 from vnicaudit.errors import TargetError, UsageError
-from vnicaudit.fleet.notifying.channels import Address, Channel, address_of, load_channels
-from vnicaudit.fleet.notifying.notifying import ChannelOutcome, Notifier
+from vnicaudit.fleet.notifying import (
+    Address,
+    Channel,
+    ChannelOutcome,
+    Notifier,
+    address_of,
+    load_channels,
+)
 from vnicaudit.history.opening import history_to_read, history_to_write
-from vnicaudit.model.finding import SEVERITIES, Severity
+from vnicaudit.model.finding import SEVERITIES, NewFinding, Severity
 from vnicaudit.model.history import FindingRecord
-from vnicaudit.model.notices import NewFinding
 from vnicaudit.reports.notices.forms import messages_of
 from vnicaudit.reports.safe import safe
 

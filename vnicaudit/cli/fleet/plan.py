@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import click
@@ -19,38 +19,91 @@ from vnicaudit.cli.fleet.options import (
     limits_of,
     running_options,
 )
-from vnicaudit.cli.fleet.plan_history import PlanHistoryReader
 from vnicaudit.cli.fleet.progress import FleetProgress
-from vnicaudit.cli.fleet.request import check_hosts
-from vnicaudit.cli.fleet.sources import sources_of
-from vnicaudit.cli.options.domain_filters import domain_option
-from vnicaudit.cli.options.history import HistoryOptions, history_option, named_history
+from vnicaudit.cli.fleet.request import check_hosts, sources_of
+from vnicaudit.cli.options.filters import domain_option
 from vnicaudit.cli.options.output import OutputOptions, output_options
-from vnicaudit.cli.options.reading import ReadingOptions, reading_of, reading_options
-from vnicaudit.cli.options.records import as_record
-from vnicaudit.cli.options.sections import SectionedCommand
-from vnicaudit.cli.options.state import state_folder, state_option
-from vnicaudit.cli.output.stderr import tell
+from vnicaudit.cli.options.reading import (
+    HistoryOptions,
+    ReadingOptions,
+    history_option,
+    is_on_command_line,
+    named_history,
+    reading_of,
+    reading_options,
+)
+from vnicaudit.cli.options.records import SectionedCommand, as_record, state_folder, state_option
+from vnicaudit.cli.output.progress import tell
 from vnicaudit.cli.remedy.plan import print_plan, works_of
 from vnicaudit.cli.remedy.plan_options import plan_file_option, plan_rule_options
 from vnicaudit.cli.wiring import Wiring, pass_wiring
-from vnicaudit.errors import TargetError, UsageError
-from vnicaudit.fleet.running.definitions import DefinitionItem, read_definitions
-from vnicaudit.model.fleet import HostStatus, InventoryHost
-from vnicaudit.model.live import LiveDefinition, LiveOptions
+from vnicaudit.errors import HistoryError, TargetError, UsageError
+from vnicaudit.fleet.plan_history import plan_history
+from vnicaudit.fleet.ranking import Estimates
+from vnicaudit.fleet.running.host_reading import DefinitionItem, read_definitions
+from vnicaudit.history.opening import optional_history
+from vnicaudit.model.fleet import HostStatus, InventoryHost, LiveDefinition, LiveOptions
+from vnicaudit.model.ranking import NO_HISTORY, PlanHistory
 from vnicaudit.model.report import FailureKind, LostRead, ReadError
-from vnicaudit.remedy.planning.judged_item import Judges
-from vnicaudit.remedy.planning.options import PlanOptions
-from vnicaudit.remedy.planning.run import make_plan
-from vnicaudit.remedy.planning.target_planner import PlanRequest
+from vnicaudit.remedy.planning.run import PlanOptions, PlanRequest, make_plan
+from vnicaudit.remedy.planning.subject import Judges
 from vnicaudit.reports.plan.grouped import PLAN_GROUP_BY, PlanGroupBy
 from vnicaudit.reports.safe import safe
-from vnicaudit.text.own_commands import command as command_on
+from vnicaudit.text.diff import command as command_on
 
 if TYPE_CHECKING:
     from vnicaudit.cli.wiring.platforms import PlatformRegistry
     from vnicaudit.fleet.running.host_reading import HostItems, ReadingLimits
-    from vnicaudit.remedy.planning.target_planner import ReadHosts
+    from vnicaudit.model.plan import Plan
+    from vnicaudit.remedy.planning.run import ReadHosts
+
+# The history of a fleet while a plan is made. It is queried but never written, and its absence
+# never prevents planning, unless it was named on the command line.
+
+
+class PlanHistoryReader:
+    """The history used for a plan. ``missing``: why it adds nothing, for a note; empty: it can be
+    used, or nobody ever made one. ``is_failed``: it was named on the command line, and could not be
+    read once the hosts were read."""
+
+    def __init__(self, options: HistoryOptions) -> None:
+        """Raises UsageError if the history named on the command line cannot be opened."""
+        self._place = options.place
+        self._is_used = options.is_named or self._place.exists
+        self.missing = ""
+        self.is_failed = False
+        if self._is_used:
+            self._check()
+
+    def _check(self) -> None:
+        try:
+            with optional_history(self._place):
+                pass
+        except (UsageError, HistoryError) as error:
+            if is_on_command_line():
+                raise UsageError(str(error)) from None
+            self.missing = str(error)
+
+    def of(
+        self, plan: Plan, hosts: Mapping[str, InventoryHost], unread: Collection[str]
+    ) -> PlanHistory:
+        """The facts known about a plan. ``hosts``: by URI; ``unread``: URIs of those that could not
+        be read."""
+        if self.missing or not self._is_used:
+            return NO_HISTORY
+
+        names = [host.name for host in hosts.values()]
+        marks = {one.fingerprint for step in plan.steps for one in step.findings}
+        try:
+            with optional_history(self._place) as history:
+                known, gains = history.last_readings(names, marks), history.gains()
+        except (UsageError, HistoryError) as error:
+            self.missing, self.is_failed = str(error), is_on_command_line()
+            return NO_HISTORY
+        if not (known.hosts or known.marks):
+            self.missing = f"history {self._place.label}: it has no audit of these hosts"
+        return plan_history(plan, hosts, unread, known, Estimates(gains))
+
 
 _EPILOG = """\b
 Examples:

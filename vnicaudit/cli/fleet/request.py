@@ -2,40 +2,80 @@
 
 from __future__ import annotations
 
+from functools import partial
 from hashlib import blake2b
 from pathlib import Path
 
 import msgspec
 
 from vnicaudit import __version__
-from vnicaudit.audit.reading.targets import unique_targets
+from vnicaudit.audit.reading.targets import expanded_targets, unique_targets
 from vnicaudit.cli.audit.fixing import FixOptions
 from vnicaudit.cli.audit.request import AuditOptions, AuditRequest, request_of
-from vnicaudit.cli.fleet.engine import EngineOptions, check_engine
 from vnicaudit.cli.fleet.options import (
     ChosenHosts,
+    EngineOptions,
     InventoryOptions,
     RunningOptions,
     SampleOptions,
+    check_engine,
     check_traffic,
     chosen_hosts,
     limits_of,
     sample_of,
 )
-from vnicaudit.cli.fleet.sources import sources_of
-from vnicaudit.cli.options.cloud_filters import ServerOptions
-from vnicaudit.cli.options.finding_filters import FindingOptions
-from vnicaudit.cli.options.history import HistoryOptions
-from vnicaudit.cli.options.output import OutputOptions
-from vnicaudit.cli.options.reading import FileOptions, NovaOptions, ReadingOptions
-from vnicaudit.cli.options.redaction import RedactionOptions
-from vnicaudit.cli.options.reporting import ReportingOptions
-from vnicaudit.cli.options.state import state_folder
+from vnicaudit.cli.options.filters import FindingOptions, ServerOptions
+from vnicaudit.cli.options.output import OutputOptions, RedactionOptions, ReportingOptions
+from vnicaudit.cli.options.reading import FileOptions, HistoryOptions, NovaOptions, ReadingOptions
+from vnicaudit.cli.options.records import state_folder
 from vnicaudit.cli.wiring import Wiring
+from vnicaudit.cli.wiring.platforms import PlatformRegistry
 from vnicaudit.errors import MissingExtraError, UsageError
+from vnicaudit.fleet.inventory.own_format import SourceHost, SourceHosts
+from vnicaudit.fleet.inventory.sources import Sources
+from vnicaudit.fleet.plan_history import AuditSample
 from vnicaudit.fleet.running.host_reading import ReadingLimits
-from vnicaudit.fleet.sampling import AuditSample
-from vnicaudit.model.fleet import Coverage, InventoryHost
+from vnicaudit.model.fleet import Coverage, InventoryHost, LiveOptions
+from vnicaudit.model.runs import ComputeNode
+
+# Sources of inventories: platforms that can list the compute hosts of a cloud.
+
+
+_NAMED = 10
+
+
+def sources_of(live: LiveOptions, platforms: PlatformRegistry) -> Sources:
+    """The inventory sources of these platforms."""
+    return Sources(cloud=partial(_cloud_hosts, live, platforms))
+
+
+def _cloud_hosts(live: LiveOptions, platforms: PlatformRegistry, name: str) -> SourceHosts:
+    """The compute nodes of a cloud, in all its regions if requested."""
+    kinds = platforms.targets
+    nodes: list[tuple[str, ComputeNode]] = []
+    for target in expanded_targets(unique_targets([name], kinds), kinds, live):
+        kind = platforms.kind_of(target)
+        if kind is None or kind.compute_nodes is None:
+            raise UsageError(f"{name}: not a cloud that can list its hosts")
+        nodes += [(target.name, node) for node in kind.compute_nodes(target.name, live)]
+    hosts = tuple(_host(target, node) for target, node in nodes)
+    groups = dict.fromkeys(group for host in hosts for group in host.groups)
+    down = [node.name for _target, node in nodes if not node.up]
+    return SourceHosts(hosts, tuple(groups), _notes(name, down))
+
+
+def _host(target: str, node: ComputeNode) -> SourceHost:
+    zone = (node.zone,) if node.zone else ()
+    groups = tuple(dict.fromkeys((*zone, *node.aggregates)))
+    return SourceHost(node.name, target, site=node.zone, groups=groups)
+
+
+def _notes(name: str, down: list[str]) -> tuple[str, ...]:
+    if not down:
+        return ()
+    more = f" and {len(down) - _NAMED:,} more" if len(down) > _NAMED else ""
+    return (f"{name}: Nova has no sign of life of {', '.join(down[:_NAMED])}{more}",)
+
 
 _NO_SERVERS = ServerOptions((), (), (), (), ())
 _NO_FIXES = FixOptions(fix=False, diff=False, include_unsafe=False, backup=False)

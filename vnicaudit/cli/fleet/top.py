@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Literal
 import click
 import msgspec
 
-from vnicaudit.cli.options.history import HistoryOptions, history_options
 from vnicaudit.cli.options.output import (
     Format,
     OutputOptions,
@@ -17,19 +16,17 @@ from vnicaudit.cli.options.output import (
     output_options,
     screen_options,
 )
-from vnicaudit.cli.options.records import as_record
-from vnicaudit.cli.options.sections import SectionedCommand
-from vnicaudit.cli.options.state import state_folder
-from vnicaudit.cli.output.stderr import tell
-from vnicaudit.cli.output.stdout import emit
+from vnicaudit.cli.options.reading import HistoryOptions, history_options
+from vnicaudit.cli.options.records import SectionedCommand, as_record, state_folder
+from vnicaudit.cli.output.files import emit
+from vnicaudit.cli.output.progress import tell
 from vnicaudit.errors import JournalError
-from vnicaudit.fleet.ranking.ranking import rank
+from vnicaudit.fleet.ranking import rank
 from vnicaudit.fleet.running.spool import finished_spool
 from vnicaudit.history.opening import history_to_read
 from vnicaudit.reports.coverage import coverage_sentence
-from vnicaudit.reports.history.status import future_note
-from vnicaudit.reports.ranking.json import ranking_json
-from vnicaudit.reports.ranking.text import ranking_text
+from vnicaudit.reports.history.text import future_note
+from vnicaudit.reports.ranking.text import ranking_json, ranking_text
 
 if TYPE_CHECKING:
     from vnicaudit.fleet.running.spool import AuditSpool

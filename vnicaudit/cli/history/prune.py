@@ -11,12 +11,10 @@ import click
 import msgspec
 
 from vnicaudit.base.wording import count
-from vnicaudit.cli.options.history import HistoryOptions, history_options
 from vnicaudit.cli.options.output import OutputOptions, output_options
-from vnicaudit.cli.options.records import as_record
-from vnicaudit.cli.options.sections import SectionedCommand
-from vnicaudit.cli.options.state import state_folder
-from vnicaudit.cli.output.stdout import emit
+from vnicaudit.cli.options.reading import HistoryOptions, history_options
+from vnicaudit.cli.options.records import SectionedCommand, as_record, state_folder
+from vnicaudit.cli.output.files import emit
 from vnicaudit.errors import UsageError
 from vnicaudit.fleet.running.spool import SpoolFolder
 from vnicaudit.history.opening import history_to_write

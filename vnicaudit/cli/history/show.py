@@ -5,7 +5,6 @@ from __future__ import annotations
 import click
 import msgspec
 
-from vnicaudit.cli.options.history import HistoryOptions, history_options
 from vnicaudit.cli.options.output import (
     Format,
     OutputOptions,
@@ -13,12 +12,11 @@ from vnicaudit.cli.options.output import (
     output_options,
     screen_options,
 )
-from vnicaudit.cli.options.records import as_record
-from vnicaudit.cli.options.sections import SectionedCommand
-from vnicaudit.cli.output.stdout import emit
+from vnicaudit.cli.options.reading import HistoryOptions, history_options
+from vnicaudit.cli.options.records import SectionedCommand, as_record
+from vnicaudit.cli.output.files import emit
 from vnicaudit.history.opening import history_to_read
-from vnicaudit.reports.history.json import to_json
-from vnicaudit.reports.history.status import details_text
+from vnicaudit.reports.history.text import details_text, to_json
 
 _EPILOG = """\b
 Examples:

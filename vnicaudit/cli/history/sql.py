@@ -5,11 +5,10 @@ from __future__ import annotations
 import click
 import msgspec
 
-from vnicaudit.cli.options.history import HistoryOptions, history_options
 from vnicaudit.cli.options.output import OutputOptions, output_options
-from vnicaudit.cli.options.records import as_record
-from vnicaudit.cli.options.sections import SectionedCommand
-from vnicaudit.cli.output.stdout import emit
+from vnicaudit.cli.options.reading import HistoryOptions, history_options
+from vnicaudit.cli.options.records import SectionedCommand, as_record
+from vnicaudit.cli.output.files import emit
 from vnicaudit.history.place import check_extras
 
 _EPILOG = """\b
@@ -37,7 +36,7 @@ def command(options: SqlOptions) -> int:
     """
     place = options.place.place
     check_extras(place.kind)
-    from vnicaudit.history.sql import sql_text
+    from vnicaudit.history.database import sql_text
 
     for text in sql_text(place):
         emit(text)

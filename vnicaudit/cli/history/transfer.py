@@ -10,22 +10,20 @@ from typing import TYPE_CHECKING, BinaryIO
 import click
 import msgspec
 
+from vnicaudit.base.deadlines import standard_input
 from vnicaudit.base.opening import as_usage_error, open_regular
-from vnicaudit.base.waiting import standard_input
 from vnicaudit.base.wording import count
 from vnicaudit.bench import history as kept
-from vnicaudit.cli.options.history import HistoryOptions, history_options
 from vnicaudit.cli.options.output import OutputOptions, output_options
-from vnicaudit.cli.options.records import as_record
-from vnicaudit.cli.options.sections import SectionedCommand
-from vnicaudit.cli.options.state import state_folder
+from vnicaudit.cli.options.reading import HistoryOptions, history_options
+from vnicaudit.cli.options.records import SectionedCommand, as_record, state_folder
 from vnicaudit.cli.output.files import (
     STDOUT,
     ReportOutput,
     check_not_compressed,
+    emit,
 )
 from vnicaudit.cli.output.progress import awaited_input
-from vnicaudit.cli.output.stdout import emit
 from vnicaudit.errors import UsageError
 from vnicaudit.history.opening import history_to_read, history_to_write
 from vnicaudit.model.names import STANDARD_INPUT

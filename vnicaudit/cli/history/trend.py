@@ -8,15 +8,13 @@ import click
 import msgspec
 
 from vnicaudit.cli.history.prune import days_of
-from vnicaudit.cli.options.history import HistoryOptions, history_options
 from vnicaudit.cli.options.output import OutputOptions, output_options, screen_options
-from vnicaudit.cli.options.records import as_record
-from vnicaudit.cli.options.sections import SectionedCommand
-from vnicaudit.cli.output.stdout import emit
+from vnicaudit.cli.options.reading import HistoryOptions, history_options
+from vnicaudit.cli.options.records import SectionedCommand, as_record
+from vnicaudit.cli.output.files import emit
 from vnicaudit.history.opening import history_to_read
 from vnicaudit.model.history import TrendRequest
-from vnicaudit.reports.history.json import to_json
-from vnicaudit.reports.history.trend import trend_csv, trend_text
+from vnicaudit.reports.history.text import to_json, trend_csv, trend_text
 
 _EPILOG = """\b
 Examples:

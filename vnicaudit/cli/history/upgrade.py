@@ -5,11 +5,10 @@ from __future__ import annotations
 import click
 import msgspec
 
-from vnicaudit.cli.options.history import HistoryOptions, history_options
 from vnicaudit.cli.options.output import OutputOptions, output_options
-from vnicaudit.cli.options.records import as_record
-from vnicaudit.cli.options.sections import SectionedCommand
-from vnicaudit.cli.output.stdout import emit
+from vnicaudit.cli.options.reading import HistoryOptions, history_options
+from vnicaudit.cli.options.records import SectionedCommand, as_record
+from vnicaudit.cli.output.files import emit
 from vnicaudit.history.opening import upgrade_history
 from vnicaudit.reports.safe import safe
 

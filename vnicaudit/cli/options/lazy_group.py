@@ -10,7 +10,7 @@ import click
 import msgspec
 
 from vnicaudit.base.wording import close_to, shortened
-from vnicaudit.cli.output.stderr import tell
+from vnicaudit.cli.output.progress import tell
 from vnicaudit.errors import UsageError
 
 

@@ -1,18 +1,35 @@
-"""``--quiet``, ``--verbose``, ``--color`` and ``--format``: how results are printed."""
+"""How results are printed: formats, redaction, rules, and what fails the run."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
-from typing import Literal
+import stat
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
 
 import click
 import msgspec
 
+from vnicaudit.base.files import check_own, make_private, why_not_own, writing
+from vnicaudit.base.opening import as_usage_error, open_regular
+from vnicaudit.cli.options.candidates import rules
 from vnicaudit.cli.options.records import group
-from vnicaudit.cli.output.stdout import stream
+from vnicaudit.cli.output.files import stream
 from vnicaudit.errors import UsageError
-from vnicaudit.reports.writer import Options, View
+from vnicaudit.model.finding import CONFIDENCES, SEVERITIES, Confidence, Severity
+from vnicaudit.reports.formats import formats
+from vnicaudit.reports.report_file import GROUP_BY, SORT_BY, VIEWS, GroupBy, Options, SortBy, View
+from vnicaudit.text.diff import default_state
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+    from vnicaudit.reports.redaction.records import Redactor
+
+# ``--quiet``, ``--verbose``, ``--color`` and ``--format``: how results are printed.
+
 
 Color = Literal["auto", "always", "never"]
 Format = Literal["text", "json"]
@@ -126,3 +143,223 @@ def pairs(formats: tuple[str, ...], outputs: tuple[str, ...]) -> list[tuple[str,
         name = "standard output" if twice == "-" else twice
         raise UsageError(f"two formats would be written to {name}: give each its own --output")
     return list(zip(formats, places, strict=True))
+
+
+# ``--redact``: replace names and addresses by pseudonyms, with a key that stays on this machine.
+
+
+KEY_FILE = "redaction.key"
+_SHORTEST = 16
+_LONGEST = 4096
+
+
+class RedactionOptions(msgspec.Struct, frozen=True):
+    """``--redact``."""
+
+    redact: bool
+
+
+redaction_options = group(
+    "redaction",
+    RedactionOptions,
+    click.option(
+        "--redact",
+        envvar="VNICAUDIT_REDACT",
+        is_flag=True,
+        help="Replace names, UUIDs, MAC and IP addresses, projects, hosts and paths by pseudonyms. "
+        "They are the same in each report and cannot be reversed without the key, "
+        f"{KEY_FILE} in the state directory, which is made at first use.",
+    ),
+)
+"""Options of every command that reports on what was read."""
+
+
+def redactor_of(options: RedactionOptions) -> Redactor | None:
+    """The redactor selected by the options; None: no redaction. Raises UsageError for an invalid
+    key, or one that others can read."""
+    if not options.redact:
+        return None
+
+    from vnicaudit.reports.redaction.records import Redactor
+
+    return Redactor(_own_key(Path(os.environ.get("VNICAUDIT_STATE") or default_state())))
+
+
+def _own_key(folder: Path) -> bytes:
+    """The key in this user's state directory, created if missing."""
+    check_own(folder, link=True)
+    path = folder / KEY_FILE
+    if not path.exists():
+        with writing(path):
+            make_private(folder)
+            _make(path)
+    return _read(path)
+
+
+def _make(path: Path) -> None:
+    """Create a key. If another process has created one meanwhile, that one stays."""
+    import secrets  # loads OpenSSL, which only a new key needs
+
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    try:
+        with open(descriptor, "w") as file:
+            file.write(f"{secrets.token_hex(32)}\n")
+            file.flush()
+            os.fsync(file.fileno())
+        with contextlib.suppress(FileExistsError):
+            os.link(part, path)
+    finally:
+        os.unlink(part)
+
+
+def _read(path: Path) -> bytes:
+    with as_usage_error(path), open_regular(path, null=False) as file:
+        status = os.fstat(file.fileno())
+        key = file.read(_LONGEST + 1).strip()
+    reason = why_not_own(status) or _readable_by_others(status)
+    if reason is not None:
+        raise UsageError(
+            f"{path} {reason}: anyone who has the key can reverse a redacted report; run chmod "
+            "600 on it"
+        )
+    if not _SHORTEST <= len(key) <= _LONGEST:
+        raise UsageError(
+            f"{path}: a key must have {_SHORTEST} to {_LONGEST} bytes; make one with: (umask 077; "
+            "openssl rand -hex 32 > FILE)"
+        )
+    return key
+
+
+def _readable_by_others(status: os.stat_result) -> str | None:
+    return "can be read by others" if status.st_mode & (stat.S_IRGRP | stat.S_IROTH) else None
+
+
+# Options of every auditing command: which rules run, where reports go, and which findings fail the
+# run.
+
+
+class ReportingOptions(msgspec.Struct, frozen=True):
+    """Reports and their places, rules, what fails the run, and the baseline."""
+
+    formats: tuple[str, ...]
+    outputs: tuple[str, ...]
+    group_by: GroupBy | None
+    view: View
+    sort: SortBy
+    most: int | None
+    selected: tuple[str, ...]
+    ignored: tuple[str, ...]
+    fail_on: Severity | Literal["never"] | None
+    fail_confidence: Confidence | None
+    baseline: str | None
+    write_baseline: str | None
+
+
+def _rules(
+    context: click.Context, parameter: click.Parameter, incomplete: str
+) -> list[CompletionItem[str]]:
+    return rules(context, parameter, incomplete)
+
+
+reporting_options = group(
+    "reporting",
+    ReportingOptions,
+    click.option(
+        "--format",
+        "formats",
+        envvar="VNICAUDIT_FORMAT",
+        multiple=True,
+        metavar="FORMAT",
+        type=click.Choice(formats()),
+        help=f"One of {', '.join(formats())}; repeatable, one for each --output.  [default: text]",
+    ),
+    click.option(
+        "-o",
+        "--output",
+        "outputs",
+        envvar="VNICAUDIT_OUTPUT",
+        multiple=True,
+        metavar="FILE",
+        type=click.Path(dir_okay=False),
+        help="Write the report to FILE; - is standard output. Without --format, the suffix decides "
+        "the format. Repeatable.",
+    ),
+    click.option(
+        "--group-by",
+        type=click.Choice(GROUP_BY),
+        help="Merge equal findings into one entry with a count, some names and the fix, grouped by "
+        "rule or by subject. For text and markdown; other formats list each finding.",
+    ),
+    click.option(
+        "--view",
+        envvar="VNICAUDIT_VIEW",
+        type=click.Choice(VIEWS),
+        default="auto",
+        show_default=True,
+        help="Length of the text report. full: each finding. short: a summary, then equal findings "
+        "merged, worst first. auto: full up to 10 findings, short for more.",
+    ),
+    click.option(
+        "--sort",
+        type=click.Choice(SORT_BY),
+        default="severity",
+        show_default=True,
+        help="Order of grouped findings: worst first, most frequent first, or by name.",
+    ),
+    click.option(
+        "--max",
+        "most",
+        type=click.IntRange(min=1),
+        metavar="N",
+        help="Show at most N groups, or the N worst findings in a full listing; count the rest. "
+        "For text and concise.",
+    ),
+    click.option(
+        "--select",
+        "selected",
+        shell_complete=_rules,
+        envvar="VNICAUDIT_SELECT",
+        multiple=True,
+        metavar="RULE",
+        help="Rules to run: ids, prefixes of ids, names or groups. Repeatable, or separated by "
+        "commas.",
+    ),
+    click.option(
+        "--ignore",
+        "ignored",
+        shell_complete=_rules,
+        envvar="VNICAUDIT_IGNORE",
+        multiple=True,
+        metavar="RULE",
+        help="Rules to skip: named as for --select.",
+    ),
+    click.option(
+        "--fail-on",
+        envvar="VNICAUDIT_FAIL_ON",
+        type=click.Choice([*SEVERITIES, "never"]),
+        help="Lowest severity that makes the exit code 1; never: errors alone fail the run.  "
+        "[default: low]",
+    ),
+    click.option(
+        "--fail-confidence",
+        envvar="VNICAUDIT_FAIL_CONFIDENCE",
+        type=click.Choice(CONFIDENCES),
+        help="Lowest confidence that makes the exit code 1. Hints (low confidence) are reported "
+        "but do not fail the run by default.  [default: medium]",
+    ),
+    click.option(
+        "--baseline",
+        envvar="VNICAUDIT_BASELINE",
+        metavar="FILE",
+        type=click.Path(),
+        help="Report only findings that are not in this report or baseline file.",
+    ),
+    click.option(
+        "--write-baseline",
+        metavar="FILE",
+        type=click.Path(dir_okay=False),
+        help="Write every finding to a baseline file and exit 0.",
+    ),
+)
+"""Options of every command that audits."""

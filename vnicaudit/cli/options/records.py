@@ -1,9 +1,4 @@
-"""Options of commands, and the frozen records that they fill.
-
-A command, or a group of options shared by several commands, has a record with one field of the same
-name for each parameter. ``tests/cli/test_options.py`` checks that records and parameters agree in
-names, types, and which may be ``None``.
-"""
+"""Options of commands and the records that they fill; their types and headings."""
 
 from __future__ import annotations
 
@@ -14,7 +9,30 @@ from typing import Concatenate, ParamSpec, TypeVar
 import click
 import msgspec
 
-from vnicaudit.cli.options.number import Number
+from vnicaudit.text.diff import SYSTEM, default_state
+
+# click's type of a number in a range.
+
+
+class Number(click.FloatRange):
+    """A number in a range; never ``nan``."""
+
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        convert: Callable[..., float] = super().convert
+        found = convert(value, param, ctx)
+        if found != found:
+            self.fail(f"{value!r} is not a number", param, ctx)
+        return found
+
+
+# Options of commands, and the frozen records that they fill.
+#
+# A command, or a group of options shared by several commands, has a record with one field of the
+# same name for each parameter. ``tests/cli/test_options.py`` checks that records and parameters
+# agree in names, types, and which may be ``None``.
+
 
 R = TypeVar("R", bound=msgspec.Struct)
 P = ParamSpec("P")
@@ -104,3 +122,95 @@ def number_option(
 
 def _variable(name: str) -> str:
     return f"VNICAUDIT_{name.removeprefix('--').replace('-', '_').upper()}"
+
+
+# How ``--help`` shows options: under headings, with their environment variables.
+
+
+_FEW = 12
+"""Up to this number of options, a command needs no headings."""
+
+OWN = "Options"
+"""Heading of the command's own options."""
+
+SECTIONS: dict[str, tuple[str, ...]] = {
+    "Selection": (
+        "--select", "--ignore", "--severity", "--min-confidence", "--owner", "--domain", "--nic",
+        "--exclude", "--changed-since", "--skip-unrecognised", "--force-exclude", "--baseline",
+        "--assume-qemu", "--assume-libvirt", "--limit", "--inventory", "--uri", "--sample",
+        "--sample-of", "--sample-seed", "--wrong",
+    ),
+    "Output": (
+        "--format", "--output", "--group-by", "--view", "--sort", "--max", "--fail-on",
+        "--fail-confidence", "--write-baseline", "--redact",
+    ),
+    "Fixing": (
+        "--fix", "--diff", "--include-unsafe", "--backup", "--to", "--accept-loss", "--vdpa-device",
+        "--vhostuser-mode", "--vhostuser-socket",
+    ),
+    "Live hosts": (
+        "--deadline", "--agent", "--host-deadline", "--parallel", "--per-site", "--retries",
+        "--trust-uri", "--guest-deadline", "--force-off", "--traffic",
+    ),
+    "OpenStack": (
+        "--project", "--projects", "--host", "--zone", "--aggregate", "--image", "--max-rps",
+        "--cloud-deadline", "--nova-config", "--nova-release", "--nova-manage",
+        "--nova-manage-command", "--nova-manage-jobs", "--nova-manage-timeout",
+        "--libvirt-of-host",
+    ),
+    "Common": (
+        "--config", "--trust-settings", "--rules-dir", "--jobs", "--state", "--history", "--quiet",
+        "--verbose", "--color", "--help",
+    ),
+}  # fmt: skip
+"""Headings in the order of ``--help``, after the command's own options."""
+
+_HEADING = {name: heading for heading, names in SECTIONS.items() for name in names}
+
+
+class SectionedCommand(click.Command):
+    """A command whose options are listed under headings if there are many."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options under each heading that has any."""
+        options = [one for one in self.get_params(ctx) if isinstance(one, click.Option)]
+        sections: dict[str, list[tuple[str, str]]] = {heading: [] for heading in (OWN, *SECTIONS)}
+        for option in options:
+            record = option.get_help_record(ctx)
+            if record is not None:
+                heading = heading_of(option) if len(options) > _FEW else OWN
+                sections[heading].append((record[0], record[1] + _variable_sections(option)))
+        for heading, records in sections.items():
+            if records:
+                with formatter.section(heading):
+                    formatter.write_dl(records)
+
+
+def heading_of(option: click.Option) -> str:
+    """The heading of an option; the same in all commands."""
+    return next((_HEADING[name] for name in option.opts if name in _HEADING), OWN)
+
+
+def _variable_sections(option: click.Option) -> str:
+    return f"  [env:{option.envvar}]" if isinstance(option.envvar, str) else ""
+
+
+# ``--state``: the directory in which runs and measurements are stored.
+
+
+VARIABLE = "VNICAUDIT_STATE"
+
+
+def state_folder(state: str | None) -> str:
+    """``--state``, else this user's directory."""
+    return state or default_state()
+
+
+state_option = click.option(
+    "--state",
+    envvar=VARIABLE,
+    metavar="DIR",
+    type=click.Path(file_okay=False),
+    help=f"State directory: journals and past runs.  [default: {SYSTEM} for root, else "
+    "~/.local/state/vnicaudit]",
+)

@@ -5,13 +5,60 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
+import sys
 from collections.abc import Iterator
 from types import TracebackType
 from typing import TextIO
 
-from vnicaudit.base.new_file import begin_file
-from vnicaudit.cli.output.stdout import stream, write_error
-from vnicaudit.errors import UsageError
+from vnicaudit.base.files import begin_file
+from vnicaudit.errors import ReaderGoneError, UsageError, VnicauditError
+
+# Standard output, which may be closed or full, or have lost its reader.
+
+
+def emit(text: str) -> None:
+    """Write to standard output.
+
+    Raises ReaderGoneError if nobody reads it any more, VnicauditError if it cannot be written.
+    """
+    try:
+        stream().write(text)
+    except OSError as error:
+        raise write_error(error, "standard output") from None
+
+
+def flush() -> None:
+    """Flush standard output. Raises the errors of :func:`emit`."""
+    try:
+        stream().flush()
+    except OSError as error:
+        raise write_error(error, "standard output") from None
+
+
+def discard() -> None:
+    """Drop what standard output would not take, so that Python does not try again and complain at
+    exit. Whatever can still be written is written."""
+    if sys.stdout is None:
+        return
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def stream() -> TextIO:
+    """Standard output. Raises UsageError if it is closed (``>&-``)."""
+    if sys.stdout is None:
+        raise UsageError("standard output is closed: there is nowhere to write")
+    return sys.stdout
+
+
+def write_error(error: OSError, name: str) -> VnicauditError:
+    """The error to raise for a failed write to standard output."""
+    if isinstance(error, BrokenPipeError):
+        return ReaderGoneError(f"{name} was closed by its reader")
+    return VnicauditError(f"{name} could not be written: {error.strerror}")
+
 
 STDOUT = "-"
 
@@ -67,7 +114,7 @@ class ReportOutput:
             elif self._part is None:
                 self._file.close()
             elif kind is None and self._kept:
-                from vnicaudit.base.new_file import finish_file
+                from vnicaudit.base.files import finish_file
 
                 finish_file(self._file, self._part, self._place)
                 self._part = None
@@ -76,7 +123,7 @@ class ReportOutput:
                 raise write_error(failure, self._name) from None
         finally:
             if self._part is not None:
-                from vnicaudit.base.new_file import drop_file
+                from vnicaudit.base.files import drop_file
 
                 drop_file(self._part)
                 with contextlib.suppress(OSError):

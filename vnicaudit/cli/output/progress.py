@@ -2,23 +2,162 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import sys
 import threading
 import time
 from _thread import allocate_lock
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, get_args
 
 from vnicaudit.base.opening import is_input_awaited
 from vnicaudit.base.wording import count
 from vnicaudit.cli.output.process import at_end
-from vnicaudit.cli.output.stderr import Rewritten, is_terminal, tell
 from vnicaudit.model.names import STANDARD_INPUT
-from vnicaudit.reports.safe import safe
+from vnicaudit.model.runs import Outcome
+from vnicaudit.reports.safe import safe, width_of
 
 if TYPE_CHECKING:
     from vnicaudit.audit.reading.targets import Target
+
+# Standard error: best effort, and never stops the work.
+#
+# Its reader may have gone away (a pipe to ``tee``), or stopped reading (a full pipe, a terminal
+# after Ctrl-S), or be a terminal that hung up. A guest may be off at that moment, and matters more
+# than a line of output.
+
+
+_PATIENCE = 2.0
+"""Seconds that a reader gets, once, to make room; afterwards nothing waits for it."""
+_PIECE = 512
+"""Bytes written at once: a pipe that polls as writable has room for PIPE_BUF, which is at least
+this."""
+
+
+class _Stderr:
+    """Writes to standard error without waiting long for its reader."""
+
+    def __init__(self) -> None:
+        self._lock = allocate_lock()  # like threading.Lock, which is slow to load
+        self._untold = 0
+        self._rewritable: object = None
+        """The stream whose cursor is behind a rewritable line; None: no stream."""
+
+    def write(self, text: str, *, rewritable: bool = False) -> None:
+        """Write the text, replacing a rewritable line, or drop it. Does not raise errors of the
+        stream."""
+        with self._lock:
+            stands = self._rewritable is not None and self._rewritable is sys.stderr
+            erased = _ERASE if stands or rewritable else ""
+            self._rewritable = sys.stderr if rewritable and text else None
+            try:
+                self._write(f"{erased}{text}")
+            except (OSError, ValueError):  # no reader, or it is closed
+                self._untold += 1
+
+    def _write(self, text: str) -> None:
+        stream = sys.stderr
+        if stream is None:
+            return
+        stream.flush()
+        try:
+            descriptor = stream.fileno()
+        except (OSError, ValueError, AttributeError):
+            stream.write(text)  # a stand-in for standard error, which cannot be polled
+            stream.flush()
+            return
+        encoding = stream.encoding or "utf-8"
+        if self._untold and self._write_in_time(descriptor, _missed(self._untold).encode()):
+            self._untold = 0
+        if self._untold or not self._write_in_time(
+            descriptor, text.encode(encoding, stream.errors or "backslashreplace")
+        ):
+            self._untold += 1
+
+    def _write_in_time(self, descriptor: int, data: bytes) -> bool:
+        """True where all of ``data`` was written in time."""
+        end = time.monotonic() + (0 if self._untold else _PATIENCE)
+        while data:
+            if not _has_room(descriptor, max(0.0, end - time.monotonic())):
+                return False
+            data = data[os.write(descriptor, data[:_PIECE]) :]
+        return True
+
+
+def _has_room(descriptor: int, seconds: float) -> bool:
+    import select  # most runs say nothing here
+
+    poll = select.poll()
+    poll.register(descriptor, select.POLLOUT)
+    events = poll.poll(seconds * 1000)
+    # poll also reports a vanished reader; the write then raises the error
+    return bool(events)
+
+
+def _missed(lines: int) -> str:
+    return f"… {count(lines, 'line')} could not be shown here\n"
+
+
+_ERASE = "\r\x1b[K"
+_STDERR = _Stderr()
+
+
+def is_terminal() -> bool:
+    """True where standard error is a terminal."""
+    try:
+        return sys.stderr is not None and sys.stderr.isatty()
+    except (OSError, ValueError, AttributeError):  # it is closed, or a stand-in
+        return False
+
+
+def tell(text: str) -> None:
+    """Write a line on standard error; dropped if nobody reads it."""
+    _STDERR.write(f"{text}\n")
+
+
+def show(text: str) -> None:
+    """Write part of a line on standard error, for progress."""
+    _STDERR.write(text)
+
+
+class Rewritten:
+    """A line of the terminal that is rewritten."""
+
+    def __init__(self) -> None:
+        self._visible = False
+
+    def show(self, text: str) -> None:
+        """Replace the line."""
+        self._visible = True
+        _STDERR.write(_cut(safe(text)), rewritable=True)
+
+    def clear(self) -> None:
+        """Erase the line, so that something else can be written."""
+        if self._visible:
+            _STDERR.write("", rewritable=True)
+            self._visible = False
+
+
+def _cut(text: str) -> str:
+    """Cut the text to one line of the terminal; a longer one could not be rewritten."""
+    room = max(20, _columns()) - 1
+    if width_of(text) <= room:
+        return text
+    while width_of(text) >= room:
+        text = text[:-1]
+    return f"{text}…"
+
+
+def _columns() -> int:
+    """Columns of the terminal on standard error; standard output may be a file."""
+    if not os.environ.get("COLUMNS"):
+        with suppress(OSError, ValueError, AttributeError):
+            return os.get_terminal_size(sys.stderr.fileno()).columns or 80
+
+    return shutil.get_terminal_size().columns
+
 
 QUIET_FOR = 1.0
 """Seconds before the first line of progress: short work shows none."""
@@ -214,4 +353,98 @@ class Progress:
         """Erase the progress line before results are printed."""
         with self._lock:
             self._waiting, self._last = "", None
+            self._line.clear()
+
+
+# Reports progress on standard error while a run is in progress.
+
+
+_OUTCOMES = frozenset(get_args(Outcome))
+
+
+class RunPace:
+    """Pace of a run: counts outcomes and estimates the remaining time."""
+
+    def __init__(self, total: int) -> None:
+        self._total = total
+        self._done = 0
+        self._started = time.monotonic()
+
+    def mark(self, text: str) -> str:
+        """``[12/300, 4 min left] ``, to put before an outcome; empty for other messages, and if
+        there is only one unit."""
+        if self._total < 2 or not is_outcome(text):
+            return ""
+        self._done += 1
+        seconds = time.monotonic() - self._started
+        left = time_left(self._done, self._total, seconds)
+        return f"[{self._done:,}/{self._total:,}{left and f', {left}'}] "
+
+
+def is_outcome(text: str) -> bool:
+    """True for a message that says how work on a unit ended."""
+    return text.partition(":")[0] in _OUTCOMES
+
+
+class RunTelling:
+    """Prints what happens to each domain, one line each; with several (``total``), also how many
+    are done and the remaining time. ``undoing``: the run undoes another one. ``waits``: also show
+    how long the current state has lasted (not during a measurement)."""
+
+    def __init__(
+        self, *, quiet: bool, total: int = 1, undoing: bool = False, waits: bool = False
+    ) -> None:
+        self._quiet = quiet
+        self._undoing = undoing
+        self._pace = RunPace(total)
+        self._states = RunningStates(enabled=waits and not quiet)
+
+    def __call__(self, name: str, text: str) -> None:
+        """Print one message about a domain."""
+        if self._quiet:
+            return
+
+        is_undone = self._undoing and text.startswith("applied")
+        word = f"undone{text[len('applied') :]}" if is_undone else text
+        self._states.changes(name, "" if is_outcome(text) else word)
+        tell(safe(f"{self._pace.mark(text)}{name}: {word}"))
+
+    def close(self) -> None:
+        """Stop showing states: the run is over."""
+        self._states.clear()
+
+
+class RunningStates:
+    """The domains being worked on, each with its state and since when. A state that lasts long is
+    shown with its duration."""
+
+    def __init__(self, *, enabled: bool, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._line = ProgressLine(enabled=enabled, clock=clock)
+        self._lock = threading.Lock()
+        self._states: dict[str, tuple[str, float]] = {}
+
+    def changes(self, name: str, state: str) -> None:
+        """Note the state of a domain from now on; empty: it is done."""
+        with self._lock:
+            self._states.pop(name, None)
+            if state:
+                self._states[name] = state, self._clock()
+        self._line.tick(self.show)
+
+    def show(self) -> None:
+        """Show the oldest state, and how long it has lasted."""
+        with self._lock:
+            if not self._states or not self._line.is_due:
+                return
+            name, (state, since) = next(iter(self._states.items()))
+            seconds = self._clock() - since
+            if seconds > STALLED:
+                more = f" ({len(self._states)} in progress)" if len(self._states) > 1 else ""
+                self._line.show(f"{name}: {state}: {seconds:.0f} s{more}")
+
+    def clear(self) -> None:
+        """Forget all states, and erase the line."""
+        with self._lock:
+            self._states.clear()
             self._line.clear()

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import sys
 from contextlib import ExitStack, closing
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 
 import click
 from msgspec.structs import replace
 
 from vnicaudit.base.opening import as_usage_error, read_regular
-from vnicaudit.base.wording import close_to
-from vnicaudit.cli.options.domain_filters import domain_option, nic_option
-from vnicaudit.cli.options.nova_manage import check_reach, nova_manage_options
+from vnicaudit.base.wording import close_to, count
+from vnicaudit.bench.trials.request import cost
+from vnicaudit.cli.options.filters import domain_option, nic_option
 from vnicaudit.cli.options.output import (
     Format,
     OutputOptions,
@@ -20,13 +20,17 @@ from vnicaudit.cli.options.output import (
     output_options,
     screen_options,
 )
-from vnicaudit.cli.options.records import as_record
-from vnicaudit.cli.options.remedy import apply_options, mode_option, run_context
-from vnicaudit.cli.options.sections import SectionedCommand
-from vnicaudit.cli.options.state import state_option
+from vnicaudit.cli.options.records import SectionedCommand, as_record, state_option
+from vnicaudit.cli.options.remedy import (
+    apply_options,
+    check_reach,
+    mode_option,
+    nova_manage_options,
+    run_context,
+)
+from vnicaudit.cli.output.files import emit, flush
 from vnicaudit.cli.output.process import hang_up_noted
-from vnicaudit.cli.output.stdout import emit, flush
-from vnicaudit.cli.output.telling import RunTelling
+from vnicaudit.cli.output.progress import RunTelling
 from vnicaudit.cli.remedy.apply_bench import (
     ApplyOptions,
     bench_options,
@@ -35,37 +39,82 @@ from vnicaudit.cli.remedy.apply_bench import (
     trial_order,
     trials_of,
 )
-from vnicaudit.cli.remedy.apply_cost import design_of, tell_cost
-from vnicaudit.cli.remedy.not_applied import nothing_to_apply, split_steps, tell_not_applied
 from vnicaudit.cli.remedy.run_output import (
     code_of_foreseen,
     confirm,
+    nothing_to_apply,
     print_foreseen,
     print_run,
+    split_steps,
     tell_damage,
+    tell_not_applied,
     tell_unchanged,
 )
 from vnicaudit.cli.wiring import Wiring, pass_wiring
 from vnicaudit.errors import RefusedError, UsageError
+from vnicaudit.model.finding import mac_of
 from vnicaudit.model.plan import ServerUnit
-from vnicaudit.model.refs import mac_of
 from vnicaudit.remedy.applying.apply import apply, dry_run_apply
 from vnicaudit.remedy.applying.journal.past_run import damaged
+from vnicaudit.reports.bench.words.quantity import duration
 from vnicaudit.reports.plan.json import from_json
 from vnicaudit.reports.plan.text import render
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from vnicaudit.bench.profiles.profile import Profile
     from vnicaudit.bench.trials.request import TrialRequest
     from vnicaudit.cli.options.remedy import ApplyScheduleOptions
-    from vnicaudit.cli.remedy.apply_cost import TrialDesign
+    from vnicaudit.model.measurement import Design
     from vnicaudit.model.plan import Mode, Plan, Step
     from vnicaudit.model.runs import Foreseen
     from vnicaudit.remedy.applying.apply import RunContext
-    from vnicaudit.remedy.applying.kinds import KindTable
+    from vnicaudit.remedy.applying.driver import KindTable
+    from vnicaudit.remedy.applying.journal.events import UnitRequest
     from vnicaudit.remedy.applying.runner import RunResult
-    from vnicaudit.reports.writer import View
+    from vnicaudit.reports.report_file import View
+
+# How guests will be measured while a plan is applied, and what that costs, before it starts.
+
+
+TrialDesign = Literal["flips", "single-flip"]
+_ONCE: Literal["single-flip"] = "single-flip"
+_ALTERNATING = frozenset({"flips", "boots"})
+
+
+def design_of(profile: Profile, units: Sequence[UnitRequest]) -> TrialDesign:
+    """The first design of the profile that is possible with a plan. If it has none, alternate,
+    provided that is possible and the profile can decide that way."""
+    if next((one for one in profile.designs if one in _ALTERNATING | {_ONCE}), "") == _ONCE:
+        return _ONCE
+    one_nic = all(len(unit.macs) == 1 and unit.uuid is not None for unit in units)
+    return "flips" if one_nic and not profile.catastrophe_only else _ONCE
+
+
+def _measured_design(design: TrialDesign, mode: Mode) -> Design:
+    """The design as named in results: flips with restarts are boots."""
+    turning: Design = "boots" if mode == "restart" else "flips"
+    return turning if design == "flips" else design
+
+
+def tell_cost(
+    design: TrialDesign, trial: TrialRequest, mode: Mode, units: Sequence[UnitRequest]
+) -> None:
+    """Print how long measuring takes, before it starts."""
+    restarts = mode == "restart"
+    found = cost(trial.profile, _measured_design(design, mode), trial.seed)
+    each = f"Measuring: {count(sum(len(unit.macs) for unit in units), 'NIC')}, for each"
+    if design == _ONCE:
+        trial.listener.says(f"{each} about {duration(found.seconds)}")
+        return
+    changed = "power cycle" if restarts else "hot swap"
+    trial.listener.says(
+        f"{each} {found.turns} turns with {count(found.changes, changed)}, about "
+        f"{duration(found.seconds)}; if that is not conclusive, up to {found.most_turns} turns "
+        f"with {count(found.most_changes, changed)}, about {duration(found.most_seconds)}"
+    )
+
 
 _LISTS_STEPS = "; `vnicaudit apply --dry-run` without --domain and --nic lists all steps"
 
@@ -288,7 +337,7 @@ def print_dry_run(
         code = print_foreseen(units, "would be applied")
         tell_unchanged(output)
         return code
-    from vnicaudit.reports.runs.dry_run import to_json
+    from vnicaudit.reports.runs.text import to_json
 
     others = [why_not for _step, why_not in not_done]
     emit(to_json("apply", mode, units, others).decode())

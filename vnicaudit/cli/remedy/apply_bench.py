@@ -24,14 +24,13 @@ from vnicaudit.cli.bench.output import BenchProgress
 from vnicaudit.cli.options.output import Format, screen_options
 from vnicaudit.cli.options.records import group
 from vnicaudit.cli.options.remedy import ApplyScheduleOptions, RemedyOptions
-from vnicaudit.cli.output.stderr import tell
-from vnicaudit.cli.output.telling import RunTelling
+from vnicaudit.cli.output.progress import RunTelling, tell
 from vnicaudit.cli.remedy.run_output import ROLLED_BACK, print_result, print_run
 from vnicaudit.errors import RefusedError, UsageError
 from vnicaudit.model.plan import Mode
 from vnicaudit.reports.bench.formats.text import render
 from vnicaudit.reports.safe import safe
-from vnicaudit.text.own_commands import command
+from vnicaudit.text.diff import command
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -40,9 +39,9 @@ if TYPE_CHECKING:
     from vnicaudit.bench.trials.request import TrialRequest
     from vnicaudit.model.measurement import BenchResult
     from vnicaudit.model.plan import Step
-    from vnicaudit.remedy.adapters import GetAdapters
     from vnicaudit.remedy.applying.apply import RunContext
-    from vnicaudit.remedy.applying.kinds import KindTable
+    from vnicaudit.remedy.applying.driver import KindTable
+    from vnicaudit.remedy.hypervisor import GetAdapters
 
 _ABOUT = ("bench_peer", "on_undecided")
 """Options that need ``--bench``."""

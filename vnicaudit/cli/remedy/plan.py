@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterable
 from datetime import date
 from typing import TYPE_CHECKING
 
@@ -13,20 +14,22 @@ from msgspec.structs import replace
 from vnicaudit.audit.accepting.suppressions import Suppressor
 from vnicaudit.audit.reading.targets import expanded_targets, unique_targets
 from vnicaudit.audit.work import AuditWork
-from vnicaudit.base.shell import path_word
-from vnicaudit.base.wording import count
+from vnicaudit.base.files import open_descriptor
+from vnicaudit.base.opening import as_usage_error, open_regular
+from vnicaudit.base.wording import count, path_word
 from vnicaudit.cli.audit.request import rules_of
 from vnicaudit.cli.options.candidates import targets as target_words
-from vnicaudit.cli.options.cloud_filters import check_filters, cloud_filter_options, wanted_of
-from vnicaudit.cli.options.domain_filters import domain_option
+from vnicaudit.cli.options.filters import (
+    check_filters,
+    cloud_filter_options,
+    domain_option,
+    wanted_of,
+)
 from vnicaudit.cli.options.output import OutputOptions, output_options, screen_options
 from vnicaudit.cli.options.reading import ReadingRequest, reading_of, reading_options
-from vnicaudit.cli.options.records import as_record
-from vnicaudit.cli.options.sections import SectionedCommand
-from vnicaudit.cli.output.progress import Progress
-from vnicaudit.cli.output.stderr import tell
-from vnicaudit.cli.output.stdout import emit, flush
-from vnicaudit.cli.remedy.plan_files import TABLE, holds_plan, write_plan, write_projects
+from vnicaudit.cli.options.records import SectionedCommand, as_record
+from vnicaudit.cli.output.files import ReportOutput, emit, flush
+from vnicaudit.cli.output.progress import Progress, tell
 from vnicaudit.cli.remedy.plan_options import (
     PlanCommandOptions,
     plan_file_option,
@@ -34,21 +37,113 @@ from vnicaudit.cli.remedy.plan_options import (
     planning_options,
 )
 from vnicaudit.cli.wiring import Wiring, pass_wiring
-from vnicaudit.errors import TargetError
-from vnicaudit.model.last_readings import NO_HISTORY, PlanHistory
+from vnicaudit.errors import TargetError, UsageError
 from vnicaudit.model.plan import GOALS
-from vnicaudit.remedy.planning.judged_item import Judges
-from vnicaudit.remedy.planning.run import make_plan
-from vnicaudit.remedy.planning.target_planner import PlanRequest
+from vnicaudit.model.ranking import NO_HISTORY, PlanHistory
+from vnicaudit.remedy.planning.run import PlanRequest, make_plan
+from vnicaudit.remedy.planning.subject import Judges
 from vnicaudit.reports.plan.grouped import PLAN_GROUP_BY, PlanGroupBy
 from vnicaudit.reports.plan.json import to_json
+from vnicaudit.reports.plan.projects import COLUMNS, MARK, project_text, projects, projects_table
 from vnicaudit.reports.plan.text import render
-from vnicaudit.reports.safe import safe
-from vnicaudit.reports.wrap import wrap
+from vnicaudit.reports.safe import safe, wrap
 
 if TYPE_CHECKING:
     from vnicaudit.cli.wiring.platforms import PlatformRegistry
     from vnicaudit.model.plan import Plan
+
+# The files written by ``vnicaudit plan``: the plan, and a summary for each project. Files of other
+# kinds are never overwritten.
+
+
+TABLE = "servers.csv"
+_ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}")
+_HEAD = 200
+"""Bytes in which a file shows that it was written by plan."""
+_PLAN_HEAD = 100
+"""Bytes in which a plan names its schema."""
+
+
+def holds_plan(path: str | None) -> bool:
+    """True if a file holds a plan that would be lost by writing."""
+    try:
+        return path is not None and os.path.getsize(path) > 0 and _is_plan(path)
+    except OSError:
+        return False
+
+
+def write_plan(path: str, text: bytes) -> None:
+    """Write a plan, replacing an earlier plan but no other file. Only this user can read or write
+    it, since it decides what is changed on hosts. A link is replaced, not followed, unless it leads
+    to an open file of this process (``/dev/stdout``)."""
+    with as_usage_error(path):
+        is_file = os.path.isfile(path) and open_descriptor(path) is None
+        if is_file and not _is_plan(path):
+            raise UsageError(f"{path} exists and is not a plan: choose another name")
+    with ReportOutput(path, private=True) as output:
+        output.write(text.decode())
+
+
+def _is_plan(path: str) -> bool:
+    """True if a file starts like a plan, of any version, or is empty."""
+    with open_regular(path) as stream:
+        head = stream.read(_PLAN_HEAD)
+    return not head or b'"schema": "vnicaudit.plan/' in head
+
+
+def write_projects(plan: Plan, folder: str) -> int:
+    """Write one text for each project with a server in the plan, and one table of all; returns the
+    number of projects. With several clouds, each has a folder, because two regions of one Keystone
+    have the same projects. Raises UsageError for a folder that cannot be written, or that contains
+    another file with one of these names."""
+    found = tuple(projects(plan))
+    clouds = _folders({project.target: None for project in found}, folder)
+    try:
+        for place in (folder, *clouds.values()):
+            os.makedirs(place, mode=0o750, exist_ok=True)
+        for number, project in enumerate(found, 1):
+            path = os.path.join(clouds[project.target], f"{_file_name(project.id, number)}.md")
+            _write(path, project_text(plan, project), MARK)
+        _write(os.path.join(folder, TABLE), projects_table(plan), ",".join(COLUMNS))
+    except OSError as error:
+        raise UsageError(f"{error.filename or folder}: {error.strerror}") from None
+    return len(found)
+
+
+def _folders(targets: Iterable[str], folder: str) -> dict[str, str]:
+    """The folder for the texts of each cloud; a single cloud uses the folder itself."""
+    names = tuple(targets)
+    if len(names) == 1:
+        return {names[0]: folder}
+    return {
+        target: os.path.join(folder, _plain(target.partition(":")[2], "cloud", number))
+        for number, target in enumerate(names, 1)
+    }
+
+
+def _file_name(project: str, number: int) -> str:
+    """A file name for a project's id. The id comes from the cloud, so it is used only if it is
+    plain."""
+    return _plain(project, "project", number)
+
+
+def _plain(name: str, kind: str, number: int) -> str:
+    """A safe name for a file or folder: the name itself if it is plain and cannot be confused with
+    our own files, else a number."""
+    ours = name == TABLE or name.startswith(f"{kind}-")
+    return name if _ID.fullmatch(name) and not ours else f"{kind}-{number}"
+
+
+def _write(path: str, text: str, mark: str) -> None:
+    """Write a file, replacing only an earlier version of it."""
+    if os.path.isfile(path):
+        with open(path, "rb") as stream:
+            head = stream.read(_HEAD)
+        if head and not head.replace(b'"', b"").startswith(mark.encode()[: _HEAD // 2]):
+            raise UsageError(f"{path} exists and was not written by plan: choose another folder")
+    with ReportOutput(path) as output:
+        output.write(text)
+
 
 _LEFT = "was not overwritten: some targets could not be read, and the new plan would be empty"
 

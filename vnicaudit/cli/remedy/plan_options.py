@@ -9,9 +9,9 @@ import click
 import msgspec
 
 from vnicaudit.audit.reading.targets import TargetKind, is_cloud, target_of
-from vnicaudit.base.identifiers import MAC
+from vnicaudit.base.wording import MAC
 from vnicaudit.cli.options.candidates import rules
-from vnicaudit.cli.options.cloud_filters import ServerOptions
+from vnicaudit.cli.options.filters import ServerOptions
 from vnicaudit.cli.options.output import OutputOptions
 from vnicaudit.cli.options.reading import ReadingOptions
 from vnicaudit.cli.options.records import together
@@ -19,9 +19,9 @@ from vnicaudit.cli.output.files import check_not_compressed, is_of_another_forma
 from vnicaudit.errors import UsageError
 from vnicaudit.model.plan import Goal
 from vnicaudit.remedy.planning.backends import functions_lost
-from vnicaudit.remedy.planning.options import PlanOptions
+from vnicaudit.remedy.planning.run import PlanOptions
 from vnicaudit.reports.plan.grouped import PlanGroupBy
-from vnicaudit.text.cloud_names import CLOUD
+from vnicaudit.text.diff import CLOUD
 
 
 class PlanCommandOptions(msgspec.Struct, frozen=True):

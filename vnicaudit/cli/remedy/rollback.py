@@ -8,22 +8,21 @@ from typing import TYPE_CHECKING
 import click
 from msgspec.structs import replace
 
-from vnicaudit.cli.options.domain_filters import domain_option, nic_option
-from vnicaudit.cli.options.nova_manage import check_reach, nova_manage_options
+from vnicaudit.cli.options.filters import domain_option, nic_option
 from vnicaudit.cli.options.output import Format, format_option, output_options
-from vnicaudit.cli.options.records import as_record
+from vnicaudit.cli.options.records import SectionedCommand, as_record, state_option
 from vnicaudit.cli.options.remedy import (
     RemedyOptions,
     ScheduleOptions,
+    check_reach,
     mode_option,
+    nova_manage_options,
     rollback_options,
     run_context,
 )
-from vnicaudit.cli.options.sections import SectionedCommand
-from vnicaudit.cli.options.state import state_option
+from vnicaudit.cli.output.files import emit, flush
 from vnicaudit.cli.output.process import hang_up_noted
-from vnicaudit.cli.output.stdout import emit, flush
-from vnicaudit.cli.output.telling import RunTelling
+from vnicaudit.cli.output.progress import RunTelling
 from vnicaudit.cli.remedy.run_output import (
     code_of_foreseen,
     confirm,
@@ -41,7 +40,7 @@ from vnicaudit.model.plan import Mode
 from vnicaudit.remedy.applying.journal.past_run import read_run
 from vnicaudit.remedy.applying.journal.state import StateFolder
 from vnicaudit.remedy.applying.rollback import RollbackSelection, dry_run_rollback, rollback
-from vnicaudit.reports.runs.dry_run import to_json
+from vnicaudit.reports.runs.text import to_json
 
 if TYPE_CHECKING:
     from vnicaudit.remedy.applying.apply import RunContext

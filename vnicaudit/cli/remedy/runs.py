@@ -10,7 +10,6 @@ import click
 
 from vnicaudit.base.wording import count
 from vnicaudit.cli.history.prune import days_of
-from vnicaudit.cli.options.nova_manage import nova_manage_options
 from vnicaudit.cli.options.output import (
     Format,
     OutputOptions,
@@ -18,14 +17,16 @@ from vnicaudit.cli.options.output import (
     output_options,
     screen_options,
 )
-from vnicaudit.cli.options.records import as_record
-from vnicaudit.cli.options.remedy import RemedyOptions, connection_options, run_context
-from vnicaudit.cli.options.sections import SectionedCommand
-from vnicaudit.cli.options.state import state_folder, state_option
+from vnicaudit.cli.options.records import SectionedCommand, as_record, state_folder, state_option
+from vnicaudit.cli.options.remedy import (
+    RemedyOptions,
+    connection_options,
+    nova_manage_options,
+    run_context,
+)
+from vnicaudit.cli.output.files import emit
 from vnicaudit.cli.output.process import hang_up_noted
-from vnicaudit.cli.output.stderr import tell
-from vnicaudit.cli.output.stdout import emit
-from vnicaudit.cli.output.telling import RunTelling
+from vnicaudit.cli.output.progress import RunTelling, tell
 from vnicaudit.cli.remedy.run_output import confirm, print_result, tell_damage
 from vnicaudit.cli.wiring import Wiring, pass_wiring
 from vnicaudit.errors import (
@@ -35,21 +36,20 @@ from vnicaudit.errors import (
     UsageError,
     VnicauditError,
 )
-from vnicaudit.remedy.applying.in_effect import in_effect
 from vnicaudit.remedy.applying.journal.past_run import damaged, read_run
 from vnicaudit.remedy.applying.journal.state import StateFolder
-from vnicaudit.remedy.applying.pruning import old_runs, remove_leftovers, remove_runs
+from vnicaudit.remedy.applying.pruning import in_effect, old_runs, remove_leftovers, remove_runs
 from vnicaudit.reports.runs.json import to_json
 from vnicaudit.reports.safe import safe
-from vnicaudit.text.own_commands import command as own_command
+from vnicaudit.text.diff import command as own_command
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from vnicaudit.model.runs import RunRecord
     from vnicaudit.remedy.applying.driver import UnitState
-    from vnicaudit.remedy.applying.recovering import Recovered
-    from vnicaudit.reports.writer import Options
+    from vnicaudit.remedy.applying.pruning import Recovered
+    from vnicaudit.reports.report_file import Options
 
 _WAITING = 1
 """Exit code: all is as planned, but not yet in effect everywhere."""
@@ -192,7 +192,7 @@ def _print(runs: list[RunRecord], options: Options, *, whole: bool) -> None:
 
 def _recover(options: RunsOptions, wiring: Wiring) -> int:
     """Finish what a dead process left unfinished; returns the exit code."""
-    from vnicaudit.remedy.applying.recovering import recover
+    from vnicaudit.remedy.applying.pruning import recover
 
     codes = [0]
     telling = RunTelling(quiet=options.output.quiet, waits=True)

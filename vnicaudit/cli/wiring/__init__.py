@@ -15,11 +15,11 @@ import msgspec
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from vnicaudit.cli.wiring.controller import Controller
+    from vnicaudit.cli.wiring.adapters import Controller
     from vnicaudit.cli.wiring.platforms import PlatformRegistry
-    from vnicaudit.fleet.sink import ReadingSink
+    from vnicaudit.fleet.plan_history import ReadingSink
     from vnicaudit.history.place import HistoryPlace
-    from vnicaudit.remedy.adapters import Adapters
+    from vnicaudit.remedy.hypervisor import Adapters
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -35,8 +35,7 @@ def shipped_adapters() -> Adapters:
 def open_controller(url: str, command: tuple[str, ...], seconds: float) -> Controller:
     """Access to nova-manage at an endpoint."""
     from vnicaudit.bench.endpoints.opening import open_endpoint
-    from vnicaudit.cli.wiring.adapters import connect
-    from vnicaudit.cli.wiring.controller import Controller
+    from vnicaudit.cli.wiring.adapters import Controller, connect
 
     return Controller(url, command, seconds, partial(open_endpoint, connect=connect))
 
@@ -51,7 +50,7 @@ def every_platform() -> PlatformRegistry:
 def remembered(place: HistoryPlace, is_named: bool, quiet: bool) -> ReadingSink | None:
     """The sink that stores fleet audits in a history; None if a library for it is missing and the
     place was not named explicitly."""
-    from vnicaudit.cli.wiring.history_sink import history_sink
+    from vnicaudit.cli.wiring.adapters import history_sink
 
     return history_sink(place, is_named=is_named, quiet=quiet)
 

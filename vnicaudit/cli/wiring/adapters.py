@@ -1,27 +1,40 @@
 """Combines the platforms on which changes and measurements are made. Each is imported when needed,
-so that the rest of the command line starts without them."""
+so that the rest of the command line starts without them.
+"""
 
 from __future__ import annotations
 
+import os
+import threading
 import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from vnicaudit.model.running import RunningQemu
-from vnicaudit.platforms.host import arp, tree, vdpa
+from vnicaudit.base.wording import count
+from vnicaudit.bench.endpoints.opening import parse
+from vnicaudit.cli.output.progress import tell
+from vnicaudit.errors import ActionError, EndpointError, MissingExtraError, UsageError
+from vnicaudit.history.opening import history_to_write
+from vnicaudit.model.measurement import Ran
+from vnicaudit.model.nic import RunningQemu
+from vnicaudit.platforms.host import tree
+from vnicaudit.platforms.host.read import read_release
+from vnicaudit.platforms.host.tree import Tree
+from vnicaudit.platforms.host.vhost_net import read_vhost_net
 from vnicaudit.platforms.qemu import proc
+from vnicaudit.platforms.qemu.proc import read_proc, vhost_descriptors
 from vnicaudit.platforms.qemu.read import read_text
-from vnicaudit.remedy.adapters import Adapters
-from vnicaudit.remedy.definitions import Texts
 from vnicaudit.remedy.guest.network import LinuxSettings
-from vnicaudit.remedy.hypervisor import RunningProcess
+from vnicaudit.remedy.hypervisor import Adapters, CommandOutput, RunningProcess, Texts
+from vnicaudit.reports.safe import safe
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
+    from vnicaudit.history.place import HistoryPlace
+    from vnicaudit.model.fleet import FleetAudit, KeptReading
+    from vnicaudit.model.history import StoredAudit
     from vnicaudit.model.host import VdpaDevice
-    from vnicaudit.remedy.cloud import Cloud
-    from vnicaudit.remedy.hypervisor import Hypervisor
+    from vnicaudit.remedy.hypervisor import Cloud, Hypervisor
 
 
 def adapters() -> Adapters:
@@ -33,9 +46,9 @@ def adapters() -> Adapters:
 
 def texts() -> Texts:
     """How definitions are read, compared and written."""
-    from vnicaudit.platforms.domain_xml import definitions, likeness, pieces, write
+    from vnicaudit.platforms.domain_xml import definitions, source, write
 
-    return Texts(definitions, likeness, pieces, write)
+    return Texts(definitions, definitions, source, write)
 
 
 def connect(uri: str, *, deadline: float) -> Hypervisor:
@@ -71,8 +84,223 @@ class _ThisMachine:
 
     def arp_table(self) -> dict[str, tuple[str, ...]]:
         """MAC -> IPv4 addresses, from this machine's ARP table."""
-        return arp.read_arp(tree.Tree("/"))
+        return tree.read_arp(tree.Tree("/"))
 
     def vdpa_devices(self) -> tuple[VdpaDevice, ...]:
         """The vhost-vDPA devices of this machine."""
-        return vdpa.read_vdpa(tree.Tree("/"))
+        return tree.read_vdpa(tree.Tree("/"))
+
+
+# Stores fleet audits in the history.
+
+
+class HistorySink:
+    """Stores whole audits; an audit already stored is left unchanged."""
+
+    def __init__(self, place: HistoryPlace) -> None:
+        self._place = place
+
+    def take(self, audit: FleetAudit, readings: Iterable[KeptReading]) -> None:
+        """Store an audit. Raises UsageError, HistoryError."""
+        with history_to_write(self._place) as history:
+            stored = history.take(audit, readings)
+        for note in _notes(stored, audit):
+            tell(safe(f"Warning: {note}"))
+
+
+_NOTABLE = 0.1
+"""Part of the known hosts that an inventory may leave out without a word."""
+
+
+def _notes(stored: StoredAudit, audit: FleetAudit) -> Iterator[str]:
+    """Warnings about an audit that was stored: late readings, an inventory with fewer hosts."""
+    newer = stored.newest_reading
+    if newer is not None:
+        read = stored.ok + stored.partial
+        yield (
+            f"{stored.late:,} of {count(read, 'host')} read late: audit {newer.audit}, started "
+            f"{newer.started}, already read them later than this one, started {audit.started}. "
+            "These readings were recorded and change nothing in the history. If a clock was wrong "
+            f"then, remove that audit: vnicaudit history remove {newer.audit}"
+        )
+    if stored.dropped > _NOTABLE * stored.hosts_before:
+        yield (
+            f"this inventory does not have {stored.dropped:,} of the {stored.hosts_before:,} hosts "
+            "of the audit before: their findings no longer count in the history, which is not the "
+            "same as fixed. To audit a part of a fleet, use --limit; for another fleet, use "
+            "another --history"
+        )
+
+
+def history_sink(place: HistoryPlace, *, is_named: bool, quiet: bool = False) -> HistorySink | None:
+    """A sink that stores audits in that place, after checking that it can be written; call this
+    before reading hosts. None if a library is missing and the place was not named explicitly
+    (``is_named``). Raises UsageError, MissingExtraError, HistoryError."""
+    try:
+        with history_to_write(place):
+            return HistorySink(place)
+    except MissingExtraError as error:
+        if is_named:
+            raise
+        if not quiet:
+            tell(f"Note: this audit was not stored in the history: {error}")
+        return None
+
+
+# nova-manage on a controller: connections are opened when needed, and reused.
+
+
+_TEXT_MAX = 4096
+"""Maximum characters of its output that are kept, from the end, because logs come first."""
+
+
+class Connection(Protocol):
+    """The part of an opened endpoint that is used here."""
+
+    def run(self, argv: Sequence[str], *, seconds: float) -> Ran:
+        """Run a program to its end. Raises EndpointError if the connection is lost."""
+
+    def close(self) -> None:
+        """Close the connection."""
+
+
+Connect = Callable[[str], Connection]
+
+
+class Controller:
+    """Runs nova-manage at an endpoint. May be called by any thread; each call uses a connection of
+    its own, opened when needed and replaced if lost. ``seconds``: timeout of a call. ``connect``:
+    opens an endpoint."""
+
+    def __init__(
+        self, url: str, command: tuple[str, ...], seconds: float, connect: Connect
+    ) -> None:
+        parse(url)
+        self._connect = connect
+        self._url = url
+        self._command = command
+        self._seconds = seconds
+        self._turn = threading.Condition()
+        self._idle: list[Connection] = []
+        self._busy = 0
+        self._closed = False
+
+    def __call__(self, arguments: Sequence[str]) -> CommandOutput:
+        """Run nova-manage. Raises ActionError if it could not be run, or its result is unknown."""
+        try:
+            ended = self._run_there((*self._command, *arguments))
+        except EndpointError as error:
+            raise ActionError(f"nova-manage cannot be run: {error}") from None
+        if ended.code is None:
+            raise ActionError(
+                f"nova-manage at {self._url} was killed, or took more than {self._seconds:g} s "
+                "(--nova-manage-timeout)"
+            )
+        return CommandOutput(ended.code, ended.stdout[-_TEXT_MAX:], ended.stderr[-_TEXT_MAX:])
+
+    def close(self) -> None:
+        """Close all connections after running calls have ended: the result of an interrupted one
+        would be unknown."""
+        with self._turn:
+            self._closed = True
+            self._turn.wait_for(lambda: not self._busy)
+        self._leave_idle()
+
+    def _run_there(self, words: Sequence[str]) -> Ran:
+        """Run the words on a connection. If an idle connection turns out to be lost, retry once on
+        a new one: setting a property twice does no harm."""
+        session = self._take_idle()
+        try:
+            if session is not None:
+                try:
+                    return session.run(words, seconds=self._seconds)
+                except EndpointError:
+                    lost, session = session, None
+                    lost.close()
+                    self._leave_idle()  # the others are probably lost too
+            session = self._connect(self._url)
+            return session.run(words, seconds=self._seconds)
+        except EndpointError:
+            if session is not None:
+                lost, session = session, None
+                lost.close()
+            raise
+        finally:
+            self._give_back(session)
+
+    def _take_idle(self) -> Connection | None:
+        """An idle connection; None: there is none."""
+        with self._turn:
+            if self._closed:
+                raise EndpointError(f"{self._url}: the connection was closed")
+            self._busy += 1
+            return self._idle.pop() if self._idle else None
+
+    def _give_back(self, session: Connection | None) -> None:
+        """Return a connection after use; None: it was lost."""
+        with self._turn:
+            self._busy -= 1
+            if session is not None:
+                self._idle.append(session)
+            self._turn.notify_all()
+
+    def _leave_idle(self) -> None:
+        with self._turn:
+            idle, self._idle = self._idle, []
+        for session in idle:
+            session.close()
+
+
+# Facts about this machine that decide what an audit on it can judge.
+
+
+class AuditMachine(NamedTuple):
+    """``vhost_net``: None if unknown. ``qemus``: number of visible QEMU processes; ``closed``:
+    those of them whose open descriptors cannot be read. ``hidden``: processes of other users are
+    not visible."""
+
+    vhost_net: bool | None
+    qemus: int
+    closed: int
+    hidden: bool
+
+
+def this_machine(root: str = "/") -> AuditMachine:
+    """The machine whose file system is mounted at ``root``."""
+    tree = Tree(root)
+    proc = str(tree.path("/proc"))
+    pids = [one.pid for one in read_proc(proc) if isinstance(one, RunningQemu)]
+    closed = [pid for pid in pids if _is_closed(f"{proc}/{pid}/fd")]
+    hidden = not os.path.exists(f"{proc}/1")
+    return AuditMachine(read_vhost_net(tree, read_release(tree)), len(pids), len(closed), hidden)
+
+
+def _is_closed(descriptors: str) -> bool:
+    try:
+        return vhost_descriptors(descriptors) is None and bool(os.listdir(descriptors))
+    except FileNotFoundError:  # the process has ended since
+        return False
+    except PermissionError:
+        return True
+
+
+# Checks the configuration of clouds as an audit does before it logs in.
+
+
+def unusable_clouds(names: Sequence[str]) -> Iterator[str]:
+    """Problems with the files, or with each of these clouds in them; none if they can be used.
+    Nothing is connected to. Raises MissingExtraError without openstacksdk."""
+    from vnicaudit.platforms.openstack.config_files import check
+
+    try:
+        unreadable = check("")
+    except UsageError as error:
+        yield str(error)
+        return
+    if not names:  # if a cloud is named, another file was read instead of these
+        yield from unreadable
+    for name in names:
+        try:
+            check(name)
+        except UsageError as error:
+            yield str(error)

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from vnicaudit.audit.reading.platform import Platforms
-from vnicaudit.audit.reading.targets import TargetKind, target_of
+from vnicaudit.audit.reading.targets import Platforms, TargetKind, target_of
 from vnicaudit.errors import UsageError
-from vnicaudit.model import platform_name as names
+from vnicaudit.model import finding as names
 from vnicaudit.model.file_kind import is_domain
 from vnicaudit.model.kubevirt import Preference
 from vnicaudit.model.nova import NovaConfig
@@ -28,18 +27,14 @@ if TYPE_CHECKING:
     from vnicaudit.audit.effective import Resolver
     from vnicaudit.knowledge.fixes.wording import Wording
     from vnicaudit.model.domain import DomainConfig
-    from vnicaudit.model.effective import Effective
     from vnicaudit.model.file_kind import FileKind, Item
-    from vnicaudit.model.guest_words import Form
+    from vnicaudit.model.finding import Description, Form, PlatformName
     from vnicaudit.model.host import HostConfig
-    from vnicaudit.model.location import Description
-    from vnicaudit.model.nic import NicConfig, RunningNic
+    from vnicaudit.model.nic import Effective, NicConfig, RunningNic
     from vnicaudit.model.plan import Unit
-    from vnicaudit.model.platform_name import PlatformName
-    from vnicaudit.remedy.applying.driver import Kind
-    from vnicaudit.remedy.applying.kinds import KindTable
-    from vnicaudit.remedy.contract import PlatformWriter
-    from vnicaudit.remedy.planning.target_planner import NewPlanner, PlanContext, TargetPlanner
+    from vnicaudit.remedy.applying.driver import Kind, KindTable
+    from vnicaudit.remedy.planning.run import NewPlanner, PlanContext, TargetPlanner
+    from vnicaudit.remedy.replacing import PlatformWriter
 
 
 def _its_name(field: str) -> str:
@@ -51,7 +46,7 @@ def _domains_alone() -> tuple[type[Description], ...]:
 
 
 class RegisteredPlatform(msgspec.Struct, frozen=True):
-    """One platform, as it is read (see :class:`vnicaudit.audit.reading.platform.Platform`) and
+    """One platform, as it is read (see :class:`vnicaudit.audit.reading.targets.Platform`) and
     changed. ``planner`` plans changes for its targets, ``kinds`` are the kinds of units it changes,
     ``writer`` writes changes into its files; each is loaded on first use, and None if the platform
     has none. ``place_of``: by default a field's place is its name. ``describes`` returns the
@@ -85,7 +80,7 @@ class PlatformRegistry(Platforms):
     def kinds(self) -> KindTable:
         """All kinds of units, each limited to targets of its own platform, so that an edited plan
         cannot send a change elsewhere."""
-        from vnicaudit.remedy.applying.kinds import KindTable
+        from vnicaudit.remedy.applying.driver import KindTable
 
         at = TargetOwners(self.registered)
         return KindTable(
@@ -177,7 +172,7 @@ def _domain_kinds() -> tuple[Kind[Unit], ...]:
 
 
 def _file_kinds() -> tuple[Kind[Unit], ...]:
-    from vnicaudit.remedy.applying.drivers.file import FILE
+    from vnicaudit.remedy.applying.drivers.domain import FILE
 
     return (FILE,)
 

@@ -1,31 +1,136 @@
 """One audit of a fleet, from the hosts to read to the stream from which reports are written. The
-order is that of the inventory, whatever was read first."""
+order is that of the inventory, whatever was read first.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import os
+import socket
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from hashlib import blake2b
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from vnicaudit.audit.accepting.settings_entries import Usage
 from vnicaudit.audit.accepting.suppressions import Suppressor
-from vnicaudit.audit.judging.macs import MacTable
-from vnicaudit.audit.tally import Totals
+from vnicaudit.audit.judging.macs import EncodedNic, MacTable
+from vnicaudit.audit.tally import TargetCounts, Totals
 from vnicaudit.audit.work import AuditWork
-from vnicaudit.errors import JournalError
-from vnicaudit.fleet.running.engines.engine import ReadingEngine
-from vnicaudit.fleet.running.host_queue import HostQueue
-from vnicaudit.fleet.running.host_reading import HostReaders, ReadingLimits
-from vnicaudit.fleet.running.judging import ReadingJudge
+from vnicaudit.base.deadlines import timestamp
+from vnicaudit.base.files import check_own, make_private, open_lock, own_lock
+from vnicaudit.errors import JournalError, RefusedError, UsageError
+from vnicaudit.fleet.plan_history import EVERYTHING, AuditSample
+from vnicaudit.fleet.running.engines.threads import ReadingEngine
+from vnicaudit.fleet.running.host_reading import HostItems, HostQueue, HostReaders, ReadingLimits
 from vnicaudit.fleet.running.spool import AuditSpool, ComparedHost, HostSummary, SpooledHost
-from vnicaudit.fleet.sampling import EVERYTHING, AuditSample
+from vnicaudit.model.domain import Domain
 from vnicaudit.model.finding import Confidence, Severity
-from vnicaudit.model.fleet import FleetAudit, InventoryHost
-from vnicaudit.model.report import Audited, Summary, TargetResult
+from vnicaudit.model.fleet import (
+    FailureKind,
+    FleetAudit,
+    HostReading,
+    HostTraffic,
+    InventoryHost,
+    LiveDomain,
+    NicTraffic,
+)
+from vnicaudit.model.host import NO_HOST, Host, HostConfig
+from vnicaudit.model.report import Audited, LostRead, ReadError, Summary, TargetResult
 
 if TYPE_CHECKING:
     from vnicaudit.audit.reading.targets import Met
+
+# Items read from one host -> the reading of that host: judged, counted, ready for the spool.
+#
+# One thread judges all hosts, because the judge caches verdicts and is not thread-safe.
+
+
+_ENCODER = msgspec.msgpack.Encoder()
+
+
+class ReadingJudge:
+    """Judges the items of one host after the other."""
+
+    def __init__(self, work: AuditWork, sample: AuditSample = EVERYTHING) -> None:
+        self._work = work
+        self._sample = sample
+
+    def reading(self, read: HostItems[Met]) -> HostReading:
+        """The reading made from a host's items."""
+        judged = _JudgedHost(self._work, self._sample, read.host.uri)
+        audited = tuple(judged.audited(read.items))
+        result = judged.tally.result(read.host.uri)
+        return HostReading(
+            host=read.host,
+            status=result.status,
+            started=read.started,
+            finished=read.finished,
+            tries=read.tries,
+            failure=_failure(read.items),
+            result=result,
+            audited=audited,
+            digest=_digest(audited),
+            nics_seen=tuple(judged.nics_seen),
+            traffic=_traffic(read.items),
+        )
+
+
+class _JudgedHost:
+    """One host being judged."""
+
+    def __init__(self, work: AuditWork, sample: AuditSample, target: str) -> None:
+        self.tally = TargetCounts()
+        self.nics_seen: list[EncodedNic] = []
+        self._work = work
+        self._sample = sample
+        self._target = target
+        self._uses: set[str] = set()
+
+    def audited(self, items: Iterable[Met]) -> Iterator[Audited]:
+        """The results for its domains, in the order read, and for the host itself."""
+        host: Host | None = None
+        for item in items:
+            if isinstance(item, Host):
+                host = item
+            elif isinstance(item, ReadError):
+                self.tally.error(item)
+            elif isinstance(item, LiveDomain):
+                yield from self._domain(item.domain, item.host)
+            elif isinstance(item, Domain):
+                yield from self._domain(item, NO_HOST)
+        if host is not None:
+            yield self._work.host(host, frozenset(self._uses), self._target)
+
+    def _domain(self, domain: Domain, host: HostConfig) -> Iterator[Audited]:
+        from vnicaudit.audit.effective import uses_of  # loaded for the first live host
+
+        self._uses |= uses_of(domain, host)
+        if not self._sample.has_domain(domain):
+            return
+        self.tally.domain(domain)
+        self.nics_seen += self._work.nics_to_compare(domain, self._target)
+        yield self._work.domain(domain, host, self._target)
+
+
+def _failure(items: Iterable[Met]) -> FailureKind | None:
+    """The kind of the first failure; None: none. An error in a domain's definition counts as
+    "broken"."""
+    for item in items:
+        if isinstance(item, LostRead):
+            return item.failure
+    return "broken" if any(isinstance(item, ReadError) for item in items) else None
+
+
+def _traffic(items: Iterable[Met]) -> tuple[NicTraffic, ...]:
+    return tuple(nic for item in items if isinstance(item, HostTraffic) for nic in item.nics)
+
+
+def _digest(audited: tuple[Audited, ...]) -> str:
+    return blake2b(_ENCODER.encode(audited), digest_size=16).hexdigest()
+
 
 OnHost = Callable[[HostSummary], None]
 """Called for each host whose reading is stored."""
@@ -168,3 +273,41 @@ class FleetRun:
 
 def _with_notes(result: TargetResult, notes: list[str]) -> TargetResult:
     return msgspec.structs.replace(result, notes=(*result.notes, *notes))
+
+
+# One audit of a fleet at a time: two at once would read every host twice, and each would store one
+# half.
+
+
+class FleetHeldError(RefusedError):
+    """Another audit of the fleet is in progress."""
+
+
+@contextmanager
+def fleet_lock(state: Path) -> Iterator[None]:
+    """Lock the fleet of a state directory inside this context. Raises FleetHeldError if another
+    process holds the lock (the kernel releases it when that process ends), UsageError if the
+    directory cannot be written."""
+    folder = state / "fleet"
+    for place in (state, folder):
+        check_own(place, link=place == state)
+    try:
+        make_private(folder)
+        descriptor = open_lock(folder / "lock")
+    except OSError as error:
+        raise UsageError(
+            f"{folder}: {error.strerror}; choose another state folder with --state"
+        ) from None
+    with own_lock(descriptor, _holder(), _held):
+        yield
+
+
+def _holder() -> str:
+    return f"process {os.getpid()} on {socket.gethostname()}, since {timestamp('seconds')}"
+
+
+def _held(holder: str) -> FleetHeldError:
+    return FleetHeldError(
+        f"another audit of this fleet is running ({holder}): wait for it to end, or give another "
+        "fleet its own --state"
+    )

@@ -18,9 +18,9 @@ from pathlib import Path
 
 import msgspec
 
-from vnicaudit.base.identifiers import TIME_ID
+from vnicaudit.base.files import make_private, write_private, write_private_quickly
 from vnicaudit.base.opening import read_regular
-from vnicaudit.base.private_files import make_private, write_private, write_private_quickly
+from vnicaudit.base.wording import TIME_ID
 from vnicaudit.errors import JournalError, UsageError
 from vnicaudit.model.decoding import json_as, msgpack_decoder
 from vnicaudit.model.fleet import FailureKind, FleetAudit, HostReading, HostStatus

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vnicaudit.base.shell import kubernetes_word, path_word
+from vnicaudit.base.wording import kubernetes_word, path_word
 from vnicaudit.knowledge.fixes.wording import OwnedNic, Wording, grows, own_words
 from vnicaudit.model.finding import Change
 from vnicaudit.model.fix import Advice, ChangeHook, ChangeManifest, OwnersFix, SetInManifest

@@ -1,25 +1,91 @@
 """Owner -> wording of its fixes. A new owner is a file here and a row in ``shipped.py``, or is
-added by a platform."""
+added by a platform.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from vnicaudit.knowledge.fixes.qemu import ARGUMENTS
-from vnicaudit.knowledge.fixes.shipped import SHIPPED
-from vnicaudit.knowledge.fixes.wording import Wording, advice_text, fixes_of, text_of
-from vnicaudit.model.finding import Change, Finding
-from vnicaudit.model.fix import Advice, EditArgument, Fix, OwnersFix, SetField
+from vnicaudit.knowledge.fixes.kubevirt import KUBEVIRT
+from vnicaudit.knowledge.fixes.libvirt import LIBVIRT
+from vnicaudit.knowledge.fixes.nova import NOVA
+from vnicaudit.knowledge.fixes.ovirt import OVIRT
+from vnicaudit.knowledge.fixes.qemu import ARGUMENTS, QEMU
+from vnicaudit.knowledge.fixes.wording import POWER_CYCLE, Wording, advice_text, fixes_of, text_of
+from vnicaudit.model.finding import Change, Finding, Keeper, Owner, name_of, rewritten_by
+from vnicaudit.model.fix import Advice, EditArgument, EditResource, Fix, OwnersFix, SetField
 from vnicaudit.model.names import NO_NAMES, FixNames
-from vnicaudit.model.owner import Keeper, Owner, name_of, rewritten_by
 
 if TYPE_CHECKING:
-    from vnicaudit.model.openstack import Image
-    from vnicaudit.model.server import ServerConfig
+    from vnicaudit.model.openstack import Image, ServerConfig
+
+# Wordings of the owners that this program knows, each loaded when needed: most runs have one owner,
+# or nothing to fix.
+
+
+if TYPE_CHECKING:
+    pass
+
+# Fixes for Terraform, whose libvirt provider keeps the definition.
+
+
+def _edit(change: Change) -> EditResource:
+    return EditResource(change.field, change.new)
+
+
+def _sentence(fix: OwnersFix, _named: FixNames) -> str:
+    if isinstance(fix, EditResource) and fix.field == "model" and fix.value is not None:
+        return (
+            f'Set model = {{ type = "{fix.value}" }} of this interface, run terraform apply, '
+            f"{POWER_CYCLE}"
+        )
+    return (
+        "The definition is Terraform's: change the libvirt_domain resource, run terraform apply, "
+        f"{POWER_CYCLE}"
+    )
+
+
+TERRAFORM = Wording(_edit, _sentence)
+
+
+def _kubevirt() -> Wording:
+    return KUBEVIRT
+
+
+def _libvirt() -> Wording:
+    return LIBVIRT
+
+
+def _nova() -> Wording:
+    return NOVA
+
+
+def _ovirt() -> Wording:
+    return OVIRT
+
+
+def _qemu() -> Wording:
+    return QEMU
+
+
+def _terraform() -> Wording:
+    return TERRAFORM
+
+
+SHIPPED: Mapping[str, Callable[[], Wording]] = {
+    "kubevirt": _kubevirt,
+    "libvirt": _libvirt,
+    "nova": _nova,
+    "ovirt": _ovirt,
+    "qemu": _qemu,
+    "terraform": _terraform,
+}
+"""Owner -> function that loads its wording, whichever platform describes its guests."""
+
 
 # Fixes for owners that rewrite definitions and have no wordings of their own.
 #
@@ -54,10 +120,10 @@ def kept_by(name: str) -> Wording:
             "then stop the guest there and start it."
         )
 
-    return Wording(_edit, words, in_arguments=SetField("arguments", None), behind=_unset)
+    return Wording(_edit_owners, words, in_arguments=SetField("arguments", None), behind=_unset)
 
 
-def _edit(change: Change) -> SetField:
+def _edit_owners(change: Change) -> SetField:
     return SetField(change.field, change.new)
 
 

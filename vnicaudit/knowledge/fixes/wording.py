@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
-from vnicaudit.base.shell import word
+from vnicaudit.base.wording import word
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.finding import Change, Finding
 from vnicaudit.model.fix import (
@@ -28,7 +28,7 @@ from vnicaudit.model.fix import (
 )
 from vnicaudit.model.names import FixNames
 from vnicaudit.model.nic import Nic
-from vnicaudit.text.cloud_names import client
+from vnicaudit.text.diff import client
 
 # The wording for a change that may do harm.
 

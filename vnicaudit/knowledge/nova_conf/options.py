@@ -10,18 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import Literal, TypedDict
 
 import msgspec
 
 from vnicaudit.base.opening import read_beside
 from vnicaudit.model.decoding import json_as
-from vnicaudit.model.nova import Name
-from vnicaudit.model.nova_options import KnownOption, OptionForm, Release
-from vnicaudit.model.site import IDENTITY, SITE_OPTIONS
-
-if TYPE_CHECKING:
-    from vnicaudit.knowledge.nova_conf.option_rows import FormRow, HistoryRow, OptionsContent
+from vnicaudit.model.host import IDENTITY, SITE_OPTIONS
+from vnicaudit.model.nova import KnownOption, Name, OptionForm, Release
 
 # Suggestions for misspelt names.
 #
@@ -342,3 +338,46 @@ def _known_option(
 def _form_at(history: _History, number: int) -> _Form | None:
     forms = [form for form in history.forms if form.since <= number]
     return forms[-1] if forms else None
+
+
+# The content of ``options.json``, for the type checker: it is not loaded at run time.
+
+
+class _DatedForm(TypedDict):
+    since: int
+    kind: Literal["bool", "int", "float", "str", "list", "map", "other"]
+
+
+class FormRow(_DatedForm, total=False):
+    """The form of an option from a release on."""
+
+    multi: bool
+    choices: list[str]
+    ignore_case: bool
+    low: float
+    high: float
+    default: str
+    aliases: list[tuple[str, str]]
+
+
+class _NamedOption(TypedDict):
+    section: str
+    name: str
+    since: int
+
+
+class HistoryRow(_NamedOption, total=False):
+    """One option over all releases."""
+
+    forms: list[FormRow]
+    removed: int
+    deprecated: int
+    note: str
+
+
+class OptionsContent(TypedDict):
+    """The whole file."""
+
+    releases: list[tuple[int, str, str] | tuple[int, str, str, str]]
+    options: list[HistoryRow]
+    strings: dict[str, list[str]]

@@ -27,8 +27,8 @@ from vnicaudit.platforms.domain_xml.recognise import (
     is_foreign,
     looks_like_xml,
     root_name,
+    spans,
 )
-from vnicaudit.platforms.domain_xml.spans import spans
 
 _SAVED = b"LibvirtQemud"
 """The beginning of a save image; its definition precedes the memory of the guest."""

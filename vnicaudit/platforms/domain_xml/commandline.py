@@ -13,12 +13,11 @@ from typing import NamedTuple, Protocol
 
 from lxml import etree
 
-from vnicaudit.model.location import Location
+from vnicaudit.model.finding import Location
 from vnicaudit.model.nic import Nic
 from vnicaudit.model.report import ReadError
-from vnicaudit.platforms.qemu.arguments import parse
-from vnicaudit.platforms.qemu.domain import anonymous, config_of
-from vnicaudit.platforms.qemu.overrides import device_defaults, global_properties
+from vnicaudit.platforms.qemu.arguments import device_defaults, global_properties, parse
+from vnicaudit.platforms.qemu.proc import anonymous, config_of
 from vnicaudit.platforms.qemu.properties import device_faults, is_device
 
 NAMESPACE = "http://libvirt.org/schemas/domain/qemu/1.0"
@@ -57,7 +56,7 @@ def read_commandlines(guest: HasCommandlines, first: int, place: Location, base:
     References of an argument to the rest of the definition are not resolved.
     """
     # imported here because few definitions have such arguments
-    from vnicaudit.platforms.qemu.added import read_added
+    from vnicaudit.platforms.qemu.build import read_added
 
     args = list(islice(_args(guest.commandlines, place, base), _MAX_ARGS + 1))
     words = [arg.value or "" for arg in args[:_MAX_ARGS]]

@@ -14,17 +14,14 @@ from functools import lru_cache
 from lxml import etree
 from msgspec.structs import replace
 
-from vnicaudit.knowledge.machines import is_q35, is_virt
 from vnicaudit.knowledge.models import BOOT_ROMS, LIBVIRT_MODELS, default_model
-from vnicaudit.knowledge.slots import PciSlot, is_i440fx, pci_slot
-from vnicaudit.model.definition_refusal import DefinitionRefusal
+from vnicaudit.knowledge.systems import PciSlot, is_i440fx, is_q35, is_virt, pci_slot
 from vnicaudit.model.domain import DomainConfig
-from vnicaudit.model.guest_words import ARM, PPC64, RISCV, S390
-from vnicaudit.model.nic import Nic, NicConfig
-from vnicaudit.model.version import Version
-from vnicaudit.platforms.domain_xml.combinations import TAPS, is_chosen
+from vnicaudit.model.finding import ARM, PPC64, RISCV, S390
+from vnicaudit.model.host import Version
+from vnicaudit.model.nic import DefinitionRefusal, Nic, NicConfig
+from vnicaudit.platforms.domain_xml.combinations import TAPS, count, is_chosen, number
 from vnicaudit.platforms.domain_xml.facts import DomainFacts
-from vnicaudit.platforms.domain_xml.values import count, number
 
 _Slots = tuple[int, int]
 """The first and the last slot of a bus."""

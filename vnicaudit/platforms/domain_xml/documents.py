@@ -14,13 +14,110 @@ from typing import NamedTuple
 from lxml import etree
 
 from vnicaudit.errors import TargetError
-from vnicaudit.platforms.domain_xml.encodings import as_utf8
-from vnicaudit.platforms.domain_xml.recognise import OPENING, ROOTS, SAVE_MAGIC, is_foreign
-from vnicaudit.platforms.domain_xml.spans import DOCTYPE, Span, spans
-from vnicaudit.platforms.domain_xml.tags import is_crowded
-from vnicaudit.platforms.domain_xml.template_tags import harmless, may_be_template
-from vnicaudit.text.placeholders import placeholder_text
-from vnicaudit.text.tags import Tag, tags
+from vnicaudit.platforms.domain_xml.recognise import (
+    DOCTYPE,
+    OPENING,
+    ROOTS,
+    SAVE_MAGIC,
+    Span,
+    as_utf8,
+    is_foreign,
+    spans,
+)
+from vnicaudit.platforms.domain_xml.source import is_crowded
+from vnicaudit.text.beginning import placeholder_text
+from vnicaudit.text.secrets import STARS
+from vnicaudit.text.template_walk import CLOSE, Tag, tags
+
+# Template tags (Jinja, Go, ERB, Terraform) in domain XML, and their effect on elements.
+#
+# Nothing is rendered. Tags are made harmless to an XML parser, keeping every position; ERB's tags
+# become Jinja's.
+
+
+_FEW = 16
+
+_UNFIT = re.compile(rb"[<>&\"']")
+
+
+def may_be_template(data: bytes) -> bool:
+    """Quick test: True if the data contains anything with which a placeholder can begin."""
+    # one byte is found far faster than two, and most documents have none of the first bytes
+    return (
+        b"{" in data
+        or b"$" in data
+        or b"@" in data
+        or b"%" in data
+        or (b"(" in data and b"((" in data)
+        or (b"[" in data and b"[[" in data)
+        or (b"&" in data and b"&lt;" in data)
+        or _has_dunder(data)
+    )
+
+
+def _has_dunder(data: bytes) -> bool:
+    """True if there are two adjacent underscores. One byte is found six times as fast as two, so
+    the few underscores of most documents are checked one by one."""
+    at = -1
+    for _ in range(_FEW):
+        at = data.find(b"_", at + 1)
+        if at < 0:
+            return False
+        if data[at + 1 : at + 2] == b"_":
+            return True
+    return b"__" in data[at + 1 :]
+
+
+def harmless(data: bytes) -> bytes:
+    """A template converted to XML that can probably be parsed: of the same length, with the same
+    line breaks."""
+    parts, position = [], 0
+    for tag in tags(data.decode("latin-1"), erb=True):
+        parts += [data[position : tag.start], _inert(data[tag.start : tag.end], tag.opener)]
+        position = tag.end
+    return b"".join([*parts, data[position:]]) if parts else data
+
+
+def _inert(text: bytes, opener: str) -> bytes:
+    if opener == "{#":
+        return re.sub(rb"[^\r\n]", b" ", text)
+    if opener == "%{":
+        return _UNFIT.sub(b"_", text)
+    inner = _UNFIT.sub(b"_", text[2:-2])
+    if opener == "<%":
+        opener = "{{" if inner.startswith((b"=", b"-=")) else "{%"
+    return opener.encode() + inner + CLOSE[opener].encode()
+
+
+class TagEffect(NamedTuple):
+    """The effect of the tags in a text between elements. ``depth``: number of conditions or loops
+    open behind it. ``inserts``: the tag that inserts unknown content; empty if none does."""
+
+    depth: int
+    inserts: str = ""
+
+
+def effect(text: str | None, depth: int) -> TagEffect:
+    """The effect of the tags in a text between elements, before which ``depth`` conditions or loops
+    are open."""
+    if not text or "{" not in text:
+        return TagEffect(depth)
+    inserts = ""
+    for tag in tags(text, erb=True):
+        turn = tag.turn
+        if turn == "begins":
+            depth += 1
+        elif turn == "ends":
+            depth = max(0, depth - 1)
+        elif turn == "inserts":
+            inserts = inserts or tag.text
+    return TagEffect(depth, inserts)
+
+
+def has_tag(text: str | None) -> bool:
+    """True if a text between elements contains a template tag."""
+    return bool(text) and any(opener in (text or "") for opener in ("{{", "{%", "%{"))
+
 
 MAX_DOCUMENT = 8 * 1024 * 1024
 """Bytes of one document; 10,000 NICs are about 4 MB."""
@@ -228,7 +325,6 @@ def _well_formed(data: bytes, hidden: bytes, file: str, lines: int) -> tuple[etr
                 return _with_template_name(root, data, hidden), ""
             if (tag := _condition(data, hidden)) is not None:
                 return _empty(hidden), placeholder_text(tag)
-        from vnicaudit.platforms.domain_xml.complaints import complaint  # only for broken files
 
         line, _column = error.position
         reason = complaint((error.msg or "not XML").rsplit(", line ", 1)[0].strip(), data)
@@ -289,3 +385,42 @@ def _save_image_xml(data: bytes, file: str) -> bytes:
             # XML and then, from version 2 on, a cookie; both end with a NUL
             return data[_SAVE_HEADER : _SAVE_HEADER + length].split(b"\0", 1)[0]
     raise TargetError("a libvirt save image that is truncated or of an unknown version", file=file)
+
+
+# Messages of libxml2 about broken XML, without the secrets that they may quote.
+#
+# The messages name elements, attributes and entities. If quotes or brackets are broken, such a name
+# may be a piece of a password (``p&ssword;``). So a name is shown only if it is that of a tag or an
+# attribute in the text with its secrets masked.
+
+
+_QUOTING = re.compile(
+    r"(?P<before>ending tag mismatch: |of Start Tag |of data in tag |Entity '|Namespace prefix "
+    r"|for attribute |Attribute )(?P<one>[^\s']+)"
+    r"(?P<middle>(?: line \d+ and | on | for )(?P<two>\S+))?"
+)
+_ENTITY = "Entity '"
+_LARGE = 1 << 20
+"""For larger texts no name is shown, because masking them takes longer than reading them."""
+
+
+def complaint(message: str, data: bytes) -> str:
+    """The parser's message about ``data``."""
+    found = _QUOTING.search(message)
+    if found is None:
+        return message
+    from vnicaudit.text.secrets import masked  # slow to load; only for broken files
+
+    text = "" if len(data) > _LARGE else masked(data.decode("latin-1"))
+    names = [name for name in (found["one"], found["two"]) if name]
+    if found["before"] == _ENTITY:
+        text = ""
+    for name in names:
+        if not _stands_in(name, text):
+            message = message.replace(name, STARS)
+    return message
+
+
+def _stands_in(name: str, text: str) -> bool:
+    """True if ``name`` is a tag or an attribute in the text."""
+    return re.search(rf"<{re.escape(name)}[\s/>]|\b{re.escape(name)}\s*=", text) is not None

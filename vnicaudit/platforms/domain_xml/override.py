@@ -16,9 +16,9 @@ from collections.abc import Iterator, Sequence
 from lxml import etree
 from msgspec.structs import replace
 
-from vnicaudit.knowledge.buses import device_of
-from vnicaudit.knowledge.rings import RING_SIZES, as_ring
-from vnicaudit.model.guest_words import MAYBE, S390, VIRTIO
+from vnicaudit.knowledge.backends import RING_SIZES, as_ring
+from vnicaudit.knowledge.models import device_of
+from vnicaudit.model.finding import MAYBE, S390, VIRTIO
 from vnicaudit.model.nic import GLOBAL, OVERRIDE, SET, Behind, Nic, NicConfig
 from vnicaudit.platforms.domain_xml.commandline import (
     NAMESPACE,

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+import codecs
 import re
+from bisect import bisect_left
+from collections.abc import Iterator
+from functools import cache
+from typing import NamedTuple
+
+from vnicaudit.errors import TargetError
 
 ROOTS = ("domain", "domstatus", "domainsnapshot", "domainbackup", "domaincheckpoint")
 """Roots that contain a domain definition."""
@@ -86,3 +93,183 @@ def _roughly_ascii(head: bytes) -> bytes:
     if head.startswith(EBCDIC):
         return head.decode("cp037").replace("\x85", "\n").encode("ascii", "replace")
     return head.replace(b"\0", b"") if is_foreign(head) else head
+
+
+# Find where the documents of a blob begin and end, without parsing them.
+
+
+DOCTYPE = re.compile(rb"<!DOCTYPE\b")
+
+_DECLARATION = re.compile(rb"<\?xml\s[^<>]*\?>")
+_AT_LINE_START = re.compile(rb"^[ \t]*(?=<(?:%s)[\s>/])" % "|".join(ROOTS).encode(), re.MULTILINE)
+
+_TAG = re.compile(rb"<[A-Za-z_]")
+
+
+@cache
+def _tags(root: bytes) -> re.Pattern[bytes]:
+    """Start and end tags of one name."""
+    return re.compile(rb"<(/?)%s(?=[\s>/])[^<>]*?(/?)>" % root)
+
+
+class Span(NamedTuple):
+    """Bytes ``start`` to ``end`` of one document, and the number of lines before it."""
+
+    start: int
+    end: int
+    lines: int
+
+
+def spans(data: bytes) -> Iterator[Span]:
+    """The documents in order, each from its XML declaration (or its root) to its root's end tag.
+
+    A document that never ends is cut where the next one begins on a line of its own, so that it
+    does not swallow the rest of the file. Documents in comments do not count.
+    """
+    position = counted = lines = 0
+    ends: dict[bytes, _Ends] = {}
+    comments = _Comments(data)
+    while (match := OPENING.search(data, position)) is not None:
+        behind = comments.behind(match.start(), position)
+        if behind:
+            position = behind
+            continue
+        root = match.group(1)
+        if root not in ends:
+            ends[root] = _Ends(data, root)
+        end = ends[root].of(match)
+        prolog = None
+        for found in _DECLARATION.finditer(data, position, match.start()):
+            prolog = found
+        if prolog is not None and comments.tag_within(prolog.end(), match.start()):
+            prolog = None  # it belongs to the document around the domain
+        prolog = prolog or DOCTYPE.search(data, position, match.start())
+        start = match.start() if prolog is None else prolog.start()
+        lines += data.count(b"\n", counted, start)
+        counted = start
+        yield Span(start, end, lines)
+        position = end
+
+
+class _Comments:
+    """Finds the ends of comments; queries must come in order of positions."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+        self._last = data.rfind(b"-->")
+
+    def behind(self, place: int, since: int) -> int:
+        """The end of the comment that contains a place, 0 if none does. ``since``: an earlier
+        position outside of comments."""
+        while since <= self._last and (start := self._data.find(b"<!--", since, place)) >= 0:
+            end = self._data.find(b"-->", start + 4)
+            if end < 0:
+                return 0
+            since = end + 3
+            if since > place:
+                return since
+        return 0
+
+    def tag_within(self, start: int, end: int) -> bool:
+        """True if an element begins between two positions, ignoring comments; ``start`` and ``end``
+        must be outside of comments."""
+        while (tag := _TAG.search(self._data, start, end)) is not None:
+            start = self.behind(tag.start(), start)
+            if not start:
+                return True
+        return False
+
+
+class _Ends:
+    """Ends of the elements of one name, with nested elements of that name counted: found in one
+    pass over the file, even if many of them never end."""
+
+    def __init__(self, data: bytes, root: bytes) -> None:
+        self._data = data
+        self._starts: list[int] = []
+        self._ends: list[int] = []
+        """For each tag: the end of the element that it begins, or of the tag itself if it begins
+        none; -1 if the element never ends."""
+        still_open: list[int] = []
+        for number, tag in enumerate(_tags(root).finditer(data)):
+            self._starts.append(tag.start())
+            self._ends.append(tag.end())
+            if not tag.group(1) and not tag.group(2):
+                self._ends[number] = -1
+                still_open.append(number)
+            elif tag.group(1) and still_open:
+                self._ends[still_open.pop()] = tag.end()
+
+    def of(self, opening: re.Match[bytes]) -> int:
+        """The position behind the end tag of the element that ``opening`` begins."""
+        number = bisect_left(self._starts, opening.start())
+        if number < len(self._ends) and self._ends[number] >= 0:
+            return self._ends[number]
+        following = _AT_LINE_START.search(self._data, opening.end())
+        return len(self._data) if following is None else following.start()
+
+
+# Encodings in which ``<`` is not the byte 0x3C: UTF-16, UTF-32 and EBCDIC.
+#
+# They are converted to UTF-8 first, so that there is only one way to find documents. libxml2
+# decodes the others (UTF-8, ISO-8859-x, Shift_JIS …) by the XML declaration. XML 1.0, appendix F,
+# describes how to tell them apart.
+
+
+_DECLARED = re.compile(r"(<\?xml[^<>]*?)\sencoding\s*=\s*(?:'([^'<>]*)'|\"([^\"<>]*)\")")
+_NUMBERED = re.compile(r"(?i)(?:ibm|cp|ccsid)[-_]?0*(\d{2,4})")
+"""IANA writes IBM01140, z/OS IBM-1140 and Python cp1140."""
+
+_DECLARATION_ENCODINGS = 256
+"""Number of bytes that certainly contain an XML declaration."""
+
+
+def as_utf8(data: bytes, file: str) -> bytes:
+    """The text as UTF-8, without the encoding in its XML declaration.
+
+    Raises TargetError if it cannot be decoded.
+    """
+    try:
+        text = data.decode(codec_of(data))
+    except UnicodeDecodeError as error:
+        raise TargetError(f"not readable as XML: {error.reason}", file=file) from None
+    except LookupError as error:
+        raise TargetError(f"not readable as XML: {error}", file=file, line=1) from None
+    if data.startswith(EBCDIC):
+        text = text.replace("\x85", "\n")  # NEL, the line break of mainframes
+    return _DECLARED.sub(r"\1", text.lstrip("\ufeff"), count=1).encode("utf-8", "replace")
+
+
+def codec_of(data: bytes) -> str:
+    """Python's name of a foreign encoding: by the byte order mark, by the position of the zero
+    bytes around ``<``, or by the declaration. Raises LookupError if it is unknown."""
+    if data.startswith(EBCDIC):
+        return _ebcdic(data)
+    for mark, codec in (
+        (b"\xff\xfe\0\0", "utf-32"), (b"\0\0\xfe\xff", "utf-32"),
+        (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"),
+        (b"\0\0\0", "utf-32-be"), (b"\0", "utf-16-be"),
+    ):  # fmt: skip
+        if data.startswith(mark):
+            return codec
+    return "utf-32-le" if data[1:4] == b"\0\0\0" else "utf-16-le"
+
+
+def _ebcdic(data: bytes) -> str:
+    """The code page that the declaration names. Raises LookupError if it is unknown or not
+    EBCDIC."""
+    declaration = _DECLARED.search(data[:_DECLARATION_ENCODINGS].decode("cp037"))
+    if declaration is None:
+        raise LookupError("EBCDIC whose XML declaration names no encoding")
+    name = declaration.group(2) or declaration.group(3) or ""
+    number = _NUMBERED.fullmatch(name)
+    try:
+        page = codecs.lookup(f"cp{number.group(1).zfill(3)}" if number else name).name
+        start = "<?xm".encode(page, "replace")
+    except (LookupError, ValueError):  # ValueError: for a name with a zero byte in it
+        raise LookupError(
+            f"unknown encoding {name[:40]!r}: convert the file to UTF-8 (iconv)"
+        ) from None
+    if start != EBCDIC:
+        raise LookupError(f"EBCDIC declared as {name[:40]!r}")
+    return page

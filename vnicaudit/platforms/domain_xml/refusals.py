@@ -12,13 +12,11 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from vnicaudit.knowledge.models import normal_model
-from vnicaudit.model.definition_refusal import MODEL, MULTICAST, DefinitionRefusal, place_of
-from vnicaudit.model.guest_words import VIRTIO
-from vnicaudit.model.nic import is_multicast
-from vnicaudit.platforms.domain_xml.bare import names_itself
-from vnicaudit.platforms.domain_xml.combinations import combined
-from vnicaudit.platforms.domain_xml.values import count, long_count, number
-from vnicaudit.text.placeholders import is_only_placeholder, opened
+from vnicaudit.model.finding import VIRTIO
+from vnicaudit.model.nic import MODEL, MULTICAST, DefinitionRefusal, is_multicast, place_of
+from vnicaudit.platforms.domain_xml.combinations import combined, count, long_count, number
+from vnicaudit.platforms.domain_xml.holes import names_itself
+from vnicaudit.text.beginning import is_only_placeholder, opened
 
 Part = tuple[str, tuple[tuple[str, str], ...]]
 """A child element (or ``child/grandchild``) and its attributes."""

@@ -12,29 +12,109 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
 from vnicaudit.errors import OwnedError, RefusedError
-from vnicaudit.model.finding import Change
-from vnicaudit.model.location import Location
-from vnicaudit.platforms.domain_xml import markup
-from vnicaudit.platforms.domain_xml.changeable import (
-    ATTRIBUTES,
-    ENTAILED,
-    REQUIRED,
-    WHOLE,
-    attribute_value,
-)
-from vnicaudit.platforms.domain_xml.elements import interface_at, interface_from, root_at
-from vnicaudit.platforms.domain_xml.fields import XPATH, Field
-from vnicaudit.platforms.domain_xml.pieces import (
+from vnicaudit.model.finding import Change, Location
+from vnicaudit.platforms.domain_xml.documents import harmless, may_be_template
+from vnicaudit.platforms.domain_xml.fields import FIELDS, XPATH, Field
+from vnicaudit.platforms.domain_xml.recognise import Span, spans
+from vnicaudit.platforms.domain_xml.source import (
+    Attribute,
+    Element,
+    XmlSource,
+    attributes,
     for_attach,
+    interface_at,
+    interface_from,
     interface_number,
     interface_of,
+    root_at,
+    source_of,
     with_interface,
 )
-from vnicaudit.platforms.domain_xml.source import XmlSource, source_of
-from vnicaudit.platforms.domain_xml.spans import Span, spans
-from vnicaudit.platforms.domain_xml.tags import Element, attributes
-from vnicaudit.platforms.domain_xml.template_tags import harmless, may_be_template
-from vnicaudit.text.edits import Edit, applied
+from vnicaudit.text.yaml_edits import Edit, applied
+
+# Fields of an ``<interface>`` that can be changed: where each is written, and the values it
+# accepts.
+#
+# They are the rows of ``fields.py``, with which reading works, and those that are identity rather
+# than settings: the network or device of a NIC. The list of children is that of libvirt 11.3's
+# ``virDomainNetDefFormat``.
+
+
+_MORE = (
+    Field("type", "", "type", "word"),
+    Field("trust_guest_rx_filters", "", "trustGuestRxFilters", "word"),
+    Field("device", "source", "dev", "path"),
+    Field("source_type", "source", "type", "word"),
+    Field("source_path", "source", "path", "path"),
+)
+"""An empty path is the ``<interface>`` itself."""
+
+ATTRIBUTES: dict[str, Field] = {
+    row.name: row for row in (*FIELDS, *_MORE) if row.path != "address"
+}  # fmt: skip
+"""Field -> the attribute that holds it. Parts of an address are left out: it is changed as a
+whole."""
+
+REQUIRED = frozenset({"type"})
+"""Fields that can be set but not removed."""
+
+_CHILDREN = (
+    "source", "virtualport", "bandwidth", "vlan", "port", "ip", "route", "script", "downscript",
+    "target", "backend", "filterref", "tune", "teaming", "mtu", "coalesce", "acpi", "address",
+)  # fmt: skip
+
+WHOLE: dict[str, tuple[str, ...]] = {
+    **{name: (name,) for name in _CHILDREN},
+    "port_forward": ("portForward",),
+    "address_type": ("address", "rom", "acpi"),
+    "rom": ("rom", "acpi"),
+}
+"""Field -> the children to remove with it: the first must be there, and libvirt refuses the others
+without it (``rom`` and ``acpi`` if the address is not PCI's)."""
+
+ENTAILED: dict[str, tuple[str, ...]] = {
+    "type": ("actual_type", "device", "ovs_socket", "reconnect"),
+    "source": ("actual_type", "source_mode", "device", "ovs_socket", "reconnect"),
+    "source_path": ("ovs_socket",),
+    "backend": ("backend_type", "backend_vhost"),
+    "address": ("address_type", "address_bus", "multifunction"),
+    "address_type": ("address_bus", "multifunction", "rom", "rom_bar", "acpi"),
+    "filterref": ("network_filter",),
+    "rom": ("rom_bar", "acpi"),
+    "rom_file": ("rom",),
+}
+"""Field -> facts of :class:`~vnicaudit.model.nic.NicConfig` that change with it."""
+
+_PLAIN = re.compile(r"[A-Za-z0-9_./:+-]+")
+_NUMBER = re.compile(r"[0-9]{1,10}")
+_DEVICE = re.compile(r"/[A-Za-z0-9_./:\\-]+")
+"""An absolute ``deviceName`` in libvirt's schema (``basictypes.rng``)."""
+_PATH = re.compile("/[\x20-\x7e\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]+")
+"""An ``absFilePath`` in the schema, without control characters and characters that XML cannot
+hold."""
+
+_ESCAPES = {
+    ord("&"): "&amp;", ord("<"): "&lt;", ord(">"): "&gt;", ord("'"): "&apos;", ord('"'): "&quot;",
+}  # fmt: skip
+
+
+def attribute_value(field: str, value: str) -> bytes:
+    """The value as written between quotes of either kind, in any encoding: ASCII, with references
+    for XML's special characters and all other characters.
+
+    Raises RefusedError for a value that the field cannot have.
+    """
+    row = ATTRIBUTES[field]
+    if _pattern(row).fullmatch(value) is None:
+        raise RefusedError(f"{field} cannot be set to {value[:40]!r}")
+    return value.translate(_ESCAPES).encode("ascii", "xmlcharrefreplace")
+
+
+def _pattern(row: Field) -> re.Pattern[str]:
+    if row.name == "device":
+        return _DEVICE
+    return {"path": _PATH, "count": _NUMBER}.get(row.kind, _PLAIN)
+
 
 __all__ = [
     "ENTAILED",
@@ -189,9 +269,9 @@ def _edits_to_set(data: bytes, interface: Element, row: Field, value: bytes) -> 
     tag, name = row.path.encode(), row.attribute.encode()
     found = interface.first(tag) if tag else interface
     if found is None:
-        yield from markup.with_child(data, interface, tag, name, value)
+        yield from with_child(data, interface, tag, name, value)
     else:
-        yield markup.with_attribute(data, found, name, value)
+        yield with_attribute(data, found, name, value)
 
 
 def _unset(data: bytes, interface: Element, row: Field) -> Edit:
@@ -199,10 +279,10 @@ def _unset(data: bytes, interface: Element, row: Field) -> Edit:
     first."""
     names = {row.attribute.encode()}
     if not row.path:
-        return markup.without_attributes(data, interface, names, keep=True)
+        return without_attributes(data, interface, names, keep=True)
     child = _child(interface, row.path)
     keep = len(_children_named(interface, row.path)) > 1
-    return markup.without_attributes(data, child, names, keep=keep)
+    return without_attributes(data, child, names, keep=keep)
 
 
 def _edits_to_remove(data: bytes, interface: Element, tags: Iterable[str]) -> Iterator[Edit]:
@@ -211,7 +291,7 @@ def _edits_to_remove(data: bytes, interface: Element, tags: Iterable[str]) -> It
     first, *others = tags
     _child(interface, first)
     for tag in (first, *others):
-        yield from (markup.edit_to_remove(data, found) for found in _children_named(interface, tag))
+        yield from (edit_to_remove(data, found) for found in _children_named(interface, tag))
 
 
 def _switched_on(data: bytes, interface: Element, name: bytes) -> Iterator[Edit]:
@@ -225,10 +305,10 @@ def _switched_on(data: bytes, interface: Element, name: bytes) -> Iterator[Edit]
         if data[found.value_start : found.value_end] == b"off"
     }  # fmt: skip
     alone = len(driver.children) == 1 and not attributes(data, driver)
-    if alone and markup.is_bare(data, child, off):
-        yield markup.edit_to_remove(data, driver)
+    if alone and is_bare(data, child, off):
+        yield edit_to_remove(data, driver)
     else:
-        yield markup.without_attributes(data, child, off)
+        yield without_attributes(data, child, off)
 
 
 def _children_named(interface: Element, tag: str) -> list[Element]:
@@ -240,3 +320,134 @@ def _child(interface: Element, tag: str) -> Element:
     if found is None:
         raise RefusedError(f"there is no <{tag}> in the <interface>")
     return found
+
+
+# Edits of one element in the style of the surrounding text: quotes, indentation, line ends.
+
+
+_ORDER = (
+    b"mac", b"source", b"actual", b"virtualport", b"bandwidth", b"vlan", b"port", b"ip", b"route",
+    b"portForward", b"script", b"downscript", b"backenddomain", b"target", b"guest", b"model",
+    b"driver", b"backend", b"filterref", b"tune", b"teaming", b"link", b"mtu", b"coalesce", b"boot",
+    b"alias", b"rom", b"acpi", b"address",
+)  # fmt: skip
+"""Children of ``<interface>`` in the order in which libvirt writes them
+(``virDomainNetDefFormat``). Readers accept any order."""
+
+_LEAD_MARKUP = re.compile(rb"\r?\n[ \t]*\Z")
+_LONGEST_LEAD = 1024
+_REMARKS = re.compile(rb"(?:[ \t]*<!--(?:(?!-->)[^\n])*-->)+(?=[ \t]*\r?\n)")
+_REST_OF_LINE = re.compile(rb"[ \t]*(?=\r?\n|\Z)")
+
+
+def with_attribute(data: bytes, element: Element, name: bytes, value: bytes) -> Edit:
+    """``name`` set to ``value``: in its current quotes, or as a new attribute after the last
+    one."""
+    given = attributes(data, element)
+    for found in given:
+        if found.name == name:
+            return Edit(found.value_start, found.value_end, value)
+    if not given:
+        behind = element.start + 1 + len(element.name)
+        return Edit(behind, behind, _assignment(b" ", name, value, b"'"))
+    last = given[-1]
+    blank, quote = data[last.start : last.name_start], _quote(data, last)
+    return Edit(last.end, last.end, _assignment(blank, name, value, quote))
+
+
+def with_child(
+    data: bytes, parent: Element, tag: bytes, name: bytes, value: bytes
+) -> Iterator[Edit]:
+    """A new element ``<tag name='value'/>``, on a line of its own if its siblings are."""
+    new = b"<" + tag + _assignment(b" ", name, value, _house_quote(data, parent)) + b"/>"
+    before = _ORDER[: _ORDER.index(tag)]
+    siblings = [child for child in parent.children if child.name in before]
+    if siblings:
+        place = _end_of_remarks(data, siblings[-1].end)
+        yield Edit(place, place, _lead(data, siblings[-1].start) + new)
+    elif parent.children:
+        place = _end_of_remarks(data, parent.open_end)
+        yield Edit(place, place, _lead(data, _first_inside(data, parent)) + new)
+    else:
+        yield _opened(data, parent, new)
+
+
+def without_attributes(
+    data: bytes, element: Element, names: set[bytes], *, keep: bool = False
+) -> Edit:
+    """The element without these attributes; the element itself is removed if it is then empty,
+    unless ``keep``.
+
+    Raises RefusedError if one of them is missing.
+    """
+    given = attributes(data, element)
+    gone = [found for found in given if found.name in names]
+    if not gone or len(gone) < len(names):
+        raise RefusedError("the attribute is not there")
+    if not keep and is_bare(data, element, names):
+        return edit_to_remove(data, element)
+    start, end = gone[0].start, gone[-1].end
+    kept = (found for found in given if start <= found.start < end and found.name not in names)
+    return Edit(start, end, b"".join(data[found.start : found.end] for found in kept))
+
+
+def is_bare(data: bytes, element: Element, names: set[bytes]) -> bool:
+    """True if an element would be empty without these attributes."""
+    left = [found for found in attributes(data, element) if found.name not in names]
+    return not left and not data[element.open_end : element.close_start].strip()
+
+
+def edit_to_remove(data: bytes, element: Element) -> Edit:
+    """Remove the element, with its line if nothing else is on it."""
+    lead = _lead(data, element.start)
+    if lead and _REST_OF_LINE.match(data, element.end) is not None:
+        return Edit(element.start - len(lead), element.end, b"")
+    return Edit(element.start, element.end, b"")
+
+
+def _opened(data: bytes, parent: Element, new: bytes) -> Edit:
+    """Add a first child to an element without children."""
+    lead = _lead(data, parent.start)
+    inside = lead + (b"\t" if lead.endswith(b"\t") else b"  ") if lead else b""
+    if not parent.is_single:
+        place = _end_of_remarks(data, parent.open_end)
+        closing = b"" if b"\n" in data[place : parent.close_start] else lead
+        return Edit(place, place, inside + new + closing)
+    tag = data[parent.start : parent.open_end].removesuffix(b"/>").rstrip()
+    closing = lead + b"</" + parent.name + b">"
+    return Edit(parent.start + len(tag), parent.end, b">" + inside + new + closing)
+
+
+def _first_inside(data: bytes, parent: Element) -> int:
+    """Where the content of an element begins: a comment, or its first child."""
+    inside = data[parent.open_end : parent.children[0].start]
+    return parent.open_end + len(inside) - len(inside.lstrip())
+
+
+def _end_of_remarks(data: bytes, position: int) -> int:
+    """The end of the comments that follow on the same line."""
+    match = _REMARKS.match(data, position)
+    return position if match is None else match.end()
+
+
+def _lead(data: bytes, position: int) -> bytes:
+    """The line break and indentation before a position; empty if other text precedes it on its
+    line."""
+    match = _LEAD_MARKUP.search(data[max(0, position - _LONGEST_LEAD) : position])
+    return b"" if match is None else match.group()
+
+
+def _house_quote(data: bytes, parent: Element) -> bytes:
+    """The kind of quotes that the element and its children use."""
+    for element in (*parent.children[:1], parent):
+        if given := attributes(data, element):
+            return _quote(data, given[0])
+    return b"'"
+
+
+def _quote(data: bytes, attribute: Attribute) -> bytes:
+    return data[attribute.value_end : attribute.end]
+
+
+def _assignment(blank: bytes, name: bytes, value: bytes, quote: bytes) -> bytes:
+    return blank + name + b"=" + quote + value + quote

@@ -10,8 +10,7 @@ from collections.abc import Iterable
 
 from vnicaudit.model.host import HostConfig
 from vnicaudit.platforms.host.kvm import read_kvm
-from vnicaudit.platforms.host.tree import Tree
-from vnicaudit.platforms.host.vdpa import read_paths, read_vdpa_drivers
+from vnicaudit.platforms.host.tree import Tree, read_paths, read_vdpa_drivers
 from vnicaudit.platforms.host.vhost_net import read_vhost_net, read_zerocopy
 
 

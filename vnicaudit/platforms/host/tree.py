@@ -6,8 +6,13 @@ Every result may be None: *unknown* (not permitted, too large, gone while readin
 from __future__ import annotations
 
 import gzip
+import re
 import zlib
+from collections.abc import Iterable
 from pathlib import Path
+
+from vnicaudit.model.host import VdpaDevice
+from vnicaudit.model.nic import PathMtu
 
 _MAX_BYTES = 16 * 1024 * 1024
 """The largest file that is read, modules.dep, is below 1 MB on distribution kernels."""
@@ -57,3 +62,170 @@ class Tree:
             return self.path(name).readlink().name
         except OSError:
             return None
+
+
+# The ARP table of this machine: MAC addresses and the IP addresses for which they answered.
+#
+# ``/proc/net/arp`` (fs/proc in Linux, net/ipv4/arp.c ``arp_format_neigh_entry``). libvirt reads the
+# same table by netlink, which fails on new kernels: libvirt 9.0 on Linux 6.18 says "wrong nlmsg
+# len".
+
+
+_COMPLETE = 0x2
+"""ATF_COM: the entry is complete, since the address was answered (include/uapi/linux/if_arp.h)."""
+_COLUMNS = 6
+_MANY = 65536
+
+
+def read_arp(tree: Tree) -> dict[str, tuple[str, ...]]:
+    """MAC -> IPv4 addresses; empty if there is no such table."""
+    return arp_of(tree.text("/proc/net/arp") or "")
+
+
+def arp_of(text: str) -> dict[str, tuple[str, ...]]:
+    """MAC -> IPv4 addresses, from the table's text. Other lines are skipped."""
+    found: dict[str, tuple[str, ...]] = {}
+    for line in text.splitlines()[1:_MANY]:
+        words = line.split()
+        if len(words) != _COLUMNS or not words[2].startswith("0x"):
+            continue
+        try:
+            complete = int(words[2], 16) & _COMPLETE
+        except ValueError:
+            continue
+        if complete:
+            mac = words[3].lower()
+            found[mac] = (*found.get(mac, ()), words[0])
+    return found
+
+
+# Network interfaces of a host, as far as they limit the size of a guest's frames.
+#
+# Source: Documentation/ABI/testing/sysfs-class-net of Linux; only tun devices have ``tun_flags``
+# (drivers/net/tun.c).
+
+
+_NET = "/sys/class/net"
+_MOST_PORTS = 4096
+_LARGEST = 65_535
+
+
+def read_path_mtu(tree: Tree, tap: str) -> PathMtu | None:
+    """The MTUs (bytes) on the path of a NIC's frames from its tap on; None if there is no such
+    interface."""
+    if "/" in tap or tap.startswith("."):
+        return None
+    own = _mtu(tree, tap)
+    if own is None:
+        return None
+    bridge = tree.link_name(f"{_NET}/{tap}/master")
+    return PathMtu(own, None if bridge is None else _uplink(tree, bridge))
+
+
+def _uplink(tree: Tree, bridge: str) -> int | None:
+    """The smallest MTU of the ports that connect a Linux bridge to the outside: adapters, bonds and
+    VLANs."""
+    ports = tree.names(f"{_NET}/{bridge}/brif")[:_MOST_PORTS]
+    found = (_mtu(tree, port) for port in ports if _leaves(tree, port))
+    return min((mtu for mtu in found if mtu is not None), default=None)
+
+
+def _leaves(tree: Tree, port: str) -> bool:
+    if tree.exists(f"{_NET}/{port}/tun_flags"):
+        return False
+    if tree.exists(f"{_NET}/{port}/device") or tree.exists(f"{_NET}/{port}/bonding"):
+        return True
+    return "DEVTYPE=vlan" in (tree.text(f"{_NET}/{port}/uevent") or "").split()
+
+
+def _mtu(tree: Tree, name: str) -> int | None:
+    text = (tree.text(f"{_NET}/{name}/mtu") or "").strip()
+    if not (text.isascii() and text.isdigit() and len(text) <= 5):
+        return None
+    return int(text) if 0 < int(text) <= _LARGEST else None
+
+
+# Device files that a NIC may name, and the devices on the vDPA bus: those on which a NIC of type
+# vdpa can be put, and their requirements.
+#
+# Paths, from the source of Linux: ``/sys/bus/vdpa/devices/NAME`` is a link to the device, below its
+# parent (drivers/vdpa/vdpa.c). ``vhost-vdpa-N`` in it is its character device
+# (drivers/vhost/vdpa.c, vhost_vdpa_probe), which libvirt searches there too (node_device_udev.c,
+# udevGetVDPACharDev). A device of VDUSE is below one of the class ``vduse``, in
+# ``/sys/devices/virtual/vduse/NAME/NAME`` (drivers/vdpa/vdpa_user/vduse_dev.c, vduse_create_dev and
+# vduse_dev_init_vdpa; a qtest for QEMU uses this path). A simulated one has no parent
+# (drivers/vdpa/vdpa_sim/vdpa_sim.c, vdpasim_create). Devices are not opened, because that resets
+# them.
+
+
+_BUS = "/sys/bus/vdpa/devices"
+_CHARACTER = re.compile(r"vhost-vdpa-\d+")
+_SIMULATOR = "/sys/module/vdpa_sim/parameters/use_va"
+_HARDWARE = frozenset({"pci", "auxiliary"})
+
+
+def read_vdpa(tree: Tree) -> tuple[VdpaDevice, ...]:
+    """The devices, by name; empty if there is no such bus, or it cannot be seen."""
+    return tuple(_device(tree, name) for name in tree.names(_BUS))
+
+
+def _device(tree: Tree, name: str) -> VdpaDevice:
+    folder = f"{_BUS}/{name}"
+    parent = _parent(tree, folder)
+    bus = tree.link_name(f"{folder}/../subsystem") if parent else None
+    return VdpaDevice(
+        name=name,
+        path=_path(tree, folder),
+        driver=_driver(tree, folder),
+        vduse=None if parent is None else bus == "vduse",
+        shared_memory=needs_shared_memory(parent, bus, tree.text(_SIMULATOR)),
+    )
+
+
+def needs_shared_memory(parent: str | None, bus: str | None, simulator: str | None) -> bool | None:
+    """True if vhost-vdpa passes the guest's memory to the device as files (``use_va``): memory that
+    QEMU has not mapped shared from a file is then skipped silently (drivers/vhost/vdpa.c,
+    vhost_vdpa_va_map). True for VDUSE, False for hardware; for a simulator its module's parameter
+    decides, since Linux 6.4 (``simulator``, None without that parameter). None: unknown."""
+    if bus == "vduse":
+        return True
+    if bus in _HARDWARE:
+        return False
+    return {"Y": True, "N": False}.get((simulator or "").strip()) if parent == "" else None
+
+
+def _parent(tree: Tree, folder: str) -> str | None:
+    """The parent device; ``""`` if there is none, None if that is unknown."""
+    try:
+        target = tree.path(folder).readlink()
+    except OSError:
+        return None
+    parent = Path(target).parent.name
+    return "" if parent == "devices" else parent
+
+
+def _path(tree: Tree, folder: str) -> str | None:
+    for entry in tree.names(folder):
+        path = f"/dev/{entry}"
+        if _CHARACTER.fullmatch(entry) and tree.exists(path):
+            return path
+    return None
+
+
+def _driver(tree: Tree, folder: str) -> str | None:
+    driver = f"{folder}/driver"
+    return "" if tree.exists(driver) is False else tree.link_name(driver)
+
+
+def read_paths(tree: Tree, paths: Iterable[str]) -> tuple[tuple[str, bool], ...]:
+    """Path -> whether it exists, for every vhost-vDPA device of the host and for ``paths``.
+    Relative paths, and paths that cannot be seen, are left out."""
+    own = {f"/dev/{name}" for name in tree.names("/dev") if name.startswith("vhost-vdpa-")}
+    asked = {path for path in paths if path.startswith("/") and "\0" not in path}
+    answers = ((path, tree.exists(path)) for path in sorted(own | asked))
+    return tuple((path, there) for path, there in answers if there is not None)
+
+
+def read_vdpa_drivers(tree: Tree) -> tuple[tuple[str, str], ...]:
+    """vDPA device -> driver (``vhost_vdpa``, ``virtio_vdpa``; ``""`` if it is bound to none)."""
+    return tuple((name, tree.link_name(f"{_BUS}/{name}/driver") or "") for name in tree.names(_BUS))

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vnicaudit.model.file_kind import Content, FileKind, Item
-from vnicaudit.model.location import AcceptingComment
+from vnicaudit.model.finding import AcceptingComment
 
 
 def _looks_like(head: bytes) -> bool:

@@ -11,16 +11,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from vnicaudit.model.location import Location
+from vnicaudit.model.finding import Location
 from vnicaudit.platforms.infra_code.clients import definitions, says_something
-from vnicaudit.platforms.infra_code.definition import Kind, Record, Statement, records
 from vnicaudit.platforms.infra_code.shell_words import Word, commands
+from vnicaudit.platforms.infra_code.terraform import Kind, Record, Statement, records
 from vnicaudit.platforms.infra_code.value import Value, is_open, properties_of, whole_number
 from vnicaudit.platforms.infra_code.yaml_value import tops, value_of
 from vnicaudit.text.beginning import like_yaml
-from vnicaudit.text.tags import HOLE
+from vnicaudit.text.template_walk import HOLE
 from vnicaudit.text.yaml_nodes import YamlPlace
-from vnicaudit.text.yaml_tree import Scalar
+from vnicaudit.text.yaml_source import Scalar
 
 _IMAGE = ("openstack.cloud.image", "os_image")
 _FLAVOR = ("openstack.cloud.compute_flavor", "os_nova_flavor")

@@ -17,10 +17,10 @@ from msgspec.structs import replace
 
 from vnicaudit.base.opening import read_regular
 from vnicaudit.errors import TargetError
-from vnicaudit.model.location import Location
+from vnicaudit.model.finding import Location
 from vnicaudit.model.openstack import Flavor, Image
 from vnicaudit.model.report import NotJudged
-from vnicaudit.platforms.infra_code.definition import Record, Statement, record_of
+from vnicaudit.platforms.infra_code.terraform import Record, Statement, record_of
 from vnicaudit.platforms.infra_code.value import Value, properties_of, whole_number
 from vnicaudit.platforms.infra_code.yaml_value import tops, value_of
 

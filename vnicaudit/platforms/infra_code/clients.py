@@ -11,13 +11,13 @@ import re
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from vnicaudit.model.location import Location
+from vnicaudit.model.finding import Location
 from vnicaudit.model.openstack import Property
-from vnicaudit.platforms.infra_code.definition import Kind, Statement
 from vnicaudit.platforms.infra_code.shell_words import Command, Word
+from vnicaudit.platforms.infra_code.terraform import Kind, Statement
 from vnicaudit.platforms.infra_code.value import whole_number
-from vnicaudit.text.placeholders import is_only_placeholder
-from vnicaudit.text.tags import HOLE
+from vnicaudit.text.beginning import is_only_placeholder
+from vnicaudit.text.template_walk import HOLE
 
 CLIENTS = frozenset({"openstack", "glance", "nova"})
 

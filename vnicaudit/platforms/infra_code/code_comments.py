@@ -9,8 +9,7 @@ from __future__ import annotations
 from codecs import BOM_UTF8
 
 from vnicaudit.platforms.infra_code import terraform
-from vnicaudit.platforms.infra_code.hcl import MAX_LENGTH
-from vnicaudit.platforms.infra_code.hcl_tokens import UnexpectedError, without_texts
+from vnicaudit.platforms.infra_code.hcl import MAX_LENGTH, UnexpectedError, without_texts
 from vnicaudit.text.beginning import is_script, like_hcl, like_yaml
 from vnicaudit.text.comment_walk import CommentEntry, accepting_comments
 from vnicaudit.text.yaml_nodes import yaml_comments

@@ -6,12 +6,12 @@ import re
 from collections.abc import Iterator
 
 from vnicaudit.errors import TargetError
-from vnicaudit.model.location import Location
+from vnicaudit.model.finding import Location
 from vnicaudit.platforms.infra_code.clients import CLIENTS, definitions, says_something
-from vnicaudit.platforms.infra_code.definition import Record, Statement, records
 from vnicaudit.platforms.infra_code.shell_words import Command, Word, commands
+from vnicaudit.platforms.infra_code.terraform import Record, Statement, records
 from vnicaudit.text.beginning import is_script
-from vnicaudit.text.tags import with_holes
+from vnicaudit.text.template_walk import with_holes
 
 MAX_BYTES = 2 * 1024 * 1024
 """Larger scripts are refused."""

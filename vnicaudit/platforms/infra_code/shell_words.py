@@ -11,7 +11,7 @@ import re
 from bisect import bisect_right
 from typing import NamedTuple
 
-from vnicaudit.text.tags import HOLE
+from vnicaudit.text.template_walk import HOLE
 
 MAX_DEPTH = 40
 """Maximum depth of nested substitutions; deeper ones are treated as text."""

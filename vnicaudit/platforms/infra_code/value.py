@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Literal, NamedTuple
 
 from vnicaudit.knowledge.models import stands_for_model
-from vnicaudit.model.location import Location
+from vnicaudit.model.finding import Location
 from vnicaudit.model.openstack import Property
-from vnicaudit.text.placeholders import is_only_placeholder
+from vnicaudit.text.beginning import is_only_placeholder
 
 MAX_DEPTH = 60
 """Maximum depth that is read."""

@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from vnicaudit.platforms.infra_code.value import MAX_DEPTH, Value
-from vnicaudit.text.tags import HOLE
+from vnicaudit.text.template_walk import HOLE
 from vnicaudit.text.yaml_nodes import YamlDocument, YamlPlace, documents
-from vnicaudit.text.yaml_tree import Mapping, Scalar
+from vnicaudit.text.yaml_source import Mapping, Scalar
 
 
 def tops(

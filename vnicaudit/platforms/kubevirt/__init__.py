@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vnicaudit.model.file_kind import Content, FileKind, Item
-from vnicaudit.model.location import AcceptingComment
-from vnicaudit.platforms.kubevirt.recognise import is_wanted, looks_like
+from vnicaudit.model.finding import AcceptingComment
+from vnicaudit.platforms.kubevirt.objects import is_wanted, looks_like
 from vnicaudit.text.beginning import is_code
 
 

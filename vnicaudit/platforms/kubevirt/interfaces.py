@@ -2,20 +2,267 @@
 
 from __future__ import annotations
 
+import json
+import os
+import re
 from collections import Counter
+from functools import lru_cache
+from typing import NamedTuple
 
+import msgspec
 from msgspec.structs import replace
 
+from vnicaudit.base.opening import read_regular
+from vnicaudit.errors import TargetError
 from vnicaudit.knowledge.models import stands_for_model
-from vnicaudit.model.definition_refusal import DefinitionRefusal
+from vnicaudit.model.finding import Location
 from vnicaudit.model.kubevirt import Preference
-from vnicaudit.model.location import Location
-from vnicaudit.model.nic import Nic, NicConfig, is_multicast
+from vnicaudit.model.nic import DefinitionRefusal, Nic, NicConfig, is_multicast
+from vnicaudit.platforms.kubevirt import objects
 from vnicaudit.platforms.kubevirt.admission import NotAdmitted, not_admitted
-from vnicaudit.platforms.kubevirt.objects import VM_SPEC, Object, location_of, text_at
-from vnicaudit.platforms.kubevirt.references import Referred
-from vnicaudit.platforms.kubevirt.wiring import NicWiring, wiring_of
+from vnicaudit.platforms.kubevirt.objects import VM_SPEC, Object, location_of, objects_of, text_at
 from vnicaudit.text.yaml_nodes import Sequence, YamlPlace
+
+# Objects that a virtual machine refers to by name: preference, instance type, network attachment.
+#
+# They are searched in the same file, then in the YAML and JSON files of the same folder. An object
+# that occurs twice with different content is ignored, because it is unknown which one the cluster
+# has.
+
+
+INSTANCETYPES = ("VirtualMachineClusterInstancetype", "VirtualMachineInstancetype")
+ATTACHMENT = "NetworkAttachmentDefinition"
+
+_MAX_FILES = 2_000
+_MAX_TOTAL = 64 * 1024 * 1024
+_MAX_FILE = 1024 * 1024
+_SUFFIXES = (".yaml", ".yml", ".json")
+_OF_INTEREST = re.compile(
+    rb"""apiVersion["']?\s*:\s*["']?(?:instancetype\.kubevirt|k8s\.cni\.cncf)\.io/"""
+)
+
+
+class Key(NamedTuple):
+    """The key of a preference or an instance type. ``space`` is the namespace as written: empty if
+    there is none, and for cluster-wide kinds, which have none. A key without a namespace differs
+    from one with it, because ``kubectl -n`` decides."""
+
+    kind: str
+    name: str
+    space: str
+
+
+def key_of(kind: str, name: str, space: str) -> Key:
+    """The key of an object of that kind and name in that namespace."""
+    return Key(kind, name, "" if "Cluster" in kind else space)
+
+
+class Referred(msgspec.Struct):
+    """The preferences, instance types and networks that a file, or a folder, defines. Keys of
+    attachments are namespace and name; the namespace is empty if none is written."""
+
+    preferences: dict[Key, Preference | None] = {}
+    vcpus: dict[Key, int | None] = {}
+    networks: dict[tuple[str, str], str] = {}
+
+    def add(self, found: Object, target: str) -> None:
+        """Add one object, if it is of one of these kinds."""
+        name = found.name
+        if name is None:
+            return
+        if found.kind in objects.KINDS:
+            key = key_of(found.kind, name, found.space)
+            self._add_preference(key, objects.preference_of(found, target))
+        elif found.kind in INSTANCETYPES:
+            guest = found.place.at("spec", "cpu", "guest")
+            count = None if guest is None else guest.integer
+            key = key_of(found.kind, name, found.space)
+            if self.vcpus.setdefault(key, count) != count:
+                self.vcpus[key] = None
+        elif found.kind == ATTACHMENT:
+            where = (found.namespace or "", name)
+            kind = network_type(text_at(found.place, "spec", "config"))
+            if self.networks.setdefault(where, kind) != kind:
+                self.networks[where] = ""
+
+    def network(self, namespace: str | None, name: str) -> str:
+        """The CNI type of an attachment; empty if it is unknown."""
+        exact = self.networks.get((namespace or "", name))
+        return exact if exact is not None else self.networks.get(("", name), "")
+
+    def _add_preference(self, key: Key, new: Preference) -> None:
+        known = self.preferences.setdefault(key, new)
+        if known is not None and _without_place(known) != _without_place(new):
+            self.preferences[key] = None
+
+
+def network_type(config: str | None) -> str:
+    """The kind of network behind an attachment: the ``type`` of its CNI configuration, or of the
+    first plugin, followed by ``/primary`` if OVN-Kubernetes makes it a primary one. Empty:
+    unknown."""
+    try:
+        data = json.loads(config or "")
+    except (ValueError, RecursionError):
+        return ""
+    if isinstance(data, dict) and isinstance(data.get("plugins"), list) and data["plugins"]:
+        data = data["plugins"][0]
+    kind = data.get("type") if isinstance(data, dict) else None
+    if not isinstance(kind, str):
+        return ""
+    return f"{kind}/primary" if data.get("role") == "primary" else kind
+
+
+@lru_cache(maxsize=8)
+def in_folder(folder: str) -> Referred:
+    """The objects that the files of a folder define. Files that cannot be read define nothing.
+
+    Cached until :func:`note_replaced`, because this is called for each manifest of a folder.
+    """
+    found, total = Referred({}, {}, {}), 0
+    try:
+        names = sorted(name for name in os.listdir(folder) if name.endswith(_SUFFIXES))
+    except OSError:
+        return found
+    for name in names[:_MAX_FILES]:
+        path = os.path.join(folder, name)
+        data = _file_content(path)
+        total += len(data)
+        if total > _MAX_TOTAL:
+            break
+        if _OF_INTEREST.search(data):
+            _take(found, data, path)
+    return found
+
+
+def note_replaced(before: bytes, after: bytes) -> None:
+    """Drop the cache if a file that was replaced defines, or defined, such objects."""
+    if _OF_INTEREST.search(before) or _OF_INTEREST.search(after):
+        in_folder.cache_clear()
+
+
+def _take(found: Referred, data: bytes, path: str) -> None:
+    try:
+        for item in objects_of(data, path):
+            if isinstance(item, Object):
+                found.add(item, path)
+    except TargetError:
+        return
+
+
+def _file_content(path: str) -> bytes:
+    """A regular file of moderate size; empty for anything else."""
+    try:
+        data = read_regular(path, _MAX_FILE + 1)
+    except OSError:
+        return b""
+    return data if len(data) <= _MAX_FILE else b""
+
+
+def _without_place(preference: Preference) -> Preference:
+    return msgspec.structs.replace(
+        preference, target="", location=preference.location.__class__(""), places=()
+    )
+
+
+# How KubeVirt connects an interface: its binding, its network, and the plugin behind that network.
+#
+# The seven ways that J. Meng and M. Coquelin compare ("Beam Me Through the Datapath: VDUSE for
+# OpenShift Virtualization"), and all others.
+
+
+METHODS = ("masquerade", "bridge", "sriov", "passtBinding", "slirp", "macvtap", "passt")
+"""Keys of an interface, one of which says how it is bound; ``binding`` names a plugin."""
+
+_TYPES = {
+    "masquerade": "ethernet",
+    "bridge": "ethernet",
+    "l2bridge": "ethernet",
+    "macvtap": "ethernet",
+    "sriov": "hostdev",
+    "passtBinding": "vhostuser",
+    "passt": "vhostuser",
+    "slirp": "user",
+}
+"""Binding -> libvirt's interface type, if KubeVirt decides it; other plugins do it themselves
+(``pkg/virt-launcher/virtwrap/converter/network``)."""
+
+_OVN = "ovn-k8s-cni-overlay"
+_VDPA = ("vdpa", "vduse")
+
+
+class NicWiring(NamedTuple):
+    """``name`` as listed in docs/how-to/kubevirt.md; ``binding`` as in the manifest; ``type``
+    libvirt's, None if a plugin decides it; ``network`` is ``pod`` or the attachment's name, after
+    its namespace if that is known: a name without one is in the virtual machine's own."""
+
+    name: str
+    binding: str | None
+    type: str | None
+    network: str | None
+    plugin: bool = False
+
+
+def wiring_of(
+    interface: YamlPlace, networks: YamlPlace | None, known: list[Referred], namespace: str | None
+) -> NicWiring:
+    """How one interface is connected."""
+    binding, plugin = _binding(interface)
+    network = _network(text_at(interface, "name"), networks)
+    attached = text_at(network, "multus", "networkName")
+    kind = "" if attached is None else _attachment(attached, known, namespace)
+    on_pod = network is not None and network.child("pod") is not None
+    name = _name(binding, plugin=plugin, on_pod=on_pod, kind=kind)
+    if network is None and binding == "bridge":
+        name = "bridge"  # to an unknown network
+    libvirts = "vdpa" if name == "vhost-vdpa" else _TYPES.get(binding or "")
+    qualified = attached and namespace and "/" not in attached
+    where = f"{namespace}/{attached}" if qualified else attached
+    return NicWiring(name, binding, libvirts, where or ("pod" if on_pod else None), plugin)
+
+
+def _binding(interface: YamlPlace) -> tuple[str | None, bool]:
+    """The binding's name, and whether it is a plugin."""
+    plugin = interface.child("binding")
+    if plugin is not None:
+        return text_at(plugin, "name"), True
+    return next((name for name in METHODS if interface.child(name) is not None), None), False
+
+
+def _network(name: str | None, networks: YamlPlace | None) -> YamlPlace | None:
+    if name is None or networks is None:
+        return None
+    return next((place for place in networks.items() if text_at(place, "name") == name), None)
+
+
+def _attachment(attached: str, known: list[Referred], namespace: str | None) -> str:
+    space, slash, name = attached.rpartition("/")
+    where = space if slash else namespace
+    return next((kind for each in known if (kind := each.network(where, name))), "")
+
+
+def _name(binding: str | None, *, plugin: bool, on_pod: bool, kind: str) -> str:
+    if binding is None:
+        return "plugin" if plugin else "not said"
+    if plugin:
+        return _name_of_plugin(binding)
+    if binding == "bridge":
+        return "pod-bridge" if on_pod else _name_of_secondary(kind)
+    return {"sriov": "sriov-vfio", "passtBinding": "passt"}.get(binding, binding)
+
+
+def _name_of_plugin(binding: str) -> str:
+    if any(word in binding.lower() for word in _VDPA):
+        return "vhost-vdpa"
+    return {"l2bridge": "udn", "passt": "passt"}.get(binding, f"plugin {binding}")
+
+
+def _name_of_secondary(kind: str) -> str:
+    if kind.partition("/")[0] == _OVN:
+        return "udn" if kind.endswith("/primary") else "ovn-secondary"
+    if "sriov" in kind:
+        return "sriov-netdev"
+    return f"secondary {kind}" if kind else "secondary"
+
 
 Places = tuple[tuple[str, Location], ...]
 

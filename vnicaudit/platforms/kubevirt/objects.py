@@ -2,15 +2,73 @@
 
 from __future__ import annotations
 
+import re
+from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from vnicaudit.errors import TargetError
-from vnicaudit.model.location import Location
+from vnicaudit.model.finding import Location, Readiness
+from vnicaudit.model.kubevirt import Preference
 from vnicaudit.model.report import NotJudged
-from vnicaudit.platforms.kubevirt.recognise import is_machine, is_wanted
 from vnicaudit.text.yaml_nodes import YamlPlace, documents
-from vnicaudit.text.yaml_tree import Mapping, Scalar
+from vnicaudit.text.yaml_source import Mapping, Scalar
+
+# Recognise files of KubeVirt manifests by ``apiVersion``, never by their names.
+
+
+_UTF16 = (BOM_UTF16_LE, BOM_UTF16_BE)
+_GROUPS = r"(?:kubevirt|instancetype\.kubevirt|pool\.kubevirt|k8s\.cni\.cncf)\.io/"
+# no line break before the key: each blank line would start another search through all of them
+_OWN = re.compile(rf"""^[ \t{{,\-]*"?apiVersion"?\s*:\s*["']?{_GROUPS}""", re.MULTILINE)
+# YAML refuses a document that begins with "@" or a backquote (in prose, code ends with another)
+_STRAY = re.compile(rf"^[`@]{{1,3}}[ \t]*apiVersion\s*:\s*{_GROUPS}\w+[ \t\r]*$", re.MULTILINE)
+_IN_JSON = re.compile(rf'"apiVersion"\s*:\s*"{_GROUPS}')
+_ANY = re.compile(r"""^(?:- )?["']?apiVersion["']?\s*:\s*["']?[\w./-]+["']?\s*$""", re.MULTILINE)
+_OWN_IN_TEXT = re.compile(rb"^[ \t]*[\"']?apiVersion[\"']?\s*:\s*[\"']?kubevirt\.io/", re.MULTILINE)
+_MACHINE = re.compile(
+    r"""^[ \t{,]*"?kind"?[ \t]*:[ \t]*["']?"""
+    r"""VirtualMachine(?:Instance|InstanceReplicaSet|Pool)?(?:["',\s]|\Z)""",
+    re.MULTILINE,
+)
+_SPEC = re.compile(r"""["']?spec["']?[ \t]*:""")
+_HEAD = 64 * 1024
+
+
+def looks_like(head: bytes) -> bool:
+    """True if a file that begins with ``head`` (some kilobytes) holds objects of KubeVirt, or
+    NetworkAttachmentDefinitions.
+
+    Only the head of a large file is seen, so one with Kubernetes objects counts, because the rest
+    may hold such objects. UTF-16 counts too: the reader reports that it is not supported.
+    """
+    if head.startswith(_UTF16):
+        return is_wanted(head.decode("utf-16", "replace"))
+    if b"apiVersion" not in head or b"\0" in head:
+        return False
+    text = head.removeprefix(BOM_UTF8).decode("latin-1")  # the expressions are ASCII
+    return is_wanted(text) or (len(head) >= _HEAD and _ANY.search(text) is not None)
+
+
+def is_wanted(document: str) -> bool:
+    """True if one document holds objects of KubeVirt or NetworkAttachmentDefinitions. UTF-16 that
+    was decoded as UTF-8 counts, too."""
+    patterns = (_OWN, _IN_JSON, _STRAY)
+    return "\0" in document or any(pattern.search(document) for pattern in patterns)
+
+
+def first_machine(data: bytes) -> int | None:
+    """Position of the first virtual machine in a file of another kind; None if there is none."""
+    found = _OWN_IN_TEXT.search(data) if b"kubevirt.io/" in data else None
+    if found is None or not is_machine(data[found.start() :].decode("utf-8", "replace")):
+        return None
+    return found.start()
+
+
+def is_machine(text: str) -> bool:
+    """True if a text defines a virtual machine, rather than just referring to one."""
+    return _MACHINE.search(text) is not None and _SPEC.search(text) is not None
+
 
 MAX_OBJECTS = 20_000
 """Maximum number of objects of one file; lists may contain one another by aliases."""
@@ -170,3 +228,215 @@ def location_of(place: YamlPlace, target: str) -> Location:
     """The location of a place."""
     line, column = place.line_column
     return Location(target, place.document.source.file, line, place.pointer, column)
+
+
+# Facts of the guest in a manifest: its operating system and its vCPUs.
+
+
+READY: Final = "ready"
+LIKELY: Final = "likely-ready"
+NEEDS_DRIVER: Final = "needs-driver"
+UNKNOWN: Final = "unknown"
+
+_KEYS = (
+    "vm.kubevirt.io/os",
+    "kubevirt.io/os",
+    "instancetype.kubevirt.io/os-type",
+    "kubevirt.io/domain-os",
+)
+_OF_TEMPLATE = "os.template.kubevirt.io/"
+"""Prefix of a label of the common templates, whose key names the system; its value is ``true``."""
+
+_LINUX = re.compile(
+    r"(linux|fedora|rhel|redhat|centos|ubuntu|debian|alpine|opensuse|sles|suse|rocky|alma|oracle"
+    r"|cirros|flatcar|archlinux|amazonlinux|coreos|rhcos|silverblue)",
+)
+_OLD = re.compile(r"(rhel|centos|redhat|oracle)[-.]?[2-5](\D|$)")
+"""Releases some of which are older than the driver."""
+_WINDOWS = re.compile(r"win(dows)?([-.]?(\d|xp|vista|server)|dows)")
+_FOR_WINDOWS = re.compile(rf"(?<![a-z])({_WINDOWS.pattern}|virtio-win|virtio-container-disk)")
+"""Parts of names that people choose; the last two are disks with drivers for Windows."""
+_NAMED = (
+    ("containerDisk", "image"), ("dataVolume", "name"), ("persistentVolumeClaim", "claimName"),
+)  # fmt: skip
+"""Fields of a volume that name its content."""
+_MOST_VCPUS = 65_536
+"""A larger number of vCPUs is a mistake in the manifest."""
+_QUANTITY = re.compile(r"(\d{1,9})(?:\.(\d{1,9}))?(m?)")
+
+
+def readiness_of_words(*words: str | None) -> Readiness:
+    """The virtio readiness of a guest by names of its system; the first recognised name counts;
+    ``unknown`` if there is none."""
+    for word in words:
+        name = (word or "").lower()
+        if _WINDOWS.match(name):
+            return NEEDS_DRIVER
+        if _LINUX.match(name) and not _OLD.match(name):
+            return READY
+    return UNKNOWN
+
+
+def named_systems(*holders: YamlPlace | None) -> list[str]:
+    """The operating systems named by labels and annotations of ``metadata``."""
+    found = []
+    for holder in holders:
+        for kind in ("annotations", "labels"):
+            place = None if holder is None else holder.at(kind)
+            if place is None:
+                continue
+            found += [text for key in _KEYS if (text := text_at(place, key)) is not None]
+            found += [
+                key.removeprefix(_OF_TEMPLATE)
+                for key in place.names()
+                if key.startswith(_OF_TEMPLATE)
+            ]
+    return found
+
+
+def readiness_of_devices(
+    domain: YamlPlace, volumes: YamlPlace | None, name: str
+) -> tuple[Readiness, bool]:
+    """The guest's virtio readiness by its devices and its name, and True if only the name of its
+    container disk shows it. A virtio disk is no proof for Windows, where NetKVM is a separate
+    driver: if the system is unknown, the guest is only ``likely-ready``."""
+    found = [] if volumes is None else volumes.items()
+    if _for_windows(domain, found, name):
+        return NEEDS_DRIVER, False
+    by_image = readiness_of_words(*(image for volume in found if (image := _image(volume))))
+    if _has_virtio_disk(domain, volumes):
+        return (READY if by_image == READY else LIKELY), False
+    return by_image, by_image == READY
+
+
+def _for_windows(domain: YamlPlace, volumes: list[YamlPlace], name: str) -> bool:
+    """True if Hyper-V enlightenments, a disk of Sysprep, or names show Windows."""
+    features = (domain.at("features", part) for part in ("hyperv", "hypervPassthrough"))
+    if any(part is not None for part in features):
+        return True
+    if any("sysprep" in volume.names() for volume in volumes):
+        return True
+    names = [text_at(volume, *way) for volume in volumes for way in _NAMED]
+    return any(_FOR_WINDOWS.search((text or "").lower()) for text in (name, *names))
+
+
+def vcpus_of(domain: YamlPlace) -> int | None:
+    """``sockets x cores x threads``, or the CPU limit or request rounded up; 0 if the manifest sets
+    none of them, None if a template does.
+
+    Source: KubeVirt ``vcpu.GetCPUTopology`` and ``SetDefaultGuestCPUTopology``.
+    """
+    cpu = domain.child("cpu")
+    product, given = 1, False
+    if cpu is not None and not cpu.complete:
+        return None
+    for part in ("sockets", "cores", "threads"):
+        place = None if cpu is None else cpu.child(part)
+        if place is None:
+            continue
+        count = place.integer
+        if count is None or count < 0:
+            return None
+        given = given or count > 0
+        product *= count or 1
+    if product > _MOST_VCPUS:
+        return None
+    return product if given else _by_resources(domain)
+
+
+def _by_resources(domain: YamlPlace) -> int | None:
+    for bound in ("limits", "requests"):
+        place = domain.at("resources", bound, "cpu")
+        if place is not None:
+            return _quantity(place.text)
+    return 0
+
+
+def _quantity(text: str | None) -> int | None:
+    """A quantity of CPUs rounded up, as ``resource.Quantity.Value()`` does: ``1500m`` -> 2."""
+    match = _QUANTITY.fullmatch(text or "")
+    if match is None:
+        return None
+    whole, rest = int(match.group(1)), int(match.group(2) or 0)
+    if match.group(3):
+        return -(-whole // 1000)
+    return whole + (1 if rest else 0)
+
+
+def _has_virtio_disk(domain: YamlPlace, volumes: YamlPlace | None) -> bool:
+    """True for a virtio disk that is not only for cloud-init."""
+    seeds = {
+        text_at(volume, "name")
+        for volume in ([] if volumes is None else volumes.items())
+        if any(key.startswith("cloudInit") for key in volume.names())
+    }
+    disks = domain.at("devices", "disks")
+    return any(
+        text_at(disk, "disk", "bus") == "virtio" and text_at(disk, "name") not in seeds
+        for disk in ([] if disks is None else disks.items())
+    )
+
+
+def _image(volume: YamlPlace) -> str:
+    """``quay.io/containerdisks/fedora:40`` -> ``fedora:40``."""
+    text = text_at(volume, "containerDisk", "image") or ""
+    name = text.rsplit("/", 1)[-1].lower()
+    match = _LINUX.search(name.split("@")[0].split(":")[0])
+    return name[match.start() :] if match else name
+
+
+# Read a VirtualMachine(Cluster)Preference into :class:`~vnicaudit.model.kubevirt.Preference`.
+
+
+KINDS = ("VirtualMachineClusterPreference", "VirtualMachinePreference")
+GROUP = "instancetype.kubevirt.io"
+
+
+def preference_of(found: Object, target: str) -> Preference:
+    """The NIC preferences of one object of ``KINDS``."""
+    spec = found.place.child("spec")
+    devices = None if spec is None else spec.child("devices")
+    model = _child(devices, "preferredInterfaceModel")
+    multiqueue = _child(devices, "preferredNetworkInterfaceMultiQueue")
+    transitional = _child(devices, "preferredUseVirtioTransitional")
+    pod_interface = _child(devices, "preferredAutoattachPodInterface")
+    whole = location_of(found.place.at("metadata", "name") or found.place, target)
+    return Preference(
+        target,
+        found.display_name,
+        whole,
+        interface_model=None if model is None else model.text,
+        multiqueue=None if multiqueue is None else multiqueue.boolean,
+        transitional=None if transitional is None else transitional.boolean,
+        pod_interface=None if pod_interface is None else pod_interface.boolean,
+        kind=found.kind,
+        unseen=_unseen(devices, model, multiqueue),
+        readiness=_readiness(found, spec),
+        places=tuple(
+            (field, location_of(place, target))
+            for field, place in (("model", model), ("multiqueue", multiqueue))
+            if place is not None
+        ),
+    )
+
+
+def _unseen(
+    devices: YamlPlace | None, model: YamlPlace | None, multiqueue: YamlPlace | None
+) -> tuple[str, ...]:
+    if devices is not None and not devices.complete:
+        return ("model", "multiqueue")
+    unseen = []
+    if model is not None and model.text is None:
+        unseen.append("model")
+    if multiqueue is not None and multiqueue.boolean is None:
+        unseen.append("multiqueue")
+    return tuple(unseen)
+
+
+def _readiness(found: Object, spec: YamlPlace | None) -> Readiness:
+    metadata = found.place.child("metadata")
+    return readiness_of_words(*named_systems(metadata, spec), found.name)
+
+
+def _child(place: YamlPlace | None, key: str) -> YamlPlace | None:
+    return None if place is None else place.child(key)

@@ -8,22 +8,258 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from typing import NamedTuple
+
+import msgspec
+from msgspec.structs import replace
 
 from vnicaudit.errors import TargetError
-from vnicaudit.model.domain import Domain
-from vnicaudit.model.kubevirt import Preference
+from vnicaudit.model.domain import Domain, DomainConfig, FromManifest
+from vnicaudit.model.finding import KUBEVIRT, Readiness
+from vnicaudit.model.kubevirt import Manifest, Preference
 from vnicaudit.model.report import NotJudged, ReadError
-from vnicaudit.platforms.kubevirt import preferences
-from vnicaudit.platforms.kubevirt.machines import domain_of
+from vnicaudit.platforms.kubevirt import objects
+from vnicaudit.platforms.kubevirt.interfaces import Key, Referred, in_folder, key_of, nics_of
 from vnicaudit.platforms.kubevirt.objects import (
     MACHINE_GROUPS,
+    UNKNOWN,
     VM_SPEC,
     VMI_SPEC,
     Object,
+    location_of,
+    named_systems,
     objects_of,
+    readiness_of_devices,
+    readiness_of_words,
+    text_at,
+    vcpus_of,
 )
-from vnicaudit.platforms.kubevirt.references import Referred, in_folder
+from vnicaudit.text.comment_walk import reason_and_settings
 from vnicaudit.text.yaml_nodes import Mapping, Node, Scalar, Sequence, YamlDocument, YamlPlace
+
+# Suppressions in a manifest: annotations of the virtual machine.
+#
+# ``suppress.vnicaudit/VNIC071: the vendor supports e1000 only; until=2027-01-31``
+
+
+PREFIX = "suppress.vnicaudit/"
+
+
+def suppressions_of(found: Object) -> tuple[str, ...]:
+    """The raw JSON of each, as in :attr:`vnicaudit.model.domain.Domain.suppressions`."""
+    return tuple(msgspec.json.encode(entry).decode() for entry in _entries(found))
+
+
+def _entries(found: Object) -> Iterator[dict[str, str]]:
+    annotations = found.place.at("metadata", "annotations")
+    if annotations is None:
+        return
+    for key in annotations.names():
+        if key.startswith(PREFIX):
+            value = annotations.child(key)
+            text = "" if value is None else value.text or ""
+            yield {"rule": key.removeprefix(PREFIX), **reason_and_settings(text)}
+
+
+# Read the manifest of a virtual machine into :class:`~vnicaudit.model.domain.Domain`: a whole one,
+# or a piece of one, such as a kustomize patch or a Helm partial.
+#
+# A piece is something that KubeVirt would refuse as it is. Settings missing from it are elsewhere,
+# so they have no defaults. Sources: ``DomainSpec.Devices`` is required (``api/core/v1/schema.go``);
+# ``validateInterfacesAssignedToNetworks`` and ``validateNetworksAssignedToInterfaces`` in
+# ``pkg/network/admitter/netiface.go``; ``validateRunStrategy`` in ``vms-admitter.go``.
+
+
+_WHOLE = (
+    "the whole manifest, as kustomize or Helm builds it (KubeVirt refuses it as it is here: it "
+    "lacks "
+    "{})"
+)
+_ARCHITECTURES = {"amd64": "x86_64", "arm64": "aarch64"}
+
+
+class Reference(NamedTuple):
+    """A preference or an instance type that a VM names. ``name`` None: a template decides.
+    ``space`` is the VM's namespace."""
+
+    kind: str
+    name: str | None
+    space: str
+
+    @property
+    def key(self) -> Key | None:
+        """The reference's key among the objects that were read; None if a template decides the
+        name."""
+        return None if self.name is None else key_of(self.kind, self.name, self.space)
+
+    @property
+    def readiness(self) -> Readiness:
+        """The virtio readiness according to the reference's name (``windows.11``, ``fedora``)."""
+        return readiness_of_words(self.name)
+
+
+def domain_of(found: Object, known: list[Referred], target: str) -> Domain | None:
+    """The virtual machine that one object describes; None if it has no ``spec.domain``."""
+    machine = found.place.at(*VMI_SPEC[found.kind])
+    spec = None if machine is None else machine.child("spec")
+    domain = None if spec is None else spec.child("domain")
+    if machine is None or spec is None or domain is None:
+        return None
+    preference = _reference(found, "preference", "VirtualMachineClusterPreference")
+    prefers = _preference(preference, known)
+    manifest = _manifest(found.kind, domain, preference, prefers)
+    beside = None if prefers is None else prefers.location.file
+    if beside == found.place.document.source.file:
+        manifest, beside = replace(manifest, preference_judged=True), None
+    readiness, by_image = _readiness(found, machine, domain, prefers or preference)
+    lacks = lacking(found, spec)
+    nics = () if lacks else nics_of(found, spec, prefers, known, target)
+    vcpus = _vcpus(found, domain, known)
+    arch = text_at(spec, "architecture")
+    return Domain(
+        name=found.display_name,
+        declared=DomainConfig(
+            type="kvm",
+            arch=None if arch is None else _ARCHITECTURES.get(arch, arch),
+            machine=text_at(domain, "machine", "type"),
+            vcpus=vcpus,
+            vcpus_max=vcpus,
+            owner="kubevirt",
+            described_by=replace(manifest, by_image=by_image),
+            platform=KUBEVIRT,
+            readiness=readiness,
+            encrypted=domain.child("launchSecurity") is not None,
+            nics=len(nics),
+        ),
+        location=location_of(found.place.at("metadata", "name") or found.place, target),
+        nics=nics,
+        known_by=None if beside is None else FromManifest(beside),
+        unjudged=_WHOLE.format(lacks) if lacks else "",
+        suppressions=suppressions_of(found),
+    )
+
+
+def _reference(found: Object, key: str, default_kind: str) -> Reference | None:
+    way = VM_SPEC.get(found.kind)
+    place = None if way is None else found.place.at(*way, key)
+    if place is None:
+        return None
+    if not place.certain or not place.complete:
+        return Reference(default_kind, None, found.space)
+    kind = text_at(place, "kind") or default_kind
+    kinds = {"virtualmachinepreference": "VirtualMachinePreference",
+             "virtualmachineinstancetype": "VirtualMachineInstancetype"}  # fmt: skip
+    return Reference(kinds.get(kind.lower(), default_kind), text_at(place, "name"), found.space)
+
+
+def _preference(reference: Reference | None, known: list[Referred]) -> Preference | None:
+    key = None if reference is None else reference.key
+    if key is None:
+        return None
+    all_found = (each.preferences.get(key) for each in known)
+    return next((found for found in all_found if found is not None), None)
+
+
+def _manifest(
+    kind: str, domain: YamlPlace, reference: Reference | None, prefers: Preference | None
+) -> Manifest:
+    devices = domain.child("devices")
+    own = None if devices is None else devices.child("networkInterfaceMultiqueue")
+    transitional = None if devices is None else devices.child("useVirtioTransitional")
+    preferred = prefers or Preference("", "", location=location_of(domain, ""))
+    read = reference is None or prefers is not None
+    open_ended = devices is not None and not devices.complete
+    if own is not None:
+        multiqueue, multiqueue_read = own.boolean, own.boolean is not None
+    else:
+        multiqueue = preferred.multiqueue
+        multiqueue_read = read and not open_ended and "multiqueue" not in preferred.unseen
+    return Manifest(
+        kind=kind,
+        preference=None if reference is None else reference.name or "of a template",
+        preference_read=read and "model" not in preferred.unseen,
+        preferred_model=preferred.interface_model,
+        preferred_readiness=preferred.readiness,
+        multiqueue=multiqueue,
+        multiqueue_read=multiqueue_read,
+        transitional=bool(preferred.transitional if transitional is None else transitional.boolean),
+    )
+
+
+def _readiness(
+    found: Object, machine: YamlPlace, domain: YamlPlace, prefers: Preference | Reference | None
+) -> tuple[Readiness, bool]:
+    """The guest's virtio readiness: by names in labels and annotations, else by the preference (by
+    its name, if it was not read), else by its devices; and True if only the name of its container
+    disk shows it."""
+    named = readiness_of_words(
+        *named_systems(found.place.child("metadata"), machine.child("metadata"))
+    )
+    if named != UNKNOWN:
+        return named, False
+    preferred = prefers.readiness if prefers is not None else UNKNOWN
+    if preferred != UNKNOWN:
+        return preferred, False
+    return readiness_of_devices(domain, machine.at("spec", "volumes"), found.name or "")
+
+
+def _vcpus(found: Object, domain: YamlPlace, known: list[Referred]) -> int | None:
+    """vCPUs, as KubeVirt counts them: the manifest's own, or the instance type's, or one."""
+    own = vcpus_of(domain)
+    if own is None or own > 0:
+        return own
+    reference = _reference(found, "instancetype", "VirtualMachineClusterInstancetype")
+    if reference is None:
+        return 1
+    key = reference.key
+    if key is None:
+        return None
+    counts = (each.vcpus.get(key) for each in known)
+    return next((count for count in counts if count is not None), None)
+
+
+def lacking(found: Object, spec: YamlPlace) -> str:
+    """The missing part for which KubeVirt would refuse a virtual machine whose instance has this
+    ``spec``; empty if nothing is missing, or a template may fill it in."""
+    devices = spec.at("domain", "devices")
+    if devices is None:
+        return "domain.devices"
+    interfaces, networks = _names(devices, "interfaces"), _names(spec, "networks")
+    if interfaces is None or networks is None:
+        return ""
+    if not interfaces and not networks:
+        return "running or runStrategy" if _never_said_to_run(found) else ""
+    if alone := sorted(interfaces - networks):
+        return f"a network named like the interface {alone[0][:40]!r}"
+    if alone := sorted(networks - interfaces):
+        return f"an interface named like the network {alone[0][:40]!r}"
+    return ""
+
+
+def _names(holder: YamlPlace, key: str) -> frozenset[str] | None:
+    """The names in a list; None if a template decides on its items. An item without a name is
+    empty."""
+    place = holder.child(key)
+    if place is None:
+        return frozenset() if holder.complete else None
+    if not isinstance(place.node, Sequence) or not place.complete:
+        return None
+    names = []
+    for item in place.items():
+        name = text_at(item, "name")
+        if name is None and (item.child("name") is not None or not item.complete):
+            return None
+        names.append(name or "")
+    return frozenset(names)
+
+
+def _never_said_to_run(found: Object) -> bool:
+    """True for a VirtualMachine without ``running`` and ``runStrategy``. Called only if it names no
+    interface, because examples often leave both out."""
+    spec = found.place.child("spec") if found.kind == "VirtualMachine" else None
+    if spec is None or not spec.complete:
+        return False
+    return spec.child("running") is None and spec.child("runStrategy") is None
 
 
 def read_bytes(
@@ -44,13 +280,13 @@ def read_bytes(
         here.add(item, target)
         found.append(item)
     for item in found:
-        is_preference = item.kind in preferences.KINDS and item.group == preferences.GROUP
+        is_preference = item.kind in objects.KINDS and item.group == objects.GROUP
         is_machine = item.kind in VMI_SPEC and item.group in MACHINE_GROUPS
         if is_preference or is_machine:
             errors = [*ambiguous(item), misplaced(item) if is_machine else None]
             yield from (ReadError(each.message, name, each.line) for each in errors if each)
         if is_preference:
-            yield preferences.preference_of(item, target)
+            yield objects.preference_of(item, target)
         elif is_machine:
             domain = domain_of(item, _references(here, name), target)
             if domain is not None:

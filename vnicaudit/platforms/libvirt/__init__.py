@@ -16,13 +16,13 @@ import re
 from typing import TYPE_CHECKING
 
 from vnicaudit.errors import UsageError
-from vnicaudit.text.libvirt_uri import parse
+from vnicaudit.text.diff import parse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from vnicaudit.model.fleet import HostTraffic, LiveDefinition, LiveDomain, LiveOptions
     from vnicaudit.model.host import Host
-    from vnicaudit.model.live import HostTraffic, LiveDefinition, LiveDomain, LiveOptions
     from vnicaudit.model.report import ReadError
 
 _URI = r"([A-Za-z][A-Za-z0-9]*)(\+[A-Za-z0-9]+)?:///?"
@@ -61,7 +61,7 @@ def waits(uri: str) -> bool:
 
 def probe_host(uri: str, options: LiveOptions) -> str:
     """Connect to a host, and return its name and libvirt's version. Raises TargetError."""
-    from vnicaudit.platforms.libvirt.probe import probe
+    from vnicaudit.platforms.libvirt.connection import probe
 
     return probe(uri, options.deadline)
 
@@ -85,8 +85,8 @@ def read_definitions(uri: str, options: LiveOptions) -> Iterator[Host | LiveDefi
 def check() -> None:
     """Load what reads a host, before threads begin. Raises MissingExtraError if libvirt-python is
     missing."""
-    import vnicaudit.platforms.libvirt.binding as binding
+    import vnicaudit.platforms.libvirt.connection as binding
     import vnicaudit.platforms.libvirt.live as live
-    import vnicaudit.platforms.libvirt.read as read
+    import vnicaudit.platforms.libvirt.live as read
 
     del binding, live, read

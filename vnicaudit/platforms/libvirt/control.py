@@ -7,26 +7,146 @@ with passwords (VIR_DOMAIN_XML_SECURE), because libvirt would drop them otherwis
 
 from __future__ import annotations
 
+import html
 import json
+import re
 import time
+from collections import deque
 from collections.abc import Callable
 from typing import TypeVar
 
 from lxml import etree
 
-from vnicaudit.base.identifiers import UUID
-from vnicaudit.errors import ActionError, GuestError, SilentError, TargetError
-from vnicaudit.model.host_lock import HostLock
-from vnicaudit.model.machine import MachineState, Traffic
-from vnicaudit.platforms.libvirt import host_lock
-from vnicaudit.platforms.libvirt.binding import libvirt
-from vnicaudit.platforms.libvirt.capabilities import is_here
-from vnicaudit.platforms.libvirt.connection import be_silent, refuse, start_event_loop
-from vnicaudit.platforms.libvirt.connection_pool import ConnectionPool, PooledConnection
-from vnicaudit.platforms.libvirt.state import state_of
-from vnicaudit.text.libvirt_uri import Uri, parse
+from vnicaudit.base.deadlines import DaemonCall, TimeUpError
+from vnicaudit.base.wording import UUID, word
+from vnicaudit.errors import ActionError, GoneError, GuestError, SilentError, TargetError
+from vnicaudit.model.host import HostLock, MachineState, Traffic
+from vnicaudit.platforms.libvirt.connection import (
+    be_silent,
+    explain,
+    is_here,
+    libvirt,
+    plain,
+    refuse,
+    start_event_loop,
+    state_of,
+)
+from vnicaudit.text.diff import Uri, parse
+
+# Connections to one libvirt, each for one call at a time.
+#
+# Threads may share a connection, but libvirt's client can miss that a second thread wants to send
+# while a first one waits for its answer: the second then waits as long as the first. Seen with
+# libvirt 9.0.0: the state of a domain, which takes a millisecond, was not returned for the minute
+# in which libvirt waited for an agent. So a call that may not be answered gets a connection for
+# itself, and other calls get another one.
+#
+# A call cannot be cancelled: it is made in a separate daemon thread, and the caller stops waiting
+# for it. The requested action may still happen when the daemon continues.
+
 
 T = TypeVar("T")
+
+_KEEPALIVE = (5, 3)
+
+
+class PooledConnection:
+    """One connection, and the domains that were looked up with it."""
+
+    def __init__(self, uri: Uri) -> None:
+        self.connection = libvirt.open(uri.dial)
+        if uri.remote:
+            self.connection.setKeepAlive(*_KEEPALIVE)
+        self._domains: dict[str, libvirt.virDomain] = {}
+
+    def domain(self, uuid: str) -> libvirt.virDomain:
+        """The domain with that UUID."""
+        if uuid not in self._domains:
+            self._domains[uuid] = self.connection.lookupByUUIDString(uuid)
+        return self._domains[uuid]
+
+    @property
+    def open(self) -> bool:
+        """True while the connection is up, as far as this side knows."""
+        try:
+            return self.connection.isAlive() == 1
+        except libvirt.libvirtError:
+            return False
+
+
+class ConnectionPool:
+    """As many connections as there are concurrent calls."""
+
+    def __init__(self, uri: Uri) -> None:
+        self._uri = uri
+        self._idle: deque[PooledConnection] = deque()
+
+    def connect(self, seconds: float) -> None:
+        """Open a first connection. Raises ActionError like ``within``."""
+        self._idle.append(within(seconds, "connect", lambda: PooledConnection(self._uri)))
+
+    def call(self, seconds: float, what: str, function: Callable[[PooledConnection], T]) -> T:
+        """The result of ``function`` with a free connection. Raises ActionError like ``within``,
+        and SilentError if the connection broke: libvirt went away, and may have done what it was
+        asked to do."""
+        return within(seconds, what, lambda: self._call_on_free(what, function))
+
+    def close(self, seconds: float) -> None:
+        """Close the idle connections; busy ones are left alone."""
+        while self._idle:
+            within(seconds, "close the connection", self._idle.pop().connection.close)
+
+    def _call_on_free(self, what: str, function: Callable[[PooledConnection], T]) -> T:
+        pooled = self._free_connection(what)
+        try:
+            return function(pooled)
+        except libvirt.libvirtError as error:
+            if pooled.open:
+                raise
+            raise _connection_lost_error(what, error) from None
+        finally:
+            if pooled.open:
+                self._idle.append(pooled)
+
+    def _free_connection(self, what: str) -> PooledConnection:
+        try:
+            return self._idle.pop()
+        except IndexError:
+            pass
+        try:
+            return PooledConnection(self._uri)
+        except libvirt.libvirtError as error:
+            raise _connection_lost_error(what, error) from None
+
+
+def _connection_lost_error(what: str, error: libvirt.libvirtError) -> SilentError:
+    late = "; it may have done so" if _changes(what) else ""
+    return SilentError(
+        f"libvirt closed the connection when asked to {what}: {explain(error)}{late}"
+    )
+
+
+def _changes(what: str) -> bool:
+    """False for a question: whether it was answered makes no difference."""
+    return what.partition(" ")[0] not in ("connect", "count", "find", "read", "report")
+
+
+def within(seconds: float, what: str, function: Callable[[], T]) -> T:
+    """The result of ``function``. Raises ActionError if libvirt refuses (GoneError: the domain is
+    gone), SilentError if there was no answer within ``seconds``; ``what`` completes "libvirt did
+    not answer when asked to …"."""
+    try:
+        return DaemonCall(f"libvirt: {what}", function).result(seconds)
+    except TimeUpError:
+        late = "; it may still do so" if _changes(what) else ""
+        raise SilentError(
+            f"libvirt did not answer within {seconds:g} s when asked to {what}{late}"
+        ) from None
+    except libvirt.libvirtError as error:
+        if error.get_error_code() == libvirt.VIR_ERR_NO_DOMAIN:
+            raise GoneError(f"cannot {what}: {explain(error)}") from error
+        raise ActionError(f"cannot {what}: {explain(error)}") from error
+
 
 _SOURCES = {
     "lease": libvirt.VIR_DOMAIN_INTERFACE_ADDRESSES_SRC_LEASE,
@@ -85,21 +205,17 @@ class LibvirtHypervisor:
     def take_lock(self, lock: HostLock) -> HostLock:
         """Try to take the lock. Returns the lock that is on the host then: this one, or another
         owner's. Raises ActionError if the host cannot hold one."""
-        return self.ask(
-            "hold a lock", lambda pooled: host_lock.take(pooled.connection, self.uri, lock)
-        )
+        return self.ask("hold a lock", lambda pooled: take(pooled.connection, self.uri, lock))
 
     def find_lock(self) -> HostLock | None:
         """The lock that is on the host; None if there is none. Raises ActionError."""
         return self.ask(
-            "report who holds its lock", lambda pooled: host_lock.find(pooled.connection, self.uri)
+            "report who holds its lock", lambda pooled: find(pooled.connection, self.uri)
         )
 
     def drop_lock(self, owner: str) -> None:
         """Remove that owner's lock. Raises ActionError."""
-        self.ask(
-            "remove our lock", lambda pooled: host_lock.drop(pooled.connection, self.uri, owner)
-        )
+        self.ask("remove our lock", lambda pooled: drop(pooled.connection, self.uri, owner))
 
     def close(self) -> None:
         """Close the connection; do not wait for a host that does not answer soon."""
@@ -297,3 +413,91 @@ def _host_uuid(capabilities: str) -> str | None:
     except etree.XMLSyntaxError:
         return None
     return found.strip() if found else None
+
+
+# A lock stored on the host itself, for operators on different machines: a libvirt secret without a
+# value.
+#
+# libvirt has no locks. But it refuses a second secret with the same usage, whoever defines it, and
+# checks this under the lock of its list of secrets (virSecretObjListAdd in
+# src/conf/virsecretobj.c), so only one of two concurrent operators gets it. The secret outlives its
+# holder and the daemon; its description names the holder.
+
+
+_USAGE = libvirt.VIR_SECRET_USAGE_TYPE_TLS
+_NAME = "vnicaudit-host-lock"
+_DESCRIPTION = re.compile(r"(.*) \[([0-9a-f]{32})\]", re.S)
+_XML = """\
+<secret ephemeral='no' private='yes'>{uuid}
+  <description>{text}</description>
+  <usage type='tls'><name>{name}</name></usage>
+</secret>
+"""
+_TRIES = 3
+"""The lock may be dropped between a failed attempt and the lookup of its holder."""
+
+
+def take(connection: libvirt.virConnect, uri: str, lock: HostLock) -> HostLock:
+    """Try to take the lock. Returns the lock that is on the host then: this one, or another
+    owner's. A lock left behind by an earlier process of the same owner is taken over. Raises
+    libvirtError if the host cannot hold one."""
+    for _ in range(_TRIES - 1):
+        try:
+            return _define(connection, lock)
+        except libvirt.libvirtError:
+            secret = _lookup(connection)
+            if secret is None:
+                continue
+            there = _lock_of(secret, uri)
+            if there.owner != lock.owner:
+                return there
+            return _define(connection, lock, f"<uuid>{secret.UUIDString()}</uuid>")
+    return _define(connection, lock)
+
+
+def find(connection: libvirt.virConnect, uri: str) -> HostLock | None:
+    """The lock that is on the host; None if there is none. Raises libvirtError."""
+    secret = _lookup(connection)
+    return None if secret is None else _lock_of(secret, uri)
+
+
+def drop(connection: libvirt.virConnect, uri: str, owner: str) -> None:
+    """Remove the lock of that owner; another owner's stays. Raises libvirtError."""
+    secret = _lookup(connection)
+    if secret is not None and _lock_of(secret, uri).owner == owner:
+        secret.undefine()
+
+
+def _define(connection: libvirt.virConnect, lock: HostLock, uuid: str = "") -> HostLock:
+    # xml.sax has the same function, but loads an HTTP client with OpenSSL
+    text = html.escape(
+        plain(f"{lock.holder} [{lock.owner}]"), quote=False
+    )  # XML allows no control characters
+    connection.secretDefineXML(_XML.format(uuid=uuid, text=text, name=_NAME))
+    return lock
+
+
+def _lookup(connection: libvirt.virConnect) -> libvirt.virSecret | None:
+    """The secret; None if there is none. Raises libvirtError if the host cannot tell."""
+    try:
+        return connection.secretLookupByUsage(_USAGE, _NAME)
+    except libvirt.libvirtError as error:
+        if error.get_error_code() == libvirt.VIR_ERR_NO_SECRET:
+            return None
+        raise
+
+
+def _lock_of(secret: libvirt.virSecret, uri: str) -> HostLock:
+    text = _description(secret.XMLDesc())
+    match = _DESCRIPTION.fullmatch(text)
+    holder, owner = match.groups() if match else (text, "")
+    clear = f"virsh -c {word(uri)} secret-undefine {secret.UUIDString()}"
+    return HostLock(owner, plain(holder) or "an unknown holder", clear)
+
+
+def _description(xml: str) -> str:
+    parser = etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=False)
+    try:
+        return etree.fromstring(xml.encode(), parser).findtext("description") or ""
+    except etree.XMLSyntaxError:
+        return ""

@@ -3,27 +3,228 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+import re
+import time
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from concurrent.futures import TimeoutError, wait
+from functools import partial
 
 import msgspec
 from lxml import etree
 
 from vnicaudit.errors import TargetError
-from vnicaudit.model.domain import Domain, DomainState, LiveFacts, PendingChanges
-from vnicaudit.model.guest_words import DefinitionForm
+from vnicaudit.model.domain import Domain, DomainState, LiveFacts, PendingChanges, StagedNic
+from vnicaudit.model.finding import DefinitionForm, Location, Readiness, rewritten_by
 from vnicaudit.model.host import Network
-from vnicaudit.model.location import Location
+from vnicaudit.model.nic import Nic, NicConfig
 from vnicaudit.model.report import LostRead, ReadError
-from vnicaudit.platforms.domain_xml.likeness import on_way_back
+from vnicaudit.platforms.domain_xml.definitions import on_way_back
 from vnicaudit.platforms.domain_xml.read import definition_root, domain_of
-from vnicaudit.platforms.libvirt.agent import GuestFacts, channel_state, with_agent
-from vnicaudit.platforms.libvirt.binding import libvirt
-from vnicaudit.platforms.libvirt.connection import explain
-from vnicaudit.platforms.libvirt.failures import lost_connection
-from vnicaudit.platforms.libvirt.networks import resolve_networks
-from vnicaudit.platforms.libvirt.staged import coming, staged
-from vnicaudit.platforms.libvirt.state import DomainListing
-from vnicaudit.text.libvirt_uri import Uri
+from vnicaudit.platforms.libvirt.connection import DomainListing, explain, libvirt, lost_connection
+from vnicaudit.platforms.libvirt.workers import WorkerThreads, resolve_networks
+from vnicaudit.text.diff import Uri
+
+# Compare the running definition with the persistent one: which changes wait for a power cycle.
+#
+# NICs are matched by MAC; a MAC that occurs twice is no match. A NIC that was removed from the
+# persistent definition and one that was plugged in live look the same: only the running definition
+# has it. libvirt separates the two definitions on purpose (VIR_DOMAIN_AFFECT_LIVE and
+# VIR_DOMAIN_AFFECT_CONFIG, virDomainAttachDeviceFlags).
+#
+# The comparison covers settings that libvirt never changes by itself while a guest runs. It leaves
+# out addresses and aliases (assigned at start), target devices, link state and bandwidth (changed
+# live without power cycle), and values that a network or its portgroup provides when the guest
+# starts.
+
+
+_FIELDS = (
+    "model", "driver_name", "queues", "rx_queue_size", "tx_queue_size", "mtu", "txmode",
+    "ioeventfd", "event_idx", "rss", "rss_hash_report", "iommu", "ats", "packed", "page_per_vq",
+    "host_off", "guest_off", "backend_type", "backend_vhost",
+)  # fmt: skip
+_UNSET = ""
+
+
+def staged(running: Domain, persistent: Domain) -> tuple[StagedNic, ...]:
+    """The running NICs whose persistent definition differs, in order; then those that it lacks."""
+    later = _by_mac(persistent)
+    found = []
+    for mac, nic in _by_mac(running).items():
+        other = later.get(mac)
+        fields = _differences(nic.declared, other.declared) if other is not None else ()
+        if other is not None and fields:
+            found.append(StagedNic(mac, fields, other.declared))
+    found += [StagedNic(mac, gone=True) for mac in _only(running, persistent)]
+    return tuple(found)
+
+
+def coming(running: Domain, persistent: Domain) -> tuple[str, ...]:
+    """MACs of the NICs that only the persistent definition has, in order."""
+    return tuple(_only(persistent, running))
+
+
+def _only(one: Domain, other: Domain) -> list[str]:
+    """MACs of NICs that ``one`` has and ``other`` lacks. Empty if that is uncertain (an interface
+    without MAC might be any of them) or says nothing about the next start: oVirt, for one, plugs in
+    NICs only live (vdsm, ``Vm.hotplugNic``)."""
+    if rewritten_by(one.declared.owner) or any(map(_nameless, other.nics)):
+        return []
+    there = {nic.mac for nic in other.nics}
+    return [mac for mac in _by_mac(one) if mac not in there]
+
+
+def _nameless(nic: Nic) -> bool:
+    """True for an interface without MAC. libvirt assigns a MAC to each interface, but not to a
+    ``<hostdev>``."""
+    return nic.mac is None and nic.declared.origin == "interface"
+
+
+def _by_mac(domain: Domain) -> dict[str, Nic]:
+    counts = Counter(nic.mac for nic in domain.nics)
+    return {nic.mac: nic for nic in domain.nics if nic.mac is not None and counts[nic.mac] == 1}
+
+
+def _differences(now: NicConfig, later: NicConfig) -> tuple[tuple[str, str, str], ...]:
+    if now == later:
+        return ()
+    pairs = [("type", now.type, later.type)] if _comparable_type(now, later) else []
+    pairs += [(name, _text(now, name), _text(later, name)) for name in _FIELDS]
+    return tuple(
+        (name, old, new) for name, old, new in pairs if old != new and not _learned(name, new)
+    )
+
+
+def _comparable_type(now: NicConfig, later: NicConfig) -> bool:
+    """True if the types can be compared: a running NIC on a network shows the actual type instead
+    (bridge, direct, hostdev)."""
+    return "network" not in (now.type, later.type) or now.type == later.type
+
+
+def _learned(name: str, later: str) -> bool:
+    """True for an MTU that only the running definition has: it may come from the bridge."""
+    return name == "mtu" and later == _UNSET
+
+
+def _text(config: NicConfig, name: str) -> str:
+    value = getattr(config, name)
+    if value is None:
+        return _UNSET
+    return " ".join(value) if isinstance(value, tuple) else str(value)
+
+
+# Facts of the operating system that a guest's own agent reports.
+#
+# libvirt refuses every query to the agent on a read-only connection (measured with 9.0:
+# ``virDomainGetGuestInfo``, ``virDomainInterfaceAddresses`` with the agent as source and
+# ``virDomainQemuAgentCommand`` all end with "read only access prevents …"). A read-only connection
+# does show whether an agent holds its channel open (``state='connected'`` in the live XML). So the
+# operating system is queried only on request, through a second connection that is not read-only and
+# is used only for ``virDomainGetGuestInfo``, which changes nothing.
+#
+# Guests cannot be trusted: one may not answer, or send a huge answer. All guests together get a few
+# seconds, and only short printable words of an answer are kept.
+
+
+CHANNEL = "org.qemu.guest_agent.0"
+_THREADS = 8
+_WORD_MAX = 64
+_KERNEL = re.compile(r"(\d{1,3})\.")
+_WINDOWS = "mswindows"
+_LINUX = frozenset({
+    "almalinux", "alpine", "amzn", "arch", "centos", "debian", "fedora", "linuxmint", "ol",
+    "opensuse-leap", "opensuse-tumbleweed", "oracle", "raspbian", "rhel", "rocky", "sled", "sles",
+    "ubuntu",
+})  # fmt: skip
+"""``ID`` in os-release of distributions whose kernels have virtio-net."""
+_MODERN_KERNEL = 4
+
+
+class GuestFacts(msgspec.Struct, frozen=True):
+    """``guest-get-osinfo`` of one guest: ``debian 12`` and the kernel's release."""
+
+    uuid: str
+    os: str | None
+    kernel: str | None
+
+
+def channel_state(root: etree._Element) -> bool:
+    """True if an agent in the guest holds its channel open, according to the live definition."""
+    for target in root.iterfind("devices/channel/target"):
+        if target.get("name") == CHANNEL:
+            return target.get("state") == "connected"
+    return False
+
+
+def ask_guests(uri: Uri, uuids: Iterable[str], *, patience: float) -> dict[str, GuestFacts]:
+    """UUID -> facts of the guests that answered; empty if libvirt does not allow the query.
+
+    Takes little longer than ``patience`` seconds, whatever the guests do.
+    """
+    end = time.monotonic() + patience
+    workers = WorkerThreads(_THREADS, lambda: None)
+    try:
+        connection = workers.call(lambda: libvirt.open(uri.dial)).result(patience)
+        asked = [workers.call(partial(_ask, connection, uuid)) for uuid in uuids]
+        done, _late = wait(asked, timeout=max(end - time.monotonic(), 0))
+        workers.call(connection.close)
+    except (libvirt.libvirtError, TimeoutError):
+        return {}
+    finally:
+        workers.dismiss()
+    answers = [answer.result() for answer in done if answer.exception() is None]
+    return {facts.uuid: facts for facts in answers}
+
+
+def _ask(connection: libvirt.virConnect, uuid: str) -> GuestFacts:
+    handle = connection.lookupByUUIDString(uuid)
+    return guest_facts(uuid, handle.guestInfo(libvirt.VIR_DOMAIN_GUEST_INFO_OS))
+
+
+def guest_facts(uuid: str, info: Mapping[str, object]) -> GuestFacts:
+    """The facts in ``virDomainGetGuestInfo``'s ``os.…`` parameters, as a guest reported them."""
+    name, version = _word(info.get("os.id")), _word(info.get("os.version-id"))
+    system = f"{name} {version}" if name and version else name
+    return GuestFacts(uuid, system, _word(info.get("os.kernel-release")))
+
+
+def _word(value: object) -> str | None:
+    """The beginning of a guest's answer, if it is text, without unprintable characters."""
+    if not isinstance(value, str):
+        return None
+    return "".join(letter for letter in value[:_WORD_MAX] if letter.isprintable()) or None
+
+
+def with_agent(domain: Domain, *, connected: bool, facts: GuestFacts | None) -> Domain:
+    """The domain with the agent's facts in its state, and its readiness updated accordingly."""
+    state = msgspec.structs.replace(
+        domain.state or DomainState(),
+        agent=connected,
+        guest_os=facts.os if facts else None,
+        guest_kernel=facts.kernel if facts else None,
+    )
+    readiness = upgraded_readiness(domain.declared.readiness, state)
+    declared = domain.declared
+    if readiness != declared.readiness:
+        declared = msgspec.structs.replace(declared, readiness=readiness)
+    return msgspec.structs.replace(domain, declared=declared).with_state(state)
+
+
+def upgraded_readiness(readiness: Readiness, state: DomainState) -> Readiness:
+    """The readiness by the definition, corrected by the agent's facts about the running system.
+
+    A Linux distribution with a kernel of version 4 or later drives virtio 1.0, and any system but
+    Windows that has a virtio disk drives virtio. Windows needs a driver, unless the definition
+    proves that it has one.
+    """
+    name = (state.guest_os or "").partition(" ")[0]
+    if name == _WINDOWS:
+        return "needs-driver" if readiness in ("unknown", "likely-ready") else readiness
+    if name and readiness == "likely-ready":
+        return "ready"
+    kernel = _KERNEL.match(state.guest_kernel or "")
+    modern = kernel is not None and int(kernel.group(1)) >= _MODERN_KERNEL
+    return "ready" if name in _LINUX and modern else readiness
 
 
 class Fetched(msgspec.Struct, frozen=True):

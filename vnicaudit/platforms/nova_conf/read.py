@@ -11,7 +11,7 @@ import os
 import re
 from codecs import BOM_UTF8
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 import msgspec
 
@@ -22,13 +22,80 @@ from vnicaudit.knowledge.nova_conf.options import (
     section_of_misplaced,
 )
 from vnicaudit.knowledge.nova_conf.resolve import as_of, is_placeholder
-from vnicaudit.model.location import AcceptingComment
+from vnicaudit.model.finding import AcceptingComment
 from vnicaudit.model.nova import NovaConfig, NovaOption
-from vnicaudit.platforms.nova_conf.ini import IniError, statements
 from vnicaudit.platforms.nova_conf.recognise import UTF_16
+from vnicaudit.text.beginning import is_only_placeholder
 from vnicaudit.text.comment_walk import MARK, Form, accepting_comments
-from vnicaudit.text.placeholders import is_only_placeholder
 from vnicaudit.text.template_walk import TemplateLine, is_template, plain
+
+# Sections and assignments of nova.conf, line by line, as read by ``oslo_config.iniparser``.
+#
+# That module is a tenth of a package with twelve dependencies; the tests compare the results.
+
+
+_QUOTES = ('"', "'")
+
+
+class IniError(Exception):
+    """A line with which Nova would not start. The line is not kept, because it may contain a
+    password."""
+
+    def __init__(self, message: str, number: int) -> None:
+        super().__init__(message)
+        self.message = message
+        self.number = number
+
+
+class Assignment(msgspec.Struct, frozen=True):
+    """An option, and its value: one text per line."""
+
+    key: str
+    values: list[str]
+
+
+def statements(lines: Iterable[str]) -> Iterator[str | Assignment]:
+    """The name of each section that begins, and each assignment, once the line behind it was taken
+    from ``lines``. Raises IniError."""
+    pending: Assignment | None = None
+    for number, line in enumerate(lines, 1):
+        line = line.rstrip()
+        if line.startswith((" ", "\t")):
+            if pending is None:
+                raise IniError("Unexpected continuation line", number)
+            pending.values.append(line.lstrip())
+            continue
+        if pending is not None:
+            yield pending
+            pending = None
+        if line.startswith("["):
+            yield _section(line, number)
+        elif line and not line.startswith(("#", ";")):
+            pending = _assignment(line, number)
+    if pending is not None:
+        yield pending
+
+
+def _section(line: str, number: int) -> str:
+    if not line.endswith("]"):
+        raise IniError("Invalid section (must end with ])", number)
+    if len(line) <= len("[]"):
+        raise IniError("Empty section name", number)
+    return line[1:-1]
+
+
+def _assignment(line: str, number: int) -> Assignment:
+    """The text before the first colon or equals sign, and the text behind it without its quotes."""
+    places = [at for at in (line.find(":"), line.find("=")) if at >= 0]
+    if not places:
+        raise IniError("No ':' or '=' found in assignment", number)
+    key, value = line[: min(places)].strip(), line[min(places) + 1 :].strip()
+    if not key:
+        raise IniError("Key cannot be empty", number)
+    if value.startswith(_QUOTES) and value[0] == value[-1]:
+        value = value[1:-1]
+    return Assignment(key, [value])
+
 
 MAX_BYTES = 8 * 1024 * 1024
 """Larger files are refused; Nova's complete sample configuration has about half a megabyte."""
@@ -37,7 +104,7 @@ _CREDENTIAL = ("passw", "secret", "token", "transport_url", "connection", "crede
 """Parts of the names of options that may hold a credential: these are not kept, so that they cannot
 leak."""
 
-_QUOTES = ('"', "'")
+_QUOTES_READ = ('"', "'")
 
 
 def _may_be_credential(name: str) -> bool:
@@ -226,7 +293,7 @@ def _columns(line: str, key: str) -> tuple[int | None, int | None]:
     value = rest.lstrip()[1:].strip()
     if not value:
         return start + 1, None
-    quoted = len(value) > 1 and value[0] == value[-1] and value.startswith(_QUOTES)
+    quoted = len(value) > 1 and value[0] == value[-1] and value.startswith(_QUOTES_READ)
     return start + 1, line.rindex(value) + 1 + quoted
 
 

@@ -22,11 +22,11 @@ from typing import TYPE_CHECKING
 
 from vnicaudit.errors import UsageError
 from vnicaudit.platforms.openstack.cloud_reading import LazyCloudReading, regions
-from vnicaudit.text.cloud_names import CLOUD
+from vnicaudit.text.diff import CLOUD
 
 if TYPE_CHECKING:
-    from vnicaudit.model.cloud_state import ComputeNode
-    from vnicaudit.model.live import LiveOptions
+    from vnicaudit.model.fleet import LiveOptions
+    from vnicaudit.model.runs import ComputeNode
 
 
 def cloud_of(name: str) -> str | None:
@@ -64,7 +64,7 @@ def cloud_regions(name: str, live: LiveOptions) -> list[str]:
 def cloud_nodes(name: str, live: LiveOptions) -> list[ComputeNode]:
     """The hosts of a cloud that run its servers, by its hypervisors. Raises TargetError if this
     user may not list them."""
-    from vnicaudit.platforms.openstack.compute_nodes import compute_nodes_of
+    from vnicaudit.platforms.openstack.lists import compute_nodes_of
 
     cloud = name.removeprefix(CLOUD)
     return compute_nodes_of(cloud, deadline=live.deadline, limits=live.cloud)
@@ -72,6 +72,6 @@ def cloud_nodes(name: str, live: LiveOptions) -> list[ComputeNode]:
 
 def check() -> None:
     """Raises MissingExtraError if openstacksdk is missing."""
-    import vnicaudit.platforms.openstack.binding as binding
+    import vnicaudit.platforms.openstack.session as binding
 
     del binding

@@ -16,13 +16,21 @@ from urllib.parse import quote
 
 import msgspec
 
-from vnicaudit.base.deadlines import TimeUpError
-from vnicaudit.base.waiting import sleep
+from vnicaudit.base.deadlines import TimeUpError, sleep
 from vnicaudit.errors import ActionError, SilentError, TargetError
-from vnicaudit.platforms.openstack.binding import keystone_errors, requests, transport_errors
 from vnicaudit.platforms.openstack.connect import CloudLogin, ServiceEndpoint
-from vnicaudit.platforms.openstack.failures import bare_url, refusal, transport
-from vnicaudit.platforms.openstack.session import AWAY, RedirectError, TooLargeError, retry_after
+from vnicaudit.platforms.openstack.session import (
+    AWAY,
+    RedirectError,
+    TooLargeError,
+    bare_url,
+    keystone_errors,
+    refusal,
+    requests,
+    retry_after,
+    transport,
+    transport_errors,
+)
 
 _MOST_BYTES = 128 << 20
 """Maximum size of one answer: a page of servers is a few hundred KiB; with 64 KiB of ``user_data``

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 from typing import Protocol
 
 from vnicaudit.errors import TargetError
-from vnicaudit.model.live import CloudItem, LiveOptions
-from vnicaudit.text.cloud_names import CLOUD
+from vnicaudit.model.fleet import CloudItem, LiveOptions
+from vnicaudit.text.diff import CLOUD
 
 ALL_REGIONS = "/*"
 """Suffix of a cloud's name: every region of its catalogue."""
@@ -61,7 +61,7 @@ def regions(name: str, live: LiveOptions, listed: RegionsOf = regions_of) -> lis
         return _every_region(name, live, listed)
     if not os.environ.get("OS_REGION_NAME"):
         return [name]  # without openstacksdk, which is slow to load
-    from vnicaudit.platforms.openstack.configuration import with_region
+    from vnicaudit.platforms.openstack.config_files import with_region
 
     return [f"{CLOUD}{with_region(name.removeprefix(CLOUD))}"]
 

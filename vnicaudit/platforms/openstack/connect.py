@@ -8,18 +8,23 @@ from typing import NamedTuple, Protocol, TypeVar
 
 from vnicaudit.base.deadlines import TimeUpError
 from vnicaudit.errors import TargetError, UsageError
-from vnicaudit.model.live import CloudLimits
-from vnicaudit.platforms.openstack.binding import (
+from vnicaudit.model.fleet import CloudLimits
+from vnicaudit.platforms.openstack.config_files import region_of
+from vnicaudit.platforms.openstack.session import (
     AUTH_INTERFACE,
+    PAUSES,
     AccessInfo,
     BaseIdentityPlugin,
     CloudRegion,
+    CountingSession,
+    Pace,
     SDKException,
+    bare_url,
+    configured,
     keystone_errors,
+    login,
+    understood,
 )
-from vnicaudit.platforms.openstack.configuration import region_of
-from vnicaudit.platforms.openstack.failures import bare_url, configured, login
-from vnicaudit.platforms.openstack.session import PAUSES, CountingSession, Pace, understood
 from vnicaudit.platforms.openstack.waiting import Turns, within
 
 T = TypeVar("T")

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 import msgspec
 
 from vnicaudit.model.decoding import json_decoder
-from vnicaudit.model.server import PortBinding, ProviderNetwork
+from vnicaudit.model.openstack import PortBinding, ProviderNetwork
 from vnicaudit.platforms.openstack.client import Client
 from vnicaudit.platforms.openstack.listing import Collection, Listing
 

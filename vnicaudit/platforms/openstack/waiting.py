@@ -12,8 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Generic, TypeVar
 
-from vnicaudit.base.deadlines import DaemonCall, TimeUpError
-from vnicaudit.base.waiting import next_of
+from vnicaudit.base.deadlines import DaemonCall, TimeUpError, next_of
 
 T = TypeVar("T")
 

@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from vnicaudit.model.file_kind import Content, FileKind, Item
-from vnicaudit.model.live import LiveOptions
+from vnicaudit.model.fleet import LiveOptions
 from vnicaudit.model.report import NotJudged
 
 NOT_PLANNED = (
@@ -32,14 +32,14 @@ _REMARKS = rb"(?m)^[ \t]*(?:#|//)[^\n]*"
 
 
 def _looks_like_log(head: bytes) -> bool:
-    from vnicaudit.platforms.qemu.log import is_log
+    from vnicaudit.platforms.qemu.read import is_log
 
     return b"\0" not in head and is_log(head.decode("utf-8", "replace"))
 
 
 def _tail(descriptor: int, size: int) -> tuple[bytes, int | None]:
     """The end of a log, which contains its last start."""
-    from vnicaudit.platforms.qemu.log import lines_before, read_tail
+    from vnicaudit.platforms.qemu.read import lines_before, read_tail
 
     data = read_tail(descriptor, size)
     return data, lines_before(descriptor, size - len(data))
@@ -63,7 +63,7 @@ def _without_remarks(data: bytes) -> bytes:
 
 def _read_content(content: Content) -> Iterator[Item]:
     from vnicaudit.model.domain import Marked
-    from vnicaudit.platforms.qemu.domain import domain_of
+    from vnicaudit.platforms.qemu.proc import domain_of
     from vnicaudit.platforms.qemu.read import read_parts
 
     number = 0

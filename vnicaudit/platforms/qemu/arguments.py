@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
+
+from vnicaudit.knowledge.models import VIRTIO_PCI
+from vnicaudit.platforms.qemu.options import Options, lenient
+from vnicaudit.text.beginning import is_only_placeholder, opened, placeholder_text
 
 
 def _names(text: str) -> frozenset[str]:
@@ -136,3 +141,129 @@ def _option(word: str) -> str | None:
 
 def _looks_like_option(words: Sequence[str], position: int) -> bool:
     return position >= len(words) or _option(words[position]) is not None
+
+
+# Parts of a pasted command line that a shell or a template still has to fill in.
+#
+# Nothing is expanded, so a variable in place of a fact of a NIC makes the fact unknown. A variable
+# in a name, an address or a port does not matter.
+
+
+_VARIABLE = re.compile(
+    r"\$[A-Za-z_]\w*|\$[@*\d]|\$\{[^}]*\}?|\$\(.*|`[^`]*`?|%[A-Za-z](?![A-Za-z])", re.DOTALL
+)
+"""Variables of a shell, and the specifiers of a systemd unit (``%i``)."""
+
+_FREE = frozenset({
+    "id", "name", "mac", "macaddr", "ifname", "script", "downscript", "br", "helper", "netdev",
+    "chardev", "path", "host", "port", "hostfwd", "guestfwd", "net", "ipv6-net", "dhcpstart",
+    "dns", "hostname", "domainname", "bootfile", "tftp", "smb", "localaddr", "connect", "listen",
+    "mcast", "sock", "local", "remote", "fd", "vhostfd", "vhostdev", "bus", "addr", "romfile",
+    "bootindex", "group", "failover_pair_id", "acpi-index",
+})  # fmt: skip
+"""Keys of NICs and their backends whose values are only names or places."""
+_KINDS = {"netdev": "type", "nic": "type", "net": "type", "device": "driver"}
+"""Options that define NICs -> the key that their first word may omit."""
+_OF_NICS = frozenset({"netdev", "mq", "mac", "rx_queue_size", "tx_queue_size", "host_mtu"})
+
+
+def unfilled(text: str) -> str | None:
+    """The variable or placeholder in a text; None if the text is literal."""
+    match = _VARIABLE.search(text)
+    if match is not None:
+        return match.group()
+    return text if is_only_placeholder(text) or opened(text) else None
+
+
+def left_open(arguments: Arguments) -> str | None:
+    """The reason why the facts of NICs are unknown: the variable or placeholder in them; None if
+    there is none."""
+    found = next((name for value in _decisive(arguments) if (name := unfilled(value))), None)
+    if found is None:
+        return None
+    if _VARIABLE.match(found):
+        return f"it has variables ({placeholder_text(found)}), which only the shell knows"
+    return f"it is a template ({placeholder_text(found)}), to be filled in first"
+
+
+def _decisive(arguments: Arguments) -> Iterator[str]:
+    """Values that determine a NIC, and names of options that a variable makes."""
+    for name, value in arguments.pairs:
+        first = _KINDS.get(name)
+        if first is not None:
+            given = lenient(value, first)
+            if name != "device" or _is_nic(given):
+                yield from (key for key in given)
+                yield from (text for key, text in given.items() if key not in _FREE)
+        elif name in ("machine", "M"):
+            yield lenient(value, "type").get("type", "")
+        elif name in ("global", "set") and "net" in (value or "").lower():
+            yield value or ""
+
+
+def _is_nic(given: dict[str, str]) -> bool:
+    driver = given.get("driver", "")
+    return not _OF_NICS.isdisjoint(given) or "net" in driver
+
+
+# ``-global`` and ``-set``: properties of devices that are set elsewhere than on the device
+# (qemu(1)).
+
+
+_INNER = ("virtio-net-device", "virtio-device")
+"""The classes of the device inside each virtio NIC; those of its transport are applied after it."""
+_CCW = ("virtio-net-ccw", "virtio-ccw-device")
+
+_GLOBAL = re.compile(r"(?P<driver>[^.=]{1,63})\.(?P<name>[^=]{1,63})=")
+"""The short form of ``qemu_global_option`` in softmmu/qdev-monitor.c; the other is
+``driver=,property=,…``."""
+
+
+class Global(NamedTuple):
+    """``-global driver.name=text``; ``driver`` is the name of a class, never an alias."""
+
+    driver: str
+    name: str
+    text: str
+
+
+def device_defaults(device: str, given: list[Global]) -> Options:
+    """Properties that ``-global`` sets for this device, by its class or a base class; the later of
+    two wins. Measured with QEMU 7.2 and 10.0."""
+    inner = _INNER if device.startswith("virtio-net") else ()
+    found = {one.name: one.text for one in given if one.driver in inner}
+    outer = classes(device)
+    return {**found, **{one.name: one.text for one in given if one.driver in outer}}
+
+
+def classes(device: str) -> tuple[str, ...]:
+    """A device's class and its base classes, as far as they have properties of NICs."""
+    if device in VIRTIO_PCI:
+        return (device, "virtio-net-pci-base", "virtio-pci")
+    return _CCW if device == "virtio-net-ccw" else (device,)
+
+
+def global_properties(arguments: Arguments) -> list[Global]:
+    """``-global driver.property=value`` (or driver=,property=,value=): the default of a
+    property."""
+    found = []
+    for value in arguments.values("global"):
+        match = _GLOBAL.match(value)
+        if match is not None:
+            driver, name, text = match["driver"], match["name"], value[match.end() :]
+        else:
+            given = lenient(value)
+            driver, name, text = (given.get(k, "") for k in ("driver", "property", "value"))
+        found.append(Global(driver, name, text))
+    return found
+
+
+def set_properties(arguments: Arguments, group: str = "device") -> dict[str, Options]:
+    """``-set GROUP.ID.property=value``: overrides one property of a device, or of a netdev."""
+    found: dict[str, Options] = {}
+    for value in arguments.values("set"):
+        left, _equals, text = value.partition("=")
+        parts = left.split(".")
+        if len(parts) == 3 and parts[0] == group:
+            found.setdefault(parts[1], {})[parts[2]] = text
+    return found

@@ -1,21 +1,29 @@
-"""Build a :class:`~vnicaudit.model.running.RunningQemu` from one command line, with the reasons why
-it may have NICs that its arguments do not show."""
+"""Build a :class:`~vnicaudit.model.nic.RunningQemu` from one command line, with the reasons why
+it may have NICs that its arguments do not show.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+import msgspec
 from msgspec.structs import replace
 
-from vnicaudit.model.location import Location
-from vnicaudit.model.nic import RunningNic
-from vnicaudit.model.running import RunningQemu
+from vnicaudit.model.finding import Location
+from vnicaudit.model.nic import Evidence, RunningNic, RunningQemu
 from vnicaudit.platforms.qemu import machine
-from vnicaudit.platforms.qemu.arguments import NIC_OPTIONS, Arguments
-from vnicaudit.platforms.qemu.boards import machine_default
-from vnicaudit.platforms.qemu.faults import cut_off, left_over, unfilled_device
-from vnicaudit.platforms.qemu.nics import nics, silent
+from vnicaudit.platforms.qemu.arguments import NIC_OPTIONS, Arguments, parse
+from vnicaudit.platforms.qemu.faults import (
+    broken_options,
+    cut_off,
+    left_over,
+    machine_default,
+    misplaced_options,
+    unfilled_device,
+    unnamed,
+)
+from vnicaudit.platforms.qemu.nics import added_nics, nics, silent
 
 
 class Built(NamedTuple):
@@ -140,3 +148,47 @@ def _without_nics(
             f"no NIC is given, so QEMU adds {default.device}; but these may not be all its "
             "arguments: not judged"
         )
+
+
+# Find the NICs among the arguments that ``<qemu:commandline>`` adds to libvirt's own.
+
+
+_EVIDENCE: Evidence = "arguments in <qemu:commandline>"
+
+
+class NicsInArguments(NamedTuple):
+    """The NICs, and the arguments that cannot be read and why: each with the index of its
+    argument."""
+
+    nics: tuple[tuple[int, RunningNic], ...]
+    problems: tuple[tuple[int, str], ...]
+
+
+def read_added(words: Sequence[str], *, arch: str | None, machine: str | None) -> NicsInArguments:
+    """The NICs that the arguments add to a machine, and the arguments that cannot be read. Assigned
+    devices are left out, because nothing shows whether they are network adapters. References to
+    libvirt's own arguments (a netdev, a bus) are not resolved, so no NIC counts as refused."""
+    arguments = parse(words)
+    nics = tuple(
+        (arguments.places[pair], msgspec.structs.replace(nic, evidence=_EVIDENCE, refusal=None))
+        for pair, nic in added_nics(arguments, arch=arch, machine=machine)
+        if nic.backend != "vfio"
+    )
+    return NicsInArguments(nics, tuple(sorted(_problems(arguments, len(words) - 1, arch, machine))))
+
+
+def _problems(
+    arguments: Arguments, last: int, arch: str | None, machine: str | None
+) -> Iterator[tuple[int, str]]:
+    for faults in (
+        broken_options(arguments),
+        misplaced_options(arguments),
+        unnamed(arguments, arch, machine),
+    ):
+        for pair, problem in faults:
+            yield arguments.places[pair], problem
+    for pair, (name, value) in enumerate(arguments.pairs):
+        if name == "readconfig" and value is not None:
+            yield arguments.places[pair], unread_file(value)
+    if arguments.problem is not None:
+        yield last, arguments.problem

@@ -14,12 +14,11 @@ from vnicaudit.platforms.qemu.arguments import (
     FLAGS,
     VALUED,
     Arguments,
+    left_open,
     parse,
     parse_unquoted,
 )
-from vnicaudit.platforms.qemu.prefixes import prefix_of
-from vnicaudit.platforms.qemu.variables import left_open
-from vnicaudit.platforms.qemu.words import MAX_COMMAND, shell_words
+from vnicaudit.platforms.qemu.words import MAX_COMMAND, prefix_of, shell_words
 from vnicaudit.text.beginning import is_program
 
 _PROGRAM = re.compile(

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 
-from vnicaudit.knowledge.owner import is_opennebula, owner_of
-from vnicaudit.model.owner import KnownOwner
-from vnicaudit.platforms.qemu.arguments import Arguments
+from vnicaudit.knowledge.backends import is_opennebula, owner_of
+from vnicaudit.model.finding import KnownOwner
+from vnicaudit.platforms.qemu.arguments import Arguments, unfilled
 from vnicaudit.platforms.qemu.options import Options, lenient, number, truth
-from vnicaudit.platforms.qemu.variables import unfilled
 
 _SYSTEM = re.compile(r"\.?qemu-system-([a-z0-9_]+?)(?:w?\.exe)?(?![a-z0-9_])")
 _KVM_PROGRAMS = ("qemu-kvm", "kvm")

@@ -10,12 +10,10 @@ import re
 from collections.abc import Container, Iterator
 from typing import NamedTuple
 
-from vnicaudit.model.definition_refusal import StartRefusal
-from vnicaudit.model.version import Version
-from vnicaudit.platforms.qemu.arguments import Arguments
+from vnicaudit.model.host import Version
+from vnicaudit.model.nic import StartRefusal
+from vnicaudit.platforms.qemu.arguments import Arguments, set_properties, unfilled
 from vnicaudit.platforms.qemu.options import Options, lenient, number, truth, wrong_types
-from vnicaudit.platforms.qemu.overrides import set_properties
-from vnicaudit.platforms.qemu.variables import unfilled
 
 
 def _names(text: str) -> frozenset[str]:

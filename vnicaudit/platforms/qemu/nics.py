@@ -13,21 +13,32 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from vnicaudit.knowledge.buses import PCI, device_of, machine_buses
-from vnicaudit.knowledge.models import BOOT_ROMS, QEMU_MODELS, model_of_driver
-from vnicaudit.model.definition_refusal import StartRefusal
-from vnicaudit.model.guest_words import VIRTIO, X86
-from vnicaudit.model.nic import RunningNic
-from vnicaudit.platforms.qemu.addresses import NOT_SET, of_nic
-from vnicaudit.platforms.qemu.arguments import Arguments
-from vnicaudit.platforms.qemu.backends import Backend, Socket, backend_of, sockets
-from vnicaudit.platforms.qemu.boards import default_nic, machine_default
+from vnicaudit.knowledge.models import (
+    BOOT_ROMS,
+    PCI,
+    QEMU_MODELS,
+    device_of,
+    machine_buses,
+    model_of_driver,
+)
+from vnicaudit.model.finding import VIRTIO, X86
+from vnicaudit.model.nic import RunningNic, StartRefusal
+from vnicaudit.platforms.qemu.arguments import (
+    Arguments,
+    Global,
+    device_defaults,
+    global_properties,
+    set_properties,
+    unfilled,
+)
 from vnicaudit.platforms.qemu.faults import (
     Fault,
     broken_options,
     dangling,
+    default_nic,
     joined,
     legacy_driver,
+    machine_default,
     unnamed,
 )
 from vnicaudit.platforms.qemu.netdevs import (
@@ -38,14 +49,17 @@ from vnicaudit.platforms.qemu.netdevs import (
     kind_refusal,
     netdev_faults,
 )
-from vnicaudit.platforms.qemu.options import Options, lenient, number
-from vnicaudit.platforms.qemu.overrides import (
-    Global,
-    device_defaults,
-    global_properties,
-    set_properties,
+from vnicaudit.platforms.qemu.options import (
+    Backend,
+    Options,
+    Socket,
+    backend_of,
+    lenient,
+    number,
+    sockets,
+    virtio_nic,
 )
-from vnicaudit.platforms.qemu.properties import property_refusal
+from vnicaudit.platforms.qemu.properties import NOT_SET, of_nic, property_refusal, slot_of
 from vnicaudit.platforms.qemu.refusals import (
     Board,
     board,
@@ -53,9 +67,6 @@ from vnicaudit.platforms.qemu.refusals import (
     global_refusal,
     nic_refusal,
 )
-from vnicaudit.platforms.qemu.slots import slot_of
-from vnicaudit.platforms.qemu.variables import unfilled
-from vnicaudit.platforms.qemu.virtio import virtio_nic
 
 _NIC_PREFIXES = ("virtio-net", "e1000", "rtl8139", "ne2k", "i8255", "vmxnet", "xen-net-device")
 _NO_NIC = Backend(None)

@@ -9,7 +9,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterable, Iterator
+from typing import NamedTuple
+
+from vnicaudit.knowledge.backends import is_ovs_socket
+from vnicaudit.model.nic import RunningNic
 
 Options = dict[str, str]
 """Flat: nested JSON is keyed ``addr.type``, as ``k=v`` syntax writes it."""
@@ -177,3 +181,165 @@ def _text(value: object) -> str:
     if isinstance(value, bool):
         return "on" if value else "off"
     return str(value)
+
+
+# The backends that carry packets: ``-netdev``, and the backend half of ``-nic`` and ``-net``.
+
+
+VHOST_OF_ITS_OWN = ("vhost-user", "vhost-vdpa")
+"""Backends with a data path of their own, for which vhost-net does not matter."""
+
+
+class Socket(NamedTuple):
+    """The socket of a vhost-user backend, in libvirt's terms: ``mode`` client or server,
+    ``reconnect`` yes or no."""
+
+    mode: str
+    ovs: bool
+    reconnect: str
+
+
+class Backend(NamedTuple):
+    """``kind`` is QEMU's word: tap, bridge, user, vhost-user…; None if it is unknown.
+
+    ``vhost`` tells whether vhost-net carries the packets, None if that does not apply. ``queues``
+    counts queue pairs, None if only the device knows. ``socket`` is known only for vhost-user.
+    """
+
+    kind: str | None
+    vhost: bool | None = None
+    queues: int | None = 1
+    socket: Socket | None = None
+
+
+def sockets(chardevs: Iterable[str]) -> dict[str, Socket]:
+    """The Unix sockets among the values of ``-chardev``, by id."""
+    given = [lenient(value, "backend") for value in chardevs]
+    return {
+        chardev["id"]: _socket(chardev)
+        for chardev in given
+        if chardev.get("backend") == "socket" and "id" in chardev and "path" in chardev
+    }
+
+
+def _socket(chardev: Options) -> Socket:
+    """The socket of a chardev. ``reconnect-ms=`` exists since QEMU 9.2; 0 is off, as in
+    ``reconnect=``."""
+    seconds = chardev.get("reconnect-ms", chardev.get("reconnect"))
+    return Socket(
+        "server" if truth(chardev.get("server")) else "client",
+        is_ovs_socket(chardev["path"]),
+        "yes" if number(seconds) else "no",
+    )
+
+
+def backend_of(given: Options, sockets: dict[str, Socket]) -> Backend:
+    """The backend that the options describe."""
+    kind = given.get("type") or "user"
+    if kind in VHOST_OF_ITS_OWN:
+        default = None if kind == "vhost-vdpa" else 1
+        queues = number(given.get("queues")) or default
+        return Backend(kind, None, queues, sockets.get(given.get("chardev", "")))
+    if kind == "af-xdp":  # one client per queue: net_init_af_xdp in net/af-xdp.c, QEMU 8.2
+        return Backend(kind, False, number(given.get("queues")) or 1)
+    if kind not in ("tap", "bridge"):
+        return Backend(kind, False)
+    return Backend(kind, _vhost(given), _tap_queues(given))
+
+
+def _vhost(given: Options) -> bool:
+    """True for ``vhost=on``, or if implied: QEMU switches vhost on for ``vhostfd=`` and
+    ``vhostforce=on`` (net_init_tap_one in net/tap.c), unless ``vhost=off`` is explicit."""
+    explicit = truth(given.get("vhost"))
+    if explicit is not None:
+        return explicit
+    passed = "vhostfd" in given or "vhostfds" in given
+    return passed or truth(given.get("vhostforce")) is True
+
+
+def _tap_queues(given: Options) -> int:
+    """Number of queue pairs: one descriptor for each (``fds=28:30``); else ``queues=``; else
+    one."""
+    for name in ("fds", "vhostfds"):
+        if given.get(name):
+            return given[name].count(":") + 1
+    return number(given.get("queues")) or 1
+
+
+# Read the properties of a virtio NIC on ``-device`` in libvirt's terms.
+#
+# ``qemuBuildNicDevProps`` in libvirt 11.3 src/qemu/qemu_command.c has the words of both.
+
+
+VIRTIO_RING = 256
+"""VIRTIO_NET_RX_QUEUE_DEFAULT_SIZE and its TX twin in QEMU's hw/net/virtio-net.c."""
+
+_TXMODES = {"timer": "timer", "bh": "iothread"}
+_HOST = {
+    "csum": "csum",
+    "gso": "gso",
+    "host_tso4": "tso4",
+    "host_tso6": "tso6",
+    "host_ecn": "ecn",
+    "host_ufo": "ufo",
+    "mrg_rxbuf": "mrg_rxbuf",
+}
+_GUEST = {
+    "guest_csum": "csum",
+    "guest_tso4": "tso4",
+    "guest_tso6": "tso6",
+    "guest_ecn": "ecn",
+    "guest_ufo": "ufo",
+}
+"""QEMU's property -> the attribute of ``<driver><host>`` and ``<guest>``."""
+
+
+def virtio_nic(
+    driver: str, model: str, given: Options, backend: Backend, *, mac: str | None
+) -> RunningNic:
+    """A virtio NIC on its backend."""
+    mq = truth(given.get("mq")) or False
+    socket = backend.socket
+    return RunningNic(
+        driver,
+        model,
+        backend.kind,
+        mac=mac,
+        id=given.get("id"),
+        vhost=backend.vhost,
+        queues=_pairs(backend, mq=mq),
+        rx_queue_size=_ring(given, "rx_queue_size"),
+        tx_queue_size=_ring(given, "tx_queue_size"),
+        mq=mq,
+        backend_queues=backend.queues,
+        packed=truth(given.get("packed")) or False,
+        mtu=number(given.get("host_mtu")) or None,
+        txmode=_TXMODES.get(given.get("tx", "")),
+        ioeventfd=_switch(given, "ioeventfd"),
+        event_idx=_switch(given, "event_idx"),
+        host_off=_off(given, _HOST),
+        guest_off=_off(given, _GUEST),
+        source_mode=socket.mode if socket else None,
+        ovs_socket=socket is not None and socket.ovs,
+        reconnect=socket.reconnect if socket else None,
+        evidence="command line",
+    )
+
+
+def _pairs(backend: Backend, *, mq: bool) -> int | None:
+    """Queue pairs that the guest can use: those of the backend, if the device offers multiqueue. A
+    vDPA device without ``queues=`` has its own number (QEMU 10.0 net/vhost-vdpa.c)."""
+    return backend.queues if mq else 1
+
+
+def _ring(given: Options, name: str) -> int | None:
+    return number(given[name]) if name in given else VIRTIO_RING
+
+
+def _switch(given: Options, name: str) -> str | None:
+    on = truth(given.get(name))
+    return None if on is None else "on" if on else "off"
+
+
+def _off(given: Options, words: dict[str, str]) -> tuple[str, ...]:
+    return tuple(word for name, word in words.items() if truth(given.get(name)) is False)

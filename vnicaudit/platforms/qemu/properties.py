@@ -9,16 +9,81 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from vnicaudit.knowledge.buses import VIRTIO_PCI, bus_of
+from vnicaudit.knowledge.models import VIRTIO_PCI, bus_of
 from vnicaudit.knowledge.qemu_properties import QemuProperty, properties_of
-from vnicaudit.model.definition_refusal import StartRefusal
-from vnicaudit.model.nic import is_multicast
-from vnicaudit.model.version import Version
-from vnicaudit.platforms.qemu.addresses import of_nic
+from vnicaudit.model.host import Version
+from vnicaudit.model.nic import StartRefusal, is_multicast
+from vnicaudit.platforms.qemu.arguments import unfilled
 from vnicaudit.platforms.qemu.netdevs import SWITCHES as BACKEND_SWITCHES
 from vnicaudit.platforms.qemu.options import Options, number, truth, wrong_types
-from vnicaudit.platforms.qemu.slots import place_of
-from vnicaudit.platforms.qemu.variables import unfilled
+
+# The ``addr=`` of a device on PCI (``set_pci_devfn`` in hw/core/qdev-properties-system.c).
+
+
+_SLOT = re.compile(
+    r"(?:0[xX])?(?P<slot>[0-9a-fA-F]{1,8})(?:\.(?:0[xX])?(?P<function>[0-9a-fA-F]{1,8}))?"
+)
+_SLOTS, _FUNCTIONS = 32, 8
+_TAKEN = {
+    "pci.0": frozenset({(0, 0), (1, 0), (1, 1)}),
+    "pcie.0": frozenset({(0, 0), (31, 0)}),
+}
+"""Slots that the machine itself always uses on the root bus of pc and q35. Measured with QEMU
+7.2."""
+_OF_VGA = {"pci.0": (2, 0), "pcie.0": (1, 0)}
+"""The slot of the graphics card that QEMU adds unless ``-nodefaults`` or ``-vga`` is given."""
+
+
+def place_of(text: str) -> tuple[int, int] | None:
+    """Slot and function; None if it is not an address."""
+    match = _SLOT.fullmatch(text)
+    if match is None:
+        return None
+    slot, function = int(match["slot"], 16), int(match["function"] or "0", 16)
+    return (slot, function) if slot < _SLOTS and function < _FUNCTIONS else None
+
+
+def slot_of(given: Options, root: str | None) -> list[tuple[str, str]]:
+    """The slot of a device, under a name that is the same for the same slot. ``root``: the
+    machine's own bus, which is the default; on q35 ``pci.0`` belongs to a bridge."""
+    place = place_of(given.get("addr", ""))
+    if place is None:
+        return []
+    bus = given.get("bus", "")
+    named = "" if bus in ("", root) else f"{bus} "
+    return [("PCI slot", f"{named}{place[0]:x}.{place[1]}")]
+
+
+def is_taken(text: str, bus: str, root: str | None, *, vga: bool) -> bool:
+    """True if the machine, whose root bus is called ``root``, has its own device at that address.
+    ``vga``: it has its default graphics card."""
+    if root is None or bus not in ("", root):
+        return False
+    place = place_of(text)
+    return place in _TAKEN.get(root, ()) or (vga and place == _OF_VGA.get(root, ()))
+
+
+# MAC addresses as accepted by ``-nic`` and ``-net nic`` (``net_parse_macaddr`` in QEMU's
+# net/net.c).
+#
+# ``-device`` accepts only two digits for each byte.
+
+
+NOT_SET = "00:00:00:00:00:00"
+"""QEMU treats this address as not set."""
+
+_BYTES = re.compile(r"[0-9a-fA-F]{1,2}(?:[:-][0-9a-fA-F]{1,2}){5}")
+_LAST_THREE = 1 << 24
+
+
+def of_nic(text: str) -> str | None:
+    """The address: six bytes, or the last three as one number; None for anything else."""
+    value = number(text)
+    if value is not None and value < _LAST_THREE:
+        return ":".join(f"{byte:02x}" for byte in value.to_bytes(6, "big"))
+    if not _BYTES.fullmatch(text):
+        return None
+    return ":".join(byte.zfill(2) for byte in re.split("[:-]", text.lower()))
 
 
 def _names(text: str) -> frozenset[str]:

@@ -12,35 +12,35 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from vnicaudit.knowledge.binaries import absent_on, first_with
-from vnicaudit.knowledge.buses import (
+from vnicaudit.knowledge.models import (
     CCW,
     ISA,
     PCI,
+    QEMU_MODELS,
     USB,
     VIRTIO_BUS,
     VIRTIO_PCI,
     XEN,
+    absent_on,
     bus_of,
+    first_with,
     machine_buses,
+    shown_model,
 )
-from vnicaudit.knowledge.machines import MODERN_ZPCI, may_be_modern_zpci
-from vnicaudit.knowledge.models import QEMU_MODELS, shown_model
-from vnicaudit.model.definition_refusal import NEVER, NIC_REWORK, StartRefusal
-from vnicaudit.model.guest_words import ARM, RISCV, S390, VIRTIO, X86
-from vnicaudit.model.version import Version
-from vnicaudit.platforms.qemu.arguments import MAX_WORDS, Arguments
+from vnicaudit.knowledge.systems import MODERN_ZPCI, may_be_modern_zpci
+from vnicaudit.model.finding import ARM, RISCV, S390, VIRTIO, X86
+from vnicaudit.model.host import Version
+from vnicaudit.model.nic import NEVER, NIC_REWORK, StartRefusal
+from vnicaudit.platforms.qemu.arguments import MAX_WORDS, Arguments, Global, unfilled
 from vnicaudit.platforms.qemu.netdevs import id_faults
 from vnicaudit.platforms.qemu.options import Options, lenient, number, truth
-from vnicaudit.platforms.qemu.overrides import Global
 from vnicaudit.platforms.qemu.properties import (
     is_device,
+    is_taken,
     json_faults,
     nic_faults,
     property_refusal,
 )
-from vnicaudit.platforms.qemu.slots import is_taken
-from vnicaudit.platforms.qemu.variables import unfilled
 
 _USB_CONTROLLERS = ("uhci", "ohci", "ehci", "xhci")
 _CONVENTIONAL = frozenset({"pci-bridge", "pcie-pci-bridge", "i82801b11-bridge", "pci-bridge-seat"})

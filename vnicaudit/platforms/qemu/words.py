@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from vnicaudit.text.beginning import PROMPT
+
 MAX_COMMAND = 4 << 20
 """Maximum number of characters of one command line; Linux allows arguments of 2 MiB."""
 
@@ -155,3 +157,109 @@ def _unescape(match: re.Match[str]) -> str:
 
 def _unfinished(mark: str) -> str:
     return "ends in a continued line" if mark == "\\" else f"a quotation mark {mark} is not closed"
+
+
+# Analyse the text before QEMU's program in its line, to tell whether a shell would start the
+# program there.
+
+
+_PROMPT = re.compile(rf"(?:{PROMPT}|\+{{1,9}} (?! ))")
+"""A prompt, or what ``sh -x`` writes before each command."""
+_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=.*", re.DOTALL)
+_WRAPPERS = frozenset(
+    {"sudo", "exec", "nohup", "time", "env", "nice", "ionice", "numactl", "taskset", "chrt"}
+    | {"setsid", "timeout", "strace", "prlimit", "cgexec", "systemd-run", "doas", "runuser"}
+    | {"setpriv", "stdbuf", "unshare", "nsenter", "chroot", "ip", "screen", "tmux", "flock"}
+    | {"daemonize", "start-stop-daemon", "xvfb-run", "eval", "command", "ssh", "docker", "podman"}
+    | {"gdb", "valgrind", "perf", "catchsegv", "firejail", "bwrap", "trickle", "cpulimit", "chpst"}
+    | {"pkexec", "gosu", "su-exec", "setarch", "linux32", "linux64", "unbuffer", "ltrace", "rr"}
+    | {"dumb-init", "tini", "fakeroot", "sg", "optirun", "primusrun", "gamemoderun"}
+    | {"dbus-run-session", "start", "call"}
+)
+_SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "su", "watch", "parallel", "xargs"})
+"""Programs that run a text in quotes, in addition to the wrappers."""
+_KEYWORDS = frozenset({"if", "then", "elif", "else", "while", "until", "do", "!", "{", "coproc"})
+_TOKEN_PREFIXES = re.compile(
+    r"""'[^']*' | "(?:[^"\\]|\\.)*" | \\.
+      | (?P<remark>(?<!\S)\#)
+      | (?P<quote>['"])
+      | (?P<opening>\$?\()
+      | (?P<closing>\))
+      | (?P<separator>[;&|`\n])
+      | [^'"\\$\#();&|`\n]+ | .
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+_UNIT = re.compile(r"[ \t]*ExecStart(?:Pre|Post)?[ \t]*=[ \t]*[-@:+!|]*(?=[^\s\"']|\Z)")
+"""Text before a program in a systemd unit."""
+_HELD = re.compile(r"(?:^|\s)[A-Za-z_]\w*\+?=\(?\Z")
+
+
+class Prefix(NamedTuple):
+    """The kind of text before a program. ``starts``: a shell starts the program here; ``enclosed``:
+    within parentheses, which end its command; ``run_elsewhere``: within a text or a list that is
+    run elsewhere."""
+
+    starts: bool
+    enclosed: bool = False
+    run_elsewhere: bool = False
+
+
+def prefix_of(text: str) -> Prefix:
+    """Analyse one line up to a program's name, or the part of it behind another command."""
+    unit = _UNIT.match(text)
+    if unit is not None:
+        return Prefix(starts=_is_start(text[unit.end() :]))
+    if _HELD.search(text):
+        return Prefix(starts=False, run_elsewhere=True)
+    plain = _without_prompt(text)
+    if plain.count("(") <= plain.count(")") and _is_start(plain):
+        return Prefix(starts=True)
+    begin, depth, quoted = 0, 0, -1
+    for match in _TOKEN_PREFIXES.finditer(text):
+        if match["remark"]:
+            return Prefix(starts=False)
+        if match["quote"]:
+            quoted = match.start()
+            break
+        if match["opening"] or match["closing"] or match["separator"]:
+            depth = max(0, depth + bool(match["opening"]) - bool(match["closing"]))
+            held = match["opening"] and _HELD.search(text, begin, match.end())
+            if held:
+                return Prefix(starts=False, run_elsewhere=True)
+            begin = match.end()
+    if quoted >= 0:
+        return Prefix(starts=False, run_elsewhere=_runs_text(text[begin:quoted]))
+    return Prefix(starts=_is_start(text[begin:]), enclosed=depth > 0)
+
+
+def _without_prompt(text: str) -> str:
+    prompt = _PROMPT.match(text.lstrip())
+    return text.lstrip()[prompt.end() :] if prompt else text
+
+
+def _is_start(text: str) -> bool:
+    """True for nothing but keywords, assignments, and a program that starts another."""
+    first = _first_word(text)
+    return first is None or first in _WRAPPERS
+
+
+def _runs_text(text: str) -> bool:
+    """True if the quoted text that follows is run, or kept in a variable."""
+    if _HELD.search(text):
+        return True
+    first = _first_word(text)
+    return first is not None and first in _WRAPPERS | _SHELLS
+
+
+def _first_word(text: str) -> str | None:
+    """The name of the program, None if there is none."""
+    found = shell_words(text, 0)
+    if found.problem is not None or text[found.end :].strip():
+        return ""
+    words = found.words
+    while words and (_ASSIGNMENT.fullmatch(words[0]) or words[0] in _KEYWORDS):
+        del words[0]
+    if words[:1] == ["function"] and words[2:3] == ["{"]:
+        del words[:3]
+    return words[0].rpartition("/")[2] if words else None

@@ -10,9 +10,8 @@ from collections.abc import Collection, Iterator
 from itertools import chain, islice
 
 from vnicaudit.model.report import NotJudged
-from vnicaudit.platforms.domain_xml.recognise import OPENING, is_foreign, root_name
-from vnicaudit.platforms.domain_xml.spans import spans
-from vnicaudit.platforms.kubevirt.recognise import first_machine
+from vnicaudit.platforms.domain_xml.recognise import OPENING, is_foreign, root_name, spans
+from vnicaudit.platforms.kubevirt.objects import first_machine
 from vnicaudit.platforms.nova_conf.recognise import is_own
 from vnicaudit.platforms.qemu.read import unread_commands
 from vnicaudit.text.beginning import (

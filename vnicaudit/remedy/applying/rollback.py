@@ -13,15 +13,21 @@ from typing import NamedTuple
 
 import msgspec
 
-from vnicaudit.base.new_file import DEFINITIONS
+from vnicaudit.base.files import DEFINITIONS
 from vnicaudit.errors import SilentError, TargetError, UsageError, VnicauditError
 from vnicaudit.model.runs import Foreseen
-from vnicaudit.remedy.applying.apply import RunContext, dry_run_units, hold_plans
-from vnicaudit.remedy.applying.beside import OtherRuns
-from vnicaudit.remedy.applying.driver import Prepared, UndoRequest
+from vnicaudit.remedy.applying.apply import (
+    HostByHost,
+    OtherRuns,
+    RunContext,
+    dry_run_units,
+    hold_plans,
+    open_locked,
+    open_reachable,
+)
+from vnicaudit.remedy.applying.driver import Drivers, Prepared, UndoRequest
 from vnicaudit.remedy.applying.history import record, undone_by
-from vnicaudit.remedy.applying.host_by_host import HostByHost, open_locked, open_reachable
-from vnicaudit.remedy.applying.journal.events import Done, End
+from vnicaudit.remedy.applying.journal.events import Done, End, NicChanges, RunRequest, UnitRequest
 from vnicaudit.remedy.applying.journal.journal_file import Journal
 from vnicaudit.remedy.applying.journal.past_run import (
     PastRun,
@@ -31,10 +37,7 @@ from vnicaudit.remedy.applying.journal.past_run import (
     reread,
     unfinished,
 )
-from vnicaudit.remedy.applying.journal.run_request import RunRequest, UnitRequest
 from vnicaudit.remedy.applying.journal.state import HeldError, StateFolder
-from vnicaudit.remedy.applying.journal.transaction import NicChanges
-from vnicaudit.remedy.applying.kinds import Drivers
 from vnicaudit.remedy.applying.runner import (
     TAKEN_BACK,
     Preparing,
@@ -44,7 +47,7 @@ from vnicaudit.remedy.applying.runner import (
     begin_nothing,
 )
 from vnicaudit.remedy.planning.diffs import unified_diff
-from vnicaudit.text.own_commands import command
+from vnicaudit.text.diff import command
 
 _CHANGED = ("applied",)
 

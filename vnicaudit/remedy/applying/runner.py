@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import suppress
+import threading
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from datetime import datetime
 from functools import partial
 
@@ -19,23 +20,60 @@ from vnicaudit.errors import (
     TargetError,
 )
 from vnicaudit.model.runs import RunRecord
-from vnicaudit.remedy.applying.driver import Prepared
-from vnicaudit.remedy.applying.exclusion_locks import ExclusionLocks
+from vnicaudit.remedy.applying.driver import Drivers, Prepared
 from vnicaudit.remedy.applying.history import current_record
-from vnicaudit.remedy.applying.journal.events import Begin, End, Undoing
-from vnicaudit.remedy.applying.journal.journal_file import Journal
-from vnicaudit.remedy.applying.journal.kept_texts import KeptTexts
-from vnicaudit.remedy.applying.journal.notes import Notes, begun_with
+from vnicaudit.remedy.applying.journal.events import (
+    Begin,
+    End,
+    Result,
+    Undoing,
+    UnitRequest,
+    common_part,
+    done_with,
+)
+from vnicaudit.remedy.applying.journal.journal_file import Journal, KeptTexts
 from vnicaudit.remedy.applying.journal.past_run import PastRun, reread
-from vnicaudit.remedy.applying.journal.result import Result, done_with
-from vnicaudit.remedy.applying.journal.run_request import UnitRequest
-from vnicaudit.remedy.applying.journal.transaction import common_part
-from vnicaudit.remedy.applying.kinds import Drivers
-from vnicaudit.remedy.applying.schedule import Schedule, side_by_side
-from vnicaudit.remedy.applying.unit_queue import UnitQueue, why_no_more
-from vnicaudit.remedy.applying.work import BegunUnit, rollback_command
-from vnicaudit.remedy.trial import Trials
-from vnicaudit.remedy.unit_refusal import UnitRefusedError, codes_of
+from vnicaudit.remedy.applying.journal.state import Notes, begun_with
+from vnicaudit.remedy.applying.unit_queue import Schedule, UnitQueue, side_by_side, why_no_more
+from vnicaudit.remedy.applying.verifying import BegunUnit, rollback_command
+from vnicaudit.remedy.hypervisor import Trials
+from vnicaudit.remedy.replacing import UnitRefusedError, codes_of
+
+# Locks on whatever must not be down at the same time: members of a server group, servers that share
+# a volume.
+
+
+class ExclusionLocks:
+    """Makes those that share a name wait for each other. Any thread may use it."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._locks: dict[str, threading.Lock] = {}
+        self._failed: dict[str, str] = {}
+
+    @contextmanager
+    def hold(self, names: Iterable[str]) -> Iterator[None]:
+        """Wait until nobody else holds one of these names, and hold them. Names are always locked
+        in the same order, so that no two threads wait for each other."""
+        with ExitStack() as stack:
+            for name in sorted(set(names)):
+                stack.enter_context(self._of(name))
+            yield
+
+    def failed(self, who: str, names: Iterable[str]) -> None:
+        """Record that ``who`` failed and may be down for longer."""
+        with self._lock:
+            self._failed.update(dict.fromkeys(names, who))
+
+    def failed_member(self, names: Iterable[str]) -> str:
+        """The unit that failed while it held one of these names; empty: none."""
+        with self._lock:
+            return next((self._failed[name] for name in names if name in self._failed), "")
+
+    def _of(self, name: str) -> threading.Lock:
+        with self._lock:
+            return self._locks.setdefault(name, threading.Lock())
+
 
 Tell = Callable[[str, str], None]
 """Is told the name of a domain and the progress on it."""

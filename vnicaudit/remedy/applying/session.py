@@ -10,11 +10,10 @@ from contextlib import ExitStack, suppress
 from typing import Protocol, TypeVar, cast
 
 from vnicaudit.errors import ActionError, SilentError, VnicauditError
-from vnicaudit.model.host_lock import HostLock
-from vnicaudit.remedy.adapters import Adapters
+from vnicaudit.model.host import HostLock
+from vnicaudit.remedy.applying.journal.past_run import UnfinishedRuns
 from vnicaudit.remedy.applying.journal.state import HeldError, StateFolder
-from vnicaudit.remedy.applying.journal.unfinished_runs import UnfinishedRuns
-from vnicaudit.remedy.cloud import CloudAccess
+from vnicaudit.remedy.hypervisor import Adapters, CloudAccess
 
 T = TypeVar("T")
 Tell = Callable[[str, str], None]

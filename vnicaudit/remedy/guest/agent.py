@@ -10,11 +10,29 @@ import binascii
 import ipaddress
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import repeat
+from typing import NamedTuple
 
-from vnicaudit.base.identifiers import MAC
-from vnicaudit.base.waiting import Clock
-from vnicaudit.errors import GuestError
-from vnicaudit.model.machine import GuestExit, GuestInterface
+import msgspec
+from msgspec.structs import replace
+
+from vnicaudit.base.deadlines import Clock
+from vnicaudit.base.wording import MAC
+from vnicaudit.errors import GuestError, RefusedError
+from vnicaudit.model.guest_network import GuestAddress, GuestNeighbour, GuestNetwork, GuestRoute
+from vnicaudit.model.host import GuestExit, GuestInterface
+from vnicaudit.remedy.guest.links import (
+    Guest,
+    address,
+    address_lines,
+    ask,
+    asking_lines,
+    excerpt,
+    link_lines,
+    mac,
+    name,
+    renaming_lines,
+)
+from vnicaudit.remedy.guest.routes import route_lines
 from vnicaudit.remedy.hypervisor import Machine
 
 _SECONDS = 10
@@ -120,3 +138,123 @@ def _data(status: dict[str, object], key: str) -> bytes:
         return base64.b64decode(str(status.get(key) or ""), validate=True)
     except (binascii.Error, ValueError):
         raise GuestError("the guest's agent sent invalid output") from None
+
+
+# The permanent neighbours of a guest's interface, and the addresses it answers for (proxy).
+#
+# Fields are those of ``ip -j neigh`` of iproute2 5.10, 6.1 and 6.15 (ip/ipneigh.c, print_neigh): a
+# flag that is set is present, with an empty value.
+
+
+class _Neighbour(msgspec.Struct, frozen=True):
+    dst: str
+    lladdr: str | None = None
+    state: tuple[str, ...] = ()
+    router: object = False
+    proxy: object = False
+    protocol: str | None = None
+
+
+def read_neighbours(guest: Guest, device: str) -> list[GuestNeighbour]:
+    """The neighbours of the interface that somebody set, without those that the kernel found.
+    Raises RefusedError if the guest cannot report them."""
+    show = ("ip", "-j", "neigh", "show")
+    permanent = ask(guest, (*show, "dev", name(device), "nud", "permanent"), _Neighbour)
+    # without a family, neigh show proxy lists IPv4 and IPv6
+    proxied = ask(guest, (*show, "proxy", "dev", name(device)), _Neighbour)
+    found = [_neighbour(one) for one in permanent if "PERMANENT" in one.state]
+    return found + [_neighbour(one) for one in proxied if one.proxy is None]
+
+
+def _neighbour(one: _Neighbour) -> GuestNeighbour:
+    proxied = one.proxy is None
+    if not proxied and one.lladdr is None:
+        raise RefusedError(f"the guest has a neighbour without an address: {excerpt(one.dst)}")
+    return GuestNeighbour(
+        address=address(one.dst),
+        mac=None if one.lladdr is None or proxied else mac(one.lladdr),
+        router=one.router is None,
+        protocol=None if one.protocol is None else name(one.protocol),
+    )
+
+
+def neighbour_lines(neighbours: Iterable[GuestNeighbour], device: str) -> list[str]:
+    """The commands that add them."""
+    return [" ".join(_words(one, device)) for one in neighbours]
+
+
+def _words(one: GuestNeighbour, device: str) -> Iterator[str]:
+    if one.mac is None:
+        yield f"neigh replace proxy {address(one.address)} dev {device}"
+    else:
+        yield f"neigh replace {address(one.address)} lladdr {mac(one.mac)} dev {device}"
+        yield "nud permanent"
+    if one.router:
+        yield "router"
+    if one.protocol is not None:
+        yield f"proto {name(one.protocol)}"
+
+
+def missing_neighbours(
+    wanted: Iterable[GuestNeighbour], now: Iterable[GuestNeighbour]
+) -> list[str]:
+    """The wanted neighbours that are missing now, in words."""
+    there = {(one.address, one.mac) for one in now}
+    return [f"neighbour {one.address}" for one in wanted if (one.address, one.mac) not in there]
+
+
+# Everything that is restored on a guest's interface, as lines for one ``ip -batch``.
+
+
+BATCH = ("ip", "-force", "-batch", "-")
+"""``-force``: a line that fails (its route exists already) does not stop the others."""
+
+
+class Device(NamedTuple):
+    """The interface to restore the settings on: its name, the name it gets, its other names."""
+
+    name: str
+    wanted_name: str
+    altnames: tuple[str, ...] = ()
+
+
+def batch(network: GuestNetwork, device: Device) -> bytes:
+    """The commands, in an order in which each finds what it depends on. All of them may be
+    repeated. Raises RefusedError if a word cannot be written in a line."""
+    wanted = name(device.wanted_name)
+    lines = [
+        *renaming_lines(name(device.name), wanted, device.altnames),
+        *link_lines(network.link, wanted),
+        *address_lines(network.addresses, wanted),
+        *route_lines(network.routes, wanted),
+        *neighbour_lines(network.neighbours, wanted),
+        *asking_lines(network.addresses, wanted),
+    ]
+    return "".join(f"{line}\n" for line in lines).encode("ascii")
+
+
+def aged(network: GuestNetwork, seconds: float) -> GuestNetwork:
+    """The captured network settings ``seconds`` later: remaining lifetimes are shorter by that, and
+    addresses and routes that have expired are left out."""
+    passed = max(int(seconds), 0)
+    addresses = (_later(one, passed) for one in network.addresses)
+    routes = (_later_route(one, passed) for one in network.routes)
+    return replace(
+        network,
+        addresses=tuple(one for one in addresses if one.valid != 0),
+        routes=tuple(one for one in routes if one.expires != 0),
+    )
+
+
+def _later(one: GuestAddress, passed: int) -> GuestAddress:
+    return replace(
+        one, valid=_seconds_left(one.valid, passed), preferred=_seconds_left(one.preferred, passed)
+    )
+
+
+def _later_route(one: GuestRoute, passed: int) -> GuestRoute:
+    return replace(one, expires=_seconds_left(one.expires, passed))
+
+
+def _seconds_left(seconds: int | None, passed: int) -> int | None:
+    return None if seconds is None else max(seconds - passed, 0)

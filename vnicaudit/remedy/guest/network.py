@@ -16,20 +16,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from vnicaudit.base.waiting import Clock
+from vnicaudit.base.deadlines import Clock
 from vnicaudit.errors import GuestError, RefusedError
 from vnicaudit.model.guest_network import GuestNetwork
+from vnicaudit.remedy.guest import agent as guest_neighbours
 from vnicaudit.remedy.guest import links as guest_links
-from vnicaudit.remedy.guest import neighbours as guest_neighbours
 from vnicaudit.remedy.guest import routes as guest_routes
-from vnicaudit.remedy.guest.addresses import is_restored, read_addresses
-from vnicaudit.remedy.guest.agent import GuestAgent
-from vnicaudit.remedy.guest.answers import Guest
-from vnicaudit.remedy.guest.batch import BATCH, Device, aged, batch
+from vnicaudit.remedy.guest.agent import BATCH, Device, GuestAgent, aged, batch
 from vnicaudit.remedy.guest.capture import captured
-from vnicaudit.remedy.guest.route_fields import read_routes
-from vnicaudit.remedy.guest.words import excerpt
-from vnicaudit.remedy.guest.words import mac as mac_word
+from vnicaudit.remedy.guest.links import Guest, excerpt, is_restored, read_addresses
+from vnicaudit.remedy.guest.links import mac as mac_word
+from vnicaudit.remedy.guest.routes import read_routes
 from vnicaudit.remedy.hypervisor import Machine
 
 __all__ = ["Guest", "aged", "capture", "missing", "restore"]

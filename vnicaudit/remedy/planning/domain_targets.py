@@ -4,18 +4,113 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from vnicaudit.audit.progress import FileCount
-from vnicaudit.audit.reading.platform import Platforms
-from vnicaudit.audit.reading.targets import Target
-from vnicaudit.base.cpu_deadline import FILE_SECONDS, Deadline, OutOfTime
-from vnicaudit.model.live import LiveOptions
-from vnicaudit.model.plan import Planned
+from vnicaudit.audit.reading.targets import Platforms, Target
+from vnicaudit.audit.tally import FileCount
+from vnicaudit.base.deadlines import FILE_SECONDS, Deadline, OutOfTime
+from vnicaudit.errors import RefusedError
+from vnicaudit.model.domain import Domain
+from vnicaudit.model.finding import VIRTIO
+from vnicaudit.model.fleet import LiveOptions
+from vnicaudit.model.nic import Nic
+from vnicaudit.model.plan import NotPlanned, Planned, Reason
 from vnicaudit.model.report import NotJudged, ReadError
-from vnicaudit.remedy.planning.domains import DomainPlanner
-from vnicaudit.remedy.planning.guests import AgentNames, InterfaceNames, no_names
-from vnicaudit.remedy.planning.nic_step import NicContext
-from vnicaudit.remedy.planning.source import Source, live_sources, sources
-from vnicaudit.remedy.planning.target_planner import PlanContext, PlanParts, ReadHosts
+from vnicaudit.remedy.planning import backends
+from vnicaudit.remedy.planning.nic import EditedNic, NicContext, OwnerEditedNic
+from vnicaudit.remedy.planning.policy import NicTuning, planned_tuning
+from vnicaudit.remedy.planning.run import PlanContext, PlanParts, ReadHosts
+from vnicaudit.remedy.planning.source import (
+    AgentNames,
+    InterfaceNames,
+    JudgedDomain,
+    Source,
+    live_sources,
+    no_names,
+    sources,
+)
+from vnicaudit.remedy.planning.subject import Judges, NotPlannedError, plan_subject, reason_of
+
+# A domain -> steps, one for each NIC to be changed, and the NICs that are not planned.
+
+
+_TEMPLATE = (
+    "the file is a template ({}): plan its rendered form; audit --fix can change literal values "
+    "in it"
+)
+MOST_NICS = 256
+"""Maximum number of NICs of a domain that is planned: each step is judged, and shown, with the
+whole definition."""
+_TOO_MANY = f"the domain has more than {MOST_NICS} NICs: it is not planned"
+_LIVE_ONLY = Reason(
+    "live-only", "only the running guest has it: it was attached live and is not in the definition"
+)
+
+
+class DomainPlanner:
+    """Plans one domain after the other."""
+
+    def __init__(self, judges: Judges, context: NicContext) -> None:
+        self._judges = judges
+        self._context = context
+        self._options = context.options
+
+    def plan(self, source: Source) -> Iterator[Planned]:
+        """The steps of one domain, and its NICs that are not planned."""
+        domain = source.domain
+        if not self._options.takes(domain.name, domain.uuid):
+            return
+        try:
+            judged = self._judged_domain(source)
+        except RefusedError as error:
+            for nic in filter(self._takes, domain.nics):
+                yield _not_planned(domain, nic, source, reason_of(error))
+            return
+        tuning = self._tuning(judged)
+        for nic in filter(self._takes, domain.nics):
+            if backends.owner_blocks(domain):
+                yield from plan_subject(OwnerEditedNic(judged, nic, self._context))
+            else:
+                given = tuning.get(nic.index)
+                yield from plan_subject(EditedNic(judged, nic, self._context, given))
+        yield from self._plugged_in(source)
+
+    def _judged_domain(self, source: Source) -> JudgedDomain:
+        """The domain, judged. Raises RefusedError for a domain that is not planned at all."""
+        if source.domain.template:
+            text = _TEMPLATE.format(source.domain.template)
+            raise NotPlannedError(Reason("template", text))
+        if len(source.domain.nics) > MOST_NICS:
+            raise NotPlannedError(Reason("too-many-nics", _TOO_MANY))
+        return JudgedDomain(source, self._judges, self._context.texts)
+
+    def _takes(self, nic: Nic) -> bool:
+        return not self._options.macs or nic.mac in self._options.macs
+
+    def _plugged_in(self, source: Source) -> Iterator[NotPlanned]:
+        """Running NICs that are not virtio and that no definition has."""
+        known = {nic.mac for nic in source.domain.nics}
+        for nic in filter(self._takes, source.running.nics):
+            emulated = nic.declared.model not in (None, *VIRTIO)
+            if source.text and emulated and nic.mac is not None and nic.mac not in known:
+                yield _not_planned(source.running, nic, source, _LIVE_ONLY)
+
+    def _tuning(self, judged: JudgedDomain) -> dict[int, NicTuning]:
+        """NIC index -> the queues and rings that the policy gives to each NIC that is or becomes
+        virtio."""
+        domain = judged.source.domain
+        chosen = {
+            nic.index: self._options.to for nic in domain.nics
+            if nic.declared.model in VIRTIO or judged.findings_of(nic)
+        }  # fmt: skip
+        found = planned_tuning(self._options.policy, domain.declared, domain.nics, chosen)
+        return {tuning.index: tuning for tuning in found.nics}
+
+
+def _not_planned(domain: Domain, nic: Nic, source: Source, reason: Reason) -> NotPlanned:
+    return NotPlanned(
+        domain.ref_of(nic), source.target, (), reason.text, code=reason.code,
+        file=source.file, line=source.line,
+    )  # fmt: skip
+
 
 _TOO_LONG = (
     f"took more than {FILE_SECONDS:.0f} s of CPU time to plan: given up, and the rest of it is "

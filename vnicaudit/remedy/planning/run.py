@@ -2,27 +2,261 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple, Protocol
 
+import msgspec
 from msgspec.structs import replace
 
 from vnicaudit import __version__
-from vnicaudit.audit.reading.platform import Platforms
-from vnicaudit.audit.reading.seen_files import SeenFiles
-from vnicaudit.audit.reading.targets import Target, TargetKind
-from vnicaudit.base.clock import timestamp
+from vnicaudit.audit.reading.selection import RunOptions
+from vnicaudit.audit.reading.targets import Platforms, SeenFiles, Target, TargetKind
+from vnicaudit.audit.settings.keys import PolicyTable
+from vnicaudit.audit.tally import RunProgress
+from vnicaudit.base.deadlines import timestamp
+from vnicaudit.base.wording import close_to, mac_hint
 from vnicaudit.errors import UsageError
-from vnicaudit.model.plan import NotPlanned, Plan, Planned, UnitStep
-from vnicaudit.remedy.planning.requested_targets import RequestedTargets
-from vnicaudit.remedy.planning.target_planner import (
-    NewPlanner,
-    PlanContext,
-    PlanParts,
-    PlanRequest,
-    ReadingObservers,
-    TargetPlanner,
-)
+from vnicaudit.model.domain import Domain
+from vnicaudit.model.finding import Description
+from vnicaudit.model.fleet import LiveDefinition
+from vnicaudit.model.host import Host
+from vnicaudit.model.plan import Goal, NotPlanned, Plan, Planned, UnitStep
+from vnicaudit.model.report import NotJudged, ReadError
+from vnicaudit.remedy.hypervisor import Adapters
+from vnicaudit.remedy.planning.subject import Judges
 from vnicaudit.text.secrets import masked_message
+
+# The options of a plan.
+
+
+class PlanOptions(msgspec.Struct, frozen=True):
+    """``domains`` (names or UUIDs) and ``macs``: plan only these; empty: all. ``accepted``: names
+    of functions that may be lost. ``devices``: vDPA devices or vhost-user sockets, one for each of
+    ``macs``. ``unsafe``: also plan changes that may hurt a guest."""
+
+    to: Goal = "virtio"
+    domains: frozenset[str] = frozenset()
+    macs: tuple[str, ...] = ()
+    accepted: frozenset[str] = frozenset()
+    devices: tuple[str, ...] = ()
+    socket_mode: str = "server"
+    unsafe: bool = False
+    policy: PolicyTable = PolicyTable()
+
+    def takes(self, name: str, uuid: str | None) -> bool:
+        """True if a domain is to be planned."""
+        return not self.domains or bool(self.names_of(name, uuid))
+
+    def names_of(self, name: str, uuid: str | None) -> frozenset[str]:
+        """The names in ``domains`` that match the domain: its name or its UUID."""
+        return frozenset(
+            one for one in self.domains if one == name or (uuid and one.lower() == uuid.lower())
+        )
+
+    def converts(self, mac: str | None) -> bool:
+        """True if a NIC is to be moved to another backend."""
+        return self.to != "virtio" and mac in self.macs
+
+    def device(self, mac: str | None) -> str:
+        """The device or socket for a NIC; empty if none was given for it."""
+        if mac not in self.macs:
+            return ""
+        place = self.macs.index(mac)
+        return self.devices[place] if place < len(self.devices) else ""
+
+
+# Checks that the named domains and NICs exist, and are unique.
+
+
+_KNOWN = 10_000
+"""Maximum number of names, and of MAC addresses, remembered to suggest for a misspelt one."""
+
+
+class RequestedTargets:
+    """Is shown every domain and object that is read."""
+
+    def __init__(self, options: PlanOptions) -> None:
+        self._options = options
+        self._named: set[str] = set()
+        self._known: set[str] = set()
+        self._macs: dict[str | None, Domain] = {}
+        self._known_macs: set[str] = set()
+
+    def add(self, name: str, id: str | None) -> bool:
+        """Add an object without a NIC of its own (an image, a flavor), by its name and id. True if
+        it is to be planned."""
+        self._named |= self._options.names_of(name, id)
+        if self._options.domains and len(self._known) < _KNOWN:
+            self._known.add(name)
+        return self._options.takes(name, id)
+
+    def add_domain(self, domain: Domain, running: Domain | None = None) -> None:
+        """Add a domain or server by its definition, and in its running form if that is known
+        separately. Raises UsageError if more than one has a NIC that is to get a device or
+        socket."""
+        if not self.add(domain.name, domain.uuid):
+            return
+        macs = {nic.mac for nic in (*(running or domain).nics, *domain.nics)}
+        if self._options.macs and len(self._known_macs) < _KNOWN:
+            self._known_macs |= {mac for mac in macs if mac is not None}
+        for mac in macs.intersection(self._options.macs):
+            other = self._macs.setdefault(mac, domain)
+            if self._options.to != "virtio" and other is not domain:
+                raise UsageError(
+                    f"NIC {mac} is in domain {other.name} and in {domain.name}: say which "
+                    "(--domain)"
+                )
+
+    def missing(self) -> list[str]:
+        """Named domains and NICs that do not exist, one sentence each."""
+        domains = sorted(self._options.domains - self._named)
+        macs = [mac for mac in self._options.macs if mac not in self._macs]
+        where = "the domains that are named" if self._options.domains else "the targets"
+        return [
+            *(
+                (
+                    f"no domain in the targets has the name {name!r} "
+                    f"(--domain){close_to(name, sorted(self._known))}"
+                )
+                for name in domains
+            ),
+            *(
+                (
+                    f"no NIC in {where} has the MAC address {mac} "
+                    f"(--nic){mac_hint(mac, self._known_macs)}"
+                )
+                for mac in macs
+            ),
+        ]
+
+
+# The interface of a planner for one kind of targets. The command line passes all planners in: no
+# other planning code knows which kinds exist.
+
+
+OnProgress = Callable[[str, int], None]
+"""Is told of each item that is read: the target, and the number of items so far."""
+
+DefinitionItem = Host | LiveDefinition | ReadError
+ReadHosts = Callable[[Sequence[Target]], Iterator[tuple[Target, Iterator[DefinitionItem]]]]
+"""Reads live hosts: the items of each host, once, in whatever order the hosts are read."""
+
+
+class PlanRequest(NamedTuple):
+    """The request for a plan: judges, platforms, how targets are read, options, and who is told the
+    progress. ``read_hosts``: reads live hosts side by side; None: one after the other.
+    ``file_progress``: is given the number of files read so far."""
+
+    judges: Judges
+    adapters: Adapters
+    run: RunOptions
+    options: PlanOptions
+    on_progress: OnProgress
+    read_hosts: ReadHosts | None = None
+    file_progress: RunProgress | None = None
+
+
+class ReadingObserver(Protocol):
+    """Learns from items that are read for other planners' targets."""
+
+    def add_domain(self, domain: Domain) -> None:
+        """Learn from a domain, running or defined."""
+
+    def add_description(self, item: Description) -> bool:
+        """Learn from an item of a file that is not a domain. True if it is of use here: then its
+        file is not reported as one without domains."""
+
+
+class ReadingObservers:
+    """All observers that learn from items read for others."""
+
+    def __init__(self) -> None:
+        self._all: list[ReadingObserver] = []
+
+    def register(self, observer: ReadingObserver) -> None:
+        """Tell it about items from now on."""
+        self._all.append(observer)
+
+    def add_domain(self, domain: Domain) -> None:
+        """See :meth:`ReadingObserver.add_domain`."""
+        for observer in self._all:
+            observer.add_domain(domain)
+
+    def add_description(self, item: Description) -> bool:
+        """See :meth:`ReadingObserver.add_description`: true if it is of use to any."""
+        return sum(observer.add_description(item) for observer in self._all) > 0
+
+
+class PlanContext(NamedTuple):
+    """The context that all planners share. ``seen_files``: the files that were read; ``requested``:
+    is shown every domain; ``observers``: are told what is read for others."""
+
+    judges: Judges
+    adapters: Adapters
+    run: RunOptions
+    options: PlanOptions
+    on_progress: OnProgress
+    read_hosts: ReadHosts | None
+    file_progress: RunProgress | None
+    targets: tuple[Target, ...]
+    seen_files: SeenFiles
+    requested: RequestedTargets
+    observers: ReadingObservers
+
+
+class PlanParts:
+    """A plan in progress: the planned items of each target, by its name, what could not be read,
+    and notes."""
+
+    def __init__(self, targets: Iterable[Target]) -> None:
+        self.planned: dict[str, list[Planned]] = {target.name: [] for target in targets}
+        self.errors: dict[str, list[str]] = {name: [] for name in self.planned}
+        self.notes: list[str] = []
+        self.unread_targets = 0
+
+    def add_unread_targets(self, targets: Iterable[Target], read: Collection[str]) -> None:
+        """Count those targets that had errors and are not in ``read``, the names of targets of
+        which something could be read."""
+        names = (target.name for target in targets)
+        self.unread_targets += sum(bool(self.errors[name]) for name in names if name not in read)
+
+    def add_unread(self, target: Target, error: ReadError | NotJudged) -> None:
+        """Add what could not be read from a target, or was not judged."""
+        if isinstance(error, ReadError):
+            self.errors[target.name].append(_error_text(error, target))
+        else:
+            self.notes.append(_error_text(error, target))
+
+
+class TargetPlanner(Protocol):
+    """Plans the targets of one kind, for one plan."""
+
+    def takes(self, target: Target) -> bool:
+        """True for a target of its kind."""
+
+    def plan(self, targets: tuple[Target, ...], parts: PlanParts) -> None:
+        """Read its targets, and add the planned items of each to ``parts``. Nothing is changed.
+        Raises UsageError for targets that cannot be changed, and for a name that matches
+        several."""
+
+    def missing(self) -> list[str]:
+        """Everything that was named and does not exist, apart from domains and NICs: one sentence
+        each."""
+
+    def covers(self, found: Planned) -> bool:
+        """True if an item that another planner found is planned here instead, and so left out
+        there."""
+
+
+NewPlanner = Callable[[PlanContext], TargetPlanner]
+"""Makes the planner of one kind of targets."""
+
+
+def _error_text(error: ReadError | NotJudged, target: Target) -> str:
+    """The place and message of an item that could not be read or was not judged."""
+    place = error.file or target.name
+    where = place if error.line is None else f"{place}:{error.line}"
+    return f"{where}: {error.message}"
 
 
 def make_plan(

@@ -3,26 +3,30 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cached_property
 from io import BytesIO
 from typing import NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
-from vnicaudit.audit.pool import why_not_here
 from vnicaudit.audit.reading.files import MAX_BYTES, read_stream
-from vnicaudit.audit.reading.options import RunOptions
-from vnicaudit.audit.reading.platform import Platforms
-from vnicaudit.audit.reading.seen_files import SeenFiles
-from vnicaudit.audit.reading.targets import Target
+from vnicaudit.audit.reading.selection import RunOptions
+from vnicaudit.audit.reading.targets import Platforms, SeenFiles, Target
+from vnicaudit.audit.workers import why_not_here
 from vnicaudit.base.opening import NotRegularError, read_regular
-from vnicaudit.errors import TargetError, UsageError
+from vnicaudit.errors import ActionError, RefusedError, TargetError, UsageError
 from vnicaudit.model.domain import Domain
-from vnicaudit.model.file_kind import Item
+from vnicaudit.model.file_kind import FileKinds, Item
+from vnicaudit.model.finding import Change, Description, Finding, Location, nic_index
+from vnicaudit.model.fleet import LiveDefinition
 from vnicaudit.model.host import Host, HostConfig
-from vnicaudit.model.live import LiveDefinition
-from vnicaudit.model.location import Description
+from vnicaudit.model.nic import Nic
 from vnicaudit.model.report import NotJudged, PutAside, ReadError
+from vnicaudit.remedy.guest.agent import GuestAgent, by_mac
+from vnicaudit.remedy.hypervisor import Adapters, Hypervisor, Texts
+from vnicaudit.remedy.planning.subject import JudgedItem, Judges, is_decided, worst_first
 
 IsOfUse = Callable[[Description], bool]
 
@@ -161,3 +165,208 @@ def with_actual_types(domain: Domain, known: Domain) -> Domain:
         for nic, old in zip(domain.nics, known.nics, strict=True)
     )  # fmt: skip
     return msgspec.structs.replace(domain, nics=nics)
+
+
+# Names of interfaces in running guests, from their agents.
+
+
+_SECONDS = 30.0
+"""Time for all guests of a target together: a guest that does not answer costs a few seconds."""
+
+
+AskNames = Callable[[Source], Mapping[str, str]]
+"""MAC -> name of the interface, from the guest's agent; empty if it was not asked."""
+
+
+class AgentNames:
+    """Asks guests of live hosts. libvirt does not allow that on a read-only connection, so a second
+    connection is opened for it; a host that refuses that one has no names."""
+
+    def __init__(self, adapters: Adapters, deadline: float) -> None:
+        self._connect = adapters.connect
+        self._clock = adapters.clock
+        self._deadline = deadline
+        self._hosts: dict[str, Hypervisor | None] = {}
+        self._left: dict[str, float] = {}
+
+    def __call__(self, source: Source) -> Mapping[str, str]:
+        """MAC -> name; empty if the guest does not run, or does not answer."""
+        state = source.running.state
+        uuid = source.domain.uuid
+        if state is None or not state.active or not state.agent or uuid is None:
+            return {}
+        host = self._host(source.target)
+        if host is None or self._left.setdefault(source.target, _SECONDS) <= 0:
+            return {}
+        began = self._clock.monotonic()
+        try:
+            found = by_mac(GuestAgent(host.machine(uuid), self._clock).interfaces())
+        except ActionError:
+            return {}
+        finally:
+            self._left[source.target] -= self._clock.monotonic() - began
+        return {mac: interface.name for mac, interface in found.items()}
+
+    def close(self) -> None:
+        """Disconnect from all hosts."""
+        for host in self._hosts.values():
+            if host is not None:
+                host.close()
+
+    def _host(self, target: str) -> Hypervisor | None:
+        if target not in self._hosts:
+            try:
+                self._hosts[target] = self._connect(target, deadline=self._deadline)
+            except (ActionError, TargetError):
+                self._hosts[target] = None
+        return self._hosts[target]
+
+
+class InterfaceNames:
+    """Names of interfaces by guest: each guest is asked once for all its NICs."""
+
+    def __init__(self, ask: AskNames) -> None:
+        self._ask = ask
+        self._told: tuple[Source | None, Mapping[str, str]] = (None, {})
+
+    def of(self, source: Source) -> Mapping[str, str]:
+        """MAC -> name, for the NICs of that guest."""
+        if self._told[0] is not source:
+            self._told = (source, self._ask(source))
+        return self._told[1]
+
+
+def no_names(source: Source) -> Mapping[str, str]:
+    """No names."""
+    del source
+    return {}
+
+
+# A domain, judged as it is, and as it would be with its definition changed and read again.
+
+
+class _Own(NamedTuple):
+    """Start and end of one domain's document in a file, and the number of lines before it."""
+
+    start: int
+    end: int
+    lines: int
+
+
+class _ChangedNic(NamedTuple):
+    """Changes of a NIC, and their result."""
+
+    nic: Nic
+    changes: tuple[Change, ...]
+    text: bytes
+    domain: Domain
+
+
+class JudgedDomain(JudgedItem[Domain]):
+    """One domain of a target, before anything is changed."""
+
+    def __init__(self, source: Source, judges: Judges, texts: Texts) -> None:
+        """Judge the domain. Raises RefusedError if a rule crashes."""
+        self.source = source
+        self.texts = texts
+        self._kinds = judges.work.platforms.files
+        self._last_changed: _ChangedNic | None = None
+        """Planning a step asks for the same changes several times."""
+        super().__init__(
+            source.domain, judges, lambda work, one: work.domain(one, source.host, source.target)
+        )
+
+    def findings_of(self, nic: Nic) -> tuple[Finding, ...]:
+        """The findings on one NIC."""
+        return tuple(found for found in self.findings if nic_index(found.about) == nic.index)
+
+    def with_changes(self, nic: Nic, changes: Iterable[Change]) -> tuple[bytes, Domain]:
+        """The text with these changes of a NIC, and the domain it describes. Raises RefusedError if
+        they cannot be made. For the same NIC and equal changes as in the last call, it is the same
+        domain object: ``JudgedItem`` judges each object once."""
+        changes, last = tuple(changes), self._last_changed
+        if last is None or last.nic is not nic or last.changes != changes:
+            text = self.texts.changed_at(self.source.text, nic.location.xpath or "", changes)
+            last = self._last_changed = _ChangedNic(nic, changes, text, self._read_again(text))
+        return last.text, last.domain
+
+    def findings_to_plan(self, nic: Nic, changes: Iterable[Change]) -> list[Finding]:
+        """The findings on the NIC that propose changes once these are made, the most severe first;
+        without those that the policy decides."""
+        changes = tuple(changes)
+        after = self.with_changes(nic, changes)[1] if changes else self.item
+        mine = (one for one in self.findings_after(after) if nic_index(one.about) == nic.index)
+        return worst_first(filter(is_decided, mine))
+
+    def _read_again(self, text: bytes) -> Domain:
+        source = self.source
+        found = self._of_file(text) if source.file is not None else with_actual_types(
+            self.texts.reading.definition_of(text, source.target), source.domain
+        )  # fmt: skip
+        declared = replace(found.declared, readiness=source.domain.declared.readiness)
+        return replace(
+            found, declared=declared, live=source.domain.live,
+            suppressions=source.domain.suppressions, location=source.domain.location,
+        )  # fmt: skip
+
+    def _of_file(self, text: bytes) -> Domain:
+        place = self.source.domain.location
+        own = self._own
+        if own is None:
+            found = _domain_in(text, place.target, self._kinds, place.xpath)
+        else:
+            end = own.end + len(text) - len(self.source.text)
+            found = self._alone(text[own.start : end], own.lines)
+        if found is None:
+            raise RefusedError("the changed file could not be read again")
+        return found
+
+    @cached_property
+    def _own(self) -> _Own | None:
+        """The place of the domain's document in a file with several, if it reads the same alone:
+        then only that part is read again for each change, and not all the others."""
+        text, place = self.source.text, self.source.domain.location
+        found = self.texts.reading.document_at(text, place.xpath or "")
+        if found is None:
+            return None
+        start, end = found
+        lines = text.count(b"\n", 0, start)
+        same = self._alone(text[start:end], lines) == self.source.domain
+        return _Own(start, end, lines) if same else None
+
+    def _alone(self, text: bytes, lines: int) -> Domain | None:
+        place = self.source.domain.location
+        found = _domain_in(text, place.target, self._kinds)
+        return None if found is None else _rebased(found, place, lines)
+
+
+def _rebased(domain: Domain, place: Location, lines: int) -> Domain:
+    """A domain that was read alone, with its places in the whole file."""
+    own, in_file = domain.location.xpath or "", place.xpath or ""
+    nics = tuple(
+        replace(
+            nic,
+            location=_moved(nic.location, own, in_file, lines),
+            lines=tuple((field, line + lines) for field, line in nic.lines),
+        )
+        for nic in domain.nics
+    )
+    moved = _moved(domain.location, own, in_file, lines)
+    return replace(domain, location=moved, nics=nics)
+
+
+def _moved(place: Location, own: str, in_file: str, lines: int) -> Location:
+    line = None if place.line is None else place.line + lines
+    xpath = None if place.xpath is None else in_file + place.xpath.removeprefix(own)
+    return replace(place, line=line, xpath=xpath)
+
+
+def _domain_in(
+    text: bytes, target: str, kinds: FileKinds, xpath: str | None = None
+) -> Domain | None:
+    """The domain at a path in a text; without a path the only one. None if it is not there."""
+    found = [
+        item for item in read_stream(BytesIO(text), target, kinds)
+        if isinstance(item, Domain) and xpath in (None, item.location.xpath)
+    ]  # fmt: skip
+    return found[0] if len(found) == 1 or (found and xpath is not None) else None

@@ -4,17 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vnicaudit.model.explanation import Explanation, Layer, LayerFact
-from vnicaudit.reports.encode import encode
+from vnicaudit.model.report import Explanation, Layer, LayerFact
 from vnicaudit.reports.findings.finding_text import FindingText
-from vnicaudit.reports.nics.facts_text import facts_text, type_of
-from vnicaudit.reports.paint import Paint
-from vnicaudit.reports.report_file import written_explanation
-from vnicaudit.reports.safe import safe
-from vnicaudit.reports.table.columns import columns, row_with_text
-from vnicaudit.reports.table.model import Part
-from vnicaudit.reports.wrap import Piece, fold, wrap
-from vnicaudit.reports.writer import Options
+from vnicaudit.reports.nics.text import facts_text, type_of
+from vnicaudit.reports.report_file import Options, written_explanation
+from vnicaudit.reports.safe import Paint, Piece, encode, fold, safe, wrap
+from vnicaudit.reports.table.model import Part, columns, row_with_text
 
 
 def explanation_json(explanation: Explanation, docs_url: str = "") -> str:

@@ -6,13 +6,10 @@ import io
 from collections.abc import Iterable, Sequence
 
 from vnicaudit.model.rule_info import RULES_SCHEMA, RuleInfo
-from vnicaudit.reports.encode import encode_items
 from vnicaudit.reports.findings.finding_text import SEVERITY
-from vnicaudit.reports.paint import Paint
-from vnicaudit.reports.table.columns import columns, row_with_text
-from vnicaudit.reports.table.model import Part
-from vnicaudit.reports.wrap import Piece
-from vnicaudit.reports.writer import Options
+from vnicaudit.reports.report_file import Options
+from vnicaudit.reports.safe import Paint, Piece, encode_items
+from vnicaudit.reports.table.model import Part, columns, row_with_text
 
 _READABLE = 100
 """Maximum width of running text."""

@@ -9,12 +9,9 @@ import msgspec
 
 from vnicaudit.bench.line_rate import LineRate
 from vnicaudit.reports.bench.words.quantity import scale_of
-from vnicaudit.reports.encode import encode
-from vnicaudit.reports.paint import Paint
-from vnicaudit.reports.table.columns import columns
-from vnicaudit.reports.table.model import Part
-from vnicaudit.reports.table.text import GAP
-from vnicaudit.reports.writer import Options
+from vnicaudit.reports.report_file import Options
+from vnicaudit.reports.safe import Paint, encode
+from vnicaudit.reports.table.model import GAP, Part, columns
 
 _WIDTHS = (22, 13, 0)
 """Minimum widths of columns, the same in both tables."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import vnicaudit.reports.bench.formats
 from vnicaudit.base.registry import Registry
-from vnicaudit.reports.writer import Options
+from vnicaudit.reports.report_file import Options
 
 if TYPE_CHECKING:
     from vnicaudit.model.measurement import BenchResult

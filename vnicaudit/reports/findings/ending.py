@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
+import heapq
+from collections import Counter
 from collections.abc import Iterator
 
 from vnicaudit.base.wording import count
-from vnicaudit.model.finding import Severity
-from vnicaudit.model.report import RunEnd, TargetResult
-from vnicaudit.reports.paint import Paint
-from vnicaudit.reports.safe import safe
-from vnicaudit.reports.tally import Tally
+from vnicaudit.model.finding import (
+    ALL_BUT_THE_MODEL,
+    CONFIDENCES,
+    EVERY_RULE,
+    SEVERITIES,
+    Finding,
+    Severity,
+)
+from vnicaudit.model.report import Audited, RunEnd, TargetResult
+from vnicaudit.reports.report_file import Options
+from vnicaudit.reports.safe import Paint, Piece, aligned, fold, hidden, safe, with_lead, wrap
 from vnicaudit.reports.wording import (
     WORST_FIRST,
+    Tally,
     accepted_sentence,
     closing,
     fixed_sentence,
     is_clean,
     notes_of,
 )
-from vnicaudit.reports.wrap import Piece, aligned, fold, hidden, wrap
-from vnicaudit.reports.writer import Options
 
 _SHOWN = 20
 
@@ -74,7 +81,7 @@ class Ending:
         yield "\n"
 
     def _errors(self, target: TargetResult, most: int) -> Iterator[str]:
-        from vnicaudit.reports.unjudged import unread_of  # most targets are read in full
+        from vnicaudit.reports.wording import unread_of  # most targets are read in full
 
         for number, error in enumerate(unread_of(target)):
             if number == most and not self._options.verbose:
@@ -106,7 +113,7 @@ class Ending:
     def _not_judged(self) -> Iterator[str]:
         if not (self._tally.skipped or any(each.not_judged_count for each in self._end.targets)):
             return
-        from vnicaudit.reports.unjudged import not_judged_of, skip_sentences
+        from vnicaudit.reports.wording import not_judged_of, skip_sentences
 
         parts = [
             f"{part.place}: {part.message}"
@@ -126,7 +133,7 @@ class Ending:
     def _notes(self, most: int) -> Iterator[str]:
         notes = [note for target in self._end.targets for note in notes_of(target)]
         if self._options.verbose:
-            from vnicaudit.reports.unjudged import calls_sentence
+            from vnicaudit.reports.wording import calls_sentence
 
             notes.extend(filter(None, map(calls_sentence, self._end.targets)))
         elif len(notes) > most:
@@ -142,3 +149,114 @@ class Ending:
 def rank(key: tuple[Severity, str, str]) -> tuple[int, str]:
     """Key that sorts counts of findings, the worst rule first."""
     return WORST_FIRST.index(key[0]), key[1]
+
+
+# The end of a short report: the answer comes before its findings.
+
+
+_RULES = {EVERY_RULE: "every rule", ALL_BUT_THE_MODEL: "every rule except on the model"}
+_SHOWN_BRIEFLY = 5
+_LINES = 2
+"""Lines about what was not judged, in a short report."""
+
+
+class BriefEnding(Ending):
+    """The answer, to be put first, and the lines after the findings."""
+
+    def answer(self) -> Iterator[str]:
+        """The answer with the number of accepted findings, followed by an empty line."""
+        told = [*self._answer(safe_fixes=True), *self._accepted()]
+        yield from (*told, "\n") if told else ()
+
+    def brief(self, first_rule: str) -> Iterator[str]:
+        """The lines after the findings of a short report, which begins with ``first_rule``.
+        Everything not shown is counted."""
+        yield from self._unread(_SHOWN_BRIEFLY)
+        if self._options.quiet:
+            return
+        if self._options.verbose:
+            yield from self._not_judged()
+        else:
+            yield from self._not_judged_briefly()
+        yield from self._notes(_SHOWN_BRIEFLY)
+        if self._tally.findings:
+            each = "--view full, or --format concise for a line each"
+            yield wrap(
+                f"Each finding: {each}. Why: vnicaudit rules {first_rule}", self._width, "", "  "
+            )
+
+    def _not_judged_briefly(self) -> Iterator[str]:
+        """Two lines: as many rules as fit, each with its counts; the others are only counted."""
+        words = [
+            f"{_RULES.get(rule, rule)} ({', '.join(count(number, kind) for kind, number in kinds)})"
+            for rule, kinds in _skipped_by_rule(self._tally)
+        ]
+        if not words:
+            return
+        shown = len(words)
+        lead = Piece("Not judged", self._paint("name", "Not judged"))
+        text = _listed(words, shown)
+        while shown > 1 and _lines_of(lead, text, self._width) > _LINES:
+            shown -= 1
+            text = _listed(words, shown)
+        yield with_lead(lead, text, self._width, "", "  ")
+
+
+def _skipped_by_rule(tally: Tally) -> list[tuple[str, list[tuple[str, int]]]]:
+    """Each rule that was not judged, the most frequent first, with the number of subjects of each
+    kind, whatever was missing."""
+    found: dict[str, Counter[str]] = {}
+    for (rule, _needs, kind), number in tally.skipped.items():
+        found.setdefault(rule, Counter())[kind] += number
+    ordered = sorted(found.items(), key=lambda one: -one[1].total())
+    return [(rule, kinds.most_common()) for rule, kinds in ordered]
+
+
+def _listed(words: list[str], shown: int) -> str:
+    more = len(words) - shown
+    rest = f" and {more:,} more" if more else ""
+    return safe(f": {', '.join(words[:shown])}{rest}; why: --verbose")
+
+
+def _lines_of(lead: Piece, text: str, width: int) -> int:
+    return wrap(lead.plain + text, width, "", "  ").count("\n")
+
+
+# The worst findings of an audit, for reports that show only some.
+
+
+class WorstFindings:
+    """A limited number of findings from a stream, each with its subject: the most severe; among
+    these, those of highest confidence; among these, the earliest. Other findings are not kept in
+    memory."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._number = 0
+        self._heap: list[tuple[int, int, int, Audited, Finding]] = []
+
+    def __len__(self) -> int:
+        return len(self._heap)
+
+    def add(self, audited: Audited) -> None:
+        """Add the findings of a subject that are worse than those kept."""
+        for finding in audited.findings:
+            self._number += 1
+            severity = SEVERITIES.index(finding.severity)
+            confidence = CONFIDENCES.index(finding.confidence)
+            entry = (severity, confidence, -self._number, audited, finding)
+            if len(self._heap) < self._most:
+                heapq.heappush(self._heap, entry)
+            else:
+                heapq.heappushpop(self._heap, entry)
+
+    def worst_first(self) -> list[tuple[Audited, Finding]]:
+        """The findings kept, worst first."""
+        return [entry[-2:] for entry in sorted(self._heap, reverse=True)]
+
+    def by_subject(self) -> list[tuple[Audited, list[Finding]]]:
+        """The findings grouped by subject; the subject with the worst one comes first."""
+        found: dict[int, tuple[Audited, list[Finding]]] = {}
+        for audited, finding in self.worst_first():
+            found.setdefault(id(audited), (audited, []))[1].append(finding)
+        return list(found.values())

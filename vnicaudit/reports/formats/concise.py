@@ -6,18 +6,14 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from vnicaudit.base.wording import count
-from vnicaudit.model.finding import Crashed, Finding
-from vnicaudit.model.refs import Ref, nic_index
+from vnicaudit.model.finding import Crashed, Finding, Ref, nic_index
 from vnicaudit.model.report import Audited, RunEnd, RunInfo
-from vnicaudit.reports.paint import Paint
-from vnicaudit.reports.safe import safe
-from vnicaudit.reports.tally import Tally
-from vnicaudit.reports.unjudged import unread_of
-from vnicaudit.reports.wording import accepted_sentence, closing, message_of
-from vnicaudit.reports.writer import Options, ReportWriter
+from vnicaudit.reports.report_file import Options, ReportWriter
+from vnicaudit.reports.safe import Paint, safe
+from vnicaudit.reports.wording import Tally, accepted_sentence, closing, message_of, unread_of
 
 if TYPE_CHECKING:
-    from vnicaudit.reports.findings.worst import WorstFindings
+    from vnicaudit.reports.findings.ending import WorstFindings
 
 FORMAT = "concise"
 SUMMARY = "one line per finding, for grep and editors"
@@ -80,7 +76,7 @@ class _Concise:
 
 
 def _worst(most: int) -> WorstFindings:
-    from vnicaudit.reports.findings.worst import WorstFindings  # only with --max
+    from vnicaudit.reports.findings.ending import WorstFindings  # only with --max
 
     return WorstFindings(most)
 

@@ -5,12 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vnicaudit.model.finding import Finding
-from vnicaudit.model.owner import name_of
+from vnicaudit.model.finding import Finding, name_of
 from vnicaudit.model.report import Audited, RunEnd, RunInfo
-from vnicaudit.reports.report_file import flat
+from vnicaudit.reports.report_file import Options, ReportWriter, flat
 from vnicaudit.reports.table.csv import lines
-from vnicaudit.reports.writer import Options, ReportWriter
 
 FORMAT = "csv"
 SUMMARY = "one line per finding, for spreadsheets"

@@ -10,11 +10,17 @@ from collections.abc import Iterator
 
 from vnicaudit.model.finding import Confidence, Crashed, Finding
 from vnicaudit.model.report import Audited, RunEnd, RunInfo
+from vnicaudit.reports.report_file import Options, ReportWriter
 from vnicaudit.reports.safe import annotation, annotation_property
-from vnicaudit.reports.tally import Tally
-from vnicaudit.reports.unjudged import unread_of
-from vnicaudit.reports.wording import closing, fix_label, level_of, message_of, subject_label
-from vnicaudit.reports.writer import Options, ReportWriter
+from vnicaudit.reports.wording import (
+    Tally,
+    closing,
+    fix_label,
+    level_of,
+    message_of,
+    subject_label,
+    unread_of,
+)
 
 FORMAT = "github"
 SUMMARY = "GitHub annotations on files and lines"

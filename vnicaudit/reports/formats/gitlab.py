@@ -18,12 +18,18 @@ from hashlib import blake2b
 
 from vnicaudit.model.finding import Confidence, Crashed, Finding
 from vnicaudit.model.report import Audited, RunEnd, RunInfo, TargetResult
-from vnicaudit.reports.array import Separator
-from vnicaudit.reports.encode import encode_items
-from vnicaudit.reports.safe import safe
-from vnicaudit.reports.unjudged import Unread, not_judged_of, unread_of
-from vnicaudit.reports.wording import fix_label, level_of, message_of, subject_label
-from vnicaudit.reports.writer import Options, ReportWriter
+from vnicaudit.reports.coverage import Separator
+from vnicaudit.reports.report_file import Options, ReportWriter
+from vnicaudit.reports.safe import encode_items, safe
+from vnicaudit.reports.wording import (
+    Unread,
+    fix_label,
+    level_of,
+    message_of,
+    not_judged_of,
+    subject_label,
+    unread_of,
+)
 
 FORMAT = "gitlab"
 SUMMARY = "GitLab Code Quality, for merge requests"

@@ -10,16 +10,18 @@ from collections.abc import Callable, Iterator
 
 from vnicaudit.base.wording import count
 from vnicaudit.model.report import Audited, RunEnd, RunInfo, Tool
-from vnicaudit.reports.page.data import NO_MEMORY, PageAbout, PageMemory
 from vnicaudit.reports.page.from_audit import (
+    NO_MEMORY,
     AuditNotes,
+    PageAbout,
+    PageMemory,
     accepted_of,
     end_with_memory,
     subject_of,
     with_memory,
 )
-from vnicaudit.reports.page.render import HtmlPage
-from vnicaudit.reports.writer import Options, ReportWriter
+from vnicaudit.reports.page.summary import HtmlPage
+from vnicaudit.reports.report_file import Options, ReportWriter
 
 FORMAT = "html"
 SUMMARY = "one page to read, search and send by mail"

@@ -9,15 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vnicaudit.model.report import REPORT_SCHEMA, Audited, RunEnd, RunInfo
-from vnicaudit.reports.array import Separator, SpooledArray
-from vnicaudit.reports.encode import encode, encode_items
+from vnicaudit.reports.coverage import Separator, SpooledArray
 from vnicaudit.reports.report_file import (
+    Options,
+    ReportWriter,
     written_crash,
     written_finding,
     written_skip,
     written_suppressed,
 )
-from vnicaudit.reports.writer import Options, ReportWriter
+from vnicaudit.reports.safe import encode, encode_items
 
 FORMAT = "json"
 SUMMARY = "vnicaudit.report/1: everything, for programs"

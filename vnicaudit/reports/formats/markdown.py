@@ -5,32 +5,33 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from vnicaudit.model.finding import Crashed, Finding
-from vnicaudit.model.refs import NicRef, Ref
+from vnicaudit.model.finding import Crashed, Finding, NicRef, Ref
 from vnicaudit.model.report import Audited, RunEnd, RunInfo
-from vnicaudit.reports.array import TextSpool
-from vnicaudit.reports.findings.equal_findings import (
+from vnicaudit.reports.coverage import TextSpool
+from vnicaudit.reports.findings.grouped import (
     MANY_NAMES,
     NAMES,
     EqualFindings,
     RuleKey,
+    groups_of,
     names_of,
 )
-from vnicaudit.reports.findings.grouped import groups_of
+from vnicaudit.reports.report_file import GROUP_BY, Options, ReportWriter
 from vnicaudit.reports.safe import markdown, markdown_code
 from vnicaudit.reports.table.markdown import table_text
 from vnicaudit.reports.table.model import Cell, Part, Row, Table
-from vnicaudit.reports.tally import Tally
-from vnicaudit.reports.unjudged import not_judged_of, skip_sentences, unread_of
 from vnicaudit.reports.wording import (
+    Tally,
     about_domain,
     accepted_sentence,
     closing,
     fix_label,
     message_of,
+    not_judged_of,
     notes_of,
+    skip_sentences,
+    unread_of,
 )
-from vnicaudit.reports.writer import GROUP_BY, Options, ReportWriter
 
 FORMAT = "markdown"
 SUMMARY = "tables for comments and issues"

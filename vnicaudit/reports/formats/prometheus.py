@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from vnicaudit.reports.metrics.audit import AuditMetrics
-from vnicaudit.reports.writer import Options, ReportWriter
+from vnicaudit.reports.metrics.families import AuditMetrics
+from vnicaudit.reports.report_file import Options, ReportWriter
 
 FORMAT = "prometheus"
 SUMMARY = "counts for node_exporter's textfile collector"

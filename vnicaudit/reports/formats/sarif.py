@@ -7,21 +7,103 @@ notifications, and make ``executionSuccessful`` false.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
+from urllib.parse import quote
 
-from vnicaudit.model.finding import Crashed, Finding
-from vnicaudit.model.owner import name_of
-from vnicaudit.model.refs import mac_of
+from vnicaudit.model.finding import Crashed, Finding, Location, Ref, mac_of, name_of, nic_index
 from vnicaudit.model.report import Audited, RunEnd, RunInfo, Suppressed
 from vnicaudit.model.rule_info import RuleInfo
-from vnicaudit.reports.array import Separator, SpooledArray
-from vnicaudit.reports.encode import encode, encode_items
-from vnicaudit.reports.safe import safe
-from vnicaudit.reports.sarif_places import artifact, location_of, locations_in, replacement
-from vnicaudit.reports.subjects import fixable, subject_of
-from vnicaudit.reports.unjudged import Unread, not_judged_of, unread_of
-from vnicaudit.reports.wording import fix_label, level_of, message_of, nic_label
-from vnicaudit.reports.writer import Options, ReportWriter, rule_page
+from vnicaudit.reports.coverage import Separator, SpooledArray
+from vnicaudit.reports.report_file import (
+    Options,
+    ReportWriter,
+    fixable,
+    kind_of,
+    rule_page,
+    subject_of,
+)
+from vnicaudit.reports.safe import encode, encode_items, safe
+from vnicaudit.reports.wording import (
+    Unread,
+    fix_label,
+    level_of,
+    message_of,
+    nic_label,
+    not_judged_of,
+    unread_of,
+)
+from vnicaudit.text.yaml_edits import Replacement
+
+# The place of a finding in SARIF's terms: a line of a file, and the NIC of a domain.
+
+
+def location_of(finding: Finding) -> dict[str, object]:
+    """The file and line if known, and the domain, NIC and element by name."""
+    place = finding.location
+    names = _logical(finding.about)
+    if place.xpath is not None:
+        names.append({"fullyQualifiedName": place.xpath, "kind": "element"})
+    location: dict[str, object] = {}
+    if place.file is not None:
+        location["physicalLocation"] = artifact(place.file, place.line, place.column)
+    if names or not location:
+        location["logicalLocations"] = names or [_target(place)]
+    return location
+
+
+def locations_in(ref: Ref) -> list[dict[str, object]]:
+    """A location by name only; empty if there is no name."""
+    names = _logical(ref)
+    return [{"logicalLocations": names}] if names else []
+
+
+def artifact(file: str, line: int | None, column: int | None = None) -> dict[str, object]:
+    """A ``physicalLocation``. A relative path stays relative. Bytes of a name that are not allowed
+    in a URI are percent-encoded, whether UTF-8 or not."""
+    path = quote(os.fsencode(_encodable(file)))
+    uri = f"file://{path}" if file.startswith("/") else path
+    place: dict[str, object] = {"artifactLocation": {"uri": uri}}
+    if line is not None:
+        place["region"] = {"startLine": line} | ({} if column is None else {"startColumn": column})
+    return place
+
+
+def replacement(one: Replacement) -> dict[str, object]:
+    """A ``replacement``: an empty region inserts, empty content deletes."""
+    region = {
+        "startLine": one.start.line,
+        "startColumn": one.start.column,
+        "endLine": one.end.line,
+        "endColumn": one.end.column,
+    }
+    content = {"insertedContent": {"text": one.new}} if one.new else {}
+    return {"deletedRegion": region, **content}
+
+
+def _logical(ref: Ref) -> list[dict[str, object]]:
+    if ref.name is None:
+        return []
+    name, index = safe(ref.name), nic_index(ref)
+    if index is None:
+        return [{"name": name, "fullyQualifiedName": name, "kind": kind_of(ref)}]
+    nic = f"NIC {index}"
+    return [{"name": nic, "fullyQualifiedName": f"{name}/{nic}", "kind": "nic"}]
+
+
+def _target(place: Location) -> dict[str, object]:
+    return {"fullyQualifiedName": safe(place.target), "kind": "target"}
+
+
+def _encodable(file: str) -> str:
+    """A path from the file system unchanged; lone surrogates that no file name can contain are
+    escaped."""
+    try:
+        os.fsencode(file)
+    except UnicodeEncodeError:
+        return safe(file)
+    return file
+
 
 FORMAT = "sarif"
 SUMMARY = "SARIF 2.1.0, for code scanning"

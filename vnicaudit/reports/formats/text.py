@@ -7,20 +7,16 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from vnicaudit.model.owner import name_of
+from vnicaudit.model.finding import name_of
 from vnicaudit.model.report import Audited, RunEnd, RunInfo
 from vnicaudit.reports.findings.ending import Ending
-from vnicaudit.reports.paint import Paint
-from vnicaudit.reports.safe import safe
-from vnicaudit.reports.tally import Tally
-from vnicaudit.reports.wording import about_domain
-from vnicaudit.reports.wrap import Piece, title_line
-from vnicaudit.reports.writer import Options, ReportWriter
+from vnicaudit.reports.report_file import Options, ReportWriter
+from vnicaudit.reports.safe import Paint, Piece, safe, title_line
+from vnicaudit.reports.wording import Tally, about_domain
 
 if TYPE_CHECKING:
-    from vnicaudit.reports.findings.finding_text import FindingText
-    from vnicaudit.reports.findings.grouped_text import GroupedText
-    from vnicaudit.reports.findings.worst import WorstFindings
+    from vnicaudit.reports.findings.ending import WorstFindings
+    from vnicaudit.reports.findings.finding_text import FindingText, GroupedText
 
 FORMAT = "text"
 SUMMARY = "for people: by domain, or by rule if there are many findings"
@@ -72,7 +68,7 @@ class _AuditText:
         return FindingText(self._options, self._paint)
 
     def _new_groups(self) -> GroupedText:
-        from vnicaudit.reports.findings.grouped_text import (
+        from vnicaudit.reports.findings.finding_text import (
             GroupedText,
         )  # if there are many findings
 
@@ -121,7 +117,7 @@ class _AuditText:
         yield from ending.whole()
 
     def _brief(self, grouped: GroupedText, end: RunEnd) -> Iterator[str]:
-        from vnicaudit.reports.findings.brief_ending import (
+        from vnicaudit.reports.findings.ending import (
             BriefEnding,
         )  # if there are many findings
 
@@ -162,7 +158,7 @@ class _AuditText:
 
 
 def _worst(most: int) -> WorstFindings:
-    from vnicaudit.reports.findings.worst import WorstFindings  # only with --max
+    from vnicaudit.reports.findings.ending import WorstFindings  # only with --max
 
     return WorstFindings(most)
 

@@ -8,12 +8,22 @@ OpenMetrics 1.0 (draft-richih-opsawg-openmetrics-00); Prometheus, "Exposition fo
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
+from vnicaudit.base.deadlines import moment
+from vnicaudit.errors import MissingExtraError
+from vnicaudit.model.finding import SEVERITIES, Severity, name_of
+from vnicaudit.model.fleet import FindingCount, FleetCounts, SiteCounts
+from vnicaudit.model.report import Audited, RunEnd, RunInfo
+from vnicaudit.model.rule_info import RuleInfo
 from vnicaudit.reports.safe import safe
+
+if TYPE_CHECKING:
+    from prometheus_client.core import GaugeMetricFamily
 
 Flavour = Literal["openmetrics", "prometheus"]
 Labels = tuple[tuple[str, str], ...]
@@ -64,3 +74,302 @@ def _labels(labels: Labels) -> str:
 
 def _quoted(value: str) -> str:
     return safe(value).replace("\\", "\\\\").replace('"', '\\"')
+
+
+# Metric families in the format requested by a scraper, written by prometheus-client.
+
+
+def check_exposition() -> None:
+    """Raises MissingExtraError if prometheus-client is not installed."""
+    try:
+        import prometheus_client  # noqa: F401
+    except ImportError:
+        raise MissingExtraError("fleet serve --metrics", "serve") from None
+
+
+def exposed(families: Iterable[Family], accept: str) -> tuple[str, bytes]:
+    """Media type and text according to the ``Accept`` header. Raises MissingExtraError."""
+    check_exposition()
+    from prometheus_client import CollectorRegistry
+    from prometheus_client.exposition import choose_encoder
+
+    registry = CollectorRegistry(auto_describe=False)
+    registry.register(_Collector(tuple(families)))
+    try:
+        encode, media_type = choose_encoder(accept)
+        return media_type, encode(registry)
+    except (TypeError, ValueError):  # prometheus-client: a version that is none
+        encode, media_type = choose_encoder("")
+        return media_type, encode(registry)
+
+
+class _Collector:
+    """Provides the families for one scrape."""
+
+    def __init__(self, families: tuple[Family, ...]) -> None:
+        self._families = families
+
+    def collect(self) -> Iterator[GaugeMetricFamily]:
+        """The families that have samples."""
+        from prometheus_client.core import GaugeMetricFamily
+
+        for family in self._families:
+            if family.samples:
+                names = [name for name, _value in family.samples[0][0]]
+                gauge = GaugeMetricFamily(family.name, family.help, labels=names, unit=family.unit)
+                for labels, value in family.samples:
+                    gauge.add_metric([safe(text) for _name, text in labels], value)
+                yield gauge
+
+
+# Metrics of one audit, added up while it runs.
+#
+# A selected rule without findings has a sample of 0: if its series disappeared with its last
+# finding, that would look like a gap, and an alert would never see it resolved.
+
+
+MAX_SERIES = 5000
+"""Limit on series: owners and rules are few, but hostile input must not create ever new series."""
+OTHER = "other"
+_NAMES = ("rule", "severity", "owner")
+Key = tuple[str, Severity, str]
+
+
+class AuditMetrics:
+    """A report writer for either text format of metrics."""
+
+    def __init__(self, flavour: Flavour) -> None:
+        self._flavour: Flavour = flavour
+        self._rules: tuple[RuleInfo, ...] = ()
+        self._findings: Counter[Key] = Counter()
+        self._owners: Counter[str] = Counter()
+        self._crashed: Counter[str] = Counter()
+
+    def start(self, run: RunInfo) -> str:
+        """Nothing: all metrics are written at the end."""
+        self._rules = run.rules()
+        return ""
+
+    def add(self, audited: Audited) -> str:
+        """Count the findings and crashes of one subject."""
+        if len(self._owners) < MAX_SERIES:
+            self._owners[name_of(audited.owner)] += audited.nics
+        for finding in audited.findings:
+            key = (finding.rule, finding.severity, name_of(finding.owner))
+            if key not in self._findings and len(self._findings) >= MAX_SERIES:
+                key = (finding.rule, finding.severity, OTHER)
+            self._findings[key] += 1
+        for crashed in audited.crashed:
+            self._crashed[crashed.rule] += 1
+        return ""
+
+    def finish(self, end: RunEnd) -> Iterator[str]:
+        """The metrics of the whole audit."""
+        return written((*self._counted(end), *_of_targets(end)), self._flavour)
+
+    def _counted(self, end: RunEnd) -> Iterator[Family]:
+        summary = end.summary
+        yield gauge("findings", "Problems found.", self._with_zeros())
+        by_severity = self._by_severity()
+        yield gauge(
+            "findings_by_severity", "Problems found, by severity only.",
+            (((("severity", each),), by_severity[each]) for each in SEVERITIES),
+        )  # fmt: skip
+        yield gauge("skipped", "NICs, domains, hosts and files for which a rule was not judged.",
+                    _by_rule(summary.skipped.items()))  # fmt: skip
+        yield gauge("crashed", "Crashes of a rule.", _by_rule(self._crashed.items()))
+        yield single("crashes", "Crashes of all rules.", sum(self._crashed.values()))
+        yield single("domains", "Domains audited.", summary.domains)
+        yield single("nics", "Virtual NICs audited.", summary.nics)
+        yield single("suppressed", "Findings suppressed.", summary.suppressed)
+        yield single("baselined", "Findings known from the baseline.", summary.baselined)
+
+    def _with_zeros(self) -> Iterator[tuple[Labels, int]]:
+        """Samples including those of rules without findings, which use the rule's own severity and
+        the owner with most NICs."""
+        silent = {rule.id for rule in self._rules} - {rule for rule, *_ in self._findings}
+        most = max(self._owners, key=lambda name: self._owners[name], default="libvirt")
+        counts = dict(self._findings)
+        counts.update({(r.id, r.severity, most): 0 for r in self._rules if r.id in silent})
+        for key in sorted(counts):
+            yield tuple(zip(_NAMES, key, strict=True)), counts[key]
+
+    def _by_severity(self) -> Counter[str]:
+        found: Counter[str] = Counter()
+        for (_rule, severity, _owner), number in self._findings.items():
+            found[severity] += number
+        return found
+
+
+def _of_targets(end: RunEnd) -> Iterator[Family]:
+    failed = sum(target.status != "ok" for target in end.targets)
+    yield single("targets", "Targets of the audit.", len(end.targets))
+    yield single("unread_targets", "Targets not read, or read only in part.", failed)
+    errors = sum(target.unread or target.status != "ok" for target in end.targets)
+    yield single("unread", "Files and domains that could not be read.", errors)
+    if (part := end.coverage) is not None:
+        yield single("inventory_hosts", "Hosts of the inventory.", part.inventory)
+        share = part.host_share * part.nic_share
+        yield single("sample_share", "Share of the hosts or NICs that was sampled; 1: all.", share)
+    parts = sum(target.not_judged_count for target in end.targets)
+    yield single("not_judged", "Parts of files seen and not judged.", parts)
+    ended = moment(end.finished).timestamp()
+    yield single("run_timestamp_seconds", "End of the audit, Unix time.", ended, "seconds")
+
+
+def _by_rule(counts: Iterable[tuple[str, int]]) -> Iterator[tuple[Labels, int]]:
+    return (((("rule", rule),), number) for rule, number in sorted(counts))
+
+
+# Metrics of a fleet, from the counts of its history.
+
+
+MAX_SITES = 100
+MAX_OWNERS = 16
+MAX_RULES = 300
+"""Maximum values of a label: the most frequent ones are kept; the rest are counted as ``other``."""
+
+_STATES = ("fresh", "partial", "stale", "failed")
+_CHANGES = ("new", "reopened", "fixed", "gone")
+_KINDS = ("open", "stale", "suppressed")
+Samples = dict[Labels, float]
+
+
+def fleet_families(counts: FleetCounts) -> Iterator[Family]:
+    """The families of a fleet. Every total equals the sum of its parts."""
+    counts = bounded(counts)
+    yield gauge("fleet_findings", "Open problems on hosts that were read.",
+                _findings(counts).items())  # fmt: skip
+    yield gauge("fleet_findings_by_severity", "Problems by severity, site and state.",
+                _by_severity(counts).items())  # fmt: skip
+    yield gauge("fleet_hosts", "Hosts by result of reading them.", _hosts(counts).items())
+    for name, text in (
+        ("domains", "Domains as last read."),
+        ("nics", "Virtual NICs as last read."),
+    ):
+        samples = ((_site(one), getattr(one, name)) for one in counts.sites)
+        yield gauge(f"fleet_{name}", text, samples)
+    yield gauge(
+        "fleet_oldest_reading_timestamp_seconds",
+        "Time of the oldest reading of a host, Unix time.",
+        ((_site(one), _seconds(one.oldest_reading)) for one in counts.sites if one.oldest_reading),
+        "seconds",
+    )
+    shares = (("hosts", counts.host_share), ("nics", counts.nic_share))
+    yield gauge("fleet_coverage_ratio", "Share of the fleet the newest audit was asked to cover.",
+                (((("of", of),), share) for of, share in shares), "ratio")  # fmt: skip
+    yield gauge("fleet_changes", "Findings changed by the newest audit.",
+                (((("change", name),), getattr(counts, name)) for name in _CHANGES))  # fmt: skip
+    if counts.finished is not None:
+        yield single("fleet_audit_timestamp_seconds", "End of the newest audit, Unix time.",
+                     _seconds(counts.finished), "seconds")  # fmt: skip
+
+
+def bounded(counts: FleetCounts) -> FleetCounts:
+    """The counts with few values for each label; further values are added up as ``other``."""
+    sites = _most({one.site: one.hosts for one in counts.sites}, MAX_SITES)
+    open_of = {"owner": Counter[str](), "rule": Counter[str]()}
+    for one in counts.findings:
+        open_of["owner"][one.owner] += one.open + 1
+        open_of["rule"][one.rule] += one.open + 1
+    owners, rules = _most(open_of["owner"], MAX_OWNERS), _most(open_of["rule"], MAX_RULES)
+    return FleetCounts(
+        finished=counts.finished,
+        rules=tuple(each for each in counts.rules if each[0] in rules or len(rules) < MAX_RULES),
+        host_share=counts.host_share,
+        nic_share=counts.nic_share,
+        findings=_added_up(counts.findings, rules, sites, owners),
+        sites=_sites(counts.sites, sites),
+        new=counts.new,
+        reopened=counts.reopened,
+        fixed=counts.fixed,
+        gone=counts.gone,
+    )
+
+
+def _most(found: dict[str, int] | Counter[str], limit: int) -> frozenset[str]:
+    """The most frequent names, up to ``limit``."""
+    ordered = sorted(found, key=lambda name: (-found[name], name))
+    return frozenset(ordered[:limit])
+
+
+def _added_up(
+    findings: tuple[FindingCount, ...],
+    rules: frozenset[str],
+    sites: frozenset[str],
+    owners: frozenset[str],
+) -> tuple[FindingCount, ...]:
+    """One count for each set of labels: duplicate series break a scrape."""
+    found: dict[tuple[str, str, str, str], FindingCount] = {}
+    for one in findings:
+        rule, site = _known(one.rule, rules), _known(one.site, sites)
+        owner = _known(one.owner, owners)
+        key = (rule, one.severity, site, owner)
+        old = found.get(key) or FindingCount(rule, one.severity, site, owner)
+        found[key] = FindingCount(
+            rule, one.severity, site, owner,
+            old.open + one.open, old.stale + one.stale, old.suppressed + one.suppressed,
+        )  # fmt: skip
+    return tuple(found[key] for key in sorted(found))
+
+
+def _sites(counts: tuple[SiteCounts, ...], known: frozenset[str]) -> tuple[SiteCounts, ...]:
+    found: dict[str, SiteCounts] = {}
+    for one in counts:
+        name = _known(one.site, known)
+        old = found.get(name) or SiteCounts(name)
+        oldest = min(filter(None, (old.oldest_reading, one.oldest_reading)), default=None)
+        found[name] = SiteCounts(
+            name, old.fresh + one.fresh, old.partial + one.partial, old.stale + one.stale,
+            old.failed + one.failed, old.domains + one.domains, old.nics + one.nics, oldest,
+        )  # fmt: skip
+    return tuple(found[name] for name in sorted(found))
+
+
+def _known(name: str, names: frozenset[str]) -> str:
+    return name if name in names else OTHER
+
+
+def _findings(counts: FleetCounts) -> Samples:
+    """Open findings, and 0 for each rule that ran without findings, at each site."""
+    found: Samples = {_labels_fleet(one): one.open for one in counts.findings}
+    there = {(one.rule, one.site) for one in counts.findings}
+    for rule, severity in counts.rules:
+        for site in counts.sites:
+            if (rule, site.site) not in there:
+                found[_labels_fleet(FindingCount(rule, severity, site.site, "libvirt"))] = 0
+    return found
+
+
+def _by_severity(counts: FleetCounts) -> Samples:
+    places = sorted({one.site for one in counts.sites} | {one.site for one in counts.findings})
+    found: Samples = {
+        (("severity", severity), ("site", site), ("state", state)): 0
+        for severity in SEVERITIES for site in places for state in _KINDS
+    }  # fmt: skip
+    for one in counts.findings:
+        for state in _KINDS:
+            labels = (("severity", one.severity), ("site", one.site), ("state", state))
+            found[labels] += getattr(one, state)
+    return found
+
+
+def _hosts(counts: FleetCounts) -> Samples:
+    return {
+        (*_site(one), ("state", state)): getattr(one, state)
+        for one in counts.sites for state in _STATES
+    }  # fmt: skip
+
+
+def _labels_fleet(one: FindingCount) -> Labels:
+    return (
+        ("rule", one.rule), ("severity", one.severity), ("site", one.site), ("owner", one.owner),
+    )  # fmt: skip
+
+
+def _site(one: SiteCounts) -> Labels:
+    return (("site", one.site),)
+
+
+def _seconds(text: str) -> float:
+    return moment(text).timestamp()

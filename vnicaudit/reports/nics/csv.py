@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from vnicaudit.audit.judging.nic_row import nic_row
+from vnicaudit.audit.judging.domains import nic_row
 from vnicaudit.model.domain import Domain
-from vnicaudit.model.effective import Resolved
+from vnicaudit.model.nic import Resolved
 from vnicaudit.model.report import NicRow
-from vnicaudit.reports.nics.verdict import verdict_of
+from vnicaudit.reports.nics.text import verdict_of
 from vnicaudit.reports.table.csv import lines
 
 _FACTS = ("model", "vhost", "queues", "rx_queue_size", "tx_queue_size")

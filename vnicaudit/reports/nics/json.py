@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from vnicaudit.audit.judging.nic_row import nic_row
+from vnicaudit.audit.judging.domains import nic_row
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.report import NICS_SCHEMA
-from vnicaudit.reports.array import Separator
-from vnicaudit.reports.encode import encode_items
-from vnicaudit.reports.writer import Options
+from vnicaudit.reports.coverage import Separator
+from vnicaudit.reports.report_file import Options
+from vnicaudit.reports.safe import encode_items
 
 
 def render(domains: Iterable[Domain], options: Options) -> Iterator[str]:

@@ -2,22 +2,151 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
+from typing import Literal, TypeVar
 
-from vnicaudit.audit.judging.nic_row import nic_row
+from vnicaudit.audit.judging.domains import nic_row
 from vnicaudit.base.wording import count
 from vnicaudit.model.domain import Domain, Server
-from vnicaudit.model.effective import UNKNOWN
-from vnicaudit.model.owner import name_of
+from vnicaudit.model.finding import VIRTIO, name_of
+from vnicaudit.model.nic import NONE, UNKNOWN, Resolved
 from vnicaudit.model.report import NicRow
-from vnicaudit.reports.nics.facts_text import ARROW, connection_of, facts, facts_text, type_of
-from vnicaudit.reports.nics.verdict import MARKS, STYLES, NicCounts, verdict_of
-from vnicaudit.reports.paint import Paint
-from vnicaudit.reports.safe import safe
-from vnicaudit.reports.table.columns import at_stops
-from vnicaudit.reports.table.text import GAP
-from vnicaudit.reports.wrap import Piece, fold, title_line, width_of, wrap
-from vnicaudit.reports.writer import Options
+from vnicaudit.reports.report_file import Options
+from vnicaudit.reports.safe import Paint, Piece, fold, safe, title_line, width_of, wrap
+from vnicaudit.reports.table.model import GAP, Part, at_stops, columns, row_with_text
+
+# The mark of a NIC: emulated, below what its definition or host allows, or neither.
+
+
+Verdict = Literal["slow", "less", "ok"]
+VERDICTS: tuple[Verdict, ...] = ("slow", "less", "ok")
+"""Worst first."""
+
+MARKS: dict[Verdict, str] = {"slow": "x", "less": "!", "ok": " "}
+STYLES: dict[Verdict, str] = {"slow": "bad", "less": "medium", "ok": ""}
+_ABSENT = "not created"
+_MEANINGS: dict[Verdict, str] = {
+    "slow": "x emulated, or does not start",
+    "less": "! without vhost, or less than declared",
+}
+
+
+def verdict_of(nic: NicRow) -> Verdict:
+    """``slow``: emulated, or it does not start. ``less``: virtio without vhost, or with fewer
+    queues or smaller rings than declared. Unknown values are ignored."""
+    if not nic.starts or kind_of(nic) in ("emulated", _ABSENT):
+        return "slow"
+    cut = any(
+        resolved.state not in (NONE, UNKNOWN)
+        and None not in (resolved.declared, resolved.effective)
+        and resolved.declared != resolved.effective
+        for resolved in (nic.queues, nic.rx_queue_size, nic.tx_queue_size)
+    )
+    without_vhost = nic.vhost.state not in (NONE, UNKNOWN) and nic.vhost.effective is False
+    return "less" if cut or without_vhost else "ok"
+
+
+def kind_of(nic: NicRow) -> str:
+    """``virtio``, ``emulated``, ``passed through``, ``not created`` or ``of unknown model``."""
+    if nic.model.state == NONE:
+        unknown = nic.type == "network" and nic.actual_type is None  # the half of a teaming pair
+        assigned = unknown or "hostdev" in (nic.type, nic.actual_type)
+        return "passed through" if assigned else _ABSENT
+    if nic.model.state == UNKNOWN or nic.model.effective is None:
+        return "of unknown model"
+    return "virtio" if nic.model.effective in VIRTIO else "emulated"
+
+
+class NicCounts:
+    """Totals of a list of NICs."""
+
+    def __init__(self) -> None:
+        self.domains = 0
+        self.kinds: Counter[str] = Counter()
+        self.verdicts: Counter[Verdict] = Counter()
+
+    def add(self, nic: NicRow) -> None:
+        """Count one NIC."""
+        self.kinds[kind_of(nic)] += 1
+        self.verdicts[verdict_of(nic)] += 1
+
+    def legend(self) -> str:
+        """The meanings of the marks in use."""
+        return "; ".join(text for mark, text in _MEANINGS.items() if self.verdicts[mark])
+
+    def sentence(self) -> str:
+        """``17 NICs in 14 domains: 10 virtio, 6 emulated, 1 passed through``."""
+        kinds = ", ".join(f"{number:,} {kind}" for kind, number in self.kinds.most_common())
+        nics = count(self.kinds.total(), "NIC")
+        return f"{nics} in {count(self.domains, 'domain')}: {kinds}"
+
+
+# The five facts of a NIC, ``declared → effective``, as text.
+
+
+T = TypeVar("T")
+
+ARROW = "→"
+
+
+def facts(nic: NicRow) -> Iterator[tuple[str, str, str]]:
+    """``(label, value, reason)`` of each fact, safe to show."""
+    model = value(nic.model)
+    if nic.model.declared is None and nic.model.state not in (NONE, UNKNOWN):
+        model = f"-{ARROW}{model}"  # a default is worth showing, because it is often unexpected
+    yield "model", model, safe(nic.model.reason)
+    yield "vhost", value(nic.vhost), safe(nic.vhost.reason)
+    yield "queues", value(nic.queues), safe(nic.queues.reason)
+    yield "rx", value(nic.rx_queue_size), safe(nic.rx_queue_size.reason)
+    yield "tx", value(nic.tx_queue_size), safe(nic.tx_queue_size.reason)
+
+
+def facts_text(nic: NicRow, width: int, first: str) -> str:
+    """One line or more for each fact: label, value and reason."""
+    known = list(facts(nic))
+    rows = columns(((Part(label), Part(value)) for label, value, _ in known), Paint(color=False))
+    return "".join(
+        row_with_text(row, reason, width, first, "      ")
+        for row, (_, _, reason) in zip(rows, known, strict=True)
+    )
+
+
+def value(resolved: Resolved[T]) -> str:
+    """``virtio``; ``1024→256`` if the effective value differs from the declared one; ``unknown``;
+    ``-``: the NIC has no such value."""
+    effective = {UNKNOWN: "unknown", NONE: "-"}.get(resolved.state) or _word(resolved.effective)
+    if resolved.declared is None or resolved.declared == resolved.effective:
+        return effective
+    return f"{_word(resolved.declared)}{ARROW}{effective}"
+
+
+def type_of(nic: NicRow) -> str:
+    """``bridge``; ``network→bridge`` if it is known how the network is connected. In a manifest,
+    how KubeVirt connects it: ``masquerade``."""
+    if nic.wiring is not None:
+        return safe(nic.wiring)
+    actual = nic.actual_type or "unknown"
+    return safe(nic.type if actual == nic.type else f"{nic.type}{ARROW}{actual}")
+
+
+def connection_of(nic: NicRow, *, server: bool = False) -> str:
+    """``bridge br0``, ``network default→bridge``, ``masquerade pod``: how a NIC is connected, and
+    to what if that is known. ``server``: it belongs to a cloud, so its networks are Neutron's."""
+    if not nic.source:
+        return type_of(nic)
+    source = safe(nic.source)
+    if nic.wiring is None and (server or nic.type == "network"):
+        actual = "" if nic.actual_type == "network" else f"{ARROW}{nic.actual_type or 'unknown'}"
+        return f"network {source}{safe(actual)}"
+    return f"{type_of(nic)} {source}"
+
+
+def _word(thing: object) -> str:
+    if isinstance(thing, bool):
+        return "yes" if thing else "no"
+    return "-" if thing is None else safe(str(thing))
+
 
 _COLUMNS = (
     ("NIC", 2), ("MAC", 7), ("connected to", 26), ("model", 43), ("vhost", 53), ("queues", 62),

@@ -12,8 +12,8 @@ from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from itertools import groupby
 
-from vnicaudit.base.clock import moment, timestamp
-from vnicaudit.model.notices import NewFinding, NoticeMessage
+from vnicaudit.base.deadlines import moment, timestamp
+from vnicaudit.model.finding import NewFinding, NoticeMessage
 from vnicaudit.reports.notices.wording import line, shortened
 
 HOURS = 25

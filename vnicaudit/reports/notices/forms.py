@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from vnicaudit.model.notices import NewFinding, NoticeForm, NoticeMessage
+from vnicaudit.model.finding import NewFinding, NoticeForm, NoticeMessage
 from vnicaudit.reports.notices import alertmanager, json, matrix, slack
 from vnicaudit.reports.notices.wording import worst_first
 

@@ -7,9 +7,9 @@ from typing import Literal
 
 import msgspec
 
-from vnicaudit.model.notices import NewFinding, NoticeMessage
-from vnicaudit.reports.encode import encode
+from vnicaudit.model.finding import NewFinding, NoticeMessage
 from vnicaudit.reports.notices.wording import title
+from vnicaudit.reports.safe import encode
 
 NOTICE_SCHEMA: Literal["vnicaudit.notice/1"] = "vnicaudit.notice/1"
 MOST = 500

@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterator, Sequence
 from html import escape
 
-from vnicaudit.model.notices import NewFinding, NoticeMessage
+from vnicaudit.model.finding import NewFinding, NoticeMessage
 from vnicaudit.reports.notices.wording import lines, title
 
 

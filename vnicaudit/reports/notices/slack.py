@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 
-from vnicaudit.model.notices import NewFinding, NoticeMessage
+from vnicaudit.model.finding import NewFinding, NoticeMessage
 from vnicaudit.reports.notices.wording import lines, title
 
 

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
 from vnicaudit.base.wording import count
-from vnicaudit.model.finding import SEVERITIES
-from vnicaudit.model.notices import NewFinding
+from vnicaudit.model.finding import SEVERITIES, NewFinding
 from vnicaudit.reports.safe import message, safe
 
 SHOWN = 20

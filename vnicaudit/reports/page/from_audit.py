@@ -2,29 +2,147 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime, timezone
+from itertools import islice
+from typing import Literal
 
+import msgspec
 from msgspec.structs import replace
 
-from vnicaudit.model.finding import Crashed, Finding
-from vnicaudit.model.owner import name_of
-from vnicaudit.model.refs import mac_of
-from vnicaudit.model.report import Audited, Placed, RunEnd, TargetResult
+from vnicaudit.model.finding import Crashed, Finding, mac_of, name_of
+from vnicaudit.model.fleet import Coverage, FleetAudit, HostReading
+from vnicaudit.model.history import AuditSummary
+from vnicaudit.model.ranking import NO_MEMORY as NO_MEMORY
+from vnicaudit.model.ranking import FindingHistory as FindingHistory
+from vnicaudit.model.ranking import FindingState as FindingState
+from vnicaudit.model.ranking import PageChanges as PageChanges
+from vnicaudit.model.ranking import PageMemory as PageMemory
+from vnicaudit.model.ranking import PageSettled as PageSettled
+from vnicaudit.model.ranking import Ranking
+from vnicaudit.model.ranking import SettledState as SettledState
+from vnicaudit.model.report import Audited, NicRow, Placed, RunEnd, TargetResult, Tool
 from vnicaudit.model.rule_info import RuleInfo
-from vnicaudit.reports.page.data import (
-    NO_MEMORY,
-    PageEnd,
-    PageHost,
-    PageMemory,
-    PageNote,
-    PageRule,
-    PageSettled,
-    PageSubject,
-    SettledState,
+from vnicaudit.reports.coverage import percent
+from vnicaudit.reports.table.html import text
+from vnicaudit.reports.wording import (
+    Tally,
+    accepted_sentence,
+    name_and_id,
+    not_judged_of,
+    skip_sentences,
+    subject_label,
+    unread_of,
 )
-from vnicaudit.reports.tally import Tally
-from vnicaudit.reports.unjudged import not_judged_of, skip_sentences, unread_of
-from vnicaudit.reports.wording import accepted_sentence, name_and_id, subject_label
+
+# Input of the page, independent of its origin: the stream of an audit, or a history.
+
+
+class PageAbout(msgspec.Struct, frozen=True, kw_only=True):
+    """Facts known before anything is read. ``live``: the page is served, and reloading it may show
+    newer results."""
+
+    title: str
+    tool: Tool
+    started: str
+    """UTC, RFC 3339."""
+    coverage: Coverage | None = None
+    """None: all named targets were to be audited."""
+    host_word: str = "host"
+    """Word for an entry in the view of hosts."""
+    live: bool = False
+
+
+class PageSubject(msgspec.Struct, frozen=True, kw_only=True):
+    """An audited subject (a domain, a host, an image, a file…), with its NICs and open findings.
+    Empty strings: not known, or not applicable."""
+
+    name: str
+    scope: str
+    target: str
+    """As the user named it."""
+    host: str
+    """Group in the view of hosts: a host, or the target."""
+    uuid: str | None = None
+    site: str = ""
+    owner: str = ""
+    server: str = ""
+    image: str = ""
+    flavor: str = ""
+    project: str = ""
+    nics: int = 0
+    """Number of NICs, including those missing in ``rows``."""
+    rows: tuple[NicRow, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    history: Mapping[str, FindingHistory] = {}
+    """Fingerprint of a finding -> its history."""
+    measured: Mapping[int, str] = {}
+    """Index of a NIC -> a sentence on what a benchmark measured on it."""
+    read_at: str = ""
+    """UTC, RFC 3339, if the state is not from this audit: a host that could not be read keeps its
+    last state."""
+
+
+class PageHost(msgspec.Struct, frozen=True, kw_only=True):
+    """Result of reading one host or target. ``stale_since``: when it was last read, if it was not
+    read this time and its last state is shown."""
+
+    name: str
+    status: Literal["ok", "partial", "failed"]
+    site: str = ""
+    error: str = ""
+    domains: int = 0
+    nics: int = 0
+    stale_since: str = ""
+    was_tried: bool = True
+    """False: this audit did not include it."""
+
+
+class PageNote(msgspec.Struct, frozen=True):
+    """A note on something that was not judged, not read, or is worth knowing: its place and the
+    reason."""
+
+    kind: Literal["not read", "not judged", "crashed", "note"]
+    place: str
+    message: str
+
+
+class PageRule(msgspec.Struct, frozen=True):
+    """A rule's name and summary."""
+
+    id: str
+    name: str
+    summary: str
+
+
+class PageEnd(msgspec.Struct, frozen=True, kw_only=True):
+    """Facts known when everything has been read."""
+
+    finished: str
+    hosts: tuple[PageHost, ...] = ()
+    notes: tuple[PageNote, ...] = ()
+    rules: tuple[PageRule, ...] = ()
+    changes: PageChanges | None = None
+    """Differences from the previous audit; None: there is none."""
+    trend: tuple[AuditSummary, ...] = ()
+    """The stored audits, oldest first, including this one."""
+    ranking: Ranking | None = None
+    """The changes to make first; None: no ranking was made."""
+    rules_asked: tuple[str, ...] = ()
+    rules_left_out: tuple[str, ...] = ()
+    """Ids of shipped rules that did not run."""
+    accepted: str = ""
+    """A sentence on findings that are suppressed or known from a baseline."""
+
+
+class PageData(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything shown on a page. ``subjects`` is iterated once and may be a generator."""
+
+    about: PageAbout
+    subjects: Iterable[PageSubject]
+    end: PageEnd
+    settled: tuple[PageSettled, ...] = ()
+
 
 _NOWHERE = Placed()
 _CRASHES = 200
@@ -168,3 +286,123 @@ def _host(target: TargetResult) -> PageHost:
         domains=target.domains,
         nics=target.nics,
     )
+
+
+# Converts readings of hosts into input of the page: for an audit of a fleet, and for a history.
+
+
+def about_fleet(audit: FleetAudit) -> PageAbout:
+    """The head of the page for an audit of a fleet, known before any host is read."""
+    hosts = f"{len(audit.hosts):,} host{'' if len(audit.hosts) == 1 else 's'}"
+    tool = Tool("vnicaudit", audit.version)
+    return PageAbout(
+        title=f"Fleet of {hosts}", tool=tool, started=audit.started, coverage=audit.coverage
+    )
+
+
+def subjects_of(reading: HostReading) -> Iterator[PageSubject]:
+    """All results of one host, grouped by the host's name in the inventory."""
+    host = reading.host
+    for audited in reading.audited:
+        yield msgspec.structs.replace(subject_of(audited), host=host.name, site=host.site)
+
+
+def host_of(reading: HostReading, stale_since: str = "") -> PageHost:
+    """Result of reading one host. ``stale_since``: when it was last read, if nothing of it was read
+    this time and its last state is shown."""
+    return PageHost(
+        name=reading.host.name,
+        status=reading.status,
+        site=reading.host.site,
+        error=reading.result.error or "",
+        domains=reading.result.domains,
+        nics=reading.result.nics,
+        stale_since=stale_since,
+    )
+
+
+def notes_of(reading: HostReading) -> Iterator[PageNote]:
+    """Notes on the parts of a host that were not read or not judged, then its other notes."""
+    return host_notes(reading.result)
+
+
+# The part of the page on what was not checked, and why.
+
+
+_NOTES = 400
+
+
+def sample_of(about: PageAbout) -> str:
+    """``Only a part was audited: 5% of hosts``; empty if everything was to be audited."""
+    coverage = about.coverage
+    if coverage is None or coverage.is_whole:
+        return ""
+    shares = ((coverage.host_share, "hosts"), (coverage.nic_share, "NICs"))
+    parts = [f"{percent(share)} of {name}" for share, name in shares if share != 1.0]
+    if coverage.limit:
+        parts.append(f"hosts that match {coverage.limit}")
+    seed = "" if coverage.seed is None else f" (seed {coverage.seed})"
+    return f"Only a part was audited: {', '.join(parts)}{seed}. All numbers are for that part."
+
+
+def coverage_parts(about: PageAbout, end: PageEnd) -> Iterator[str]:
+    """The section as HTML, in pieces."""
+    yield '<section>\n<h1 class="plain">What was not checked, and why</h1>\n'
+    sample = sample_of(about)
+    yield f'<p class="notice">{text(sample)}</p>\n' if sample else ""
+    notes = [*unread_hosts(end), *end.notes]
+    if not notes and not sample:
+        yield "<p>Everything named was read and judged.</p>\n"
+    for kind, title in _TITLES.items():
+        yield from _notes(title, [note for note in notes if note.kind == kind])
+    yield from _rules("Rules skipped", end.rules_left_out)
+    yield from _rules("Rules checked", end.rules_asked)
+    yield "</section>"
+
+
+_TITLES = {
+    "not read": "Not read", "crashed": "Not judged: a rule failed", "not judged": "Not judged",
+    "note": "Notes",
+}  # fmt: skip
+
+
+def _rules(title: str, rules: Sequence[str]) -> Iterator[str]:
+    if rules:
+        yield f'<h2>{title} <span class="quiet small">{len(rules):,}</span></h2>\n'
+        yield f"<p>{text(', '.join(rules))}</p>\n"
+
+
+def unread_hosts(end: PageEnd) -> Iterator[PageNote]:
+    """Hosts that could not be read, so that their last state is shown. Hosts excluded from this
+    audit are counted in a note of the audit."""
+    for host in end.hosts:
+        if host.stale_since and host.was_tried:
+            message = f"{host.error or 'not read'}; shown as read on {moment(host.stale_since)}"
+            yield PageNote("not read", host.name, message)
+
+
+def _notes(title: str, notes: list[PageNote]) -> Iterator[str]:
+    if not notes:
+        return
+    yield f'<h2>{text(title)} <span class="quiet small">{len(notes):,}</span></h2>\n'
+    yield '<ul class="notes">\n'
+    for note in islice(notes, _NOTES):
+        place = f"<code>{text(note.place)}</code> " if note.place else ""
+        yield f"<li>{place}{text(note.message)}</li>\n"
+    if (more := len(notes) - _NOTES) > 0:
+        yield f"<li>{more:,} more: the JSON report has each</li>\n"
+    yield "</ul>\n"
+
+
+def moment(stamp: str) -> str:
+    """``26 Nov 2026 11:20 UTC``; anything that is not a time stamp is unchanged."""
+    try:
+        read = datetime.fromisoformat(stamp.replace("Z", "+00:00")).astimezone(timezone.utc)
+    except ValueError:
+        return stamp
+    return f"{read.day} {_MONTHS[read.month - 1]} {read:%Y %H:%M} UTC"
+
+
+_MONTHS = (
+    "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+)  # fmt: skip

@@ -14,31 +14,33 @@ from msgspec.structs import replace
 
 from vnicaudit.base.wording import count
 from vnicaudit.knowledge.fixes.owners import Wordings
-from vnicaudit.model.finding import Change, Finding
+from vnicaudit.model.finding import (
+    Change,
+    ConfigRef,
+    DomainRef,
+    Finding,
+    FlavorRef,
+    HostRef,
+    ImageRef,
+    Keeper,
+    Location,
+    NicRef,
+    Owner,
+    PreferenceRef,
+    Ref,
+    owner_named,
+)
 from vnicaudit.model.fleet import HostReading, HostStatus, InventoryHost
-from vnicaudit.model.fleet_state import (
+from vnicaudit.model.history import (
     FindingMark,
     FleetHost,
     FleetSummary,
     KnownFinding,
     NicMeasurement,
 )
-from vnicaudit.model.location import Location
-from vnicaudit.model.owner import Keeper, Owner, owner_named
-from vnicaudit.model.refs import (
-    ConfigRef,
-    DomainRef,
-    FlavorRef,
-    HostRef,
-    ImageRef,
-    NicRef,
-    PreferenceRef,
-    Ref,
-)
 from vnicaudit.model.report import Audited, AuditedScope, NicRow, TargetResult
 from vnicaudit.reports.coverage import percent
-from vnicaudit.reports.page.coverage import moment
-from vnicaudit.reports.page.data import (
+from vnicaudit.reports.page.from_audit import (
     FindingHistory,
     FindingState,
     PageChanges,
@@ -46,6 +48,7 @@ from vnicaudit.reports.page.data import (
     PageNote,
     PageSettled,
     SettledState,
+    moment,
 )
 
 Subject = tuple[str, str, str]

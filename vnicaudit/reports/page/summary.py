@@ -2,20 +2,119 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import cache
 from itertools import islice
+from string import Template
 from urllib.parse import urlencode
 
+import msgspec
+
 from vnicaudit.base.wording import count
+from vnicaudit.model.history import AuditSummary
 from vnicaudit.model.ranking import RankedChange, Ranking
-from vnicaudit.reports.page.answer import AnswerCounts, Cure, RuleCount
-from vnicaudit.reports.page.coverage import coverage_parts, moment, sample_of, unread_hosts
-from vnicaudit.reports.page.data import PageAbout, PageChanges, PageEnd
-from vnicaudit.reports.page.tables import PATHS
-from vnicaudit.reports.page.trend import trend_parts
+from vnicaudit.reports.coverage import head, stylesheet, template
+from vnicaudit.reports.page.from_audit import (
+    PageAbout,
+    PageChanges,
+    PageData,
+    PageEnd,
+    PageSettled,
+    PageSubject,
+    coverage_parts,
+    moment,
+    sample_of,
+    unread_hosts,
+)
+from vnicaudit.reports.page.tables import PATHS, AnswerCounts, Cure, PageTables, RuleCount, packed
 from vnicaudit.reports.ranking.text import change_place, change_title
+from vnicaudit.reports.safe import safe
 from vnicaudit.reports.table.html import text
 from vnicaudit.reports.wording import WORST_FIRST
+
+# The last audits as a small chart of open problems; those not checked are drawn separately.
+
+
+_MOST = 60
+_HEIGHT = 100
+_BAR = 10
+_GAP = 2
+_LEAST = 30
+"""Minimum room in bars, so that a few bars are not stretched over the page."""
+
+
+def trend_parts(audits: Sequence[AuditSummary]) -> Iterator[str]:
+    """A bar for each audit, oldest first, and the same as a table; nothing if there are fewer than
+    two."""
+    audits = audits[-_MOST:]
+    if len(audits) < 2:
+        return
+    first, last = audits[0], audits[-1]
+    label = (
+        f"Open problems of {len(audits)} audits: {_known(first):,} on {moment(first.started)}, "
+        f"{_known(last):,} on {moment(last.started)}"
+    )
+    yield f'<section class="trend">\n<h2>The last {len(audits)} audits</h2>\n'
+    yield from _chart(audits, label)
+    yield '<p class="quiet small"><span class="key key-open">open</span> '
+    yield '<span class="key key-stale">open as last read, not checked by that audit</span> '
+    yield f"The highest is {max(map(_known, audits)):,}</p>\n"
+    yield from _table(audits)
+    yield "</section>\n"
+
+
+def _known(one: AuditSummary) -> int:
+    return one.open + one.stale
+
+
+def _chart(audits: Sequence[AuditSummary], label: str) -> Iterator[str]:
+    """Chart of the audits. Widths and heights are attributes, because inline styles are not
+    allowed."""
+    most = max(1, *map(_known, audits))
+    width = max(len(audits), _LEAST) * _BAR
+    yield f'<svg class="chart" viewBox="0 0 {width} {_HEIGHT}" preserveAspectRatio="none" '
+    yield f'role="img" aria-label="{text(label)}">'
+    for place, one in enumerate(audits):
+        at = place * _BAR
+        stale = round(_HEIGHT * one.stale / most, 2)
+        met = round(_HEIGHT * one.open / most, 2)
+        yield f"<g><title>{text(_told(one))}</title>"
+        yield _bar("hit", at, 0, _HEIGHT, _BAR)
+        yield _bar("met", at, _HEIGHT - met, met, _BAR - _GAP)
+        yield _bar("stale", at, _HEIGHT - met - stale, stale, _BAR - _GAP) + "</g>"
+    yield "</svg>\n"
+
+
+def _bar(kind: str, at: int, top: float, height: float, width: int) -> str:
+    if not height:
+        return ""
+    place = f'x="{at}" y="{round(top, 2)}" width="{width}" height="{height}"'
+    return f'<rect class="{kind}" {place}/>'
+
+
+def _told(one: AuditSummary) -> str:
+    unseen = f", {one.stale:,} not checked" if one.stale else ""
+    return (
+        f"{moment(one.started)}: {count(one.open, 'open problem')}{unseen}; {one.new:,} new, "
+        f"{one.reopened:,} reopened, {one.fixed:,} fixed"
+    )
+
+
+_HEADS = ("Audit", "Hosts read", "NICs", "Open", "Not checked", "New", "Reopened", "Fixed")
+
+
+def _table(audits: Sequence[AuditSummary]) -> Iterator[str]:
+    yield "<details><summary>As a table</summary>\n"
+    yield '<div class="scroll" role="region" tabindex="0" aria-label="The last audits"><table>\n'
+    yield "<thead><tr>" + "".join(f'<th scope="col">{head}</th>' for head in _HEADS)
+    yield "</tr></thead><tbody>\n"
+    for one in reversed(audits):
+        hosts = f"{one.ok + one.partial:,} of {one.hosts:,}"
+        numbers = (one.nics, one.open, one.stale, one.new, one.reopened, one.fixed)
+        cells = "".join(f"<td>{number:,}</td>" for number in numbers)
+        yield f'<tr><th scope="row">{text(moment(one.started))}</th><td>{hosts}</td>{cells}</tr>\n'
+    yield "</tbody></table></div></details>\n"
+
 
 CURES = 5
 _PROBLEMS = 12
@@ -242,3 +341,97 @@ def _problems(problems: list[RuleCount], end: PageEnd) -> Iterator[str]:
     if more := len(problems) - _PROBLEMS:
         yield f'<p><a href="#problems">{more:,} more</a></p>\n' if more > 0 else ""
     yield "</section>\n"
+
+
+# The page, in pieces.
+
+
+_SCRIPTS = (
+    "columns.js", "tables.js", "groups.js", "filter.js", "views.js", "grid.js",
+    "details.js", "export.js", "main.js",
+)  # fmt: skip
+_STYLES = ("page/page.css", "page/table.css")
+
+
+class HostFact(msgspec.Struct, frozen=True):
+    """Facts about a host for the script."""
+
+    name: str
+    site: str
+    status: str
+    stale: str
+    error: str
+
+
+class RuleFact(msgspec.Struct, frozen=True):
+    """Facts about a rule for the script."""
+
+    name: str
+    summary: str
+
+
+class PageFacts(msgspec.Struct, frozen=True):
+    """Facts for the script in addition to the tables. All text is safe to show."""
+
+    started: str
+    host_word: str
+    sample: str
+    """Empty: everything was to be audited."""
+    hosts: tuple[HostFact, ...]
+    rules: dict[str, RuleFact]
+
+
+class HtmlPage:
+    """A page that grows: subjects first, then :meth:`finish`."""
+
+    def __init__(self) -> None:
+        self._tables = PageTables()
+        self._answer = AnswerCounts()
+
+    def add(self, subject: PageSubject) -> None:
+        """Add an audited subject."""
+        self._tables.add(subject)
+        self._answer.add(subject)
+
+    def add_settled(self, one: PageSettled) -> None:
+        """Add a finding that is not open: fixed, gone, or accepted."""
+        self._tables.add_settled(one)
+
+    def finish(self, about: PageAbout, end: PageEnd) -> Iterator[str]:
+        """The whole page, in pieces; called once. The answer comes before the data, so that a
+        browser shows it while loading the rest."""
+        script = page_script()
+        yield head(safe(about.title), stylesheet(*_STYLES), script)
+        parts = body_parts(about, end, self._answer, self._tables.settled.count)
+        yield Template(template("page/body.html")).substitute(parts)
+        yield '<script type="application/octet-stream" id="data">\n'
+        yield from packed(self._tables.columns(), _facts(about, end))
+        yield f"</script>\n<script>{script}</script>\n</body>\n</html>\n"
+
+
+def render_page(data: PageData) -> Iterator[str]:
+    """The page of this data, from an audit or from a fleet's history."""
+    page = HtmlPage()
+    for subject in data.subjects:
+        page.add(subject)
+    for one in data.settled:
+        page.add_settled(one)
+    yield from page.finish(data.about, data.end)
+
+
+@cache
+def page_script() -> str:
+    """The script: one function around all its files."""
+    parts = "\n".join(template(f"page/{name}") for name in _SCRIPTS)
+    return f'(() => {{\n"use strict";\n{parts}}})();'
+
+
+def _facts(about: PageAbout, end: PageEnd) -> PageFacts:
+    hosts = (
+        HostFact(safe(one.name), safe(one.site), one.status, one.stale_since, safe(one.error))
+        for one in end.hosts
+    )
+    rules = {safe(one.id): RuleFact(safe(one.name), safe(one.summary)) for one in end.rules}
+    return PageFacts(
+        about.started, about.host_word.capitalize(), safe(sample_of(about)), tuple(hosts), rules
+    )

@@ -2,26 +2,224 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal, get_args
 
 from msgspec.structs import replace
 
 from vnicaudit.base.wording import count
-from vnicaudit.model.last_readings import NO_HISTORY, PlanHistory
+from vnicaudit.model.finding import NicRef
 from vnicaudit.model.plan import CloudUnit, FileUnit, ServerUnit, Step, StepWords
-from vnicaudit.model.refs import NicRef
+from vnicaudit.model.ranking import NO_HISTORY, PlanHistory, StepHistory, UnreadHost
 from vnicaudit.reports.findings.grouped import files_of_a_host
-from vnicaudit.reports.paint import Paint
-from vnicaudit.reports.plan.by_change import names_shown, steps_by_change
-from vnicaudit.reports.plan.history import history_line
-from vnicaudit.reports.plan.of_any import of_any, without_heads
-from vnicaudit.reports.plan.overview import guest_names
-from vnicaudit.reports.plan.step_text import StepText
-from vnicaudit.reports.safe import safe
+from vnicaudit.reports.plan.overview import guest_key, guest_names, of_any, without_heads
+from vnicaudit.reports.plan.step_text import StepText, state_of
+from vnicaudit.reports.report_file import Options
+from vnicaudit.reports.safe import Paint, Piece, hidden, safe, title_line, wrap
 from vnicaudit.reports.wording import name_and_id
-from vnicaudit.reports.wrap import Piece, title_line, wrap
-from vnicaudit.reports.writer import Options
+
+# The part of a plan that comes from the history: age of findings, measured gains, and open findings
+# on hosts that could not be read.
+
+
+_SHOWN_HOSTS = 20
+
+
+def history_line(steps: Iterable[Step], history: PlanHistory, options: Options) -> Iterator[str]:
+    """One line about steps with the same change; nothing if nothing is known about them."""
+    facts = [history.steps[step.id] for step in steps if step.id in history.steps]
+    if words := "; ".join(_words(facts)):
+        yield wrap(f"history: {words}", options.width, "    ", "      ")
+
+
+def _words(facts: Sequence[StepHistory]) -> Iterator[str]:
+    findings, new = sum(one.findings for one in facts), sum(one.new for one in facts)
+    known = sum(one.known for one in facts)
+    oldest = min((one.first_seen for one in facts if one.first_seen), default="")
+    if oldest:
+        yield f"{_oldest_of(known, findings)}first seen {_day(oldest)}"
+    if new:
+        of_all = "" if oldest else f" of {count(findings, 'finding')}"
+        yield f"{new:,}{of_all} not in the last audit"
+    if gain := next((one.gain for one in facts if one.gain is not None), None):
+        from vnicaudit.fleet.ranking import gain_words
+
+        yield gain_words(gain)
+
+
+def _oldest_of(known: int, findings: int) -> str:
+    if findings == 1:
+        return ""
+    if known == 1:
+        return "1 known finding, "
+    return f"oldest of {known:,} {'findings' if known == findings else 'known findings'} "
+
+
+def unread_lines(history: PlanHistory, options: Options) -> Iterator[str]:
+    """The hosts that could not be read, those with most findings first, with the findings open
+    after their last audit."""
+    if not history.unread:
+        return
+    yield wrap(_unread_title(history.unread), options.width, "", "  ")
+    ordered = sorted(history.unread, key=_most_findings_first)
+    shown = ordered if options.verbose else ordered[:_SHOWN_HOSTS]
+    for one in shown:
+        yield wrap(f"{safe(one.name)}: {_last_words(one)}", options.width, "  ", "    ")
+    if len(shown) < len(ordered):
+        yield wrap(hidden(len(ordered) - len(shown)), options.width, "  ", "    ")
+    yield "\n"
+
+
+def _unread_title(unread: Sequence[UnreadHost]) -> str:
+    hosts, read = count(len(unread), "host"), [one.last for one in unread if one.last is not None]
+    if not read:
+        return f"{hosts} not read, now or by any audit"
+    findings = count(sum(last.findings for last in read), "finding")
+    whose = "its" if len(unread) == 1 else "their"
+    return f"{hosts} not read; {findings} open there at {whose} last audit"
+
+
+def coverage_line(history: PlanHistory, options: Options) -> Iterator[str]:
+    """The number of open findings on hosts that were read, for how many of them the plan has a
+    step, and the hosts that cannot be compared."""
+    for text in (*_not_audited(history), *_partly_audited(history), *_covered(history)):
+        yield wrap(text, options.width, "", "  ")
+
+
+def _not_audited(history: PlanHistory) -> Iterator[str]:
+    if missing := history.read - history.audited:
+        have = "has" if missing == 1 else "have"
+        yield f"{count(missing, 'host')} read now {have} no audit in the history"
+
+
+def _partly_audited(history: PlanHistory) -> Iterator[str]:
+    if history.partly:
+        yield (
+            f"On {count(history.partly, 'host')} read now, the last audit did not check all that "
+            "is planned there"
+        )
+
+
+def _covered(history: PlanHistory) -> Iterator[str]:
+    if history.open_findings:
+        findings = count(history.open_findings, "finding")
+        planned = f"{history.planned:,}" if history.planned else "none"
+        other = "other " if history.audited < history.read else ""
+        whose, hosts = ("its", "host") if history.audited == 1 else ("their", "hosts")
+        yield (
+            f"At {whose} last audit, the {other}{hosts} read now had {findings} open; the plan has "
+            f"a step for {planned} of them"
+        )
+
+
+def _most_findings_first(one: UnreadHost) -> tuple[int, str]:
+    return (0 if one.last is None else -one.last.findings), one.name
+
+
+def _last_words(one: UnreadHost) -> str:
+    last = one.last
+    if last is None:
+        return "no audit has read it"
+    size = f"{count(last.domains, 'guest')}, {count(last.nics, 'NIC')}"
+    return f"last read {_day(last.read_at)}: {size}, {count(last.findings, 'finding')} open"
+
+
+def _day(time: str) -> str:
+    """The date of a time in RFC 3339."""
+    return time[:10]
+
+
+# A large plan for review: steps with the same change are shown once, exceptions first.
+#
+# Steps are equal if everything that decides about them is equal: state, changes, reasons, modes,
+# losses, and the lines of the definition that change. The position and name of a NIC and the
+# surrounding lines differ from guest to guest, and are shown for the first one.
+
+
+_NAMES = 3
+_MANY_NAMES = 20
+_OWNER = "for the owner to do"
+_ORDER = ("blocked", "unsafe", _OWNER, "safe")
+"""Order of states for review: exceptions first."""
+
+
+def steps_by_change(steps: Iterable[Step], options: Options, history: PlanHistory) -> Iterator[str]:
+    """Each change once: its first step as an example, the number of steps, and their guests. Sorted
+    by state, exceptions first; within a state the rarest change first, because it is the least
+    expected."""
+    paint, text = Paint(color=options.color), StepText(options)
+    for state, groups in _by_state(steps):
+        number = sum(map(len, groups))
+        about = f"{count(number, 'step')}, {count(len(groups), 'kind')}"
+        yield title_line(Piece(state, paint("name", state)), about, options.width)
+        for group in groups:
+            yield from text.lines(group[0])
+            yield wrap(safe(_extent(group, options)), options.width, "    ", "      ")
+            yield from history_line(group, history, options)
+            yield "\n"
+
+
+def _by_state(steps: Iterable[Step]) -> Iterator[tuple[str, list[list[Step]]]]:
+    found: dict[str, dict[tuple[object, ...], list[Step]]] = {state: {} for state in _ORDER}
+    for step in steps:
+        state = _OWNER if step.procedure else state_of(step)
+        found[state].setdefault(_change_of(step), []).append(step)
+    for state, groups in found.items():
+        if groups:
+            yield state, sorted(groups.values(), key=len)
+
+
+def names_shown(options: Options) -> int:
+    """Number of steps named for a change."""
+    return _MANY_NAMES if options.verbose else _NAMES
+
+
+def _extent(group: Sequence[Step], options: Options) -> str:
+    """``8,120 steps like this, on 6,000 guests of 212 hosts: web-1 (step 3), … and 8,117 more``."""
+    names = names_shown(options)
+    first = group[:names]
+    shown = ", ".join(
+        f"{name} (step {step.id})" for step, name in zip(first, guest_names(first), strict=True)
+    )
+    more = f" and {len(group) - names:,} more" if len(group) > names else ""
+    if len(group) == 1:
+        return f"1 step like this, on {shown} at {group[0].target}"
+    guests = len({guest_key(step) for step in group})
+    places = count(len({step.target for step in group}), "target")
+    where = f"{count(guests, 'guest')} of {places}"
+    return f"{count(len(group), 'step')} like this, on {where}: {shown}{more}"
+
+
+def _change_of(step: Step) -> tuple[object, ...]:
+    """Everything that decides about a step, without what is specific to its guest."""
+    words = step.general or StepWords(step.blocked, step.procedure, step.notes)
+    unit, guest = step.unit, step.guest
+    return (
+        unit.shown_under,
+        unit.kind if not isinstance(unit, FileUnit) else "file",
+        step.owner,
+        step.to,
+        step.rules,
+        step.changes,
+        step.safe,
+        step.reason,
+        step.risk,
+        step.readiness,
+        step.modes,
+        step.losses,
+        words.blocked,
+        words.procedure,
+        tuple(of_any(note, step) for note in (*words.notes, *guest.notes)),
+        guest.name.changes,
+        guest.drivers,
+        _changed_lines(step),
+    )
+
+
+def _changed_lines(step: Step) -> str:
+    lines = without_heads(step.diff).splitlines()
+    return of_any("\n".join(line for line in lines if line[:1] in ("+", "-")), step)
+
 
 PlanGroupBy = Literal["change", "image", "flavor", "project", "host", "rule"]
 PLAN_GROUP_BY: tuple[PlanGroupBy, ...] = get_args(PlanGroupBy)

@@ -7,19 +7,35 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from vnicaudit.base.wording import count, shared_folder, told_apart
-from vnicaudit.model.finding import Change
+from vnicaudit.model.finding import Change, mac_of, name_of, nic_index
 from vnicaudit.model.names import NAMELESS
-from vnicaudit.model.owner import name_of
 from vnicaudit.model.plan import CloudUnit, FileUnit, Naming, Plan, ServerUnit, Step
-from vnicaudit.model.refs import mac_of, nic_index
-from vnicaudit.reports.paint import Paint
-from vnicaudit.reports.plan.of_any import of_any
 from vnicaudit.reports.plan.step_text import STYLES, state_of
-from vnicaudit.reports.safe import safe
-from vnicaudit.reports.table.model import Part
-from vnicaudit.reports.table.text import Grid, TableLine, piece_of
-from vnicaudit.reports.wrap import fold, wrap
-from vnicaudit.reports.writer import Options
+from vnicaudit.reports.report_file import Options
+from vnicaudit.reports.safe import Paint, fold, safe, wrap
+from vnicaudit.reports.table.model import Grid, Part, TableLine, piece_of
+
+# Makes text about one guest independent of the guest.
+
+
+_LONG = 8
+"""Minimum length of an id: a shorter one may be part of another word."""
+
+
+def without_heads(diff: str) -> str:
+    """A diff without the lines that name the file."""
+    lines = diff.splitlines(keepends=True)
+    return "".join(line for line in lines if not line.startswith(("--- ", "+++ ")))
+
+
+def of_any(text: str, step: Step) -> str:
+    """Part of a definition or guest configuration, with the guest's UUID and MAC address replaced
+    by words."""
+    for value, word in ((step.about.id, "UUID"), (mac_of(step.about), "MAC")):
+        if value and len(value) >= _LONG:
+            text = text.replace(value, word)
+    return text
+
 
 _EACH = 20
 """Up to this number, each step has a row; beyond it, equal changes share one."""

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vnicaudit.model.finding import Change
-from vnicaudit.model.owner import name_of
+from vnicaudit.model.finding import Change, name_of, nic_index
 from vnicaudit.model.plan import (
     CloudUnit,
     FileUnit,
@@ -17,12 +16,9 @@ from vnicaudit.model.plan import (
     Snippet,
     Step,
 )
-from vnicaudit.model.refs import nic_index
-from vnicaudit.reports.paint import Paint
-from vnicaudit.reports.safe import safe
+from vnicaudit.reports.report_file import Options
+from vnicaudit.reports.safe import Paint, Piece, fold, safe, with_lead
 from vnicaudit.reports.wording import nic_label
-from vnicaudit.reports.wrap import Piece, fold, with_lead
-from vnicaudit.reports.writer import Options
 from vnicaudit.text.secrets import STARS
 
 _HEAD = "    "

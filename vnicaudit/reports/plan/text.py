@@ -6,20 +6,16 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from vnicaudit.base.wording import count, shared_folder, told_apart
-from vnicaudit.model.last_readings import NO_HISTORY, PlanHistory
+from vnicaudit.model.finding import CloudRef, NicRef, name_of
 from vnicaudit.model.names import NAMELESS
-from vnicaudit.model.owner import name_of
 from vnicaudit.model.plan import CloudUnit, FileUnit, NotPlanned, Plan, ServerUnit, Step
-from vnicaudit.model.refs import CloudRef, NicRef
-from vnicaudit.reports.paint import Paint
-from vnicaudit.reports.plan.grouped import grouped_steps
-from vnicaudit.reports.plan.history import coverage_line, unread_lines
+from vnicaudit.model.ranking import NO_HISTORY, PlanHistory
+from vnicaudit.reports.plan.grouped import coverage_line, grouped_steps, unread_lines
 from vnicaudit.reports.plan.overview import names_of, overview
 from vnicaudit.reports.plan.step_text import StepText, state_of
-from vnicaudit.reports.safe import safe
+from vnicaudit.reports.report_file import Options
+from vnicaudit.reports.safe import Paint, Piece, fold, hidden, safe, wrap
 from vnicaudit.reports.wording import name_and_id, nic_label
-from vnicaudit.reports.wrap import Piece, fold, hidden, wrap
-from vnicaudit.reports.writer import Options
 
 _SHOWN_ERRORS = 20
 _SHOWN_REASONS = 5

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Literal
+
+import msgspec
 
 from vnicaudit.base.wording import count
 from vnicaudit.bench.profiles.profile import Profile, estimate, sample_seconds
 from vnicaudit.model.measurement import Workload
 from vnicaudit.reports.bench.words.labels import DESIGNS, describe
-from vnicaudit.reports.paint import Paint
-from vnicaudit.reports.safe import safe
-from vnicaudit.reports.table.columns import columns, padded_cell, row_with_text
-from vnicaudit.reports.table.model import Part
-from vnicaudit.reports.table.text import GAP
-from vnicaudit.reports.wrap import width_of, wrap
-from vnicaudit.reports.writer import Options
+from vnicaudit.reports.report_file import Options
+from vnicaudit.reports.safe import Paint, encode_items, safe, width_of, wrap
+from vnicaudit.reports.table.model import GAP, Part, columns, padded_cell, row_with_text
 
 _LABEL = 11
 """Width of the labels in front of facts."""
@@ -106,3 +105,34 @@ def _and(words: Iterable[object]) -> str:
     """``1, 2 and 3``."""
     *first, last = [str(word) for word in words] or [""]
     return f"{', '.join(first)} and {last}" if first else last
+
+
+# ``vnicaudit.profiles/1``: one profile per line.
+
+
+PROFILES_SCHEMA: Literal["vnicaudit.profiles/1"] = "vnicaudit.profiles/1"
+
+
+class ProfileEntry(Profile, frozen=True, kw_only=True):
+    """A profile with its estimated duration."""
+
+    seconds: tuple[float, ...]
+    """Estimated seconds for two arms, up to each of the looks."""
+
+
+class ProfilesReport(msgspec.Struct, frozen=True, kw_only=True):
+    """``vnicaudit.profiles/1``: the available profiles."""
+
+    schema: Literal["vnicaudit.profiles/1"] = PROFILES_SCHEMA
+    profiles: tuple[ProfileEntry, ...]
+
+
+def to_json(profiles: Sequence[Profile]) -> str:
+    """The document, in the given order."""
+    items = encode_items([_entry(profile) for profile in profiles])
+    return f'{{"schema":"{PROFILES_SCHEMA}",\n"profiles":[\n{items}]}}\n'
+
+
+def _entry(profile: Profile) -> ProfileEntry:
+    seconds = tuple(round(estimate(profile, 2, look), 1) for look in profile.looks)
+    return ProfileEntry(**msgspec.structs.asdict(profile), seconds=seconds)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import msgspec
+
 from vnicaudit.base.wording import count
 from vnicaudit.model.ranking import ChangePlace, RankedChange, Ranking
-from vnicaudit.reports.nics.facts_text import ARROW
-from vnicaudit.reports.paint import Paint
-from vnicaudit.reports.safe import safe
-from vnicaudit.reports.wrap import Piece, with_lead, wrap
-from vnicaudit.reports.writer import Options
+from vnicaudit.reports.nics.text import ARROW
+from vnicaudit.reports.report_file import Options
+from vnicaudit.reports.safe import Paint, Piece, encode, safe, with_lead, wrap
 
 _RULES = 3
 """Maximum rules to name; beyond that, only their number."""
@@ -74,3 +74,11 @@ def _summary(ranking: Ranking) -> str:
     problems = count(ranking.findings, "problem")
     hosts = f"{ranking.hosts:,} of {count(ranking.of_hosts, 'host')}"
     return f"{shown}, for {problems} on {hosts}, audited {ranking.started}"
+
+
+# ``vnicaudit.top/1``.
+
+
+def ranking_json(ranking: Ranking) -> str:
+    """The document, indented, with a line break at its end."""
+    return msgspec.json.format(encode(ranking), indent=1) + "\n"

@@ -8,7 +8,7 @@ from typing import Literal
 import msgspec
 
 from vnicaudit.model.runs import RunRecord
-from vnicaudit.reports.encode import encode_items
+from vnicaudit.reports.safe import encode_items
 
 RUNS_SCHEMA: Literal["vnicaudit.runs/1"] = "vnicaudit.runs/1"
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import datetime
-from typing import get_args
+from typing import Literal, get_args
+
+import msgspec
 
 from vnicaudit.base.wording import count
-from vnicaudit.model.runs import Check, Outcome, RunRecord, UnitRun
-from vnicaudit.reports.paint import Paint
-from vnicaudit.reports.safe import safe
-from vnicaudit.reports.table.columns import columns, padded_cell
-from vnicaudit.reports.table.model import Part
-from vnicaudit.reports.wrap import Piece, fold, width_of, with_lead, wrap
-from vnicaudit.reports.writer import Options
+from vnicaudit.model.plan import Mode
+from vnicaudit.model.runs import Check, Foreseen, Outcome, RunRecord, UnitRun
+from vnicaudit.reports.report_file import Options
+from vnicaudit.reports.safe import Paint, Piece, encode_items, fold, safe, width_of, with_lead, wrap
+from vnicaudit.reports.table.model import Part, columns, padded_cell
 
 _OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 _WORDS_IN_ORDER = ("applied", "undone", *_OUTCOMES[1:])
@@ -201,3 +201,76 @@ def _unit(
         yield wrap(safe(unit.message), options.width, "    ", "    ")
     for check in unit.checks:
         yield check_text(check, options.width, paint)
+
+
+# The result of a finished run, for people: one line for each guest. What several guests have in
+# common is printed once.
+
+
+def render_outcome(run: RunRecord, options: Options) -> Iterator[str]:
+    """Each guest with its outcome and errors, then the totals. ``verbose`` adds every check,
+    otherwise only those that failed; ``quiet`` leaves out the totals."""
+    paint = Paint(color=options.color)
+    messages = Counter(unit.message for unit in run.steps if unit.message)
+    common = {message: number for message, number in messages.items() if number > 1}
+    shared = alike(run.steps)
+    for unit in run.steps:
+        words = unit_words(unit, verbose=options.verbose, shared=shared)
+        yield from _unit_outcome(unit, words, run, options, paint, frozenset(common))
+    for message, number in common.items():
+        yield wrap(f"{count(number, 'guest')}: {safe(message)}", options.width, "  ", "    ")
+    if not options.quiet:
+        yield f"\nRun {safe(run.id)}: {counts(run.steps, run.kind)}\n"
+
+
+def _unit_outcome(
+    unit: UnitRun,
+    words: list[str],
+    run: RunRecord,
+    options: Options,
+    paint: Paint,
+    common: frozenset[str],
+) -> Iterator[str]:
+    outcome = word_of(unit, run.kind)
+    pieces = [padded_cell(Part(outcome, style=style_of(outcome)), OUTCOME, paint)]
+    if unit.target != unit.name and (len(run.targets) > 1 or unit.kind == "file"):
+        words.append(unit.target)
+    pieces.extend(Piece(word, word) for word in map(safe, words) if word)
+    yield fold(pieces, options.width, "  ", "    ", "  ")
+    if unit.message and unit.message not in common:
+        yield wrap(safe(unit.message), options.width, "    ", "    ")
+    for check in unit.checks:
+        if options.verbose or check.verdict != "ok":
+            yield check_text(check, options.width, paint)
+
+
+# ``vnicaudit.dry-run/1``: predicted outcome of a run, unit by unit.
+
+
+DRY_RUN_SCHEMA: Literal["vnicaudit.dry-run/1"] = "vnicaudit.dry-run/1"
+RunKind = Literal["apply", "rollback"]
+
+
+class DryRunReport(msgspec.Struct, frozen=True, kw_only=True):
+    """``vnicaudit.dry-run/1``: what would happen to each domain (or file, or server, image or
+    flavor of a cloud). ``not_applied``: steps of the plan that would not be tried, and why."""
+
+    schema: Literal["vnicaudit.dry-run/1"] = DRY_RUN_SCHEMA
+    kind: RunKind
+    mode: Mode
+    units: tuple[Foreseen, ...]
+    not_applied: tuple[Foreseen, ...] = ()
+
+
+def to_json(
+    kind: RunKind, mode: Mode, units: Sequence[Foreseen], not_applied: Sequence[Foreseen] = ()
+) -> bytes:
+    """The document: one unit per line, in the order of the run."""
+    return (
+        f'{{"schema":"{DRY_RUN_SCHEMA}",\n"kind":"{kind}",\n"mode":"{mode}",\n'
+        f'"units":[{_lines(units)}],\n"not_applied":[{_lines(not_applied)}]}}\n'
+    ).encode()
+
+
+def _lines(units: Sequence[Foreseen]) -> str:
+    return f"\n{encode_items(units)}" if units else ""

@@ -8,13 +8,10 @@ from typing import Protocol
 
 from vnicaudit.base.wording import count
 from vnicaudit.model.runs import Check
-from vnicaudit.reports.paint import Paint
+from vnicaudit.reports.report_file import Options
 from vnicaudit.reports.runs.text import check_text
-from vnicaudit.reports.safe import safe
-from vnicaudit.reports.table.columns import padded_cell
-from vnicaudit.reports.table.model import Part
-from vnicaudit.reports.wrap import wrap
-from vnicaudit.reports.writer import Options
+from vnicaudit.reports.safe import Paint, safe, wrap
+from vnicaudit.reports.table.model import Part, padded_cell
 
 _STATE = 10
 """Width of the longest state."""

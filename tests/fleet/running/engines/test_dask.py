@@ -9,10 +9,8 @@ import pytest
 from tests.fleet.dask_cluster import DaskCluster, dask_cluster
 from tests.fleet.running.engines import tasks
 from vnicaudit.errors import UsageError
-from vnicaudit.fleet.running.engines.dask import Dask
-from vnicaudit.fleet.running.engines.dask_cluster import Cluster, TlsFiles
-from vnicaudit.model.fleet import InventoryHost
-from vnicaudit.model.live import LiveOptions
+from vnicaudit.fleet.running.engines.dask import Cluster, Dask, TlsFiles
+from vnicaudit.model.fleet import InventoryHost, LiveOptions
 from vnicaudit.model.report import LostRead
 
 SITES = ("site-a", "site-b")

@@ -19,13 +19,12 @@ from msgspec.structs import replace
 
 from tests.remedy.applying.fakes import Killed, Stage, reaching, watch
 from vnicaudit.errors import ActionError, GoneError, SilentError, UnseenError
-from vnicaudit.model.cloud_state import FlavorState, PortState, ServerState
-from vnicaudit.model.finding import Change
+from vnicaudit.model.finding import Change, CloudRef, FlavorRef, ImageRef, ServerRef
 from vnicaudit.model.plan import MODES, FlavorUnit, ImageUnit, ModeOption, ServerUnit, Step
-from vnicaudit.model.refs import CloudRef, FlavorRef, ImageRef, ServerRef
-from vnicaudit.remedy.cloud import CloudAccess, CommandOutput
-from vnicaudit.remedy.digests import kept_digest
+from vnicaudit.model.runs import FlavorState, PortState, ServerState
+from vnicaudit.remedy.hypervisor import CloudAccess, CommandOutput
 from vnicaudit.remedy.planning.cloud.properties import diff
+from vnicaudit.remedy.replacing import kept_digest
 
 TARGET = "openstack:test"
 MODEL = "hw_vif_model"

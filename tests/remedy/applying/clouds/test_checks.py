@@ -17,7 +17,7 @@ from tests.remedy.applying.clouds.fakes import (
 from tests.remedy.applying.fakes import Machine, World, mac_of, uuid_of
 from vnicaudit.errors import ActionError, SilentError, TargetError
 from vnicaudit.model.runs import Check, UnitRun
-from vnicaudit.remedy.cloud import CloudAccess
+from vnicaudit.remedy.hypervisor import CloudAccess
 
 TEMPLATE = "qemu+ssh://{host}/system"
 

@@ -24,14 +24,13 @@ from tests.remedy.applying.clouds.fakes import (
 )
 from tests.remedy.applying.fakes import Killed
 from vnicaudit.errors import UsageError
-from vnicaudit.model.cloud_state import FlavorState
-from vnicaudit.model.runs import UnitRun
-from vnicaudit.remedy.applying.clouds.leftovers import EarlierRuns
+from vnicaudit.model.runs import FlavorState, UnitRun
+from vnicaudit.remedy.applying.clouds.transaction import EarlierRuns
 from vnicaudit.remedy.applying.history import runs
 from vnicaudit.remedy.applying.journal.past_run import all_past
 from vnicaudit.remedy.applying.journal.state import StateFolder
 from vnicaudit.remedy.applying.runner import RunResult
-from vnicaudit.remedy.cloud import CloudAccess, CommandOutput
+from vnicaudit.remedy.hypervisor import CloudAccess, CommandOutput
 
 LATER = 1000.0
 ERRORS: dict[str, Exception] = {"500": BROKEN, "409": CONFLICT, "silent": SILENT}

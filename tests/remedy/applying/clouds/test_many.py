@@ -17,11 +17,11 @@ from tests.remedy.applying.clouds.fakes import (
 from vnicaudit.errors import ActionError, JournalError, RefusedError
 from vnicaudit.model.plan import Step
 from vnicaudit.model.runs import RunRecord
-from vnicaudit.remedy.applying.exclusion_locks import ExclusionLocks
 from vnicaudit.remedy.applying.history import runs
 from vnicaudit.remedy.applying.journal.events import Event, Setting
 from vnicaudit.remedy.applying.journal.journal_file import Journal
 from vnicaudit.remedy.applying.journal.state import StateFolder
+from vnicaudit.remedy.applying.runner import ExclusionLocks
 
 
 def outcomes(run: RunRecord) -> list[str]:

@@ -8,8 +8,8 @@ import pytest
 from tests.remedy.applying.clouds.fakes import CloudWorld
 from tests.remedy.applying.fakes import reaching
 from vnicaudit.errors import ActionError, SilentError
-from vnicaudit.model.cloud_state import ServerState
-from vnicaudit.remedy.applying.clouds.nodes import Nodes
+from vnicaudit.model.runs import ServerState
+from vnicaudit.remedy.applying.clouds.nova_manage import Nodes
 
 
 def look_up(error: ActionError, state: ServerState) -> None:

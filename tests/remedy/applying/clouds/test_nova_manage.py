@@ -12,7 +12,7 @@ from vnicaudit.remedy.applying.clouds.nova_manage import (
     NotSetError,
     check_words,
 )
-from vnicaudit.remedy.cloud import CommandOutput
+from vnicaudit.remedy.hypervisor import CommandOutput
 
 SERVER = "00000000-0000-4000-8000-000000000001"
 USAGE = (

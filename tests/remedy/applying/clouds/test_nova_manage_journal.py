@@ -2,7 +2,7 @@
 
 import pytest
 
-from vnicaudit.remedy.applying.clouds.nova_manage_journal import doubtful, unseen
+from vnicaudit.remedy.applying.clouds.nova_manage import doubtful, unseen
 from vnicaudit.remedy.applying.journal.events import (
     Event,
     HalfSet,

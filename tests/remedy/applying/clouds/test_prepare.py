@@ -15,12 +15,11 @@ from tests.remedy.applying.clouds.fakes import (
 )
 from tests.rows import rows
 from vnicaudit.errors import ActionError, UsageError
-from vnicaudit.model.cloud_state import ServerState
 from vnicaudit.model.finding import Change
 from vnicaudit.model.plan import DomainUnit, FileUnit, Mode, Step
-from vnicaudit.model.runs import UnitRun
+from vnicaudit.model.runs import ServerState, UnitRun
 from vnicaudit.remedy.applying.apply import dry_run_apply
-from vnicaudit.remedy.applying.clouds.server_state import Phase, phase
+from vnicaudit.remedy.applying.clouds.stored_properties import Phase, phase
 
 MULTIQUEUE = "hw_vif_multiqueue_enabled"
 

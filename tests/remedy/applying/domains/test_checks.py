@@ -7,12 +7,11 @@ import pytest
 from tests.rows import rows
 from vnicaudit.cli.wiring.adapters import adapters
 from vnicaudit.model.finding import Change
-from vnicaudit.model.machine import MachineState
+from vnicaudit.model.host import MachineState
 from vnicaudit.model.nic import RunningNic
 from vnicaudit.remedy.applying.domains.checks import DomainChecks
-from vnicaudit.remedy.applying.domains.definition_transactions import GuestBefore
-from vnicaudit.remedy.applying.domains.place import DomainPlace
-from vnicaudit.remedy.applying.journal.transaction import NicChanges
+from vnicaudit.remedy.applying.domains.definition_transactions import DomainPlace, GuestBefore
+from vnicaudit.remedy.applying.journal.events import NicChanges
 from vnicaudit.remedy.hypervisor import RunningProcess
 
 MAC, OTHER = "52:54:00:00:00:01", "52:54:00:00:00:02"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from vnicaudit.base.private_files import make_private, write_private
+from vnicaudit.base.files import make_private, write_private
 from vnicaudit.errors import JournalError, RefusedError, UsageError, VnicauditError
 from vnicaudit.remedy.applying.journal.state import StateFolder
 

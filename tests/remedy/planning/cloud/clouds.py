@@ -9,17 +9,22 @@ from tests.remedy.planning.planned import selected
 from tests.remedy.works import work
 from vnicaudit.audit.work import AuditWork
 from vnicaudit.model.domain import DomainConfig, Server
-from vnicaudit.model.guest_words import Readiness
-from vnicaudit.model.live import CloudRecord
-from vnicaudit.model.location import Location
+from vnicaudit.model.finding import OPENSTACK, Location, Readiness
+from vnicaudit.model.fleet import CloudRecord
 from vnicaudit.model.nic import Nic, NicConfig
-from vnicaudit.model.openstack import Flavor, Image, Property
+from vnicaudit.model.openstack import (
+    CloudServer,
+    Flavor,
+    Image,
+    NovaVersions,
+    PortBinding,
+    Property,
+    ServerConfig,
+)
 from vnicaudit.model.plan import NotPlanned, Planned, Step, UnitStep
-from vnicaudit.model.platform_name import OPENSTACK
-from vnicaudit.model.server import CloudServer, NovaVersions, PortBinding, ServerConfig
 from vnicaudit.remedy.planning.cloud.items import CloudPlanner
-from vnicaudit.remedy.planning.judged_item import Judges
-from vnicaudit.remedy.planning.options import PlanOptions
+from vnicaudit.remedy.planning.run import PlanOptions
+from vnicaudit.remedy.planning.subject import Judges
 
 CLOUD = "openstack:prod"
 ID = "0c2f6d2e-7a1c-4f0e-9d56-1f9a6c3b5e77"

@@ -4,8 +4,8 @@ from tests.remedy.planning.cloud.clouds import ID, MAC, SECOND, port, server
 from tests.remedy.planning.planned import NOVA, definition, interface, live
 from tests.remedy.works import work
 from vnicaudit.model.domain import Domain, Server
-from vnicaudit.model.server import MODEL
-from vnicaudit.remedy.planning.cloud.compute_nodes import ComputeNodes
+from vnicaudit.model.openstack import MODEL
+from vnicaudit.remedy.planning.cloud.run import ComputeNodes
 
 INFERRED = {"properties_source": "image"}
 UNSEEN = {"properties_source": "unseen", "image_state": "volume", "image": None}

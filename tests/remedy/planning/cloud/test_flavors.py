@@ -16,14 +16,12 @@ from tests.remedy.planning.cloud.clouds import (
 from tests.remedy.planning.planned import selected
 from tests.remedy.planning.units import flavor_of
 from vnicaudit.audit.work import AuditWork
-from vnicaudit.model.finding import Change, Crashed
-from vnicaudit.model.location import Description
+from vnicaudit.model.finding import Change, Crashed, Description, FlavorRef
 from vnicaudit.model.openstack import Flavor
 from vnicaudit.model.plan import FlavorUnit, UnitStep
-from vnicaudit.model.refs import FlavorRef
 from vnicaudit.model.report import Audited
-from vnicaudit.remedy.digests import kept_digest
-from vnicaudit.remedy.planning.options import PlanOptions
+from vnicaudit.remedy.planning.run import PlanOptions
+from vnicaudit.remedy.replacing import kept_digest
 
 SPEC = "hw:vif_multiqueue_enabled"
 OFF = image({"hw_vif_multiqueue_enabled": "false"})

@@ -14,9 +14,9 @@ from tests.remedy.planning.cloud.clouds import (
     tenants,
 )
 from tests.rows import rows
-from vnicaudit.model.reasons import Blocked
-from vnicaudit.model.server import NovaVersions
-from vnicaudit.remedy.planning.cloud import gates
+from vnicaudit.model.openstack import NovaVersions
+from vnicaudit.model.plan import Blocked
+from vnicaudit.remedy.planning.cloud import properties
 
 PROPERTIES = {"hw_vif_model": "virtio"}
 COMES_BACK = (
@@ -27,7 +27,7 @@ COMES_BACK = (
 
 
 def blocks(**given: Any) -> list[str]:
-    return [one.text for one in gates.blocks(server(**given))]
+    return [one.text for one in properties.blocks(server(**given))]
 
 
 @pytest.mark.parametrize("status", ["ACTIVE", "SHUTOFF"])
@@ -77,7 +77,7 @@ def test_nova_older_than_yoga_cannot() -> None:
 
 
 def test_a_running_server_has_to_be_stopped() -> None:
-    next_boot, restart, hotswap = gates.modes(server())
+    next_boot, restart, hotswap = properties.modes(server())
     assert (next_boot.mode, next_boot.possible) == ("next-boot", False)
     assert next_boot.reason == (
         "Nova can set a property only while the server is stopped or shelved: this one is "
@@ -96,15 +96,15 @@ def test_a_running_server_has_to_be_stopped() -> None:
     ],
 )
 def test_one_that_is_off_takes_effect_later(status: str, when: str) -> None:
-    next_boot, restart, hotswap = gates.modes(server(status=status))
+    next_boot, restart, hotswap = properties.modes(server(status=status))
     assert (next_boot.possible, next_boot.reason) == (True, when)
     assert (restart.possible, restart.reason) == (True, when)
     assert not hotswap.possible
 
 
 def test_one_in_another_state_takes_effect_in_no_way() -> None:
-    assert [mode.possible for mode in gates.modes(server(status="PAUSED"))] == [False] * 3
-    assert gates.modes(server(status="PAUSED"))[1].reason == "it is PAUSED"
+    assert [mode.possible for mode in properties.modes(server(status="PAUSED"))] == [False] * 3
+    assert properties.modes(server(status="PAUSED"))[1].reason == "it is PAUSED"
 
 
 @pytest.mark.parametrize(
@@ -180,28 +180,28 @@ def test_one_in_another_state_takes_effect_in_no_way() -> None:
     ],
 )
 def test_what_else_to_know(config: dict[str, Any], ref: dict[str, Any], says: list[str]) -> None:
-    assert list(gates.notes(server(config=config, ref=ref), PROPERTIES)) == says
+    assert list(properties.notes(server(config=config, ref=ref), PROPERTIES)) == says
 
 
 def test_a_flavor_that_is_not_seen_whole_may_contradict() -> None:
     half = {"flavor": flavor(complete=False)}
-    (says,) = gates.notes(server(config=half), PROPERTIES)
+    (says,) = properties.notes(server(config=half), PROPERTIES)
     assert says.startswith("its flavor's extra specs are not visible")
 
 
 def test_who_may_operate_is_told_where_a_server_runs() -> None:
     ref = server().cloud
     assert ref is not None
-    assert gates.may_operate(ref)
+    assert properties.may_operate(ref)
     offloaded = server(ref={"host": None}).cloud
     assert offloaded is not None
-    assert gates.may_operate(offloaded)  # it is nowhere, and still has a name there
+    assert properties.may_operate(offloaded)  # it is nowhere, and still has a name there
     tenant = tenants(server()).cloud
     assert tenant is not None
-    assert not gates.may_operate(tenant)
+    assert not properties.may_operate(tenant)
 
 
 def test_an_id_from_outside_is_quoted() -> None:
-    found = list(gates.blocks(server(id="a; reboot", status="PAUSED")))
+    found = list(properties.blocks(server(id="a; reboot", status="PAUSED")))
     way = "openstack server unpause 'a; reboot'"
     assert found == [Blocked("server-state", f"it is paused: {way}, then plan again")]

@@ -3,7 +3,7 @@
 from tests.remedy.planning.cloud.clouds import SECOND, WINDOWS, port, server, step
 from vnicaudit.model.domain import Server
 from vnicaudit.model.plan import GuestView
-from vnicaudit.remedy.planning.options import PlanOptions
+from vnicaudit.remedy.planning.run import PlanOptions
 
 
 def seen(domain: Server) -> GuestView:

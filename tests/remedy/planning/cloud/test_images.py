@@ -16,14 +16,12 @@ from tests.remedy.planning.planned import selected
 from tests.remedy.planning.units import cloud_of
 from tests.rows import rows_of_tuples
 from vnicaudit.audit.work import AuditWork
-from vnicaudit.model.finding import Change, Crashed
-from vnicaudit.model.location import Description
+from vnicaudit.model.finding import Change, Crashed, Description, ImageRef
 from vnicaudit.model.openstack import Image
 from vnicaudit.model.plan import ImageUnit, NotPlanned, UnitStep
-from vnicaudit.model.refs import ImageRef
 from vnicaudit.model.report import Audited
-from vnicaudit.remedy.digests import kept_digest
-from vnicaudit.remedy.planning.options import PlanOptions
+from vnicaudit.remedy.planning.run import PlanOptions
+from vnicaudit.remedy.replacing import kept_digest
 
 UNSAFE = PlanOptions(unsafe=True)
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.remedy.planning.cloud.clouds import flavor, port, server
-from vnicaudit.model.server import MULTIQUEUE, PACKED
+from vnicaudit.model.openstack import MULTIQUEUE, PACKED
 from vnicaudit.remedy.planning.cloud.properties import (
     clashes,
     diff,

@@ -23,22 +23,21 @@ from tests.remedy.planning.cloud.clouds import (
 from tests.remedy.planning.planned import NOVA, definition, interface, live
 from tests.remedy.planning.units import flavor_of
 from tests.remedy.works import work
-from vnicaudit.audit.reading.options import RunOptions
+from vnicaudit.audit.reading.selection import RunOptions
 from vnicaudit.audit.reading.targets import Target
 from vnicaudit.audit.run import AuditRun
 from vnicaudit.audit.settings.keys import PolicyTable
 from vnicaudit.cli.wiring.adapters import adapters
 from vnicaudit.errors import UsageError
+from vnicaudit.model.fleet import CloudItem, LiveDefinition, LiveOptions
 from vnicaudit.model.host import Host
-from vnicaudit.model.live import CloudItem, LiveDefinition, LiveOptions
 from vnicaudit.model.openstack import Image
 from vnicaudit.model.plan import FlavorUnit, Plan
 from vnicaudit.model.report import Audited, ReadError
 from vnicaudit.remedy.planning import run
-from vnicaudit.remedy.planning.judged_item import Judges
-from vnicaudit.remedy.planning.options import PlanOptions
+from vnicaudit.remedy.planning.run import PlanOptions, PlanRequest
 from vnicaudit.remedy.planning.source import Source
-from vnicaudit.remedy.planning.target_planner import PlanRequest
+from vnicaudit.remedy.planning.subject import Judges
 
 URI = "qemu+ssh://cmp1/system"
 

@@ -27,14 +27,13 @@ from tests.remedy.planning.units import cloud_of, server_of
 from vnicaudit.audit.settings.keys import PolicyTable
 from vnicaudit.audit.work import AuditWork
 from vnicaudit.model.domain import Domain
-from vnicaudit.model.finding import Change, Crashed
+from vnicaudit.model.finding import Change, Crashed, ServerRef, mac_of, nic_index
 from vnicaudit.model.host import HostConfig
+from vnicaudit.model.openstack import MULTIQUEUE, PACKED
 from vnicaudit.model.plan import GuestView, NotPlanned, ServerUnit, UnitStep
-from vnicaudit.model.refs import ServerRef, mac_of, nic_index
 from vnicaudit.model.report import Audited
-from vnicaudit.model.server import MULTIQUEUE, PACKED
-from vnicaudit.remedy.digests import kept_digest
-from vnicaudit.remedy.planning.options import PlanOptions
+from vnicaudit.remedy.planning.run import PlanOptions
+from vnicaudit.remedy.replacing import kept_digest
 
 UNSAFE = PlanOptions(unsafe=True)
 KEEPS = "the guest is known to support virtio; MAC addresses stay the same"

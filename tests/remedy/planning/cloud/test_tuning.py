@@ -8,8 +8,8 @@ from tests.remedy.planning.cloud.clouds import SECOND, flavor, port, server
 from vnicaudit.audit.settings.keys import PolicyTable
 from vnicaudit.model.domain import Server
 from vnicaudit.model.finding import Change
-from vnicaudit.model.server import MULTIQUEUE, NodeFacts
-from vnicaudit.remedy.planning.cloud.tuning import server_tuning
+from vnicaudit.model.openstack import MULTIQUEUE, NodeFacts
+from vnicaudit.remedy.planning.cloud.servers import server_tuning
 
 AUTO = PolicyTable(queues="auto")
 

@@ -25,15 +25,12 @@ from tests.remedy.planning.cloud.clouds import (
     step,
 )
 from vnicaudit.model.domain import Server
-from vnicaudit.model.finding import Change
-from vnicaudit.model.guest_words import Readiness
+from vnicaudit.model.finding import Change, NicRef, Readiness, mac_of, nic_index
+from vnicaudit.model.host import Version
+from vnicaudit.model.openstack import NovaVersions, PortBinding
 from vnicaudit.model.plan import NotPlanned, ServerUnit
-from vnicaudit.model.refs import NicRef, mac_of, nic_index
-from vnicaudit.model.server import NovaVersions, PortBinding
-from vnicaudit.model.version import Version
-from vnicaudit.remedy.planning.cloud.vdpa import prerequisites, vdpa_losses
-from vnicaudit.remedy.planning.cloud.vdpa_devices import Prerequisite
-from vnicaudit.remedy.planning.options import PlanOptions
+from vnicaudit.remedy.planning.cloud.ports import Prerequisite, prerequisites, vdpa_losses
+from vnicaudit.remedy.planning.run import PlanOptions
 
 VDPA = PlanOptions(to="vdpa", macs=(MAC,))
 BY_HAND = "Neutron decides what a server's NIC is connected to: follow the route by hand"

@@ -11,19 +11,17 @@ from msgspec.structs import replace
 
 from tests.remedy.planning.cloud.clouds import NOVA_34, OVS, PORT, SECOND, port, server
 from tests.rows import rows
-from vnicaudit.audit.judging.site_node import node_of
-from vnicaudit.audit.reading.nodes import NodesByHost
+from vnicaudit.audit.judging.site import node_of
+from vnicaudit.audit.reading.servers import NodesByHost
 from vnicaudit.knowledge.nova_conf.options import release_of
 from vnicaudit.knowledge.nova_conf.resolve import as_of
 from vnicaudit.model.domain import Server
-from vnicaudit.model.nova import PciEntry
-from vnicaudit.model.nova_options import Release
-from vnicaudit.model.server import NodeFacts, NovaVersions, ProviderNetwork
-from vnicaudit.model.version import Version
+from vnicaudit.model.host import Version
+from vnicaudit.model.nova import PciEntry, Release
+from vnicaudit.model.openstack import NodeFacts, NovaVersions, ProviderNetwork
 from vnicaudit.platforms.nova_conf.read import read_bytes
 from vnicaudit.platforms.nova_conf.siblings import read_with_siblings
-from vnicaudit.remedy.planning.cloud.vdpa_devices import Prerequisite
-from vnicaudit.remedy.planning.cloud.vdpa_node import node_prerequisites
+from vnicaudit.remedy.planning.cloud.ports import Prerequisite, node_prerequisites
 
 FILE = "cmp1/nova.conf"
 VF = '{"vendor_id": "15b3", "product_id": "101e", "physical_network": "physnet1"}'

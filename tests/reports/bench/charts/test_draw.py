@@ -29,7 +29,7 @@ sys.modules["matplotlib"] = None
 from tests.reports.bench.samples import one_arm
 from vnicaudit.errors import MissingExtraError
 from vnicaudit.reports.bench.registry import load
-from vnicaudit.reports.writer import Options
+from vnicaudit.reports.report_file import Options
 try:
     list(load("html").render(one_arm(), Options()))
 except MissingExtraError as error:

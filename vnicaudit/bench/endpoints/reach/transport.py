@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol, runtime_checkable
 
 from vnicaudit.errors import UsageError
-from vnicaudit.model.machine import GuestInterface
+from vnicaudit.model.host import GuestInterface
 from vnicaudit.remedy.hypervisor import ConnectHypervisor
 
 

@@ -25,11 +25,11 @@ from vnicaudit.errors import (
     TargetError,
     UsageError,
 )
-from vnicaudit.model.live import DEADLINE
-from vnicaudit.model.machine import GuestInterface
+from vnicaudit.model.fleet import DEADLINE
+from vnicaudit.model.host import GuestInterface
 from vnicaudit.remedy.guest.agent import GuestAgent
 from vnicaudit.remedy.hypervisor import Hypervisor, Machine
-from vnicaudit.text.libvirt_uri import is_uri
+from vnicaudit.text.diff import is_uri
 
 FORM = "agent://DOMAIN[?connect=LIBVIRT-URI]"
 OPTIONS = ("connect",)

@@ -2,14 +2,57 @@
 
 from __future__ import annotations
 
-from typing import Generic, TypeVar
+import threading
+from collections.abc import Callable, Iterator
+from typing import Generic, Protocol, TypeVar
 
-from vnicaudit.fleet.running.engines.one_try import ReadHost, one_try
-from vnicaudit.model.fleet import InventoryHost
-from vnicaudit.model.live import LiveOptions
-from vnicaudit.model.report import ReadError
+import msgspec
+
+from vnicaudit.audit.reading.error_boundary import guarded
+from vnicaudit.audit.reading.files import CALLS
+from vnicaudit.base.deadlines import DaemonCall, TimeUpError
+from vnicaudit.model.fleet import InventoryHost, LiveOptions
+from vnicaudit.model.report import LostRead, ReadError
+
+# One try of one host by this process, with a deadline.
+
 
 M = TypeVar("M")
+ReadHost = Callable[[str, LiveOptions], Iterator[M]]
+"""Reads a target. Raises TargetError if it cannot be read at all."""
+
+
+def one_try(
+    read: ReadHost[M], host: InventoryHost, plain: LiveOptions, deadline: float
+) -> list[M | ReadError]:
+    """Everything that one try reads before the host's deadline (in seconds), with the failure if
+    that passed. ``plain``: options of hosts that have none of their own."""
+    items: list[M | ReadError] = []
+    ended = threading.Event()
+
+    def read_all() -> None:
+        for item in guarded(host.uri, read(host.uri, _options_of(host, plain))):
+            if ended.is_set():
+                return
+            items.append(item)
+
+    try:
+        DaemonCall(f"host {host.name}", read_all).result(deadline)
+    except TimeUpError:
+        ended.set()
+        text = f"not completely read within {deadline:g} s (--host-deadline)"
+        return [*items, LostRead(text, host.uri, failure="deadline")]
+    return items
+
+
+def _options_of(host: InventoryHost, plain: LiveOptions) -> LiveOptions:
+    own = host.options
+    return msgspec.structs.replace(
+        plain,
+        deadline=plain.deadline if own.deadline is None else own.deadline,
+        agent=plain.agent if own.agent is None else own.agent,
+        calls=plain.calls or CALLS,
+    )
 
 
 class Threads(Generic[M]):
@@ -32,3 +75,23 @@ class Threads(Generic[M]):
 
     def close(self) -> None:
         """Nothing to release."""
+
+
+# The interface of an engine: one attempt to read one host, wherever that runs.
+
+
+"""Items read from a host: what runs there (``Met``), or its definitions."""
+
+
+class ReadingEngine(Protocol[M]):
+    """Reads hosts; called by several threads at once."""
+
+    def attempt(self, host: InventoryHost) -> list[M | ReadError]:
+        """Everything that one attempt reads before the host's deadline, with a LostRead if it
+        failed. Raises TargetError if no further host can be read."""
+
+    def slots(self, site: str) -> int:
+        """The number of hosts of a site that it can read at once now; 0: no limit."""
+
+    def close(self) -> None:
+        """Release everything it holds; hosts that are being read are abandoned."""

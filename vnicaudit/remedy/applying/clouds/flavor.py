@@ -13,21 +13,21 @@ from msgspec.structs import replace
 from vnicaudit.errors import ActionError, RefusedError, VnicauditError
 from vnicaudit.model.plan import FlavorUnit, UnitStep
 from vnicaudit.model.runs import Check, Outcome
-from vnicaudit.remedy.applying.clouds.leftovers import Leftovers
-from vnicaudit.remedy.applying.clouds.object_actions import (
+from vnicaudit.remedy.applying.clouds.transaction import (
     DRIFT,
     ENDS_THE_RUN,
+    CloudPlace,
+    CloudTransaction,
+    CloudWork,
+    Leftovers,
     ObjectState,
     undo_one,
 )
-from vnicaudit.remedy.applying.clouds.transaction import CloudTransaction
-from vnicaudit.remedy.applying.clouds.work import CloudPlace, CloudWork
-from vnicaudit.remedy.applying.journal.events import Copying, Removing, Undoing
-from vnicaudit.remedy.applying.journal.result import Result
+from vnicaudit.remedy.applying.journal.events import Copying, Removing, Result, Undoing
 from vnicaudit.remedy.applying.verifying import wait_for_late
-from vnicaudit.remedy.cloud import Cloud
-from vnicaudit.remedy.unit_refusal import UnitRefusedError
-from vnicaudit.text.cloud_names import client
+from vnicaudit.remedy.hypervisor import Cloud
+from vnicaudit.remedy.replacing import UnitRefusedError
+from vnicaudit.text.diff import client
 
 _SPACE = uuid.UUID("0d7f3c0e-5b0f-5d4a-9a55-7d1f5c7f1b0a")
 """UUID namespace of the ids of flavors that are made here."""

@@ -9,21 +9,21 @@ from msgspec.structs import replace
 from vnicaudit.errors import ActionError, RefusedError, VnicauditError
 from vnicaudit.model.plan import ImageUnit, UnitStep
 from vnicaudit.model.runs import Check, Outcome
-from vnicaudit.remedy.applying.clouds.leftovers import Leftovers
-from vnicaudit.remedy.applying.clouds.object_actions import (
+from vnicaudit.remedy.applying.clouds.stored_properties import ForeignError, differing
+from vnicaudit.remedy.applying.clouds.transaction import (
     DRIFT,
     EDITED,
     ENDS_THE_RUN,
+    CloudPlace,
+    CloudTransaction,
+    CloudWork,
+    Leftovers,
     ObjectState,
     undo_one,
 )
-from vnicaudit.remedy.applying.clouds.stored_properties import ForeignError, differing
-from vnicaudit.remedy.applying.clouds.transaction import CloudTransaction
-from vnicaudit.remedy.applying.clouds.work import CloudPlace, CloudWork
-from vnicaudit.remedy.applying.journal.events import Properties, Set, Setting, Undoing
-from vnicaudit.remedy.applying.journal.result import Result
+from vnicaudit.remedy.applying.journal.events import Properties, Result, Set, Setting, Undoing
 from vnicaudit.remedy.applying.verifying import wait_for_late
-from vnicaudit.remedy.unit_refusal import UnitRefusedError
+from vnicaudit.remedy.replacing import UnitRefusedError
 
 _OF_IMAGES = re.compile(r"(hw_[a-z0-9_]{1,90}|os_distro|os_type|os_version)")
 """Properties of images that are set here; others, such as ``os_hidden``, have another purpose."""

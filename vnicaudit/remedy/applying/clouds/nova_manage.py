@@ -11,12 +11,31 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import ExitStack
+from typing import NamedTuple
 
-from vnicaudit.base.identifiers import UUID
-from vnicaudit.errors import ActionError
-from vnicaudit.remedy.cloud import MANAGE_JOBS, CommandOutput, NovaManage
-from vnicaudit.remedy.unit_refusal import UnitRefusedError
+from vnicaudit.base.wording import UUID
+from vnicaudit.errors import ActionError, TargetError
+from vnicaudit.model.runs import ServerState
+from vnicaudit.remedy.applying.journal.events import (
+    HalfSet,
+    NotSet,
+    Properties,
+    Set,
+    Setting,
+    Settled,
+)
+from vnicaudit.remedy.applying.journal.journal_file import Entry
+from vnicaudit.remedy.hypervisor import (
+    MANAGE_JOBS,
+    CommandOutput,
+    ConnectHypervisor,
+    Hypervisor,
+    Machine,
+    NovaManage,
+)
+from vnicaudit.remedy.replacing import UnitRefusedError
 
 _SET = {
     1: "an unexpected error: see nova-manage.log on the controller",
@@ -161,3 +180,115 @@ def _words(command: str, output: CommandOutput, codes: Mapping[int, str]) -> str
     text = " ".join((output.text.strip() or output.errors.strip()).split())[-_SHOWN_MAX:]
     parts = [f"nova-manage {name} ended with {output.code}", f" ({meaning})" if meaning else ""]
     return "".join((*parts, f": {text}" if text else ""))
+
+
+# Compute nodes whose libvirt can be reached: domains are read there, nothing is changed.
+
+
+HOST = "{host}"
+"""Placeholder for the node's name in the URI template; the template of a cloud with one node has
+none."""
+_NAME_NODES = re.compile(r"[A-Za-z0-9][A-Za-z0-9.:_-]{0,253}")
+
+
+class NodeDomain(NamedTuple):
+    """The domain of a server, and its host."""
+
+    host: Hypervisor
+    machine: Machine
+
+
+class Nodes:
+    """Compute nodes, connected to when they are needed, until ``stack`` is left. ``template``: the
+    URI of a node's libvirt (``qemu+ssh://{host}/system``); empty: none can be reached. Any thread
+    may use it."""
+
+    def __init__(
+        self, template: str, deadline: float, stack: ExitStack, connect: ConnectHypervisor
+    ) -> None:
+        self._template = template
+        self._deadline = deadline
+        self._stack = stack
+        self._connect = connect
+        self._lock = threading.Lock()
+        self._open: dict[str, Hypervisor] = {}
+        self._unreachable: dict[str, str] = {}
+
+    def of(self, state: ServerState) -> NodeDomain:
+        """The domain of a server. Raises ActionError with the reason if it cannot be read,
+        SilentError if its host stopped answering."""
+        if not self._template:
+            raise ActionError("its domain cannot be reached from here: add --libvirt-of-host")
+        if state.host is None:
+            raise ActionError("Nova does not report its host")
+        if _NAME_NODES.fullmatch(state.host) is None:
+            raise ActionError("the name of its host is not a valid host name")
+        host = self._host(state.host)
+        return NodeDomain(host, host.machine(state.id))
+
+    def _host(self, name: str) -> Hypervisor:
+        """The node of that name. Each is tried once only, whether it can be reached or not."""
+        with self._lock:
+            if name in self._unreachable:
+                raise ActionError(self._unreachable[name])
+            if name not in self._open:
+                self._open[name] = self._connected(name)
+            return self._open[name]
+
+    def _connected(self, name: str) -> Hypervisor:
+        try:
+            host = self._connect(self._template.replace(HOST, name), deadline=self._deadline)
+        except TargetError as error:
+            self._unreachable[name] = str(error)
+            raise ActionError(str(error)) from None
+        self._stack.callback(host.close)
+        return host
+
+
+# The result of every ``nova-manage image_property set``, as the journal of a server records it.
+#
+# nova-manage saves the instance and then its request specification (``_update_image_properties`` in
+# nova/cmd/manage.py, Nova 34.0.0), and the second cannot be read anywhere: both are known to be
+# saved only if it ended with 0. A line ``setting`` is followed by ``set`` (it ended with 0), ``not
+# set`` (it saved nothing), ``half set`` (it ended, and may have saved one of the two), or by none
+# of them: its result is unknown, and it may still be working.
+
+
+class UnseenSet(NamedTuple):
+    """A set whose result is unknown."""
+
+    line: Entry
+    properties: Properties
+
+
+def doubtful(entries: Iterable[Entry]) -> tuple[Properties, ...] | None:
+    """The properties that may be half set since the last set that ended with 0, one mapping for
+    each set, in order; None if no set has been recorded."""
+    found: list[Properties] = []
+    known = False
+    for entry in entries:
+        match entry.event:
+            case Setting(properties=properties):
+                found.append(properties)
+            case Set() | Settled():
+                found, known = [], True
+            case NotSet():
+                found = found[:-1]
+    return tuple(found) if found or known else None
+
+
+def unseen(entries: Iterable[Entry]) -> tuple[UnseenSet, ...]:
+    """The sets whose result is unknown, in order."""
+    found: list[UnseenSet] = []
+    ended = True
+    for entry in entries:
+        match entry.event:
+            case Setting(properties=properties):
+                found.append(UnseenSet(entry, properties))
+                ended = False
+            case Set() | NotSet() | HalfSet() if not ended:
+                found.pop()
+                ended = True
+            case Settled():
+                found, ended = [], True
+    return tuple(found)

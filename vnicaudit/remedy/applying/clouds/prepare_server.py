@@ -1,36 +1,158 @@
 """The present state of one server -> a transaction, or the reason why none is started. Nothing is
-changed here."""
+changed here.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from msgspec.structs import replace
 
 from vnicaudit.errors import ActionError, GoneError, SilentError
 from vnicaudit.knowledge.backends import KEPT_MODEL
-from vnicaudit.model.cloud_state import ServerState
+from vnicaudit.knowledge.fixes.nova import COMES_BACK, way_on
+from vnicaudit.knowledge.nova_releases import IMAGE_PROPERTY, LASTING
 from vnicaudit.model.finding import Change
 from vnicaudit.model.nic import Nic
-from vnicaudit.model.openstack import as_flag
-from vnicaudit.model.plan import ServerUnit, Step, UnitStep
-from vnicaudit.model.reasons import RefusalCode
-from vnicaudit.model.server import MODEL, MULTIQUEUE, PACKED
-from vnicaudit.remedy.adapters import Adapters
+from vnicaudit.model.openstack import MODEL, MULTIQUEUE, PACKED, as_flag
+from vnicaudit.model.plan import RefusalCode, ServerUnit, Step, UnitStep
+from vnicaudit.model.runs import ServerState
 from vnicaudit.remedy.applying.clouds import stored_properties
-from vnicaudit.remedy.applying.clouds.checks import server_before
-from vnicaudit.remedy.applying.clouds.leftovers import Leftovers
-from vnicaudit.remedy.applying.clouds.nodes import NodeDomain
-from vnicaudit.remedy.applying.clouds.nova_manage import check_words
-from vnicaudit.remedy.applying.clouds.object_actions import DRIFT, EDITED
-from vnicaudit.remedy.applying.clouds.preflight import check_power, check_release, check_server
-from vnicaudit.remedy.applying.clouds.server_state import not_deleted, phase
-from vnicaudit.remedy.applying.clouds.transaction import CloudTransaction, ServerBefore
-from vnicaudit.remedy.applying.clouds.work import CloudPlace
+from vnicaudit.remedy.applying.clouds.nova_manage import Manage, NodeDomain, check_words
+from vnicaudit.remedy.applying.clouds.stored_properties import not_deleted, phase, server_before
+from vnicaudit.remedy.applying.clouds.transaction import (
+    DRIFT,
+    EDITED,
+    CloudPlace,
+    CloudTransaction,
+    Leftovers,
+    ServerBefore,
+)
 from vnicaudit.remedy.applying.domains.prepare import guest_before
-from vnicaudit.remedy.applying.journal.events import Properties
-from vnicaudit.remedy.applying.journal.transaction import NicChanges
-from vnicaudit.remedy.unit_refusal import UnitRefusedError
+from vnicaudit.remedy.applying.journal.events import NicChanges, Properties
+from vnicaudit.remedy.hypervisor import Adapters, Cloud
+from vnicaudit.remedy.replacing import UnitRefusedError
+
+# Reasons to refuse changing a server now.
+#
+# Sources, Nova 34.0.0: ``check_instance_lock`` and ``check_instance_host`` in nova/compute/api.py
+# (an admin passes a lock; a node that is down keeps the server in its ``task_state`` for ever);
+# ``_update_image_properties`` in nova/cmd/manage.py (allowed states); ``unshelve_instance`` in
+# nova/conductor/manager.py and ``_unshelve_instance`` in nova/compute/manager.py (an offloaded
+# server is rebuilt from its snapshot, with the snapshot's properties, if there is one: there is
+# none for a server that boots from a volume). The snapshot is made when the server is shelved;
+# nova-compute offloads it later (``shelved_offload_time``).
+
+
+_NODE_WORKS = ("", "UP", "MAINTENANCE")
+_SHUT_DOWN = 4
+"""nova/compute/power_state.py."""
+
+_STOPPED = (
+    "it was running when the plan was made, and is {status} now: somebody stopped it, or another "
+    "run is working on it. Find out who; then run {start} and repeat the command, or make a new "
+    "plan, which leaves it off"
+)
+_STARTED = (
+    "it was off when the plan was made, and is running now, so it would have to be stopped: make "
+    "a new plan"
+)
+
+
+def check_release(cloud: Cloud, manage: Manage) -> str:
+    """A caution about this release of Nova, to be shown when the change is done; empty: none.
+    Raises RefusedError for a release that cannot change the properties it stores for a server,
+    ActionError if nova-manage cannot be run."""
+    newest = cloud.release[1]
+    if newest is not None and newest < IMAGE_PROPERTY:
+        raise UnitRefusedError(_old(newest), "nova-release")
+    release = manage.release()
+    if release is not None and release < IMAGE_PROPERTY:
+        raise UnitRefusedError(_old(release), "nova-release")
+    older = release is not None and release < LASTING
+    return f"this is Nova {release}: {COMES_BACK}" if older else ""
+
+
+def check_server(
+    state: ServerState, transaction: CloudTransaction, *, was_interrupted: bool
+) -> None:
+    """Raises RefusedError with all objections. ``was_interrupted``: an earlier run left the server
+    off, maybe in ERROR, and it is to be started."""
+    reasons = tuple(_against(state, transaction, was_interrupted=was_interrupted))
+    if reasons:
+        codes = dict.fromkeys(code for code, _ in reasons)
+        raise UnitRefusedError("; ".join(text for _, text in reasons), *codes)
+
+
+def check_power(
+    state: ServerState, transaction: CloudTransaction, *, ran: bool | None, so: bool
+) -> None:
+    """Raises RefusedError if a server that ran when the plan was made is off now, or the other way
+    round, as the plan was reviewed for a restart, or for none. ``ran`` None: not checked. ``so``:
+    the stored properties are as planned already, so a running server needs nothing. A move to
+    another host since then is no objection: the stored properties went with the server."""
+    now = phase(state)
+    if ran and now in ("off", "shelved"):
+        raise UnitRefusedError(
+            _STOPPED.format(status=state.status, start=transaction.command("server start")), "power"
+        )
+    if ran is False and now == "on" and not so:
+        raise UnitRefusedError(_STARTED, "power")
+
+
+def _against(
+    state: ServerState, transaction: CloudTransaction, *, was_interrupted: bool
+) -> Iterator[tuple[RefusalCode, str]]:
+    now = phase(state)
+    if state.locked:
+        reason = f" ({state.locked_reason[:100]})" if state.locked_reason else ""
+        unlock = transaction.command("server unlock")
+        yield "locked", f"it is locked{reason}: ask who locked it, then {unlock}"
+    if now == "busy":
+        yield "busy", f"Nova is working on it ({state.task_state}): try again when that is done"
+    elif now not in ("on", "off", "shelved") and not (was_interrupted and now == "error"):
+        way = way_on(state.status, state.id, transaction.target)
+        then = f": {way}, then try again" if way else ": try again when it is ACTIVE or SHUTOFF"
+        yield "state", f"it is {state.status}, neither running nor off{then}"
+    if now == "on" and state.power_state == _SHUT_DOWN:
+        yield (
+            "state",
+            "its guest has shut down, but Nova has not noticed yet: try again in ten minutes",
+        )
+    if (now == "on" or was_interrupted) and transaction.mode != "restart":
+        yield (
+            "mode",
+            (
+                "Nova can set a property only while the server is stopped, and it is running: "
+                "use --mode restart"
+            ),
+        )
+    if now == "shelved" and state.has_image is not False:
+        yield (
+            "shelved",
+            (
+                "it is shelved, and unshelving rebuilds it from its snapshot, with the "
+                f"snapshot's properties: run {way_on(state.status, state.id, transaction.target)} "
+                "first"
+            ),
+        )
+    if state.host_status not in _NODE_WORKS:
+        yield (
+            "node-down",
+            (
+                f"nova-compute on {state.host or 'its host'} is {state.host_status}: it could not "
+                "be started again"
+            ),
+        )
+
+
+def _old(release: int) -> str:
+    return (
+        f"this is Nova {release}, which cannot change what it keeps for a server: that needs "
+        f"{IMAGE_PROPERTY}.0 (Yoga) or later"
+    )
+
 
 _FIELDS = {MODEL: "model", PACKED: "packed"}
 _OFF_IS = {MULTIQUEUE: "false", PACKED: "false"}

@@ -14,17 +14,22 @@ from typing import NamedTuple
 from vnicaudit.base.wording import count
 from vnicaudit.errors import ActionError, GuestError, SilentError
 from vnicaudit.model.domain import Domain
-from vnicaudit.model.guest_words import VIRTIO
-from vnicaudit.model.machine import GuestInterface
+from vnicaudit.model.finding import VIRTIO
+from vnicaudit.model.host import GuestInterface
 from vnicaudit.model.nic import Nic, NicConfig, RunningNic
 from vnicaudit.model.runs import Check, Verdict
-from vnicaudit.remedy.adapters import Adapters
-from vnicaudit.remedy.applying.domains.definition_transactions import GuestBefore, nic_of, unmet
-from vnicaudit.remedy.applying.domains.place import DomainPlace, DomainWork
-from vnicaudit.remedy.applying.journal.transaction import NicChanges
+from vnicaudit.remedy.applying.domains.definition_transactions import (
+    DomainPlace,
+    DomainWork,
+    GuestBefore,
+    nic_of,
+    unmet,
+)
+from vnicaudit.remedy.applying.journal.events import NicChanges
 from vnicaudit.remedy.applying.verifying import CheckResults, verify
 from vnicaudit.remedy.guest.agent import by_mac
 from vnicaudit.remedy.hypervisor import (
+    Adapters,
     Machine,
     RunningProcess,
     ThisMachine,

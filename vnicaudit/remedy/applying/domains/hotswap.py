@@ -11,8 +11,12 @@ from typing import Literal
 
 from vnicaudit.errors import ActionError, GuestError, RefusedError, SilentError
 from vnicaudit.model.guest_network import GuestNetwork
-from vnicaudit.remedy.applying.domains.definition_transactions import nic_of, unmet
-from vnicaudit.remedy.applying.domains.place import DomainWork, kept_definition
+from vnicaudit.remedy.applying.domains.definition_transactions import (
+    DomainWork,
+    kept_definition,
+    nic_of,
+    unmet,
+)
 from vnicaudit.remedy.applying.journal.events import (
     Attached,
     Attaching,
@@ -20,16 +24,14 @@ from vnicaudit.remedy.applying.journal.events import (
     Detached,
     Detaching,
     KeptRunning,
+    NicChanges,
     Restored,
     Restoring,
     Stayed,
 )
-from vnicaudit.remedy.applying.journal.journal_file import seconds_since
-from vnicaudit.remedy.applying.journal.kept_texts import KeptKind
-from vnicaudit.remedy.applying.journal.transaction import NicChanges
+from vnicaudit.remedy.applying.journal.journal_file import KeptKind, seconds_since
 from vnicaudit.remedy.applying.verifying import wait_until
-from vnicaudit.remedy.guest.agent import by_mac
-from vnicaudit.remedy.guest.batch import aged
+from vnicaudit.remedy.guest.agent import aged, by_mac
 
 NicPresence = Literal["none", "wanted", "other"]
 

@@ -6,37 +6,107 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
 from vnicaudit.audit.reading.files import MAX_BYTES
+from vnicaudit.base.wording import count
 from vnicaudit.errors import RefusedError
 from vnicaudit.model.domain import Domain
-from vnicaudit.model.host import VdpaDevice
-from vnicaudit.model.plan import Mode, Step
-from vnicaudit.model.refs import mac_of, nic_index
-from vnicaudit.remedy.adapters import Adapters
+from vnicaudit.model.finding import mac_of, nic_index, rewritten_by
+from vnicaudit.model.host import MachineState, VdpaDevice
+from vnicaudit.model.plan import Mode, RefusalCode, Step
 from vnicaudit.remedy.applying.domains.checks import read_guest
 from vnicaudit.remedy.applying.domains.definition_transactions import (
     DomainTransaction,
     FileTransaction,
+    FileUnitStep,
     GuestBefore,
+    name_of,
     nic_of,
     unmet,
 )
-from vnicaudit.remedy.applying.domains.files import FileUnitStep, name_of
-from vnicaudit.remedy.applying.domains.preflight import (
-    check_mode,
-    check_owner,
-    check_restart,
-    check_state,
-)
 from vnicaudit.remedy.applying.driver import Prepared
-from vnicaudit.remedy.applying.journal.transaction import NicChanges
-from vnicaudit.remedy.definitions import Texts
-from vnicaudit.remedy.digests import digest
+from vnicaudit.remedy.applying.journal.events import NicChanges
 from vnicaudit.remedy.guest.agent import GuestAgent
-from vnicaudit.remedy.hypervisor import Machine
+from vnicaudit.remedy.hypervisor import Adapters, Machine, Texts
 from vnicaudit.remedy.planning.backends import still_against
 from vnicaudit.remedy.planning.diffs import is_diff_of
-from vnicaudit.remedy.replacing import read_file
-from vnicaudit.remedy.unit_refusal import UnitRefusedError
+from vnicaudit.remedy.replacing import UnitRefusedError, digest, read_file
+
+# Reasons to refuse changing a domain now.
+
+
+Reason = tuple[RefusalCode, str]
+
+
+def check_state(state: MachineState, mode: Mode) -> None:
+    """Raises RefusedError with all objections."""
+    reasons = tuple(_against(state, mode))
+    if reasons:
+        codes = dict.fromkeys(code for code, _ in reasons)
+        raise UnitRefusedError("; ".join(text for _, text in reasons), *codes)
+
+
+def check_owner(domain: Domain) -> None:
+    """Raises RefusedError for a definition that its owner regenerates."""
+    owner = rewritten_by(domain.declared.owner)
+    if owner:
+        raise UnitRefusedError(
+            f"the definition belongs to {owner}, which rewrites it: change it there", "owner"
+        )
+
+
+def check_mode(steps: Iterable[Step], mode: Mode) -> None:
+    """Raises RefusedError for a guest that is running now and could not be changed this way."""
+    for step in steps:
+        server = any((one.field, one.new) == ("source_mode", "server") for one in step.changes)
+        if mode == "hotswap" and step.to != "virtio":
+            raise UnitRefusedError(
+                "only a change to virtio is possible while the guest runs", "mode"
+            )
+        if mode == "restart" and server:
+            raise UnitRefusedError(
+                "QEMU would wait for the other end of the socket while it starts: start it by hand",
+                "mode",
+            )
+
+
+def check_restart(action: str) -> None:
+    """Raises RefusedError for a guest that libvirt would start again after a shutdown. ``action``:
+    the action taken when the guest powers itself off."""
+    if action != "destroy":
+        raise UnitRefusedError(
+            f"its definition has <on_poweroff>{action[:20]}</on_poweroff>: QEMU does not exit "
+            "when it shuts down, and the new device appears only in a new QEMU",
+            "mode",
+        )
+
+
+def _against(state: MachineState, mode: Mode) -> Iterator[Reason]:
+    if not state.persistent:
+        yield "transient", "it is transient: it has no persistent definition to change"
+    if state.job or state.migrating:
+        yield (
+            "busy",
+            "a job (migration, save or backup) is running on it: try again when it is done",
+        )
+    if state.managed_save:
+        yield (
+            "saved-memory",
+            (
+                "it has a managed save image, which would bring the old NIC back: start it and "
+                "shut it down once (virsh managedsave-remove discards its saved memory)"
+            ),
+        )
+    if state.memory_snapshots:
+        number = state.memory_snapshots
+        yield (
+            "saved-memory",
+            (
+                f"it has {count(number, 'snapshot')} with memory, which would bring the old NIC "
+                "back: delete them first (virsh snapshot-list)"
+            ),
+        )
+    if mode != "next-boot" and state.phase not in ("running", "off"):
+        yield "state", f"the guest is {state.phase}, neither running nor off"
+
 
 Earlier = Callable[[bytes], "bytes | None"]
 """A definition (passwords included) -> the definition that an earlier run of the same plan changed

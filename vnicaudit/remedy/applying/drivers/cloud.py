@@ -19,14 +19,16 @@ from vnicaudit.model.plan import (
     UnitStep,
 )
 from vnicaudit.remedy.applying.clouds import flavor, image, prepare_server, server
-from vnicaudit.remedy.applying.clouds.leftovers import EarlierRuns, Leftovers
-from vnicaudit.remedy.applying.clouds.nodes import Nodes
-from vnicaudit.remedy.applying.clouds.nova_manage import Manage
-from vnicaudit.remedy.applying.clouds.object_actions import ObjectActions
-from vnicaudit.remedy.applying.clouds.prepare import prepare
-from vnicaudit.remedy.applying.clouds.transaction import CloudTransaction
-from vnicaudit.remedy.applying.clouds.work import CloudPlace, CloudWork
-from vnicaudit.remedy.applying.downtime import may_be_off
+from vnicaudit.remedy.applying.clouds.nova_manage import Manage, Nodes
+from vnicaudit.remedy.applying.clouds.transaction import (
+    CloudPlace,
+    CloudTransaction,
+    CloudWork,
+    EarlierRuns,
+    Leftovers,
+    ObjectActions,
+    prepare,
+)
 from vnicaudit.remedy.applying.driver import (
     Kind,
     Prepared,
@@ -34,16 +36,20 @@ from vnicaudit.remedy.applying.driver import (
     UndoRequest,
     UnitState,
 )
-from vnicaudit.remedy.applying.journal.events import Begin, Undoing
+from vnicaudit.remedy.applying.history import may_be_off
+from vnicaudit.remedy.applying.journal.events import (
+    Begin,
+    Result,
+    Undoing,
+    UnitRequest,
+    transaction_of,
+    unit_of,
+)
 from vnicaudit.remedy.applying.journal.past_run import PastRun
-from vnicaudit.remedy.applying.journal.result import Result
-from vnicaudit.remedy.applying.journal.run_request import UnitRequest, unit_of
-from vnicaudit.remedy.applying.journal.transaction import transaction_of
 from vnicaudit.remedy.applying.session import Session
-from vnicaudit.remedy.applying.work import BegunUnit
-from vnicaudit.remedy.cloud import Cloud
-from vnicaudit.remedy.digests import short_digest
-from vnicaudit.remedy.unit_refusal import UnitRefusedError
+from vnicaudit.remedy.applying.verifying import BegunUnit
+from vnicaudit.remedy.hypervisor import Cloud
+from vnicaudit.remedy.replacing import UnitRefusedError, short_digest
 
 
 class Clouds:

@@ -10,19 +10,257 @@ are reported and skipped, and the others are trusted.
 from __future__ import annotations
 
 import os
+import re
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
-from vnicaudit.base.clock import moment, timestamp
-from vnicaudit.base.private_files import sync_folder, writing
-from vnicaudit.errors import JournalError
-from vnicaudit.remedy.applying.journal.events import ANNOUNCE_NOTHING, Event
-from vnicaudit.remedy.applying.journal.journal_line import Entry as Entry
-from vnicaudit.remedy.applying.journal.journal_line import decoded
-from vnicaudit.remedy.applying.journal.journal_line import encoded as encoded
+import msgspec
+
+from vnicaudit.base.deadlines import moment, timestamp
+from vnicaudit.base.files import (
+    DEFINITIONS,
+    sync_folder,
+    write_private,
+    write_private_quickly,
+    write_several_private,
+    writing,
+)
+from vnicaudit.errors import JournalError, KeptError
+from vnicaudit.model.decoding import json_as
+from vnicaudit.remedy.applying.journal.events import (
+    ANNOUNCE_NOTHING,
+    Begin,
+    Event,
+    common_part,
+    name_of,
+)
+from vnicaudit.remedy.replacing import digest, short_digest
+
+# One line of a journal: written with its length, its number and a checksum, and read strictly.
+#
+# ``{"sum":"…","length":57,"line":3,"at":…,"event":…,"unit":…,"data":{…}}``. ``length`` is that of
+# the object without these three, ``sum`` the first 16 digits of the SHA-256 of ``length``, ``line``
+# and that object.
+
+
+_LINE = re.compile(
+    rb'\{"sum":"([0-9a-f]{16})","length":(\d{1,9}),"line":(\d{1,9}),(.*\})', re.DOTALL
+)
+_DIGITS = 16
+_NO_LINE = "not a line of a journal"
+_NOT_WHOLE = "its checksum does not match"
+
+
+class Entry(msgspec.Struct, frozen=True):
+    """One line. ``unit`` is the key of the unit it is about; empty: the run itself."""
+
+    at: str
+    event: Event
+    unit: str = ""
+
+
+class JournalLine(NamedTuple):
+    """A line that was read. ``number`` is None if ``wrong`` says why the line cannot be trusted."""
+
+    entry: Entry | None
+    number: int | None = None
+    wrong: str = ""
+
+
+class _Written(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """A line in its written form: the data of the event beside its name."""
+
+    at: str
+    event: str
+    unit: str = ""
+    data: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+
+
+def encoded(entry: Entry, number: int) -> bytes:
+    """The line, including its end."""
+    name = name_of(entry.event)
+    tag = b'{"event":' + msgspec.json.encode(name)
+    said = msgspec.json.encode(entry.event)[len(tag) :].removeprefix(b",")
+    data = msgspec.UNSET if said == b"}" else msgspec.Raw(b"{" + said)
+    body = msgspec.json.encode(_Written(entry.at, name, entry.unit, data))
+    head = f'{{"sum":"{_sum(body, number)}","length":{len(body)},"line":{number},'
+    return head.encode() + body[1:] + b"\n"
+
+
+def decoded(line: bytes) -> JournalLine:
+    """Decode a line, given without its end. Never raises, whatever the line holds."""
+    found = _LINE.fullmatch(line)
+    if found is None:
+        return JournalLine(None, wrong=_NO_LINE)
+    if not _is_whole(found):
+        return JournalLine(None, wrong=_NOT_WHOLE)
+    body = b"{" + found[4]
+    try:
+        body.decode()  # an intact event is decoded later
+        entry = _entry(json_as(body, _Written))
+        _check(entry)
+    except (ValueError, RecursionError):  # msgspec's errors and UnicodeDecodeError are ValueErrors
+        return JournalLine(None, wrong=_NO_LINE)
+    return JournalLine(entry, int(found[3]))
+
+
+def damage_of(line: bytes) -> str:
+    """Why a line cannot be trusted; empty: it is as it was written."""
+    found = _LINE.fullmatch(line)
+    if found is None:
+        return _NO_LINE
+    return "" if _is_whole(found) else _NOT_WHOLE
+
+
+def _is_whole(found: re.Match[bytes]) -> bool:
+    body = b"{" + found[4]
+    return (len(body), _sum(body, int(found[3]))) == (int(found[2]), found[1].decode())
+
+
+def _entry(line: _Written) -> Entry:
+    said = b"" if isinstance(line.data, msgspec.UnsetType) else bytes(line.data)[1:-1]
+    fields = [b'"event":' + msgspec.json.encode(line.event), *filter(None, [said])]
+    return Entry(line.at, json_as(b"{" + b",".join(fields) + b"}", Event), line.unit)
+
+
+def begin_of(entries: Iterable[Entry]) -> Begin | None:
+    """The line that started a unit; None: the unit was not started."""
+    return next((one.event for one in entries if isinstance(one.event, Begin)), None)
+
+
+def _check(entry: Entry) -> None:
+    """Raises ValueError for data that cannot be relied on."""
+    if moment(entry.at).tzinfo is None:
+        raise ValueError(entry.at)  # the age of the line would be unknown
+    if isinstance(entry.event, Begin):
+        common_part(entry.event)
+
+
+def _sum(body: bytes, number: int) -> str:
+    head = f"{len(body)} {number} ".encode()
+    return short_digest(head + body, _DIGITS)
+
+
+# The texts of a unit that a run saves in its folder, and the unit's transaction.
+
+
+KeptKind = Literal["before", "goal", "settled", "running"]
+"""Definitions of a unit: before the change, its goal, the definition that libvirt made of the goal
+(``settled``), and the running one, saved where the persistent one does not say what to restore."""
+
+
+class KeptTexts:
+    """The saved definitions of a unit, in the run's folder."""
+
+    def __init__(self, folder: Path, key: str) -> None:
+        self._names = f"{folder}/{DEFINITIONS}/{key}."
+        self._key = key
+        self._known: dict[KeptKind, tuple[str, bytes]] = {}
+
+    def keep(self, kind: KeptKind, data: bytes) -> str:
+        """Save a definition and return its digest. It is on disk when this returns."""
+        write_private(self._path(kind), data)
+        return digest(data)
+
+    def keep_both(self, before: bytes, goal: bytes) -> None:
+        """Save the definitions before the change and of the goal. They are on disk when this
+        returns."""
+        write_several_private(((self._path("before"), before), (self._path("goal"), goal)))
+        self._known = {"before": (digest(before), before), "goal": (digest(goal), goal)}
+
+    def keep_settled(self, data: bytes, goal: bytes) -> str:
+        """Save the definition that the hypervisor made of the goal, and return its digest. If both
+        are equal, the saved goal, which is on disk already, gets a second name."""
+        if data == goal:
+            with suppress(OSError):  # the name exists, or the file system has no links
+                os.link(self._path("goal"), self._path("settled"))
+                return digest(data)
+        return self.keep("settled", data)
+
+    def get(self, kind: KeptKind, wanted: str | None, by_hand: str = "") -> bytes:
+        """A saved definition. ``wanted`` is its digest in the journal (None: it records none).
+        Raises KeptError if the file is missing or differs; ``by_hand`` is added to the message, as
+        what else can be done then."""
+        known = self._known.get(kind)
+        if known is not None and known[0] == wanted:
+            return known[1]
+        path = self._path(kind)
+        try:
+            data = _read(path)
+        except OSError as error:
+            if kind == "settled" and wanted is not None:
+                with suppress(KeptError):  # a power failure may have lost the second name
+                    return self.get("goal", wanted)
+            raise KeptError(
+                f"{path}, saved by the run, cannot be read ({error.strerror}): {_mend(by_hand)}"
+            ) from None
+        if wanted is not None and digest(data) != wanted:
+            raise KeptError(
+                f"{path} is not as the run saved it (it was edited or is damaged, as its digest "
+                f"in the journal differs): {_mend(by_hand)}"
+            )
+        return data
+
+    def has(self, kind: KeptKind) -> bool:
+        """True if a text of that kind was saved."""
+        return os.path.isfile(self._path(kind))
+
+    def keep_transaction(self, begin: Begin) -> None:
+        """Save the transaction beside the definitions, in the form of the journal's line, so that
+        the journal is not its only record. It is the second copy, so this does not wait for the
+        disk."""
+        entry = Entry(timestamp(), begin, self._key)
+        write_private_quickly(self._transaction_path, encoded(entry, 1))
+
+    def begin(self) -> JournalLine | None:
+        """The line that :meth:`keep_transaction` saved; None if there is none."""
+        try:
+            line = self._transaction()
+        except OSError as error:
+            return JournalLine(None, wrong=error.strerror or "it cannot be read")
+        return decoded(line) if line else None
+
+    def damage(self) -> str:
+        """Why that line cannot be trusted; empty: it is whole, or there is none."""
+        try:
+            line = self._transaction()
+        except OSError as error:
+            return error.strerror or "it cannot be read"
+        return damage_of(line) if line else ""
+
+    def _transaction(self) -> bytes:
+        """The saved line; empty if there is none, or if it has no end because the power failed
+        before it was on disk."""
+        try:
+            line = _read(self._transaction_path)
+        except FileNotFoundError:
+            return b""
+        return line[:-1] if line.endswith(b"\n") else b""
+
+    @property
+    def _transaction_path(self) -> str:
+        return f"{self._names}task.json"
+
+    def path(self, kind: KeptKind) -> Path:
+        """The path of a saved definition."""
+        return Path(self._path(kind))
+
+    def _path(self, kind: KeptKind) -> str:
+        return f"{self._names}{kind}.xml"
+
+
+def _read(path: str) -> bytes:
+    with open(path, "rb", buffering=0) as stream:
+        return stream.read()
+
+
+def _mend(by_hand: str) -> str:
+    or_else = f", or undo the change by hand: {by_hand}" if by_hand else ""
+    return f"restore that file from a backup and run this again{or_else}"
+
 
 NAME = "journal.jsonl"
 

@@ -14,28 +14,41 @@ import pwd
 import re
 import secrets
 import socket
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime, timezone
 from hashlib import blake2b
 from pathlib import Path
+from typing import TypeVar
 
-from vnicaudit.base.clock import timestamp
-from vnicaudit.base.identifiers import TIME_ID, time_id
-from vnicaudit.base.locks import open_lock, own_lock
-from vnicaudit.base.new_file import DEFINITIONS
-from vnicaudit.base.private_files import (
+import msgspec
+
+from vnicaudit.base.deadlines import timestamp
+from vnicaudit.base.files import (
+    DEFINITIONS,
     check_own,
     make_private,
+    open_lock,
+    own_lock,
     sync_folder,
     unwritable,
     write_private,
     write_private_quickly,
 )
+from vnicaudit.base.wording import TIME_ID, time_id
 from vnicaudit.errors import RefusedError, UsageError
-from vnicaudit.model.host_lock import HostLock
-from vnicaudit.remedy.digests import short_digest
-from vnicaudit.text.own_commands import command
+from vnicaudit.model.host import HostLock
+from vnicaudit.remedy.applying.journal.events import (
+    BaseEvent,
+    Begin,
+    Event,
+    OfNic,
+    Transaction,
+    UnitRequest,
+)
+from vnicaudit.remedy.applying.journal.journal_file import Entry, Journal
+from vnicaudit.remedy.replacing import short_digest
+from vnicaudit.text.diff import command
 
 _SAFE = re.compile(r"[^A-Za-z0-9.-]")
 _OWNER = "owner"
@@ -199,3 +212,68 @@ def _id_behind(ids: Sequence[str]) -> str:
         return f"{day}-{clock}-{int(part, 16) + 1:04x}"
     whole = int(day + clock) + 1  # digits in order, no longer a time of day
     return f"{whole:014d}"[:8] + "-" + f"{whole:014d}"[8:] + "-0000"
+
+
+# The journal's lines about one unit: read them, and write new ones.
+
+
+E = TypeVar("E", bound=BaseEvent)
+
+
+class Notes:
+    """The journal of one unit, including the lines of an interrupted run. ``journal`` is None for
+    code that only reads and changes nothing."""
+
+    def __init__(self, journal: Journal | None, key: str, past: Iterable[Entry] = ()) -> None:
+        self._journal = journal
+        self._key = key
+        self._past = list(past)
+
+    def write(self, event: Event) -> None:
+        """Record an action that is about to start, or its observed result; on disk when this
+        returns."""
+        if self._journal is None:
+            raise AssertionError(event)
+        self._past.append(self._journal.write(event, self._key))
+
+    def last(self, kind: type[E]) -> E | None:
+        """The last event of that kind; None if there is none."""
+        found = [one.event for one in self._past if isinstance(one.event, kind)]
+        return found[-1] if found else None
+
+    def latest(self, *kinds: type[BaseEvent]) -> Entry | None:
+        """The last line of one of these kinds; None if there is none."""
+        found = (one for one in reversed(self._past) if isinstance(one.event, kinds))
+        return next(found, None)
+
+    def latest_of(self, mac: str, *kinds: type[OfNic]) -> Entry | None:
+        """The last line of one of these kinds about that NIC; None if there is none."""
+        for entry in reversed(self._past):
+            if isinstance(entry.event, kinds) and entry.event.mac == mac:
+                return entry
+        return None
+
+    def entries(self) -> tuple[Entry, ...]:
+        """All lines, in order."""
+        return tuple(self._past)
+
+    def events_of(self, kind: type[E]) -> Iterator[E]:
+        """Every event of that kind, in order."""
+        return (one.event for one in self._past if isinstance(one.event, kind))
+
+
+class UnwrittenNotes(Notes):
+    """Notes kept in memory and not written: for actions that cannot wait until the journal can be
+    written."""
+
+    def __init__(self, notes: Notes, key: str) -> None:
+        super().__init__(None, key, notes.entries())
+
+    def write(self, event: Event) -> None:
+        """Remember the event."""
+        self._past.append(Entry(timestamp(), event, self._key))
+
+
+def begun_with(transaction: Transaction, unit: UnitRequest) -> Begin:
+    """The line that starts a unit with that transaction."""
+    return Begin(msgspec.Raw(msgspec.json.encode(transaction)), unit.identity)

@@ -2,25 +2,258 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
 from itertools import chain
+from typing import TypeVar
 
 from msgspec.structs import replace
 
+from vnicaudit.base.wording import word
 from vnicaudit.model.domain import Server
-from vnicaudit.model.guest_words import VIRTIO
-from vnicaudit.model.live import CloudRecord
-from vnicaudit.model.openstack import Flavor, Image
-from vnicaudit.model.plan import ImageUnit, NotPlanned, ServerUnit, UnitInCloud, UnitStep
-from vnicaudit.model.server import MODEL
-from vnicaudit.remedy.planning.cloud.flavors import PlannedFlavor
-from vnicaudit.remedy.planning.cloud.gates import may_operate
-from vnicaudit.remedy.planning.cloud.images import PlannedImage
+from vnicaudit.model.finding import VIRTIO, Change, Finding, FlavorRef, ImageRef, Readiness
+from vnicaudit.model.fleet import CloudRecord
+from vnicaudit.model.openstack import (
+    FLAVOR_WORDS,
+    MODEL,
+    MULTIQUEUE,
+    MULTIQUEUE_VCPUS,
+    Flavor,
+    Image,
+    as_flag,
+)
+from vnicaudit.model.plan import (
+    Blocked,
+    FlavorUnit,
+    ImageUnit,
+    NotPlanned,
+    Reason,
+    ServerUnit,
+    StepWords,
+    UnitInCloud,
+    UnitStep,
+)
 from vnicaudit.remedy.planning.cloud.ports import PlannedPort
+from vnicaudit.remedy.planning.cloud.properties import may_operate, unit_step
 from vnicaudit.remedy.planning.cloud.servers import PlannedServer
-from vnicaudit.remedy.planning.judged_item import Judges
-from vnicaudit.remedy.planning.options import PlanOptions
-from vnicaudit.remedy.planning.subject import plan_subject
+from vnicaudit.remedy.planning.run import PlanOptions
+from vnicaudit.remedy.planning.subject import (
+    JudgedItem,
+    Judges,
+    PlanSubject,
+    ProposedChanges,
+    plan_subject,
+    safety,
+    unsafe,
+)
+from vnicaudit.text.diff import client
+
+# An image of a cloud as a subject of a plan.
+#
+# A property of an image applies to servers created from it from then on: Nova stores the properties
+# of a server when it is created.
+
+
+Object = TypeVar("Object", Image, Flavor)
+
+_OTHERS = (
+    "the image belongs to project {owner}: ask its owner, or make your own image ({openstack} "
+    "server image create, {openstack} image create) and set it there"
+)
+_NEW = "It applies to servers created from it from now on."
+_MADE = (
+    "{servers} created from it {keep} what Nova has kept for {them}: changes of {them} are "
+    "planned separately."
+)
+
+
+class PlannedImage(PlanSubject[ImageUnit]):
+    """One image. ``projects``: the projects whose images may be changed; None: any."""
+
+    def __init__(
+        self,
+        image: Image,
+        target: str,
+        judges: Judges,
+        options: PlanOptions,
+        projects: frozenset[str] | None,
+    ) -> None:
+        self._image = image
+        self.target = target
+        self.about = ImageRef(image.name, image.id)
+        self.project = image.owner
+        self._judges = judges
+        self._options = options
+        self._projects = projects
+
+    @cached_property
+    def _judged_image(self) -> JudgedItem[Image]:
+        return judged_description(self._image, self.target, self._judges)
+
+    def findings_with(self, changes: Sequence[Change]) -> Iterable[Finding]:
+        """The findings on the image as it is: changing one property causes no finding on
+        another."""
+        del changes
+        return self._judged_image.findings
+
+    def planned_change(self, finding: Finding) -> Change | None:
+        """The finding's change; None if it is held back."""
+        return None if self._reason_to_hold(finding) else finding.change
+
+    def held_back(self, proposed: ProposedChanges) -> Iterator[tuple[Reason, str]]:
+        """Changes that may do harm, or that would remove a property."""
+        del proposed
+        for finding in self._judged_image.findings:
+            if reason := self._reason_to_hold(finding):
+                yield reason, finding.rule
+
+    def step(self, proposed: ProposedChanges) -> UnitStep[ImageUnit]:
+        """The step that sets the proposed properties of the image."""
+        image = self._image
+        new = {change.field: change.new for change in proposed.changes}
+        old = {name: image.certain_value(name) for name in new}
+        safe, reason = safety(proposed.changes)
+        words = StepWords(
+            tuple(_foreign(image, self.target, self._projects)), notes=tuple(_notes(image))
+        )
+        unit = ImageUnit(new, old, project=image.owner)
+        readiness = _readiness(image, safe=safe)
+        return unit_step(self, proposed, unit, words, readiness=readiness, safe=safe, reason=reason)
+
+    def _reason_to_hold(self, finding: Finding) -> Reason | None:
+        """Why a finding's change is not planned: a property is never removed, since its purpose
+        would be lost. None: it is planned, or there is none."""
+        change = finding.change
+        if change is None:
+            return None
+        if change.new is None:
+            return Reason("owner-decides", finding.fix) if finding.fix else None
+        return None if change.safe or self._options.unsafe else unsafe(change)
+
+
+def judged_description(item: Object, target: str, judges: Judges) -> JudgedItem[Object]:
+    """A judged image or flavor. Raises RefusedError if a rule crashes."""
+    return JudgedItem(item, judges, lambda work, one: work.description(one, target))
+
+
+def _foreign(image: Image, target: str, projects: frozenset[str] | None) -> Iterator[Blocked]:
+    if projects is not None and image.owner not in projects:
+        text = _OTHERS.format(owner=image.owner or "unknown", openstack=client(target))
+        yield Blocked("other-project", text)
+
+
+def _notes(image: Image) -> Iterator[str]:
+    yield _NEW
+    if image.servers:
+        many = image.servers > 1
+        yield _MADE.format(
+            servers=f"{image.servers:,} servers" if many else "The one server",
+            keep="keep" if many else "keeps",
+            them="them" if many else "it",
+        )
+
+
+def _readiness(image: Image, *, safe: bool) -> Readiness:
+    """The readiness of the image's guest for virtio: it is ready if a rule says that virtio is safe
+    for it."""
+    if image.windows:
+        return "needs-driver"
+    return "ready" if safe else "unknown"
+
+
+# A flavor with an extra spec that contradicts the images it is booted with -> a new flavor without
+# it.
+#
+# A flavor is not changed in place: servers have a copy of it from the day they were created or
+# resized, and its creator may rely on it. A server gets another one by a resize.
+
+
+_WHY = "without the extra spec the image decides, and nothing contradicts it; the old flavor stays"
+_ADMIN = Blocked(
+    "operator-only", "only an operator of the cloud can create flavors: ask for one like this"
+)
+_RESIZE = (
+    "Servers keep their flavor. To move a server to the new one, resize it, which takes it down "
+    "and may move it to another host: {openstack} server resize --flavor {name} SERVER, then "
+    "{openstack} server resize confirm SERVER"
+)
+_NEW_FLAVORS = "New servers get it by name: tell those who create them."
+
+
+class PlannedFlavor(PlanSubject[FlavorUnit]):
+    """One flavor. Changes that findings propose for it are left to its creator.
+
+    ``taken``: the names of all flavors of its cloud, existing and planned; the name of its own new
+    flavor is added. ``operator``: true if this user may create one.
+    """
+
+    def __init__(
+        self, flavor: Flavor, target: str, judges: Judges, taken: set[str], *, operator: bool
+    ) -> None:
+        self._flavor = flavor
+        self.target = target
+        self.about = FlavorRef(flavor.name, flavor.id)
+        self._judges = judges
+        self._taken = taken
+        self._operator = operator
+
+    @cached_property
+    def _judged_flavor(self) -> JudgedItem[Flavor]:
+        return judged_description(self._flavor, self.target, self._judges)
+
+    def requested_changes(self) -> ProposedChanges:
+        """The removal of extra specs with which a server of this flavor would not start."""
+        found = self._judged_flavor.findings
+        rules = tuple(dict.fromkeys(one.rule for one in found if one.severity == "error"))
+        if not rules:
+            return ProposedChanges()
+        changes = (
+            Change(name, self._flavor.certain_value(name), None, safe=True, reason=_WHY)
+            for name in _contradicting(self._flavor)
+        )
+        return ProposedChanges(tuple(changes), rules)
+
+    def held_back(self, proposed: ProposedChanges) -> Iterator[tuple[Reason, str]]:
+        """Every proposed change: the flavor itself stays as it is."""
+        del proposed
+        for finding in self._judged_flavor.findings:
+            if finding.change is not None:
+                yield Reason("owner-decides", finding.fix), finding.rule
+
+    def step(self, proposed: ProposedChanges) -> UnitStep[FlavorUnit]:
+        """A new flavor without these extra specs."""
+        new_name = _free(self._flavor.name, self._taken)
+        self._taken.add(new_name)
+        old = {change.field: change.old for change in proposed.changes}
+        words = StepWords(
+            () if self._operator else (_ADMIN,),
+            notes=(
+                _RESIZE.format(openstack=client(self.target), name=word(new_name)),
+                _NEW_FLAVORS,
+            ),
+        )
+        unit = FlavorUnit(dict.fromkeys(old), old, new_name=new_name)
+        return unit_step(self, proposed, unit, words, readiness="unknown", safe=True, reason=_WHY)
+
+
+def _contradicting(flavor: Flavor) -> Iterator[str]:
+    """The extra specs that contradict an image with which the flavor is booted."""
+    for name, spec in FLAVOR_WORDS.items():
+        said = flavor.certain_value(spec)
+        if said is None or (name == MULTIQUEUE and (flavor.vcpus or 0) < MULTIQUEUE_VCPUS):
+            continue
+        others = (image.certain_value(name) for image in flavor.images)
+        if any(other is not None and as_flag(other) != as_flag(said) for other in others):
+            yield spec
+
+
+def _free(name: str, taken: set[str]) -> str:
+    """``m1.large-vnic``, with a number added if that name is taken."""
+    found, number = f"{name}-vnic", 2
+    while found in taken:
+        found, number = f"{name}-vnic{number}", number + 1
+    return found
+
 
 PlannedInCloud = UnitStep[UnitInCloud] | NotPlanned
 

@@ -2,24 +2,451 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import Literal, NamedTuple
 
 from msgspec.structs import replace
 
+from vnicaudit.base.wording import word
 from vnicaudit.knowledge.fixes.owners import Wordings
+from vnicaudit.knowledge.pci_spec import PciOffer, offers, refusal_reasons
 from vnicaudit.model.domain import Server
-from vnicaudit.model.finding import Change
+from vnicaudit.model.finding import VIRTIO, Change
+from vnicaudit.model.host import Version
 from vnicaudit.model.nic import Nic
-from vnicaudit.model.plan import ServerUnit, StepWords, UnitStep
-from vnicaudit.model.reasons import Blocked, Reason
+from vnicaudit.model.openstack import (
+    NodeFacts,
+    NovaVersions,
+    PortBinding,
+    ProviderNetwork,
+    ServerConfig,
+)
+from vnicaudit.model.plan import Blocked, Reason, ServerUnit, StepWords, UnitStep
 from vnicaudit.remedy.planning.backends import REQUESTED
-from vnicaudit.remedy.planning.cloud import gates
-from vnicaudit.remedy.planning.cloud.unit_step import server_unit, unit_step
-from vnicaudit.remedy.planning.cloud.vdpa import prerequisites, vdpa_losses, vdpa_procedure
-from vnicaudit.remedy.planning.cloud.vdpa_devices import Prerequisite
-from vnicaudit.remedy.planning.cloud.vdpa_node import binding_of, is_vdpa
-from vnicaudit.remedy.planning.options import PlanOptions
+from vnicaudit.remedy.planning.cloud import properties
+from vnicaudit.remedy.planning.cloud.properties import nova_range, server_unit, unit_step
+from vnicaudit.remedy.planning.run import PlanOptions
 from vnicaudit.remedy.planning.subject import PlanSubject, ProposedChanges
+from vnicaudit.text.diff import client
+
+# Devices of a compute node for a server's port on vDPA: ``[pci] device_spec`` of its nova.conf,
+# compared with the port's network.
+#
+# Sources: :mod:`vnicaudit.knowledge.pci_spec`; Nova 34.0.0, ``network/neutron.py``
+# ``_get_physnet_tunneled_info`` (with several segments, none of which has a physical network, Nova
+# gives up).
+
+
+class Prerequisite(NamedTuple):
+    """One prerequisite. If it is ``unknown``, its ``text`` says what would show it."""
+
+    verdict: Literal["ok", "missing", "unknown"]
+    text: str
+
+
+_SHOWN = 3
+"""Maximum number of networks named in a message."""
+_LONGEST = 64
+"""Maximum number of characters shown of a name that a user entered; no physical network has a
+longer one."""
+_SPEC = "[pci] device_spec"
+
+
+def device_listed(config: ServerConfig, network: ProviderNetwork | None, host: str) -> Prerequisite:
+    """The prerequisite that nova.conf lets Nova give a device of the node to the port."""
+    if network is not None and network.segmented and not network.physical:
+        return Prerequisite(
+            "missing",
+            "a physical network: no segment of the port's network has one, and Nova refuses a "
+            "port on such a network",
+        )
+    node = config.node
+    if node is None:
+        return Prerequisite(
+            "unknown",
+            f"whether {_SPEC} of {host} names the virtual function behind a vDPA device: give its "
+            "nova.conf together with the cloud",
+        )
+    if node.devices is None:
+        return Prerequisite(
+            "unknown",
+            f"whether {_SPEC} names the virtual function behind a vDPA device: in {node.file} a "
+            "template or another option decides, or it is too long to be judged",
+        )
+    return _device_prerequisite(config, node, network, host)
+
+
+def device_free(
+    network: ProviderNetwork | None, port: str | None, host: str, openstack: str
+) -> Prerequisite:
+    """The prerequisite that a device is free, which only the node shows. ``openstack``: the
+    client's command for this cloud."""
+    there = f"whether a vDPA device is free on {host}, made on a virtual function of a card"
+    if network is not None:
+        on = (
+            f"on {network.physical}"
+            if network.physical
+            else "that carries networks without a physical one"
+        )
+        return Prerequisite("unknown", f"{there} {on} (Nova makes none): vdpa dev show there")
+    return Prerequisite(
+        "unknown",
+        f"{there} on this network (Nova makes none): vdpa dev show there, and {openstack} port "
+        f"show -c network_id {word(port or 'PORT')}, then {openstack} network show -c "
+        "provider:network_type -c provider:physical_network",
+    )
+
+
+def _device_prerequisite(
+    config: ServerConfig, node: NodeFacts, network: ProviderNetwork | None, host: str
+) -> Prerequisite:
+    if not node.devices:
+        text = f"{_SPEC}: {node.file} does not set it, so Nova assigns no device of {host}"
+        return Prerequisite("missing", text)
+    release = (config.nova.oldest if config.nova else None) or 0
+    for entry in node.devices:
+        for reason in refusal_reasons(entry.value, release):
+            text = f"{_SPEC} with which nova-compute starts: {entry.place}: {reason}"
+            return Prerequisite("missing", text)
+    found = list(offers(node.devices))
+    reached = [one for one in found if not one.behind]
+    if not found:
+        return Prerequisite(
+            "missing",
+            f"{_SPEC} for such a port: of what {node.file} lists nothing has a physical_network "
+            'that is text or null, and no remote_managed but "false" (as text)',
+        )
+    if not reached:
+        return _behind_another("such a port", found[0])
+    return _network_unknown(reached, node.file) if network is None else _for_network(found, network)
+
+
+def _behind_another(what: str, offer: PciOffer) -> Prerequisite:
+    return Prerequisite(
+        "missing",
+        f"{_SPEC} for {what}: no device comes to {offer.place}, since Nova takes the first entry "
+        f"that a device matches, and {offer.behind} matches all of its devices",
+    )
+
+
+def _network_unknown(reached: list[PciOffer], file: str) -> Prerequisite:
+    """The prerequisite ``unknown`` for a port whose physical network is not known."""
+    if all(one.network is None for one in reached):
+        return Prerequisite(
+            "unknown",
+            f"whether the port's network is without a physical one: none of {_SPEC} in {file} has "
+            f"physical_network, so its devices are for such networks only ({reached[0].place})",
+        )
+    return Prerequisite(
+        "unknown",
+        f"whether the port's network is one of those that {_SPEC} gives devices for: "
+        f"{_networks_text(reached)}; only an administrator can see it (provider:physical_network)",
+    )
+
+
+def _for_network(found: list[PciOffer], network: ProviderNetwork) -> Prerequisite:
+    """The prerequisite for a port with this network: Nova asks for a device on its physical
+    network, or for one without a physical network if it has none."""
+    kind = f" ({network.kind})" if network.kind else ""
+    name = network.physical or "networks without a physical one"
+    matching = [one for one in found if one.is_for(network.physical)]
+    for one in matching:
+        if not one.behind:
+            why = "where the port's network is" if network.physical else f"as the port's is{kind}"
+            text = f"{_SPEC} gives devices to ports on {name}, {why} ({one.place})"
+            return Prerequisite("ok", text)
+    if matching:
+        return _behind_another(name, matching[0])
+    others = _networks_text(one for one in found if not one.behind)
+    if network.physical:
+        text = f"{_SPEC} for {name}, where the port's network is: none of the entries is for {name}"
+        return Prerequisite("missing", f"{text}, but for {others}")
+    return Prerequisite(
+        "missing",
+        f"{_SPEC} for {name}, as the port's is{kind}: Nova gives it a device of an entry without "
+        f"physical_network, or with null, and all are for {others}",
+    )
+
+
+def _networks_text(found: Iterable[PciOffer]) -> str:
+    """Each network, with the place of its first entry."""
+    places: dict[str | None, str] = {}
+    for one in found:
+        places.setdefault(one.network, one.place)
+    without = places.pop(None, None)
+    named = [f"{name[:_LONGEST]} ({place})" for name, place in places.items() if name is not None]
+    more = f" and {len(named) - _SHOWN} more" if len(named) > _SHOWN else ""
+    text = ", ".join(named[:_SHOWN]) + more
+    tunnels = "" if without is None else f"networks without a physical one ({without})"
+    return f"{text}, and {tunnels}" if text and tunnels else text or tunnels
+
+
+# Prerequisites on the compute node for a server's port on vDPA, as far as the cloud and the
+# nova.conf of that node show them.
+#
+# Sources: Nova 34.0.0, ``doc/source/admin/vdpa.rst`` (KVM; QEMU alone is untested; kernel 5.7,
+# libvirt 6.9, QEMU 5.1; the parent is a virtual function listed in ``[pci] device_spec``; Nova
+# creates no vDPA devices; hardware-offloaded Open vSwitch); the memory that libvirt lets QEMU lock:
+# :func:`vnicaudit.model.host.needed_memlock_kib`.
+
+
+_LIBVIRT, _QEMU = Version(6, 9), Version(5, 1)
+_LOCKS, _LOCKS_EACH = Version(7, 2), Version(8, 7)
+"""The first libvirt that counts vDPA devices in the memory that QEMU may lock, and the first that
+counts each of them."""
+_LONGEST_VDPA_NODE = 40
+"""Maximum number of characters shown of a name that a user entered."""
+
+
+def binding_of(server: Server, nic: Nic) -> PortBinding:
+    """The binding of a NIC's port, as far as Neutron shows it."""
+    bindings = server.config.bindings
+    return bindings[nic.index] if nic.index < len(bindings) else PortBinding()
+
+
+def is_vdpa(server: Server, nic: Nic) -> bool:
+    """True if a NIC is on vDPA already."""
+    return nic.declared.type == "vdpa" or binding_of(server, nic).vnic_type == "vdpa"
+
+
+def node_prerequisites(server: Server, nic: Nic) -> Iterator[Prerequisite]:
+    """All prerequisites on the node, in the order in which to check them."""
+    config, host = server.config, server.cloud.host or "its compute node"
+    yield Prerequisite(
+        "unknown",
+        f"whether Open vSwitch of {host} leaves the packets to the card: ovs-vsctl get "
+        "Open_vSwitch . other_config:hw-offload",
+    )
+    yield Prerequisite("unknown", f"whether Linux of {host} is 5.7 or later: uname -r there")
+    yield _version("libvirt", server.libvirt_version, _LIBVIRT, host)
+    yield _version("QEMU", server.qemu_version, _QEMU, host)
+    yield _accelerator(config.node, host)
+    network = binding_of(server, nic).network
+    yield device_listed(config, network, host)
+    yield device_free(network, nic.source, host, client(server.cloud.target))
+    yield _memory(server, host)
+
+
+def _version(what: str, found: Version | None, least: Version, host: str) -> Prerequisite:
+    if found is None:
+        tell = f"whether {what} of {host} is {least} or later: virsh version there"
+        return Prerequisite("unknown", tell)
+    if found < least:
+        return Prerequisite("missing", f"{what} {least}: {host} has {found}")
+    return Prerequisite("ok", f"{what} is {found} ({least} or later)")
+
+
+def _accelerator(node: NodeFacts | None, host: str) -> Prerequisite:
+    kind = None if node is None else node.value("virt_type")
+    if node is None or kind is None:
+        tell = f"whether {host} runs servers with KVM: virt_type in its nova.conf"
+        return Prerequisite("unknown", tell)
+    if kind == "kvm":
+        return Prerequisite("ok", f"virt_type is kvm in {node.file}")
+    if kind == "qemu":
+        tell = f"whether it works without KVM, which Nova has not tested (qemu in {node.file})"
+        return Prerequisite("unknown", f"{tell}: a server that is made to try it")
+    return Prerequisite("missing", f"virt_type kvm: {node.file} has {kind[:_LONGEST_VDPA_NODE]}")
+
+
+def _memory(server: Server, host: str) -> Prerequisite:
+    """The prerequisite on memory. Neither huge pages nor shared memory is needed; QEMU locks all of
+    the guest's memory."""
+    several = any(is_vdpa(server, nic) for nic in server.nics)
+    least, found = _LOCKS_EACH if several else _LOCKS, server.libvirt_version
+    if found is not None and found < least:
+        what = "each of several vDPA devices" if several else "a vDPA device"
+        text = f"libvirt {least}, which lets QEMU lock the memory for {what}: {host} has {found}"
+        return Prerequisite("missing", text)
+    return Prerequisite(
+        "unknown",
+        f"whether {host} has memory for it: all of the server's memory is locked while it runs, "
+        "plus up to 1 GiB; overcommitted memory is not enough. Huge pages are not needed: free "
+        "-m there",
+    )
+
+
+# Move a server's port to vDPA: each prerequisite, as far as the cloud shows it, and the procedure,
+# which an operator carries out port by port.
+#
+# Sources: Nova 34.0.0, ``doc/source/admin/vdpa.rst`` (ports since 23.0; moves, attach, detach,
+# suspend and resume since 26.0), ``compute/api.py`` (``reject_vdpa_instances``: these are refused
+# for a server with such a port until every nova-compute is of 26.0), ``objects/service.py`` (the
+# oldest nova-compute that an API works with), ``network/neutron.py``
+# ``deallocate_port_for_instance`` (Nova deletes the ports it created), ``network/os_vif_util.py``
+# (the bridge of the hybrid firewall is bypassed), ``virt/libvirt/vif.py`` ``get_base_config`` (no
+# model, no queues; no bandwidth limit of a flavor), ``virt/libvirt/config.py`` (no MTU),
+# ``virt/libvirt/driver.py`` (live migration), ``conf/scheduler.py`` (``enabled_filters``); Neutron
+# 29.0.0, ``mech_openvswitch.py``, ``mech_ovs_conf.py`` and ``common/ovn/constants.py`` (drivers
+# that accept vnic_type vdpa), ``conf/policies/port.py``.
+
+
+_PORTS = 23
+"""The first Nova that creates servers with vDPA ports."""
+_PLUGGED = 26
+"""The first Nova that attaches a vDPA port to an existing server."""
+_ALL_PLUG = 28
+"""The first Nova whose API accepts no nova-compute older than that: 2023.2, which accepts
+nova-compute down to the SLURP release 2023.1 (27.0)."""
+_BANDWIDTH = "quota:vif_"
+
+
+def prerequisites(server: Server, nic: Nic) -> Iterator[Prerequisite]:
+    """All prerequisites, in the order in which to check them."""
+    binding = binding_of(server, nic)
+    yield _port(binding, word(nic.source or "PORT"), client(server.cloud.target))
+    yield _switch(binding)
+    yield _nova(server.config.nova)
+    yield from node_prerequisites(server, nic)
+    yield _guest(server, nic)
+
+
+def _port(binding: PortBinding, port: str, openstack: str) -> Prerequisite:
+    if binding.vnic_type == "normal":
+        return Prerequisite("ok", "the port is an ordinary one (vnic_type normal)")
+    if not binding.vnic_type:
+        tell = f"the type of the port: {openstack} port show -c binding_vnic_type {port}"
+        return Prerequisite("unknown", tell)
+    return Prerequisite(
+        "missing",
+        f"the port has vnic_type {binding.vnic_type}: this procedure is for ordinary ones",
+    )
+
+
+def _switch(binding: PortBinding) -> Prerequisite:
+    if not binding.vif_type:
+        return Prerequisite(
+            "unknown",
+            "what the port is connected to: only an administrator can see it (binding_vif_type)",
+        )
+    if against := _other_switch(binding):
+        return Prerequisite("missing", against)
+    if binding.vif_type == "unbound":
+        tell = "what the port is connected to: it is unbound; plan again when the server has a host"
+        return Prerequisite("unknown", tell)
+    return Prerequisite(
+        "ok",
+        "Open vSwitch or OVN binds the port, and both take vnic_type vdpa (Open vSwitch where "
+        "Neutron's vnic_type_prohibit_list does not name it)",
+    )
+
+
+def _other_switch(binding: PortBinding) -> str:
+    """Why the port's switch has no vDPA; empty if it may have."""
+    if binding.vif_type == "binding_failed":
+        return "a bound port: Neutron could not bind it; correct that first"
+    if binding.datapath == "netdev" or binding.vif_type == "vhostuser":
+        return (
+            "Open vSwitch uses its userspace datapath there (netdev): Nova has vDPA only with "
+            "the kernel datapath, offloaded to a card"
+        )
+    if binding.vif_type not in ("ovs", "unbound"):
+        return (
+            f"the port is bound as {binding.vif_type}: Neutron has vDPA only with Open vSwitch "
+            "and OVN"
+        )
+    if binding.hybrid:
+        return (
+            "security groups are applied on a Linux bridge (firewall_driver iptables_hybrid), "
+            "which a vDPA port bypasses: use firewall_driver openvswitch"
+        )
+    return ""
+
+
+def _nova(nova: NovaVersions | None) -> Prerequisite:
+    oldest, newest = nova_range(nova)
+    if newest is not None and newest < _PORTS:
+        return Prerequisite("missing", f"Nova 23.0 (Wallaby): this is {newest} or older")
+    if newest is not None and newest < _PLUGGED:
+        return Prerequisite(
+            "missing",
+            f"Nova 26.0 (Zed), which attaches such a port: this is {newest} or older, which makes "
+            "new servers with one",
+        )
+    if oldest is not None and oldest >= _ALL_PLUG:
+        return Prerequisite("ok", f"Nova is {oldest} or later (26.0 attaches such a port)")
+    if oldest is not None and oldest >= _PLUGGED:
+        return Prerequisite(
+            "unknown",
+            "whether every nova-compute is 26.0 or later, as the API is: while one is older, a "
+            "server with such a port is refused suspend, live migration, attach and detach: "
+            "nova-compute --version on the nodes",
+        )
+    return Prerequisite(
+        "unknown", "whether Nova is 26.0 or later: nova-manage --version on a controller"
+    )
+
+
+def _guest(server: Server, nic: Nic) -> Prerequisite:
+    readiness = server.declared.readiness
+    if nic.declared.model in VIRTIO or readiness == "ready":
+        return Prerequisite("ok", "the guest supports virtio")
+    if readiness in ("needs-driver", "not-supported"):
+        return Prerequisite("missing", f"a virtio driver in the guest (readiness: {readiness})")
+    return Prerequisite("unknown", "whether the guest has a virtio driver (os_distro of its image)")
+
+
+def vdpa_losses(server: Server) -> Iterator[str]:
+    """Functions that a vDPA port lacks, one sentence each."""
+    config = server.config
+    yield (
+        "Nova writes neither queues nor ring sizes for a vDPA port: it has one queue pair and "
+        "QEMU's rings of 256."
+    )
+    yield "libvirt does not set its MTU: the guest gets it by DHCP, and the device has its own."
+    yield from _model(config)
+    yield (
+        "A live migration unplugs such a NIC and plugs in another one (Nova 26.0): meanwhile the "
+        "guest is without it."
+    )
+    yield (
+        "Moving the server needs another node with such a device, which the scheduler finds only "
+        "with PciPassthroughFilter: [filter_scheduler] enabled_filters does not have it by "
+        "default."
+    )
+    flavor = config.flavor
+    if flavor is not None and any(one.name.startswith(_BANDWIDTH) for one in flavor.properties):
+        yield f"The bandwidth limits of its flavor ({_BANDWIDTH}…) do not apply to a vDPA port."
+
+
+def _model(config: ServerConfig) -> Iterator[str]:
+    if config.vif_model is not None and config.vif_model not in VIRTIO:
+        yield (
+            f"hw_vif_model = {config.vif_model}, which Nova keeps, does not apply to it: libvirt "
+            "makes it virtio."
+        )
+
+
+def vdpa_procedure(server: Server, nic: Nic) -> Iterator[str]:
+    """Create another port with the address of this one and exchange the two; one port at a time."""
+    ref = server.cloud
+    id, port = word(ref.id), word(nic.source or "PORT")
+    openstack = client(ref.target)
+    new = word(f"{ref.name.lstrip('-')}-vdpa-{nic.index}")  # not read as an option
+    mac = f" --mac-address {word(nic.mac)}" if nic.mac else ""
+    kept = ("network_id", "fixed_ips", "security_group_ids", "qos_policy_id", "tags")
+    columns = " ".join(f"-c {name}" for name in kept)
+    yield f"Keep the output of: {openstack} port show {columns} {port}"
+    yield f"{openstack} server stop {id}"
+    yield f"{openstack} server remove port {id} {port}"
+    yield f"{openstack} port delete {port}"
+    yield (
+        f"{openstack} port create --vnic-type vdpa --network NETWORK --fixed-ip "
+        f"subnet=SUBNET,ip-address=ADDRESS --security-group GROUP{mac} {new}"
+    )
+    yield f"{openstack} server add port {id} {new}"
+    yield f"{openstack} server start {id}"
+    guest = word(ref.instance_name or ref.id)
+    yield (
+        f"On {ref.host or 'its compute node'}, virsh dumpxml {guest} then has <interface "
+        "type='vdpa'>. To go back, do the same with --vnic-type normal."
+    )
+    yield ("If Nova created the old port, remove port deletes it: port delete then finds none.")
+    yield (
+        "Bind the floating IP, and whatever else was bound to the old port, to the new one by "
+        "hand. Continue with the next port when this one works."
+    )
+
 
 _BY_HAND = Blocked(
     "by-hand",
@@ -76,7 +503,7 @@ class PlannedPort(PlanSubject[ServerUnit]):
         step = unit_step(
             self, proposed, replace(server_unit(server), macs=macs), words,
             readiness=server.declared.readiness, safe=True, reason=REQUESTED, modes=(),
-            running=gates.is_on(server),
+            running=properties.is_on(server),
         )  # fmt: skip
         return replace(
             step, to=self._to, general=replace(words, procedure=self._any_procedure(proposed))
@@ -87,7 +514,7 @@ class PlannedPort(PlanSubject[ServerUnit]):
         if self._to != "vdpa":
             return proposed.procedure
         nic = replace(self._nic, mac=self._nic.mac and "MAC")
-        return tuple(vdpa_procedure(gates.any_server(self._server), nic))
+        return tuple(vdpa_procedure(properties.any_server(self._server), nic))
 
 
 def _text_of(one: Prerequisite) -> str:

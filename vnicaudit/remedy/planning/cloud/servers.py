@@ -4,42 +4,208 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property, lru_cache
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
 from vnicaudit.audit.judging.catalogue import Catalogue
+from vnicaudit.audit.settings.keys import PolicyTable
 from vnicaudit.knowledge import facts
-from vnicaudit.knowledge.fixes.nova_tenant import TENANT, tenant_procedure
+from vnicaudit.knowledge.fixes.nova import TENANT, tenant_procedure
 from vnicaudit.knowledge.nova_releases import properties_of, property_of
-from vnicaudit.model.domain import Server
-from vnicaudit.model.finding import EVERY_RULE, Change, Finding
-from vnicaudit.model.guest_words import VIRTIO
+from vnicaudit.knowledge.systems import LINUX, WINDOWS, System, is_q35, model_of, system_of
+from vnicaudit.model.domain import Domain, Server
+from vnicaudit.model.finding import EVERY_RULE, VIRTIO, Change, Finding, nic_index
 from vnicaudit.model.host import HostConfig
-from vnicaudit.model.plan import GuestView, ServerUnit, StepWords, UnitStep
-from vnicaudit.model.reasons import Blocked, Reason
-from vnicaudit.model.refs import nic_index
-from vnicaudit.model.server import PROPERTY_OF
-from vnicaudit.remedy.planning import gates as guests
-from vnicaudit.remedy.planning.cloud import gates
-from vnicaudit.remedy.planning.cloud.guest import guest_view, risk
+from vnicaudit.model.nic import Nic
+from vnicaudit.model.nova import as_number
+from vnicaudit.model.openstack import FLAVOR_WORDS, MULTIQUEUE, MULTIQUEUE_VCPUS, PROPERTY_OF
+from vnicaudit.model.plan import Blocked, GuestView, Naming, Reason, ServerUnit, StepWords, UnitStep
+from vnicaudit.remedy.planning import backends as guests
+from vnicaudit.remedy.planning.cloud import properties as gates
 from vnicaudit.remedy.planning.cloud.properties import (
+    changed_nics,
+    changed_server,
     clashes,
     does_not_start,
     has_value,
+    unit_step,
     with_properties,
 )
-from vnicaudit.remedy.planning.cloud.tuning import server_tuning
-from vnicaudit.remedy.planning.cloud.unit_step import changed_nics, changed_server, unit_step
-from vnicaudit.remedy.planning.judged_item import JudgedItem, Judges, is_decided
-from vnicaudit.remedy.planning.options import PlanOptions
+from vnicaudit.remedy.planning.guest_view import GHOST, device_view, driver_notes, name_lost
+from vnicaudit.remedy.planning.policy import NEW_ADAPTER
+from vnicaudit.remedy.planning.run import PlanOptions
 from vnicaudit.remedy.planning.subject import (
     POLICY,
+    JudgedItem,
+    Judges,
     PlanSubject,
     ProposedChanges,
+    is_decided,
     safety,
     unsafe,
     worst_first,
 )
+
+# The policy for queues and rings where Nova writes the NICs.
+#
+# Nova has one switch: if it is on, a NIC gets one queue pair per vCPU, up to ``[libvirt]
+# max_queues`` of the compute node (``virt/libvirt/vif.py``, ``get_max_tap_queues``). Ring sizes are
+# options of the compute node only (nova/conf/libvirt.py).
+
+
+_PER_VCPU = "the policy asks for it; Nova gives one queue pair per vCPU ({queues})"
+_ONE = "the policy asks for one queue pair"
+_TOO_MANY = (
+    "no multiqueue: Nova gives one queue pair per vCPU ({queues}), the policy allows {most}; "
+    "[libvirt] max_queues in nova.conf of {host} would bound it"
+)
+_VECTORS = (
+    "no multiqueue: with {queues} queue pairs each its NICs would need more than {most} interrupt "
+    "vectors"
+)
+_FLAVORS = "its flavor decides on multiqueue ({spec})"
+_EMULATED = "no multiqueue: Nova does not give it to guests with virt_type qemu"
+_NO_VCPUS = "no multiqueue: the number of vCPUs is unknown"
+_BOUND = "no multiqueue: [libvirt] max_queues of {host} leaves one queue pair"
+_RING = (
+    "{name} is set on the compute node, not the server: [libvirt] {name} = {size} in nova.conf "
+    "of {host}, then a hard reboot"
+)
+_TX = "tx_queue_size is for vhost-user only: Nova never writes it for a tap"
+
+
+class ServerTuning(NamedTuple):
+    """The changes that the policy makes to a server whose NICs are virtio, and notes on those it
+    cannot make."""
+
+    changes: tuple[Change, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def server_tuning(policy: PolicyTable, server: Server) -> ServerTuning:
+    """The policy's changes for ``server``, which has all other changes already."""
+    if not any(nic.declared.model == "virtio" for nic in server.nics):
+        return ServerTuning()
+    changes, notes = _multiqueue(policy, server)
+    return ServerTuning(changes, (*notes, *_rings(policy, server)))
+
+
+def _multiqueue(policy: PolicyTable, server: Server) -> ServerTuning:
+    if policy.queues == "keep":
+        return ServerTuning()
+    config = server.config
+    flavors = config.flavor_flag(MULTIQUEUE)
+    if flavors is not None:
+        same = flavors == (policy.queues != 1)
+        note = _FLAVORS.format(spec=f"{FLAVOR_WORDS[MULTIQUEUE]}={str(flavors).lower()}")
+        return ServerTuning(notes=() if same else (note,))
+    is_on, now = config.flag(MULTIQUEUE), config.property(MULTIQUEUE)
+    if policy.queues == 1:
+        off = Change(MULTIQUEUE, now, "false", safe=True, reason=_ONE)
+        return ServerTuning((off,) if is_on else ())
+    return ServerTuning() if is_on else _switched_on(policy, server)
+
+
+def _switched_on(policy: PolicyTable, server: Server) -> ServerTuning:
+    vcpus = server.declared.vcpus
+    if vcpus is None:
+        return ServerTuning(notes=(_NO_VCPUS,))
+    if vcpus < MULTIQUEUE_VCPUS:
+        return ServerTuning()
+    if server.declared.type == "qemu":
+        return ServerTuning(notes=(_EMULATED,))
+    queues = min(vcpus, as_number(_of_node(server, "max_queues")) or vcpus)
+    if queues < 2:
+        return ServerTuning(notes=(_BOUND.format(host=_host(server)),))
+    most = policy.queues_max if policy.queues == "auto" else int(policy.queues)
+    if queues > most:
+        note = _TOO_MANY.format(queues=queues, most=most, host=_host(server))
+        return ServerTuning(notes=(note,))
+    if len(server.nics) * (2 * queues + 2) > policy.vectors_max:
+        return ServerTuning(notes=(_VECTORS.format(queues=queues, most=policy.vectors_max),))
+    reason = _PER_VCPU.format(queues=queues)
+    now = server.config.property(MULTIQUEUE)
+    return ServerTuning((Change(MULTIQUEUE, now, "true", safe=True, reason=reason),))
+
+
+def _rings(policy: PolicyTable, server: Server) -> Iterator[str]:
+    so = _of_node(server, "rx_queue_size") == str(policy.rx_queue_size)
+    if policy.rx_queue_size != "keep" and not so:
+        yield _RING.format(name="rx_queue_size", size=policy.rx_queue_size, host=_host(server))
+    if policy.tx_queue_size == "keep":
+        return
+    if any(nic.declared.actual_type == "vhostuser" for nic in server.nics):
+        yield _RING.format(name="tx_queue_size", size=policy.tx_queue_size, host=_host(server))
+    else:
+        yield _TX
+
+
+def _of_node(server: Server, option: str) -> str:
+    """An option of nova.conf of its compute node; empty if that was not read."""
+    node = server.config.node
+    return (node.value(option) or "") if node is not None else ""
+
+
+def _host(server: Server) -> str:
+    return server.cloud.host or "its compute node"
+
+
+# A guest's view of its NICs after Nova rewrites its definition.
+
+
+_NAME = (
+    "Nova does not keep PCI addresses: a name derived from the address may change, one that the "
+    "guest assigns by MAC address stays"
+)
+_KERNEL = (
+    "in this system the kernel names virtio NICs (ethN) and systemd names the others: "
+    "configuration for the old name does not apply to the new one"
+)
+_Q35 = (
+    "On q35 the NIC is no longer behind the bridge for conventional PCI devices: a name derived "
+    "from its address changes."
+)
+_ALL = "All NICs of the server change at once ({count})."
+_CLOUD_INIT = (
+    "cloud-init names interfaces by MAC address where it writes their configuration (netplan, "
+    "sysconfig): such guests keep their names."
+)
+_CONVENTIONAL = frozenset({"rtl8139", "ne2k_pci", "pcnet", "e1000"})
+
+
+def guest_view(domain: Domain, before: Nic, after: Nic, count: int) -> GuestView:
+    """PCI ids, drivers and the interface name; ``before`` and ``after`` are one of ``count`` NICs
+    that change alike. Empty if its model stays."""
+    if model_of(before) == model_of(after):
+        return GuestView()
+    system = system_of(domain)
+    return replace(
+        device_view(domain, system, before, after),
+        name=Naming(reason=NEW_ADAPTER if system.family == WINDOWS else _NAME),
+        notes=tuple(_notes(domain, system, before, after, count)),
+    )
+
+
+def risk(domain: Domain, before: Nic, after: Nic) -> str:
+    """Why the guest's configuration will no longer apply to the interface; empty if nothing
+    indicates that. Judged like a libvirt guest whose agent was not asked for interface names."""
+    lost = name_lost(domain, before, after, {})
+    linux = system_of(domain).family in (LINUX, None)
+    return _KERNEL if lost and linux else lost
+
+
+def _notes(domain: Domain, system: System, before: Nic, after: Nic, count: int) -> Iterator[str]:
+    yield from driver_notes(domain, system, before, after)
+    if system.family == WINDOWS:
+        yield GHOST
+    elif is_q35(domain.declared) and model_of(before) in _CONVENTIONAL:
+        yield _Q35
+    if system.family != WINDOWS:
+        yield _CLOUD_INIT
+    if count > 1:
+        yield _ALL.format(count=count)
+
 
 NO_MODEL = facts.SERVER_MODEL.tell
 """The words for what would show a NIC's model."""

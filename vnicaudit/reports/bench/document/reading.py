@@ -26,9 +26,9 @@ from vnicaudit.model.measurement import (
     Effect,
     Sample,
 )
-from vnicaudit.reports.array import Separator
-from vnicaudit.reports.encode import encode, encode_items
-from vnicaudit.reports.json_faults import malformed, mismatch
+from vnicaudit.reports.coverage import Separator
+from vnicaudit.reports.report_file import malformed, mismatch
+from vnicaudit.reports.safe import encode, encode_items
 
 WHAT = "not a measurement"
 

@@ -2,7 +2,7 @@
 
 It is self-contained: no script, no font, no external address. It follows the system's dark mode,
 and on a narrow page each row of its main table becomes a list. Colours and policy are shared by all
-pages (:mod:`vnicaudit.reports.html_document`); its style is in ``templates/bench/``; charts need
+pages (:mod:`vnicaudit.reports.coverage`); its style is in ``templates/bench/``; charts need
 matplotlib (``vnicaudit[charts]``).
 """
 
@@ -25,12 +25,12 @@ from vnicaudit.reports.bench.tables.table_text import measured_table
 from vnicaudit.reports.bench.verdict.block import VerdictBlock, verdict_blocks
 from vnicaudit.reports.bench.verdict.verdict_lines import VerdictLine
 from vnicaudit.reports.bench.words.labels import STYLES, decision_words, with_guest_names
-from vnicaudit.reports.html_document import head, stylesheet
+from vnicaudit.reports.coverage import head, stylesheet
+from vnicaudit.reports.report_file import Options
 from vnicaudit.reports.safe import safe
 from vnicaudit.reports.table import model
 from vnicaudit.reports.table.html import table_text, text
 from vnicaudit.reports.table.model import Table
-from vnicaudit.reports.writer import Options
 
 FORMAT = "html"
 SUMMARY = "one HTML page with charts, that needs no other file"

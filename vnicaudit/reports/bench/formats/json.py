@@ -13,7 +13,7 @@ from vnicaudit.reports.bench.document.reading import (
     pieces,
     samples_in,
 )
-from vnicaudit.reports.writer import Options
+from vnicaudit.reports.report_file import Options
 
 __all__ = [
     "FORMAT", "MAX_BYTES", "SUMMARY", "from_file", "from_json", "render", "samples_in", "stream",

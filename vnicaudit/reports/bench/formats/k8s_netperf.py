@@ -19,8 +19,8 @@ from typing import NamedTuple
 from vnicaudit.bench.judging.effect import t_quantile
 from vnicaudit.model.measurement import BenchResult, Path, Sample, Workload
 from vnicaudit.reports.bench.tables.rows import values_that_count
-from vnicaudit.reports.encode import encode_items
-from vnicaudit.reports.writer import Options
+from vnicaudit.reports.report_file import Options
+from vnicaudit.reports.safe import encode_items
 
 FORMAT = "k8s_netperf"
 SUMMARY = "documents of k8s-netperf's index"

@@ -19,10 +19,10 @@ from vnicaudit.reports.bench.tables.table_text import measured_table
 from vnicaudit.reports.bench.verdict.block import VerdictBlock, verdict_blocks
 from vnicaudit.reports.bench.verdict.verdict_lines import VerdictLine
 from vnicaudit.reports.bench.words.labels import decision_words, with_guest_names
+from vnicaudit.reports.report_file import Options
 from vnicaudit.reports.safe import markdown
 from vnicaudit.reports.table.markdown import table_text
 from vnicaudit.reports.table.model import Cell, Part, Row, Table
-from vnicaudit.reports.writer import Options
 
 FORMAT = "markdown"
 SUMMARY = "tables for comments on merge requests"

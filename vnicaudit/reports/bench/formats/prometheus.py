@@ -5,13 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vnicaudit.base.clock import seconds_between
+from vnicaudit.base.deadlines import seconds_between
 from vnicaudit.bench.judging.statistics import median
 from vnicaudit.bench.metrics import METRICS
 from vnicaudit.model.measurement import BenchResult
 from vnicaudit.reports.bench.tables.rows import values_that_count
 from vnicaudit.reports.metrics.families import Labels, gauge, written
-from vnicaudit.reports.writer import Options
+from vnicaudit.reports.report_file import Options
 
 FORMAT = "prometheus"
 SUMMARY = "medians of each metric, for node_exporter"

@@ -20,12 +20,9 @@ from vnicaudit.reports.bench.tables.table_text import TableText, matrix_lines
 from vnicaudit.reports.bench.verdict.block import verdict_blocks
 from vnicaudit.reports.bench.verdict.verdict_text import verdict_text
 from vnicaudit.reports.bench.words.labels import STYLES, decision_words, with_guest_names
-from vnicaudit.reports.paint import Paint
-from vnicaudit.reports.safe import safe
-from vnicaudit.reports.table.columns import padded_cell
-from vnicaudit.reports.table.model import Part
-from vnicaudit.reports.wrap import Piece, fold, hidden, with_lead, wrap
-from vnicaudit.reports.writer import Options
+from vnicaudit.reports.report_file import Options
+from vnicaudit.reports.safe import Paint, Piece, fold, hidden, safe, with_lead, wrap
+from vnicaudit.reports.table.model import Part, padded_cell
 
 FORMAT = "text"
 SUMMARY = "for people: a table, what does not count, the decision"

@@ -9,13 +9,19 @@ from vnicaudit.reports.bench.tables import cells
 from vnicaudit.reports.bench.tables.dimensions import Matrix, matrix_table
 from vnicaudit.reports.bench.tables.rows import MetricRow, drops
 from vnicaudit.reports.bench.words.labels import describe, metric_words
-from vnicaudit.reports.paint import Paint
-from vnicaudit.reports.safe import safe
+from vnicaudit.reports.report_file import Options
+from vnicaudit.reports.safe import Paint, Piece, fold, safe, title_line, wrap
 from vnicaudit.reports.table import model
-from vnicaudit.reports.table.model import Cell, Group, Part, Table, cell_text
-from vnicaudit.reports.table.text import Grid, TableLine, piece_of
-from vnicaudit.reports.wrap import Piece, fold, title_line, wrap
-from vnicaudit.reports.writer import Options
+from vnicaudit.reports.table.model import (
+    Cell,
+    Grid,
+    Group,
+    Part,
+    Table,
+    TableLine,
+    cell_text,
+    piece_of,
+)
 
 _INDENT = 2
 _HANG = "      "

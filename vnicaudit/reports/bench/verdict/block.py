@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from vnicaudit.base.clock import seconds_between
+from vnicaudit.base.deadlines import seconds_between
 from vnicaudit.base.wording import count
 from vnicaudit.bench.judging.effect import TURNS, is_share, margin_of
 from vnicaudit.bench.judging.statistics import median

@@ -7,12 +7,9 @@ from collections.abc import Iterator, Sequence
 
 from vnicaudit.reports.bench.verdict.block import VerdictBlock
 from vnicaudit.reports.bench.verdict.verdict_lines import VerdictLine
-from vnicaudit.reports.paint import Paint
-from vnicaudit.reports.safe import safe
-from vnicaudit.reports.table.model import Cell, Part
-from vnicaudit.reports.table.text import Grid, TableLine, piece_of
-from vnicaudit.reports.wrap import Piece, fold
-from vnicaudit.reports.writer import Options
+from vnicaudit.reports.report_file import Options
+from vnicaudit.reports.safe import Paint, Piece, fold, safe
+from vnicaudit.reports.table.model import Cell, Grid, Part, TableLine, piece_of
 
 _INDENT = 2
 _BETWEEN_WORDS = re.compile(r" (?!%)")

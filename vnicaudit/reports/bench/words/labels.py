@@ -45,7 +45,7 @@ STYLES = {
     "not-judged": "name", "invalid": "bad", "ok": "good", "failed": "bad", "unknown": "medium",
 }  # fmt: skip
 """Verdicts, including those of guard rails -> their colour style
-(:mod:`vnicaudit.reports.paint`)."""
+(:mod:`vnicaudit.reports.safe`)."""
 
 WORDS = {
     "improved": "better", "equivalent": "no difference", "not-worse": "not worse",

@@ -1,0 +1,309 @@
+"""The state of a history, and one of its audits, for people."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+
+import msgspec
+
+from vnicaudit.base.deadlines import timestamp
+from vnicaudit.base.wording import count
+from vnicaudit.model.history import (
+    AuditDetails,
+    AuditSummary,
+    Drift,
+    FindingRecord,
+    HistoryStatus,
+    NicRecord,
+    StaleHost,
+    Trend,
+    TrendPoint,
+)
+from vnicaudit.reports.coverage import percent
+from vnicaudit.reports.report_file import Options
+from vnicaudit.reports.safe import Paint, fold, markdown, safe, wrap
+from vnicaudit.reports.table.csv import lines
+from vnicaudit.reports.table.markdown import table_text
+from vnicaudit.reports.table.model import Cell, Part, Row, Table, columns
+
+# Rows of words and numbers below column heads.
+
+
+Value = str | int | None
+
+
+def table(
+    heads: Sequence[str],
+    rows: Sequence[Sequence[Value]],
+    options: Options,
+    *,
+    numbers: Collection[int] = (),
+) -> Iterator[str]:
+    """The heads and the rows, one line each, folded if the terminal is narrow. ``numbers``:
+    right-aligned columns."""
+    paint = Paint(color=options.color)
+    head = tuple(Part(word, style="quiet") for word in heads)
+    cells = [head, *(tuple(map(_part, row)) for row in rows)]
+    for pieces in columns(cells, paint, numbers=numbers):
+        yield fold(pieces, options.width, "", "  ", "  ")
+
+
+def _part(value: Value) -> Part:
+    if value is None:
+        return Part("-")
+    return Part(f"{value:,}") if isinstance(value, int) else Part(safe(value))
+
+
+_HEADS = (
+    "audit", "hosts", "failed", "findings", "stale", "new", "reopened", "fixed", "gone",
+    "looked at",
+)  # fmt: skip
+_NUMBERS = range(1, 9)
+
+
+def status_text(one: HistoryStatus, options: Options) -> Iterator[str]:
+    """The audits, newest first, then the size and age of the history."""
+    rows = [_audit(each) for each in one.audits]
+    yield from table(_HEADS, rows, options, numbers=_NUMBERS)
+    if options.quiet:
+        return
+    yield "\n"
+    yield wrap(safe(_about(one)), options.width, "", "  ")
+    for each in one.audits:
+        if note := future_note(each.id, each.started):
+            yield wrap(safe(f"Note: {note}"), options.width, "", "  ")
+    if one.stale:
+        yield from stale_text(one.stale, options)
+
+
+def future_note(audit: str, started: str) -> str:
+    """A warning of an audit with a date in the future; empty: it has none."""
+    if started <= timestamp("seconds"):
+        return ""
+    return (
+        f"audit {audit} started after the present by this machine's clock, and until then all "
+        f"others are late and change nothing; if its clock was wrong: vnicaudit history remove "
+        f"{audit}"
+    )
+
+
+def _about(one: HistoryStatus) -> str:
+    text = f"{one.place}: {one.bytes / 1e6:,.1f} MB, {count(one.hosts, 'host')} in the inventory"
+    if one.never_read:
+        text += f", {one.never_read:,} never read"
+    return text if one.oldest is None else f"{text}; oldest reading {one.oldest}"
+
+
+def stale_text(hosts: Sequence[StaleHost], options: Options) -> Iterator[str]:
+    """Hosts that were not read: since when, and why."""
+    yield f"\n{count(len(hosts), 'host')} not read:\n"
+    for one in hosts:
+        since = "never read" if one.read_at is None else f"last read {one.read_at}"
+        why = ": ".join(word for word in (one.failure, one.error) if word)
+        text = f"{one.host}: {since}" + (f"; {why}" if why else "")
+        yield wrap(safe(text), options.width, "  ", "    ")
+
+
+def _audit(one: AuditSummary) -> tuple[str | int, ...]:
+    """A row for an audit, whose id is the time of its start (UTC). As in a trend, findings are all
+    open ones, including stale ones."""
+    return (
+        one.id, one.hosts_to_read, one.failed, one.open + one.stale, one.stale,
+        one.new, one.reopened, one.fixed, one.gone, _coverage(one),
+    )  # fmt: skip
+
+
+def _coverage(one: AuditSummary) -> str:
+    parts = []
+    if one.limit:
+        parts.append(f"hosts {one.limit}")
+    if one.host_share < 1:
+        parts.append(f"{percent(one.host_share)} of the hosts")
+    if one.nic_share < 1:
+        parts.append(f"{percent(one.nic_share)} of the NICs")
+    return ", ".join([*(parts or ["all"]), count(one.rules, "rule")])
+
+
+def details_text(one: AuditDetails, options: Options) -> Iterator[str]:
+    """An audit: its row, hosts that were not read, and what it changed."""
+    yield from table(_HEADS, [_audit(one.audit)], options, numbers=_NUMBERS)
+    if one.not_read:
+        yield from stale_text(one.not_read, options)
+    yield from findings_text(one.findings, options)
+
+
+def findings_text(findings: Sequence[FindingRecord], options: Options) -> Iterator[str]:
+    """Findings by state, in the given order."""
+    states = Counter(one.state for one in findings)
+    for state, number in states.items():
+        yield f"\n{count(number, 'finding')} {state}:\n"
+        rows = [
+            (one.severity, one.rule, one.host, one.subject, one.mac, one.message)
+            for one in findings
+            if one.state == state
+        ]
+        heads = ("severity", "rule", "host", "about", "NIC", "problem")
+        yield from table(heads, rows, options)
+
+
+# Records of the history as JSON.
+
+
+def to_json(one: AuditDetails | Drift | HistoryStatus | Trend) -> str:
+    """The document, indented, with a line break at its end."""
+    return msgspec.json.format(msgspec.json.encode(one), indent=1).decode() + "\n"
+
+
+# Counts of findings over time: text and CSV.
+
+
+_COLUMNS = (
+    "time", "audit", "group", "open", "stale", "accepted", "new", "reopened", "fixed", "gone",
+)  # fmt: skip
+_BARS = "▁▂▃▄▅▆▇█"
+_MOST = 28
+"""Maximum audits in a picture."""
+
+
+def trend_csv(one: Trend) -> str:
+    """One line for each group and audit; the third column is named after the grouping."""
+    heads = [one.by if name == "group" else name for name in _COLUMNS]
+    rows = ([getattr(point, name) for name in _COLUMNS] for point in one.points)
+    return lines([heads]) + lines(rows)
+
+
+def trend_text(one: Trend, options: Options) -> Iterator[str]:
+    """One line for each group: number of findings, how many of them the last audit did not check,
+    the difference from the first audit, how many came and went, and a picture."""
+    if not one.audits:
+        yield "No audits\n"
+        return
+    groups: dict[str, dict[str, TrendPoint]] = {}
+    for point in one.points:
+        groups.setdefault(point.group, {})[point.audit] = point
+    ids = [each.id for each in one.audits]
+    rows = [_row(name, points, ids) for name, points in sorted(groups.items())]
+    heads = (one.by, "findings", "stale", "change", "new", "reopened", "fixed", "gone", "trend")
+    yield from table(heads, rows, options, numbers=range(1, 8))
+    if not options.quiet:
+        first, last = one.audits[0], one.audits[-1]
+        text = f"{count(len(ids), 'audit')}, {first.started} to {last.started}; the last read "
+        text += f"{last.ok + last.partial:,} of {count(last.hosts, 'host')}; "
+        text += "each trend is drawn from 0 to its highest number"
+        if first.hosts != last.hosts:
+            text += f"; the inventory of the first had {count(first.hosts, 'host')}"
+        yield "\n" + wrap(text, options.width, "", "  ")
+
+
+def _row(name: str, points: dict[str, TrendPoint], ids: list[str]) -> tuple[str | int, ...]:
+    known = [_known(points.get(each)) for each in ids]
+    last = points.get(ids[-1])
+    sums = (
+        sum(getattr(one, flow) for one in points.values())
+        for flow in ("new", "reopened", "fixed", "gone")
+    )
+    stale = 0 if last is None else last.stale
+    change = f"{known[-1] - known[0]:+,}"
+    return (name or "-", known[-1], stale, change, *sums, _picture(known))
+
+
+def _known(point: TrendPoint | None) -> int:
+    """All known open findings, including stale ones."""
+    return 0 if point is None else point.open + point.stale
+
+
+def _picture(values: list[int]) -> str:
+    """A block for each value; if there are too many values, for evenly spaced ones."""
+    if len(values) > _MOST:
+        values = [values[round(n * (len(values) - 1) / (_MOST - 1))] for n in range(_MOST)]
+    most = max(values) or 1
+    return "".join(_BARS[round(one * (len(_BARS) - 1) / most)] for one in values)
+
+
+# The differences between two audits: text, CSV and Markdown.
+
+
+_COLUMNS_DRIFT = (
+    "kind", "state", "host", "site", "about", "uuid", "mac", "rule", "severity", "detail",
+    "fingerprint",
+)  # fmt: skip
+
+
+_NIC_HEADS = ("State", "Host", "Domain", "NIC", "Is")
+_FINDING_HEADS = ("State", "Severity", "Rule", "Host", "About", "Problem")
+
+
+def drift_text(one: Drift, options: Options) -> Iterator[str]:
+    """The lines of a drift report: the audits compared, then NICs, then findings, both by state."""
+    yield wrap(safe(_head(one)), options.width, "", "  ")
+    for note in one.notes:
+        yield wrap(safe(f"Note: {note}"), options.width, "", "  ")
+    for state in sorted({each.state for each in one.nics}):
+        nics = [each for each in one.nics if each.state == state]
+        yield f"\n{count(len(nics), 'NIC')} {state}:\n"
+        rows = [(each.host, each.domain, each.mac, _nic(each)) for each in nics]
+        yield from table(("host", "domain", "NIC", "is"), rows, options)
+    yield from findings_text(one.findings, options)
+    if not (one.nics or one.findings):
+        yield "\nNo drift\n"
+
+
+def _head(one: Drift) -> str:
+    sides = f"{one.before.audit} ({one.before.started}) to {one.after.audit} ({one.after.started})"
+    return f"{sides}: {count(one.hosts, 'host')}, {count(one.rules, 'rule')} in both"
+
+
+def _nic(one: NicRecord) -> str:
+    """The model of a NIC. If it changed: old and new values of each column. If it moved: also the
+    hosts."""
+    words = [f"{name} {_value_text(a)} → {_value_text(b)}" for name, (a, b) in one.changes.items()]
+    if one.changes.keys() <= {"host"}:
+        words.append(one.model or "?")
+    return ", ".join(words)
+
+
+def _value_text(value: str | int | None) -> str:
+    return "unknown" if value is None else str(value)
+
+
+def drift_csv(one: Drift) -> str:
+    """One line for each NIC and finding that differs."""
+    return lines([_COLUMNS_DRIFT]) + lines(_rows(one))
+
+
+def _rows(one: Drift) -> Iterator[tuple[str | None, ...]]:
+    for nic in one.nics:
+        head = ("nic", nic.state, nic.host, nic.site, nic.domain, nic.uuid, nic.mac)
+        yield (*head, None, None, _nic(nic), None)
+    for each in one.findings:
+        head = (
+            "finding",
+            each.state,
+            each.host,
+            each.site,
+            each.subject,
+            each.uuid or "",
+            each.mac,
+        )
+        yield (*head, each.rule, each.severity, each.message, each.fingerprint)
+
+
+def drift_markdown(one: Drift) -> Iterator[str]:
+    """Two tables, for a comment or an issue."""
+    yield f"## Drift\n\n{markdown(_head(one))}\n\n"
+    yield from (f"* {markdown(note)}\n\n" for note in one.notes)
+    if one.nics:
+        nics = tuple(Row((*_nic_cells(each), _nic(each))) for each in one.nics)
+        yield from table_text(Table("NICs", _NIC_HEADS, nics, words=True))
+    if one.findings:
+        found = tuple(Row(_finding_cells(each)) for each in one.findings)
+        yield from table_text(Table("Findings", _FINDING_HEADS, found, words=True))
+
+
+def _nic_cells(one: NicRecord) -> tuple[Cell, ...]:
+    return one.state, one.host, one.domain, (Part(one.mac or "", code=True),)
+
+
+def _finding_cells(one: FindingRecord) -> tuple[Cell, ...]:
+    return one.state, one.severity, one.rule, one.host, one.subject, one.message
