@@ -67,7 +67,7 @@ def built(machine: str) -> bytes:
 
 def _commands(machine: str) -> Iterator[tuple[str, ...]]:
     """Compilers with their flags, the one whose program runs on most ends first."""
-    own = [] if machine != platform.machine() else [name for name in _COMPILERS if which(name)]
+    own = [] if machine != platform.machine() else [name for name in _COMPILERS if path_of(name)]
     if own:
         yield (own[0], *FLAGS, "-static", "-s")
     if machine in _ZIG and find_spec("ziglang") is not None:
@@ -77,7 +77,7 @@ def _commands(machine: str) -> Iterator[tuple[str, ...]]:
         yield (own[0], *FLAGS, "-s")
 
 
-def which(program: str) -> str | None:
+def path_of(program: str) -> str | None:
     """Path of a compiler; None: there is none."""
     return shutil.which(program)
 

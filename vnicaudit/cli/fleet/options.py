@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from contextlib import nullcontext
-from functools import cache
 from typing import TYPE_CHECKING, Literal
 from urllib.parse import urlsplit
 
@@ -14,6 +13,7 @@ import msgspec
 
 from vnicaudit.base.deadlines import standard_input
 from vnicaudit.base.wording import word
+from vnicaudit.cli.fleet.dask_worker import read_host, version
 from vnicaudit.cli.options.records import (
     Decorator,
     Number,
@@ -23,7 +23,6 @@ from vnicaudit.cli.options.records import (
     trust_uri_option,
 )
 from vnicaudit.cli.output.progress import awaited_input
-from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.errors import UsageError
 from vnicaudit.fleet.inventory.own_format import DEFAULT_URI, Inventory, LimitedHosts
 from vnicaudit.fleet.inventory.sources import STDIN, Sources, read_inventory
@@ -32,8 +31,6 @@ from vnicaudit.fleet.running.engines.dask import (
     Cluster,
     Dask,
     TlsFiles,
-    encoded,
-    read_for_controller,
 )
 from vnicaudit.fleet.running.engines.threads import Threads
 from vnicaudit.fleet.running.host_reading import ReadingLimits
@@ -375,22 +372,3 @@ def engine_of(
         engine.close()
         raise
     return engine
-
-
-# Functions called by name on the workers of a Dask cluster. Each takes and returns bytes
-# (:mod:`vnicaudit.fleet.running.engines.dask`), so that no object of vnicaudit is pickled.
-
-
-def version() -> bytes:
-    """The version of vnicaudit."""
-    return encoded(None)
-
-
-def read_host(order: bytes) -> bytes:
-    """Read a host as requested by the controller."""
-    return read_for_controller(order, _reader())
-
-
-@cache
-def _reader() -> ReadHost[Met]:
-    return every_platform().read_live

@@ -12,7 +12,7 @@ import pytest
 
 from tests.fleet.daemons import write_host
 from vnicaudit import __version__
-from vnicaudit.cli.fleet import options
+from vnicaudit.cli.fleet import dask_worker
 from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.fleet.running.engines.dask import (
     HostAnswer,
@@ -38,7 +38,7 @@ def test_what_a_worker_reads_is_what_is_read_here(tmp_path: Path) -> None:
     write_host(tmp_path / "h.xml", 1, 5)
     host = InventoryHost("h", f"test://{tmp_path}/h.xml", "s", ("g",), HostOptions(3.0), "f:1")
     here = one_try(every_platform().read_live, host, PLAIN, 60)
-    answer = decoded(options.read_host(encoded(HostOrder(host, PLAIN, 60))), HostAnswer)
+    answer = decoded(dask_worker.read_host(encoded(HostOrder(host, PLAIN, 60))), HostAnswer)
     assert answer.met() == here
     assert len(here) > 5
 
@@ -63,11 +63,11 @@ def of_version(version: str, record: object) -> bytes:
 def test_messages_of_another_version_are_refused() -> None:
     with pytest.raises(OtherVersionError, match=r"^0\.0\.1$"):
         decoded(of_version("0.0.1", {"new": "fields"}), HostAnswer)
-    check_version(options.version())
+    check_version(dask_worker.version())
 
 
 def test_a_worker_says_that_its_controller_is_another() -> None:
-    answer = decoded(options.read_host(of_version("0.0.1", None)), HostAnswer)
+    answer = decoded(dask_worker.read_host(of_version("0.0.1", None)), HostAnswer)
     assert answer.refused == f"it has vnicaudit {__version__}, but the controller has 0.0.1"
 
 
