@@ -1,9 +1,8 @@
 """Live libvirt, read-only, and (``control.py``) domains changed over it.
 
-``read.py`` is the entry point for reading. ``connection.py`` connects to targets, ``visit.py``
-starts threads (``workers.py``) that fetch data (``state.py``, ``domains.py``, ``capabilities.py``,
-``agent.py``); ``networks.py`` and ``staged.py`` draw conclusions without libvirt. ``binding.py`` is
-the only module that imports libvirt-python.
+``live.py`` is the entry point for reading. ``connection.py`` connects to targets, and is the only
+module that imports libvirt-python; ``visit.py`` starts threads (``workers.py``) that fetch data
+(``domains.py``).
 
 This module recognises targets that are a host; whatever reads them is imported on
 first use.
