@@ -102,7 +102,8 @@ def _published(node: Any) -> Any:
 
 
 def _cleaned(node: Any) -> Any:
-    """The same with docstrings as Python 3.13 keeps them; older ones leave their indentation."""
+    """The same with docstrings as Python 3.13 keeps them (older ones leave their indentation), and
+    without the list of a table's keys, which msgspec writes from 0.23 on."""
     if isinstance(node, list):
         return [_cleaned(item) for item in node]
     if not isinstance(node, dict):
@@ -112,6 +113,7 @@ def _cleaned(node: Any) -> Any:
         if key == "description" and isinstance(value, str)
         else _cleaned(value)
         for key, value in node.items()
+        if not (key == "propertyNames" and "enum" in value)
     }
 
 
