@@ -37,9 +37,8 @@ from vnicaudit.bench.endpoints.paths import parse_path
 from vnicaudit.bench.facts.validity import ValidityLimits
 from vnicaudit.bench.judging.statistics import median_interval
 from vnicaudit.bench.profiles.registry import ENGINES, SHIPPED
-from vnicaudit.bench.running.arms import OpenedArm
 from vnicaudit.bench.running.collector import DesignPlace, take_sample
-from vnicaudit.bench.running.opening import LineFacts, OpenedEndpoints
+from vnicaudit.bench.running.opening import LineFacts, OpenedArm, OpenedEndpoints
 from vnicaudit.cli.wiring.adapters import adapters
 from vnicaudit.model.measurement import Workload
 

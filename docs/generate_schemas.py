@@ -22,9 +22,9 @@ from vnicaudit.cli.doctor.command import DoctorReport
 from vnicaudit.model.finding import SEVERITIES
 from vnicaudit.model.history import AuditDetails, Drift, HistoryStatus, Trend
 from vnicaudit.model.measurement import BenchResult
+from vnicaudit.model.names import RulesReport
 from vnicaudit.model.ranking import Ranking
 from vnicaudit.model.report import NicsReport
-from vnicaudit.model.rule_info import RulesReport
 from vnicaudit.reports.bench.line_rate import LineRateReport
 from vnicaudit.reports.inventory.text import InventoryReport
 from vnicaudit.reports.notices.json import Notice

@@ -25,8 +25,7 @@ from typing import Literal, NamedTuple
 
 from vnicaudit.bench.judging.catastrophe import Check, Question, catastrophe, check_wanted
 from vnicaudit.bench.judging.comparing import compare
-from vnicaudit.bench.judging.order import Slot, blocks, turns
-from vnicaudit.bench.judging.stopping import stop_early
+from vnicaudit.bench.judging.stopping import Slot, blocks, stop_early, turns
 from vnicaudit.bench.judging.terms import DEFAULT, Terms, alphas_of_turns, usual_turns
 from vnicaudit.bench.judging.verdict import decide
 from vnicaudit.bench.profiles.keys import RUNS_PER_TURN

@@ -16,6 +16,7 @@ from vnicaudit.model.finding import (
     Skipped,
     nic_index,
 )
+from vnicaudit.model.names import RuleInfo
 from vnicaudit.model.report import (
     Audited,
     ReadError,
@@ -26,7 +27,6 @@ from vnicaudit.model.report import (
     TargetResult,
     Tool,
 )
-from vnicaudit.model.rule_info import RuleInfo
 from vnicaudit.reports.formats import writer
 from vnicaudit.reports.report_file import Options
 

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from tests.reports.samples import RULES
-from vnicaudit.model.rule_info import RulesReport
+from vnicaudit.model.names import RulesReport
 from vnicaudit.reports.audit.rules import catalogue_json, catalogue_text, manual_text
 from vnicaudit.reports.report_file import Options
 from vnicaudit.reports.safe import width_of

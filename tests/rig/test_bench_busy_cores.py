@@ -23,9 +23,8 @@ from vnicaudit.bench import history
 from vnicaudit.bench.endpoints.paths import PathOption, parse_paths
 from vnicaudit.bench.facts.validity import ValidityLimits
 from vnicaudit.bench.profiles.profile import Profile
-from vnicaudit.bench.running.arms import ArmCommands
 from vnicaudit.bench.running.forecast import Ahead
-from vnicaudit.bench.running.opening import LineFacts
+from vnicaudit.bench.running.opening import ArmCommands, LineFacts
 from vnicaudit.bench.running.run import MeasurementRequest, bench
 from vnicaudit.bench.trials.flips import FlippedNic, Flips
 from vnicaudit.bench.trials.request import AFTER, BEFORE, TrialRequest

@@ -21,7 +21,7 @@ from vnicaudit.model.names import NO_NAMES, FixNames, file_title
 from vnicaudit.model.nic import Resolved
 
 if TYPE_CHECKING:
-    from vnicaudit.model.rule_info import RuleInfo
+    from vnicaudit.model.names import RuleInfo
 
 # Reasons why a host, or a part of it, was not read.
 

@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vnicaudit.bench.engines import rr
-from vnicaudit.bench.engines._rr.command import Pattern, pattern_of
-from vnicaudit.bench.engines._rr.report import error_of, report_of
+from vnicaudit.bench.engines._rr.command import Pattern, error_of, pattern_of, report_of
 from vnicaudit.errors import MeasureError
 from vnicaudit.model.measurement import Workload
 

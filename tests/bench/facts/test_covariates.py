@@ -15,8 +15,8 @@ from tests.bench.facts.test_qemu_cpu import running_qemu, wait_for
 from vnicaudit.bench.contract import Endpoint, Ends, Measured, StartedProgram
 from vnicaudit.bench.facts.covariates import Watch
 from vnicaudit.bench.facts.cpu import BootTime, CpuReading, Ticks
-from vnicaudit.bench.facts.end_reading import EndReading
 from vnicaudit.bench.facts.guest_process import GuestHost
+from vnicaudit.bench.facts.path_check import EndReading
 from vnicaudit.errors import ActionError, EndpointError
 from vnicaudit.model.measurement import Covariates, CpuUse, Path, Ran
 

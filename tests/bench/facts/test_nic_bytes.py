@@ -5,7 +5,7 @@ import subprocess
 import pytest
 
 from tests.bench.engines.here import Here
-from vnicaudit.bench.facts.end_reading import (
+from vnicaudit.bench.facts.path_check import (
     COUNTERS,
     NicReading,
     counted_between,

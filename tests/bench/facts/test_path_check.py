@@ -6,9 +6,9 @@ from typing import NoReturn
 import pytest
 
 from vnicaudit.bench.contract import Measured
-from vnicaudit.bench.facts.end_reading import NicReading
 from vnicaudit.bench.facts.path_check import (
     LaggedReading,
+    NicReading,
     PathFinding,
     check_path,
     parse_lagged,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from vnicaudit.bench.facts.end_reading import percent_between, waited_microseconds
+from vnicaudit.bench.facts.path_check import percent_between, waited_microseconds
 from vnicaudit.bench.facts.sections import Section
 
 # Linux 6.18; kernels before 5.13 have no second line.

@@ -7,9 +7,8 @@ from typing import Literal
 import pytest
 
 from tests.bench.judging.made import RR, TCP, sample
-from vnicaudit.bench.judging.catastrophe import Question, unproven_falls
+from vnicaudit.bench.judging.catastrophe import Question, failure_words, unproven_falls
 from vnicaudit.bench.judging.comparing import compare
-from vnicaudit.bench.judging.failures import failure_words
 from vnicaudit.bench.judging.stopping import NextRun, State, next_step
 from vnicaudit.bench.judging.terms import Terms, alphas_of_turns
 from vnicaudit.bench.judging.verdict import HARMLESS, decide, newly_failed_rails

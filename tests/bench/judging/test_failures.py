@@ -7,10 +7,9 @@ import pytest
 from msgspec.structs import replace
 
 from tests.bench.judging.made import TCP, sample
+from vnicaudit.bench.judging.catastrophe import failure_words, silence
 from vnicaudit.bench.judging.comparing import compare
-from vnicaudit.bench.judging.failures import failure_words, silence
-from vnicaudit.bench.judging.order import turns
-from vnicaudit.bench.judging.stopping import NextRun, State, next_step
+from vnicaudit.bench.judging.stopping import NextRun, State, next_step, turns
 from vnicaudit.bench.judging.terms import Terms
 from vnicaudit.bench.judging.verdict import decide
 from vnicaudit.model.measurement import Decision, Failure, Sample, Witness, Workload

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vnicaudit.bench.judging.order import Slot, blocks, one_by_one, turns
+from vnicaudit.bench.judging.stopping import Slot, blocks, one_by_one, turns
 
 ARMS = ("before", "after")
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vnicaudit.bench.profiles.matrix import amount, short
+from vnicaudit.bench.profiles.load import amount, short
 
 
 @pytest.mark.parametrize(

@@ -22,9 +22,9 @@ from vnicaudit.bench.contract import (
 from vnicaudit.bench.facts.validity import ValidityLimits
 from vnicaudit.bench.profiles.profile import Profile
 from vnicaudit.bench.profiles.registry import BenchPlugins
-from vnicaudit.bench.running.arms import Arm, ArmCommands, OpenedArm, Switch
 from vnicaudit.bench.running.collector import Collector, SamplingContext
 from vnicaudit.bench.running.forecast import Ahead, VisitPlan
+from vnicaudit.bench.running.opening import Arm, ArmCommands, OpenedArm, Switch
 from vnicaudit.model.measurement import (
     Covariates,
     GuardRail,

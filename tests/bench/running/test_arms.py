@@ -3,7 +3,7 @@
 import pytest
 
 from tests.bench.running.fakes import End, opened
-from vnicaudit.bench.running.arms import ArmCommands, Switch, failure_words
+from vnicaudit.bench.running.opening import ArmCommands, Switch, failure_words
 from vnicaudit.errors import EndpointError
 from vnicaudit.model.measurement import Ran
 

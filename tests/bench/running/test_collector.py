@@ -19,8 +19,7 @@ from tests.bench.running.fakes import (
     profile,
 )
 from vnicaudit.bench.contract import Measured
-from vnicaudit.bench.judging.order import Slot, blocks
-from vnicaudit.bench.judging.stopping import NextRun, State, next_step
+from vnicaudit.bench.judging.stopping import NextRun, Slot, State, blocks, next_step
 from vnicaudit.bench.judging.terms import Terms
 from vnicaudit.bench.running import collector
 from vnicaudit.bench.running.collector import Judge

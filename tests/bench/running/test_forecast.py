@@ -5,7 +5,7 @@ from msgspec.structs import replace
 
 from tests.bench.judging.made import TCP
 from tests.bench.running.fakes import RR, profile
-from vnicaudit.bench.judging.order import Slot
+from vnicaudit.bench.judging.stopping import Slot
 from vnicaudit.bench.running.forecast import Forecast, VisitPlan, visit_plan_of
 from vnicaudit.model.measurement import Design, Sample
 

@@ -11,8 +11,7 @@ from tests.bench.two_links import TwoLinks, two_links
 from vnicaudit.bench.contract import Ends
 from vnicaudit.bench.endpoints.paths import parse_paths
 from vnicaudit.bench.facts.validity import ValidityLimits
-from vnicaudit.bench.running.arms import ArmCommands
-from vnicaudit.bench.running.opening import LineFacts
+from vnicaudit.bench.running.opening import ArmCommands, LineFacts
 from vnicaudit.bench.running.run import MeasurementRequest, bench
 from vnicaudit.cli.wiring.adapters import adapters
 from vnicaudit.model.measurement import BenchResult, Workload

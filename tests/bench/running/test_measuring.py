@@ -21,8 +21,8 @@ from vnicaudit.bench import history
 from vnicaudit.bench.contract import Ends
 from vnicaudit.bench.judging.terms import Terms
 from vnicaudit.bench.running import rails
-from vnicaudit.bench.running.arms import OpenedArm
 from vnicaudit.bench.running.measuring import MeasurementTerms, Measuring
+from vnicaudit.bench.running.opening import OpenedArm
 from vnicaudit.errors import EndpointError
 from vnicaudit.model.measurement import BenchResult, Design, GuardRail, Setup, Workload
 from vnicaudit.model.measurement import Path as PathOf

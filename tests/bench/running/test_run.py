@@ -10,8 +10,7 @@ from tests.bench.running.fakes import Told, profile
 from vnicaudit.bench import history
 from vnicaudit.bench.endpoints.paths import parse_paths
 from vnicaudit.bench.facts.validity import ValidityLimits
-from vnicaudit.bench.running.arms import ArmCommands
-from vnicaudit.bench.running.opening import LineFacts
+from vnicaudit.bench.running.opening import ArmCommands, LineFacts
 from vnicaudit.bench.running.run import (
     MeasurementRequest,
     measurement_terms_of,

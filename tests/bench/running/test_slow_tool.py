@@ -16,8 +16,7 @@ from vnicaudit.bench.endpoints.paths import parse_paths
 from vnicaudit.bench.engines import iperf3
 from vnicaudit.bench.engines._iperf3 import pairs
 from vnicaudit.bench.facts.validity import ValidityLimits
-from vnicaudit.bench.running.arms import ArmCommands
-from vnicaudit.bench.running.opening import LineFacts
+from vnicaudit.bench.running.opening import ArmCommands, LineFacts
 from vnicaudit.bench.running.run import MeasurementRequest, bench
 from vnicaudit.cli.wiring.adapters import adapters
 from vnicaudit.model.measurement import Workload

@@ -10,9 +10,9 @@ from tests.bench.two_links import TwoLinks, two_links
 from tests.not_run import not_run
 from vnicaudit.bench.contract import Measured, Transport
 from vnicaudit.bench.facts.covariates import Watch
-from vnicaudit.bench.running import witness
-from vnicaudit.bench.running.arms import Arm, OpenedArm
-from vnicaudit.bench.running.witness import parse_neighbour, witness_of
+from vnicaudit.bench.running import collector
+from vnicaudit.bench.running.collector import parse_neighbour, witness_of
+from vnicaudit.bench.running.opening import Arm, OpenedArm
 from vnicaudit.model.measurement import Path, Witness
 
 ADDRESS = "192.0.2.1"
@@ -32,7 +32,7 @@ def path_of(links: TwoLinks, address: str = ADDRESS) -> OpenedArm:
 
 
 def test_a_path_that_is_there(links: TwoLinks, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(witness, "_FRESH_SECONDS", 60)  # as old as that if the machine stalls
+    monkeypatch.setattr(collector, "_FRESH_SECONDS", 60)  # as old as that if the machine stalls
     opened = path_of(links)
     opened.watch.begin()
     links.peer.run(("ping", "-c", "1", ADDRESS))
@@ -41,7 +41,7 @@ def test_a_path_that_is_there(links: TwoLinks, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_a_firewall_drops_ping(links: TwoLinks, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(witness, "_FRESH_SECONDS", 60)
+    monkeypatch.setattr(collector, "_FRESH_SECONDS", 60)
     opened = path_of(links)
     words = ["sysctl", "-qw", "net.ipv4.icmp_echo_ignore_all=1"]
     subprocess.run(["ip", "netns", "exec", links.names[0], *words], check=True)

@@ -11,8 +11,7 @@ from vnicaudit.bench.endpoints.paths import PathOption
 from vnicaudit.bench.endpoints.turns import Say
 from vnicaudit.bench.facts.validity import ValidityLimits
 from vnicaudit.bench.profiles.profile import Profile
-from vnicaudit.bench.running.arms import OpenedArm
-from vnicaudit.bench.running.opening import LineFacts
+from vnicaudit.bench.running.opening import LineFacts, OpenedArm
 from vnicaudit.bench.trials.request import TrialRequest
 from vnicaudit.cli.wiring.adapters import adapters
 from vnicaudit.model.measurement import Setup, Workload

@@ -10,7 +10,7 @@ from tests.bench.running.fakes import RR, Engine, Guard, Told, plugins, profile
 from tests.bench.trials.places import Opening, order
 from vnicaudit.bench import history
 from vnicaudit.bench.contract import Ends
-from vnicaudit.bench.judging.order import Slot, turns
+from vnicaudit.bench.judging.stopping import Slot, turns
 from vnicaudit.bench.trials.flips import FlippedNic as Which
 from vnicaudit.bench.trials.flips import Flips
 from vnicaudit.bench.trials.request import AFTER, BEFORE

@@ -19,12 +19,10 @@ from vnicaudit.bench.contract import Ends, Measured
 from vnicaudit.bench.endpoints.ip_output import held_addresses, interfaces
 from vnicaudit.bench.endpoints.ip_output import nic_in as nic_of
 from vnicaudit.bench.endpoints.session import status_in
-from vnicaudit.bench.engines._dnsperf.batch import busiest, generators
-from vnicaudit.bench.engines._dnsperf.text import statistics
+from vnicaudit.bench.engines._dnsperf.batch import busiest, generators, statistics
 from vnicaudit.bench.engines._iperf3.command import ports_of, version_of
 from vnicaudit.bench.engines._iperf3.report import parse as iperf3_report
-from vnicaudit.bench.engines._rr.command import pattern_of
-from vnicaudit.bench.engines._rr.report import report_of
+from vnicaudit.bench.engines._rr.command import pattern_of, report_of
 from vnicaudit.bench.facts.cpu import clock, throttled_seconds, ticks
 from vnicaudit.bench.facts.guest_process import process
 from vnicaudit.bench.facts.sections import Section, split

@@ -36,8 +36,8 @@ from vnicaudit.model.finding import (
     Ref,
     Severity,
 )
+from vnicaudit.model.names import RuleInfo
 from vnicaudit.model.report import Audited
-from vnicaudit.model.rule_info import RuleInfo
 
 if TYPE_CHECKING:
     from vnicaudit.audit.accepting.suppression import RunRules

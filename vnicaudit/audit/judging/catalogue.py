@@ -23,8 +23,8 @@ from vnicaudit.audit.judging.rule_files import (
 from vnicaudit.base.wording import close_to
 from vnicaudit.errors import UsageError
 from vnicaudit.model.finding import DescriptionKind, Severity
+from vnicaudit.model.names import RuleInfo, RuleSetting
 from vnicaudit.model.rule import AnyJudge, Judge, Rule, Scope
-from vnicaudit.model.rule_info import RuleInfo, RuleSetting
 
 if TYPE_CHECKING:
     from vnicaudit.audit.judging.outside import OutsideRule

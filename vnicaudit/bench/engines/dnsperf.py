@@ -31,8 +31,8 @@ from vnicaudit.bench.engines._dnsperf.batch import (
     DnsperfJob,
     extended_options,
     must_answer,
+    percentile,
 )
-from vnicaudit.bench.engines._dnsperf.text import percentile
 from vnicaudit.bench.search import LoadTrial, Searched, SearchLimits, search
 from vnicaudit.errors import EndpointError, MeasureError, UsageError
 from vnicaudit.model.measurement import Workload

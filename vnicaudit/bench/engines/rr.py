@@ -26,17 +26,20 @@ from vnicaudit.bench.contract import (
     one_line,
     over_tcp,
 )
-from vnicaudit.bench.engines._rr import filling
+from vnicaudit.bench.engines._rr import command
 from vnicaudit.bench.engines._rr.command import (
     Pattern,
     Patterns,
+    RrReport,
     RrRuns,
+    carried_bytes,
     checked_workload,
+    error_of,
     messages,
     program_at,
+    report_of,
     run_pair,
 )
-from vnicaudit.bench.engines._rr.report import RrReport, carried_bytes, error_of, report_of
 from vnicaudit.errors import MeasureError, SilenceError
 from vnicaudit.model.measurement import Ran, Workload
 
@@ -65,7 +68,7 @@ _LATE = 0.02
 
 def needs(workload: Workload) -> Needs:
     """The tools of the stream that fills the path; the program itself is brought along."""
-    return filling.NEEDS if filling.OPTION in workload.options else Needs()
+    return command.NEEDS if command.OPTION in workload.options else Needs()
 
 
 def check(workload: Workload) -> None:
@@ -89,7 +92,7 @@ transport = over_tcp
 def measure(workload: Workload, ends: Ends) -> Measured:
     """Run once."""
     pattern = checked_workload(workload)
-    measured = _filled if filling.OPTION in workload.options else _measure
+    measured = _filled if command.OPTION in workload.options else _measure
     return measured(workload, pattern, ends)
 
 
@@ -98,7 +101,7 @@ def _filled(workload: Workload, pattern: Pattern, ends: Ends) -> Measured:
     requests are reported from which a cost could be calculated."""
     found = Measured()
     try:
-        with filling.filled_path(workload, ends) as fill:
+        with command.filled_path(workload, ends) as fill:
             found = _measure(workload, pattern, ends)
             rate = fill.end()
     except MeasureError as error:

@@ -31,12 +31,6 @@ from typing import NamedTuple, Protocol, TypeVar
 
 from vnicaudit.bench.contract import Endpoint, Ends, Measured, readable
 from vnicaudit.bench.facts.cpu import Used, use_between
-from vnicaudit.bench.facts.end_reading import (
-    EndReading,
-    counted_both_ways,
-    percent_between,
-    read_end,
-)
 from vnicaudit.bench.facts.guest_process import (
     GuestHost,
     GuestProcess,
@@ -46,7 +40,16 @@ from vnicaudit.bench.facts.guest_process import (
     host_use,
     read_qemu,
 )
-from vnicaudit.bench.facts.path_check import PathFinding, check_path, payload_of, read_lagged
+from vnicaudit.bench.facts.path_check import (
+    EndReading,
+    PathFinding,
+    check_path,
+    counted_both_ways,
+    payload_of,
+    percent_between,
+    read_end,
+    read_lagged,
+)
 from vnicaudit.errors import ActionError, EndpointError, MeasureError
 from vnicaudit.model.measurement import Covariates, CpuUse, End, NicBytes, Path
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from vnicaudit.bench.judging.catastrophe import Question, fallen_metrics
+from vnicaudit.bench.judging.catastrophe import Question, fallen_metrics, silent_workloads
 from vnicaudit.bench.judging.effect import (
     Deciding,
     centres_of,
@@ -17,7 +17,6 @@ from vnicaudit.bench.judging.effect import (
     margin_of,
     shift_of,
 )
-from vnicaudit.bench.judging.failures import silent_workloads
 from vnicaudit.bench.judging.sides import (
     Level,
     Series,

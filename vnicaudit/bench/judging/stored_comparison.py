@@ -16,9 +16,14 @@ from itertools import zip_longest
 
 from msgspec.structs import asdict, replace
 
-from vnicaudit.bench.judging.catastrophe import Question, catastrophe, unproven_falls
+from vnicaudit.bench.judging.catastrophe import (
+    Question,
+    catastrophe,
+    failure_words,
+    silence,
+    unproven_falls,
+)
 from vnicaudit.bench.judging.comparing import compare, compare_all
-from vnicaudit.bench.judging.failures import failure_words, silence
 from vnicaudit.bench.judging.terms import Terms, checked_terms
 from vnicaudit.bench.judging.verdict import decide
 from vnicaudit.errors import UsageError

@@ -14,7 +14,7 @@ from typing import NamedTuple, Protocol
 
 from vnicaudit.base.deadlines import seconds_between
 from vnicaudit.bench.judging.effect import TURNS
-from vnicaudit.bench.judging.order import Slot
+from vnicaudit.bench.judging.stopping import Slot
 from vnicaudit.bench.profiles.profile import SETUP, Profile, sample_seconds
 from vnicaudit.model.measurement import Design, Sample, Workload
 

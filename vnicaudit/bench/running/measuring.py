@@ -14,19 +14,17 @@ from vnicaudit.base.deadlines import timestamp
 from vnicaudit.bench.facts.setup import link_changes, setup_of
 from vnicaudit.bench.facts.validity import ValidityLimits
 from vnicaudit.bench.history import StoredMeasurement
-from vnicaudit.bench.judging.catastrophe import Question, unproven_falls
+from vnicaudit.bench.judging.catastrophe import Question, failure_words, unproven_falls
 from vnicaudit.bench.judging.comparing import compare_all
-from vnicaudit.bench.judging.failures import failure_words
-from vnicaudit.bench.judging.order import Slot, blocks
-from vnicaudit.bench.judging.stopping import NextRun, State, next_step
+from vnicaudit.bench.judging.stopping import NextRun, Slot, State, blocks, next_step
 from vnicaudit.bench.judging.terms import Terms
 from vnicaudit.bench.judging.verdict import decide
 from vnicaudit.bench.profiles.profile import Profile
 from vnicaudit.bench.profiles.registry import SHIPPED, BenchPlugins
 from vnicaudit.bench.running import rails
-from vnicaudit.bench.running.arms import OpenedArm, Switch
 from vnicaudit.bench.running.collector import Collector, SamplingContext
 from vnicaudit.bench.running.forecast import Listener, visit_plan_of
+from vnicaudit.bench.running.opening import OpenedArm, Switch
 from vnicaudit.errors import VnicauditError
 from vnicaudit.model.measurement import (
     BenchResult,

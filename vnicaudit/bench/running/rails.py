@@ -16,7 +16,7 @@ from functools import partial
 from msgspec.structs import replace
 
 from vnicaudit.bench.contract import Guard, one_line, readable
-from vnicaudit.bench.running.arms import OpenedArm
+from vnicaudit.bench.running.opening import OpenedArm
 from vnicaudit.errors import EndpointError, MeasureError
 from vnicaudit.model.measurement import GuardRail
 

@@ -17,10 +17,16 @@ from vnicaudit.bench.history import StoredMeasurement
 from vnicaudit.bench.judging.terms import Terms, checked_terms
 from vnicaudit.bench.profiles.profile import Profile
 from vnicaudit.bench.profiles.registry import SHIPPED, BenchPlugins
-from vnicaudit.bench.running.arms import Arm, ArmCommands, OpenedArm
 from vnicaudit.bench.running.forecast import Listener
 from vnicaudit.bench.running.measuring import MeasurementTerms, Measuring
-from vnicaudit.bench.running.opening import LineFacts, OpenedEndpoints, settled_profile
+from vnicaudit.bench.running.opening import (
+    Arm,
+    ArmCommands,
+    LineFacts,
+    OpenedArm,
+    OpenedEndpoints,
+    settled_profile,
+)
 from vnicaudit.errors import UsageError
 from vnicaudit.model.measurement import BenchResult, Design
 from vnicaudit.remedy.hypervisor import GetAdapters

@@ -19,11 +19,9 @@ from msgspec.structs import replace
 
 from vnicaudit.bench import history
 from vnicaudit.bench.history import StoredMeasurement
-from vnicaudit.bench.judging.order import Slot, turns
-from vnicaudit.bench.judging.stopping import NextRun
-from vnicaudit.bench.running.arms import Arm, OpenedArm
+from vnicaudit.bench.judging.stopping import NextRun, Slot, turns
 from vnicaudit.bench.running.measuring import MeasurementTerms, Measuring
-from vnicaudit.bench.running.opening import Places
+from vnicaudit.bench.running.opening import Arm, OpenedArm, Places
 from vnicaudit.bench.running.rails import RailStates as Rails
 from vnicaudit.bench.running.run import reporting_where_stored
 from vnicaudit.bench.trials.request import AFTER, BEFORE, TrialRequest, trial_terms

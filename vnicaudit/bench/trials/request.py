@@ -13,14 +13,19 @@ from vnicaudit.bench.endpoints.paths import PathOption
 from vnicaudit.bench.endpoints.turns import Say
 from vnicaudit.bench.facts.validity import ValidityLimits
 from vnicaudit.bench.judging.effect import TURNS
-from vnicaudit.bench.judging.order import turns
+from vnicaudit.bench.judging.stopping import turns
 from vnicaudit.bench.judging.terms import MOST_ALPHA, Terms, alphas_of_turns, checked_terms
 from vnicaudit.bench.profiles.profile import Profile, estimate
 from vnicaudit.bench.profiles.registry import SHIPPED, BenchPlugins
-from vnicaudit.bench.running.arms import OpenedArm
 from vnicaudit.bench.running.forecast import Listener
 from vnicaudit.bench.running.measuring import MeasurementTerms
-from vnicaudit.bench.running.opening import LineFacts, OpenedEndpoints, Places, settled_profile
+from vnicaudit.bench.running.opening import (
+    LineFacts,
+    OpenedArm,
+    OpenedEndpoints,
+    Places,
+    settled_profile,
+)
 from vnicaudit.model.measurement import Design
 from vnicaudit.remedy.hypervisor import GetAdapters
 

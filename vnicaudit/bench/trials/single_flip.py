@@ -18,12 +18,10 @@ from msgspec.structs import replace
 from vnicaudit.base.files import write_private
 from vnicaudit.bench import history
 from vnicaudit.bench.history import StoredMeasurement
-from vnicaudit.bench.judging.order import Slot, one_by_one
-from vnicaudit.bench.judging.stopping import ATTEMPTS
+from vnicaudit.bench.judging.stopping import ATTEMPTS, Slot, one_by_one
 from vnicaudit.bench.profiles.profile import Profile
-from vnicaudit.bench.running.arms import Arm, OpenedArm
 from vnicaudit.bench.running.measuring import MeasurementTerms, Measuring
-from vnicaudit.bench.running.opening import Places, is_settled_of
+from vnicaudit.bench.running.opening import Arm, OpenedArm, Places, is_settled_of
 from vnicaudit.bench.running.run import reporting_where_stored
 from vnicaudit.bench.trials.request import AFTER, BEFORE, TrialRequest, trial_terms
 from vnicaudit.errors import RefusedError, VnicauditError

@@ -48,8 +48,8 @@ from vnicaudit.reports.safe import safe
 from vnicaudit.reports.wording import not_judged_of, not_judged_sentence, unread_of
 
 if TYPE_CHECKING:
+    from vnicaudit.model.names import RuleInfo
     from vnicaudit.model.ranking import PageMemory
-    from vnicaudit.model.rule_info import RuleInfo
     from vnicaudit.remedy.offered import OfferedFixes
 
 # The reports of one audit: opened before anything is read and written as it runs. Also its exit

@@ -25,8 +25,7 @@ from vnicaudit.reports.bench.registry import formats
 if TYPE_CHECKING:
     from vnicaudit.bench.facts.validity import ValidityLimits
     from vnicaudit.bench.profiles.profile import Profile
-    from vnicaudit.bench.running.arms import ArmCommands
-    from vnicaudit.bench.running.opening import LineFacts
+    from vnicaudit.bench.running.opening import ArmCommands, LineFacts
 
 SEED_MAX = 2**32
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]{0,39}")
@@ -145,7 +144,7 @@ _AT_PEER = "@peer"
 
 def arms_of(texts: tuple[str, ...]) -> dict[str, ArmCommands]:
     """Parse repeated ``NAME[@peer]=COMMAND`` options. Raises UsageError."""
-    from vnicaudit.bench.running.arms import ArmCommands
+    from vnicaudit.bench.running.opening import ArmCommands
 
     here: list[str] = []
     there: list[str] = []

@@ -23,7 +23,7 @@ from vnicaudit.cli.output.files import READ_BY_OTHERS, STDOUT, ReportOutput, str
 from vnicaudit.cli.output.progress import Rewritten, is_terminal, show, tell
 from vnicaudit.errors import EndpointError, MissingExtraError
 from vnicaudit.model.measurement import Sample, Workload
-from vnicaudit.reports.bench.words.quantity import duration
+from vnicaudit.reports.bench.words.labels import duration
 from vnicaudit.reports.safe import safe
 
 if TYPE_CHECKING:

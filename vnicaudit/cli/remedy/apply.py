@@ -56,7 +56,7 @@ from vnicaudit.model.finding import mac_of
 from vnicaudit.model.plan import ServerUnit
 from vnicaudit.remedy.applying.apply import apply, dry_run_apply
 from vnicaudit.remedy.applying.journal.past_run import damaged
-from vnicaudit.reports.bench.words.quantity import duration
+from vnicaudit.reports.bench.words.labels import duration
 from vnicaudit.reports.plan.json import from_json
 from vnicaudit.reports.plan.text import render
 

@@ -15,8 +15,14 @@ from vnicaudit.model.finding import Location
 from vnicaudit.platforms.infra_code.clients import definitions, says_something
 from vnicaudit.platforms.infra_code.shell_words import Word, commands
 from vnicaudit.platforms.infra_code.terraform import Kind, Record, Statement, records
-from vnicaudit.platforms.infra_code.value import Value, is_open, properties_of, whole_number
-from vnicaudit.platforms.infra_code.yaml_value import tops, value_of
+from vnicaudit.platforms.infra_code.value import (
+    Value,
+    is_open,
+    properties_of,
+    tops,
+    value_of,
+    whole_number,
+)
 from vnicaudit.text.beginning import like_yaml
 from vnicaudit.text.template_walk import HOLE
 from vnicaudit.text.yaml_nodes import YamlPlace

@@ -21,8 +21,7 @@ from vnicaudit.model.finding import Location
 from vnicaudit.model.openstack import Flavor, Image
 from vnicaudit.model.report import NotJudged
 from vnicaudit.platforms.infra_code.terraform import Record, Statement, record_of
-from vnicaudit.platforms.infra_code.value import Value, properties_of, whole_number
-from vnicaudit.platforms.infra_code.yaml_value import tops, value_of
+from vnicaudit.platforms.infra_code.value import Value, properties_of, tops, value_of, whole_number
 
 _IMAGE = (b'"container_format"', b'"disk_format"', b'"properties"', b'"status"')
 _FLAVOR = (b'"vcpus"', b'"ram"', b'"properties"', b'"rxtx_factor"')

@@ -15,8 +15,15 @@ from msgspec.structs import replace
 from vnicaudit.model.finding import Location
 from vnicaudit.model.openstack import Flavor, Image, Property
 from vnicaudit.platforms.infra_code.terraform import Record, Statement, record_of
-from vnicaudit.platforms.infra_code.value import Value, is_open, place, properties_of, whole_number
-from vnicaudit.platforms.infra_code.yaml_value import tops, value_of
+from vnicaudit.platforms.infra_code.value import (
+    Value,
+    is_open,
+    place,
+    properties_of,
+    tops,
+    value_of,
+    whole_number,
+)
 from vnicaudit.text.beginning import like_yaml
 
 _IMAGES = ("OS::Glance::WebImage", "OS::Glance::Image")

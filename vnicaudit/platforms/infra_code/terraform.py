@@ -20,8 +20,14 @@ from vnicaudit.model.finding import INFRA_CODE, Location
 from vnicaudit.model.nic import MULTICAST, Nic, NicConfig, is_multicast
 from vnicaudit.model.openstack import Flavor, Image, Property
 from vnicaudit.platforms.infra_code.hcl import blocks
-from vnicaudit.platforms.infra_code.value import Value, is_open, properties_of, whole_number
-from vnicaudit.platforms.infra_code.yaml_value import tops, value_of
+from vnicaudit.platforms.infra_code.value import (
+    Value,
+    is_open,
+    properties_of,
+    tops,
+    value_of,
+    whole_number,
+)
 from vnicaudit.text.beginning import like_hcl
 from vnicaudit.text.template_walk import HOLE
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Iterable, Sequence
 
-from vnicaudit.model.rule_info import RULES_SCHEMA, RuleInfo
+from vnicaudit.model.names import RULES_SCHEMA, RuleInfo
 from vnicaudit.reports.findings.finding_text import SEVERITY
 from vnicaudit.reports.report_file import Options
 from vnicaudit.reports.safe import Paint, Piece, encode_items

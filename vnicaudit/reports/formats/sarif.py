@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from urllib.parse import quote
 
 from vnicaudit.model.finding import Crashed, Finding, Location, Ref, mac_of, name_of, nic_index
+from vnicaudit.model.names import RuleInfo
 from vnicaudit.model.report import Audited, RunEnd, RunInfo, Suppressed
-from vnicaudit.model.rule_info import RuleInfo
 from vnicaudit.reports.coverage import Separator, SpooledArray
 from vnicaudit.reports.report_file import (
     Options,

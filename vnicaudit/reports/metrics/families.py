@@ -18,8 +18,8 @@ from vnicaudit.base.deadlines import moment
 from vnicaudit.errors import MissingExtraError
 from vnicaudit.model.finding import SEVERITIES, Severity, name_of
 from vnicaudit.model.fleet import FindingCount, FleetCounts, SiteCounts
+from vnicaudit.model.names import RuleInfo
 from vnicaudit.model.report import Audited, RunEnd, RunInfo
-from vnicaudit.model.rule_info import RuleInfo
 from vnicaudit.reports.safe import safe
 
 if TYPE_CHECKING:

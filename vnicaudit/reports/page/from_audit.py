@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from vnicaudit.model.finding import Crashed, Finding, mac_of, name_of
 from vnicaudit.model.fleet import Coverage, FleetAudit, HostReading
 from vnicaudit.model.history import AuditSummary
+from vnicaudit.model.names import RuleInfo
 from vnicaudit.model.ranking import NO_MEMORY as NO_MEMORY
 from vnicaudit.model.ranking import FindingHistory as FindingHistory
 from vnicaudit.model.ranking import FindingState as FindingState
@@ -22,7 +23,6 @@ from vnicaudit.model.ranking import PageSettled as PageSettled
 from vnicaudit.model.ranking import Ranking
 from vnicaudit.model.ranking import SettledState as SettledState
 from vnicaudit.model.report import Audited, NicRow, Placed, RunEnd, TargetResult, Tool
-from vnicaudit.model.rule_info import RuleInfo
 from vnicaudit.reports.coverage import percent
 from vnicaudit.reports.table.html import text
 from vnicaudit.reports.wording import (

@@ -31,7 +31,7 @@ from vnicaudit.model.finding import (
 )
 from vnicaudit.model.fleet import Coverage, FleetAudit, HostReading, InventoryHost
 from vnicaudit.model.macs import NicSeen
-from vnicaudit.model.names import FixNames
+from vnicaudit.model.names import FixNames, RuleInfo, RuleSetting
 from vnicaudit.model.nic import Nic, Resolved, RunningNic
 from vnicaudit.model.openstack import Aggregate, CloudServer, Flavor, Image, NodeFacts
 from vnicaudit.model.report import (
@@ -52,7 +52,6 @@ from vnicaudit.model.report import (
     TargetResult,
     Tool,
 )
-from vnicaudit.model.rule_info import RuleInfo, RuleSetting
 from vnicaudit.reports.redaction.pseudonyms import Prefix, Pseudonyms, TextRedactor, public_words
 
 # The kind of identifier in each field of a record. A field that is not listed is treated as free

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 from vnicaudit.bench.contract import Endpoint, RequiredTool
-from vnicaudit.bench.engines._iperf3.flows import Way
+from vnicaudit.bench.engines._iperf3.report import Way
 from vnicaudit.bench.engines._programs.listening import is_literal, require_none
 from vnicaudit.errors import EndpointError
 from vnicaudit.model.measurement import Workload

@@ -14,11 +14,22 @@ from statistics import fmean, median
 from typing import Literal
 
 from vnicaudit.bench.contract import Ends, Measured, failed_run, one_line
-from vnicaudit.bench.engines._iperf3 import command, flows, pairs
+from vnicaudit.bench.engines._iperf3 import command, pairs
+from vnicaudit.bench.engines._iperf3 import report as flows
 from vnicaudit.bench.engines._iperf3.command import Iperf3Load, Iperf3Version
-from vnicaudit.bench.engines._iperf3.flows import Iperf3Outcome, Pair, Slice, Way, WindowTotals
 from vnicaudit.bench.engines._iperf3.pairs import PairRuns
-from vnicaudit.bench.engines._iperf3.report import Stream, began, failure, middle, parse
+from vnicaudit.bench.engines._iperf3.report import (
+    Iperf3Outcome,
+    Pair,
+    Slice,
+    Stream,
+    Way,
+    WindowTotals,
+    began,
+    failure,
+    middle,
+    parse,
+)
 from vnicaudit.bench.search import LoadTrial, Searched, search
 from vnicaudit.errors import MeasureError, SilenceError
 from vnicaudit.model.measurement import Ran

@@ -14,14 +14,26 @@ import math
 import re
 import secrets
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Literal, NamedTuple
+from contextlib import contextmanager
+from typing import Annotated, Literal, NamedTuple
 from weakref import WeakKeyDictionary
 
-from vnicaudit.bench.contract import Endpoint, Ends, one_line
-from vnicaudit.bench.engines._programs.listening import number_problems, require_none
-from vnicaudit.bench.engines._rr import filling
+import msgspec
+
+from vnicaudit.bench.contract import Endpoint, Ends, Needs, StartedProgram, one_line
+from vnicaudit.bench.engines._iperf3.command import IPERF3
+from vnicaudit.bench.engines._programs.listening import (
+    client_error,
+    is_literal,
+    number_problems,
+    ports,
+    require_none,
+    start_server,
+)
 from vnicaudit.bench.generator import built
-from vnicaudit.errors import EndpointError, MeasureError, UsageError
+from vnicaudit.bench.histogram import Histogram
+from vnicaudit.errors import EndpointError, MeasureError, SilenceError, UsageError
+from vnicaudit.model.decoding import json_decoder
 from vnicaudit.model.measurement import Ran, Workload
 
 NAME = "vnicaudit-rr"
@@ -148,8 +160,8 @@ def _problems(workload: Workload, pattern: Pattern) -> Iterator[str]:
     yield from _of_connections(workload)
     yield from _of_time(workload)
     yield from _of_rate(workload, pattern)
-    yield from number_problems(workload, "rr", _OPTIONS, (filling.OPTION,))
-    yield from filling.problems(workload)
+    yield from number_problems(workload, "rr", _OPTIONS, (OPTION,))
+    yield from problems(workload)
 
 
 def _of_direction(workload: Workload) -> Iterator[str]:
@@ -244,3 +256,211 @@ def _client(
     words += ["--connections", str(workload.connections), "--rate", repr(messages(workload))]
     words += ["--seconds", repr(float(workload.seconds)), "--warmup", repr(float(workload.warmup))]
     return tuple(words)
+
+
+# Output of the generator: one line of JSON.
+
+
+Count = Annotated[int, msgspec.Meta(ge=0)]
+Share = Annotated[float, msgspec.Meta(ge=0, le=1e9)]
+
+
+class WorkerReport(msgspec.Struct, frozen=True):
+    """One thread, with a connection. ``cpu``: share of the time that it had a CPU; ``kernel``: the
+    part of that in the kernel; ``wait``: share of the time that it waited for a CPU; ``sum``,
+    ``max``: of latencies, in nanoseconds; ``waiting``: requests without an answer when the time was
+    over, ``oldest``: seconds that the oldest of them had waited."""
+
+    bytes: Count
+    transactions: Count
+    cpu: Share
+    wait: Share
+    late: Count
+    kernel: Share = 0.0
+    sum: Count = 0
+    max: Count = 0
+    waiting: Count = 0
+    oldest: Share = 0.0
+
+    @property
+    def busy(self) -> float:
+        """Share of the time that it had a CPU, or waited for one."""
+        return self.cpu + self.wait
+
+    @property
+    def own(self) -> float:
+        """The part of ``busy`` outside the kernel: the kernel's work is needed for any program on
+        this path."""
+        return max(self.busy - self.kernel, 0.0)
+
+
+class _ReportLine(msgspec.Struct):
+    error: str
+    counts: list[tuple[Count, Count]] = []
+    client: list[WorkerReport] = []
+    server: list[WorkerReport] = []
+
+
+class RrReport(NamedTuple):
+    """Counts of both ends."""
+
+    client: tuple[WorkerReport, ...]
+    server: tuple[WorkerReport, ...]
+    latencies: Histogram
+
+
+_decoder = json_decoder(_ReportLine)
+
+
+def report_of(text: str, pattern: Pattern) -> RrReport:
+    """Parse the output of a client. Raises MeasureError for an incomplete result, or with the error
+    in it."""
+    line = _decoded_line(text)
+    if line.error:
+        raise client_error(line.error)
+    if not line.client or not line.server:
+        raise MeasureError("the generator's result is from one end only")
+    report = RrReport(tuple(line.client), tuple(line.server), _latencies(line.counts))
+    _check(report, pattern)
+    return report
+
+
+def error_of(text: str) -> str:
+    """The error that a role printed; empty if there is none."""
+    try:
+        return _decoded_line(text).error
+    except MeasureError:
+        return ""
+
+
+def _decoded_line(text: str) -> _ReportLine:
+    if not text.endswith("}\n"):
+        raise MeasureError("the generator's result is incomplete")
+    try:
+        return _decoder.decode(text)
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise MeasureError(f"the generator's result cannot be read: {error}") from error
+
+
+def _latencies(counts: list[tuple[int, int]]) -> Histogram:
+    histogram = Histogram()
+    for nanoseconds, count in counts:
+        histogram.record(nanoseconds, count)
+    return histogram
+
+
+def _check(report: RrReport, pattern: Pattern) -> None:
+    """Check that the counts agree. Raises MeasureError if they contradict each other, SilenceError
+    if nothing got through."""
+    answered = sum(side.transactions for side in report.client)
+    if report.latencies.total != answered:
+        raise MeasureError("the generator counted more or fewer latencies than answers")
+    if not answered:
+        raise SilenceError("no request was answered in the measured time")
+    carried = answered * (pattern.size + pattern.answer)
+    if carried_bytes(report) != carried:
+        raise MeasureError("the generator's bytes do not match its answers")
+
+
+def carried_bytes(report: RrReport) -> int:
+    """Payload bytes of requests and answers."""
+    return sum(side.bytes for side in report.client)
+
+
+# A stream of iperf3 that fills the path while requests are made: their latency under load.
+#
+# The stream starts before the requests and is stopped after them. It has to carry data all the
+# time, or the run is an error: it would show the latency of an idle path.
+
+
+OPTION = "fill"
+DIRECTIONS = ("rx", "tx")
+NEEDS = Needs(target=(IPERF3,), peer=(IPERF3,))
+_SLACK_FILLING = 120.0
+"""Seconds that the stream would continue after the requests if it were not stopped."""
+
+
+class _Sum(msgspec.Struct):
+    bits_per_second: Annotated[float, msgspec.Meta(ge=0, le=1e15)]
+
+
+class _Iperf3Interval(msgspec.Struct):
+    sum: _Sum
+
+
+class _Output(msgspec.Struct):
+    intervals: list[_Iperf3Interval] = []
+    error: str = ""
+
+
+_decoder_filling = json_decoder(_Output)
+
+
+class Fill:
+    """The stream while it runs."""
+
+    def __init__(self, client: StartedProgram) -> None:
+        self._client = client
+        self.ran: Ran | None = None
+        """The output of its client, after :meth:`end`."""
+
+    def end(self) -> float:
+        """Stop the stream; returns the bit/s that it carried. Raises MeasureError if it had ended
+        by itself, or carried nothing."""
+        early = not self._client.running()
+        self.ran = self._client.stop()
+        return filled_rate(self.ran, early=early)
+
+
+def problems(workload: Workload) -> Iterator[str]:
+    """Why the path cannot be filled as a workload requests."""
+    if OPTION not in workload.options:
+        return
+    if workload.options[OPTION] not in DIRECTIONS:
+        yield f"{OPTION}: {workload.options[OPTION]!r} is unknown; use {', '.join(DIRECTIONS)}"
+
+
+@contextmanager
+def filled_path(workload: Workload, ends: Ends) -> Iterator[Fill]:
+    """Fill the path with a stream; its direction is seen from the target. Raises MeasureError if
+    its server does not start; nothing of it is left running."""
+    life = workload.warmup + workload.seconds + _SLACK_FILLING
+    server, port = start_server(
+        ends.target,
+        lambda port: _servers(ends.address, port),
+        ports(ends.seed, ""),
+        seconds=life + _SLACK_FILLING,
+    )
+    try:
+        argv = ["iperf3", "-c", ends.address, "-p", str(port), "-J", "-i", "1"]
+        argv += ["-t", f"{life:.0f}", *(["-R"] if workload.options[OPTION] == "tx" else [])]
+        client = ends.peer.start(argv, seconds=life + _SLACK_FILLING)
+        try:
+            yield Fill(client)
+        finally:
+            client.stop()
+    finally:
+        server.stop()
+
+
+def _servers(address: str, port: int) -> tuple[tuple[str, ...], ...]:
+    """Commands for a server: bound to the address if the target has it, else to all addresses."""
+    argv = ("iperf3", "-s", "--one-off", "-p", str(port))
+    return ((*argv, "-B", address), argv) if is_literal(address) else (argv,)
+
+
+def filled_rate(ran: Ran, *, early: bool) -> float:
+    """bit/s in the client's output, second by second. Raises MeasureError if it ended too ``early``
+    or printed nothing readable, SilenceError if nothing was carried."""
+    try:
+        output = _decoder_filling.decode(ran.stdout)
+    except (msgspec.DecodeError, RecursionError) as error:
+        said = one_line(ran.stderr or ran.stdout, last=True)
+        raise MeasureError(f"the stream to fill the path failed: {said}") from error
+    if early:
+        reason = one_line(output.error) or "no reason given"
+        raise MeasureError(f"the stream ended before the requests did: {reason}")
+    rates = [each.sum.bits_per_second for each in output.intervals]
+    if not rates or not any(rates):
+        raise SilenceError("the stream to fill the path carried nothing")
+    return sum(rates) / len(rates)

@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from vnicaudit.model.measurement import BenchResult
-from vnicaudit.reports.bench.words.labels import DESIGNS
-from vnicaudit.reports.bench.words.quantity import Scale, scale_of
+from vnicaudit.reports.bench.words.labels import DESIGNS, Scale, scale_of
 from vnicaudit.reports.safe import safe
 
 if TYPE_CHECKING:

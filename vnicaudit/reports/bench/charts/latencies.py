@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from vnicaudit.bench.histogram import Histogram, decode, sum_of_histograms
 from vnicaudit.model.measurement import BenchResult, Workload
 from vnicaudit.reports.bench.charts.chart import Chart, arm_style, chart_title, label, scale
-from vnicaudit.reports.bench.words.quantity import quantity
+from vnicaudit.reports.bench.words.labels import quantity
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -11,8 +11,7 @@ from vnicaudit.model.measurement import BenchResult, Workload
 from vnicaudit.reports.bench.charts.chart import Chart, arm_style, chart_title, label, scale
 from vnicaudit.reports.bench.tables import cells
 from vnicaudit.reports.bench.tables.rows import MetricRow, rows, sample_size
-from vnicaudit.reports.bench.words.labels import metric_title, metric_words
-from vnicaudit.reports.bench.words.quantity import size
+from vnicaudit.reports.bench.words.labels import metric_title, metric_words, size
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -12,16 +12,17 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
 from vnicaudit.model.measurement import BenchResult, Setup
-from vnicaudit.reports.bench.tables.dimensions import matrices, matrix_table
-from vnicaudit.reports.bench.tables.rows import MetricRow, drops, rows
-from vnicaudit.reports.bench.tables.summary import (
+from vnicaudit.reports.bench.tables.rows import (
+    MetricRow,
     discard_sentences,
     discarded_total,
     drop_words,
+    drops,
     facts,
     guard_total,
+    rows,
 )
-from vnicaudit.reports.bench.tables.table_text import measured_table
+from vnicaudit.reports.bench.tables.table_text import matrices, matrix_table, measured_table
 from vnicaudit.reports.bench.verdict.block import VerdictBlock, verdict_blocks
 from vnicaudit.reports.bench.verdict.verdict_lines import VerdictLine
 from vnicaudit.reports.bench.words.labels import STYLES, decision_words, with_guest_names

@@ -5,17 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from vnicaudit.model.measurement import BenchResult
-from vnicaudit.reports.bench.tables.dimensions import all_matrices, matrices, matrix_table
-from vnicaudit.reports.bench.tables.rows import MetricRow, drops, rows
-from vnicaudit.reports.bench.tables.summary import (
+from vnicaudit.reports.bench.tables.rows import (
+    MetricRow,
     discard_sentences,
     discarded_total,
     drop_words,
+    drops,
     facts,
     guard_total,
     rail_words,
+    rows,
 )
-from vnicaudit.reports.bench.tables.table_text import measured_table
+from vnicaudit.reports.bench.tables.table_text import (
+    all_matrices,
+    matrices,
+    matrix_table,
+    measured_table,
+)
 from vnicaudit.reports.bench.verdict.block import VerdictBlock, verdict_blocks
 from vnicaudit.reports.bench.verdict.verdict_lines import VerdictLine
 from vnicaudit.reports.bench.words.labels import decision_words, with_guest_names

@@ -6,19 +6,25 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from vnicaudit.model.measurement import BenchResult, GuardRail
-from vnicaudit.reports.bench.tables.dimensions import Matrix, all_matrices, matrices
-from vnicaudit.reports.bench.tables.rows import MetricRow, drops, rows
-from vnicaudit.reports.bench.tables.summary import (
+from vnicaudit.reports.bench.tables.rows import (
+    MetricRow,
     discard_sentences,
     discarded_total,
     drop_words,
+    drops,
     facts,
     guard_total,
     rail_words,
+    rows,
 )
-from vnicaudit.reports.bench.tables.table_text import TableText, matrix_lines
-from vnicaudit.reports.bench.verdict.block import verdict_blocks
-from vnicaudit.reports.bench.verdict.verdict_text import verdict_text
+from vnicaudit.reports.bench.tables.table_text import (
+    Matrix,
+    TableText,
+    all_matrices,
+    matrices,
+    matrix_lines,
+)
+from vnicaudit.reports.bench.verdict.block import verdict_blocks, verdict_text
 from vnicaudit.reports.bench.words.labels import STYLES, decision_words, with_guest_names
 from vnicaudit.reports.report_file import Options
 from vnicaudit.reports.safe import Paint, Piece, fold, hidden, safe, with_lead, wrap

@@ -6,8 +6,14 @@ from collections.abc import Iterator
 
 from vnicaudit.model.measurement import ArmSummary, Comparison, Effect
 from vnicaudit.reports.bench.tables.rows import MetricRow
-from vnicaudit.reports.bench.words.labels import STYLES, verdict_words
-from vnicaudit.reports.bench.words.quantity import Scale, change, percent, scale_of
+from vnicaudit.reports.bench.words.labels import (
+    STYLES,
+    Scale,
+    change,
+    percent,
+    scale_of,
+    verdict_words,
+)
 from vnicaudit.reports.table.model import Part
 
 Parts = tuple[Part, ...]

@@ -11,10 +11,16 @@ from vnicaudit.bench.judging.effect import difference
 from vnicaudit.bench.metrics import METRICS
 from vnicaudit.model.measurement import BenchResult, Comparison, Effect, Workload
 from vnicaudit.reports.bench.tables import cells
-from vnicaudit.reports.bench.tables.dimensions import vcpus_of
 from vnicaudit.reports.bench.tables.rows import MetricRow
-from vnicaudit.reports.bench.words.labels import STYLES, metric_words, verdict_words
-from vnicaudit.reports.bench.words.quantity import change, quantity, size
+from vnicaudit.reports.bench.tables.table_text import vcpus_of
+from vnicaudit.reports.bench.words.labels import (
+    STYLES,
+    change,
+    metric_words,
+    quantity,
+    size,
+    verdict_words,
+)
 
 _MOST = 6
 """Lines that can be read in five seconds; the others are in the table."""
