@@ -37,7 +37,6 @@ COMMANDS = {
     "fleet": CommandEntry("Audit and change all hosts of an inventory.", "fleet.group"),
     "bench": CommandEntry("Measure network performance before and after a change.", "bench.group"),
     "history": CommandEntry("Show the stored audits of a fleet.", "history.group"),
-    "trend": CommandEntry("Show findings of a fleet over time.", "history.trend"),
     "drift": CommandEntry("Compare two audits of a fleet.", "history.drift"),
     "diff": CommandEntry(
         "Compare two reports: findings that are new, worse or gone.", "diff.command"

@@ -85,7 +85,9 @@ def test_remove_takes_out_the_last_audit(state: Path) -> None:
 
 @pytest.mark.parametrize("by", ["rule", "severity", "site", "owner", "all"])
 def test_trend_counts_the_whole_fleet(state: Path, by: str) -> None:
-    found = json.loads(printed("trend", "--by", by, "--state", state, "--format", "json"))
+    found = json.loads(
+        printed("history", "trend", "--by", by, "--state", state, "--format", "json")
+    )
     sums = {
         one["id"]: sum(p["open"] + p["stale"] for p in found["points"] if p["audit"] == one["id"])
         for one in found["audits"]
@@ -94,7 +96,7 @@ def test_trend_counts_the_whole_fleet(state: Path, by: str) -> None:
 
 
 def test_trend_as_csv(state: Path) -> None:
-    text = printed("trend", "--rule", "test01", "--state", state, "--format", "csv")
+    text = printed("history", "trend", "--rule", "test01", "--state", state, "--format", "csv")
     rows = list(csv.DictReader(io.StringIO(text)))
     columns = ("rule", "open", "stale", "new", "fixed", "gone")
     assert [tuple(row[name] for name in columns) for row in rows] == [
@@ -105,7 +107,7 @@ def test_trend_as_csv(state: Path) -> None:
 
 
 def test_trend_as_text(state: Path) -> None:
-    lines = printed("trend", "--by", "all", "--state", state).splitlines()
+    lines = printed("history", "trend", "--by", "all", "--state", state).splitlines()
     assert lines[1].split() == ["all", "9", "0", "+0", "12", "0", "0", "6", "███"]
 
 
@@ -134,7 +136,7 @@ def test_what_is_wrong_is_said(state: Path, words: tuple[str, ...], message: str
     assert message in done.stderr
 
 
-@pytest.mark.parametrize("words", [("history",), ("trend",), ("drift", "a", "b")])
+@pytest.mark.parametrize("words", [("history",), ("history", "trend"), ("drift", "a", "b")])
 def test_where_nothing_is_stored_nothing_is_made(tmp_path: Path, words: tuple[str, ...]) -> None:
     done = inside(*words, env={"VNICAUDIT_STATE": str(tmp_path / "none")})
     assert done.returncode == 2
@@ -151,7 +153,9 @@ def test_what_is_no_history_is_said(tmp_path: Path) -> None:
     assert "file is not a database; restore the file from a backup" in done.stderr
 
 
-@pytest.mark.parametrize("words", [("history", "status"), ("trend",), ("history", "upgrade")])
+@pytest.mark.parametrize(
+    "words", [("history", "status"), ("history", "trend"), ("history", "upgrade")]
+)
 def test_a_fifo_is_not_waited_for(tmp_path: Path, words: tuple[str, ...]) -> None:
     path = tmp_path / "fifo"
     os.mkfifo(path)
@@ -206,7 +210,7 @@ SECRET = "postgresql://audit:hunter2secret@127.0.0.1:1/vnicaudit"
 
 
 def test_a_password_is_shown_nowhere() -> None:
-    for words in (("history",), ("history", "upgrade"), ("trend",), ("drift", "a", "b")):
+    for words in (("history",), ("history", "upgrade"), ("history", "trend"), ("drift", "a", "b")):
         done = inside(*words, env={"VNICAUDIT_HISTORY": SECRET})
         assert done.returncode == 4
         assert "hunter2secret" not in done.stdout + done.stderr

@@ -11,6 +11,7 @@ _COMMANDS = {
         "List audits, the size of the history, and stale hosts.", "history.status"
     ),
     "show": CommandEntry("Show one audit: hosts not read, findings new and gone.", "history.show"),
+    "trend": CommandEntry("Show findings over time.", "history.trend"),
     "upgrade": CommandEntry("Migrate the history to this version's tables.", "history.upgrade"),
     "prune": CommandEntry("Remove old audits, NICs and findings.", "history.prune"),
     "remove": CommandEntry("Remove one audit and what it changed.", "history.prune:remove"),
@@ -25,6 +26,7 @@ _EPILOG = """\b
 Examples:
   vnicaudit history                         the stored audits
   vnicaudit history show latest
+  vnicaudit history trend --by site --since 90d
   vnicaudit history prune --keep 400d
   vnicaudit history remove latest           an audit that ran with a wrong clock
   vnicaudit history sql                     how to use it with Grafana and SQL"""

@@ -1,4 +1,4 @@
-"""``vnicaudit trend``: counts of findings over time."""
+"""``vnicaudit history trend``: counts of findings over time."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from vnicaudit.reports.history.text import to_json, trend_csv, trend_text
 
 _EPILOG = """\b
 Examples:
-  vnicaudit trend
-  vnicaudit trend --by site --since 90d
-  vnicaudit trend --by all --rule VNIC001 --format csv"""
+  vnicaudit history trend
+  vnicaudit history trend --by site --since 90d
+  vnicaudit history trend --by all --rule VNIC001 --format csv"""
 
 
 class TrendOptions(msgspec.Struct, frozen=True):
-    """The options of ``vnicaudit trend``."""
+    """The options of ``vnicaudit history trend``."""
 
     by: Literal["rule", "severity", "site", "owner", "all"]
     since: str | None
