@@ -136,3 +136,74 @@ def test_a_machine_of_kubevirt_and_its_libvirt_domain_are_one_guest(tmp_path: Pa
     found, made, _audited = run(tmp_path, **{"a.log": log, "b.yaml": MACHINE.format(MAC)})
     assert made.summary.domains == 1
     assert [one.location.file for one in found if one.change] == [f"{tmp_path}/b.yaml"]
+
+
+SNAPSHOT = f"<domainsnapshot><name>s1</name>{XML}</domainsnapshot>"
+NOVA = XML.replace(
+    "<devices>",
+    "<metadata><nova:instance xmlns:nova='http://openstack.org/xmlns/libvirt/nova/1.1'/></metadata>"
+    "<devices>",
+)
+SOUND = QUICK.replace("<driver name='qemu'/>", "")
+
+
+@pytest.mark.parametrize(
+    ("files", "shown"),
+    [
+        ({"a.xml": DUMP, "b.xml": DUMP}, ["a.xml", "b.xml"]),
+        ({"a.txt": PS.format("rtl8139", MAC), "b.xml": SOUND, "c.xml": XML}, ["c.xml", "a.txt"]),
+        ({"a.xml": DUMP, "b.xml": SNAPSHOT}, ["b.xml", "a.xml"]),
+        ({"a.xml": DUMP, "b.xml": XML}, ["b.xml"]),
+    ],
+    ids=["two dumps", "two definitions", "a snapshot", "one definition"],
+)
+def test_only_what_the_one_definition_shows_is_not_told_again(
+    tmp_path: Path, files: dict[str, str], shown: list[str]
+) -> None:
+    """Two dumps may be of two hosts, and of two definitions or a snapshot nobody knows by which the
+    guest runs."""
+    found, made, _audited = run(tmp_path, **files)
+    places = [one.location.file for one in found if one.rule == "VNIC001"]
+    assert places == [f"{tmp_path}/{name}" for name in shown]
+    assert made.summary.domains == 1
+
+
+def test_what_the_definition_shows_more_mildly_is_told(tmp_path: Path) -> None:
+    """Its link is down there, and up in the running guest."""
+    down = QUICK.replace("</interface>", "<link state='down'/></interface>")
+    up = QUICK.replace("<domain ", "<domain id='3' ")
+    found, _made, _audited = run(tmp_path, **{"a.xml": up, "b.xml": down})
+    severities = [one.severity for one in found if one.rule == "VNIC021"]
+    assert severities == ["low", "medium"]
+
+
+def test_what_is_accepted_in_the_definition_is_told_of_what_runs(tmp_path: Path) -> None:
+    accepted = XML.replace(
+        "<devices>",
+        "<metadata><v:all xmlns:v='https://vnicaudit.org/xmlns/1'><v:suppress rule='VNIC001' reason='why'/></v:all>"
+        "</metadata><devices>",
+    )
+    found, _made, audited = run(tmp_path, **{"a.xml": DUMP, "b.xml": accepted})
+    assert sum(len(one.suppressed) for one in audited) > 0
+    assert [one.location.file for one in found if one.rule == "VNIC001"] == [f"{tmp_path}/a.xml"]
+
+
+def test_a_definition_that_its_owner_rewrites_is_no_place_of_a_change(tmp_path: Path) -> None:
+    live = NOVA.replace("<domain ", "<domain id='3' ")
+    quick = NOVA.replace("rtl8139", "virtio")
+    found, made, _audited = run(tmp_path, **{"a.xml": live, "b.xml": quick})
+    (fix,) = [one.fix for one in found if one.rule == "VNIC001"]
+    assert "is the definition of this guest" not in fix
+    assert "hw_vif_model" in fix
+    assert all("change it there" not in note for note in made.results[0].notes)
+
+
+def test_a_nic_that_was_plugged_in_is_not_in_the_definition(tmp_path: Path) -> None:
+    plugged = DUMP.replace(
+        "</devices>",
+        "<interface type='bridge'><mac address='52:54:00:aa:bb:02'/><source bridge='br0'/>"
+        "<model type='e1000'/></interface></devices>",
+    )
+    found, _made, _audited = run(tmp_path, **{"a.xml": plugged, "b.xml": SOUND})
+    (fix,) = [one.fix for one in found if one.rule == "VNIC002"]
+    assert "is the definition of this guest" not in fix

@@ -1,8 +1,9 @@
 """Guests that a run reads several times: from a definition, a log, a list of processes, a dump.
 
 Such a guest is counted once. What a log, a list of processes or the dump of a running guest shows
-is told once, and fixed where the guest is defined. The memory for each guest is bounded, and so is
-their number.
+is fixed where the guest is defined, and not told again if it was told of the definition: only if
+that is the one definition that was read. The memory for each guest is bounded, and so is their
+number.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from msgspec.structs import replace
 from vnicaudit.audit.judging.macs import station_mac
 from vnicaudit.base.wording import bare_uuid
 from vnicaudit.model.finding import ALL_BUT_THE_MODEL, EVERY_RULE, NicRef
+from vnicaudit.model.kubevirt import Manifest
 from vnicaudit.model.report import Audited, Reading, ReadingKind
 
 if TYPE_CHECKING:
@@ -29,6 +31,8 @@ _MAX_WAITING = 1000
 """Maximum number of judgements of logs and the like that wait for the definition."""
 _NAMED = 3
 """Guests, and places of one, that are named in a note."""
+_COPIES = ("/domainsnapshot", "/domaincheckpoint", "/domainbackup")
+"""Places of definitions by which no guest is started."""
 _COMPARED = ("mac", "site")
 """Scopes of judgements that follow those of single guests."""
 
@@ -47,16 +51,21 @@ def with_reading(product: Product, domain: Domain) -> Product:
 
 
 def _kind(domain: Domain) -> ReadingKind:
-    by = domain.declared.described_by
-    if by == "qemu":
-        return "command" if domain.declared.owner == "qemu" else "running"
-    return "running" if by == "live" and domain.location.file is not None else "definition"
+    declared, place = domain.declared, domain.location
+    if declared.described_by == "qemu":
+        return "other" if declared.owner == "qemu" else "running"
+    if declared.described_by == "live" and place.file is not None:
+        return "running"
+    is_kept = declared.owner == "libvirt" or isinstance(declared.described_by, Manifest)
+    return "definition" if is_kept and not (place.xpath or "").startswith(_COPIES) else "other"
 
 
 class _Guest:
     """One guest: its readings so far, and what is told of those that define it."""
 
-    __slots__ = ("affected", "defined", "name", "nics", "places", "readings", "told", "uuid")
+    __slots__ = (
+        "affected", "defined", "defined_macs", "name", "nics", "places", "readings", "told", "uuid",
+    )  # fmt: skip
 
     def __init__(self, name: str, uuid: str) -> None:
         self.name = name
@@ -64,9 +73,10 @@ class _Guest:
         self.readings = self.nics = 0
         self.places: tuple[Location, ...] = ()
         self.defined: tuple[Location, ...] = ()
-        self.told: dict[int, tuple[str, str] | None] = {}
-        """Hash of a finding's fingerprint and message -> its rule, and the MAC of its NIC; None:
-        the definition is without it."""
+        self.defined_macs: tuple[str, ...] = ()
+        self.told: dict[int, tuple[str, str]] = {}
+        """What was told of a definition: :func:`_mark` of a finding -> its rule, and the MAC of its
+        NIC."""
         self.affected = False
 
 
@@ -99,9 +109,9 @@ class SameGuests:
                 if len(self._waiting) > _MAX_WAITING:
                     yield self._running(*self._waiting.popleft())
             else:
-                if reading.kind == "definition" and len(guest.defined) < 2:
-                    guest.defined += (reading.place,)
-                yield self._told(audited, guest, defines=reading.kind == "definition")
+                if reading.kind == "definition":
+                    _define(guest, reading, audited)
+                yield self._told(audited, guest)
         yield from self._rest()
 
     def notes(self) -> list[str]:
@@ -141,28 +151,34 @@ class SameGuests:
             yield self._running(*self._waiting.popleft())
 
     def _running(self, audited: Audited, guest: _Guest) -> Audited:
-        """The judgement of what runs, without what is told already, and without the rules that
-        need the definition."""
-        found = (one for one in audited.findings if _mark(one) not in guest.told)
-        if len(guest.defined) == 1:
-            found = (_fixed_where_defined(one, guest) for one in found)
+        """The judgement of what runs: without what is told of the one definition, and without the
+        rules that need a definition."""
         whole = EVERY_RULE, ALL_BUT_THE_MODEL
         skipped = (one for one in audited.skipped if not guest.defined or one.rule in whole)
-        audited = replace(audited, findings=tuple(found), skipped=tuple(skipped))
-        return self._told(audited, guest, defines=False)
+        audited = replace(audited, skipped=tuple(skipped))
+        if len(guest.defined) == 1:
+            found = (one for one in audited.findings if _mark(one) not in guest.told)
+            fixed = tuple(_fixed_where_defined(one, guest) for one in found)
+            audited = replace(audited, findings=fixed)
+        return self._told(audited, guest)
 
-    def _told(self, audited: Audited, guest: _Guest, *, defines: bool) -> Audited:
-        accepted = (one.finding for one in audited.suppressed)
-        for one in (*audited.findings, *audited.baselined, *accepted):
-            guest.told.setdefault(_mark(one), (one.rule, _mac_of(one)) if defines else None)
+    def _told(self, audited: Audited, guest: _Guest) -> Audited:
         if guest.affected:
             return replace(audited, again=True)
         guest.affected = bool(audited.findings)
         return audited
 
 
+def _define(guest: _Guest, reading: Reading, audited: Audited) -> None:
+    if len(guest.defined) < 2:
+        guest.defined += (reading.place,)
+        guest.defined_macs = reading.macs
+        for one in audited.findings:
+            guest.told[_mark(one)] = (one.rule, _mac_of(one))
+
+
 def _mark(finding: Finding) -> int:
-    return hash((finding.fingerprint, finding.message))
+    return hash((finding.fingerprint, finding.message, finding.severity, finding.confidence))
 
 
 def _mac_of(finding: Finding) -> str:
@@ -170,9 +186,12 @@ def _mac_of(finding: Finding) -> str:
 
 
 def _fixed_where_defined(finding: Finding, guest: _Guest) -> Finding:
-    """A finding on what runs, with the definition as the place of its fix. Advice that changes no
-    definition stays, after a hint at the problems that the definition itself has with that NIC."""
+    """A finding on what runs, with the definition as the place of its fix, if that has the NIC (it
+    may have been plugged in). Advice that changes no definition stays, after a hint at the problems
+    that the definition itself has with that NIC."""
     place, mac = guest.defined[0], _mac_of(finding)
+    if mac and station_mac(mac) not in guest.defined_macs:
+        return finding
     rules = sorted({one[0] for one in guest.told.values() if one and one[1] == mac})
     if finding.change is None:
         if not rules:

@@ -201,13 +201,14 @@ class Placed(msgspec.Struct, frozen=True):
     host: str = ""
 
 
-ReadingKind = Literal["definition", "command", "running"]
+ReadingKind = Literal["definition", "running", "other"]
 
 
 class Reading(msgspec.Struct, frozen=True):
-    """Identity of a guest among several readings of it. ``kind``: its ``definition``, a
-    ``command`` that defines it or runs, or something that is ``running`` by a definition
-    elsewhere. ``macs``: see :func:`~vnicaudit.audit.judging.macs.station_mac`."""
+    """Identity of a guest among several readings of it. ``kind``: its ``definition``,
+    where a change of it is made; something that is ``running`` by a definition elsewhere; or any
+    ``other``, such as a snapshot, or a definition that its owner rewrites. ``macs``: see
+    :func:`~vnicaudit.audit.judging.macs.station_mac`."""
 
     name: str
     macs: tuple[str, ...]

@@ -11,10 +11,9 @@ EDGES = {
     "audit/judging/outside.py": 2,  # somebody's rule, or package of rules, that does not load
     "audit/workers.py": 1,  # a worker: raised again in the process that started it
     "cli/main.py": 1,
-    "fleet/notifying/notifying.py": 1,  # a channel: the others are notified
-    "fleet/serving/server.py": 1,  # a request: the client gets an answer, the log the reason
-    "fleet/serving/shared.py": 1,  # a thread: the error is raised where its value is waited for
-    "remedy/applying/domains/guarded_trial.py": 3,  # a trial of a guest that is being changed
+    "fleet/notifying.py": 1,  # a channel: the others are notified
+    "fleet/serving.py": 2,  # a request: logged; a thread: raised where it is awaited
+    "remedy/applying/domains/driving.py": 3,  # a trial of a guest that is being changed
     "remedy/applying/runner.py": 1,  # undoing a unit: raised when the others are undone
 }
 

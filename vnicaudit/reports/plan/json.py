@@ -309,6 +309,7 @@ def from_json(data: bytes, name: str) -> Plan:
     if not data.strip():
         raise UsageError(f"{name}: empty: not a plan")
     try:
+        data.decode()  # versions of msgspec tell it in different ways
         return _plan(data, name)
     except msgspec.ValidationError as error:
         raise UsageError(f"{name}: not a plan: {mismatch(error)}") from None
