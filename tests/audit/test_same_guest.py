@@ -180,7 +180,8 @@ def test_what_the_definition_shows_more_mildly_is_told(tmp_path: Path) -> None:
 def test_what_is_accepted_in_the_definition_is_told_of_what_runs(tmp_path: Path) -> None:
     accepted = XML.replace(
         "<devices>",
-        "<metadata><v:all xmlns:v='https://vnicaudit.org/xmlns/1'><v:suppress rule='VNIC001' reason='why'/></v:all>"
+        "<metadata><v:all xmlns:v='https://vnicaudit.org/xmlns/1'>"
+        "<v:suppress rule='VNIC001' reason='why'/></v:all>"
         "</metadata><devices>",
     )
     found, _made, audited = run(tmp_path, **{"a.xml": DUMP, "b.xml": accepted})

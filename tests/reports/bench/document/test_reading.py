@@ -75,7 +75,6 @@ def changed(**fields: object) -> bytes:
         (b"[]", "f.json: not a measurement: Expected `object`, got `array`"),
         (b"{}\n x", "f.json:2:2: not JSON: trailing characters"),
         (b'{"a": NaN}', "f.json:1:7: not JSON: invalid character"),
-        (b'{"schema": "\xff"}', "f.json: not UTF-8: not a measurement"),
         (b'{"a":' * 100_000, "f.json: nested too deeply: not a measurement"),
         (
             b'{"schema":"vnicaudit.plan/1"}',
@@ -114,6 +113,13 @@ def changed(**fields: object) -> bytes:
 )  # fmt: skip
 def test_what_is_none_is_said_with_the_place(data: bytes, message: str) -> None:
     assert fault(data) == message
+
+
+def test_what_is_not_utf_8_is_none() -> None:
+    """Versions of msgspec tell it in different ways."""
+    message = fault(b'{"schema": "\xff"}')
+    assert message.startswith("f.json: not ")
+    assert "UTF-8" in message
 
 
 def test_a_result_of_no_workload_is_in_no_table() -> None:
