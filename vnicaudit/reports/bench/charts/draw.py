@@ -13,6 +13,7 @@ from lxml import etree
 
 from vnicaudit.errors import MissingExtraError
 from vnicaudit.model.measurement import BenchResult
+from vnicaudit.reports.bench.charts import dots, latencies, sweep
 from vnicaudit.reports.bench.charts.chart import WIDTH, Chart, settle
 from vnicaudit.reports.safe import safe
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 def charts(result: BenchResult) -> list[Chart]:
     """All charts of this measurement, not yet drawn."""
-    return [*charts(result), *charts(result), *charts(result)]
+    return [*dots.charts(result), *sweep.charts(result), *latencies.charts(result)]
 
 
 def svg(chart: Chart) -> str:
