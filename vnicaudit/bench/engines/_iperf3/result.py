@@ -14,8 +14,7 @@ from statistics import fmean, median
 from typing import Literal
 
 from vnicaudit.bench.contract import Ends, Measured, failed_run, one_line
-from vnicaudit.bench.engines._iperf3 import command, pairs
-from vnicaudit.bench.engines._iperf3 import report as flows
+from vnicaudit.bench.engines._iperf3 import command, pairs, report
 from vnicaudit.bench.engines._iperf3.command import Iperf3Load, Iperf3Version
 from vnicaudit.bench.engines._iperf3.pairs import PairRuns
 from vnicaudit.bench.engines._iperf3.report import (
@@ -186,8 +185,8 @@ def _sending(found: Iperf3Outcome) -> Iterator[Stream]:
 
 def _streams(pair: Pair, begin: float, *, sender: bool) -> Iterator[Stream]:
     """Sending (or receiving) streams at both ends, in intervals after the warm-up."""
-    for report in pair:
-        for interval in report.intervals:
+    for each in pair:
+        for interval in each.intervals:
             if middle(interval) >= begin:
                 yield from (stream for stream in interval.streams if stream.sender is sender)
 
@@ -222,9 +221,9 @@ def outcome(plan: Iperf3Load, said: Sequence[PairRuns]) -> Iperf3Outcome:
     """The outcome of a run. Raises MeasureError if a needed number is missing or contradicts
     another."""
     pairs = tuple(_pair(own) for own in said)
-    begins = flows.begins(pairs, plan.warmup)
-    loaded = {way: tuple(flows.flow(pair, way) for pair in pairs) for way in plan.ways}
-    parts = {way: flows.part(own, begins, plan.seconds) for way, own in loaded.items()}
+    begins = report.begins(pairs, plan.warmup)
+    loaded = {way: tuple(report.flow(pair, way) for pair in pairs) for way in plan.ways}
+    parts = {way: report.part(own, begins, plan.seconds) for way, own in loaded.items()}
     return Iperf3Outcome(pairs, loaded, parts, begins)
 
 
