@@ -93,7 +93,7 @@ def test_new_connections(connections: int) -> None:
 def test_without_a_compiler_it_is_not_measured_and_what_to_install_is_said(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(generator, "path_of", lambda _program: None)
+    monkeypatch.setattr(shutil, "which", lambda _program: None)
     monkeypatch.setattr(generator, "find_spec", lambda _module: None)
     why = (
         f"the generator of requests cannot be built on this machine for {platform.machine()}: pip "
@@ -131,7 +131,7 @@ def _compilers(monkeypatch: pytest.MonkeyPatch, *fail: str) -> list[list[str]]:
         return subprocess.CompletedProcess(argv, 0, b"", b"")
 
     monkeypatch.setattr(subprocess, "run", run)
-    monkeypatch.setattr(generator, "path_of", lambda program: program if program == "gcc" else None)
+    monkeypatch.setattr(shutil, "which", lambda program: program if program == "gcc" else None)
     monkeypatch.setattr(generator, "find_spec", lambda _module: object())
     monkeypatch.setattr(platform, "machine", lambda: "x86_64")
     return asked

@@ -67,19 +67,14 @@ def built(machine: str) -> bytes:
 
 def _commands(machine: str) -> Iterator[tuple[str, ...]]:
     """Compilers with their flags, the one whose program runs on most ends first."""
-    own = [] if machine != platform.machine() else [name for name in _COMPILERS if path_of(name)]
+    own = next(filter(shutil.which, _COMPILERS), None) if machine == platform.machine() else None
     if own:
-        yield (own[0], *FLAGS, "-static", "-s")
+        yield (own, *FLAGS, "-static", "-s")
     if machine in _ZIG and find_spec("ziglang") is not None:
         target = f"{_ZIG[machine]}-linux-musl"
         yield (sys.executable, "-m", "ziglang", "cc", "-target", target, *FLAGS, "-static", "-s")
     if own:
-        yield (own[0], *FLAGS, "-s")
-
-
-def path_of(program: str) -> str | None:
-    """Path of a compiler; None: there is none."""
-    return shutil.which(program)
+        yield (own, *FLAGS, "-s")
 
 
 def _compiled(argv: tuple[str, ...]) -> str:
