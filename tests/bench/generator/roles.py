@@ -8,7 +8,9 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
 from itertools import count
 from pathlib import Path
 from types import TracebackType
@@ -147,6 +149,34 @@ def stand_still(roles: Roles, client: subprocess.Popen[bytes]) -> None:
     os.killpg(client.pid, signal.SIGCONT)
     time.sleep(1)
     os.killpg(roles.server.pid, signal.SIGCONT)
+
+
+@contextmanager
+def at_work(folder: Path, *words: str, program: Sequence[str]) -> Iterator[Roles]:
+    """Both roles, when each of four connections has its thread at both ends. A machine that stalls
+    while they meet ends them before: several pairs are begun then."""
+    for number in range(8):
+        own = folder / f"pair.{number}"
+        own.mkdir()
+        with Roles(own, program=program) as roles:
+            ends = (roles.server, roles.client("--connections", "4", *words))
+            until(partial(_met_or_ended, ends))
+            if not _ended(ends):
+                yield roles
+                return
+    raise AssertionError("no pair came to work")
+
+
+def _met_or_ended(ends: Sequence[subprocess.Popen[bytes]]) -> bool:
+    return _ended(ends) or all(threads(end) == 5 for end in ends)
+
+
+def _ended(ends: Sequence[subprocess.Popen[bytes]]) -> bool:
+    return any(end.poll() is not None for end in ends)
+
+
+def threads(process: subprocess.Popen[bytes]) -> int:
+    return len(os.listdir(f"/proc/{process.pid}/task"))
 
 
 def error_of_nobody(folder: Path, program: Sequence[str]) -> str:

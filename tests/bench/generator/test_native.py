@@ -16,6 +16,7 @@ import pytest
 
 from tests.bench.generator.roles import (
     Roles,
+    at_work,
     counted_apart,
     error_of_nobody,
     group_lives,
@@ -24,6 +25,7 @@ from tests.bench.generator.roles import (
     result_of,
     sealed_for_one_run,
     stand_still,
+    threads,
     until,
 )
 from tests.not_run import not_run
@@ -33,7 +35,6 @@ from vnicaudit.bench.generator import FLAGS, PARTS, source
 
 _STRICT = ("-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wshadow", "-Werror")
 _SHORT = ("--connections", "4", "--seconds", "0.15", "--warmup", "0.05")
-_LONG = ("--connections", "4", "--seconds", "30")
 _ENDS = (
     "a connection was lost",
     "the connections ended before their time",
@@ -58,6 +59,12 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Sequence[str]:
 @pytest.fixture
 def roles(tmp_path: Path, program: Sequence[str]) -> Iterator[Roles]:
     with Roles(tmp_path, program=program) as both:
+        yield both
+
+
+@pytest.fixture
+def running(tmp_path: Path, program: Sequence[str]) -> Iterator[Roles]:
+    with at_work(tmp_path, "--seconds", "30", program=program) as both:
         yield both
 
 
@@ -119,57 +126,50 @@ def test_nothing_is_left_of_it(roles: Roles) -> None:
     assert not roles.port_file.exists()
 
 
-def test_nobody_can_connect_while_it_runs(roles: Roles) -> None:
-    assert listens(roles.port)
-    roles.client(*_LONG)
-    until(lambda: _threads(roles.server.pid) == 5)
-    assert not listens(roles.port)
+def test_nobody_can_connect_while_it_runs(running: Roles) -> None:
+    assert not listens(running.port)
 
 
-def test_a_server_that_is_killed_is_an_error(roles: Roles) -> None:
-    client = roles.client(*_LONG)
-    until(lambda: _threads(client.pid) == 5)
-    roles.server.kill()
+def test_a_server_that_is_killed_is_an_error(running: Roles) -> None:
+    (client,) = running.clients
+    running.server.kill()
     assert result_of(client)["error"] in _ENDS
     assert client.returncode == 1
 
 
-def test_a_server_ends_when_its_client_is_killed(roles: Roles) -> None:
-    client = roles.client(*_LONG)
-    until(lambda: _threads(roles.server.pid) == 5)
+def test_a_server_ends_when_its_client_is_killed(running: Roles) -> None:
+    (client,) = running.clients
     client.kill()
-    assert result_of(roles.server)["error"] in _ENDS
-    assert roles.server.returncode == 1
-    assert not roles.port_file.exists()
+    assert result_of(running.server)["error"] in _ENDS
+    assert running.server.returncode == 1
+    assert not running.port_file.exists()
 
 
-def test_silence_is_an_error(roles: Roles) -> None:
+def test_silence_is_an_error(running: Roles) -> None:
     """The server is stopped: its connections stay, and nothing comes."""
-    client = roles.client(*_LONG)
-    until(lambda: _threads(client.pid) == 5)
-    roles.server.send_signal(signal.SIGSTOP)
+    (client,) = running.clients
+    running.server.send_signal(signal.SIGSTOP)
     assert result_of(client)["error"] == "nothing came or went for 5 s"
 
 
-def test_its_own_standstill_is_no_silence(roles: Roles) -> None:
-    client = roles.client("--connections", "4", "--seconds", "8")
-    until(lambda: _threads(client.pid) == _threads(roles.server.pid) == 5)
-    stand_still(roles, client)
-    assert result_of(client)["error"] == ""
+def test_its_own_standstill_is_no_silence(tmp_path: Path, program: Sequence[str]) -> None:
+    with at_work(tmp_path, "--seconds", "8", program=program) as roles:
+        (client,) = roles.clients
+        stand_still(roles, client)
+        assert result_of(client)["error"] == ""
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
-def test_a_signal_ends_it(roles: Roles, number: signal.Signals) -> None:
-    client = roles.client(*_LONG)
-    until(lambda: _threads(roles.server.pid) == 5)
-    roles.server.send_signal(number)
-    assert result_of(roles.server) == {"error": "it was ended"}
-    assert not roles.port_file.exists()
+def test_a_signal_ends_it(running: Roles, number: signal.Signals) -> None:
+    (client,) = running.clients
+    running.server.send_signal(number)
+    assert result_of(running.server) == {"error": "it was ended"}
+    assert not running.port_file.exists()
     assert result_of(client)["error"] in _ENDS
 
 
 def test_its_deadline_ends_it(roles: Roles) -> None:
-    client = roles.client(*_LONG, "--deadline", "0.1")
+    client = roles.client("--connections", "4", "--seconds", "30", "--deadline", "0.1")
     assert result_of(client) == {"error": "it took too long"}
 
 
@@ -367,7 +367,7 @@ def test_requests_that_wait_for_an_answer_count_from_when_they_were_due(roles: R
     half of it."""
     words = ("--connections", "1", "--seconds", "4", "--rate", "100")
     client = roles.client(*words)
-    until(lambda: _threads(roles.server.pid) == 2)
+    until(lambda: threads(roles.server) == 2)
     time.sleep(1)
     os.kill(roles.server.pid, signal.SIGSTOP)
     time.sleep(1)
@@ -422,10 +422,6 @@ def test_every_file_is_compiled() -> None:
 
 def _shift(value: int) -> int:
     return max(value.bit_length() - 11, 0)
-
-
-def _threads(pid: int) -> int:
-    return len(os.listdir(f"/proc/{pid}/task"))
 
 
 def _answer(data: socket.socket) -> None:
