@@ -33,6 +33,8 @@ from tests.ports import free_port
 from vnicaudit.bench.engines._rr.command import Pattern, report_of
 from vnicaudit.bench.generator import FLAGS, PARTS, source
 
+pytestmark = pytest.mark.alone
+
 _STRICT = ("-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wshadow", "-Werror")
 _SHORT = ("--connections", "4", "--seconds", "0.15", "--warmup", "0.05")
 _ENDS = (
