@@ -69,6 +69,7 @@ def run(
     return ran.returncode, json.loads(out.read_text())
 
 
+@pytest.mark.long  # on this machine: tests/bench/running/test_slow_tool.py
 def test_an_iperf3_that_is_slow_to_listen_in_one_arm_is_no_regression(
     guest: Guest, tmp_path: Path
 ) -> None:
