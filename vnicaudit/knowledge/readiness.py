@@ -18,24 +18,16 @@ from vnicaudit.model.finding import WINDOWS_RUNS_ON, Readiness
 
 # The emulated NIC that Nova gives an image because of its ``os_distro``.
 #
-# The shipped table is made by ``scripts/generate_osinfo_models.py``, which queries libosinfo like
-# Nova's ``virt/osinfo.py``. The reader of a live cloud prefers the database of the machine it
-# runs on (:mod:`vnicaudit.platforms.openstack.guest`), if there is one: it may be newer. In
-# the end the database of each compute node decides, which no API shows.
+# The table is made by ``scripts/generate_osinfo_models.py``, which queries libosinfo like Nova's
+# ``virt/osinfo.py``. The database of each compute node decides, which no API shows.
 
 
 class Models(msgspec.Struct, frozen=True):
     """``os_distro`` -> the first NIC of that system, if it is emulated and virtio is in its list
-    too; the version of osinfo-db, and whether that is installed on this machine."""
+    too; the version of osinfo-db."""
 
     version: str
     models: dict[str, str]
-    installed: bool = False
-
-    def emulated_model(self, os_distro: str) -> str | None:
-        """Compared like in Nova, letter by letter: ``ubuntu22.04`` -> e1000e, ``Ubuntu22.04`` ->
-        None."""
-        return self.models.get(os_distro)
 
 
 class _ModelsTable(msgspec.Struct, frozen=True):
@@ -46,8 +38,9 @@ class _ModelsTable(msgspec.Struct, frozen=True):
 
 
 def emulated_model(os_distro: str) -> str | None:
-    """The emulated model by the shipped table, which is the same on every machine."""
-    return shipped().emulated_model(os_distro)
+    """The emulated model of a system, compared like in Nova, letter by letter: ``ubuntu22.04`` ->
+    e1000e, ``Ubuntu22.04`` -> None."""
+    return shipped().models.get(os_distro)
 
 
 @cache

@@ -23,7 +23,7 @@ CLOUD = """\
 
 @pytest.fixture
 def nowhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """No configuration of OpenStack anywhere, and no osinfo-db; a place for a clouds.yaml."""
+    """No configuration of OpenStack anywhere; a place for a clouds.yaml."""
     from openstack.config import loader
 
     for name in [each for each in os.environ if each.startswith("OS_")]:
@@ -31,7 +31,6 @@ def nowhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     # openstacksdk works them out when it is imported
     monkeypatch.setattr(loader, "CONFIG_FILES", [])
     monkeypatch.setattr(loader, "SECURE_FILES", [])
-    monkeypatch.setenv("OSINFO_SYSTEM_DIR", str(tmp_path / "osinfo"))
     return tmp_path
 
 

@@ -3,7 +3,6 @@
 import json
 from typing import Any
 
-from vnicaudit.knowledge.readiness import emulated_model
 from vnicaudit.model.domain import DomainConfig, Server
 from vnicaudit.model.nic import NicConfig
 from vnicaudit.model.openstack import Image, NovaVersions, ServerConfig
@@ -57,7 +56,7 @@ def port(**said: Any) -> RawPort:
 def image(**said: Any) -> Image:
     """An image that was not changed for long."""
     text = {"id": IMAGE, "status": "active", "updated_at": "2026-01-01T00:00:00Z", **said}
-    found = image_of(text, "openstack:c", emulated_model)
+    found = image_of(text, "openstack:c")
     assert found is not None
     return found
 
@@ -70,7 +69,7 @@ def around(*ports: RawPort, nova: NovaVersions = NOVA_34, **said: Any) -> CloudS
         found.add(each)
     networks = Networks()
     networks.mtus.update(said.pop("mtus", {"n1": 1450}))
-    images = Images("openstack:c", emulated_model)
+    images = Images("openstack:c")
     images.visible = True
     if (one := said.pop("image", None)) is not None:
         images.by_id[IMAGE] = one

@@ -160,7 +160,7 @@ def test_no_answer_brings_it_down(
 @settings(deadline=None)
 @given(st.dictionaries(st.text(max_size=9), ANYTHING, max_size=6), ANYTHING, ANYTHING)
 def test_no_image_brings_it_down(raw_image: dict[str, Any], identity: Any, system: Any) -> None:
-    found = image_of({**raw_image, "id": identity, "os_distro": system}, "t", lambda _name: None)
+    found = image_of({**raw_image, "id": identity, "os_distro": system}, "t")
     assert (found is None) == (not isinstance(identity, str) or not identity
                                or raw_image.get("status") in ("deleted", "killed"))  # fmt: skip
 
@@ -174,7 +174,7 @@ def test_absurd_numbers_of_ports_and_properties() -> None:
 
 
 def test_what_is_listed_and_no_server() -> None:
-    ports, images = Ports(), Images("openstack:c", lambda _system: None)
+    ports, images = Ports(), Images("openstack:c")
     assert ports.take(ID) == []
     assert images.by_id == {}
 

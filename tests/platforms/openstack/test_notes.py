@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 
-from vnicaudit.knowledge.readiness import Models
 from vnicaudit.model.openstack import NovaVersions
 from vnicaudit.platforms.openstack.read import ReadingFacts, notes_of, release
 
@@ -58,12 +57,4 @@ def test_projects_without_a_name() -> None:
     assert notes_of(seen(unnamed=1200))[1] == (
         "1,200 projects are shown by id: Keystone did not give the name (it does not list "
         "them to this user, or they were deleted)"
-    )
-
-
-def test_which_table_was_asked() -> None:
-    note = notes_of(seen(osinfo=Models("20260101", {}, installed=True)))[1]
-    assert note == (
-        "the model that os_distro implies is taken from the table of this machine (osinfo-db "
-        "20260101); the table on each compute node decides"
     )

@@ -25,7 +25,7 @@ def said(model: str, highest: tuple[int, int] | None, release: str | None = None
     ``--nova-release``."""
     raw = {"id": IMAGE, "hw_vif_model": model, "os_type": "linux", "disk_format": "qcow2"}
     newest = None if highest is None else releases(highest).newest
-    found = image_of(raw, "openstack:c", lambda _system: None, newest)
+    found = image_of(raw, "openstack:c", newest)
     assert found is not None
     given = Assumptions(nova=None if release is None else release_of(release))
     work = AuditWork(

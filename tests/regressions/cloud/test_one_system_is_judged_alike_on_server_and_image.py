@@ -32,14 +32,14 @@ def image(**properties: str) -> Image:
         "id": IMAGE, "status": "active", "updated_at": "2026-01-01T00:00:00Z",
         "disk_format": "qcow2", "hw_vif_model": "rtl8139", **properties,
     }  # fmt: skip
-    found = image_of(said, "openstack:c", lambda _system: None)
+    found = image_of(said, "openstack:c")
     assert found is not None
     return found
 
 
 def listed(one: Image, kept: dict[str, Any]) -> Image:
     """The image as it comes when its one server, for which Nova keeps that, was read."""
-    images, uses = Images("openstack:c", lambda _system: None), Uses()
+    images, uses = Images("openstack:c"), Uses()
     images.by_id[IMAGE] = one
     uses.complete = True
     uses.count(domain(raw(kept, **LAUNCHED), around(port(), image=one)), None)

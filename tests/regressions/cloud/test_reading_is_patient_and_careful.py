@@ -15,7 +15,6 @@ from tests.platforms.openstack.conftest import cloud, nowhere
 from tests.platforms.openstack.entering import connect, read, run
 from vnicaudit.errors import TargetError
 from vnicaudit.model.domain import Domain
-from vnicaudit.model.fleet import CloudLimits
 from vnicaudit.model.report import ReadError
 from vnicaudit.platforms.openstack import session
 from vnicaudit.platforms.openstack.connect import ReadLogin
@@ -26,10 +25,10 @@ SERVERS = "/compute/v2.1/servers/detail"
 
 
 def everything(
-    name: str, limits: CloudLimits | None = None, login: ReadLogin = connect
+    name: str, total: float | None = None, login: ReadLogin = connect
 ) -> tuple[int, list[str]]:
     """How many servers were read of a cloud, and what could not be."""
-    items = list(read(name, limits=limits, login=login).items)
+    items = list(read(name, total=total, login=login).items)
     errors = [item.message for item in items if isinstance(item, ReadError)]
     return len([item for item in items if isinstance(item, Domain)]), errors
 
@@ -106,13 +105,13 @@ TIME_UP = "not completely read within {} s; --cloud-deadline allows more"
 
 
 def test_no_list_is_read_for_ever(endless: Endless) -> None:
-    _servers, errors = everything("admin", CloudLimits(total=2.0), endless.login)
+    _servers, errors = everything("admin", 2.0, endless.login)
     assert set(errors) == {TIME_UP.format(2)}  # more than one: of lists that were late as well
     assert len(endless.asked) == PAGES
 
 
 def test_a_list_is_read_to_its_end_where_there_is_time(endless: Endless) -> None:
-    _servers, errors = everything("admin", CloudLimits(total=4.0), endless.login)
+    _servers, errors = everything("admin", 4.0, endless.login)
     assert errors == []
     assert len(endless.asked) == 2 * PAGES
 
@@ -243,12 +242,3 @@ def test_a_login_is_not_read_whole(cloud: FakeCloud, monkeypatch: pytest.MonkeyP
     )
     with pytest.raises(TargetError, match="its answer is larger than 1 MiB"):
         connect("admin", deadline=30)
-
-
-def test_no_more_is_asked_in_a_second_than_is_wanted(cloud: FakeCloud) -> None:
-    waits: list[float] = []
-    found = connect("admin", deadline=30)
-    found.session.pace = session.Pace(10.0, clock=lambda: 50.0, sleep=waits.append)
-    for _ in range(3):
-        found.session.request(f"{cloud.url}/network/v2.0/ports", "GET")
-    assert [round(wait, 3) for wait in waits] == [0.0, 0.1, 0.2]

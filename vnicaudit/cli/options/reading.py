@@ -25,12 +25,12 @@ from vnicaudit.audit.settings.settings import LoadedSettings, load_settings
 from vnicaudit.audit.work import Assumptions
 from vnicaudit.base.wording import path_word
 from vnicaudit.cli.options.candidates import nova_releases
-from vnicaudit.cli.options.records import Number, group, state_folder, state_option
+from vnicaudit.cli.options.records import group, state_folder, state_option
 from vnicaudit.cli.output.progress import tell
 from vnicaudit.errors import UsageError
 from vnicaudit.history.place import history_place
 from vnicaudit.knowledge.nova_conf.options import release_of, releases
-from vnicaudit.model.fleet import DEADLINE, CloudLimits, LiveOptions
+from vnicaudit.model.fleet import CLOUD_SECONDS, DEADLINE, LiveOptions
 from vnicaudit.model.host import Version
 from vnicaudit.model.nova import Release
 from vnicaudit.reports.safe import safe
@@ -49,7 +49,6 @@ class ReadingOptions(msgspec.Struct, frozen=True):
     assume_qemu: Version | None
     assume_libvirt: Version | None
     deadline: float | None
-    max_rps: float | None
     cloud_deadline: float | None
     agent: bool
     jobs: int
@@ -187,20 +186,13 @@ reading_options = group(
         help=f"Timeout for a single libvirt or cloud API call.  [default: {DEADLINE:.0f}]",
     ),
     click.option(
-        "--max-rps",
-        envvar="VNICAUDIT_MAX_RPS",
-        type=Number(min=0.01, max=10_000),
-        metavar="N",
-        help="Send a cloud at most N requests per second.  [default: no limit]",
-    ),
-    click.option(
         "--cloud-deadline",
         envvar="VNICAUDIT_CLOUD_DEADLINE",
         type=float,
         callback=_seconds,
         metavar="SECONDS",
         help="Stop reading a cloud after this time and report what was read.  [default: "
-        f"{CloudLimits().total:.0f}]",
+        f"{CLOUD_SECONDS:.0f}]",
     ),
     click.option(
         "--agent",
@@ -309,7 +301,7 @@ def reading_of(
     live = LiveOptions(
         deadline=reading.deadline or settings.deadline or DEADLINE,
         agent=reading.agent,
-        cloud=CloudLimits(reading.max_rps, reading.cloud_deadline or CloudLimits().total),
+        cloud=reading.cloud_deadline or CLOUD_SECONDS,
     )
     selection = _selection(reading.excluded, files or FileOptions(), loaded)
     run = RunOptions(reading.jobs, live, servers or ServerFilter(), selection, nova.nova_config)

@@ -153,7 +153,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
         "--trust-uri", "--guest-deadline", "--force-off", "--traffic",
     ),
     "OpenStack": (
-        "--project", "--projects", "--host", "--zone", "--aggregate", "--image", "--max-rps",
+        "--project", "--projects", "--host", "--zone", "--aggregate", "--image",
         "--cloud-deadline", "--nova-config", "--nova-release", "--nova-manage",
         "--nova-manage-command", "--nova-manage-jobs", "--nova-manage-timeout",
         "--libvirt-of-host",

@@ -66,7 +66,7 @@ def cloud_nodes(name: str, live: LiveOptions) -> list[ComputeNode]:
     from vnicaudit.platforms.openstack.lists import compute_nodes_of
 
     cloud = name.removeprefix(CLOUD)
-    return compute_nodes_of(cloud, deadline=live.deadline, limits=live.cloud)
+    return compute_nodes_of(cloud, deadline=live.deadline, total=live.cloud)
 
 
 def check() -> None:

@@ -136,7 +136,7 @@ class Client:
     def _check_time(self) -> None:
         """Raises CallError if the total time for this cloud is used up."""
         if self.cloud.is_over():
-            total = self.cloud.limits.total
+            total = self.cloud.total
             raise CallError(
                 f"not completely read within {total:g} s; --cloud-deadline allows more",
                 file=self.cloud.target,

@@ -44,14 +44,14 @@ def open_cloud(cloud: str, live: LiveOptions) -> OpenedCloud:
     """A cloud by its API."""
     from vnicaudit.platforms.openstack.read import read
 
-    return read(cloud, deadline=live.deadline, limits=live.cloud)
+    return read(cloud, deadline=live.deadline, total=live.cloud)
 
 
 def regions_of(cloud: str, live: LiveOptions) -> tuple[str, ...]:
     """The regions of a cloud, by its catalogue."""
     from vnicaudit.platforms.openstack import read
 
-    return read.regions_of(cloud, deadline=live.deadline, limits=live.cloud)
+    return read.regions_of(cloud, deadline=live.deadline, total=live.cloud)
 
 
 def regions(name: str, live: LiveOptions, listed: RegionsOf = regions_of) -> list[str]:

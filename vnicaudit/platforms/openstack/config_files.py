@@ -1,8 +1,8 @@
 """Checks the files of openstacksdk's configuration before openstacksdk reads them.
 
 openstacksdk (4.22, ``config/loader.py``) reads the first readable file of each kind, however large
-it is and whatever its aliases expand to, and raises Python's own errors for one with a wrong
-structure. No content of a file is quoted here, because it contains passwords.
+it is, and raises Python's own errors for one with a wrong structure. No content of a file is quoted
+here, because it contains passwords.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import logging
 import os
 import stat
 import warnings
-from collections.abc import Iterator
 from urllib.parse import urlsplit
 
 from vnicaudit import __version__
@@ -33,8 +32,6 @@ from vnicaudit.platforms.openstack.session import (
 from vnicaudit.text.diff import ENVIRONMENT, cloud_and_region
 
 _MOST_BYTES = 512 << 10
-_MOST_NODES = 100_000
-"""Maximum number of values in a file with its aliases expanded; a cloud has about ten."""
 _CLOUDS = "clouds"
 _VENDORS = "public-clouds"
 _PROFILES = {"profile", "cloud"}
@@ -125,55 +122,17 @@ def _text(path: str, left_out: list[str], *, wanted: bool) -> bytes | None:
 
 
 def _parsed(path: str, text: bytes) -> object:
-    """The parsed content. Raises UsageError if it does not match the file's suffix, or expands to
-    far too much."""
+    """The parsed content. Raises UsageError if it does not match the file's suffix."""
     kind = "JSON" if path.endswith("json") else "YAML"
     try:
         if kind == "JSON":
             return json.loads(text)
-        node = yaml.compose(text, Loader=yaml.SafeLoader)
-        if node is not None and _Unfolded().size(node) > _MOST_NODES:
-            reason = f"its aliases expand to more than {_MOST_NODES:,} values"
-        else:
-            return yaml.safe_load(text)
+        return yaml.safe_load(text)
     except (yaml.YAMLError, ValueError) as error:
         reason = f"it is not {kind}{_spot(error)}"
     except RecursionError:
         reason = "it is nested too deeply"
-    except _ItselfError:
-        reason = "an alias in it contains itself"
     raise UsageError(f"{plain(path)} cannot be used: {reason}")
-
-
-class _ItselfError(Exception):
-    """A value that contains itself."""
-
-
-class _Unfolded:
-    """Counts values with aliases expanded."""
-
-    def __init__(self) -> None:
-        self._sizes: dict[int, int | None] = {}
-
-    def size(self, node: yaml.Node) -> int:
-        """Number of values in one node, including itself. Raises _ItselfError."""
-        key = id(node)
-        if key in self._sizes:
-            known = self._sizes[key]
-            if known is None:
-                raise _ItselfError
-            return known
-        self._sizes[key] = None
-        size = self._sizes[key] = 1 + sum(map(self.size, _parts(node)))
-        return size
-
-
-def _parts(node: yaml.Node) -> Iterator[yaml.Node]:
-    if isinstance(node, yaml.MappingNode):
-        for pair in node.value:
-            yield from pair
-    elif isinstance(node, yaml.SequenceNode):
-        yield from node.value
 
 
 def _check_form(path: str, found: object, name: str) -> set[object]:

@@ -6,9 +6,8 @@ import time
 from collections.abc import Callable
 from typing import NamedTuple, Protocol, TypeVar
 
-from vnicaudit.base.deadlines import TimeUpError
+from vnicaudit.base.deadlines import DaemonCall, TimeUpError
 from vnicaudit.errors import TargetError, UsageError
-from vnicaudit.model.fleet import CloudLimits
 from vnicaudit.platforms.openstack.config_files import region_of
 from vnicaudit.platforms.openstack.session import (
     AUTH_INTERFACE,
@@ -17,7 +16,6 @@ from vnicaudit.platforms.openstack.session import (
     BaseIdentityPlugin,
     CloudRegion,
     CountingSession,
-    Pace,
     SDKException,
     bare_url,
     configured,
@@ -25,7 +23,6 @@ from vnicaudit.platforms.openstack.session import (
     login,
     understood,
 )
-from vnicaudit.platforms.openstack.waiting import Turns, within
 
 T = TypeVar("T")
 
@@ -105,7 +102,8 @@ class CloudLogin(NamedTuple):
     project_name: str = ""
     system_scoped: bool = False
     regions: tuple[str, ...] = ()
-    limits: CloudLimits = CloudLimits(total=None)
+    total: float | None = None
+    """Seconds for the whole cloud; None: no limit."""
     since: float = 0.0
     """Time of the login, by ``clock``."""
     clock: Callable[[], float] = time.monotonic
@@ -114,8 +112,7 @@ class CloudLogin(NamedTuple):
 
     def is_over(self) -> bool:
         """True once the total time allowed for this cloud has passed."""
-        total = self.limits.total
-        return total is not None and self.clock() > self.since + total
+        return self.total is not None and self.clock() > self.since + self.total
 
     @property
     def target(self) -> str:
@@ -130,17 +127,15 @@ class CloudLogin(NamedTuple):
 
     def within(self, service: str, function: Callable[[], T]) -> T:
         """The result of ``function``, with its requests counted for ``service``. Raises TimeUpError
-        if it takes longer than the deadline, not counting the wait for its turns, and
-        ConnectFailure if an answer cannot be understood."""
-        turns = Turns()
+        if it takes longer than the deadline, and ConnectFailure if an answer cannot be
+        understood."""
 
         def work() -> T:
             self.session.asking.service = service
-            self.session.asking.turns = turns
             with understood(service):
                 return function()
 
-        return within(self.deadline, service, work, turns)
+        return DaemonCall(f"openstack: {service}", work).result(self.deadline)
 
     def endpoint(self, service: str) -> ServiceEndpoint:
         """The endpoint of ``compute``, ``image``, ``network`` or ``identity``. Raises TargetError
@@ -157,7 +152,7 @@ class CloudLogin(NamedTuple):
 class ReadLogin(Protocol):
     """Logs in to a cloud for reading."""
 
-    def __call__(self, name: str, /, *, deadline: float, limits: CloudLimits | None) -> CloudLogin:
+    def __call__(self, name: str, /, *, deadline: float, total: float | None) -> CloudLogin:
         """Log in like :func:`connect`."""
 
 
@@ -165,14 +160,13 @@ def connect(
     name: str,
     *,
     deadline: float,
-    limits: CloudLimits | None = None,
+    total: float | None = None,
     clock: Callable[[], float] = time.monotonic,
-    pace: Callable[[float | None], Pace] = Pace,
     pauses: tuple[float, ...] = PAUSES,
 ) -> CloudLogin:
-    """The cloud of that name (``CLOUD`` or ``CLOUD/REGION``), logged in. ``limits`` None: requests
-    are not limited. ``pauses``: seconds before each repetition of a request. Raises TargetError
-    with what failed and what to do, UsageError if the configuration is invalid."""
+    """The cloud of that name (``CLOUD`` or ``CLOUD/REGION``), logged in. ``total``: seconds for the
+    whole cloud (None: no limit); ``pauses``: seconds before each repetition of a request. Raises
+    TargetError with what failed and what to do, UsageError if the configuration is invalid."""
     target = f"openstack:{name}"
     region = region_of(name)
     masked: Callable[[str], str] = str
@@ -185,12 +179,8 @@ def connect(
         session.secrets = tuple(str(said[name]) for name in SECRETS if said.get(name))
         # timeout of a socket; the deadline for the whole request comes first
         session.timeout = 2 * deadline
-        limits = limits or CloudLimits(total=None)
-        session.pace = pace(limits.rate)
         session.pauses = pauses
-        cloud = CloudLogin(
-            name, region, session, deadline, limits=limits, since=clock(), clock=clock
-        )
+        cloud = CloudLogin(name, region, session, deadline, total=total, since=clock(), clock=clock)
         return cloud.within("identity", lambda: _logged_in(cloud))
     except TimeUpError:
         reason = f"no answer within {deadline:g} s"

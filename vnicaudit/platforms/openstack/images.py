@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
 
 import msgspec
 from msgspec.structs import replace
 
 from vnicaudit.base.wording import UUID
+from vnicaudit.knowledge.readiness import emulated_model
 from vnicaudit.model.decoding import json_decoder
 from vnicaudit.model.domain import DomainConfig, Server
 from vnicaudit.model.finding import OPENSTACK, Location
@@ -93,7 +94,6 @@ _DOUBT = timedelta(seconds=60)
 """Clocks of two services may differ, and Nova reads the image before it creates the server."""
 
 
-Model = Callable[[str], str | None]
 Properties = tuple[tuple[str, str], ...]
 
 
@@ -101,18 +101,18 @@ IMAGES = Listing("image", "/images", "images", json_decoder(dict[str, object]), 
 
 
 class Images(Collection[dict[str, object]]):
-    """Images of a cloud by id; ``model`` returns the model that Nova uses for an ``os_distro``,
-    ``nova`` is the newest release that it may be. ``others``: images of the community."""
+    """Images of a cloud by id; ``nova`` is the newest release that it may be. ``others``: images of
+    the community."""
 
-    def __init__(self, target: str, model: Model, nova: int | None = None) -> None:
+    def __init__(self, target: str, nova: int | None = None) -> None:
         super().__init__()
         self.by_id: dict[str, Image] = {}
         self.others: set[str] = set()
-        self._target, self._model, self._nova = target, model, nova
+        self._target, self._nova = target, nova
 
     def add(self, raw: dict[str, object]) -> None:
         """Add an image, unless it is deleted."""
-        image = image_of(raw, self._target, self._model, self._nova)
+        image = image_of(raw, self._target, self._nova)
         if image is None or image.id is None:
             return
         self.by_id[image.id] = image
@@ -120,15 +120,13 @@ class Images(Collection[dict[str, object]]):
             self.others.add(image.id)
 
 
-def read_images(client: Client, model: Model, nova: int | None = None) -> Images:
-    """All images that this user may see; ``model`` and ``nova`` as in :class:`Images`."""
+def read_images(client: Client, nova: int | None = None) -> Images:
+    """All images that this user may see; ``nova`` as in :class:`Images`."""
     listed = (page for query in ((), _HIDDEN) for page in _pages(client, query))
-    return Images(client.cloud.target, model, nova).take_in(listed, IMAGES)
+    return Images(client.cloud.target, nova).take_in(listed, IMAGES)
 
 
-def image_of(
-    raw: Mapping[str, object], target: str, model: Model, nova: int | None = None
-) -> Image | None:
+def image_of(raw: Mapping[str, object], target: str, nova: int | None = None) -> Image | None:
     """The record of one image; None if it is deleted."""
     identity = _text(raw, "id")
     if not identity or _text(raw, "status") in _NO_MORE:
@@ -148,7 +146,7 @@ def image_of(
         properties,
         complete=True,
         disk_format=_text(raw, "disk_format") or None,
-        libosinfo_model=None if system is None else model(system),
+        libosinfo_model=None if system is None else emulated_model(system),
         id=identity,
         updated=_text(raw, "updated_at"),
         owner=_text(raw, "owner"),

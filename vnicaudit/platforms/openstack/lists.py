@@ -21,7 +21,6 @@ from msgspec.structs import replace
 
 from vnicaudit.errors import TargetError
 from vnicaudit.model.decoding import json_as, json_decoder
-from vnicaudit.model.fleet import CloudLimits
 from vnicaudit.model.host import Version
 from vnicaudit.model.openstack import Aggregate
 from vnicaudit.model.runs import ComputeNode
@@ -267,11 +266,11 @@ class _Hypervisors(Collection[RawHypervisor]):
 
 
 def compute_nodes_of(
-    cloud: str, *, deadline: float, limits: CloudLimits | None = None
+    cloud: str, *, deadline: float, total: float | None = None
 ) -> list[ComputeNode]:
     """The hosts of a cloud whose hypervisor is QEMU. Raises TargetError if this user may not list
     them, or the list cannot be read to its end; MissingExtraError without openstacksdk."""
-    client = Client(connect(cloud, deadline=deadline, limits=limits))
+    client = Client(connect(cloud, deadline=deadline, total=total))
     found = _hypervisors(client)
     aggregates = Aggregates().read(client, AGGREGATES)
     return [_node(raw, aggregates) for raw in found.all]

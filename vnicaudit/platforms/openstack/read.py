@@ -9,24 +9,25 @@ is an error of its own.
 
 from __future__ import annotations
 
+import queue
+import threading
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
 from msgspec.structs import replace
 
-from vnicaudit.base.deadlines import DaemonCall
+from vnicaudit.base.deadlines import DaemonCall, next_of
 from vnicaudit.base.wording import count
 from vnicaudit.errors import TargetError
 from vnicaudit.knowledge.nova_releases import IMAGE_PROPERTY
-from vnicaudit.knowledge.readiness import Models
+from vnicaudit.knowledge.readiness import shipped
 from vnicaudit.model.domain import Server
-from vnicaudit.model.fleet import DEADLINE, CloudItem, CloudLimits
+from vnicaudit.model.fleet import DEADLINE, CloudItem
 from vnicaudit.model.openstack import Flavor, Image, NovaVersions
 from vnicaudit.model.report import ReadError
 from vnicaudit.platforms.openstack.client import Client
 from vnicaudit.platforms.openstack.connect import CloudLogin, ReadLogin, connect
-from vnicaudit.platforms.openstack.guest import Systems
 from vnicaudit.platforms.openstack.images import CloudSurroundings, Images, read_images, server_of
 from vnicaudit.platforms.openstack.listing import (
     ListPage,
@@ -48,7 +49,6 @@ from vnicaudit.platforms.openstack.lists import (
 from vnicaudit.platforms.openstack.network import read_network
 from vnicaudit.platforms.openstack.servers import FLAVORS, Flavors, RawServer, VisibleServers
 from vnicaudit.platforms.openstack.session import plain
-from vnicaudit.platforms.openstack.waiting import Feed
 
 # Notes on a whole reading: the release of Nova, what is hidden from this user, and which table was
 # used.
@@ -76,8 +76,8 @@ class ReadingFacts(NamedTuple):
     """Number of projects whose servers are shown, but whose names are unknown."""
     names: str = ""
     """The reason why Keystone did not report the names; empty: it did not list them."""
-    osinfo: Models | None = None
-    """The source for ``os_distro``; None: no image has one."""
+    osinfo: bool = False
+    """An image has an ``os_distro``."""
     scope: str = ""
     """The scope of the login; empty: a project, in the only region."""
 
@@ -101,11 +101,10 @@ def _notes(seen: ReadingFacts) -> Iterator[str]:
         many = f"{count(seen.unnamed, 'project')} {'is' if seen.unnamed == 1 else 'are'}"
         why = seen.names or "it does not list them to this user, or they were deleted"
         yield f"{many} shown by id: Keystone did not give the name ({why})"
-    if seen.osinfo is not None:
-        of = "of this machine" if seen.osinfo.installed else "that comes with vnicaudit"
+    if seen.osinfo:
         yield (
-            f"the model that os_distro implies is taken from the table {of} (osinfo-db "
-            f"{seen.osinfo.version}); the table on each compute node decides"
+            "the model that os_distro implies is taken from the table that comes with vnicaudit "
+            f"(osinfo-db {shipped().version}); the table on each compute node decides"
         )
 
 
@@ -172,6 +171,58 @@ _CELL_DOWN = (
 )
 
 
+T = TypeVar("T")
+
+_AHEAD = 2
+"""Number of pages read in advance."""
+_LOOK_SECONDS = 0.5
+"""Seconds after which a thread that waits for room checks whether there is still a reader."""
+
+
+class Feed(Generic[T]):
+    """Values of an iterator that runs in a thread: a little ahead of the reader, and stopped once
+    the reader is gone."""
+
+    def __init__(self, name: str, source: Iterator[T]) -> None:
+        self._queue: queue.Queue[tuple[list[T], BaseException | None]] = queue.Queue(_AHEAD)
+        self._gone = threading.Event()
+        self._source = source
+        self.thread = threading.Thread(target=self._work, name=f"openstack: {name}", daemon=True)
+        self.thread.start()
+
+    def __iter__(self) -> Iterator[T]:
+        """Can be iterated once; raises the iterator's exception."""
+        while True:
+            values, error = next_of(self._queue)
+            if error is not None:
+                raise error
+            if not values:
+                return
+            yield values[0]
+
+    def stop(self) -> None:
+        """Stop the thread after its current value; called when there is no reader any more."""
+        self._gone.set()
+
+    def _work(self) -> None:
+        try:
+            for value in self._source:
+                if not self._offer(([value], None)):
+                    return
+            self._offer(([], None))
+        except BaseException as error:  # raised again in the reader
+            self._offer(([], error))
+
+    def _offer(self, item: tuple[list[T], BaseException | None]) -> bool:
+        while not self._gone.is_set():
+            try:
+                self._queue.put(item, timeout=_LOOK_SECONDS)
+            except queue.Full:
+                continue
+            return True
+        return False
+
+
 class CloudItems:
     """The items read from a cloud. ``items`` can be iterated once: servers, then images (most used
     first), then flavors, with errors among them."""
@@ -196,10 +247,10 @@ class CloudItems:
     def _items(self) -> Iterator[CloudItem]:
         highest = self._client.endpoint("compute").microversion
         wanted, nova = microversions(highest), releases(highest)
-        servers, uses, systems = VisibleServers(self._client, wanted), Uses(), Systems()
+        servers, uses = VisibleServers(self._client, wanted), Uses()
         feed = Feed("servers", servers.pages())
         try:
-            around = _read_surroundings(self._client, wanted, nova, systems)
+            around = _read_surroundings(self._client, wanted, nova)
             yield from around.errors
             yield from _servers(feed, around, uses)
         finally:
@@ -218,23 +269,23 @@ class CloudItems:
                 self._client.cloud.project_name or self._client.cloud.project,
                 len(uses.unnamed),
                 around.projects.reason,
-                systems.asked,
+                any(each.property("os_distro") for each in around.images.by_id.values()),
                 scope_of(self._client.cloud),
             )
         )
 
 
 def regions_of(
-    cloud: str, *, deadline: float = DEADLINE, limits: CloudLimits | None = None,
+    cloud: str, *, deadline: float = DEADLINE, total: float | None = None,
     login: ReadLogin = connect,
 ) -> tuple[str, ...]:  # fmt: skip
     """The regions of a cloud that have a Nova, by its catalogue, sorted. Raises the errors of
     :func:`read`."""
-    return login(cloud, deadline=deadline, limits=limits).regions
+    return login(cloud, deadline=deadline, total=total).regions
 
 
 def read(
-    cloud: str, *, deadline: float = DEADLINE, limits: CloudLimits | None = None,
+    cloud: str, *, deadline: float = DEADLINE, total: float | None = None,
     login: ReadLogin = connect,
 ) -> CloudItems:  # fmt: skip
     """Log in to a cloud for reading; ``deadline`` is in seconds, for each request.
@@ -242,7 +293,7 @@ def read(
     Raises TargetError if there is no such cloud, if it refuses the login, or has no Nova;
     MissingExtraError without openstacksdk.
     """
-    client = Client(login(cloud, deadline=deadline, limits=limits))
+    client = Client(login(cloud, deadline=deadline, total=total))
     try:
         client.endpoint("compute")
     except TargetError as error:
@@ -254,14 +305,14 @@ def read(
 
 
 def _read_surroundings(
-    client: Client, wanted: Microversions, nova: NovaVersions, systems: Systems
+    client: Client, wanted: Microversions, nova: NovaVersions
 ) -> CloudSurroundings:
     """The lists that are joined to servers, each read in a separate thread."""
     target = client.cloud.target
     flavors_listing, groups_listing = FLAVORS.at(wanted.flavors), GROUPS.at(wanted.flavors)
     tasks = (
         DaemonCall("openstack: network", lambda: read_network(client)),
-        DaemonCall("openstack: images", lambda: read_images(client, systems, nova.newest)),
+        DaemonCall("openstack: images", lambda: read_images(client, nova.newest)),
         DaemonCall("openstack: flavors", lambda: Flavors(target).read(client, flavors_listing)),
         DaemonCall(
             "openstack: hypervisors", lambda: HypervisorNodes().read(client, nodes_listing(wanted))

@@ -24,7 +24,6 @@ from urllib.parse import urljoin, urlsplit
 import msgspec
 
 from vnicaudit.errors import MissingExtraError
-from vnicaudit.platforms.openstack.waiting import Turns
 
 # The one place that imports openstacksdk, keystoneauth and requests, and says what to install if
 # they are missing.
@@ -212,10 +211,6 @@ class TooLargeError(keystone_errors.ConnectFailure):
     """An answer that is larger than any valid one."""
 
 
-class AbandonedError(keystone_errors.ConnectFailure):
-    """A request for which nobody waits any more."""
-
-
 class OddError(keystone_errors.ConnectFailure):
     """An answer with which openstacksdk, keystoneauth or requests fails."""
 
@@ -236,33 +231,6 @@ def understood(service: str) -> Iterator[None]:
     raise OddError(f"{service}: an answer has an unexpected form ({kind})")
 
 
-class Pace:
-    """Limits the number of requests per second, over all threads; None: no limit."""
-
-    def __init__(
-        self,
-        rate: float | None = None,
-        clock: Callable[[], float] = time.monotonic,
-        sleep: Callable[[float], None] = time.sleep,
-    ) -> None:
-        self._between = 0.0 if rate is None else 1.0 / rate
-        self._clock = clock
-        self._sleep = sleep
-        self._lock = threading.Lock()
-        self._next = 0.0
-
-    def wait(self, tell: Callable[[float], None]) -> None:
-        """Wait for this request's turn; ``tell`` is called first with the seconds to wait."""
-        if not self._between:
-            return
-        with self._lock:
-            now = self._clock()
-            turn = max(now, self._next)
-            self._next = turn + self._between
-        tell(turn - now)
-        self._sleep(turn - now)
-
-
 class _Request(NamedTuple):
     """A request with keystoneauth's parameters: ``args`` and ``options`` are passed on."""
 
@@ -281,7 +249,6 @@ class CountingSession(Session):
         begin(*args, **kwargs)
         self.calls: Counter[str] = Counter()
         self.asking = threading.local()
-        self.pace = Pace()
         self.pauses: tuple[float, ...] = PAUSES
         self._count = threading.Lock()
         self._tokens: deque[str] = deque(maxlen=_TOKENS)
@@ -339,7 +306,7 @@ class CountingSession(Session):
                 if (
                     pause is None
                     or not may_pass
-                    or isinstance(error, RedirectError | TooLargeError | AbandonedError)
+                    or isinstance(error, RedirectError | TooLargeError)
                 ):
                     self.asking.away = transport(error)
                     raise
@@ -384,12 +351,8 @@ class CountingSession(Session):
     def _counted(self, url: str) -> None:
         login = url.endswith("/auth/tokens")
         service = "identity" if login else getattr(self.asking, "service", "identity")
-        turns = getattr(self.asking, "turns", None) or Turns()
-        if turns.over:
-            raise AbandonedError("given up")
         with self._count:
             self.calls[service] += 1
-        self.pace.wait(turns.add)
 
     def _was_renewed(self, options: dict[str, object]) -> bool:
         """True if there is now another token than the refused one. keystoneauth gives up if another

@@ -1,26 +1,10 @@
-"""Threads that are waited for."""
+"""Pages that a thread reads in advance."""
 
-import threading
 from collections.abc import Iterator
 
 import pytest
 
-from vnicaudit.base.deadlines import DaemonCall, TimeUpError
-from vnicaudit.platforms.openstack.waiting import Feed, within
-
-
-def test_what_a_function_returns_or_raises() -> None:
-    assert within(30, "t", lambda: 7) == 7
-    assert DaemonCall("t", lambda: None).result() is None
-    with pytest.raises(ZeroDivisionError):
-        within(30, "t", lambda: 1 // 0)
-
-
-def test_one_that_does_not_end() -> None:
-    over = threading.Event()
-    with pytest.raises(TimeUpError):
-        within(0.05, "t", lambda: over.wait(60))
-    over.set()
+from vnicaudit.platforms.openstack.read import Feed
 
 
 def test_a_feed_hands_out_what_its_source_yields() -> None:
