@@ -12,7 +12,7 @@ import sys
 import tracemalloc
 
 from vnicaudit.cli.wiring.platforms import every_platform
-from vnicaudit.model.finding import Finding, Location, NicRef
+from vnicaudit.model.finding import Finding, Location, Ref
 from vnicaudit.model.report import Audited, Placed, RunEnd, RunInfo, Summary, TargetResult, Tool
 from vnicaudit.reports.formats import writer
 from vnicaudit.reports.report_file import GROUP_BY, Options
@@ -32,7 +32,7 @@ def _audited(number: int) -> Audited:
     finding = Finding(
         rule="VNIC001", name="legacy-emulated-nic", severity="high", confidence="high",
         message="rtl8139 is emulated packet by packet: no offload, no vhost",
-        about=NicRef(f"web-{number}", uuid, mac, 0),
+        about=Ref("nic", f"web-{number}", uuid, mac, 0),
         location=Location(_TARGET), owner="nova", change=None, fingerprint=f"{number:032x}",
         fix=_FIX.format(uuid, image),
     )  # fmt: skip

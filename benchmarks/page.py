@@ -31,7 +31,6 @@ from playwright.sync_api import BrowserContext, Page, sync_playwright
 
 from tests.reports.page.chromium import CHROMIUM
 from tests.reports.page.fleet import fleet
-from vnicaudit.model.finding import nic_index
 from vnicaudit.reports.page.from_audit import PageSubject
 from vnicaudit.reports.page.summary import render_page
 
@@ -120,7 +119,7 @@ def _floor_cells(subject: PageSubject) -> Iterator[tuple[str, str]]:
     for one in subject.findings:
         change, past = one.change, subject.history[one.fingerprint]
         cells = (
-            subject.name, nic_index(one.about), one.rule, one.severity, one.confidence, one.message,
+            subject.name, one.about.index, one.rule, one.severity, one.confidence, one.message,
             change and change.field, change and change.safe, past.state, past.first_seen,
         )  # fmt: skip
         yield from ((f"finding {at}", str(cell)) for at, cell in enumerate(cells))

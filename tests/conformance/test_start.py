@@ -17,7 +17,6 @@ from tests.rig.process import require
 from vnicaudit.audit.judging.catalogue import rule_ids
 from vnicaudit.audit.judging.domains import DomainAuditor
 from vnicaudit.cli.wiring.platforms import every_platform
-from vnicaudit.model.finding import NicRef
 from vnicaudit.model.host import HostConfig, Version
 from vnicaudit.platforms.domain_xml.read import read_bytes
 
@@ -43,9 +42,7 @@ def test_nics_and_audit_take_a_start_from_one_place(host: HostConfig) -> None:
         said = {
             one.about.index
             for one in found
-            if isinstance(one.about, NicRef)
-            and one.severity == "error"
-            and _NEVER.search(one.message)
+            if one.about.kind == "nic" and one.severity == "error" and _NEVER.search(one.message)
         }
         lost = {nic.index for nic in domain.nics if not engine.effective(nic, domain, host).starts}
         assert said == lost, text

@@ -8,7 +8,7 @@ from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from vnicaudit.model.finding import Finding, NicRef
+from vnicaudit.model.finding import Finding
 from vnicaudit.model.fleet import FleetAudit, HostReading
 from vnicaudit.model.report import Audited
 
@@ -153,7 +153,7 @@ def _findings(one: HostReading) -> Iterator[tuple[str, PlainFinding]]:
 
 def _nic(finding: Finding) -> str | int | None:
     about = finding.about
-    return (about.mac or about.index) if isinstance(about, NicRef) else None
+    return (about.mac or about.index) if about.kind == "nic" else None
 
 
 def _end(old: PlainFinding, domain: Audited | None, *, whole: bool) -> str | None:
@@ -164,7 +164,7 @@ def _end(old: PlainFinding, domain: Audited | None, *, whole: bool) -> str | Non
         return "gone"
     for skipped in domain.skipped:
         about = skipped.about
-        assert isinstance(about, NicRef)
+        assert about.kind == "nic"
         if skipped.rule == old.rule and (about.mac or about.index) == old.nic:
             return None
     return "fixed"

@@ -10,7 +10,7 @@ import pytest
 
 from tests.drawing import DRAWS
 from vnicaudit.audit.judging.judgement import digest
-from vnicaudit.model.finding import DomainRef, Finding, Location, NicRef, Severity, Skipped
+from vnicaudit.model.finding import Finding, Location, Ref, Severity, Skipped
 from vnicaudit.model.fleet import Coverage, FleetAudit, HostReading, InventoryHost
 from vnicaudit.model.nic import Resolved
 from vnicaudit.model.report import Audited, NicRow, Suppressed, TargetResult
@@ -89,7 +89,7 @@ def audited(one: TestDomain, target: str, rules: Iterable[str]) -> Audited:
     place = Location(target)
     findings, suppressed, skipped = [], [], []
     for index, nic in enumerate(one.nics):
-        about = NicRef(one.name, one.uuid, nic.mac, index)
+        about = Ref("nic", one.name, one.uuid, nic.mac, index)
         for rule in sorted(set(rules) - {ON_DOMAINS}):
             if rule in nic.skipped:
                 skipped.append(Skipped(rule, about, "what runs"))
@@ -101,7 +101,7 @@ def audited(one: TestDomain, target: str, rules: Iterable[str]) -> Audited:
                 else:
                     findings.append(made)
     if one.found and ON_DOMAINS in rules:
-        about_all = DomainRef(one.name, one.uuid)
+        about_all = Ref("domain", one.name, one.uuid)
         mark = fingerprint(ON_DOMAINS, one)
         findings.append(_finding(ON_DOMAINS, about_all, "mixed", place, mark))
     return Audited(
@@ -116,9 +116,7 @@ def audited(one: TestDomain, target: str, rules: Iterable[str]) -> Audited:
     )
 
 
-def _finding(
-    rule: str, about: NicRef | DomainRef, message: str, place: Location, mark: str
-) -> Finding:
+def _finding(rule: str, about: Ref, message: str, place: Location, mark: str) -> Finding:
     return Finding(
         rule, rule.lower(), RULES[rule], "high", message, about, place, "libvirt", None, mark
     )

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
-from vnicaudit.model.finding import NicRef
 from vnicaudit.model.fleet import FleetAudit, HostReading
 from vnicaudit.model.report import Audited
 
@@ -137,7 +136,7 @@ class PlainHistory:
             return "gone"
         for skipped in domain.skipped:
             about = skipped.about
-            assert isinstance(about, NicRef)
+            assert about.kind == "nic"
             if skipped.rule == old.rule and about.mac == old.mac:
                 return None
         return "fixed"
@@ -296,7 +295,7 @@ def _of(one: Audited) -> list[tuple[str, str, str, str | None, str, bool]]:
             each.fingerprint,
             each.rule,
             str(one.uuid),
-            each.about.mac if isinstance(each.about, NicRef) else None,
+            each.about.mac if each.about.kind == "nic" else None,
             each.message,
             accepted,
         )

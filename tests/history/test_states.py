@@ -9,7 +9,7 @@ from tests.history.fleets import TestDomain, TestNic, audit, host, reading, time
 from vnicaudit.errors import HistoryError, UsageError
 from vnicaudit.history.history import History
 from vnicaudit.history.rows import milliseconds
-from vnicaudit.model.finding import NicRef
+from vnicaudit.model.finding import Ref
 from vnicaudit.model.fleet import HostReading, InventoryHost
 from vnicaudit.model.history import AuditName
 
@@ -278,7 +278,10 @@ def test_a_hostile_definition_costs_nobody_the_audit(history: History) -> None:
         domain.rows[0], domain=name, mac="m\0" * 5000, machine="\udc80", vcpus=10**15
     )
     finding = msgspec.structs.replace(
-        domain.findings[0], message=name, fingerprint="f" * 9000, about=NicRef(name, None, row.mac)
+        domain.findings[0],
+        message=name,
+        fingerprint="f" * 9000,
+        about=Ref("nic", name, None, row.mac),
     )
     judged = msgspec.structs.replace(
         domain, subject=name, uuid="\udcff" * 99, rows=(row,), findings=(finding,)

@@ -5,7 +5,7 @@ import pytest
 
 from vnicaudit.model.decoding import msgpack_decoder
 from vnicaudit.model.domain import Domain, DomainConfig, FromManifest, Marked, Server
-from vnicaudit.model.finding import DomainRef, Form, Location, NicRef, Owner, ServerRef
+from vnicaudit.model.finding import Form, Location, Owner, Ref
 from vnicaudit.model.kubevirt import Manifest
 from vnicaudit.model.nic import Nic, NicConfig
 from vnicaudit.model.openstack import CloudServer, ServerConfig
@@ -45,11 +45,11 @@ def test_what_nova_keeps_stands_beside_a_definition_or_is_what_there_is() -> Non
 def test_a_server_is_no_domain_and_its_nic_is_a_nic() -> None:
     nic = Nic(1, NicConfig(), Location("t"), mac="52:54:00:00:00:01")
     domain = Domain("a", DomainConfig(), Location("t"), (nic,), uuid="u")
-    assert domain.ref == DomainRef("a", "u")
-    assert domain.ref_of(nic) == NicRef("a", "u", "52:54:00:00:00:01", 1)
+    assert domain.ref == Ref("domain", "a", "u")
+    assert domain.ref_of(nic) == Ref("nic", "a", "u", "52:54:00:00:00:01", 1)
     declared = DomainConfig(described_by=SERVER)
     server = Server("a", declared, Location("t"), uuid="u", cloud=CloudServer("u", "a"))
-    assert (server.ref, server.config) == (ServerRef("a", "u"), SERVER)
+    assert (server.ref, server.config) == (Ref("server", "a", "u"), SERVER)
 
 
 def test_a_server_that_is_described_by_something_else_is_a_mistake() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from tests.remedy.works import work
 from vnicaudit.cli.wiring.platforms import every_platform
-from vnicaudit.model.finding import Change, Location, nic_index
+from vnicaudit.model.finding import Change, Location
 from vnicaudit.platforms.domain_xml import write
 from vnicaudit.platforms.kubevirt import write as kubevirt
 from vnicaudit.platforms.nova_conf import write as nova_conf
@@ -207,8 +207,8 @@ def test_one_that_cannot_be_made_costs_itself(monkeypatch: pytest.MonkeyPatch) -
     _writes(monkeypatch, half)
     data = _domain(*(_nic(number, "<model type='e1000'/>") for number in range(1, 8)))
     outcome = _fixed(data)
-    assert [nic_index(finding.about) for finding in outcome.changes] == [0, 1, 3, 4, 5, 6]
-    assert [nic_index(one.finding.about) for one in outcome.refused] == [2]
+    assert [finding.about.index for finding in outcome.changes] == [0, 1, 3, 4, 5, 6]
+    assert [one.finding.about.index for one in outcome.refused] == [2]
     assert outcome.after.count(b"virtio") == 6
 
 

@@ -6,15 +6,12 @@ from vnicaudit.model.finding import (
     Change,
     Confidence,
     Crashed,
-    DomainRef,
     Finding,
     Keeper,
     Location,
-    NicRef,
     Ref,
     Severity,
     Skipped,
-    nic_index,
 )
 from vnicaudit.model.names import RuleInfo
 from vnicaudit.model.report import (
@@ -31,9 +28,9 @@ from vnicaudit.reports.formats import writer
 from vnicaudit.reports.report_file import Options
 
 WEB_UUID = "3b2bb8cc-9a31-4a4b-a26c-1a7d0a5c8e01"
-WEB = NicRef("web-01", WEB_UUID, "52:54:00:6b:3c:58", 0, None)
-WEB_1 = NicRef("web-01", WEB_UUID, None, 1, "vnet7")
-DB = NicRef("instance-0000002a", None, "fa:16:3e:10:20:30", 0, "tap1f2e3d4c-5b")
+WEB = Ref("nic", "web-01", WEB_UUID, "52:54:00:6b:3c:58", 0, None)
+WEB_1 = Ref("nic", "web-01", WEB_UUID, None, 1, "vnet7")
+DB = Ref("nic", "instance-0000002a", None, "fa:16:3e:10:20:30", 0, "tap1f2e3d4c-5b")
 XPATH = "/domain/devices/interface[1]"
 
 
@@ -54,7 +51,7 @@ def finding(
     fix: str = "Set <model type='virtio'/> (virsh edit), then power the guest off and on.",
 ) -> Finding:
     """A finding, as the engine makes it."""
-    mark = f"{rule.lower()}-{about.name}-{nic_index(about)}"
+    mark = f"{rule.lower()}-{about.name}-{about.index}"
     return Finding(
         rule, name, severity, confidence, message, about, location, owner, change, mark, fix
     )
@@ -91,7 +88,7 @@ WHOLE = finding(
     name="mixed-models",
     severity="low",
     message="rtl8139 and virtio in one guest",
-    about=DomainRef("web-01", WEB_UUID),
+    about=Ref("domain", "web-01", WEB_UUID),
     location=Location("domains", "domains/web-01.xml", 1, "/domain"),
     fix="",
 )
@@ -112,12 +109,12 @@ ACCEPTED = Audited(
     "domains", "legacy", None, "libvirt", "domain", 1,
     suppressed=(
         Suppressed(
-            finding(about=NicRef("legacy", None, "52:54:00:00:00:09", 0)),
+            finding(about=Ref("nic", "legacy", None, "52:54:00:00:00:09", 0)),
             "the guest is OS/2",
             "vnicaudit.toml",
         ),
     ),
-    skipped=(Skipped("VNIC020", NicRef("legacy", None, None, 0), VHOST_NEEDS),),
+    skipped=(Skipped("VNIC020", Ref("nic", "legacy", None, None, 0), VHOST_NEEDS),),
 )  # fmt: skip
 STREAM = (WEB_01, CLEAN, NOVA, ACCEPTED)
 

@@ -22,13 +22,9 @@ from vnicaudit.model.finding import (
     SEVERITIES,
     Change,
     Crashed,
-    DomainRef,
     Finding,
-    HostRef,
-    ImageRef,
     Location,
-    NicRef,
-    PreferenceRef,
+    Ref,
     Skipped,
     owner_named,
 )
@@ -51,17 +47,17 @@ TEXT = st.text(st.one_of(st.sampled_from(NASTY), st.characters(exclude_categorie
 LINE = st.none() | st.integers(1, 10**6)
 PLACE = st.builds(Location, TEXT, st.none() | TEXT, LINE, st.none() | TEXT)
 NIC = st.builds(
-    NicRef, TEXT, st.none() | TEXT, st.none() | TEXT, st.none() | st.integers(0, 9999),
-    st.none() | TEXT,
+    Ref, st.just("nic"), TEXT, st.none() | TEXT, st.none() | TEXT,
+    st.none() | st.integers(0, 9999), st.none() | TEXT,
 )  # fmt: skip
 MAYBE = st.none() | TEXT
 OWNER = TEXT.map(owner_named)
 ABOUT = st.one_of(
     NIC,
-    st.builds(DomainRef, TEXT, MAYBE),
-    st.builds(ImageRef, MAYBE, MAYBE),
-    st.builds(PreferenceRef, MAYBE),
-    st.just(HostRef()),
+    st.builds(Ref, st.just("domain"), TEXT, MAYBE),
+    st.builds(Ref, st.just("image"), MAYBE, MAYBE),
+    st.builds(Ref, st.just("preference"), MAYBE),
+    st.just(Ref("host")),
 )
 CHANGE = st.builds(Change, TEXT, st.none() | TEXT, st.none() | TEXT, st.booleans(), TEXT)
 FINDING = st.builds(

@@ -9,7 +9,7 @@ import pytest
 from tests.reports.samples import END, START, WEB_01, finding
 from vnicaudit.knowledge.fixes.owners import Wordings
 from vnicaudit.model.domain import Domain, DomainConfig
-from vnicaudit.model.finding import Crashed, Location, NicRef, Skipped
+from vnicaudit.model.finding import Crashed, Location, Ref, Skipped
 from vnicaudit.model.nic import Effective, Nic, NicConfig, Resolved
 from vnicaudit.model.report import Audited
 from vnicaudit.reports.formats import formats, writer
@@ -27,7 +27,7 @@ def stream(domains: int) -> Iterator[Audited]:
     """Domains that share nothing but their kind."""
     for number in range(domains):
         name = f"guest-{number:06}"
-        nic = NicRef(name, None, f"52:54:00:{number:06}", 0)
+        nic = Ref("nic", name, None, f"52:54:00:{number:06}", 0)
         place = Location("d", f"d/{name}.xml", number + 1)
         yield msgspec.structs.replace(
             WEB_01,

@@ -6,17 +6,9 @@ from msgspec.structs import replace
 from tests.reports.samples import LEGACY, LIVE, PLAIN, WEB_UUID, finding, written
 from vnicaudit.knowledge.fixes.owners import Wordings
 from vnicaudit.model.finding import (
-    ConfigRef,
-    DomainRef,
     Finding,
-    FlavorRef,
-    HostRef,
-    ImageRef,
     Location,
-    NicRef,
-    PreferenceRef,
     Ref,
-    ServerRef,
 )
 from vnicaudit.model.report import Audited
 from vnicaudit.reports.report_file import (
@@ -34,17 +26,17 @@ MAC = "52:54:00:6b:3c:58"
 @pytest.mark.parametrize(
     ("ref", "kind", "name", "identity"),
     [
-        (NicRef("web", WEB_UUID, MAC, 0), "nic", "web/NIC 0", f"{WEB_UUID}/{MAC}"),
-        (NicRef("web", WEB_UUID, MAC), "nic", f"web/{MAC}", f"{WEB_UUID}/{MAC}"),
-        (NicRef("web", WEB_UUID, None, 1), "nic", "web/NIC 1", None),
-        (NicRef("web", None, MAC, 1), "nic", "web/NIC 1", None),
-        (DomainRef("web", WEB_UUID), "domain", "web", WEB_UUID),
-        (ServerRef("web", WEB_UUID), "server", "web", WEB_UUID),
-        (ImageRef("debian", "i-1"), "image", "debian", "i-1"),
-        (FlavorRef("m1", None), "flavor", "m1", None),
-        (PreferenceRef("linux"), "preference", "linux", None),
-        (HostRef(), "host", "kvm7", None),
-        (ConfigRef(), "config", "kvm7", None),
+        (Ref("nic", "web", WEB_UUID, MAC, 0), "nic", "web/NIC 0", f"{WEB_UUID}/{MAC}"),
+        (Ref("nic", "web", WEB_UUID, MAC), "nic", f"web/{MAC}", f"{WEB_UUID}/{MAC}"),
+        (Ref("nic", "web", WEB_UUID, None, 1), "nic", "web/NIC 1", None),
+        (Ref("nic", "web", None, MAC, 1), "nic", "web/NIC 1", None),
+        (Ref("domain", "web", WEB_UUID), "domain", "web", WEB_UUID),
+        (Ref("server", "web", WEB_UUID), "server", "web", WEB_UUID),
+        (Ref("image", "debian", "i-1"), "image", "debian", "i-1"),
+        (Ref("flavor", "m1", None), "flavor", "m1", None),
+        (Ref("preference", "linux"), "preference", "linux", None),
+        (Ref("host"), "host", "kvm7", None),
+        (Ref("config"), "config", "kvm7", None),
     ],
 )
 def test_a_subject(ref: Ref, kind: str, name: str, identity: str | None) -> None:
@@ -55,7 +47,7 @@ def test_a_subject(ref: Ref, kind: str, name: str, identity: str | None) -> None
 
 _STANDARD_INPUT = Audited(
     "-", "-", owner="nova", scope="config", file="-",
-    findings=(replace(finding(about=ConfigRef()), location=Location("-", "-", 3)),),
+    findings=(replace(finding(about=Ref("config")), location=Location("-", "-", 3)),),
 )  # fmt: skip
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from vnicaudit.base.wording import count
-from vnicaudit.model.finding import DomainRef, HostRef, NicRef, Ref
+from vnicaudit.model.finding import Ref
 from vnicaudit.model.report import ReadError, RunEnd, Summary, TargetResult
 from vnicaudit.reports.wording import Unread, accepted_sentence, nic_label, unread_of
 
@@ -11,12 +11,12 @@ from vnicaudit.reports.wording import Unread, accepted_sentence, nic_label, unre
 @pytest.mark.parametrize(
     ("ref", "label"),
     [
-        (NicRef("a", None, "52:54:00:00:00:01", 3, "vnet1"), "NIC 3 52:54:00:00:00:01"),
-        (NicRef("a", None, None, 3, "vnet1"), "NIC 3 vnet1"),
-        (NicRef("a", None, None, 0), "NIC 0"),
-        (NicRef("a", None, "52:54:00:00:00:01"), "NIC 52:54:00:00:00:01"),
-        (DomainRef("a"), ""),
-        (HostRef(), ""),
+        (Ref("nic", "a", None, "52:54:00:00:00:01", 3, "vnet1"), "NIC 3 52:54:00:00:00:01"),
+        (Ref("nic", "a", None, None, 3, "vnet1"), "NIC 3 vnet1"),
+        (Ref("nic", "a", None, None, 0), "NIC 0"),
+        (Ref("nic", "a", None, "52:54:00:00:00:01"), "NIC 52:54:00:00:00:01"),
+        (Ref("domain", "a"), ""),
+        (Ref("host"), ""),
     ],
 )
 def test_a_nic_is_named_by_what_is_known_of_it(ref: Ref, label: str) -> None:

@@ -9,7 +9,7 @@ from vnicaudit.audit.explain_layers import layers
 from vnicaudit.audit.judging.domains import DomainAuditor, nic_row
 from vnicaudit.audit.work import Assumptions, AuditWork, NicsAlone
 from vnicaudit.model.domain import Domain, Server
-from vnicaudit.model.finding import ConfigRef, Ref, nic_index
+from vnicaudit.model.finding import Ref
 from vnicaudit.model.host import HostConfig
 from vnicaudit.model.nic import Nic
 from vnicaudit.model.openstack import CloudServer
@@ -100,7 +100,7 @@ class ExplainWork(NicsAlone):
 
 def _regards(about: Ref, nic: Nic) -> bool:
     """True if ``about`` refers to this NIC, or to its guest, and not to the file."""
-    return not isinstance(about, ConfigRef) and nic_index(about) in (nic.index, None)
+    return about.kind != "config" and about.index in (nic.index, None)
 
 
 def _server(ref: CloudServer | None) -> ServerName | None:

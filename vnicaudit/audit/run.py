@@ -22,7 +22,7 @@ from vnicaudit.audit.same_guest import SameGuests
 from vnicaudit.audit.tally import ComparedWork, FileCount, TargetCounts, Totals
 from vnicaudit.audit.workers import Job, default_jobs, run_files
 from vnicaudit.base.deadlines import standard_input
-from vnicaudit.model.finding import INVALID_SUPPRESSION, SETTINGS, ConfigRef, Description
+from vnicaudit.model.finding import INVALID_SUPPRESSION, SETTINGS, Description
 from vnicaudit.model.fleet import HostTraffic
 from vnicaudit.model.host import Host
 from vnicaudit.model.names import STANDARD_INPUT, file_title
@@ -114,7 +114,7 @@ def _file_of(audited: Audited) -> str | None:
 
 
 def _is_of_file(finding: Finding) -> bool:
-    return finding.owner == SETTINGS and isinstance(finding.about, ConfigRef)
+    return finding.owner == SETTINGS and finding.about.kind == "config"
 
 
 class AuditRun:

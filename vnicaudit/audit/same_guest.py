@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from vnicaudit.audit.judging.macs import station_mac
 from vnicaudit.base.wording import bare_uuid
-from vnicaudit.model.finding import ALL_BUT_THE_MODEL, EVERY_RULE, NicRef
+from vnicaudit.model.finding import ALL_BUT_THE_MODEL, EVERY_RULE
 from vnicaudit.model.kubevirt import Manifest
 from vnicaudit.model.report import Audited, Reading, ReadingKind
 
@@ -182,7 +182,7 @@ def _mark(finding: Finding) -> int:
 
 
 def _mac_of(finding: Finding) -> str:
-    return (finding.about.mac or "") if isinstance(finding.about, NicRef) else ""
+    return (finding.about.mac or "") if finding.about.kind == "nic" else ""
 
 
 def _fixed_where_defined(finding: Finding, guest: _Guest) -> Finding:

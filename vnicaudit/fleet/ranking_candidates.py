@@ -13,12 +13,10 @@ from vnicaudit.model.finding import (
     SEVERITIES,
     Change,
     Confidence,
-    DomainRef,
     Finding,
     Keeper,
-    NicRef,
     OutsideOwner,
-    ServerRef,
+    Ref,
     Severity,
     name_of,
 )
@@ -48,7 +46,7 @@ def place_of(finding: Finding, audited: Audited, host: InventoryHost) -> ChangeP
     placed = audited.placed
     if placed is not None and placed.image_id and _is_of_image(finding):
         return ChangePlace("image", placed.image, placed.image_id)
-    kind = "server" if isinstance(finding.about, ServerRef) else "domain"
+    kind = "server" if finding.about.kind == "server" else "domain"
     return ChangePlace(kind, audited.subject, audited.uuid or "", host.name)
 
 
@@ -290,9 +288,9 @@ def _identity(finding: Finding) -> ChangeIdentity:
 
 def _nics(finding: Finding, audited: Audited) -> set[int]:
     about = finding.about
-    if isinstance(about, NicRef):
+    if about.kind == "nic":
         return set() if about.index is None else {about.index}
-    return set(range(audited.nics)) if isinstance(about, DomainRef | ServerRef) else set()
+    return set(range(audited.nics)) if isinstance(about, Ref) else set()
 
 
 def _judge(candidate: Candidate, finding: Finding) -> None:

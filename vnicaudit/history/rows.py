@@ -12,7 +12,7 @@ except ImportError:  # a Python built without it
     from hashlib import blake2b
 
 from vnicaudit.base.deadlines import moment
-from vnicaudit.model.finding import Change, Finding, Keeper, NicRef, name_of
+from vnicaudit.model.finding import Change, Finding, Keeper, name_of
 from vnicaudit.model.report import Audited, NicRow
 
 HASH = 16
@@ -224,7 +224,7 @@ def _finding(
 ) -> FindingFacts:
     scope, subject, uuid, file = whose
     about = one.about
-    mac, index = (about.mac, about.index) if isinstance(about, NicRef) else (None, None)
+    mac, index = (about.mac, about.index) if about.kind == "nic" else (None, None)
     return FindingFacts(
         fingerprint_bytes(one.fingerprint),
         _problem(one),

@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 
 from vnicaudit.history.rows import FindingFacts, NicFacts, printable, uuid_bytes
 from vnicaudit.history.tables import grouped, matched
-from vnicaudit.model.finding import ALL_BUT_THE_MODEL, EVERY_RULE, NicRef
+from vnicaudit.model.finding import ALL_BUT_THE_MODEL, EVERY_RULE
 from vnicaudit.model.report import Audited
 
 # The part of a host that a reading checked; the rest stays as last known.
@@ -114,7 +114,7 @@ def _add(subjects: dict[SubjectKey, _Subject], one: Audited) -> None:
     unjudged = [(each.rule, each.about) for each in one.skipped]
     unjudged += [(each.rule, each.about) for each in one.crashed]
     for rule, about in unjudged:
-        named = (about.mac or about.index) if isinstance(about, NicRef) else None
+        named = (about.mac or about.index) if about.kind == "nic" else None
         had.skipped.setdefault(rule, set()).add(named)
 
 

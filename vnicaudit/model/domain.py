@@ -10,14 +10,12 @@ from vnicaudit.model.finding import (
     AcceptingComment,
     DefinitionForm,
     DescriptionKind,
-    DomainRef,
     Form,
     Location,
-    NicRef,
     Owner,
     PlatformName,
     Readiness,
-    ServerRef,
+    Ref,
 )
 from vnicaudit.model.host import Version
 from vnicaudit.model.kubevirt import Manifest
@@ -256,13 +254,13 @@ class Domain(msgspec.Struct, frozen=True):
         return replace(self, live=live)
 
     @property
-    def ref(self) -> DomainRef | ServerRef:
+    def ref(self) -> Ref:
         """Reference to the domain or server."""
-        return DomainRef(self.name, self.uuid)
+        return Ref("domain", self.name, self.uuid)
 
-    def ref_of(self, nic: Nic) -> NicRef:
+    def ref_of(self, nic: Nic) -> Ref:
         """Reference to one of its NICs."""
-        return NicRef(self.name, self.uuid, nic.mac, nic.index, nic.target_dev)
+        return Ref("nic", self.name, self.uuid, nic.mac, nic.index, nic.target_dev)
 
 
 class Server(Domain, frozen=True, kw_only=True):
@@ -280,6 +278,6 @@ class Server(Domain, frozen=True, kw_only=True):
         return kept
 
     @property
-    def ref(self) -> ServerRef:
+    def ref(self) -> Ref:
         """Reference to the server."""
-        return ServerRef(self.name, self.uuid)
+        return Ref("server", self.name, self.uuid)

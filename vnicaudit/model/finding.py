@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Final, Literal, NewType, get_args
+from typing import Final, Literal, NewType, get_args
 
 import msgspec
 
@@ -143,107 +143,25 @@ DOMAIN_FILE = PlatformName("file")
 """Name shown in a plan for steps on definitions in files."""
 
 
-# References to the subject of a finding or a step, by name: a record for each kind of subject.
-#
-# Each has a ``name`` and an ``id`` that distinguishes it from others of that name; for a NIC these
-# are its domain's. Files store all kinds in one flat record, whose null fields tell them apart
-# (:mod:`vnicaudit.reports.report_file`).
+# The subject of a finding or a step, by name.
 
 
-class NicRef(msgspec.Struct, frozen=True, tag="nic"):
-    """A NIC of a domain or server. ``index`` None: it is known only by its MAC address, as in a
-    suppression."""
+SubjectKind = Literal["nic", "domain", "server", "image", "flavor", "preference", "host", "config"]
 
-    kind: ClassVar[Literal["nic"]] = "nic"
-    domain: str | None = None
-    uuid: str | None = None
+
+class Ref(msgspec.Struct, frozen=True):
+    """The thing that a finding or a step is about. ``name`` and ``id`` are those of a domain,
+    server, image…; of a NIC, those of its domain. ``name`` None: the judgement or the location
+    names it (a host, a file), or only its id is known. ``id`` is a UUID, the id in a cloud, or None
+    for something described in a file. The other fields are a NIC's; ``index`` None: it is known
+    only by its MAC address, as in a suppression."""
+
+    kind: SubjectKind
+    name: str | None = None
+    id: str | None = None
     mac: str | None = None
     index: int | None = None
     target_dev: str | None = None
-
-    @property
-    def name(self) -> str | None:
-        """Name of the NIC's domain."""
-        return self.domain
-
-    @property
-    def id(self) -> str | None:
-        """The UUID of its domain."""
-        return self.uuid
-
-
-class DomainRef(msgspec.Struct, frozen=True, tag="domain"):
-    """A whole domain. ``name`` None: it is known only by its UUID."""
-
-    name: str | None
-    uuid: str | None = None
-
-    @property
-    def id(self) -> str | None:
-        """The UUID; for a server of a cloud it is the server's id."""
-        return self.uuid
-
-
-class ServerRef(msgspec.Struct, frozen=True, tag="server"):
-    """A server of a cloud, as the cloud describes it, with all its NICs."""
-
-    kind: ClassVar[Literal["server"]] = "server"
-    name: str | None
-    id: str | None
-
-
-class ImageRef(msgspec.Struct, frozen=True, tag="image"):
-    """An image. ``id`` None: it is described in a file."""
-
-    kind: ClassVar[Literal["image"]] = "image"
-    name: str | None
-    id: str | None = None
-
-
-class FlavorRef(msgspec.Struct, frozen=True, tag="flavor"):
-    """A flavor. ``id``: a UUID, or one chosen by its creator; None: it is described in a file."""
-
-    kind: ClassVar[Literal["flavor"]] = "flavor"
-    name: str | None
-    id: str | None = None
-
-
-class PreferenceRef(msgspec.Struct, frozen=True, tag="preference"):
-    """A KubeVirt preference."""
-
-    name: str | None
-    id: ClassVar[None] = None
-
-
-class HostRef(msgspec.Struct, frozen=True, tag="host"):
-    """The judged host, which the judgement names."""
-
-    name: ClassVar[None] = None
-    id: ClassVar[None] = None
-
-
-class ConfigRef(msgspec.Struct, frozen=True, tag="config"):
-    """A configuration file, which the location names."""
-
-    name: ClassVar[None] = None
-    id: ClassVar[None] = None
-
-
-CloudRef = ServerRef | ImageRef | FlavorRef
-"""Reference to an object of a cloud that can be changed."""
-
-Ref = NicRef | DomainRef | CloudRef | PreferenceRef | HostRef | ConfigRef
-
-
-def nic_index(ref: Ref) -> int | None:
-    """The index of the referenced NIC; None if it is not a NIC, or is known only by its MAC
-    address."""
-    return ref.index if isinstance(ref, NicRef) else None
-
-
-def mac_of(ref: Ref) -> str | None:
-    """The MAC address of the referenced NIC; None if it is not a NIC, or has none."""
-    return ref.mac if isinstance(ref, NicRef) else None
 
 
 # A judgement on one thing, and the edit it proposes.

@@ -14,11 +14,10 @@ from vnicaudit.model.finding import (
     LIBVIRT,
     OPENSTACK,
     Change,
-    CloudRef,
-    NicRef,
     Owner,
     PlatformName,
     Readiness,
+    Ref,
 )
 
 # Reasons why something is not planned, cannot be applied, is refused or is not possible, as codes
@@ -321,7 +320,7 @@ class UnitStep(msgspec.Struct, Generic[UnitT_co], frozen=True):
 
     id: str
     target: str
-    about: NicRef | CloudRef
+    about: Ref
     owner: Owner
     to: Goal
     rules: tuple[str, ...]
@@ -392,7 +391,7 @@ class NotPlanned(msgspec.Struct, frozen=True):
 
     gives_way: ClassVar[bool] = True
     """See :attr:`Step.gives_way`."""
-    about: NicRef | CloudRef
+    about: Ref
     target: str
     rules: tuple[str, ...]
     reason: str

@@ -16,7 +16,7 @@ from vnicaudit.audit.reading.files import read_stream
 from vnicaudit.audit.work import AuditWork
 from vnicaudit.model.domain import Domain, DomainConfig, FromManifest
 from vnicaudit.model.file_kind import Item
-from vnicaudit.model.finding import SEVERITIES, Change, Finding, nic_index
+from vnicaudit.model.finding import SEVERITIES, Change, Finding
 from vnicaudit.model.host import HostConfig
 from vnicaudit.model.kubevirt import Preference
 from vnicaudit.model.nic import Nic, NicConfig
@@ -57,7 +57,7 @@ class JudgedFile(NamedTuple):
 def key_of(subject: int, finding: Finding) -> Key:
     """See :data:`Key`."""
     field = None if finding.change is None else finding.change.field
-    return subject, finding.rule, finding.fingerprint, nic_index(finding.about), field
+    return subject, finding.rule, finding.fingerprint, finding.about.index, field
 
 
 class Reader(NamedTuple):
@@ -187,7 +187,7 @@ def _worst(made: tuple[MadeChange, ...]) -> dict[object, int]:
     found: dict[object, int] = {}
     for one in made:
         rank = SEVERITIES.index(one.finding.severity)
-        for place in ((one.subject, nic_index(one.finding.about)), one.subject):
+        for place in ((one.subject, one.finding.about.index), one.subject):
             found[place] = max(rank, found.get(place, -1))
     return found
 
@@ -246,7 +246,7 @@ def _domain(
     shared = _shared(old, changes, writers)
     by_nic: dict[int | None, list[Change]] = {}
     for one in made:
-        by_nic.setdefault(nic_index(one.finding.about), []).extend(one.changes)
+        by_nic.setdefault(one.finding.about.index, []).extend(one.changes)
     for nic, other in zip(old.nics, new.nics, strict=True):
         free = _entailed(old, by_nic.get(nic.index, []), writers) | shared
         yield from _nic(nic, other, by_nic.get(nic.index, []), shared, free)

@@ -22,7 +22,7 @@ from vnicaudit.errors import OwnedError, RefusedError
 from vnicaudit.knowledge.to_virtio import address_removal, rom_removal
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.file_kind import Item
-from vnicaudit.model.finding import Change, Finding, nic_index, rewritten_by
+from vnicaudit.model.finding import Change, Finding, rewritten_by
 from vnicaudit.model.fix import FixRefusal
 from vnicaudit.model.nova import NovaConfig
 from vnicaudit.model.report import Audited
@@ -200,7 +200,7 @@ class _Rounds:
         """Another model, and no PCI address, which may exist for the old model alone; None if there
         is none, or it is removed already. The guest may rename its interface: that is unsafe."""
         made = one.change
-        item, index = self._reading.audited_items[made.subject].item, nic_index(made.finding.about)
+        item, index = self._reading.audited_items[made.subject].item, made.finding.about.index
         if not isinstance(item, Domain) or index is None or not self._include_unsafe:
             return None
         removal = address_removal(item.nics[index], made.changes)
@@ -240,7 +240,7 @@ def candidates(
 
 def _beside(item: Item, finding: Finding, change: Change) -> tuple[Change, ...]:
     """The removal of a boot ROM that goes with the old model."""
-    index = nic_index(finding.about)
+    index = finding.about.index
     if not isinstance(item, Domain) or index is None:
         return ()
     removal = rom_removal(item.nics[index].declared, change)
@@ -251,7 +251,7 @@ def changed_place(item: Item, made: MadeChange) -> object:
     """The place of a change: for a NIC its number; in a configuration the section and name of the
     option, as another change of it may affect the same lines."""
     if not isinstance(item, NovaConfig):
-        return nic_index(made.finding.about)
+        return made.finding.about.index
     option = item.on_line(made.finding.location.line)
     return option and option.written
 

@@ -1,7 +1,6 @@
 """Findings as stored in ``vnicaudit.report/1`` and ``vnicaudit.explain/1``, and their conversion.
 
-In the files, the subject of a finding is flat, whatever it is; in memory it is a record of its kind
-(:data:`vnicaudit.model.finding.Ref`).
+In the files, the subject of a finding is described twice: as programs ask for it, and as a NIC.
 """
 
 from __future__ import annotations
@@ -15,20 +14,13 @@ import msgspec
 from vnicaudit.model.finding import (
     Change,
     Confidence,
-    ConfigRef,
     Crashed,
-    DomainRef,
     Finding,
-    FlavorRef,
-    HostRef,
-    ImageRef,
     Location,
-    NicRef,
-    PreferenceRef,
     Ref,
-    ServerRef,
     Severity,
     Skipped,
+    SubjectKind,
     name_of,
 )
 from vnicaudit.model.fix import Fix
@@ -155,17 +147,6 @@ class Format(Protocol):
 # Subjects of findings by kind, name and id, for programs.
 
 
-SubjectKind = Literal["nic", "domain", "server", "image", "flavor", "preference", "host", "config"]
-_KINDS: dict[type[Ref], SubjectKind] = {
-    NicRef: "nic",
-    DomainRef: "domain",
-    ServerRef: "server",
-    ImageRef: "image",
-    FlavorRef: "flavor",
-    PreferenceRef: "preference",
-    HostRef: "host",
-    ConfigRef: "config",
-}
 Fixable = Literal["safe", "unsafe", "by-hand"]
 
 
@@ -182,19 +163,14 @@ class FileSubject(msgspec.Struct, frozen=True):
     id: str | None = None
 
 
-def kind_of(ref: Ref) -> SubjectKind:
-    """The kind of subject that a reference refers to."""
-    return _KINDS[type(ref)]
-
-
 def subject_of(ref: Ref, judged: str) -> FileSubject:
     """The subject of a reference. ``judged``: name of the judged subject, for a reference without a
     name (a host, a configuration file)."""
-    kind, name = kind_of(ref), ref.name or judged
-    if not isinstance(ref, NicRef):
-        return FileSubject(kind, name, ref.id)
+    name = ref.name or judged
+    if ref.kind != "nic":
+        return FileSubject(ref.kind, name, ref.id)
     nic = f"{name}/NIC {ref.index}" if ref.index is not None else f"{name}/{ref.mac or 'NIC'}"
-    return FileSubject(kind, nic, f"{ref.uuid}/{ref.mac}" if ref.uuid and ref.mac else None)
+    return FileSubject(ref.kind, nic, f"{ref.id}/{ref.mac}" if ref.id and ref.mac else None)
 
 
 def fixable(finding: Finding) -> Fixable:
@@ -324,9 +300,7 @@ def converted(record: msgspec.Struct, kind: type[Record], **others: object) -> R
 
 def flat(ref: Ref) -> FileNicRef:
     """A reference in the flat form used in files."""
-    if isinstance(ref, NicRef):
-        return FileNicRef(ref.domain, ref.uuid, ref.mac, ref.index, ref.target_dev)
-    return FileNicRef(ref.name, ref.id)
+    return FileNicRef(ref.name, ref.id, ref.mac, ref.index, ref.target_dev)
 
 
 def written_finding(one: Finding, judged: str, docs_url: str = "") -> FileFinding:

@@ -15,11 +15,9 @@ from vnicaudit.model.finding import (
     SEVERITIES,
     Confidence,
     Finding,
-    NicRef,
     Ref,
     Severity,
     name_of,
-    nic_index,
 )
 from vnicaudit.model.report import Audited, RunEnd, Summary, TargetResult
 from vnicaudit.reports.safe import Paint, safe
@@ -73,7 +71,7 @@ class Tally:
 
 def kind_of(ref: Ref, scope: str) -> str:
     """The word for the kind of subject: NIC, domain, host, file…"""
-    return "NIC" if nic_index(ref) is not None else SCOPE_WORD[scope]
+    return "NIC" if ref.index is not None else SCOPE_WORD[scope]
 
 
 # Words shared by formats for people: names of NICs, counts, and the last line.
@@ -99,7 +97,7 @@ def level_of(finding: Finding, fails: Confidence) -> Severity:
 def nic_label(ref: Ref) -> str:
     """``NIC 0 52:54:00:00:00:01``, with its target device if it has no MAC; empty if it is not a
     NIC."""
-    if not isinstance(ref, NicRef):
+    if ref.kind != "nic":
         return ""
     words = [str(ref.index)] if ref.index is not None else []
     if ref.mac or ref.target_dev:

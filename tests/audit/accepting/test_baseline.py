@@ -15,7 +15,7 @@ from vnicaudit.audit.accepting.baseline import (
     number_gone,
 )
 from vnicaudit.errors import UsageError
-from vnicaudit.model.finding import Finding, Location, NicRef, Severity
+from vnicaudit.model.finding import Finding, Location, Ref, Severity
 from vnicaudit.model.report import Suppressed, Tool
 from vnicaudit.reports.report_file import Report, written_finding, written_suppressed
 
@@ -27,7 +27,7 @@ def finding(
 ) -> Finding:
     return Finding(
         rule, "some-name", severity, "high", 'a "message"\n',
-        msgspec.convert({"type": "nic", **nic}, NicRef),
+        msgspec.convert({"kind": "nic", **nic}, Ref),
         Location("lab"), "libvirt", None, mark,
     )  # fmt: skip
 

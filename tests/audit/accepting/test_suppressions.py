@@ -16,7 +16,7 @@ from vnicaudit.audit.judging.domains import DomainAuditor
 from vnicaudit.audit.settings.settings import load_settings
 from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.model.domain import Domain, DomainState
-from vnicaudit.model.finding import Finding, Location, NicRef, nic_index
+from vnicaudit.model.finding import Finding, Location
 from vnicaudit.model.host import HostConfig
 from vnicaudit.model.report import Audited
 from vnicaudit.platforms.domain_xml.read import read_bytes
@@ -277,8 +277,8 @@ def test_metadata_suppresses_one_nic_by_its_mac() -> None:
         "rule='VNIC001' reason='r' mac='52:54:00:00:00:01'", models=("rtl8139", "ne2k_pci")
     )
     after = suppressor().apply(judged(what), what)
-    assert [nic_index(finding.about) for finding in after.findings] == [0]
-    assert [nic_index(moved.finding.about) for moved in after.suppressed] == [1]
+    assert [finding.about.index for finding in after.findings] == [0]
+    assert [moved.finding.about.index for moved in after.suppressed] == [1]
 
 
 def test_metadata_and_settings_work_side_by_side() -> None:
@@ -323,7 +323,7 @@ def test_unused_in_metadata_is_known_at_once() -> None:
         )
     ]
     about = after.findings[0].about
-    assert isinstance(about, NicRef)
+    assert about.kind == "nic"
     assert (about.index, about.target_dev) == (0, "vnet0")
 
 
@@ -336,7 +336,7 @@ def test_unused_is_said_where_no_later_judgement_can_use_it(
     rules = ("VNIC001", "VNIC016")
     what = domain(f"rule='{rule}' reason='r'{mac}", models=models)
     after = suppressor(rules=rules).apply(judged(what, rules), what)
-    assert [(found.rule, nic_index(found.about)) for found in after.findings] == [("SUPP002", None)]
+    assert [(found.rule, found.about.index) for found in after.findings] == [("SUPP002", None)]
 
 
 @pytest.mark.parametrize("rule", ["VNIC0", "VNIC016"])

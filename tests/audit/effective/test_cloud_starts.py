@@ -13,7 +13,6 @@ from vnicaudit.audit.explain import layers
 from vnicaudit.audit.judging.catalogue import rule_ids
 from vnicaudit.audit.judging.domains import DomainAuditor
 from vnicaudit.cli.wiring.platforms import every_platform
-from vnicaudit.model.finding import nic_index
 from vnicaudit.model.host import HostConfig, Version
 from vnicaudit.model.nic import NicConfig
 from vnicaudit.model.openstack import VIF_MODELS, NodeFacts, NovaVersions, PortBinding, ServerConfig
@@ -133,7 +132,7 @@ def test_starts_never_contradicts_an_error(
         errors = [
             finding
             for finding in audited.findings
-            if finding.severity == "error" and nic_index(finding.about) == nic.index
+            if finding.severity == "error" and finding.about.index == nic.index
         ]
         if errors:
             assert not effective.starts, errors[0]

@@ -6,7 +6,7 @@ from msgspec.structs import replace
 from vnicaudit.audit.judging.domains import DomainAuditor
 from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.model.domain import Domain
-from vnicaudit.model.finding import Finding, mac_of, nic_index
+from vnicaudit.model.finding import Finding
 from vnicaudit.model.host import HostConfig
 from vnicaudit.platforms.domain_xml.read import read_bytes
 
@@ -104,7 +104,7 @@ class TestNotJudged:
         )
         assert audited.findings == ()
         (skipped,) = audited.skipped
-        assert (skipped.rule, nic_index(skipped.about)) == ("VNIC024", 0)
+        assert (skipped.rule, skipped.about.index) == ("VNIC024", 0)
         assert "vhost" in skipped.needs
 
 
@@ -117,5 +117,5 @@ def test_what_is_remembered_keeps_identities_apart() -> None:
         auditor.audit_domain(domain, HostConfig(), "fleet").findings for domain in (first, second)
     )
     assert one[0].message == two[0].message
-    assert (one[0].about.name, mac_of(one[0].about)) == ("guest", "52:54:00:00:00:01")
-    assert (two[0].about.name, mac_of(two[0].about)) == ("other", "52:54:00:00:00:02")
+    assert (one[0].about.name, one[0].about.mac) == ("guest", "52:54:00:00:00:01")
+    assert (two[0].about.name, two[0].about.mac) == ("other", "52:54:00:00:00:02")

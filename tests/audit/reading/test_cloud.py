@@ -28,7 +28,7 @@ from vnicaudit.audit.work import Assumptions, NicsWork
 from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.errors import MissingExtraError, TargetError
 from vnicaudit.model.domain import Domain, DomainConfig, DomainState, LiveFacts
-from vnicaudit.model.finding import Location, mac_of, nic_index
+from vnicaudit.model.finding import Location
 from vnicaudit.model.fleet import LiveOptions
 from vnicaudit.model.nic import Nic, NicConfig
 from vnicaudit.model.openstack import PortBinding
@@ -76,7 +76,7 @@ class TestAlone:
         run = run_of(cloud.work("VNIC001"))
         (found,) = findings(run.items([TARGET]))
         assert (found.rule, found.severity, found.owner) == ("VNIC001", "high", "nova")
-        assert (found.about.name, found.about.id, mac_of(found.about), nic_index(found.about)) == (
+        assert (found.about.name, found.about.id, found.about.mac, found.about.index) == (
             "web-1", UUID.format(1), MAC.format(16), 0,
         )  # fmt: skip
         assert found.location == Location(
@@ -195,7 +195,7 @@ class TestLibvirt:
         live[URI] = [guest(1, (MAC.format(16), "rtl8139"))]
         run = run_of(cloud.work("VNIC001"))
         found = findings(run.items([URI, TARGET]))
-        assert [(f.about.name, mac_of(f.about), f.location.target) for f in found] == [
+        assert [(f.about.name, f.about.mac, f.location.target) for f in found] == [
             ("instance-00000001", MAC.format(16), URI),
             ("web-2", MAC.format(32), TARGET),
         ]

@@ -7,12 +7,10 @@ import msgspec
 from vnicaudit.model.finding import (
     Change,
     Confidence,
-    DomainRef,
     Finding,
-    HostRef,
     Keeper,
     Location,
-    NicRef,
+    Ref,
     Severity,
 )
 from vnicaudit.model.fix import Fix
@@ -90,8 +88,8 @@ def audit(*names: str) -> FleetAudit:
 
 
 def _finding(one: Problem, name: str, uuid: str, scope: AuditedScope) -> Finding:
-    about = HostRef() if scope == "host" else (
-        DomainRef(name, uuid) if one.nic is None else NicRef(name, uuid, None, one.nic)
+    about = Ref("host") if scope == "host" else (
+        Ref("domain", name, uuid) if one.nic is None else Ref("nic", name, uuid, None, one.nic)
     )  # fmt: skip
     return Finding(
         one.rule, one.rule.lower(), one.severity, one.confidence, "m", about,

@@ -17,7 +17,6 @@ from vnicaudit.audit.judging.domains import DomainAuditor
 from vnicaudit.audit.reading.files import read_stream
 from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.model.domain import Domain
-from vnicaudit.model.finding import nic_index
 from vnicaudit.model.host import HostConfig, Version
 from vnicaudit.rule_cases.judging import document
 
@@ -86,9 +85,7 @@ def test_it_is_an_error(source: Callable[[], Iterator[tuple[str, str]]]) -> None
                 continue
             for host in HOSTS:
                 audited = engine.audit_domain(item, host, "given")
-                errors = {
-                    nic_index(one.about) for one in audited.findings if one.severity == "error"
-                }
+                errors = {one.about.index for one in audited.findings if one.severity == "error"}
                 for nic in item.nics:
                     starts = resolve(nic.declared, item.declared, host, nic.running).starts
                     stopped += not starts

@@ -19,7 +19,6 @@ from tests.remedy.planning.planned import (
 )
 from tests.remedy.works import work
 from vnicaudit.knowledge import to_virtio
-from vnicaudit.model.finding import mac_of
 from vnicaudit.model.host import HostConfig
 from vnicaudit.model.plan import NotPlanned, UnitStep
 from vnicaudit.remedy.planning.run import PlanOptions
@@ -146,9 +145,9 @@ def test_an_alias_that_cannot_be_told_counts_for_each_nic_that_may_have_it() -> 
         behind=override("mitigation", "off", alias="net1"), root=NAMESPACE,
     )  # fmt: skip
     found = plan(live(text))
-    reasons = {mac_of(one.about): one.reason for one in found if isinstance(one, NotPlanned)}
+    reasons = {one.about.mac: one.reason for one in found if isinstance(one, NotPlanned)}
     assert reasons == {"52:54:00:00:00:03": BEHIND.format("mitigation")}
-    assert [mac_of(one.about) for one in found if isinstance(one, UnitStep)] == [MAC]
+    assert [one.about.mac for one in found if isinstance(one, UnitStep)] == [MAC]
 
 
 @pytest.mark.parametrize(

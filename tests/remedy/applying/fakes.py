@@ -20,7 +20,7 @@ from vnicaudit.cli.wiring import Wiring
 from vnicaudit.cli.wiring.adapters import adapters
 from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.errors import ActionError, GoneError, GuestError, SilentError
-from vnicaudit.model.finding import Change, NicRef
+from vnicaudit.model.finding import Change, Ref
 from vnicaudit.model.guest_network import GuestLink, GuestNetwork
 from vnicaudit.model.host import HostLock, MachineState, PowerPhase, Traffic
 from vnicaudit.model.plan import MODES, DomainUnit, Mode, ModeOption, Step
@@ -467,7 +467,7 @@ def step_of(machine: Machine, nic: int = 1) -> Step:
     return Step(
         id=f"{machine.name}-{nic}",
         target=TARGET,
-        about=NicRef(machine.name, machine.uuid, machine.macs[nic - 1], nic - 1),
+        about=Ref("nic", machine.name, machine.uuid, machine.macs[nic - 1], nic - 1),
         owner="libvirt",
         to="virtio",
         rules=("VNIC001",),

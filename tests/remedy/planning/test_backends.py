@@ -10,7 +10,7 @@ from tests.remedy.planning.blocked import codes, why
 from tests.remedy.planning.guests import PC, guest, pci
 from tests.rows import rows
 from vnicaudit.model.domain import Domain, DomainConfig
-from vnicaudit.model.finding import Change, NicRef
+from vnicaudit.model.finding import Change, Ref
 from vnicaudit.model.host import HostConfig, VdpaDevice, Version
 from vnicaudit.model.nic import Nic
 from vnicaudit.model.plan import DomainUnit, Goal, Loss, Step
@@ -222,7 +222,7 @@ def edited(to: Goal, *losses: Loss) -> Step:
     field = "device" if to == "vdpa" else "source_path"
     changes = (Change(field, None, DEVICE, safe=True),)
     return Step(
-        "1", "qemu:///system", NicRef(), "libvirt", to, (), changes, "ready",
+        "1", "qemu:///system", Ref("nic"), "libvirt", to, (), changes, "ready",
         safe=True, reason="", running=False, modes=(), digest="", diff="",
         unit=DomainUnit(), losses=losses,
     )  # fmt: skip

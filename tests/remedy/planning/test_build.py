@@ -35,7 +35,7 @@ from vnicaudit.audit.judging.catalogue import rule_ids
 from vnicaudit.audit.settings.keys import PolicyTable
 from vnicaudit.cli.wiring.adapters import texts
 from vnicaudit.model.domain import DomainState
-from vnicaudit.model.finding import Change, NicRef, mac_of, nic_index
+from vnicaudit.model.finding import Change, Ref
 from vnicaudit.model.host import Network
 from vnicaudit.model.plan import DomainUnit, GuestView, NotPlanned
 from vnicaudit.remedy.planning.run import PlanOptions
@@ -51,7 +51,7 @@ def test_one_nic_of_a_live_domain() -> None:
     source = live(definition(interface("e1000")), RUNNING)
     found = step(source)
     assert (found.unit.shown_under, found.target, found.unit) == ("libvirt", URI, DomainUnit())
-    assert found.about == NicRef("a", UUID, MAC, 0, None)
+    assert found.about == Ref("nic", "a", UUID, MAC, 0, None)
     assert (found.owner, found.to, found.rules) == ("libvirt", "virtio", ("VNIC002",))
     assert found.changes == (Change("model", "e1000", "virtio", safe=True, reason=KEEPS),)
     assert (found.readiness, found.safe, found.reason) == ("ready", True, KEEPS)
@@ -90,8 +90,8 @@ def test_a_step_of_a_file_says_where_the_nic_stands(tmp_path: Path) -> None:
 def test_each_nic_has_a_step_of_its_own_and_each_diff_that_nic_alone() -> None:
     both = live(definition(interface("e1000"), interface("virtio", 2), interface("rtl8139", 3)))
     first, third = steps(both)
-    assert (nic_index(first.about), first.rules) == (0, ("VNIC002",))
-    assert (nic_index(third.about), third.rules) == (2, ("VNIC001",))
+    assert (first.about.index, first.rules) == (0, ("VNIC002",))
+    assert (third.about.index, third.rules) == (2, ("VNIC001",))
     assert changed_lines(first.diff) == SWAP
     assert changed_lines(third.diff) == [
         "-      <model type='rtl8139'/>", "+      <model type='virtio'/>",
@@ -126,7 +126,7 @@ def test_what_may_hurt_the_guest_is_left_unless_it_is_asked_for(
     source = live(definition(interface("e1000"), os=system))
     found = left(source)
     assert (found.about, found.target, found.rules) == (
-        NicRef("a", UUID, MAC, 0),
+        Ref("nic", "a", UUID, MAC, 0),
         URI,
         ("VNIC002",),
     )
@@ -314,7 +314,7 @@ def test_nics_without_mac(tmp_path: Path) -> None:
     text = definition(interface("e1000", mac=None), interface("rtl8139", 2, mac=None), uuid=None)
     (source,) = in_file(tmp_path / "a.xml", text)
     assert [(found.about, found.blocked) for found in steps(source)] == [
-        (NicRef("a", None, None, 0), ()), (NicRef("a", None, None, 1), ()),
+        (Ref("nic", "a", None, None, 0), ()), (Ref("nic", "a", None, None, 1), ()),
     ]  # fmt: skip
     none = "its definition has no MAC address to identify it by"
     assert [why(found) for found in steps(live(text))] == [(none,), (none,)]
@@ -339,16 +339,16 @@ _QEMU_NIC = (
 def test_nics_of_qemu_arguments_are_named_and_left() -> None:
     found = plan(live(definition(interface("e1000"), behind=_QEMU_NIC)))
     (there,) = (one for one in found if isinstance(one, NotPlanned))
-    assert (mac_of(there.about), nic_index(there.about)) == ("52:54:00:00:00:77", 1)
+    assert (there.about.mac, there.about.index) == ("52:54:00:00:00:77", 1)
     assert there.reason == "it is not an <interface> of a definition: change it where it is added"
     (made,) = (one for one in found if not isinstance(one, NotPlanned))
-    assert nic_index(made.about) == 0
+    assert made.about.index == 0
 
 
 def test_a_nic_that_only_the_running_guest_has_is_named() -> None:
     now = definition(interface("virtio"), interface("e1000", 2))
     found = left(live(definition(interface("virtio")), RUNNING, running=now))
-    assert mac_of(found.about) == SECOND
+    assert found.about.mac == SECOND
     assert found.reason == (
         "only the running guest has it: it was attached live and is not in the definition"
     )  # fmt: skip
@@ -377,7 +377,7 @@ def test_the_domains_that_are_named_by_name_or_uuid() -> None:
 
 def test_the_nics_that_are_named() -> None:
     source = live(definition(interface("e1000"), interface("e1000", 2)))
-    assert [mac_of(found.about) for found in steps(source, PlanOptions(macs=(SECOND,)))] == [SECOND]
+    assert [found.about.mac for found in steps(source, PlanOptions(macs=(SECOND,)))] == [SECOND]
 
 
 def test_equal_nics_have_steps_of_their_own() -> None:
@@ -433,7 +433,7 @@ def test_what_is_planned_makes_the_finding_go_away() -> None:
     source = live(definition(interface("e1000"), interface("rtl8139", 2)))
     text = source.text
     for found in steps(source):
-        text = texts().rewritten(text, (nic_index(found.about) or 0) + 1, found.changes)
+        text = texts().rewritten(text, (found.about.index or 0) + 1, found.changes)
     assert plan(live(text.decode())) == []
 
 

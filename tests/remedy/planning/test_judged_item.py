@@ -23,7 +23,7 @@ from vnicaudit.audit.work import AuditWork
 from vnicaudit.cli.wiring.adapters import texts
 from vnicaudit.errors import RefusedError
 from vnicaudit.model.domain import Domain
-from vnicaudit.model.finding import Change, mac_of
+from vnicaudit.model.finding import Change
 from vnicaudit.model.host import HostConfig, Network
 from vnicaudit.model.report import Audited
 from vnicaudit.remedy.planning.domain_targets import DomainPlanner
@@ -44,7 +44,7 @@ def test_findings_are_those_of_one_nic() -> None:
     first, second = found.source.domain.nics
     assert "VNIC002" not in [one.rule for one in found.findings_of(first)]
     assert [one.rule for one in found.findings_of(second)] == ["VNIC002"]
-    assert {mac_of(one.about) for one in found.findings_of(second)} == {SECOND}
+    assert {one.about.mac for one in found.findings_of(second)} == {SECOND}
 
 
 def test_what_would_come_is_read_again_not_guessed() -> None:

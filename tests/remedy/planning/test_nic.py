@@ -30,7 +30,6 @@ from tests.remedy.planning.planned import (
 )
 from tests.rows import rows
 from vnicaudit.audit.settings.keys import PolicyTable
-from vnicaudit.model.finding import mac_of
 from vnicaudit.model.host import VdpaDevice, Version
 from vnicaudit.model.plan import NotPlanned, UnitStep
 from vnicaudit.remedy.planning.run import PlanOptions
@@ -206,7 +205,7 @@ def test_a_conversion_that_renames_is_not_safe() -> None:
 def test_only_the_named_nics_are_converted() -> None:
     source = live(definition(interface("e1000"), interface("e1000", 2)))
     (found,) = steps(source, VDPA, devices=CARD)
-    assert mac_of(found.about) == MAC
+    assert found.about.mac == MAC
 
 
 def test_what_is_lost_blocks_until_it_is_accepted_by_name() -> None:
@@ -248,7 +247,7 @@ def test_a_conversion_is_not_for_a_running_guest() -> None:
 def test_the_second_nic_is_converted_alone() -> None:
     source = live(definition(interface("virtio"), interface("e1000", 2)))
     (found,) = steps(source, replace(VDPA, macs=(SECOND,)), devices=CARD)
-    assert mac_of(found.about) == SECOND
+    assert found.about.mac == SECOND
     assert [one.field for one in found.changes] == ["model", "type", "source", "device"]
 
 

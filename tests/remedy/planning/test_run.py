@@ -29,7 +29,6 @@ from vnicaudit.audit.reading.targets import target_of
 from vnicaudit.cli.output.progress import Progress
 from vnicaudit.cli.wiring.adapters import adapters
 from vnicaudit.errors import TargetError, UsageError
-from vnicaudit.model.finding import mac_of
 from vnicaudit.model.fleet import LiveDefinition
 from vnicaudit.model.host import Host, VdpaDevice
 from vnicaudit.model.plan import Plan
@@ -216,7 +215,7 @@ def test_a_nic_that_was_plugged_in_is_there(hosts: dict[str, list[Source | ReadE
     now = definition(interface("virtio"), interface("e1000", 2))
     hosts["qemu:///system"] = [live(definition(interface("virtio")), RUNNING, running=now)]
     made = plan("qemu:///system", options=PlanOptions(macs=(SECOND,)))
-    assert [mac_of(left.about) for left in made.not_planned] == [SECOND]
+    assert [left.about.mac for left in made.not_planned] == [SECOND]
 
 
 def test_one_device_is_not_for_two_guests(hosts: dict[str, list[Source | ReadError]]) -> None:

@@ -5,7 +5,7 @@ import csv
 import msgspec
 
 from tests.reports.samples import CLEAN, OK_END, WEB_01, finding, written
-from vnicaudit.model.finding import NicRef
+from vnicaudit.model.finding import Ref
 
 HEADER = (
     '"rule","name","severity","confidence","domain","uuid","nic","mac","target_dev","owner",'
@@ -53,7 +53,7 @@ def test_what_is_not_known_is_empty() -> None:
 
 
 def test_a_name_cannot_be_a_formula_or_a_second_line() -> None:
-    nic = NicRef('=HYPERLINK("http://e.example")\n', None, "@x", 0, "-1")
+    nic = Ref("nic", '=HYPERLINK("http://e.example")\n', None, "@x", 0, "-1")
     stream = [msgspec.structs.replace(WEB_01, findings=(finding(about=nic),))]
     [row] = rows(written("csv", stream=stream))
     assert row["domain"] == '\'=HYPERLINK("http://e.example")\\n'

@@ -3,7 +3,7 @@
 import msgspec
 
 from tests.reports.samples import CLEAN, OK_END, WEB_01, finding, written
-from vnicaudit.model.finding import DomainRef, Location
+from vnicaudit.model.finding import Location, Ref
 
 WHOLE = """\
 ::error file=domains/web-01.xml,line=18,title=VNIC001 legacy-emulated-nic::web-01, NIC 0 \
@@ -40,7 +40,7 @@ def test_a_clean_run_is_a_notice() -> None:
 def test_a_name_cannot_start_a_command_of_its_own() -> None:
     evil = "a\n::set-output name=x::y\r%0A"
     problem = finding(
-        about=DomainRef(evil), location=Location("d", "d/a,b:c.xml", 2), message="m", fix=""
+        about=Ref("domain", evil), location=Location("d", "d/a,b:c.xml", 2), message="m", fix=""
     )
     stream = [msgspec.structs.replace(WEB_01, subject=evil, findings=(problem,))]
     first = written("github", stream=stream).splitlines()[0]

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from tests.reports.samples import CLEAN, NOVA, OK_END, WEB_01, finding, written
-from vnicaudit.model.finding import SEVERITIES, Crashed, Location, NicRef
+from vnicaudit.model.finding import SEVERITIES, Crashed, Location, Ref
 from vnicaudit.model.report import Audited, ReadError, RunEnd, Summary, TargetResult
 
 FORMAT = {
@@ -112,7 +112,9 @@ def test_paths_are_relative_to_the_current_folder(
 
 def test_crashes_and_unread_files_are_told_apart() -> None:
     """GitLab keeps one entry per fingerprint."""
-    crashed = tuple(Crashed("VNIC048", NicRef("a", None, None, at), "KeyError") for at in range(3))
+    crashed = tuple(
+        Crashed("VNIC048", Ref("nic", "a", None, None, at), "KeyError") for at in range(3)
+    )
     errors = tuple(ReadError("empty", f"{name}.xml") for name in "abc")
     end = RunEnd("now", (TargetResult("d", "failed", "x", 0, 0, errors, 3),), Summary())
     found = entries([msgspec.structs.replace(NOVA, findings=(), crashed=crashed)], end)

@@ -6,7 +6,7 @@ import msgspec
 from lxml import etree
 
 from tests.reports.samples import CLEAN, OK_END, WEB_01, finding, written
-from vnicaudit.model.finding import NicRef
+from vnicaudit.model.finding import Ref
 
 XSD = Path(__file__).parents[1] / "data" / "junit-10.xsd"
 
@@ -87,7 +87,7 @@ def test_a_clean_domain_is_one_passed_test() -> None:
 
 
 def test_characters_xml_cannot_hold_are_written_out() -> None:
-    nic = NicRef("a\x00b", None, None, 0)
+    nic = Ref("nic", "a\x00b", None, None, 0)
     odd = finding(about=nic, message="\x1b]0;x\x07 ]]> &", fix="")
     stream = [msgspec.structs.replace(WEB_01, subject="a\x00b\uffff", findings=(odd,))]
     suite = tree(written("junit", stream=stream))[0]

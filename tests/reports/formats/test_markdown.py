@@ -4,7 +4,7 @@ import msgspec
 from markdown_it import MarkdownIt
 
 from tests.reports.samples import CLEAN, OK_END, WEB_01, finding, written
-from vnicaudit.model.finding import NicRef
+from vnicaudit.model.finding import Ref
 from vnicaudit.model.report import TargetResult
 
 TOP = """\
@@ -71,7 +71,7 @@ def test_notes_stand_behind_the_answer() -> None:
 
 def test_a_hostile_name_makes_no_markup() -> None:
     evil = "</td>|\n# [x](http://e.example) <script>`@all"
-    problem = finding(about=NicRef(evil, None, "`|`", 0), message=evil, fix=evil)
+    problem = finding(about=Ref("nic", evil, None, "`|`", 0), message=evil, fix=evil)
     stream = [msgspec.structs.replace(WEB_01, subject=evil, findings=(problem,))]
     html = MarkdownIt("commonmark").enable("table").render(written("markdown", stream=stream))
     assert html.count("<tr>") == 2

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from tests.reports.samples import CLEAN, END, NOVA, OK_END, WEB_01, WEB_UUID, finding, written
-from vnicaudit.model.finding import HostRef, ImageRef, Location
+from vnicaudit.model.finding import Location, Ref
 from vnicaudit.model.report import Audited, Suppressed
 from vnicaudit.reports.report_file import Options
 from vnicaudit.text.yaml_edits import Replacement, TextPosition
@@ -110,7 +110,7 @@ def test_a_live_finding_has_names_and_no_file() -> None:
 
 
 def test_a_host_finding_is_located_at_its_target() -> None:
-    problem = finding(about=HostRef(), location=Location("qemu:///system"))
+    problem = finding(about=Ref("host"), location=Location("qemu:///system"))
     host = Audited("qemu:///system", "kvm7", scope="host", findings=(problem,))
     assert run_of([host])["results"][0]["locations"] == [
         {"logicalLocations": [{"fullyQualifiedName": "qemu:///system", "kind": "target"}]}
@@ -266,7 +266,7 @@ def test_a_fix_is_replacements_in_the_file_of_the_finding(validator: Any) -> Non
 
 
 def test_subjects_are_those_of_json_and_stay(validator: Any) -> None:
-    image = finding(about=ImageRef("debian", "i-1"), location=Location("openstack:prod"))
+    image = finding(about=Ref("image", "debian", "i-1"), location=Location("openstack:prod"))
     stream = [msgspec.structs.replace(WEB_01, findings=(finding(), image))]
     text = written("sarif", stream=stream)
     validator.validate(json.loads(text))

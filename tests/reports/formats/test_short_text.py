@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from tests.reports.samples import END, NOVA, OK_END, STREAM, WEB_01, WEB_UUID, finding, written
 from vnicaudit.knowledge.fixes.owners import Wordings
-from vnicaudit.model.finding import EVERY_RULE, Change, DomainRef, NicRef, Severity, Skipped
+from vnicaudit.model.finding import EVERY_RULE, Change, Ref, Severity, Skipped
 from vnicaudit.model.report import Audited, AuditedScope, RunEnd, Summary
 from vnicaudit.reports.formats.text import FEW
 from vnicaudit.reports.report_file import Options, SortBy, View
@@ -61,7 +61,7 @@ def guest(
 ) -> Audited:
     """A guest with one finding."""
     name = f"vm-{number:03d}"
-    nic = NicRef(name, None, f"52:54:00:00:00:{number % 100:02d}", 0)
+    nic = Ref("nic", name, None, f"52:54:00:00:00:{number % 100:02d}", 0)
     one = finding(
         rule, name=f"name-of-{rule.lower()}", severity=severity, about=nic, message=message
     )
@@ -183,8 +183,8 @@ def test_owners_with_one_fix_share_it() -> None:
 
 
 def test_a_rule_that_was_not_judged_is_named_once() -> None:
-    nic, needs = NicRef("vm", None, None, 0), ("its host", "its log")
-    skipped = tuple(Skipped(EVERY_RULE, DomainRef("vm", None), one) for one in needs)
+    nic, needs = Ref("nic", "vm", None, None, 0), ("its host", "its log")
+    skipped = tuple(Skipped(EVERY_RULE, Ref("domain", "vm", None), one) for one in needs)
     stream = [replace(guest(1), skipped=(*skipped, Skipped(EVERY_RULE, nic, needs[0])))]
     assert "\nNot judged: every rule (2 domains, 1 NIC); why: --verbose\n" in short(stream)
 

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from tests.reports.samples import CLEAN, END, OK_END, STREAM, WEB_01, finding, written
-from vnicaudit.model.finding import DomainRef, HostRef, NicRef, Skipped
+from vnicaudit.model.finding import Ref, Skipped
 from vnicaudit.model.report import Audited, ReadError, RunEnd, Summary, TargetResult
 from vnicaudit.reports.report_file import Options
 from vnicaudit.reports.safe import width_of
@@ -150,7 +150,7 @@ def test_a_run_over_nothing_says_so() -> None:
 
 
 def test_a_host_and_a_configuration_file_are_counted_beside_domains() -> None:
-    problem = finding(about=HostRef(), fix="")
+    problem = finding(about=Ref("host"), fix="")
     stream = [
         Audited("qemu:///system", "kvm7", owner="host", scope="host", findings=(problem,)),
         Audited("/etc/nova", "/etc/nova/nova.conf", owner="nova", scope="config"),
@@ -225,9 +225,9 @@ def test_a_domain_that_is_a_server_has_both_names() -> None:
 
 
 def test_rules_that_lack_the_same_thing_share_a_sentence() -> None:
-    ref = NicRef("a", None, None, 0)
+    ref = Ref("nic", "a", None, None, 0)
     skipped = tuple(Skipped(rule, ref, "a live libvirt connection") for rule in ("VNIC2", "VNIC1"))
-    foreign = Skipped("*", DomainRef("a"), "a QEMU or KVM domain (this one is type='xen')")
+    foreign = Skipped("*", Ref("domain", "a"), "a QEMU or KVM domain (this one is type='xen')")
     stream = [msgspec.structs.replace(CLEAN, skipped=(*skipped, foreign))]
     text = written("text", stream=stream, end=OK_END)
     assert "  VNIC1, VNIC2 were not judged for 1 NIC: need a live libvirt connection\n" in text
@@ -239,7 +239,7 @@ def test_rules_that_lack_the_same_thing_share_a_sentence() -> None:
 
 def test_a_hostile_name_stays_on_its_line() -> None:
     name = "web\n  high    VNIC001\x1b[2J\u202e"
-    nic = NicRef(name, None, "52:54:00:00:00:01", 0)
+    nic = Ref("nic", name, None, "52:54:00:00:00:01", 0)
     stream = [msgspec.structs.replace(WEB_01, subject=name, findings=(finding(about=nic, fix=""),))]
     text = written("text", stream=stream)
     assert text.startswith(
@@ -252,7 +252,7 @@ def test_ever_new_reasons_do_not_grow_the_report_for_ever() -> None:
     def stream() -> list[Audited]:
         return [
             msgspec.structs.replace(
-                CLEAN, skipped=(Skipped("*", DomainRef("a"), f"a QEMU domain, not {number}"),)
+                CLEAN, skipped=(Skipped("*", Ref("domain", "a"), f"a QEMU domain, not {number}"),)
             )
             for number in range(3000)
         ]

@@ -3,7 +3,7 @@
 import random
 from collections.abc import Iterator
 
-from vnicaudit.model.finding import Change, Finding, Location, NicRef, Owner, Severity
+from vnicaudit.model.finding import Change, Finding, Location, Owner, Ref, Severity
 from vnicaudit.model.fleet import Coverage
 from vnicaudit.model.nic import NONE, Resolved
 from vnicaudit.model.report import NicRow, Tool
@@ -146,7 +146,7 @@ def findings_of(row: NicRow, draw: random.Random) -> Iterator[Finding]:
         safe = draw.random() < 0.7
         yield Finding(
             rule=rule, name=name, severity=severity, confidence="high", message=message,
-            about=NicRef(row.domain, row.uuid, row.mac, row.index), location=row.location,
+            about=Ref("nic", row.domain, row.uuid, row.mac, row.index), location=row.location,
             owner=owner, change=Change(field, None, new, safe) if field else None,
             fingerprint=f"{draw.getrandbits(96):024x}", fix=fix(owner, row, field, new),
         )  # fmt: skip

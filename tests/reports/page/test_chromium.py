@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.reports.page.chromium import VIEWS, Tab
 from tests.reports.page.fleet import fleet, host_name
-from vnicaudit.model.finding import NicRef, mac_of, nic_index
+from vnicaudit.model.finding import Ref
 from vnicaudit.reports.page.from_audit import PageData
 from vnicaudit.reports.page.summary import render_page
 
@@ -152,7 +152,7 @@ def test_a_nic_in_full(tab: Tab) -> None:
     at, one = next((at, one) for at, one in enumerate(SMALL) if one.findings)
     row = sum(len(before.findings) for before in SMALL[:at])
     with tab.open(f"#findings?row={row}") as page:
-        dialog, which = page.locator("dialog"), nic_index(one.findings[0].about) or 0
+        dialog, which = page.locator("dialog"), one.findings[0].about.index or 0
         expect(dialog).to_contain_text(one.findings[0].fix)
         chain = dialog.locator(".chain tbody tr").first.locator("th, td").all_inner_texts()
         model = one.rows[which].model
@@ -231,7 +231,7 @@ def test_the_csv_has_what_is_shown(tab: Tab) -> None:
         rows = list(csv.DictReader(io.StringIO(saved_text(download.value.path()))))
     mine = [(one, each) for one in SMALL if one.host == host for each in one.findings]
     assert [(row["UUID"], row["Rule"], row["Fix"], row["MAC address"]) for row in rows] == [
-        (one.uuid, each.rule, each.fix, mac_of(each.about)) for one, each in mine
+        (one.uuid, each.rule, each.fix, each.about.mac) for one, each in mine
     ]
 
 
@@ -284,7 +284,7 @@ def hostile() -> PageData:
     some = []
     for name, one in zip(HOSTILE, SMALL, strict=False):
         row = msgspec.structs.replace(one.rows[0], domain=name, target_dev=name)
-        about = NicRef(name, one.uuid, row.mac, 0)
+        about = Ref("nic", name, one.uuid, row.mac, 0)
         findings = tuple(
             msgspec.structs.replace(each, message=name, fix=name, about=about)
             for each in one.findings[:1]

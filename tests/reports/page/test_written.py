@@ -8,7 +8,7 @@ import pytest
 from tests.reports.page.decoded import Elements, check_markup, decoded
 from tests.reports.page.fleet import WHY, fleet, host
 from tests.reports.samples import END, LEGACY, STREAM, written
-from vnicaudit.model.finding import Change, Finding, mac_of, nic_index
+from vnicaudit.model.finding import Change, Finding
 from vnicaudit.model.fleet import (
     Coverage,
     FleetAudit,
@@ -51,12 +51,12 @@ def test_every_nic_and_finding_is_in_it() -> None:
     findings = [(one, each) for one in SUBJECTS for each in one.findings]
     assert tables["finding"]["rule"] == [each.rule for _, each in findings]
     assert tables["finding"]["fix"] == [
-        SubjectMarks(one).sentence(each.fix, mac_of(each.about)) for one, each in findings
+        SubjectMarks(one).sentence(each.fix, each.about.mac) for one, each in findings
     ]
     assert tables["finding"]["state"] == [
         one.history[each.fingerprint].state for one, each in findings
     ]
-    places = [nic_index(each.about) for _, each in findings]
+    places = [each.about.index for _, each in findings]
     assert tables["finding"]["nic"] == [at + 1 for at in places if at is not None]
 
 

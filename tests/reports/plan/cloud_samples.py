@@ -2,7 +2,7 @@
 
 from msgspec.structs import replace
 
-from vnicaudit.model.finding import Change, FlavorRef, ImageRef, ServerRef
+from vnicaudit.model.finding import Change, Ref
 from vnicaudit.model.plan import (
     Blocked,
     FlavorUnit,
@@ -31,7 +31,7 @@ BY_RESTART = (
 WEB = Step(
     id="3",
     target=CLOUD,
-    about=ServerRef("web-01", WEB_ID),
+    about=Ref("server", "web-01", WEB_ID),
     owner="nova",
     to="virtio",
     rules=("VNIC001",),
@@ -52,7 +52,7 @@ WEB = Step(
 OFF = replace(
     WEB,
     id="4",
-    about=ServerRef("db-01", "1c2f6d2e-7a1c-4f0e-9d56-1f9a6c3b5e77"),
+    about=Ref("server", "db-01", "1c2f6d2e-7a1c-4f0e-9d56-1f9a6c3b5e77"),
     running=False,
     safe=False,
     reason="it may not start",
@@ -64,7 +64,7 @@ OFF = replace(
 ASKED = replace(
     OFF,
     id="5",
-    about=ServerRef("db-02", "2c2f6d2e-7a1c-4f0e-9d56-1f9a6c3b5e77"),
+    about=Ref("server", "db-02", "2c2f6d2e-7a1c-4f0e-9d56-1f9a6c3b5e77"),
     safe=True,
     blocked=(Blocked("server-state", "it is paused"),),
     procedure=("openstack server unpause db-02", "ask the operator"),
@@ -72,7 +72,7 @@ ASKED = replace(
 IMAGE = Step(
     id="1",
     target=CLOUD,
-    about=ImageRef("legacy", "5b1f3a0c-2f4d-4b6a-8d0e-3c9e7f1a2b44"),
+    about=Ref("image", "legacy", "5b1f3a0c-2f4d-4b6a-8d0e-3c9e7f1a2b44"),
     owner="nova",
     to="virtio",
     rules=("VNIC062",),
@@ -89,21 +89,21 @@ IMAGE = Step(
 FLAVOR = replace(
     IMAGE,
     id="2",
-    about=FlavorRef("m1.small", "2"),
+    about=Ref("flavor", "m1.small", "2"),
     diff="",
     unit=FlavorUnit({"hw:x": None}, {"hw:x": "true"}, new_name="m1.small-vnic"),
 )
 NOT_PLANNED = (
-    NotPlanned(ServerRef("win-01", "3c"), CLOUD, ("VNIC001",), "no driver", ALPHA),
+    NotPlanned(Ref("server", "win-01", "3c"), CLOUD, ("VNIC001",), "no driver", ALPHA),
     NotPlanned(
-        ServerRef("win-02", "4c"),
+        Ref("server", "win-02", "4c"),
         CLOUD,
         ("VNIC001",),
         "no driver",
         BETA,
         code="unsafe",
     ),
-    NotPlanned(ImageRef("win", "5c"), CLOUD, ("VNIC062",), "no driver", ALPHA),
+    NotPlanned(Ref("image", "win", "5c"), CLOUD, ("VNIC062",), "no driver", ALPHA),
 )
 PLAN = Plan(
     tool="vnicaudit",

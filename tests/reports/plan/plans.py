@@ -6,12 +6,8 @@ from hypothesis import strategies as st
 
 from vnicaudit.model.finding import (
     Change,
-    CloudRef,
-    FlavorRef,
-    ImageRef,
-    NicRef,
     Readiness,
-    ServerRef,
+    Ref,
     owner_named,
 )
 from vnicaudit.model.plan import (
@@ -48,8 +44,8 @@ def _some(one: st.SearchStrategy[object]) -> st.SearchStrategy[tuple[object, ...
 
 
 INDEX = st.integers(0, 99)
-NIC = st.builds(NicRef, MAYBE, MAYBE, MAYBE, st.none() | INDEX, MAYBE)
-PORT = st.builds(NicRef, MAYBE, MAYBE, MAYBE, INDEX, MAYBE)
+NIC = st.builds(Ref, st.just("nic"), MAYBE, MAYBE, MAYBE, st.none() | INDEX, MAYBE)
+PORT = st.builds(Ref, st.just("nic"), MAYBE, MAYBE, MAYBE, INDEX, MAYBE)
 CHANGE = st.builds(Change, TEXT, MAYBE, MAYBE, st.booleans(), TEXT)
 MODE = st.builds(ModeOption, st.sampled_from(MODES), st.booleans(), TEXT)
 GUEST = st.builds(
@@ -65,9 +61,9 @@ SERVER = st.builds(
 )  # fmt: skip
 IMAGE = st.builds(ImageUnit, **_OF_CLOUD)
 FLAVOR = st.builds(FlavorUnit, new_name=TEXT, **_OF_CLOUD)
-SERVER_REF = st.builds(ServerRef, MAYBE, MAYBE)
-IMAGE_REF = st.builds(ImageRef, MAYBE, MAYBE)
-FLAVOR_REF = st.builds(FlavorRef, MAYBE, MAYBE)
+SERVER_REF = st.builds(Ref, st.just("server"), MAYBE, MAYBE)
+IMAGE_REF = st.builds(Ref, st.just("image"), MAYBE, MAYBE)
+FLAVOR_REF = st.builds(Ref, st.just("flavor"), MAYBE, MAYBE)
 ABOUT_AND_UNIT = st.one_of(
     st.tuples(NIC, st.just(DomainUnit()) | st.builds(FileUnit, FILE, MAYBE)),
     st.tuples(SERVER_REF | PORT, SERVER),
@@ -76,7 +72,7 @@ ABOUT_AND_UNIT = st.one_of(
 )
 
 
-def _step(about_and_unit: tuple[NicRef | CloudRef, Unit], **others: Any) -> Step:
+def _step(about_and_unit: tuple[Ref, Unit], **others: Any) -> Step:
     about, unit = about_and_unit
     return Step(about=about, unit=unit, **others)
 

@@ -1,6 +1,6 @@
 """A plan worth reviewing: two hypervisors, a file, guests of libvirt and of Nova."""
 
-from vnicaudit.model.finding import Change, NicRef
+from vnicaudit.model.finding import Change, Ref
 from vnicaudit.model.plan import (
     Blocked,
     DomainUnit,
@@ -40,7 +40,7 @@ DIFF = """\
 MAIL = Step(
     id="s1",
     target="qemu:///system",
-    about=NicRef("mail-01", MAIL_UUID, "52:54:00:12:34:56", 0, "vnet3"),
+    about=Ref("nic", "mail-01", MAIL_UUID, "52:54:00:12:34:56", 0, "vnet3"),
     owner="libvirt",
     to="virtio",
     rules=("VNIC001", "VNIC040"),
@@ -71,7 +71,7 @@ MAIL = Step(
 MAIL_1 = Step(
     id="s2",
     target="qemu:///system",
-    about=NicRef("mail-01", MAIL_UUID, "52:54:00:12:34:57", 1, None),
+    about=Ref("nic", "mail-01", MAIL_UUID, "52:54:00:12:34:57", 1, None),
     owner="libvirt",
     to="vhostuser",
     rules=("VNIC001",),
@@ -94,7 +94,7 @@ MAIL_1 = Step(
 FILE = Step(
     id="s3",
     target="definitions",
-    about=NicRef("web-01", None, "52:54:00:00:00:01", 0, None),
+    about=Ref("nic", "web-01", None, "52:54:00:00:00:01", 0, None),
     owner="libvirt",
     to="virtio",
     rules=("VNIC001",),
@@ -112,7 +112,7 @@ FILE = Step(
 NOVA = Step(
     id="s4",
     target="qemu+ssh://kvm2/system",
-    about=NicRef("instance-0000002a", None, None, 0, "tap1f2e3d4c-5b"),
+    about=Ref("nic", "instance-0000002a", None, None, 0, "tap1f2e3d4c-5b"),
     owner="nova",
     to="virtio",
     rules=("VNIC001",),
@@ -134,12 +134,12 @@ NOVA = Step(
 )
 UNKNOWN = "it is not known whether the guest supports virtio"
 NOT_PLANNED = (
-    NotPlanned(NicRef("win-02", None, "52:54:00:00:00:09", 0), "qemu:///system", ("VNIC001",),
+    NotPlanned(Ref("nic", "win-02", None, "52:54:00:00:00:09", 0), "qemu:///system", ("VNIC001",),
          "Windows without NetKVM"),
-    NotPlanned(NicRef("db-01", None, "52:54:00:00:00:07", 0), "qemu:///system", ("VNIC001",),
+    NotPlanned(Ref("nic", "db-01", None, "52:54:00:00:00:07", 0), "qemu:///system", ("VNIC001",),
          UNKNOWN),
-    NotPlanned(NicRef("db-02", None, "52:54:00:00:00:08", 0), "definitions", ("VNIC001", "VNIC003"),
-         UNKNOWN),
+    NotPlanned(Ref("nic", "db-02", None, "52:54:00:00:00:08", 0), "definitions",
+         ("VNIC001", "VNIC003"), UNKNOWN),
 )  # fmt: skip
 PLAN = Plan(
     tool="vnicaudit",

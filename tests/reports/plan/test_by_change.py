@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from tests.regressions.hostile_input.growth import MOST, TIMES, ratio
 from tests.reports.plan.samples import MAIL
-from vnicaudit.model.finding import NicRef
+from vnicaudit.model.finding import Ref
 from vnicaudit.model.plan import Blocked, GuestView, Naming, Plan, Step
 from vnicaudit.reports.plan.text import render
 from vnicaudit.reports.report_file import Options
@@ -37,7 +37,7 @@ def step_on(number: int, step: Step = MAIL) -> Step:
         step,
         id=str(number),
         target=f"qemu+ssh://kvm{number * HOSTS // STEPS}/system",
-        about=NicRef(name, uuid, mac, 0, None),
+        about=Ref("nic", name, uuid, mac, 0, None),
         diff=DIFF.format(name=name, line=number % 90, mac=mac),
         guest=view,
     )

@@ -4,7 +4,7 @@ from msgspec.structs import replace
 
 from tests.remedy.planning.units import server_of
 from tests.reports.plan.cloud_samples import ASKED, CLOUD, IMAGE, NOT_PLANNED, PLAN, WEB
-from vnicaudit.model.finding import NicRef
+from vnicaudit.model.finding import Ref
 from vnicaudit.model.plan import Plan
 from vnicaudit.reports.plan.json import from_json, to_json
 from vnicaudit.reports.plan.text import render, summary
@@ -106,7 +106,7 @@ def test_what_was_left_is_named_when_asked_for() -> None:
 
 def test_a_nic_of_a_server_is_named_by_its_place() -> None:
     vdpa = replace(
-        WEB, about=NicRef(WEB.about.name, WEB.about.id, "fa:16:3e:00:00:01", 0), to="vdpa"
+        WEB, about=Ref("nic", WEB.about.name, WEB.about.id, "fa:16:3e:00:00:01", 0), to="vdpa"
     )
     assert "    safe  3  NIC 0 fa:16:3e:00:00:01  to vdpa" in shown(replace(PLAN, steps=(vdpa,)))
 

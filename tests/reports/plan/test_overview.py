@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from tests.reports.plan.plans import PLANS
 from tests.reports.plan.samples import EMPTY, FILE, MAIL, NOVA, PLAN
 from tests.shares import examples
-from vnicaudit.model.finding import Change, NicRef
+from vnicaudit.model.finding import Change, Ref
 from vnicaudit.model.plan import FileUnit, GuestView, Naming, NotPlanned, Plan, Step
 from vnicaudit.reports.plan.text import render
 from vnicaudit.reports.report_file import Options
@@ -27,7 +27,7 @@ def step(number: int, *, safe: bool = True, model: str = "rtl8139") -> Step:
     return replace(
         MAIL,
         id=f"s{number}",
-        about=NicRef(f"vm-{number:05d}", None, None, 0),
+        about=Ref("nic", f"vm-{number:05d}", None, None, 0),
         changes=(Change("model", model, "virtio", safe=safe),),
         safe=safe,
         reason="the guest may be Windows",
@@ -76,7 +76,7 @@ def test_guests_of_one_name_in_several_files_are_several() -> None:
 
 
 def test_guests_of_one_name_in_one_file_are_told_apart_by_line() -> None:
-    about = replace(FILE.about, uuid=None)
+    about = replace(FILE.about, id=None)
     steps = tuple(
         replace(
             FILE,
@@ -92,7 +92,7 @@ def test_guests_of_one_name_in_one_file_are_told_apart_by_line() -> None:
 
 
 def test_guests_of_one_name_that_are_left_out_are_told_apart() -> None:
-    nic = NicRef("vm", mac="52:54:00:00:00:01")
+    nic = Ref("nic", "vm", mac="52:54:00:00:00:01")
     three = tuple(
         NotPlanned(nic, "d", ("VNIC001",), "why", file=file, line=line)
         for file, line in (("d/a.xml", 1), ("d/b.xml", 1), ("d/b.xml", 40))

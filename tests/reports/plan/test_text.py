@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from tests.reports.plan.plans import PLANS
 from tests.reports.plan.samples import EMPTY, FILE, LINK, MAIL, MAIL_1, NOT_PLANNED, NOVA, PLAN
 from tests.shares import examples
-from vnicaudit.model.finding import NicRef
+from vnicaudit.model.finding import Ref
 from vnicaudit.model.plan import (
     FileUnit,
     GuestView,
@@ -253,7 +253,7 @@ def test_twenty_errors_are_shown_and_the_rest_counted() -> None:
 
 
 def test_a_nic_without_a_domain_is_still_named() -> None:
-    left = (NotPlanned(NicRef(), "host", ("VNIC001",), "nothing is known of it"),)
+    left = (NotPlanned(Ref("nic"), "host", ("VNIC001",), "nothing is known of it"),)
     text = text_of(replace(EMPTY, not_planned=left), Options(verbose=True))
     assert "    (no name)  VNIC001  host\n" in text
 

@@ -25,9 +25,7 @@ from vnicaudit.model.finding import (
     Finding,
     Keeper,
     Severity,
-    mac_of,
     name_of,
-    nic_index,
 )
 from vnicaudit.model.report import REPORT_SCHEMA, Audited
 
@@ -125,7 +123,7 @@ def load_entries(path: str) -> dict[str, BaselineEntry]:
 def entry_of(finding: Finding) -> BaselineEntry:
     """The entry of a baseline for one finding."""
     about = finding.about
-    mac, index = mac_of(about), nic_index(about)
+    mac, index = about.mac, about.index
     return _entry(finding.rule, finding.severity, about.name, mac, index)
 
 

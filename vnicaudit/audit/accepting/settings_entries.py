@@ -26,13 +26,8 @@ from vnicaudit.model.finding import (
     KUBEVIRT,
     SETTINGS,
     AcceptingComment,
-    ConfigRef,
-    DomainRef,
     Finding,
-    FlavorRef,
-    ImageRef,
     Location,
-    NicRef,
     Ref,
     Severity,
 )
@@ -198,7 +193,7 @@ def texts_in(
     description."""
     is_own = bool(comments) and comments[0].file == place.file
     own = comments if is_own else ()
-    return OwnTexts(place, about or ConfigRef(), comments=own, start=place.line)
+    return OwnTexts(place, about or Ref("config"), comments=own, start=place.line)
 
 
 class OwnEntries:
@@ -317,11 +312,11 @@ def _ref(entry: Suppression) -> Ref:
     nothing, a reference to the entry itself as part of its file."""
     name = entry.name if entry.about_one else None
     if entry.mac is not None:
-        return NicRef(name, entry.uuid, entry.mac)
+        return Ref("nic", name, entry.uuid, entry.mac)
     if name is None and entry.uuid is None:
-        return ConfigRef()
+        return Ref("config")
     if entry.domain is None and entry.image is not None:
-        return ImageRef(name, entry.uuid)
+        return Ref("image", name, entry.uuid)
     if entry.domain is None and entry.flavor is not None:
-        return FlavorRef(name, entry.uuid)
-    return DomainRef(name, entry.uuid)
+        return Ref("flavor", name, entry.uuid)
+    return Ref("domain", name, entry.uuid)

@@ -20,7 +20,7 @@ from vnicaudit.audit.judging.catalogue import Catalogue, close_hint
 from vnicaudit.audit.judging.macs import nics_seen
 from vnicaudit.base.wording import close_to, shortened
 from vnicaudit.model.domain import Domain
-from vnicaudit.model.finding import ALL_BUT_THE_MODEL, EVERY_RULE, Finding, Location, mac_of
+from vnicaudit.model.finding import ALL_BUT_THE_MODEL, EVERY_RULE, Finding, Location
 from vnicaudit.model.openstack import CloudServer
 from vnicaudit.model.report import Audited, AuditedScope, Suppressed
 
@@ -101,7 +101,7 @@ class Suppression(msgspec.Struct, frozen=True, kw_only=True):
         """True if this entry accepts ``finding``, expired or not. ``whom``: the judged object."""
         return (
             self.covers(finding.rule)
-            and (self.mac is None or self.mac == (mac_of(finding.about) or "").lower())
+            and (self.mac is None or self.mac == (finding.about.mac or "").lower())
             and self.regards(whom, finding.location.file)
             and self._is_on(finding.location)
         )
@@ -255,8 +255,8 @@ class RunRules:
         offline = domain is not None and domain.state is None
         if offline and any(entry.covers(rule) and self._needs_live(rule) for rule in self._rules):
             return True
-        skipped = ((one.rule, mac_of(one.about)) for one in audited.skipped)
-        crashed = ((one.rule, mac_of(one.about)) for one in audited.crashed)
+        skipped = ((one.rule, one.about.mac) for one in audited.skipped)
+        crashed = ((one.rule, one.about.mac) for one in audited.crashed)
         return any(
             covers_any(entry, (rule,)) and (not entry.mac or mac in (None, entry.mac))
             for rule, mac in chain(skipped, crashed)

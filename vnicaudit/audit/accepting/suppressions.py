@@ -31,7 +31,7 @@ from vnicaudit.audit.accepting.suppression import (
 )
 from vnicaudit.audit.judging.catalogue import Catalogue, shipped_catalogue
 from vnicaudit.model.domain import Domain
-from vnicaudit.model.finding import AcceptingComment, ConfigRef, Finding, Location, Ref
+from vnicaudit.model.finding import AcceptingComment, Finding, Location, Ref
 from vnicaudit.model.macs import NicSeen
 from vnicaudit.model.report import Audited
 from vnicaudit.text.comment_walk import MOST_COMMENTS
@@ -59,7 +59,7 @@ class FileComments:
         self.from_first = self.first.reporter
         """True if the first description of the file was judged, and not only later ones."""
         is_one = self.first.reporter and self.first.settles
-        self.about: Ref = texts.about if is_one else ConfigRef()
+        self.about: Ref = texts.about if is_one else Ref("config")
         """The description that findings about comments name; the file, if it has several."""
         self._on_line: dict[int, list[int]] = {}
         self._of_documents: list[int] = []

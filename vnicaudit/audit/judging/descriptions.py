@@ -16,13 +16,9 @@ from vnicaudit.audit.judging.catalogue import Catalogue, RuleSet
 from vnicaudit.audit.judging.judgement import FindingCollector, Judgement, ask, file_key, is_uuid
 from vnicaudit.knowledge.fixes.owners import Wordings, of_image
 from vnicaudit.model.finding import (
-    ConfigRef,
     Description,
-    FlavorRef,
-    ImageRef,
     Location,
     Owner,
-    PreferenceRef,
     Ref,
 )
 from vnicaudit.model.kubevirt import Preference
@@ -148,7 +144,7 @@ def _nova_conf() -> JudgedKind:
         scope="config",
         owner="nova",
         name=lambda item: item.file,
-        ref=lambda _item: ConfigRef(),  # its name is the file, which is its place
+        ref=lambda _item: Ref("config"),  # its name is the file, which is its place
         place=NovaConfig.place,
         key=lambda item: file_key(item.file),
     )
@@ -162,7 +158,7 @@ def _image() -> JudgedKind:
         scope="image",
         owner="nova",
         name=lambda item: item.name,
-        ref=lambda item: ImageRef(item.name or None, item.id),
+        ref=lambda item: Ref("image", item.name or None, item.id),
         place=_property_place,
         key=lambda item: _key_in_file(item) if item.id is None else item.id,
         fix_names=of_image,
@@ -177,7 +173,7 @@ def _flavor() -> JudgedKind:
         scope="flavor",
         owner="nova",
         name=lambda item: item.name,
-        ref=lambda item: FlavorRef(item.name or None, item.id),
+        ref=lambda item: Ref("flavor", item.name or None, item.id),
         place=_property_place,
         key=_flavor_key,
     )
@@ -191,7 +187,7 @@ def _preference() -> JudgedKind:
         scope="preference",
         owner="kubevirt",
         name=lambda item: item.name,
-        ref=lambda item: PreferenceRef(item.name or None),
+        ref=lambda item: Ref("preference", item.name or None),
         place=Preference.place,
         key=_key_in_file,
     )

@@ -27,8 +27,8 @@ from vnicaudit.model.finding import (
     ALL_BUT_THE_MODEL,
     EVERY_RULE,
     Change,
-    HostRef,
     Location,
+    Ref,
     Skipped,
     name_of,
     rewritten_by,
@@ -265,9 +265,9 @@ class DomainAuditor:
             for problem in verdict.problems:
                 fix = wordings.worded(problem.change, problem.fix, "host")
                 collector.findings.append(
-                    finding_of(verdict.rule, problem, HostRef(), place, "host", mark, fix)
+                    finding_of(verdict.rule, problem, Ref("host"), place, "host", mark, fix)
                 )
-            collector.note(verdict, HostRef())
+            collector.note(verdict, Ref("host"))
         return collector.audited(target, host.name, "host", "host")
 
     def subjects(self, domain: Domain, host: HostConfig) -> tuple[Subject, ...]:

@@ -27,7 +27,7 @@ from vnicaudit.knowledge.fixes.owners import Wordings
 from vnicaudit.model import rule
 from vnicaudit.model.decoding import msgpack_decoder
 from vnicaudit.model.domain import Domain
-from vnicaudit.model.finding import DESCRIPTORS, NicRef
+from vnicaudit.model.finding import DESCRIPTORS, Ref
 from vnicaudit.model.macs import ATTACHMENT, NicSeen
 from vnicaudit.model.nic import Nic, is_multicast
 from vnicaudit.model.report import Audited
@@ -146,8 +146,8 @@ class MacAuditor:
     def audit(self, subject: MacSubject) -> Audited:
         """Judge one NIC together with those that share its MAC."""
         nic, collector = subject.nic, FindingCollector(self._wordings)
-        ref = NicRef(
-            nic.domain, nic.uuid and _hyphened(nic.uuid), nic.mac, nic.index, nic.target_dev
+        ref = Ref(
+            "nic", nic.domain, nic.uuid and _hyphened(nic.uuid), nic.mac, nic.index, nic.target_dev
         )
         for verdict in ask(self._rules.of(), subject):
             for problem in verdict.problems:
@@ -164,7 +164,7 @@ class MacAuditor:
                 )
             collector.note(verdict, ref)
         found = collector.audited(nic.target, nic.domain, nic.owner, "mac")
-        return msgspec.structs.replace(found, uuid=ref.uuid)
+        return msgspec.structs.replace(found, uuid=ref.id)
 
 
 _ENCODER = msgspec.msgpack.Encoder()

@@ -15,7 +15,7 @@ from vnicaudit.audit.judging.judgement import FindingCollector, ask, file_key
 from vnicaudit.knowledge.fixes.owners import Wordings
 from vnicaudit.knowledge.nova_conf.options import knowledge
 from vnicaudit.model import rule
-from vnicaudit.model.finding import ConfigRef
+from vnicaudit.model.finding import Ref
 from vnicaudit.model.host import IDENTITY, SITE_OPTIONS, Difference, NodeValue, SiteNode
 from vnicaudit.model.nova import NovaConfig, NovaOption, PciEntry
 from vnicaudit.model.report import Audited
@@ -151,7 +151,7 @@ class SiteAuditor:
             "nova",
             lambda field: file_key(places[field or ""].file or ""),
             lambda field: places[field or ""],
-            ConfigRef(),
+            Ref("config"),
         )
         file = node.files[0]
         return replace(collector.audited(node.target, file, "nova", "site"), file=file)

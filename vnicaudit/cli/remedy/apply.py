@@ -52,7 +52,6 @@ from vnicaudit.cli.remedy.run_output import (
 )
 from vnicaudit.cli.wiring import Wiring, pass_wiring
 from vnicaudit.errors import RefusedError, UsageError
-from vnicaudit.model.finding import mac_of
 from vnicaudit.model.plan import ServerUnit
 from vnicaudit.remedy.applying.apply import apply, dry_run_apply
 from vnicaudit.remedy.applying.journal.past_run import damaged
@@ -321,7 +320,7 @@ def _names(step: Step) -> set[str]:
 
 def _macs(step: Step) -> set[str]:
     more = step.unit.macs if isinstance(step.unit, ServerUnit) else ()
-    return {mac for mac in (mac_of(step.about), *more) if mac}
+    return {mac for mac in (step.about.mac, *more) if mac}
 
 
 def print_dry_run(

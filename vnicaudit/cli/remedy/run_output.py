@@ -16,7 +16,6 @@ from vnicaudit.cli.options.remedy import RemedyOptions, words_of
 from vnicaudit.cli.output.files import discard, emit, flush
 from vnicaudit.cli.output.progress import tell
 from vnicaudit.errors import ReaderGoneError, RefusedError, UsageError, VnicauditError
-from vnicaudit.model.finding import mac_of
 from vnicaudit.model.plan import FileUnit
 from vnicaudit.model.runs import WELL, Foreseen
 from vnicaudit.remedy.replacing import ALL
@@ -262,7 +261,7 @@ def tell_not_applied(not_done: Sequence[tuple[Step, Foreseen]]) -> None:
         tell_reasons(not_done)
         return
     for step, why_not in not_done:
-        name = f"{why_not.name} {mac_of(step.about) or ''}".rstrip()
+        name = f"{why_not.name} {step.about.mac or ''}".rstrip()
         tell(safe(f"Not applied: step {step.id}, {name}: {why_not.message}"))
 
 

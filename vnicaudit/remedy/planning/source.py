@@ -19,7 +19,7 @@ from vnicaudit.base.opening import NotRegularError, read_regular
 from vnicaudit.errors import ActionError, RefusedError, TargetError, UsageError
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.file_kind import FileKinds, Item
-from vnicaudit.model.finding import Change, Description, Finding, Location, nic_index
+from vnicaudit.model.finding import Change, Description, Finding, Location
 from vnicaudit.model.fleet import LiveDefinition
 from vnicaudit.model.host import Host, HostConfig
 from vnicaudit.model.nic import Nic
@@ -278,7 +278,7 @@ class JudgedDomain(JudgedItem[Domain]):
 
     def findings_of(self, nic: Nic) -> tuple[Finding, ...]:
         """The findings on one NIC."""
-        return tuple(found for found in self.findings if nic_index(found.about) == nic.index)
+        return tuple(found for found in self.findings if found.about.index == nic.index)
 
     def with_changes(self, nic: Nic, changes: Iterable[Change]) -> tuple[bytes, Domain]:
         """The text with these changes of a NIC, and the domain it describes. Raises RefusedError if
@@ -295,7 +295,7 @@ class JudgedDomain(JudgedItem[Domain]):
         without those that the policy decides."""
         changes = tuple(changes)
         after = self.with_changes(nic, changes)[1] if changes else self.item
-        mine = (one for one in self.findings_after(after) if nic_index(one.about) == nic.index)
+        mine = (one for one in self.findings_after(after) if one.about.index == nic.index)
         return worst_first(filter(is_decided, mine))
 
     def _read_again(self, text: bytes) -> Domain:

@@ -15,7 +15,7 @@ from typing import Generic, NamedTuple, TypeVar
 
 from vnicaudit.audit.work import AuditWork
 from vnicaudit.errors import RefusedError
-from vnicaudit.model.finding import SEVERITIES, Change, CloudRef, Finding, NicRef, nic_index
+from vnicaudit.model.finding import SEVERITIES, Change, Finding, Ref
 from vnicaudit.model.plan import Blocked, Loss, NotPlanned, Reason, UnitStep, UnitT
 from vnicaudit.model.report import Audited
 
@@ -88,7 +88,7 @@ class JudgedItem(Generic[Item]):
             Blocked("brings-up-error", f"it would cause {found.rule}: {found.message}")
             for found in self._findings_by(self._judges.by_all, after)
             if found.severity == "error" and found.fingerprint not in self._errors
-            and (nic is None or nic_index(found.about) in (nic, None))
+            and (nic is None or found.about.index in (nic, None))
         )  # fmt: skip
 
     @cached_property
@@ -165,7 +165,7 @@ class PlanSubject(ABC, Generic[UnitT]):
     for facts that cannot be determined. By default, the changes are those that findings propose."""
 
     target: str
-    about: NicRef | CloudRef
+    about: Ref
     project = ""
     """The id of the project that it belongs to; only in a cloud."""
     file: str | None = None

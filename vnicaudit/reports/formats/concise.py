@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from vnicaudit.base.wording import count
-from vnicaudit.model.finding import Crashed, Finding, Ref, nic_index
+from vnicaudit.model.finding import Crashed, Finding, Ref
 from vnicaudit.model.report import Audited, RunEnd, RunInfo
 from vnicaudit.reports.report_file import Options, ReportWriter
 from vnicaudit.reports.safe import Paint, safe
@@ -83,7 +83,7 @@ def _worst(most: int) -> WorstFindings:
 
 def _about(subject: str, ref: Ref) -> str:
     """``web-01/0``: the guest and its NIC; only a name if it is not about a NIC."""
-    index = nic_index(ref)
+    index = ref.index
     return subject if index is None else f"{subject}/{index}"
 
 

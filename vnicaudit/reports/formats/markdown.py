@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from vnicaudit.model.finding import Crashed, Finding, NicRef, Ref
+from vnicaudit.model.finding import Crashed, Finding, Ref
 from vnicaudit.model.report import Audited, RunEnd, RunInfo
 from vnicaudit.reports.coverage import TextSpool
 from vnicaudit.reports.findings.grouped import (
@@ -155,7 +155,7 @@ def _strong(word: str) -> Cell:
 
 
 def _nic(ref: Ref) -> Cell:
-    if not isinstance(ref, NicRef):
+    if ref.kind != "nic":
         return (Part(""),)
     index = "" if ref.index is None else str(ref.index)
     return (Part(index), Part(ref.mac or ref.target_dev or "", "aside", code=True))

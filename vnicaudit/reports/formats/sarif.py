@@ -11,7 +11,7 @@ import os
 from collections.abc import Iterator
 from urllib.parse import quote
 
-from vnicaudit.model.finding import Crashed, Finding, Location, Ref, mac_of, name_of, nic_index
+from vnicaudit.model.finding import Crashed, Finding, Location, Ref, name_of
 from vnicaudit.model.names import RuleInfo
 from vnicaudit.model.report import Audited, RunEnd, RunInfo, Suppressed
 from vnicaudit.reports.coverage import Separator, SpooledArray
@@ -19,7 +19,6 @@ from vnicaudit.reports.report_file import (
     Options,
     ReportWriter,
     fixable,
-    kind_of,
     rule_page,
     subject_of,
 )
@@ -84,9 +83,9 @@ def replacement(one: Replacement) -> dict[str, object]:
 def _logical(ref: Ref) -> list[dict[str, object]]:
     if ref.name is None:
         return []
-    name, index = safe(ref.name), nic_index(ref)
+    name, index = safe(ref.name), ref.index
     if index is None:
-        return [{"name": name, "fullyQualifiedName": name, "kind": kind_of(ref)}]
+        return [{"name": name, "fullyQualifiedName": name, "kind": ref.kind}]
     nic = f"NIC {index}"
     return [{"name": nic, "fullyQualifiedName": f"{name}/{nic}", "kind": "nic"}]
 
@@ -263,7 +262,7 @@ def _properties(finding: Finding, judged: str) -> dict[str, object]:
         "owner": name_of(finding.owner),
         "domain": finding.about.name,
         "uuid": finding.about.id,
-        "mac": mac_of(finding.about),
+        "mac": finding.about.mac,
         "change": finding.change,
         "subject": subject_of(finding.about, judged),
         "fixable": fixable(finding),

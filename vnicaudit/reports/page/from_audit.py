@@ -10,7 +10,7 @@ from typing import Literal
 import msgspec
 from msgspec.structs import replace
 
-from vnicaudit.model.finding import Crashed, Finding, mac_of, name_of
+from vnicaudit.model.finding import Crashed, Finding, name_of
 from vnicaudit.model.fleet import Coverage, FleetAudit, HostReading
 from vnicaudit.model.history import AuditSummary
 from vnicaudit.model.names import RuleInfo
@@ -256,7 +256,7 @@ def _accepted(
         host=placed.host or audited.target,
         site="",
         owner=name_of(finding.owner),
-        mac=mac_of(finding.about) or "",
+        mac=finding.about.mac or "",
         message=finding.message,
         reason=reason,
     )

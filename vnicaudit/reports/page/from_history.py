@@ -9,6 +9,7 @@ from the history.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import get_args
 
 from msgspec.structs import replace
 
@@ -16,18 +17,12 @@ from vnicaudit.base.wording import count
 from vnicaudit.knowledge.fixes.owners import Wordings
 from vnicaudit.model.finding import (
     Change,
-    ConfigRef,
-    DomainRef,
     Finding,
-    FlavorRef,
-    HostRef,
-    ImageRef,
     Keeper,
     Location,
-    NicRef,
     Owner,
-    PreferenceRef,
     Ref,
+    SubjectKind,
     owner_named,
 )
 from vnicaudit.model.fleet import HostReading, HostStatus, InventoryHost
@@ -53,10 +48,8 @@ from vnicaudit.reports.page.from_audit import (
 
 Subject = tuple[str, str, str]
 """Scope, UUID or name, file."""
-_SCOPES: dict[str, AuditedScope] = {
-    "host": "host", "config": "config", "image": "image", "flavor": "flavor",
-    "preference": "preference", "site": "site", "mac": "mac",
-}  # fmt: skip
+_SCOPES: dict[str, AuditedScope] = {each: each for each in get_args(AuditedScope)}
+_KINDS: dict[str, SubjectKind] = {each: each for each in get_args(SubjectKind)}
 _STATES: dict[str, FindingState] = {
     "new": "new", "known": "known", "reopened": "reopened", "returned": "returned",
     "moved": "moved", "not looked at": "not looked at",
@@ -293,12 +286,9 @@ def _finding(one: KnownFinding, rows: Iterable[NicRow], host: FleetHost) -> Find
 def _about(one: KnownFinding, rows: Iterable[NicRow]) -> Ref:
     if one.mac is not None or one.nic_index is not None:
         same = [row.index for row in rows if one.mac is not None and row.mac == one.mac]
-        return NicRef(one.subject, one.uuid, one.mac, same[0] if same else one.nic_index)
-    kinds: dict[str, Ref] = {
-        "host": HostRef(), "config": ConfigRef(), "image": ImageRef(one.subject, one.uuid),
-        "flavor": FlavorRef(one.subject, one.uuid), "preference": PreferenceRef(one.subject),
-    }  # fmt: skip
-    return kinds.get(one.scope) or DomainRef(one.subject, one.uuid)
+        return Ref("nic", one.subject, one.uuid, one.mac, same[0] if same else one.nic_index)
+    kind = _KINDS.get(one.scope, "domain")
+    return Ref(kind) if kind in ("host", "config") else Ref(kind, one.subject, one.uuid)
 
 
 def _keeper(name: str) -> Keeper:

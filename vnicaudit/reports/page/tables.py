@@ -21,9 +21,7 @@ from vnicaudit.model.finding import (
     Confidence,
     Finding,
     Severity,
-    mac_of,
     name_of,
-    nic_index,
 )
 from vnicaudit.model.nic import NONE, UNKNOWN, Resolved
 from vnicaudit.model.report import NicRow
@@ -156,7 +154,7 @@ class PageTables:
         marks = SubjectMarks(subject)
         history = subject.history
         for finding in subject.findings:
-            index = nic_index(finding.about)
+            index = finding.about.index
             place = 0 if index is None else places.get(index, 0)
             past = history.get(finding.fingerprint, _NO_HISTORY)
             self.findings.add(finding, number, place, marks, past)
@@ -237,7 +235,7 @@ class FindingColumns:
         numbers = (number, nic, one.location.line or 0)
         for number_column, value in zip(self._numbers.values(), numbers, strict=True):
             number_column.append(value)
-        mac = mac_of(one.about)
+        mac = one.about.mac
         self._message.append(marks.sentence(one.message, mac))
         self._fix.append(marks.sentence(by_plan(one), mac))
         for column, word in zip(self._words.values(), _finding_words(one, past), strict=True):
@@ -498,7 +496,7 @@ class AnswerCounts:
             if len(self._fixes) >= _CHANGES:
                 return None
             marks = SubjectMarks(subject)
-            fix = marks.sentence(by_plan(finding), mac_of(finding.about))
+            fix = marks.sentence(by_plan(finding), finding.about.mac)
             self._fixes[key] = fix.translate(_ANYONE)
         return key
 

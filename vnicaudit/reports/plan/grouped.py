@@ -8,7 +8,7 @@ from typing import Literal, get_args
 from msgspec.structs import replace
 
 from vnicaudit.base.wording import count
-from vnicaudit.model.finding import NicRef
+from vnicaudit.model.finding import Ref
 from vnicaudit.model.plan import CloudUnit, FileUnit, ServerUnit, Step, StepWords
 from vnicaudit.model.ranking import NO_HISTORY, PlanHistory, StepHistory, UnreadHost
 from vnicaudit.reports.findings.grouped import files_of_a_host
@@ -313,7 +313,7 @@ def _common(step: Step, text: StepText) -> str:
     alike = replace(
         step,
         id=unit.kind if isinstance(unit, CloudUnit) else unit.shown_under,
-        about=NicRef(),
+        about=Ref("nic"),
         diff=of_any(without_heads(step.diff), step),
         digest="",
         unit=unit,

@@ -13,13 +13,9 @@ from vnicaudit.errors import UsageError
 from vnicaudit.model.decoding import json_as
 from vnicaudit.model.finding import (
     Change,
-    CloudRef,
-    FlavorRef,
-    ImageRef,
-    NicRef,
     PlatformName,
     Readiness,
-    ServerRef,
+    Ref,
     name_of,
     owner_named,
 )
@@ -178,11 +174,6 @@ _CLOUD_UNITS: dict[str, type[ServerUnit | ImageUnit | FlavorUnit]] = {
     "image": ImageUnit,
     "flavor": FlavorUnit,
 }
-_CLOUD_REFS: dict[str, type[CloudRef]] = {
-    "server": ServerRef,
-    "image": ImageRef,
-    "flavor": FlavorRef,
-}
 _TWO_KINDS = (
     "step {}: a step has either a cloud part or a file, not both: undo your edits, or make a "
     "new plan"
@@ -245,10 +236,10 @@ def _written_not_planned(one: NotPlanned) -> FileNotPlanned:
     return converted(one, FileNotPlanned, nic=nic, object=kind, reason=one.text, cause=one.reason)
 
 
-def _about(nic: FileNicRef, kind: Literal["nic", "server", "image", "flavor"]) -> NicRef | CloudRef:
+def _about(nic: FileNicRef, kind: Literal["nic", "server", "image", "flavor"]) -> Ref:
     if kind == "nic":
-        return converted(nic, NicRef)
-    return _CLOUD_REFS[kind](nic.domain, nic.uuid)
+        return Ref(kind, nic.domain, nic.uuid, nic.mac, nic.index, nic.target_dev)
+    return Ref(kind, nic.domain, nic.uuid)
 
 
 def _unit(step: FileStep) -> Unit:

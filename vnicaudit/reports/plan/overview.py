@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from vnicaudit.base.wording import count, shared_folder, told_apart
-from vnicaudit.model.finding import Change, mac_of, name_of, nic_index
+from vnicaudit.model.finding import Change, name_of
 from vnicaudit.model.names import NAMELESS
 from vnicaudit.model.plan import CloudUnit, FileUnit, Naming, Plan, ServerUnit, Step
 from vnicaudit.reports.plan.step_text import STYLES, state_of
@@ -31,7 +31,7 @@ def without_heads(diff: str) -> str:
 def of_any(text: str, step: Step) -> str:
     """Part of a definition or guest configuration, with the guest's UUID and MAC address replaced
     by words."""
-    for value, word in ((step.about.id, "UUID"), (mac_of(step.about), "MAC")):
+    for value, word in ((step.about.id, "UUID"), (step.about.mac, "MAC")):
         if value and len(value) >= _LONG:
             text = text.replace(value, word)
     return text
@@ -181,12 +181,12 @@ def _name_and_place(step: Step, shared: int) -> tuple[str, ...]:
 
 
 def _nic(step: Step) -> str:
-    index = nic_index(step.about)
+    index = step.about.index
     if index is not None:
         return str(index)
     if isinstance(step.unit, ServerUnit) and step.unit.macs:
         return step.unit.macs[0] if len(step.unit.macs) == 1 else f"{len(step.unit.macs)} NICs"
-    return mac_of(step.about) or "-"
+    return step.about.mac or "-"
 
 
 def _change(change: Change) -> str:

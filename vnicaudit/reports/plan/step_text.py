@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vnicaudit.model.finding import Change, name_of, nic_index
+from vnicaudit.model.finding import Change, name_of
 from vnicaudit.model.plan import (
     CloudUnit,
     FileUnit,
@@ -38,7 +38,7 @@ def state_of(step: Step) -> str:
 def about_label(step: Step) -> str:
     """The NICs of the step; for an image or a flavor, its kind."""
     unit = step.unit
-    if not isinstance(unit, CloudUnit) or nic_index(step.about) is not None:
+    if not isinstance(unit, CloudUnit) or step.about.index is not None:
         return nic_label(step.about)
     if isinstance(unit, FlavorUnit) and unit.new_name:
         return f"new flavor {unit.new_name}"

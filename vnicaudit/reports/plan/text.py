@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from vnicaudit.base.wording import count, shared_folder, told_apart
-from vnicaudit.model.finding import CloudRef, NicRef, name_of
+from vnicaudit.model.finding import Ref, name_of
 from vnicaudit.model.names import NAMELESS
 from vnicaudit.model.plan import CloudUnit, FileUnit, NotPlanned, Plan, ServerUnit, Step
 from vnicaudit.model.ranking import NO_HISTORY, PlanHistory
@@ -213,7 +213,7 @@ def _key(step: Step) -> _Key:
     return step.target, file, place, step.about.id, step.about.name
 
 
-def _name(about: NicRef | CloudRef) -> str:
+def _name(about: Ref) -> str:
     return about.name or about.id or NAMELESS
 
 

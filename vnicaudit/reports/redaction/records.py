@@ -18,15 +18,10 @@ from vnicaudit.model.finding import (
     AcceptingComment,
     Change,
     Crashed,
-    DomainRef,
     Finding,
-    FlavorRef,
-    ImageRef,
     Location,
-    NicRef,
     OutsideOwner,
-    PreferenceRef,
-    ServerRef,
+    Ref,
     Skipped,
 )
 from vnicaudit.model.fleet import Coverage, FleetAudit, HostReading, InventoryHost
@@ -36,7 +31,6 @@ from vnicaudit.model.nic import Nic, Resolved, RunningNic
 from vnicaudit.model.openstack import Aggregate, CloudServer, Flavor, Image, NodeFacts
 from vnicaudit.model.report import (
     Audited,
-    AuditedScope,
     NicRow,
     NotFixed,
     NotJudged,
@@ -73,7 +67,7 @@ NAMES: frozenset[Kind] = frozenset(
 )  # fmt: skip
 """Kinds that may occur in free text too."""
 
-SUBJECTS: Mapping[AuditedScope, Kind] = {
+SUBJECTS: Mapping[str, Kind] = {
     "domain": "vm", "host": "host", "config": "path", "image": "image", "flavor": "flavor",
     "preference": "preference", "site": "host", "mac": "vm",
 }  # fmt: skip
@@ -93,12 +87,7 @@ KINDS: Mapping[type[msgspec.Struct], Mapping[str, Kind]] = {
         "unrecognised": "path",
     },
     Summary: {"by_severity": "keep", "by_rule": "keep", "skipped": "keep"},
-    NicRef: {"domain": "vm", "uuid": "uuid", "mac": "mac", "target_dev": "dev"},
-    DomainRef: _NAMED,
-    ServerRef: {"name": "vm", "id": "uuid"},
-    ImageRef: {"name": "image", "id": "uuid"},
-    FlavorRef: {"name": "flavor", "id": "uuid"},
-    PreferenceRef: {"name": "preference"},
+    Ref: {"name": "subject", "id": "uuid", "mac": "mac", "target_dev": "dev"},
     Finding: {"rule": "keep", "name": "keep", "fingerprint": "mark", "owner": "keep"},
     Change: {"field": "keep"},
     Skipped: {"rule": "keep"},
@@ -301,6 +290,8 @@ def _without_values(request: ReportRequest) -> ReportRequest:
 def _kind_of(kind: Kind | None, record: msgspec.Struct) -> Kind | None:
     if kind == "subject" and isinstance(record, Audited):
         return SUBJECTS[record.scope]
+    if kind == "subject" and isinstance(record, Ref):
+        return SUBJECTS.get(record.kind, "vm")
     return kind
 
 

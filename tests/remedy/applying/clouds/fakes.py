@@ -19,7 +19,7 @@ from msgspec.structs import replace
 
 from tests.remedy.applying.fakes import Killed, Stage, reaching, watch
 from vnicaudit.errors import ActionError, GoneError, SilentError, UnseenError
-from vnicaudit.model.finding import Change, CloudRef, FlavorRef, ImageRef, ServerRef
+from vnicaudit.model.finding import Change, Ref
 from vnicaudit.model.plan import MODES, FlavorUnit, ImageUnit, ModeOption, ServerUnit, Step
 from vnicaudit.model.runs import FlavorState, PortState, ServerState
 from vnicaudit.remedy.hypervisor import CloudAccess, CommandOutput
@@ -464,11 +464,6 @@ def flavor_step(world: CloudWorld, properties: dict[str, str | None]) -> Step:
     return _step("flavor", "m1.small", FLAVOR, old, properties, new_name="m1.small-multiqueue")
 
 
-_REFS: dict[str, type[CloudRef]] = {
-    "server": ServerRef, "image": ImageRef, "flavor": FlavorRef,
-}  # fmt: skip
-
-
 def _step(
     kind: Literal["server", "image", "flavor"], name: str, id: str,
     old: dict[str, str | None], new: dict[str, str | None], **part: Any,
@@ -476,7 +471,7 @@ def _step(
     return Step(
         id=f"{name}",
         target=TARGET,
-        about=_REFS[kind](name, id),
+        about=Ref(kind, name, id),
         owner="nova",
         to="virtio",
         rules=("VNIC001",),

@@ -16,7 +16,7 @@ from tests.remedy.planning.cloud.clouds import (
 from tests.remedy.planning.planned import selected
 from tests.remedy.planning.units import flavor_of
 from vnicaudit.audit.work import AuditWork
-from vnicaudit.model.finding import Change, Crashed, Description, FlavorRef
+from vnicaudit.model.finding import Change, Crashed, Description, Ref
 from vnicaudit.model.openstack import Flavor
 from vnicaudit.model.plan import FlavorUnit, UnitStep
 from vnicaudit.model.report import Audited
@@ -31,7 +31,7 @@ WHY = "without the extra spec the image decides, and nothing contradicts it; the
 def test_a_new_flavor_without_the_extra_spec() -> None:
     found = step(flavor({SPEC: "true", "hw:mem_page_size": "large"}, images=(OFF,)))
     assert (found.unit.shown_under, found.owner, found.about) == (
-        "openstack", "nova", FlavorRef("m1.small", "2"),
+        "openstack", "nova", Ref("flavor", "m1.small", "2"),
     )  # fmt: skip
     assert found.rules == ("VNIC066",)
     assert found.changes == (Change(SPEC, "true", None, safe=True, reason=WHY),)
@@ -102,7 +102,7 @@ def test_only_what_is_named() -> None:
 class Crashing(AuditWork):
     def description(self, item: Description, target: str) -> Audited:
         assert isinstance(item, Flavor)
-        crashed = Crashed("VNIC066", FlavorRef(item.name), "ValueError: no")
+        crashed = Crashed("VNIC066", Ref("flavor", item.name), "ValueError: no")
         return Audited(target, item.name, crashed=(crashed,))
 
 

@@ -16,7 +16,7 @@ from tests.remedy.planning.planned import selected
 from tests.remedy.planning.units import cloud_of
 from tests.rows import rows_of_tuples
 from vnicaudit.audit.work import AuditWork
-from vnicaudit.model.finding import Change, Crashed, Description, ImageRef
+from vnicaudit.model.finding import Change, Crashed, Description, Ref
 from vnicaudit.model.openstack import Image
 from vnicaudit.model.plan import ImageUnit, NotPlanned, UnitStep
 from vnicaudit.model.report import Audited
@@ -30,7 +30,7 @@ def test_the_model_of_an_image_is_for_servers_to_come() -> None:
     found = step(image(servers=12))
     why = "libosinfo lists virtio for this system; only new servers are affected"
     assert (found.unit.shown_under, found.target, found.owner) == ("openstack", CLOUD, "nova")
-    assert found.about == ImageRef("legacy", IMAGE)
+    assert found.about == Ref("image", "legacy", IMAGE)
     assert found.rules == ("VNIC062",)
     assert found.changes == (Change("hw_vif_model", "rtl8139", "virtio", safe=True, reason=why),)
     assert (found.safe, found.reason, found.readiness) == (True, why, "ready")
@@ -128,7 +128,7 @@ def test_images_come_first_by_use() -> None:
 class Crashing(AuditWork):
     def description(self, item: Description, target: str) -> Audited:
         assert isinstance(item, Image)
-        crashed = Crashed("VNIC062", ImageRef(item.name), "ValueError: no")
+        crashed = Crashed("VNIC062", Ref("image", item.name), "ValueError: no")
         return Audited(target, item.name, crashed=(crashed,))
 
 

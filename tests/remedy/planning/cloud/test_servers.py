@@ -27,7 +27,7 @@ from tests.remedy.planning.units import cloud_of, server_of
 from vnicaudit.audit.settings.keys import PolicyTable
 from vnicaudit.audit.work import AuditWork
 from vnicaudit.model.domain import Domain
-from vnicaudit.model.finding import Change, Crashed, ServerRef, mac_of, nic_index
+from vnicaudit.model.finding import Change, Crashed, Ref
 from vnicaudit.model.host import HostConfig
 from vnicaudit.model.openstack import MULTIQUEUE, PACKED
 from vnicaudit.model.plan import GuestView, NotPlanned, ServerUnit, UnitStep
@@ -44,7 +44,7 @@ def test_one_step_for_all_nics_of_a_server() -> None:
     assert (found.unit.shown_under, found.target, found.owner, found.to) == (
         "openstack", CLOUD, "nova", "virtio",
     )  # fmt: skip
-    assert found.about == ServerRef("web-01", ID)
+    assert found.about == Ref("server", "web-01", ID)
     assert found.rules == ("VNIC001",)
     assert found.changes == (Change("model", "rtl8139", "virtio", safe=True, reason=KEEPS),)
     assert (found.safe, found.reason, found.readiness) == (True, KEEPS, "ready")
@@ -90,7 +90,7 @@ def test_a_server_that_is_as_it_should_be_has_no_step() -> None:
 def test_one_whose_driver_is_not_known_is_left() -> None:
     found = left(server(readiness="unknown", os_id=None))
     assert found == NotPlanned(
-        ServerRef("web-01", ID),
+        Ref("server", "web-01", ID),
         CLOUD,
         ("VNIC001",),
         "unsafe: the guest may have no virtio driver; without one it loses its network",
@@ -308,4 +308,4 @@ def test_steps_have_their_place_in_a_plan() -> None:
     """By name and id, so that apply finds them again."""
     found = step(server())
     assert isinstance(found, UnitStep)
-    assert (nic_index(found.about), mac_of(found.about), found.unit.kind) == (None, None, "server")
+    assert (found.about.index, found.about.mac, found.unit.kind) == (None, None, "server")

@@ -25,7 +25,7 @@ from tests.remedy.planning.cloud.clouds import (
     step,
 )
 from vnicaudit.model.domain import Server
-from vnicaudit.model.finding import Change, NicRef, Readiness, mac_of, nic_index
+from vnicaudit.model.finding import Change, Readiness, Ref
 from vnicaudit.model.host import Version
 from vnicaudit.model.openstack import NovaVersions, PortBinding
 from vnicaudit.model.plan import NotPlanned, ServerUnit
@@ -50,7 +50,7 @@ def checked(domain: Server, word: str) -> Prerequisite:
 def test_it_is_a_plan_for_an_operator_to_carry_out() -> None:
     found = step(virtio(), options=VDPA)
     assert (found.unit.shown_under, found.target, found.to) == ("openstack", CLOUD, "vdpa")
-    assert found.about == NicRef("web-01", ID, MAC, 0)
+    assert found.about == Ref("nic", "web-01", ID, MAC, 0)
     assert found.changes == (
         Change("vnic_type", "normal", "vdpa", safe=True, reason="requested with --to"),
     )
@@ -219,14 +219,14 @@ def test_what_is_on_vdpa_already_is_left() -> None:
     ):
         (found,) = plan(domain, options=VDPA)
         assert isinstance(found, NotPlanned)
-        assert (mac_of(found.about), found.reason) == (MAC, "it is already on vDPA")
+        assert (found.about.mac, found.reason) == (MAC, "it is already on vDPA")
 
 
 def test_only_the_nics_that_were_named_and_no_image() -> None:
     two = server(port("virtio"), port("virtio", SECOND, 1))
     asked = PlanOptions(to="vdpa", macs=(SECOND,), domains=frozenset({ID}))
     found = step(two, server(name="db", id="1" + ID[1:]), image(), flavor(), options=asked)
-    assert (mac_of(found.about), nic_index(found.about)) == (SECOND, 1)
+    assert (found.about.mac, found.about.index) == (SECOND, 1)
 
 
 def test_vhost_user_is_the_compute_nodes() -> None:

@@ -9,7 +9,7 @@ from vnicaudit.audit.reading.files import MAX_BYTES
 from vnicaudit.base.wording import count
 from vnicaudit.errors import RefusedError
 from vnicaudit.model.domain import Domain
-from vnicaudit.model.finding import mac_of, nic_index, rewritten_by
+from vnicaudit.model.finding import rewritten_by
 from vnicaudit.model.host import MachineState, VdpaDevice
 from vnicaudit.model.plan import Mode, RefusalCode, Step
 from vnicaudit.remedy.applying.domains.checks import read_guest
@@ -176,8 +176,7 @@ def prepare_file(steps: tuple[FileUnitStep, ...], key: str, texts: Texts) -> Pre
     goal = _text_of_all(texts, before, steps)
     ids = tuple(step.id for step in steps)
     wanted = tuple(
-        NicChanges(nic_index(step.about) or 0, 0, mac_of(step.about) or "", step.changes)
-        for step in steps
+        NicChanges(step.about.index or 0, 0, step.about.mac or "", step.changes) for step in steps
     )
     transaction = FileTransaction(
         key, name_of(steps), first.target, ids, "next-boot", wanted,
@@ -235,10 +234,10 @@ def _is_so(texts: Texts, data: bytes, steps: Iterable[FileUnitStep]) -> bool:
 def _nic_changes(domain: Domain, steps: tuple[Step, ...]) -> tuple[NicChanges, ...]:
     found = []
     for step in steps:
-        nic = nic_of(domain, mac_of(step.about) or "")
-        if nic is None or nic.index != nic_index(step.about):
+        nic = nic_of(domain, step.about.mac or "")
+        if nic is None or nic.index != step.about.index:
             raise UnitRefusedError(
-                f"step {step.id}: {mac_of(step.about)} is no longer the only NIC with that MAC "
+                f"step {step.id}: {step.about.mac} is no longer the only NIC with that MAC "
                 "address, or has moved",
                 "drift",
             )

@@ -16,7 +16,7 @@ from vnicaudit.base.files import write_private
 from vnicaudit.base.wording import UUID
 from vnicaudit.errors import KeptError, UsageError
 from vnicaudit.model.decoding import json_as
-from vnicaudit.model.finding import Change, mac_of
+from vnicaudit.model.finding import Change
 from vnicaudit.model.guest_network import GuestNetwork
 from vnicaudit.model.plan import Mode, Step
 from vnicaudit.model.runs import Check, Outcome, Verdict
@@ -144,7 +144,7 @@ def unit_of(
     is in one. ``macs``: its NICs, if the steps are not on one NIC each."""
     first = steps[0]
     if macs is None:
-        macs = tuple(mac_of(step.about) or "" for step in steps)
+        macs = tuple(step.about.mac or "" for step in steps)
     return UnitRequest(
         key, name, first.target, tuple(step.id for step in steps), macs, kind,
         uuid=first.about.id if file is None else None, file=file, exclusive=exclusive,

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from vnicaudit.base.wording import word
 from vnicaudit.model.domain import Server
-from vnicaudit.model.finding import VIRTIO, Change, Finding, FlavorRef, ImageRef, Readiness
+from vnicaudit.model.finding import VIRTIO, Change, Finding, Readiness, Ref
 from vnicaudit.model.fleet import CloudRecord
 from vnicaudit.model.openstack import (
     FLAVOR_WORDS,
@@ -80,7 +80,7 @@ class PlannedImage(PlanSubject[ImageUnit]):
     ) -> None:
         self._image = image
         self.target = target
-        self.about = ImageRef(image.name, image.id)
+        self.about = Ref("image", image.name, image.id)
         self.project = image.owner
         self._judges = judges
         self._options = options
@@ -192,7 +192,7 @@ class PlannedFlavor(PlanSubject[FlavorUnit]):
     ) -> None:
         self._flavor = flavor
         self.target = target
-        self.about = FlavorRef(flavor.name, flavor.id)
+        self.about = Ref("flavor", flavor.name, flavor.id)
         self._judges = judges
         self._taken = taken
         self._operator = operator

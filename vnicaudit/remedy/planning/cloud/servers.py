@@ -15,7 +15,7 @@ from vnicaudit.knowledge.fixes.nova import TENANT, tenant_procedure
 from vnicaudit.knowledge.nova_releases import properties_of, property_of
 from vnicaudit.knowledge.systems import LINUX, WINDOWS, System, is_q35, model_of, system_of
 from vnicaudit.model.domain import Domain, Server
-from vnicaudit.model.finding import EVERY_RULE, VIRTIO, Change, Finding, nic_index
+from vnicaudit.model.finding import EVERY_RULE, VIRTIO, Change, Finding
 from vnicaudit.model.host import HostConfig
 from vnicaudit.model.nic import Nic
 from vnicaudit.model.nova import as_number
@@ -396,6 +396,6 @@ def _new_property(finding: Finding, server: Server) -> tuple[str, str] | None:
 def _is_emulated(finding: Finding, server: Server) -> bool:
     """True if the NIC of the finding is emulated; for a finding on the whole server, if any of its
     NICs is."""
-    index = nic_index(finding.about)
+    index = finding.about.index
     about = (nic for nic in server.nics if index in (None, nic.index))
     return any(nic.declared.model not in (None, *VIRTIO) for nic in about)
