@@ -17,7 +17,7 @@ threads, queues, judging, spool and reports are real; sockets are not.
 * ``loop``: real hosts over TCP at a round-trip time of 20 ms, compared with a shell loop of ``virsh
   dumpxml`` (run for one host and multiplied, as it is sequential). Bar: 10 times faster.
 * ``sizes`` (only on request): CPU time, peak memory and bytes of what comes after reading: reports,
-  history, ranking, the page of ``fleet serve``, exports. ``docs/explanation/scale.md`` has them.
+  history, ranking, the page of ``fleet serve``, copies. ``docs/explanation/scale.md`` has them.
 
 Each part runs in a process of its own. On a machine with other work, wall times are unreliable (the
 load is printed); CPU times and their ratios are reliable.
@@ -311,9 +311,7 @@ def sizes_part(folder: Path) -> None:
         ("fleet top", ("fleet", "top"), ""),
         ("fleet top --by place", ("fleet", "top", "--by", "place"), ""),
         ("page of fleet serve", ("-c", page), "live.html"),
-        ("export", ("history", "export", "-o", f"{folder}/whole.jsonl"), "whole.jsonl"),
-        ("export --since", ("history", "export", "--since", "previous", "-o",
-                            f"{folder}/since.jsonl"), "since.jsonl"),
+        ("history copy", ("history", "copy", f"{folder}/copy.db"), "copy.db"),
     ):  # fmt: skip
         program = () if words[0] == "-c" else ("-m", "vnicaudit")
         place = () if words[0] == "-c" else ("--state", state)

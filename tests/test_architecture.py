@@ -111,7 +111,7 @@ PLATFORMS = {
     [
         ("libvirt is imported by", {"platforms.libvirt"}),
         ("openstacksdk, and what it brings along, is imported by", {"platforms.openstack"}),
-        ("SQLAlchemy, Alembic and psycopg are imported by", {"history"}),
+        ("SQLAlchemy and psycopg are imported by", {"history"}),
         ("What reads and judges knows nothing of the command line", {"cli", "reports"}),
     ],
 )

@@ -2,6 +2,7 @@
 
 from tests.history.fleets import TestDomain, TestNic, audit, host, reading
 from vnicaudit.history.history import History
+from vnicaudit.history.tables import META
 
 _HOSTS = (host("kvm1", "north"), host("kvm2", "south"))
 
@@ -21,3 +22,12 @@ def fill(history: History) -> None:
     )
     for number, readings in enumerate(days, 1):
         history.store(audit(f"2026010{number}-000000-0000", number, _HOSTS), readings)
+
+
+def rows(history: History) -> dict[str, list[str]]:
+    """Every row of every table, as text, in no order."""
+    with history.database.reading() as connection:
+        return {
+            str(table.name): sorted(str(tuple(row)) for row in connection.execute(table.select()))
+            for table in META.sorted_tables
+        }

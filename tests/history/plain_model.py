@@ -64,22 +64,9 @@ class PlainHistory:
     listed: set[str] = field(default_factory=set)
     number: int = 0
     flows: Counter[tuple[str, str]] = field(default_factory=Counter)
-    stored: list[tuple[FleetAudit, list[HostReading]]] = field(default_factory=list)
-    uncertain: set[str] = field(default_factory=set)
-
-    def without_last(self) -> PlainHistory:
-        """All but the last audit, stored again. ``uncertain``: hosts that it read, until they are
-        read again: the history no longer knows which of their findings were not looked at."""
-        new = PlainHistory()
-        for audit, readings in self.stored[:-1]:
-            new.store(audit, readings)
-        read = {name for name, one in self.hosts.items() if one.read == self.number}
-        new.uncertain = self.uncertain | read
-        return new
 
     def store(self, audit: FleetAudit, readings: list[HostReading]) -> None:
         """Take an audit in."""
-        self.stored.append((audit, readings))
         self.number += 1
         self.flows = Counter()
         self.listed = {one.name for one in audit.hosts}
@@ -91,7 +78,6 @@ class PlainHistory:
                 continue
             taken.append(one)
             host.read, host.read_at = self.number, one.finished
-            self.uncertain.discard(one.host.name)
             host.rules = audit.coverage.rules
         for one in taken:
             self._close_nics(one, audit)
@@ -245,10 +231,6 @@ class PlainHistory:
         """Of that host."""
         return [one for one in self.nics if one.host == host and one.closed is None]
 
-    def is_uncertain(self, host: str, state: str) -> bool:
-        """Whether that state of an open finding is not compared."""
-        return host in self.uncertain and state != "suppressed"
-
     def state(self, one: Interval) -> str:
         """As the view has it."""
         host = self.hosts[one.host]
@@ -256,8 +238,6 @@ class PlainHistory:
             return str(one.closed_as)
         if one.accepted:
             return "suppressed"
-        if self.is_uncertain(one.host, ""):
-            return "open"
         if host.tried != host.read or one.unlooked or one.rule not in host.rules:
             return "not looked at"
         if one.opened == host.read and one.opened_as in ("new", "reopened", "returned", "moved"):

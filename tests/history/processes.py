@@ -21,6 +21,7 @@ from functools import partial
 from pathlib import Path
 from types import FrameType
 
+from tests.history.filled import rows
 from tests.history.fleets import audit
 from tests.history.postgresql import server, url
 from tests.history.test_random_audits import Fleet
@@ -34,11 +35,8 @@ Dump = dict[str, list[str]]
 
 def dump(place: HistoryPlace) -> Dump:
     """Every row of every table, as text."""
-    found: Dump = {}
     with history_to_read(place) as history:
-        for line in history.export():
-            found.setdefault(line.decode().partition(",")[0], []).append(line.decode())
-    return {name: sorted(rows) for name, rows in found.items()}
+        return rows(history)
 
 
 def store(place: HistoryPlace, made: Made) -> None:

@@ -3,6 +3,7 @@
 import random
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -40,6 +41,14 @@ def store(history: History, day: int) -> None:
     history.store(audit(f"2026010{day}-000000-0000", day, HOSTS), readings)
 
 
+def copy(history: History) -> None:
+    with (
+        TemporaryDirectory() as folder,
+        history_to_write(history_place(None, folder)) as empty,
+    ):
+        history.copy_to(empty)
+
+
 def page(history: History) -> None:
     gains = history.gains()
     with history.fleet_state() as state:
@@ -53,7 +62,7 @@ QUERIES: Mapping[str, Callable[[History], object]] = {
     "counts": lambda history: history.counts(severity_of),
     "drift": lambda history: history.drift("20260101-000000-0000", "latest"),
     "page": page,
-    "export": lambda history: list(history.export()),
+    "copy": copy,
     "last readings": lambda history: history.last_readings([one.name for one in HOSTS], []),
 }
 WRITES: Mapping[str, Callable[[History], object]] = {

@@ -183,12 +183,12 @@ def test_a_database_that_accepts_and_stays_silent_is_given_up(
 
 
 def older(path: Path) -> HistoryPlace:
-    """A history of an earlier schema."""
+    """A history of another schema."""
     place = history_place(str(path), "")
     with history_to_write(place):
         pass
     with closing(sqlite3.connect(path)) as connection, connection:
-        connection.execute("UPDATE alembic_version SET version_num = '0'")
+        connection.execute("UPDATE history_schema SET number = 0")
         connection.commit()
         connection.execute("PRAGMA journal_mode = DELETE")  # one file, which can be locked whole
     return place
@@ -201,13 +201,13 @@ def refusal(place: HistoryPlace, error: type[Exception]) -> str:
     return str(caught.value)
 
 
-def test_beside_other_work_nothing_is_made_or_migrated_or_waited_for(tmp_path: Path) -> None:
+def test_beside_other_work_nothing_is_made_or_waited_for(tmp_path: Path) -> None:
     none = history_place(None, tmp_path / "none")
     assert "nothing is stored there yet" in refusal(none, UsageError)
     assert not (tmp_path / "none").exists()
     old = older(tmp_path / "old.db")
     before = (tmp_path / "old.db").read_bytes()
-    assert "it has schema 0" in refusal(old, UsageError)
+    assert "its tables have schema 0" in refusal(old, UsageError)
     assert (tmp_path / "old.db").read_bytes() == before
     (tmp_path / "broken.db").write_text("no database" * 100)
     assert "not a database" in refusal(history_place(f"{tmp_path}/broken.db", ""), HistoryError)

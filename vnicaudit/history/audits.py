@@ -10,10 +10,10 @@ from sqlalchemy import ColumnElement, Connection, func, literal, or_, select
 from vnicaudit.base.deadlines import moment
 from vnicaudit.errors import UsageError
 from vnicaudit.history.database import Database
-from vnicaudit.history.migrating import NEWEST
 from vnicaudit.history.records import arrival, finding_columns, finding_record
 from vnicaudit.history.rows import milliseconds, time_text
 from vnicaudit.history.tables import (
+    SCHEMA,
     WAS_READ,
     audit,
     basis,
@@ -82,7 +82,7 @@ def status_of(database: Database, most: int | None) -> HistoryStatus:
         oldest = select(func.min(reading.c.read_at)).join(host, last).where(host.c.id.in_(listed))
         return HistoryStatus(
             place=database.place.label,
-            tables=NEWEST,
+            tables=str(SCHEMA),
             bytes=_size(connection, database),
             hosts=len(connection.execute(listed).fetchall()),
             never_read=len(never),

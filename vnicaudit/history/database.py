@@ -13,7 +13,6 @@ from sqlalchemy import (
     URL,
     BindParameter,
     Connection,
-    Dialect,
     Engine,
     Table,
     bindparam,
@@ -22,18 +21,18 @@ from sqlalchemy import (
     insert,
     inspect,
     make_url,
+    select,
     update,
 )
 from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 from sqlalchemy.pool import ConnectionPoolEntry, NullPool
-from sqlalchemy.schema import CreateIndex, CreateTable
 
 from vnicaudit.errors import HistoryError, UsageError
 from vnicaudit.history import rows
 from vnicaudit.history.place import PATIENCE, HistoryPlace, check_regular, prepare_file
-from vnicaudit.history.tables import META
-from vnicaudit.history.views import VIEWS, view_sql
+from vnicaudit.history.tables import META, SCHEMA, schema
+from vnicaudit.history.views import VIEWS, create_views, view_sql
 from vnicaudit.text.secrets import masked_message
 
 # Inserts and updates many rows at once as fast as the driver allows; SQLAlchemy writes the
@@ -64,9 +63,12 @@ def _copy(connection: Connection, table: Table, rows: Sequence[Row]) -> None:
     quoted = connection.dialect.identifier_preparer
     columns = ", ".join(quoted.quote(column.name) for column in table.columns)
     command = f"COPY {quoted.format_table(table)} ({columns}) FROM STDIN"
-    with driver.cursor() as cursor, cursor.copy(command.encode()) as copy:
-        for row in rows:
-            copy.write_row(row)
+    try:
+        with driver.cursor() as cursor, cursor.copy(command.encode()) as copy:
+            for row in rows:
+                copy.write_row(row)
+    except psycopg.Error as error:
+        raise SQLAlchemyError(str(error)) from error
 
 
 def set_by_id(connection: Connection, table: Table, rows: Sequence[Row], *columns: str) -> None:
@@ -84,10 +86,7 @@ _DAMAGED = re.compile(
     "|no such table"
 )
 _NOT_OPENED = re.compile("unable to open database file")
-_DAMAGED_ADVICE = (
-    "; restore the file from a backup or a `vnicaudit history export`, or move it away to begin a "
-    "new history"
-)
+_DAMAGED_ADVICE = "; restore the file from a backup, or move it away to begin a new history"
 _FOLDER_ADVICE = (
     "; SQLite must be able to write to the folder of the file, also for queries: run this as a "
     "user who can, or copy the file to such a folder"
@@ -143,12 +142,34 @@ class Database:
         with self._told(), self._engine.connect() as connection:
             yield connection.execution_options(isolation_level="AUTOCOMMIT")
 
-    def check_tables(self) -> None:
-        """Raises HistoryError if a table is missing."""
+    def has_tables(self) -> bool:
+        """False if the database has no tables of ours. Raises UsageError for those of another
+        version, HistoryError if one is missing."""
         with self.reading() as connection:
-            missing = META.tables.keys() - inspect(connection).get_table_names()
-        if missing:
+            names = set(inspect(connection).get_table_names())
+            if schema.name not in names:
+                return False
+            found = connection.execute(select(schema.c.number)).scalar()
+        if found != SCHEMA:
+            raise UsageError(
+                f"history {self.place.label}: its tables have schema {str(found)[:20]}, this "
+                f"version of vnicaudit needs {SCHEMA}: use the version that wrote it, or name "
+                "another place with --history"
+            )
+        if missing := META.tables.keys() - names:
             raise self._failure(f"no such table: {min(missing)}")
+        return True
+
+    def prepare(self) -> None:
+        """Make the tables and views, if there are none. Raises UsageError, HistoryError."""
+        if self.has_tables():
+            return
+        with self.writing() as connection:
+            if inspect(connection).has_table(schema.name):  # another process was faster
+                return
+            META.create_all(connection)
+            create_views(connection)
+            insert_rows(connection, schema, [(SCHEMA,)])
 
     def close(self) -> None:
         """Release all connections."""
@@ -272,7 +293,7 @@ def _begin(connection: Connection) -> None:
 
 
 def sql_text(place: HistoryPlace) -> Iterator[str]:
-    """The tables and views of the history as SQL, with explanations as SQL comments."""
+    """The views of the history as SQL, with explanations as SQL comments."""
     yield f"-- read-only: {read_only_url(place)}\n"
     if place.kind == "postgresql":
         yield "-- a user for Grafana:\n"
@@ -282,13 +303,7 @@ def sql_text(place: HistoryPlace) -> Iterator[str]:
         yield f"\n-- view {view.name}: {view.meaning}\n"
         for column in view.columns:
             yield f"--   {column.name}: {column.meaning}\n"
-    dialect = _dialect(place)
-    for table in META.sorted_tables:
-        yield f"\n-- {table.comment}\n{str(CreateTable(table).compile(dialect=dialect)).strip()};\n"
-        for index in sorted(table.indexes, key=lambda one: str(one.name)):
-            yield f"{CreateIndex(index).compile(dialect=dialect)};\n"
-    for view in VIEWS:
-        yield f"\n{view_sql(view, dialect.name)};\n"
+        yield f"{view_sql(view, place.kind)};\n"
 
 
 def read_only_url(place: HistoryPlace) -> str:
@@ -297,8 +312,3 @@ def read_only_url(place: HistoryPlace) -> str:
         return f"file:{quote(os.fsencode(Path(place.target).absolute()))}?mode=ro"
     mark = "&" if "?" in place.label else "?"
     return f"{place.label}{mark}options=-c%20default_transaction_read_only%3Don"
-
-
-def _dialect(place: HistoryPlace) -> Dialect:
-    name = "postgresql+psycopg" if place.kind == "postgresql" else "sqlite"
-    return URL.create(name).get_dialect()()

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import date, timedelta
-from typing import BinaryIO
 
 from sqlalchemy import bindparam, delete, select
 
@@ -15,18 +14,15 @@ from vnicaudit.history.drifts import drift_between
 from vnicaudit.history.fleet_state import FleetState
 from vnicaudit.history.last_readings import last_readings
 from vnicaudit.history.measurements import add_measurements, measured_gains
-from vnicaudit.history.migrating import has_newest_tables, has_tables, ready, upgrade
 from vnicaudit.history.place import HistoryPlace
-from vnicaudit.history.retention import Pruned, prune, remove
+from vnicaudit.history.retention import Pruned, copy_rows, prune
 from vnicaudit.history.rows import fingerprint_bytes, printable
 from vnicaudit.history.store import store_audit
 from vnicaudit.history.tables import notified
-from vnicaudit.history.transfer import export_lines, import_lines
 from vnicaudit.history.trends import SeverityOf, counts_of, trend_of
 from vnicaudit.model.fleet import FleetAudit, FleetCounts, HostReading, KeptReading, Unpacked
 from vnicaudit.model.history import (
     AuditDetails,
-    AuditName,
     Drift,
     HistoryStatus,
     StoredAudit,
@@ -123,17 +119,9 @@ class History:
         """Remove what ended before that time (milliseconds since 1970)."""
         return prune(self.database, before)
 
-    def remove(self, audit: str) -> AuditName:
-        """Remove one audit, with what it changed. Raises UsageError."""
-        return remove(self.database, audit)
-
-    def export(self, since: str | None = None) -> Iterator[bytes]:
-        """The whole history as JSON lines, or what changed after the audit ``since``."""
-        return export_lines(self.database, since)
-
-    def fill(self, stream: BinaryIO, name: str) -> int:
-        """Fill an empty history from an export; returns the number of rows."""
-        return import_lines(self.database, stream, name)
+    def copy_to(self, empty: History) -> int:
+        """Copy everything into an empty history; returns the number of rows. Raises UsageError."""
+        return copy_rows(self.database, empty.database)
 
     def claims(self) -> Claims:
         """Claims of findings that channels were notified of."""
@@ -151,19 +139,6 @@ class History:
     def add_measurements(self, results: Iterable[BenchResult]) -> int:
         """Add measurements; the number of those that were not known."""
         return add_measurements(self.database, results)
-
-    def prepare(self) -> None:
-        """Make the schema the newest one, for writing. Raises UsageError, HistoryError."""
-        ready(self.database)
-
-    def upgrade(self) -> tuple[str | None, str]:
-        """Migrate to the newest schema; the one before (None: there was none) and that."""
-        return upgrade(self.database)
-
-    def has_tables(self, *, newest: bool = False) -> bool:
-        """False if nothing was stored yet. A file with an older schema is migrated; ``newest``:
-        UsageError is raised instead."""
-        return has_newest_tables(self.database) if newest else has_tables(self.database)
 
 
 @contextmanager

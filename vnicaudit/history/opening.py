@@ -18,41 +18,34 @@ OPTIONAL_PATIENCE = 2.0
 
 @contextmanager
 def history_to_write(place: HistoryPlace) -> Iterator[History]:
-    """Open a history for storing, with the newest schema. A missing file is created; one with an
-    older schema is copied and migrated. Raises UsageError, MissingExtraError, HistoryError."""
+    """Open a history for storing. A missing file, and missing tables, are created. Raises
+    UsageError, MissingExtraError, HistoryError."""
     with _opened(place, read_only=False) as history:
-        history.prepare()
+        history.database.prepare()
         yield history
 
 
 @contextmanager
 def history_to_read(place: HistoryPlace) -> Iterator[History]:
-    """Open a history for queries. Nothing is written, except that a file with an older schema is
-    copied and migrated. Raises UsageError (also if there is none), MissingExtraError,
-    HistoryError."""
+    """Open a history for queries; nothing is written. Raises UsageError (also if there is none),
+    MissingExtraError, HistoryError."""
     with _opened(place, read_only=True) as history:
-        if not (place.exists and history.has_tables()):
+        if not (place.exists and history.database.has_tables()):
             raise _nothing_stored(place)
         yield history
 
 
 @contextmanager
 def optional_history(place: HistoryPlace, patience: float = OPTIONAL_PATIENCE) -> Iterator[History]:
-    """Open a history for queries by work that can go on without it: no file is migrated, and a lock
-    or a connection is awaited only for ``patience`` seconds. Raises UsageError (also if there is
-    none, or its schema is older), MissingExtraError, HistoryError."""
+    """Open a history for queries by work that can go on without it: a lock or a connection is
+    awaited only for ``patience`` seconds. Raises UsageError (also if there is none),
+    MissingExtraError, HistoryError."""
     if not place.exists:  # before any library is loaded
         raise _nothing_stored(place)
     with _opened(place, read_only=True, patience=patience) as history:
-        if not history.has_tables(newest=True):
+        if not history.database.has_tables():
             raise _nothing_stored(place)
         yield history
-
-
-def upgrade_history(place: HistoryPlace) -> tuple[str | None, str]:
-    """Migrate a history to the newest schema; the one before (None: there was none) and that."""
-    with _opened(place, read_only=False) as history:
-        return history.upgrade()
 
 
 @contextmanager

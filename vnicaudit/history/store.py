@@ -28,8 +28,8 @@ from vnicaudit.history.tables import host, inventory, nic, reading
 from vnicaudit.model.fleet import FleetAudit, KeptReading
 from vnicaudit.model.history import AuditName, StoredAudit
 
-_CLOCKS_DIFFER = 3600
-"""Seconds that two clocks may differ."""
+_CLOCKS_DIFFER = 3_600_000
+"""Milliseconds that two clocks may differ."""
 _HOSTS_AT_ONCE = 64
 """Maximum hosts whose rows are written together."""
 _ROWS_AT_ONCE = 4000
@@ -45,27 +45,29 @@ def store_audit(
     known = connection.execute(select(audits.c.number).where(audits.c.id == audit.id)).scalar()
     if known is not None:
         return StoredAudit(id=audit.id, number=known, is_new=False)
-    _check_clock(connection, audit)
-    return _AuditWriter(connection, audit).store(readings)
-
-
-def _check_clock(connection: Connection, audit: FleetAudit) -> None:
-    """Raises HistoryError for an audit that ended after the present, by the clock of the database
-    server or of this machine: until that time all others would be late."""
-    now = time.time()
-    if connection.dialect.name == "postgresql":
-        query = select(func.extract("epoch", func.clock_timestamp()))
-        now = float(connection.execute(query).scalar() or 0)
+    now = _now(connection)
     ended = audit.finished or audit.started
-    if milliseconds(ended) / 1000 > now + _CLOCKS_DIFFER:
+    if milliseconds(ended) > now + _CLOCKS_DIFFER:
         raise HistoryError(
             f"audit {audit.id} is not stored: it ended at {ended}, but the history's clock says "
-            f"{time_text(round(now * 1000))}; set the clocks, and audit again"
+            f"{time_text(now)}; set the clocks, and audit again"
         )
+    return _AuditWriter(connection, audit, now + _CLOCKS_DIFFER).store(readings)
+
+
+def _now(connection: Connection) -> int:
+    """The present in milliseconds, by the clock of the database server or of this machine."""
+    if connection.dialect.name != "postgresql":
+        return round(time.time() * 1000)
+    query = select(func.extract("epoch", func.clock_timestamp()))
+    return round(float(connection.execute(query).scalar() or 0) * 1000)
 
 
 class _AuditWriter:
-    def __init__(self, connection: Connection, audit: FleetAudit) -> None:
+    """``latest``: readings with a later time, which a wrong clock gave them, make none late."""
+
+    def __init__(self, connection: Connection, audit: FleetAudit, latest: float) -> None:
+        self._latest = latest
         self._connection = connection
         self._audit = audit
         self._number = 1 + (connection.execute(select(func.max(audits.c.number))).scalar() or 0)
@@ -113,6 +115,8 @@ class _AuditWriter:
                 continue
             done.add(one.host)
             known = self._hosts[one.host]
+            if known.read_at > self._latest:
+                known = known._replace(read_at=0)
             shares = known.id in self._sharing
             yield host_work(known, one, self._basis, shares=shares)
 

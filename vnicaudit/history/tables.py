@@ -36,6 +36,15 @@ from sqlalchemy import (
 
 META = MetaData()
 
+SCHEMA = 1
+"""The schema of these tables."""
+schema = Table(
+    "history_schema",
+    META,
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    comment="The schema of the tables: one row.",
+)
+
 _ROW_ID = BigInteger().with_variant(Integer(), "sqlite")
 """SQLite stores a table in the order of an INTEGER PRIMARY KEY, without a separate index."""
 

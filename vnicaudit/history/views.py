@@ -245,19 +245,13 @@ VIEWS = (
         "benchmark b JOIN benchmark_result m ON m.benchmark = b.id",
     ),
 )
-"""All views; they are dropped and created again when the schema is upgraded."""
+"""All views."""
 
 
 def create_views(connection: Connection) -> None:
     """Create all views."""
     for view in VIEWS:
         connection.exec_driver_sql(view_sql(view, connection.dialect.name))
-
-
-def drop_views(connection: Connection) -> None:
-    """Drop all existing views."""
-    for view in VIEWS:
-        connection.exec_driver_sql(f"DROP VIEW IF EXISTS {view.name}")
 
 
 def view_sql(view: View, dialect: str) -> str:

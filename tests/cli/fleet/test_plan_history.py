@@ -209,7 +209,7 @@ def broken(path: Path) -> None:
 def older(path: Path) -> None:
     unread(path)
     with closing(sqlite3.connect(path)) as connection, connection:
-        connection.execute("UPDATE alembic_version SET version_num = '0'")
+        connection.execute("UPDATE history_schema SET number = 0")
 
 
 def cut(path: Path) -> None:
@@ -236,7 +236,7 @@ def unread(path: Path) -> None:
     ("make", "words", "code"),
     [
         (broken, "not a database", 2),
-        (older, "it has schema 0", 2),
+        (older, "schema 0, this", 2),
         (Path.mkdir, "not a regular file", 2),
         (cut, "malformed", 2),
         (lacks, "no such table: finding; restore the file", 2),
@@ -367,4 +367,4 @@ def test_no_database_is_loaded_where_there_is_no_history(fleet: Fleet) -> None:
     words = ("fleet", "plan", "-i", str(fleet.folder / "fleet.toml"), "--state", str(fleet.state))
     modules = loaded(*words)
     assert {"libvirt", "vnicaudit.cli.fleet.plan", "vnicaudit.reports.plan.text"} <= modules
-    assert not modules & {"sqlalchemy", "alembic", "sqlite3"}
+    assert not modules & {"sqlalchemy", "sqlite3"}

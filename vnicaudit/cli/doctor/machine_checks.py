@@ -52,10 +52,10 @@ EXTRAS = {
     "hosts": Extra(("testinfra",), "ssh:// and other endpoints of bench"),
     "generator": Extra(("ziglang",), "requests between ends of any architecture, for bench"),
     "charts": Extra(("matplotlib",), "charts of measurements"),
-    "history": Extra(("sqlalchemy", "alembic"), "the history of a fleet"),
-    "postgresql": Extra(("sqlalchemy", "alembic", "psycopg"), "a history in PostgreSQL"),
+    "history": Extra(("sqlalchemy",), "the history of a fleet"),
+    "postgresql": Extra(("sqlalchemy", "psycopg"), "a history in PostgreSQL"),
     "dask": Extra(("distributed",), "fleet audit --engine dask"),
-    "serve": Extra(("sqlalchemy", "alembic", "prometheus_client"), "fleet serve --metrics"),
+    "serve": Extra(("sqlalchemy", "prometheus_client"), "fleet serve --metrics"),
 }
 """The extras of setup.cfg."""
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 import click
 import msgspec
 
+from vnicaudit.base.deadlines import timestamp
 from vnicaudit.cli.options.output import (
     Format,
     OutputOptions,
@@ -25,7 +26,6 @@ from vnicaudit.fleet.ranking import rank
 from vnicaudit.fleet.running.spool import finished_spool
 from vnicaudit.history.opening import history_to_read
 from vnicaudit.reports.coverage import coverage_sentence
-from vnicaudit.reports.history.text import future_note
 from vnicaudit.reports.ranking.text import ranking_json, ranking_text
 
 if TYPE_CHECKING:
@@ -93,8 +93,12 @@ def command(options: TopOptions) -> int:
     notes = []
     if part := coverage_sentence(audit.coverage):
         notes.append(f"only part of the fleet was audited: {part}")
-    if note := future_note(audit.id, audit.started):
-        notes.append(note)
+    if audit.started > timestamp("seconds"):
+        notes.append(
+            f"audit {audit.id} started after the present by this machine's clock; if its clock was "
+            f"wrong, remove fleet/audits/{audit.id} in the state directory: until then it counts "
+            "as the newest"
+        )
     ranking = msgspec.structs.replace(ranking, notes=(*notes, *ranking.notes))
     if options.format == "json":
         emit(ranking_json(ranking))

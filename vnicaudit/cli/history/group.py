@@ -8,18 +8,16 @@ from vnicaudit.cli.options.lazy_group import CommandEntry, lazy_group
 
 _COMMANDS = {
     "status": CommandEntry(
-        "List audits, the size of the history, and stale hosts.", "history.status"
+        "List audits, the size of the history, and stale hosts.", "history.commands:status"
     ),
-    "show": CommandEntry("Show one audit: hosts not read, findings new and gone.", "history.show"),
-    "trend": CommandEntry("Show findings over time.", "history.trend"),
-    "upgrade": CommandEntry("Migrate the history to this version's tables.", "history.upgrade"),
-    "prune": CommandEntry("Remove old audits, NICs and findings.", "history.prune"),
-    "remove": CommandEntry("Remove one audit and what it changed.", "history.prune:remove"),
-    "export": CommandEntry("Export the history as JSON lines.", "history.transfer:export"),
-    "import": CommandEntry(
-        "Import an exported history, or add measurements.", "history.transfer:import_"
+    "show": CommandEntry(
+        "Show one audit: hosts not read, findings new and gone.", "history.commands:show"
     ),
-    "sql": CommandEntry("Print how to connect, the views and the schema.", "history.sql"),
+    "trend": CommandEntry("Show findings over time.", "history.commands:trend"),
+    "prune": CommandEntry("Remove old audits, NICs and findings.", "history.commands:prune"),
+    "copy": CommandEntry("Copy the history to another place.", "history.commands:copy"),
+    "import": CommandEntry("Add results of `vnicaudit bench`.", "history.commands:import_"),
+    "sql": CommandEntry("Print how to connect, and the views.", "history.commands:sql"),
 }
 
 _EPILOG = """\b
@@ -28,7 +26,7 @@ Examples:
   vnicaudit history show latest
   vnicaudit history trend --by site --since 90d
   vnicaudit history prune --keep 400d
-  vnicaudit history remove latest           an audit that ran with a wrong clock
+  vnicaudit history copy postgresql://audit@db.example.org/vnicaudit
   vnicaudit history sql                     how to use it with Grafana and SQL"""
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import wraps
 from typing import Concatenate, ParamSpec, TypeVar
@@ -9,6 +10,7 @@ from typing import Concatenate, ParamSpec, TypeVar
 import click
 import msgspec
 
+from vnicaudit.errors import UsageError
 from vnicaudit.text.diff import SYSTEM, default_state
 
 # click's type of a number in a range.
@@ -25,6 +27,24 @@ class Number(click.FloatRange):
         if found != found:
             self.fail(f"{value!r} is not a number", param, ctx)
         return found
+
+
+# Lengths of time.
+
+
+_UNITS = {"h": 1 / 24, "d": 1.0, "w": 7.0, "y": 365.25}
+_MOST_DAYS = 36_525
+
+
+def days_of(text: str, option: str) -> float:
+    """Number of days in ``36h``, ``90d``, ``8w`` or ``2y``. Raises UsageError."""
+    found = re.fullmatch(r"([0-9]{1,6})([hdwy])", text.strip().lower())
+    days = 0.0 if found is None else int(found[1]) * _UNITS[found[2]]
+    if not 0 < days <= _MOST_DAYS:
+        raise UsageError(
+            f"{option} {text}: expected hours, days, weeks or years, such as 36h, 90d, 8w or 2y"
+        )
+    return days
 
 
 # Options of commands, and the frozen records that they fill.

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import click
 
 from vnicaudit.base.wording import count
-from vnicaudit.cli.history.prune import days_of
 from vnicaudit.cli.options.output import (
     Format,
     OutputOptions,
@@ -17,7 +16,13 @@ from vnicaudit.cli.options.output import (
     output_options,
     screen_options,
 )
-from vnicaudit.cli.options.records import SectionedCommand, as_record, state_folder, state_option
+from vnicaudit.cli.options.records import (
+    SectionedCommand,
+    as_record,
+    days_of,
+    state_folder,
+    state_option,
+)
 from vnicaudit.cli.options.remedy import (
     RemedyOptions,
     connection_options,

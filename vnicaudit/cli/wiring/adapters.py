@@ -120,8 +120,7 @@ def _notes(stored: StoredAudit, audit: FleetAudit) -> Iterator[str]:
         yield (
             f"{stored.late:,} of {count(read, 'host')} read late: audit {newer.audit}, started "
             f"{newer.started}, already read them later than this one, started {audit.started}. "
-            "These readings were recorded and change nothing in the history. If a clock was wrong "
-            f"then, remove that audit: vnicaudit history remove {newer.audit}"
+            "These readings were recorded and change nothing in the history"
         )
     if stored.dropped > _NOTABLE * stored.hosts_before:
         yield (

@@ -7,7 +7,6 @@ from collections.abc import Collection, Iterator, Sequence
 
 import msgspec
 
-from vnicaudit.base.deadlines import timestamp
 from vnicaudit.base.wording import count
 from vnicaudit.model.history import (
     AuditDetails,
@@ -70,22 +69,8 @@ def status_text(one: HistoryStatus, options: Options) -> Iterator[str]:
         return
     yield "\n"
     yield wrap(safe(_about(one)), options.width, "", "  ")
-    for each in one.audits:
-        if note := future_note(each.id, each.started):
-            yield wrap(safe(f"Note: {note}"), options.width, "", "  ")
     if one.stale:
         yield from stale_text(one.stale, options)
-
-
-def future_note(audit: str, started: str) -> str:
-    """A warning of an audit with a date in the future; empty: it has none."""
-    if started <= timestamp("seconds"):
-        return ""
-    return (
-        f"audit {audit} started after the present by this machine's clock, and until then all "
-        f"others are late and change nothing; if its clock was wrong: vnicaudit history remove "
-        f"{audit}"
-    )
 
 
 def _about(one: HistoryStatus) -> str:

@@ -1,0 +1,360 @@
+"""The commands of ``vnicaudit history``: list, show, count, prune and copy audits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+from typing import Literal
+
+import click
+import msgspec
+
+from vnicaudit.base.wording import count
+from vnicaudit.bench import history as measurements
+from vnicaudit.cli.options.output import (
+    Format,
+    OutputOptions,
+    format_option,
+    output_options,
+    screen_options,
+)
+from vnicaudit.cli.options.reading import HistoryOptions, history_options
+from vnicaudit.cli.options.records import (
+    SectionedCommand,
+    as_record,
+    days_of,
+    state_folder,
+)
+from vnicaudit.cli.output.files import emit
+from vnicaudit.errors import UsageError
+from vnicaudit.history.opening import history_to_read, history_to_write
+from vnicaudit.history.place import check_extras, history_place
+from vnicaudit.model.history import TrendRequest
+from vnicaudit.model.measurement import BenchResult
+from vnicaudit.reports.bench.formats.json import from_file
+from vnicaudit.reports.history.text import (
+    details_text,
+    status_text,
+    to_json,
+    trend_csv,
+    trend_text,
+)
+from vnicaudit.reports.safe import safe
+
+_STATUS_EPILOG = """\b
+Examples:
+  vnicaudit history
+  vnicaudit history status --last 5 --format json
+  vnicaudit history status --history postgresql://audit@db.example.org/vnicaudit"""
+
+
+class StatusOptions(msgspec.Struct, frozen=True):
+    """The options of ``vnicaudit history status``."""
+
+    last: int
+    format: Format
+    place: HistoryOptions
+    output: OutputOptions
+
+
+@click.command("status", cls=SectionedCommand, epilog=_STATUS_EPILOG)
+@click.option(
+    "--last",
+    type=click.IntRange(min=0),
+    default=20,
+    show_default=True,
+    metavar="NUMBER",
+    help="List this many audits; 0 means all.",
+)
+@format_option
+@history_options
+@output_options
+@as_record(StatusOptions)
+def status(options: StatusOptions) -> int:
+    """List the audits of the fleet, newest first, and the size and stale part of the history.
+
+    Counts of findings are for the whole fleet after each audit. Stale findings are on hosts, or of
+    rules, that the audit did not cover.
+    """
+    with history_to_read(options.place.place) as history:
+        found = history.status(options.last or None)
+    if options.format == "json":
+        emit(to_json(found))
+    else:
+        for text in status_text(found, screen_options(options.output)):
+            emit(text)
+    return 0
+
+
+_SHOW_EPILOG = """\b
+Examples:
+  vnicaudit history show latest
+  vnicaudit history show 20261122-101500-3f2a
+  vnicaudit history show 2026-11-22 --format json"""
+
+
+class ShowOptions(msgspec.Struct, frozen=True):
+    """The options of ``vnicaudit history show``."""
+
+    audit: str
+    format: Format
+    place: HistoryOptions
+    output: OutputOptions
+
+
+@click.command("show", cls=SectionedCommand, epilog=_SHOW_EPILOG)
+@click.argument("audit", metavar="AUDIT")
+@format_option
+@history_options
+@output_options
+@as_record(ShowOptions)
+def show(options: ShowOptions) -> int:
+    """Show one AUDIT: hosts that were not read, and findings that were new, reopened or gone.
+
+    AUDIT is an id, a date or time (the last audit of the whole fleet up to then), latest or
+    previous.
+    """
+    with history_to_read(options.place.place) as history:
+        details = history.details(options.audit)
+    if options.format == "json":
+        emit(to_json(details))
+    else:
+        for text in details_text(details, screen_options(options.output)):
+            emit(text)
+    return 0
+
+
+_TREND_EPILOG = """\b
+Examples:
+  vnicaudit history trend
+  vnicaudit history trend --by site --since 90d
+  vnicaudit history trend --by all --rule VNIC001 --format csv"""
+
+
+class TrendOptions(msgspec.Struct, frozen=True):
+    """The options of ``vnicaudit history trend``."""
+
+    by: Literal["rule", "severity", "site", "owner", "all"]
+    since: str | None
+    rules: tuple[str, ...]
+    severities: tuple[Literal["info", "low", "medium", "high", "error"], ...]
+    sites: tuple[str, ...]
+    owners: tuple[str, ...]
+    format: Literal["text", "json", "csv"]
+    place: HistoryOptions
+    output: OutputOptions
+
+
+@click.command("trend", cls=SectionedCommand, epilog=_TREND_EPILOG)
+@click.option(
+    "--by",
+    type=click.Choice(["rule", "severity", "site", "owner", "all"]),
+    default="rule",
+    show_default=True,
+    help="Attribute to count by; all: one line.",
+)
+@click.option("--since", metavar="TIME", help="Show audits of this period: 36h, 90d, 8w, 2y.")
+@click.option(
+    "--rule", "rules", multiple=True, metavar="ID", help=("Show only this rule. Repeatable.")
+)
+@click.option(
+    "--severity",
+    "severities",
+    multiple=True,
+    type=click.Choice(["info", "low", "medium", "high", "error"]),
+    help="Report only these severities. Repeatable.",
+)
+@click.option(
+    "--site", "sites", multiple=True, metavar="NAME", help=("Show only this site. Repeatable.")
+)
+@click.option(
+    "--owner",
+    "owners",
+    multiple=True,
+    metavar="NAME",
+    help="Use only definitions of this owner (libvirt, nova, …). Repeatable.",
+)
+@click.option(
+    "--format",
+    "format",
+    type=click.Choice(["text", "json", "csv"]),
+    default="text",
+    show_default=True,
+    help="Output format.",
+)
+@history_options
+@output_options
+@as_record(TrendOptions)
+def trend(options: TrendOptions) -> int:
+    """Show how many findings the fleet had at each audit, and how many were new or gone.
+
+    Counts are for the whole fleet, even if an audit read only part of it. Findings on hosts that it
+    did not reach keep their last known state and are also counted as stale.
+    """
+    days = None if options.since is None else days_of(options.since, "--since")
+    rules = tuple(one.upper() for one in options.rules)
+    request = TrendRequest(
+        options.by, days, rules, options.severities, options.sites, options.owners
+    )
+    with history_to_read(options.place.place) as history:
+        found = history.trend(request)
+    if options.format == "text":
+        for text in trend_text(found, screen_options(options.output)):
+            emit(text)
+    else:
+        emit(to_json(found) if options.format == "json" else trend_csv(found))
+    return 0
+
+
+_PRUNE_EPILOG = """\b
+Examples:
+  vnicaudit history prune --keep 400d
+  vnicaudit history prune --keep 2y --history postgresql://audit@db.example.org/vnicaudit"""
+
+
+class PruneOptions(msgspec.Struct, frozen=True):
+    """The options of ``vnicaudit history prune``."""
+
+    keep: str
+    place: HistoryOptions
+    output: OutputOptions
+
+
+@click.command("prune", cls=SectionedCommand, epilog=_PRUNE_EPILOG)
+@click.option(
+    "--keep",
+    required=True,
+    metavar="TIME",
+    help="Keep anything that ended within this time: 36h, 400d, 8w, 2y.",
+)
+@history_options
+@output_options
+@as_record(PruneOptions)
+def prune(options: PruneOptions) -> int:
+    """Remove old audits, and NICs and findings that ended long ago.
+
+    Open findings stay, with the day they were first seen, and so does the last reading of each
+    host, however old.
+    """
+    begin = datetime.now(timezone.utc) - timedelta(days=days_of(options.keep, "--keep"))
+    place = options.place.place
+    if not place.exists:
+        raise UsageError(f"history {place.label} does not exist")
+    with history_to_write(place) as history:
+        pruned = history.prune(round(begin.timestamp() * 1000))
+    if not options.output.quiet:
+        counted = (
+            count(pruned.audits, "audit"),
+            count(pruned.readings, "reading"),
+            f"{count(pruned.nics, 'NIC')} and {count(pruned.findings, 'finding')} that had ended",
+        )
+        emit(f"Removed {', '.join(counted)}\n")
+    return 0
+
+
+_COPY_EPILOG = """\b
+Examples:
+  vnicaudit history copy postgresql://audit@db.example.org/vnicaudit
+  vnicaudit history copy /backup/history.db"""
+
+
+class CopyOptions(msgspec.Struct, frozen=True):
+    """The options of ``vnicaudit history copy``."""
+
+    destination: str
+    place: HistoryOptions
+    output: OutputOptions
+
+
+@click.command("copy", cls=SectionedCommand, epilog=_COPY_EPILOG)
+@click.argument("destination", metavar="PLACE")
+@history_options
+@output_options
+@as_record(CopyOptions)
+def copy(options: CopyOptions) -> int:
+    """Copy the history to another PLACE: a file, or postgresql://USER@HOST/DATABASE.
+
+    PLACE must not have a history with audits yet. All is copied, or nothing.
+    """
+    place = history_place(options.destination, "")
+    with (
+        history_to_read(options.place.place) as history,
+        history_to_write(place) as empty,
+    ):
+        rows = history.copy_to(empty)
+    if not options.output.quiet:
+        emit(safe(f"{count(rows, 'row')} copied to {place.label}") + "\n")
+    return 0
+
+
+_IMPORT_EPILOG = """\b
+Examples:
+  vnicaudit history import                 all stored results of `vnicaudit bench`
+  vnicaudit history import flip.json"""
+
+
+class ImportOptions(msgspec.Struct, frozen=True):
+    """The options of ``vnicaudit history import``."""
+
+    files: tuple[str, ...]
+    place: HistoryOptions
+    output: OutputOptions
+
+
+@click.command("import", cls=SectionedCommand, epilog=_IMPORT_EPILOG)
+@click.argument("files", nargs=-1, metavar="[FILE]...")
+@history_options
+@output_options
+@as_record(ImportOptions)
+def import_(options: ImportOptions) -> int:
+    """Add results of `vnicaudit bench`: these files, or all those in the state directory.
+
+    Changes are then ranked and shown with the gain that was measured for the same change.
+    """
+    with history_to_write(options.place.place) as history:
+        added = history.add_measurements(_measurements(options))
+    if not options.output.quiet:
+        emit(f"{count(added, 'measurement')} added\n")
+    return 0
+
+
+def _measurements(options: ImportOptions) -> Iterator[BenchResult]:
+    if options.files:
+        yield from (from_file(Path(name)) for name in options.files)
+        return
+    state = Path(state_folder(options.place.state))
+    for each in measurements.measurement_ids(state):
+        yield measurements.stored_measurement(state, each).head()
+
+
+_SQL_EPILOG = """\b
+Examples:
+  vnicaudit history sql
+  sqlite3 -readonly ~/.local/state/vnicaudit/history.db \\
+    "SELECT rule, count(*) FROM findings WHERE is_open = 1 GROUP BY rule" """
+
+
+class SqlOptions(msgspec.Struct, frozen=True):
+    """The options of ``vnicaudit history sql``."""
+
+    place: HistoryOptions
+    output: OutputOptions
+
+
+@click.command("sql", cls=SectionedCommand, epilog=_SQL_EPILOG)
+@history_options
+@output_options
+@as_record(SqlOptions)
+def sql(options: SqlOptions) -> int:
+    """Print how to connect to the history read-only, and its views.
+
+    Views keep their names and columns; the tables below them may change between versions.
+    """
+    place = options.place.place
+    check_extras(place.kind)
+    from vnicaudit.history.database import sql_text
+
+    for text in sql_text(place):
+        emit(text)
+    return 0
