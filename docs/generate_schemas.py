@@ -23,12 +23,12 @@ from vnicaudit.model.finding import SEVERITIES
 from vnicaudit.model.history import AuditDetails, Drift, HistoryStatus, Trend
 from vnicaudit.model.measurement import BenchResult
 from vnicaudit.model.names import RulesReport
+from vnicaudit.model.plan import Plan
 from vnicaudit.model.ranking import Ranking
 from vnicaudit.model.report import NicsReport
 from vnicaudit.reports.bench.line_rate import LineRateReport
 from vnicaudit.reports.inventory.text import InventoryReport
 from vnicaudit.reports.notices.json import Notice
-from vnicaudit.reports.plan.json import FilePlan
 from vnicaudit.reports.profiles.text import ProfilesReport
 from vnicaudit.reports.report_file import FileExplanation, Report
 from vnicaudit.reports.runs.json import RunsReport
@@ -40,7 +40,7 @@ RECORDS: dict[str, type[msgspec.Struct]] = {
     "vnicaudit.nics-1.json": NicsReport,
     "vnicaudit.explain-1.json": FileExplanation,
     "vnicaudit.rules-1.json": RulesReport,
-    "vnicaudit.plan-1.json": FilePlan,
+    "vnicaudit.plan-1.json": Plan,
     "vnicaudit.runs-1.json": RunsReport,
     "vnicaudit.notice-1.json": Notice,
     "vnicaudit.dry-run-1.json": DryRunReport,
@@ -71,10 +71,7 @@ _PUBLISHED = {
     "FileExplanation": "Explanation",
     "FileFinding": "Finding",
     "FileNicRef": "NicRef",
-    "FileNotPlanned": "Left",
-    "FilePlan": "Plan",
     "FileSkipped": "Skipped",
-    "FileStep": "Step",
     "FileSuppressed": "Suppressed",
 }
 """Record -> its name in the schemas, which code is generated from: it stays when ours changes."""

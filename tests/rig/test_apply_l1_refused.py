@@ -56,7 +56,7 @@ def test_vhostuser_without_shared_memory_is_refused(
     mac = "52:54:00:ab:0c:08"
     with guests("vhostuser-alone", Nic("virtio", mac)):
         plan = RemedyInL1(l1_with_product, "vhostuser").plan("refused", "--nic", mac, *VHOST_USER)
-    says = plan.step["blocked"][0]
+    says = plan.step["blocked"][0]["text"]
     assert says.startswith("vhost-user needs the guest's memory shared: <memoryBacking>")
 
 
@@ -73,7 +73,7 @@ def test_vdpa_without_shared_memory_is_refused(
         before = definition(guest)
         plan = blocked.plan("alone", "--nic", mac, *to_vdpa(device))
         says = f"{device} is served by a program (VDUSE), which {NEEDS_SHARED}"
-        assert plan.step["blocked"] == [says]
+        assert [one["text"] for one in plan.step["blocked"]] == [says]
 
         ran = blocked.apply(plan)
         assert ran.exit_code == 5
@@ -91,7 +91,7 @@ def test_a_device_that_is_not_there_is_refused(
     mac = "52:54:00:ab:0c:04"
     with guests("misled", Nic("virtio", mac), memory=SHARED_MEMORY):
         plan = blocked.plan("misled", "--nic", mac, *to_vdpa(other))
-    assert plan.step["blocked_codes"] == ["device-missing"]
+    assert [one["code"] for one in plan.step["blocked"]] == ["device-missing"]
 
 
 def test_a_device_that_another_domain_has_is_refused(
@@ -104,7 +104,9 @@ def test_a_device_that_another_domain_has_is_refused(
         guests("late", Nic("virtio", mac), memory=SHARED_MEMORY),
     ):
         plan = blocked.plan("late", "--nic", mac, *to_vdpa(device))
-    assert plan.step["blocked"] == [f"{device} is used by domain remedy-has-it"]
+    assert [one["text"] for one in plan.step["blocked"]] == [
+        f"{device} is used by domain remedy-has-it"
+    ]
 
 
 @pytest.mark.long
@@ -115,4 +117,4 @@ def test_a_device_that_another_nic_has_is_refused(
     mac = "52:54:00:ab:0c:06"
     with guests("both", has_it, Nic("virtio", mac), memory=SHARED_MEMORY):
         plan = blocked.plan("both", "--nic", mac, *to_vdpa(device))
-    assert plan.step["blocked_codes"] == ["device-in-use"]
+    assert [one["code"] for one in plan.step["blocked"]] == ["device-in-use"]

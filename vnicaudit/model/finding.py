@@ -139,9 +139,6 @@ NOVA_CONF = PlatformName("nova_conf")
 OPENSTACK = PlatformName("openstack")
 QEMU = PlatformName("qemu")
 
-DOMAIN_FILE = PlatformName("file")
-"""Name shown in a plan for steps on definitions in files."""
-
 
 # The subject of a finding or a step, by name.
 
@@ -149,7 +146,7 @@ DOMAIN_FILE = PlatformName("file")
 SubjectKind = Literal["nic", "domain", "server", "image", "flavor", "preference", "host", "config"]
 
 
-class Ref(msgspec.Struct, frozen=True):
+class Ref(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The thing that a finding or a step is about. ``name`` and ``id`` are those of a domain,
     server, image…; of a NIC, those of its domain. ``name`` None: the judgement or the location
     names it (a host, a file), or only its id is known. ``id`` is a UUID, the id in a cloud, or None
@@ -178,7 +175,7 @@ CONFIDENCES: tuple[Confidence, ...] = ("low", "medium", "high")
 """From lowest to highest."""
 
 
-class Change(msgspec.Struct, frozen=True):
+class Change(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A proposed edit in model terms, never in XML or YAML. ``old`` None: not set before;
     ``new`` None: to be removed. ``reason`` says why the edit is safe or unsafe."""
 

@@ -1,24 +1,16 @@
 """Plans: changes proposed for each NIC, written to a file for review before anything is done.
 
-The file is edited by hand, so an unknown field in it is an error.
+The records are the file (``vnicaudit.plan/1``, :mod:`vnicaudit.reports.plan.json`). It is edited by
+hand, so an unknown field in it is an error.
 """
 
 from __future__ import annotations
 
-from typing import ClassVar, Generic, Literal, NamedTuple, TypeVar
+from typing import Annotated, ClassVar, Generic, Literal, NamedTuple, TypeVar
 
 import msgspec
 
-from vnicaudit.model.finding import (
-    DOMAIN_FILE,
-    LIBVIRT,
-    OPENSTACK,
-    Change,
-    Owner,
-    PlatformName,
-    Readiness,
-    Ref,
-)
+from vnicaudit.model.finding import Change, Owner, Readiness, Ref
 
 # Reasons why something is not planned, cannot be applied, is refused or is not possible, as codes
 # for machines.
@@ -109,11 +101,10 @@ class Reason(NamedTuple):
     text: str
 
 
-class Blocked(NamedTuple):
-    """The reason why a step cannot be applied as it is: a code (empty: the plan is older than
-    codes), and the sentence for people."""
+class Blocked(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The reason why a step cannot be applied as it is: a code, and the sentence for people."""
 
-    code: BlockedCode | Literal[""]
+    code: BlockedCode
     text: str
 
 
@@ -142,7 +133,7 @@ UnitKind = Literal["domain", "file", "server", "image", "flavor"]
 PLAN_SCHEMA: Literal["vnicaudit.plan/1"] = "vnicaudit.plan/1"
 
 
-class FindingKey(NamedTuple):
+class FindingKey(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The rule and the fingerprint of a finding, which identify it across audits."""
 
     rule: str
@@ -156,7 +147,7 @@ class ModeOption(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     possible: bool
     reason: str = ""
     code: ModeCode | Literal[""] = ""
-    """``reason`` for machines; empty: there is none, or the plan is older than codes."""
+    """``reason`` for machines; empty: there is none."""
 
 
 class Loss(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -218,22 +209,23 @@ class GuestView(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     snippets: tuple[Snippet, ...] = ()
 
 
-class DomainUnit(msgspec.Struct, frozen=True, tag="domain"):
+class _Unit(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="kind"):
+    gives_way: ClassVar[bool] = False
+
+
+class DomainUnit(_Unit, frozen=True, tag="domain"):
     """A domain of a live host: its persistent definition, and the running guest."""
 
     kind: ClassVar[UnitKind] = "domain"
-    shown_under: ClassVar[PlatformName] = LIBVIRT
     gives_way: ClassVar[bool] = True
 
 
-class FileUnit(msgspec.Struct, frozen=True, tag="file"):
+class FileUnit(_Unit, frozen=True, tag="file"):
     """A definition in a file. ``path``: of the file; ``place``: XPath of the NIC in it; ``line``:
     where the definition begins (None: not known)."""
 
     kind: ClassVar[UnitKind] = "file"
-    shown_under: ClassVar[PlatformName] = DOMAIN_FILE
-    gives_way: ClassVar[bool] = False
-    path: str
+    path: Annotated[str, msgspec.Meta(pattern=r"^[^\x00]*$")]
     place: str | None = None
     line: int | None = None
 
@@ -243,7 +235,7 @@ class FileUnit(msgspec.Struct, frozen=True, tag="file"):
         return (self.place or "").partition("/devices/")[0]
 
 
-class CloudUnit(msgspec.Struct, frozen=True):
+class CloudUnit(_Unit, frozen=True):
     """An object of an OpenStack cloud that is changed.
 
     ``properties`` are the values to set, under the names of Nova and Glance; None: to be removed.
@@ -252,8 +244,6 @@ class CloudUnit(msgspec.Struct, frozen=True):
     """
 
     kind: ClassVar[CloudObject]
-    shown_under: ClassVar[PlatformName] = OPENSTACK
-    gives_way: ClassVar[bool] = False
     properties: dict[str, str | None]
     old: dict[str, str | None]
     project: str = ""
@@ -293,7 +283,7 @@ class FlavorUnit(CloudUnit, frozen=True, tag="flavor"):
 
 
 Unit = DomainUnit | FileUnit | ServerUnit | ImageUnit | FlavorUnit
-"""The object that one step changes. ``shown_under``: the platform's name in a plan file."""
+"""The object that one step changes."""
 
 UnitT = TypeVar("UnitT", bound=Unit)
 UnitT_co = TypeVar("UnitT_co", bound=Unit, covariant=True)
@@ -302,15 +292,7 @@ UnitInCloud = ServerUnit | ImageUnit | FlavorUnit
 CloudUnitT = TypeVar("CloudUnitT", bound=UnitInCloud)
 
 
-class StepWords(msgspec.Struct, frozen=True):
-    """The texts of a step, which may name the server (its id) and the NIC (its MAC address)."""
-
-    blocked: tuple[Blocked, ...] = ()
-    procedure: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
-
-
-class UnitStep(msgspec.Struct, Generic[UnitT_co], frozen=True):
+class UnitStep(msgspec.Struct, Generic[UnitT_co], frozen=True, forbid_unknown_fields=True):
     """One change to one NIC, or to a server (all its NICs), an image or a flavor.
 
     ``target`` is the target it was found in; ``unit`` is the object to change; ``about`` identifies
@@ -343,14 +325,10 @@ class UnitStep(msgspec.Struct, Generic[UnitT_co], frozen=True):
     """Instructions for the owner's system: commands and sentences, in order."""
     notes: tuple[str, ...] = ()
     """Further remarks, such as a managed save or a host that could not be checked."""
-    general: StepWords | None = None
-    """The procedure for any step like it, with ``UUID`` and ``MAC`` as placeholders; None: it names
-    neither, or was read from a file."""
     risk: str = ""
     """The end of ``reason`` that does not belong to a change: further risks."""
     findings: tuple[FindingKey, ...] = ()
-    """The current findings for which it is planned. The plan file does not contain them; for a unit
-    of a cloud there are none."""
+    """The findings for which it is planned; none for a unit of a cloud."""
 
     @property
     def reason_of_changes(self) -> str:
@@ -385,7 +363,7 @@ Step = UnitStep[Unit]
 """A step on a unit of any kind."""
 
 
-class NotPlanned(msgspec.Struct, frozen=True):
+class NotPlanned(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A NIC, or a server, image or flavor of a cloud, that has findings but is not planned, and
     why."""
 
@@ -400,7 +378,7 @@ class NotPlanned(msgspec.Struct, frozen=True):
     project_name: str = ""
     """The project's name; empty: unknown."""
     code: NotPlannedCode | Literal[""] = ""
-    """``reason`` for machines; empty: the plan is older than codes."""
+    """``reason`` for machines."""
     file: str | None = None
     """The file of its definition, if that is in a file."""
     line: int | None = None
@@ -418,9 +396,10 @@ Planned = Step | NotPlanned
 """A result of planning."""
 
 
-class Plan(msgspec.Struct, frozen=True):
-    """A plan for review; its file is ``vnicaudit.plan/1``."""
+class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A plan for review, and its file."""
 
+    schema: Literal["vnicaudit.plan/1"] = PLAN_SCHEMA
     tool: str
     version: str
     created: str
@@ -429,8 +408,8 @@ class Plan(msgspec.Struct, frozen=True):
     steps: tuple[Step, ...]
     not_planned: tuple[NotPlanned, ...] = ()
     errors: tuple[str, ...] = ()
-    """Errors of targets that could not be read."""
+    """Targets and files that could not be read."""
     notes: tuple[str, ...] = ()
     """Further remarks on the targets, such as objects of a cloud hidden from this user."""
     unread_targets: int = 0
-    """Number of targets that could not be read at all. The file of a plan does not contain it."""
+    """Number of targets that could not be read at all."""

@@ -194,7 +194,14 @@ def test_a_plan_file_is_written_before_the_history_is_queried(tmp_path: Path) ->
     def interrupted() -> PlanHistory:
         raise KeyboardInterrupt
 
-    plan = Plan("vnicaudit", "1", "2026-11-26T12:00:00Z", "virtio", (), (step_on(1),))
+    plan = Plan(
+        tool="vnicaudit",
+        version="1",
+        created="2026-11-26T12:00:00Z",
+        to="virtio",
+        targets=(),
+        steps=(step_on(1),),
+    )
     output = OutputOptions(quiet=False, verbose=False, color="never")
     with pytest.raises(KeyboardInterrupt):
         print_plan(plan, str(tmp_path / "p.json"), "change", output, str, history=interrupted)

@@ -109,7 +109,7 @@ def test_of_two_guests_of_one_name_the_planned_one_is_changed(here: Path, chosen
         plan["steps"] = [plan["steps"][chosen]]
 
     planned(edit=only)
-    begins = json.loads((here / "plan.json").read_text())["steps"][0]["line"]
+    begins = json.loads((here / "plan.json").read_text())["steps"][0]["unit"]["line"]
     assert begins == 1 + chosen * text.count("\n")
     assert apply() == 0
     changed = definition(interface("virtio"), uuid=None)
@@ -416,10 +416,10 @@ _DISAGREES = "step 1: the change does not match its diff: make a new plan"
         (_set("changes.0.field", "driver_name"), _DISAGREES),
         (_set("changes", []), _DISAGREES),
         (_set("diff", ""), _DISAGREES),
-        (_set("place", "/domain/devices/interface[2]"), _DISAGREES),
-        (_set("place", "/domain/devices/interface[3]"), "the <interface> is no longer there"),
-        (_set("place", None), "step 1 has no place in the file: make a new plan"),
-        (_set("place", "//interface"), "the NIC is not an <interface>"),
+        (_set("unit.place", "/domain/devices/interface[2]"), _DISAGREES),
+        (_set("unit.place", "/domain/devices/interface[3]"), "the <interface> is no longer there"),
+        (_set("unit.place", None), "step 1 has no place in the file: make a new plan"),
+        (_set("unit.place", "//interface"), "the NIC is not an <interface>"),
         (_set("changes.0.new", "a'/><x y='"), "model cannot be set to"),
     ],
 )
@@ -449,8 +449,8 @@ def test_a_step_of_another_text_is_refused(here: Path, capsys: Capture) -> None:
             "plan.json: not a plan: steps[0]: Object contains unknown field `bogus`",
         ),
         (
-            _set("nic.name", "x"),
-            "plan.json: not a plan: steps[0].nic: Object contains unknown field `name`",
+            _set("about.domain", "x"),
+            "plan.json: not a plan: steps[0].about: Object contains unknown field `domain`",
         ),
         (_set("safe", "yes"), "plan.json: not a plan: steps[0].safe: Expected `bool`, got `str`"),
     ],

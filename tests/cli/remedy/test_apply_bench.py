@@ -65,7 +65,14 @@ class Host:
         )
         monkeypatch.setattr(request, "TrialRequest", measured)
         step = step_of(self.machine)
-        plan = Plan("vnicaudit", "1", "2026-11-21T10:15:00Z", "virtio", (self.world.uri,), (step,))
+        plan = Plan(
+            tool="vnicaudit",
+            version="1",
+            created="2026-11-21T10:15:00Z",
+            to="virtio",
+            targets=(self.world.uri,),
+            steps=(step,),
+        )
         (folder / "plan.json").write_bytes(to_json(plan))
         (folder / "p.toml").write_text(PROFILE)
 

@@ -67,7 +67,14 @@ def run(world: CloudWorld, *words: str) -> int:
 
 def plan(*steps: Step) -> str:
     """plan.json."""
-    found = Plan("vnicaudit", "0", "2026-11-22T00:00:00Z", "virtio", (TARGET,), steps)
+    found = Plan(
+        tool="vnicaudit",
+        version="0",
+        created="2026-11-22T00:00:00Z",
+        to="virtio",
+        targets=(TARGET,),
+        steps=steps,
+    )
     Path("plan.json").write_bytes(to_json(found))
     return "plan.json"
 

@@ -81,7 +81,7 @@ def test_a_plan_of_a_cloud_is_shown_and_written(tmp_path: Path, capsys: Capture)
         "Nothing has been changed.\n"
     )
     plan = from_json((tmp_path / "plan.json").read_bytes(), "plan.json")
-    assert [one.unit.shown_under for one in plan.steps] == ["openstack", "openstack"]
+    assert [one.unit.kind for one in plan.steps] == ["image", "server"]
 
 
 def test_quiet_has_no_notes_on_targets_but_errors(inside: list[CloudItem], capsys: Capture) -> None:

@@ -170,7 +170,8 @@ def test_equal_steps_are_shown_once(by: str) -> None:
     for title in GROUPS[by]:
         assert re.search(rf"^{re.escape(title)}.*  {SERVERS // shown} steps, 1 kind$",
                          result.stdout, re.MULTILINE)  # fmt: skip
-    assert result.stdout.count(f"{SERVERS // shown} steps like this, on web-") == shown
+    each = SERVERS // shown
+    assert result.stdout.count(f"{each} steps like this, on {each} guests of 1 target: ") == shown
     assert result.stdout.splitlines()[-1] == single.splitlines()[-1]
     assert len(json.loads(Path("plan.json").read_text("utf-8"))["steps"]) == SERVERS
 

@@ -224,7 +224,7 @@ def test_a_plan_is_of_those_that_were_asked_for() -> None:
     result = inside("plan", TARGET, "--project", "web", "--zone", "az2", "-o", "plan.json")
     assert result.returncode == 0
     made = json.loads(Path("plan.json").read_text("utf-8"))
-    named = {one["nic"]["domain"] for one in (*made["steps"], *made["not_planned"])}
+    named = {one["about"]["name"] for one in (*made["steps"], *made["not_planned"])}
     assert "web-3" in named
     assert not named & {"web-1", "web-2"}
     assert any("1 of 3 servers, 1 of 2 images" in note for note in made["notes"])

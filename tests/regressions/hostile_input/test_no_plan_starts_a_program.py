@@ -44,8 +44,8 @@ def tampered(folder: Path, uri: str) -> Path:
     assert made.returncode == 0, made.stderr
     text: dict[str, Any] = json.loads(plan.read_text())
     (step,) = text["steps"]
-    step.update(platform="libvirt", target=uri, file=None, place=None, safe=True)
-    step["nic"]["uuid"] = "11111111-1111-1111-1111-111111111111"
+    step.update(target=uri, unit={"kind": "domain"}, safe=True)
+    step["about"]["id"] = "11111111-1111-1111-1111-111111111111"
     step["modes"] = [{"mode": "next-boot", "possible": True, "reason": ""}]
     plan.write_text(json.dumps(text))
     return plan

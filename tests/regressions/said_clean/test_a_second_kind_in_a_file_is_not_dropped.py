@@ -154,7 +154,7 @@ def test_a_plan_of_a_file_with_two_kinds_changes_the_guest_alone(tmp_path: Path)
     path.write_text(before)
     inside("plan", path, "--include-unsafe", "-o", plan)
     steps = json.loads(plan.read_text())["steps"]
-    assert [step["nic"]["domain"] for step in steps] == ["inline"]
+    assert [step["about"]["name"] for step in steps] == ["inline"]
     apply = ("apply", plan, "--mode", "next-boot", "--include-unsafe", "--yes", "--state", state)
     assert inside(*apply).returncode == 0
     assert path.read_text() == before.replace("'rtl8139'", "'virtio'")

@@ -36,7 +36,14 @@ LOST = replace(SOCKET, accepted=frozenset({"filterref"}))
 
 def plan_of(found: Step) -> Plan:
     """A plan of this step alone."""
-    return Plan("vnicaudit", "1", "2026-11-22T00:00:00Z", "virtio", ("x",), (found,))
+    return Plan(
+        tool="vnicaudit",
+        version="1",
+        created="2026-11-22T00:00:00Z",
+        to="virtio",
+        targets=("x",),
+        steps=(found,),
+    )
 
 
 def text_of(found: Step) -> str:

@@ -50,7 +50,7 @@ UNSAFE = PlanOptions(unsafe=True)
 def test_one_nic_of_a_live_domain() -> None:
     source = live(definition(interface("e1000")), RUNNING)
     found = step(source)
-    assert (found.unit.shown_under, found.target, found.unit) == ("libvirt", URI, DomainUnit())
+    assert (found.target, found.unit) == (URI, DomainUnit())
     assert found.about == Ref("nic", "a", UUID, MAC, 0, None)
     assert (found.owner, found.to, found.rules) == ("libvirt", "virtio", ("VNIC002",))
     assert found.changes == (Change("model", "e1000", "virtio", safe=True, reason=KEEPS),)
@@ -72,11 +72,7 @@ def test_a_step_of_a_file_says_where_the_nic_stands(tmp_path: Path) -> None:
     text = definition(interface("e1000"))
     (source,) = in_file(path, text)
     found = step(source)
-    assert (found.unit.shown_under, found.target, file_of(found).path) == (
-        "file",
-        str(path),
-        str(path),
-    )
+    assert (found.target, file_of(found).path) == (str(path), str(path))
     assert file_of(found).place == "/domain/devices/interface[1]"
     assert not found.running
     assert found.digest == digest(text.encode())

@@ -45,8 +45,8 @@ NEWER = replace(HOST, libvirt_version=Version(11, 3), qemu_version=Version(10, 0
 
 
 def test_a_step_keeps_rule_and_fingerprint_of_its_findings_alone() -> None:
-    ((rule, fingerprint),) = step(live(definition(interface("e1000")))).findings
-    assert (rule, len(fingerprint) > 9) == ("VNIC002", True)
+    (found,) = step(live(definition(interface("e1000")))).findings
+    assert (found.rule, len(found.fingerprint) > 9) == ("VNIC002", True)
 
 
 def test_an_impossible_nic_on_s390x_becomes_ccw() -> None:

@@ -193,7 +193,7 @@ def test_a_manifest_is_changed_in_place_by_audit(tmp_path: Path) -> None:
     options = PlanOptions(unsafe=True)
     found = step(source, options)
     assert (found.owner, found.diff) == ("kubevirt", "")
-    assert why(found) == ("a manifest belongs to KubeVirt: change it as the route describes",)
+    assert why(found) == ("a manifest belongs to KubeVirt: change it as the procedure describes",)
     unsafe = "" if found.safe else " --include-unsafe"
     assert found.procedure == (
         f"vnicaudit audit --fix{unsafe} '{path}'",

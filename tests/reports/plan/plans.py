@@ -95,7 +95,7 @@ STEP = st.builds(
     diff=TEXT,
     guest=GUEST,
     losses=_some(st.builds(Loss, TEXT, TEXT, st.booleans())),
-    blocked=_some(st.builds(Blocked, st.sampled_from(("", *get_args(BlockedCode))), TEXT)),
+    blocked=_some(st.builds(Blocked, st.sampled_from(get_args(BlockedCode)), TEXT)),
     procedure=_some(TEXT),
     notes=_some(TEXT),
 )
@@ -111,13 +111,13 @@ NOT_PLANNED = st.builds(
 )
 PLANS = st.builds(
     Plan,
-    TEXT,
-    TEXT,
-    TEXT,
-    st.sampled_from(GOALS),
-    _some(TEXT),
-    st.lists(STEP, max_size=3, unique_by=lambda step: step.id).map(tuple),
-    _some(NOT_PLANNED),
-    _some(TEXT),
-    _some(TEXT),
+    tool=TEXT,
+    version=TEXT,
+    created=TEXT,
+    to=st.sampled_from(GOALS),
+    targets=_some(TEXT),
+    steps=st.lists(STEP, max_size=3, unique_by=lambda step: step.id).map(tuple),
+    not_planned=_some(NOT_PLANNED),
+    errors=_some(TEXT),
+    notes=_some(TEXT),
 )

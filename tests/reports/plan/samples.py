@@ -152,4 +152,11 @@ PLAN = Plan(
     not_planned=NOT_PLANNED,
     errors=("qemu+ssh://kvm9/system: cannot connect",),
 )
-EMPTY = Plan("vnicaudit", "0.4.0", "2026-11-21T10:15:00Z", "virtio", ("definitions",), ())
+EMPTY = Plan(
+    tool="vnicaudit",
+    version="0.4.0",
+    created="2026-11-21T10:15:00Z",
+    to="virtio",
+    targets=("definitions",),
+    steps=(),
+)

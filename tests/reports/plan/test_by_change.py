@@ -59,7 +59,14 @@ def fleet() -> Iterator[Step]:
 
 def rendered(steps: tuple[Step, ...]) -> list[str]:
     """The lines of a plan by change."""
-    plan = Plan("vnicaudit", "1", "2026-11-26T12:00:00Z", "virtio", (), steps)
+    plan = Plan(
+        tool="vnicaudit",
+        version="1",
+        created="2026-11-26T12:00:00Z",
+        to="virtio",
+        targets=(),
+        steps=steps,
+    )
     text = "".join(render(plan, Options(width=100, group_by="change")))
     return text.splitlines()
 

@@ -70,7 +70,7 @@ openstack:prod
       name: unknown: Nova keeps no address
       needs in the guest: virtio_net
       blocked: it is paused
-      route: this is done by hand, in this order
+      procedure: this is done by hand, in this order
         1. openstack server unpause db-02
         2. ask the operator
       --- web-01

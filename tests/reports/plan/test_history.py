@@ -15,7 +15,14 @@ GAIN = GainEstimate(workload="bulk", metric="throughput", measurements=1, percen
 def rendered(history: PlanHistory, steps: int = 2, *, verbose: bool = False) -> list[str]:
     """The lines of a plan of equal steps."""
     made = tuple(step_on(number) for number in range(1, steps + 1))
-    plan = Plan("vnicaudit", "1", "2026-11-26T12:00:00Z", "virtio", (), made)
+    plan = Plan(
+        tool="vnicaudit",
+        version="1",
+        created="2026-11-26T12:00:00Z",
+        to="virtio",
+        targets=(),
+        steps=made,
+    )
     options = Options(width=200, group_by="change", verbose=verbose)
     return "".join(render(plan, options, history)).splitlines()
 

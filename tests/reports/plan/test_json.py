@@ -29,7 +29,7 @@ many = settings(max_examples=examples(150), suppress_health_check=[HealthCheck.t
 
 
 def edited(**changes: Any) -> bytes:
-    """The sample plan after somebody edited its first step; ``nic__mac`` is a field of its NIC."""
+    """The sample plan after an edit of its first step; ``about__mac`` is a field of its NIC."""
     document = json.loads(to_json(PLAN))
     for name, value in changes.items():
         *way, last = name.split("__")
@@ -53,7 +53,7 @@ def test_the_schema_comes_first_and_then_the_fields_of_the_records() -> None:
         '{\n  "schema": "vnicaudit.plan/1",\n  "tool": "vnicaudit",\n  "version": "0.4.0",\n'
         '  "created": "2026-11-21T10:15:00Z",\n  "to": "virtio",\n  "targets": [\n'
         '    "definitions"\n  ],\n  "steps": [],\n  "not_planned": [],\n  "errors": [],\n'
-        '  "notes": []\n}\n'
+        '  "notes": [],\n  "unread_targets": 0\n}\n'
     )
 
 
@@ -100,20 +100,19 @@ def test_a_wrong_edit_is_refused_with_its_place(changes: dict[str, Any], message
 
 def test_a_step_of_a_cloud_has_no_file() -> None:
     document = json.loads(to_json(CLOUD_PLAN))
-    document["steps"][2]["file"] = "a.xml"
+    document["steps"][2]["unit"]["path"] = "a.xml"
     assert refusal(json.dumps(document).encode()) == (
-        "p.json: step 3: a step has either a cloud part or a file, not both: undo your "
-        "edits, or make a new plan"
+        "p.json: not a plan: steps[2].unit: Object contains unknown field `path`"
     )
 
 
 def test_an_unknown_field_of_the_plan_and_of_what_was_left_out() -> None:
     document = json.loads(to_json(PLAN))
-    document["not_planned"][2]["nic"]["mca"] = None
+    document["not_planned"][2]["about"]["mca"] = None
     assert refusal(json.dumps(document).encode()) == (
-        "p.json: not a plan: not_planned[2].nic: Object contains unknown field `mca`"
+        "p.json: not a plan: not_planned[2].about: Object contains unknown field `mca`"
     )
-    document["comment"] = "looked at"
+    document = {**json.loads(to_json(PLAN)), "comment": "looked at"}
     assert refusal(json.dumps(document).encode()) == (
         "p.json: not a plan: Object contains unknown field `comment`"
     )

@@ -73,7 +73,7 @@ qemu+ssh://kvm2/system
     safe  s4  NIC 0 tap1f2e3d4c-5b  to virtio  VNIC001
       change: model e1000 → virtio
       safe: the guest runs Ubuntu 24.04
-      route: nova owns the definition: do this there, in this order
+      procedure: nova owns the definition: do this there, in this order
         1. openstack server stop 1d0c7a52-4a0e-4bb4-9f0e-7c1f2a3b4c5d
         2. nova-manage image_property set 1d0c7a52-4a0e-4bb4-9f0e-7c1f2a3b4c5d \
 --property hw_vif_model=virtio

@@ -301,8 +301,8 @@ def way_on(status: str, server_id: str, target: str) -> str:
 
 
 TENANT = (
-    "only an operator of the cloud can change what Nova keeps for a server: the route lists what "
-    "to ask for, and what you can do yourself"
+    "only an operator of the cloud can change what Nova keeps for a server: the procedure lists "
+    "what to ask for, and what you can do yourself"
 )
 
 _WITHOUT = (

@@ -66,7 +66,7 @@ def owner_blocks(domain: Domain) -> tuple[Blocked, ...]:
     if not owner:
         return ()
     if domain.declared.manifest is not None:
-        text = f"a manifest belongs to {owner}: change it as the route describes"
+        text = f"a manifest belongs to {owner}: change it as the procedure describes"
     else:
         text = f"the definition belongs to {owner}, which rewrites it: change it there, not here"
     return (Blocked("owner-changes-it", text),)

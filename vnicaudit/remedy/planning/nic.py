@@ -24,7 +24,6 @@ from vnicaudit.model.plan import (
     FindingKey,
     GuestView,
     Reason,
-    StepWords,
     UnitStep,
 )
 from vnicaudit.remedy.hypervisor import Texts
@@ -86,7 +85,6 @@ def nic_step(
         blocked += tuple(backends.state_blocks(state))
         blocked += tuple(backends.identity_blocks(domain, nic)) if live else ()
     notes = (*proposed.notes, *backends.state_notes(state), *filter(None, [source.way_back]))
-    any_procedure = proposed.any_procedure
     return UnitStep(
         id="",
         target=source.target,
@@ -111,7 +109,6 @@ def nic_step(
         procedure=proposed.procedure,
         notes=notes,
         unit=_unit(source, nic),
-        general=StepWords(blocked, any_procedure, notes) if any_procedure else None,
         risk=risk,
     )  # fmt: skip
 
@@ -411,13 +408,11 @@ class OwnerEditedNic(PlannedNic):
             return ProposedChanges()
         rules = tuple(dict.fromkeys(one.rule for one in findings))
         domain, nic = self.source.domain, self.nic
-        anywhere = replace(domain, uuid="UUID"), replace(nic, mac=nic.mac and "MAC")
         return ProposedChanges(
             changes,
             rules,
             backends.owner_blocks(domain),
             procedure=self._procedure(domain, nic, findings),
-            any_procedure=self._procedure(*anywhere, findings),
         )
 
     def held_back(self, proposed: ProposedChanges) -> Iterator[tuple[Reason, str]]:

@@ -145,8 +145,6 @@ class ProposedChanges(NamedTuple):
     losses: tuple[Loss, ...] = ()
     notes: tuple[str, ...] = ()
     procedure: tuple[str, ...] = ()
-    any_procedure: tuple[str, ...] = ()
-    """The procedure with ``UUID`` and ``MAC`` as placeholders."""
 
     def and_(
         self, more: Iterable[Change], *rules: str, notes: Iterable[str] = ()

@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal, get_args
 
-from msgspec.structs import replace
-
 from vnicaudit.base.wording import count
-from vnicaudit.model.finding import Ref
-from vnicaudit.model.plan import CloudUnit, FileUnit, ServerUnit, Step, StepWords
-from vnicaudit.model.ranking import NO_HISTORY, PlanHistory, StepHistory, UnreadHost
+from vnicaudit.model.plan import CloudUnit, FileUnit, ServerUnit, Step
+from vnicaudit.model.ranking import PlanHistory, StepHistory, UnreadHost
 from vnicaudit.reports.findings.grouped import files_of_a_host
 from vnicaudit.reports.plan.overview import guest_key, guest_names, of_any, without_heads
 from vnicaudit.reports.plan.step_text import StepText, state_of
@@ -129,150 +126,86 @@ def _day(time: str) -> str:
     return time[:10]
 
 
-# A large plan for review: steps with the same change are shown once, exceptions first.
+# A large plan for review: equal steps are shown once.
 #
 # Steps are equal if everything that decides about them is equal: state, changes, reasons, modes,
 # losses, and the lines of the definition that change. The position and name of a NIC and the
 # surrounding lines differ from guest to guest, and are shown for the first one.
 
 
+PlanGroupBy = Literal["change", "image", "flavor", "project", "host", "rule"]
+PLAN_GROUP_BY: tuple[PlanGroupBy, ...] = get_args(PlanGroupBy)
+
 _NAMES = 3
 _MANY_NAMES = 20
 _OWNER = "for the owner to do"
-_ORDER = ("blocked", "unsafe", _OWNER, "safe")
+_STATES = ("blocked", "unsafe", _OWNER, "safe")
 """Order of states for review: exceptions first."""
+_NOT_TOLD = "not told"
 
 
-def steps_by_change(steps: Iterable[Step], options: Options, history: PlanHistory) -> Iterator[str]:
-    """Each change once: its first step as an example, the number of steps, and their guests. Sorted
-    by state, exceptions first; within a state the rarest change first, because it is the least
-    expected."""
+def grouped_steps(steps: Iterable[Step], options: Options, history: PlanHistory) -> Iterator[str]:
+    """Each change once: its first step as an example, the number of steps, and their guests. By
+    ``change``, the exceptions come first, and within a state the rarest change, because it is the
+    least expected; by image, flavor, project, host or rules, the largest group comes first, and its
+    most frequent change."""
     paint, text = Paint(color=options.color), StepText(options)
-    for state, groups in _by_state(steps):
-        number = sum(map(len, groups))
-        about = f"{count(number, 'step')}, {count(len(groups), 'kind')}"
-        yield title_line(Piece(state, paint("name", state)), about, options.width)
-        for group in groups:
-            yield from text.lines(group[0])
-            yield wrap(safe(_extent(group, options)), options.width, "    ", "      ")
-            yield from history_line(group, history, options)
+    for title, changes in _groups(steps, options.group_by):
+        about = f"{count(sum(map(len, changes)), 'step')}, {count(len(changes), 'kind')}"
+        yield title_line(Piece(safe(title), paint("name", safe(title))), about, options.width)
+        for equal in changes:
+            yield from text.lines(equal[0])
+            yield wrap(safe(_extent(equal, options)), options.width, "    ", "      ")
+            yield from history_line(equal, history, options)
             yield "\n"
 
 
-def _by_state(steps: Iterable[Step]) -> Iterator[tuple[str, list[list[Step]]]]:
-    found: dict[str, dict[tuple[object, ...], list[Step]]] = {state: {} for state in _ORDER}
+def _groups(steps: Iterable[Step], by: str) -> list[tuple[str, list[list[Step]]]]:
+    """``(title, equal steps)``, in the order in which to show them."""
+    found: dict[str, dict[tuple[object, ...], list[Step]]] = {}
     for step in steps:
-        state = _OWNER if step.procedure else state_of(step)
-        found[state].setdefault(_change_of(step), []).append(step)
-    for state, groups in found.items():
-        if groups:
-            yield state, sorted(groups.values(), key=len)
+        found.setdefault(_group(step, by), {}).setdefault(_change_of(step), []).append(step)
+    groups = [(title, list(changes.values())) for title, changes in found.items()]
+    for _title, changes in groups:
+        changes.sort(key=len, reverse=by != "change")
+    if by == "change":
+        return sorted(groups, key=lambda group: _STATES.index(group[0]))
+    return sorted(groups, key=lambda group: (-sum(map(len, group[1])), group[0]))
 
 
-def names_shown(options: Options) -> int:
-    """Number of steps named for a change."""
-    return _MANY_NAMES if options.verbose else _NAMES
-
-
-def _extent(group: Sequence[Step], options: Options) -> str:
+def _extent(equal: Sequence[Step], options: Options) -> str:
     """``8,120 steps like this, on 6,000 guests of 212 hosts: web-1 (step 3), … and 8,117 more``."""
-    names = names_shown(options)
-    first = group[:names]
+    first = equal[: _MANY_NAMES if options.verbose else _NAMES]
     shown = ", ".join(
         f"{name} (step {step.id})" for step, name in zip(first, guest_names(first), strict=True)
     )
-    more = f" and {len(group) - names:,} more" if len(group) > names else ""
-    if len(group) == 1:
-        return f"1 step like this, on {shown} at {group[0].target}"
-    guests = len({guest_key(step) for step in group})
-    places = count(len({step.target for step in group}), "target")
-    where = f"{count(guests, 'guest')} of {places}"
-    return f"{count(len(group), 'step')} like this, on {where}: {shown}{more}"
+    if len(equal) == 1:
+        return f"1 step like this, on {shown} at {equal[0].target}"
+    more = f" and {len(equal) - len(first):,} more" if len(equal) > len(first) else ""
+    guests = count(len({guest_key(step) for step in equal}), "guest")
+    places = count(len({step.target for step in equal}), "target")
+    return f"{count(len(equal), 'step')} like this, on {guests} of {places}: {shown}{more}"
 
 
 def _change_of(step: Step) -> tuple[object, ...]:
     """Everything that decides about a step, without what is specific to its guest."""
-    words = step.general or StepWords(step.blocked, step.procedure, step.notes)
-    unit, guest = step.unit, step.guest
-    return (
-        unit.shown_under,
-        unit.kind if not isinstance(unit, FileUnit) else "file",
-        step.owner,
-        step.to,
-        step.rules,
-        step.changes,
-        step.safe,
-        step.reason,
-        step.risk,
-        step.readiness,
-        step.modes,
-        step.losses,
-        words.blocked,
-        words.procedure,
-        tuple(of_any(note, step) for note in (*words.notes, *guest.notes)),
-        guest.name.changes,
-        guest.drivers,
-        _changed_lines(step),
-    )
-
-
-def _changed_lines(step: Step) -> str:
+    guest = step.guest
     lines = without_heads(step.diff).splitlines()
-    return of_any("\n".join(line for line in lines if line[:1] in ("+", "-")), step)
-
-
-PlanGroupBy = Literal["change", "image", "flavor", "project", "host", "rule"]
-PLAN_GROUP_BY: tuple[PlanGroupBy, ...] = get_args(PlanGroupBy)
-
-_NOT_TOLD = "not told"
-
-
-class _EqualSteps:
-    """Equal steps, and the ids and names of the first."""
-
-    def __init__(self) -> None:
-        self.steps: list[Step] = []
-        self.names: list[str] = []
-
-
-def grouped_steps(
-    steps: Iterable[Step], options: Options, history: PlanHistory = NO_HISTORY
-) -> Iterator[str]:
-    """All steps by change (exceptions first), or by image, flavor, project, host or rules; the
-    largest group first."""
-    if options.group_by == "change":
-        yield from steps_by_change(steps, options, history)
-        return
-    paint, text = Paint(color=options.color), StepText(options)
-    names = names_shown(options)
-    found: dict[str, dict[str, _EqualSteps]] = {}
-    steps = list(steps)
-    for step, name in zip(steps, guest_names(steps), strict=True):
-        equal = found.setdefault(_group(step, options.group_by), {})
-        one = equal.setdefault(_common(step, text), _EqualSteps())
-        one.steps.append(step)
-        if len(one.names) < names:
-            one.names.append(f"{name} (step {step.id})")
-    for group, equal in sorted(found.items(), key=lambda item: (-_total(item[1]), item[0])):
-        name = safe(group)
-        about = f"{count(_total(equal), 'step')}, {count(len(equal), 'kind')}"
-        yield title_line(Piece(name, paint("name", name)), about, options.width)
-        for words, one in sorted(equal.items(), key=lambda item: -len(item[1].steps)):
-            yield words
-            more = len(one.steps) - len(one.names)
-            on = ", ".join(one.names) + (f" and {more:,} more" if more else "")
-            said = f"{count(len(one.steps), 'step')} like this, on {on}"
-            yield wrap(safe(said), options.width, "    ", "      ")
-            yield from history_line(one.steps, history, options)
-            yield "\n"
-
-
-def _total(equal: dict[str, _EqualSteps]) -> int:
-    return sum(len(one.steps) for one in equal.values())
+    texts = (
+        *(one.text for one in step.blocked), *step.procedure, *step.notes, *guest.notes,
+        *(line for line in lines if line[:1] in ("+", "-")),
+    )  # fmt: skip
+    return (
+        step.unit.kind, step.owner, step.to, step.rules, step.changes, step.safe, step.reason,
+        step.risk, step.readiness, step.modes, step.losses, guest.name.changes, guest.drivers,
+        of_any("\n".join(texts), step),
+    )  # fmt: skip
 
 
 def _group(step: Step, by: str) -> str:
     unit = step.unit
+    if by == "change":
+        return _OWNER if step.procedure else state_of(step)
     if by == "rule":
         return f"rules {', '.join(step.rules)}" if step.rules else "no rule: requested"
     if by == "host" and isinstance(unit, FileUnit):
@@ -299,27 +232,3 @@ def _own_name(step: Step) -> str:
     if step.unit.kind == "image":
         return name_and_id(step.about.name or "", step.about.id or "") or _NOT_TOLD
     return step.about.name or _NOT_TOLD
-
-
-def _common(step: Step, text: StepText) -> str:
-    """Text of a step without its id and NIC; equal steps have the same text."""
-    words = step.general or StepWords(step.blocked, step.procedure, step.notes)
-    guest, unit = step.guest, step.unit
-    snippets = tuple(replace(one, text=of_any(one.text, step)) for one in guest.snippets)
-    if isinstance(unit, ServerUnit):
-        unit = replace(unit, macs=())
-    elif isinstance(unit, FileUnit):
-        unit = replace(unit, place=None, line=None)
-    alike = replace(
-        step,
-        id=unit.kind if isinstance(unit, CloudUnit) else unit.shown_under,
-        about=Ref("nic"),
-        diff=of_any(without_heads(step.diff), step),
-        digest="",
-        unit=unit,
-        guest=replace(guest, snippets=snippets) if snippets else guest,
-        blocked=words.blocked,
-        procedure=words.procedure,
-        notes=words.notes,
-    )
-    return "".join(text.lines(alike))

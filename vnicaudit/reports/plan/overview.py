@@ -259,13 +259,13 @@ def _names_in_short(steps: Sequence[Step], unknown: Counter[str]) -> str:
 
 def _sentences(step: Step) -> Iterator[tuple[str, str]]:
     """Sentences about a step for below the table, each with its kind."""
-    risk, words = _risk(step), step.general
+    risk = _risk(step)
     if risk == _BY_HAND:
         yield risk, f"{name_of(step.owner)} owns the definition; --diff shows what to do there"
     elif risk == "unsafe":
         yield risk, step.reason
     elif risk == "blocked":
-        yield from ((risk, one.text) for one in (words.blocked if words else step.blocked))
+        yield from ((risk, of_any(one.text, step)) for one in step.blocked)
     for loss in step.losses:
         if loss.accepted:
             yield "loses", loss.function
@@ -276,5 +276,5 @@ def _sentences(step: Step) -> Iterator[tuple[str, str]]:
         yield "name", naming.reason
     if step.guest.snippets:
         yield "snippet", "keeps the interface's name; put it into the guest first (--verbose)"
-    for note in words.notes if words else step.notes:
+    for note in step.notes:
         yield "note", of_any(note, step)

@@ -130,10 +130,10 @@ class StepText:
 
     def _procedure(self, step: Step) -> Iterator[str]:
         if step.procedure and isinstance(step.unit, CloudUnit):
-            yield self._labelled("route", "this is done by hand, in this order")
+            yield self._labelled("procedure", "this is done by hand, in this order")
         elif step.procedure:
             order = "do this there, in this order"
-            yield self._labelled("route", f"{name_of(step.owner)} owns the definition: {order}")
+            yield self._labelled("procedure", f"{name_of(step.owner)} owns the definition: {order}")
         for number, part in enumerate(step.procedure, 1):
             yield f"{_HANG}{number}. {safe(part)}\n"
 

@@ -30,8 +30,8 @@ WHY = "without the extra spec the image decides, and nothing contradicts it; the
 
 def test_a_new_flavor_without_the_extra_spec() -> None:
     found = step(flavor({SPEC: "true", "hw:mem_page_size": "large"}, images=(OFF,)))
-    assert (found.unit.shown_under, found.owner, found.about) == (
-        "openstack", "nova", Ref("flavor", "m1.small", "2"),
+    assert (found.unit.kind, found.owner, found.about) == (
+        "flavor", "nova", Ref("flavor", "m1.small", "2"),
     )  # fmt: skip
     assert found.rules == ("VNIC066",)
     assert found.changes == (Change(SPEC, "true", None, safe=True, reason=WHY),)

@@ -29,7 +29,7 @@ UNSAFE = PlanOptions(unsafe=True)
 def test_the_model_of_an_image_is_for_servers_to_come() -> None:
     found = step(image(servers=12))
     why = "libosinfo lists virtio for this system; only new servers are affected"
-    assert (found.unit.shown_under, found.target, found.owner) == ("openstack", CLOUD, "nova")
+    assert (found.unit.kind, found.target, found.owner) == ("image", CLOUD, "nova")
     assert found.about == Ref("image", "legacy", IMAGE)
     assert found.rules == ("VNIC062",)
     assert found.changes == (Change("hw_vif_model", "rtl8139", "virtio", safe=True, reason=why),)

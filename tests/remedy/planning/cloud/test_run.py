@@ -226,8 +226,8 @@ def test_a_definition_tells_what_nova_does_not_say(
         kinds = {CLOUD: "openstack", URI: "libvirt"}
         made = plan(*(Target(name, kinds[name]) for name in targets))
         (step,) = made.steps
-        assert (step.unit.shown_under, step.target, step.rules, step.refused) == (
-            "openstack", CLOUD, ("VNIC001",), (),
+        assert (step.unit.kind, step.target, step.rules, step.refused) == (
+            "server", CLOUD, ("VNIC001",), (),
         )  # fmt: skip
         assert made.targets == targets
         assert made.not_planned == ()

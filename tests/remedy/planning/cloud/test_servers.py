@@ -41,8 +41,8 @@ KEEPS = "the guest is known to support virtio; MAC addresses stay the same"
 
 def test_one_step_for_all_nics_of_a_server() -> None:
     found = step(server(port("rtl8139"), port("rtl8139", SECOND, 1), ref={"groups": ("g",)}))
-    assert (found.unit.shown_under, found.target, found.owner, found.to) == (
-        "openstack", CLOUD, "nova", "virtio",
+    assert (found.unit.kind, found.target, found.owner, found.to) == (
+        "server", CLOUD, "nova", "virtio",
     )  # fmt: skip
     assert found.about == Ref("server", "web-01", ID)
     assert found.rules == ("VNIC001",)

@@ -13,7 +13,7 @@ MANAGE = (
     f"nova-manage image_property set {ID} {SET}"
 )
 TENANT = (
-    "only an operator of the cloud can change what Nova keeps for a server: the route "
+    "only an operator of the cloud can change what Nova keeps for a server: the procedure "
     "lists what to ask for, and what you can do yourself"
 )
 REBUILT = (

@@ -33,7 +33,7 @@ from vnicaudit.remedy.planning.cloud.ports import Prerequisite, prerequisites, v
 from vnicaudit.remedy.planning.run import PlanOptions
 
 VDPA = PlanOptions(to="vdpa", macs=(MAC,))
-BY_HAND = "Neutron decides what a server's NIC is connected to: follow the route by hand"
+BY_HAND = "Neutron decides what a server's NIC is connected to: follow the procedure by hand"
 
 
 def virtio(**given: Any) -> Server:
@@ -49,7 +49,7 @@ def checked(domain: Server, word: str) -> Prerequisite:
 
 def test_it_is_a_plan_for_an_operator_to_carry_out() -> None:
     found = step(virtio(), options=VDPA)
-    assert (found.unit.shown_under, found.target, found.to) == ("openstack", CLOUD, "vdpa")
+    assert (found.unit.kind, found.target, found.to) == ("server", CLOUD, "vdpa")
     assert found.about == Ref("nic", "web-01", ID, MAC, 0)
     assert found.changes == (
         Change("vnic_type", "normal", "vdpa", safe=True, reason="requested with --to"),

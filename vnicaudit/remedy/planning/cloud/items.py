@@ -29,7 +29,6 @@ from vnicaudit.model.plan import (
     NotPlanned,
     Reason,
     ServerUnit,
-    StepWords,
     UnitInCloud,
     UnitStep,
 )
@@ -113,12 +112,12 @@ class PlannedImage(PlanSubject[ImageUnit]):
         new = {change.field: change.new for change in proposed.changes}
         old = {name: image.certain_value(name) for name in new}
         safe, reason = safety(proposed.changes)
-        words = StepWords(
-            tuple(_foreign(image, self.target, self._projects)), notes=tuple(_notes(image))
+        proposed = proposed._replace(
+            blocked=tuple(_foreign(image, self.target, self._projects)), notes=tuple(_notes(image))
         )
         unit = ImageUnit(new, old, project=image.owner)
         readiness = _readiness(image, safe=safe)
-        return unit_step(self, proposed, unit, words, readiness=readiness, safe=safe, reason=reason)
+        return unit_step(self, proposed, unit, readiness=readiness, safe=safe, reason=reason)
 
     def _reason_to_hold(self, finding: Finding) -> Reason | None:
         """Why a finding's change is not planned: a property is never removed, since its purpose
@@ -225,15 +224,15 @@ class PlannedFlavor(PlanSubject[FlavorUnit]):
         new_name = _free(self._flavor.name, self._taken)
         self._taken.add(new_name)
         old = {change.field: change.old for change in proposed.changes}
-        words = StepWords(
-            () if self._operator else (_ADMIN,),
+        proposed = proposed._replace(
+            blocked=() if self._operator else (_ADMIN,),
             notes=(
                 _RESIZE.format(openstack=client(self.target), name=word(new_name)),
                 _NEW_FLAVORS,
             ),
         )
         unit = FlavorUnit(dict.fromkeys(old), old, new_name=new_name)
-        return unit_step(self, proposed, unit, words, readiness="unknown", safe=True, reason=_WHY)
+        return unit_step(self, proposed, unit, readiness="unknown", safe=True, reason=_WHY)
 
 
 def _contradicting(flavor: Flavor) -> Iterator[str]:

@@ -21,7 +21,7 @@ from vnicaudit.model.openstack import (
     ProviderNetwork,
     ServerConfig,
 )
-from vnicaudit.model.plan import Blocked, Reason, ServerUnit, StepWords, UnitStep
+from vnicaudit.model.plan import Blocked, Reason, ServerUnit, UnitStep
 from vnicaudit.remedy.planning.backends import REQUESTED
 from vnicaudit.remedy.planning.cloud import properties
 from vnicaudit.remedy.planning.cloud.properties import nova_range, server_unit, unit_step
@@ -450,7 +450,7 @@ def vdpa_procedure(server: Server, nic: Nic) -> Iterator[str]:
 
 _BY_HAND = Blocked(
     "by-hand",
-    "Neutron decides what a server's NIC is connected to: follow the route by hand",
+    "Neutron decides what a server's NIC is connected to: follow the procedure by hand",
 )
 _SO = "it is already on vDPA"
 
@@ -498,23 +498,13 @@ class PlannedPort(PlanSubject[ServerUnit]):
     def step(self, proposed: ProposedChanges) -> UnitStep[ServerUnit]:
         """The step that an operator carries out by hand."""
         server = self._server
-        words = StepWords(proposed.blocked, proposed.procedure, proposed.notes)
         macs = () if self._nic.mac is None else (self._nic.mac,)
         step = unit_step(
-            self, proposed, replace(server_unit(server), macs=macs), words,
+            self, proposed, replace(server_unit(server), macs=macs),
             readiness=server.declared.readiness, safe=True, reason=REQUESTED, modes=(),
             running=properties.is_on(server),
         )  # fmt: skip
-        return replace(
-            step, to=self._to, general=replace(words, procedure=self._any_procedure(proposed))
-        )
-
-    def _any_procedure(self, proposed: ProposedChanges) -> tuple[str, ...]:
-        """The procedure, worded for any port."""
-        if self._to != "vdpa":
-            return proposed.procedure
-        nic = replace(self._nic, mac=self._nic.mac and "MAC")
-        return tuple(vdpa_procedure(properties.any_server(self._server), nic))
+        return replace(step, to=self._to)
 
 
 def _text_of(one: Prerequisite) -> str:

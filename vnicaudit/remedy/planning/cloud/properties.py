@@ -35,7 +35,6 @@ from vnicaudit.model.plan import (
     CloudUnitT,
     ModeOption,
     ServerUnit,
-    StepWords,
     UnitStep,
 )
 from vnicaudit.remedy.planning.subject import PlanSubject, ProposedChanges
@@ -225,11 +224,6 @@ def may_operate(ref: CloudServer) -> bool:
     return ref.instance_name is not None or ref.host is not None
 
 
-def any_server(server: Server) -> Server:
-    """The server with ``UUID`` as its id, for words that are the same for many servers."""
-    return replace(server, uuid="UUID", cloud=replace(server.cloud, id="UUID"))
-
-
 def _too_old(nova: NovaVersions) -> bool:
     return nova.newest is not None and nova.newest < IMAGE_PROPERTY
 
@@ -334,8 +328,8 @@ Changed = tuple[tuple[Nic, Nic], ...]
 
 
 def unit_step(
-    subject: PlanSubject[CloudUnitT], proposed: ProposedChanges, unit: CloudUnitT,
-    words: StepWords, *, readiness: Readiness, safe: bool, reason: str,
+    subject: PlanSubject[CloudUnitT], proposed: ProposedChanges, unit: CloudUnitT, *,
+    readiness: Readiness, safe: bool, reason: str,
     modes: tuple[ModeOption, ...] = ANY_MODE, running: bool = False,
 ) -> UnitStep[CloudUnitT]:  # fmt: skip
     """The step with its digest and diff; ``reason``: why it is ``safe``, or unsafe."""
@@ -355,9 +349,9 @@ def unit_step(
         modes=modes,
         digest=kept_digest(unit.kind, about.id, unit.old),
         diff=diff(about.name or about.id or "", unit.old, unit.properties),
-        blocked=words.blocked,
-        procedure=words.procedure,
-        notes=words.notes,
+        blocked=proposed.blocked,
+        procedure=proposed.procedure,
+        notes=proposed.notes,
         unit=unit,
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -20,7 +20,7 @@ from vnicaudit.model.host import HostConfig
 from vnicaudit.model.nic import Nic
 from vnicaudit.model.nova import as_number
 from vnicaudit.model.openstack import FLAVOR_WORDS, MULTIQUEUE, MULTIQUEUE_VCPUS, PROPERTY_OF
-from vnicaudit.model.plan import Blocked, GuestView, Naming, Reason, ServerUnit, StepWords, UnitStep
+from vnicaudit.model.plan import Blocked, GuestView, Naming, Reason, ServerUnit, UnitStep
 from vnicaudit.remedy.planning import backends as guests
 from vnicaudit.remedy.planning.cloud import properties as gates
 from vnicaudit.remedy.planning.cloud.properties import (
@@ -277,25 +277,22 @@ class PlannedServer(PlanSubject[ServerUnit]):
         after = self._with_changes(proposed.changes)
         changed = changed_nics(server, after)
         unit = changed_server(server, changed, properties)
-        against = tuple(self._against(after))
-
-        def words(server: Server) -> StepWords:
-            notes = (*proposed.notes, *gates.notes(server, properties))
-            return StepWords(
-                (*_state_blocks(server), *against), _procedure(server, properties), notes
-            )
-
         hurts = risk(server, *changed[0]) if changed else ""
         safe, reason = safety(proposed.changes, hurts)
         view = guest_view(server, *changed[0], len(changed)) if changed else GuestView()
         rules = dict.fromkeys((*proposed.rules, *self._judged_server.resolved_rules(after)))
+        proposed = proposed._replace(
+            rules=tuple(rules),
+            blocked=(*_state_blocks(server), *self._against(after)),
+            procedure=_procedure(server, properties),
+            notes=(*proposed.notes, *gates.notes(server, properties)),
+        )
         step = unit_step(
-            self, proposed._replace(rules=tuple(rules)), unit, words(server),
+            self, proposed, unit,
             readiness=server.declared.readiness, safe=safe, reason=reason,
             modes=gates.modes(server), running=gates.is_on(server),
         )  # fmt: skip
-        general = _shared(words(gates.any_server(server)))
-        return replace(step, guest=view, general=general, risk=hurts)
+        return replace(step, guest=view, risk=hurts)
 
     def _with_changes(self, changes: Iterable[Change]) -> Server:
         return with_properties(self._server, properties_of(changes))
@@ -344,12 +341,6 @@ class PlannedServer(PlanSubject[ServerUnit]):
         yield from refused or self._judged_server.new_errors(after)
         if not gates.may_operate(self._server.cloud):
             yield Blocked("operator-only", TENANT)
-
-
-@lru_cache(maxsize=256)
-def _shared(words: StepWords) -> StepWords:
-    """An equal earlier record, to save memory: thousands of servers have the same words."""
-    return words
 
 
 def _state_blocks(server: Server) -> Iterator[Blocked]:
