@@ -47,7 +47,6 @@ OWN = {
     "plain.xml": _XML.encode(),
     "crlf.xml": _XML.replace("\n", "\r\n").encode(),
     "latin-1.xml": (_DECLARED.format("ISO-8859-1") + _XML).encode("latin-1"),
-    "utf-16.xml": (_DECLARED.format("UTF-16") + _XML).encode("utf-16"),
     "mark.xml": _XML.encode("utf-8-sig"),
     "log.txt": f"2024-01-01 00:00:00 defined\n{_XML}2024-01-02 00:00:00 defined\n{_XML}".encode(),
     "nova.conf": _CONF.encode(),

@@ -209,10 +209,6 @@ class Elements(Protocol):
     def for_attach(self, data: bytes, number: int) -> bytes:
         """The NIC's text, completed so that it can stand alone."""
 
-    def beside(self, data: bytes, number: int, mac: str) -> bytes:
-        """The text of a second NIC like the NIC of that number, with the given MAC address,
-        completed so that it can stand alone."""
-
 
 class DefinitionWriter(Protocol):
     """``write`` in the platform's folder."""

@@ -97,7 +97,7 @@ def test_log_lines_before_and_after_the_document(tmp_path: Path) -> None:
     assert items[0].nics[0].location.line == 6
 
 
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "iso-8859-1", "utf-8-sig", "cp037"])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "iso-8859-1", "utf-8-sig"])
 def test_any_encoding_xml_allows(tmp_path: Path, encoding: str) -> None:
     declared = encoding.removesuffix("-sig")
     text = f"<?xml version='1.0' encoding='{declared}'?>\n" + DOMAIN.format(name="grün")

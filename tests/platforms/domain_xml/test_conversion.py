@@ -299,7 +299,7 @@ _TEXT = st.text(
 )
 
 
-@given(_TEXT, st.sampled_from(["utf-8", "iso-8859-1", "utf-16", "gb18030"]))
+@given(_TEXT, st.sampled_from(["utf-8", "iso-8859-1", "gb18030"]))
 def test_any_path_is_read_back_as_it_was_given(name: str, codec: str) -> None:
     """Be the file in an encoding that has no such character."""
     declared = f"<?xml version='1.0' encoding='{codec}'?>"

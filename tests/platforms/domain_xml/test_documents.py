@@ -60,28 +60,6 @@ def test_a_declared_encoding() -> None:
     assert [domain.name for domain in found] == ["größe"]
 
 
-@pytest.mark.parametrize(
-    ("name", "codec"),
-    [("IBM037", "cp037"), ("ebcdic-cp-be", "cp500"), ("IBM01140", "cp1140"), ("CP273", "cp273")],
-)
-def test_ebcdic(name: str, codec: str) -> None:
-    declaration = f"<?xml version='1.0' encoding='{name}'?>\x85"
-    text = f"{declaration}<domain type='kvm'>\n<name>größe</name></domain>"
-    data = text.encode(codec)
-    assert looks_like_xml(data)
-    (domain,) = read_bytes(data, target="t", file="f")
-    assert (domain.name, domain.location.line) == ("größe", 2)
-
-
-@rows
-def test_ebcdic_that_cannot_be_read(declaration: str, message: str) -> None:
-    data = f"<?xml version='1.0' {declaration}?><domain/>".encode("cp037")
-    with pytest.raises(TargetError) as caught:
-        list(documents(data, "f"))
-    assert caught.value.message.startswith(f"not readable as XML: {message}")
-    assert (caught.value.file, caught.value.line) == ("f", 1)
-
-
 def save_image(xml: bytes, order: str = "<", magic: bytes = b"LibvirtQemudSave") -> bytes:
     """struct _virQEMUSaveHeader of libvirt 11.3, the XML with its NUL, then QEMU's state."""
     data = xml + b"\0" * 100

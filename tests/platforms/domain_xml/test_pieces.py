@@ -68,7 +68,7 @@ def test_a_nic_that_is_not_there(number: int) -> None:
         (b"LibvirtQemudSave\2\0\0\0" + _DATA, "it is not a domain definition"),
         (_DATA + b"<domain/>", "it holds more than one definition"),
         (_DATA.replace(b"'1.0'", b"'1.0' encoding='UTF-7'"), "its encoding, UTF-7, cannot be"),
-        (b"\xff\xfe<\0d\0o\0m\0a\0i\0n\0>", "the file's encoding cannot be written back"),
+        (b"\xff\xfe<\0d\0o\0m\0a\0i\0n\0>", "its encoding, UTF-16 or UTF-32, cannot be written"),
     ],
 )
 def test_what_is_not_one_definition(data: bytes, reason: str) -> None:
@@ -123,35 +123,18 @@ def test_a_nic_without_a_domains_devices() -> None:
     assert interface_number(b"<domain/>", "52:54:00:aa:00:01") is None
 
 
-@pytest.mark.parametrize("codec", ["utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"])
-def test_a_definition_in_wide_characters(codec: str) -> None:
-    data = f"\ufeff{_TEXT}".encode(codec)
-    assert interface_number(data, "52:54:00:aa:00:02") == 2
-    assert interface_of(data, 2) == _SECOND.encode()
-    new = "<interface>\u00fc\U0001f600</interface>"
-    result = with_interface(data, 2, new.encode())
-    assert result == f"\ufeff{_TEXT.replace(_SECOND, new)}".encode(codec)
-    assert with_interface(result, 2, _SECOND.encode()) == data
-    assert for_attach(result, 2) == new.encode()
-    with pytest.raises(RefusedError, match="cannot be written in the file's encoding"):
-        with_interface(data, 2, b"<interface>\xff</interface>")
-
-
 def test_a_definition_in_latin_1() -> None:
     text = _TEXT.replace("'1.0'", "'1.0' encoding='ISO-8859-1'").replace("<disk/>", "<d>\u00fc</d>")
     text = text.replace("</interface> -->", "\u00e4 -->")
     data = text.encode("latin-1")
     assert "\u00e4".encode("latin-1") in interface_of(data, 2)
     assert with_interface(data, 2, interface_of(data, 2)) == data
-    assert for_attach(data, 2) == _SECOND.replace("</interface> -->", "\u00e4 -->").encode()
 
 
-@pytest.mark.parametrize("name", ["utf-8", "x-unknown"])
-def test_a_definition_that_is_not_in_the_encoding_it_declares(name: str) -> None:
-    text = "<?xml version='1.0' encoding='utf-8'?><domain><devices><interface>\u00e9</interface>"
-    data = f"{text}</devices></domain>".encode("latin-1").replace(b"utf-8", name.encode())
-    with pytest.raises(RefusedError, match=r"its encoding, x-unknown|not in the encoding that it"):
-        for_attach(data, 1)
+def test_a_definition_in_an_unknown_encoding() -> None:
+    data = b"<?xml version='1.0' encoding='x-unknown'?><domain><devices><interface/>"
+    with pytest.raises(RefusedError, match="its encoding, x-unknown"):
+        for_attach(data + b"</devices></domain>", 1)
 
 
 def _attached(domain: str, devices: str, interface: str) -> str:

@@ -283,11 +283,7 @@ _ENCODED = (
         ("utf-8", "UTF-8", b""),
         ("utf-8", "UTF-8", b"\xef\xbb\xbf"),
         ("latin-1", "ISO-8859-1", b""),
-        ("utf-16-le", "UTF-16", b"\xff\xfe"),
-        ("utf-16-be", "UTF-16", b"\xfe\xff"),
-        ("utf-32-le", "UTF-32", b"\xff\xfe\0\0"),
         ("gb18030", "GB18030", b""),
-        ("cp1140", "IBM01140", b""),
     ],
 )
 def test_encodings_stay(codec: str, declared: str, mark: bytes) -> None:
@@ -295,8 +291,15 @@ def test_encodings_stay(codec: str, declared: str, mark: bytes) -> None:
     data = mark + text.encode(codec)
     result = _edited(data, _change("model", "virtio"))
     assert result == mark + text.replace("e1000", "virtio").encode(codec)
-    assert text_of(result).replace("\x85", "\n") == text.replace("e1000", "virtio")
+    assert text_of(result) == text.replace("e1000", "virtio")
     assert _nic(result).model == "virtio"
+
+
+@pytest.mark.parametrize("codec", ["utf-16", "utf-16-le", "utf-32"])
+def test_wide_characters_are_read_and_not_written(codec: str) -> None:
+    data = f"{_HEAD}<interface/>{_TAIL}".encode(codec)
+    with pytest.raises(RefusedError, match="UTF-16 or UTF-32, cannot be written"):
+        _edited(data, _change("model", "virtio"))
 
 
 @pytest.mark.parametrize("declared", ["ISO-2022-JP", "UTF-7", "x-unknown"])
@@ -354,8 +357,7 @@ def _documents(draw: st.DrawFn) -> str:
 def test_any_layout(text: str, field: str, remove: bool, draw: st.DataObject) -> None:
     """What libxml2 makes of the result is what it makes of the source, but for the one attribute;
     and outside of the edits every byte is the same."""
-    codec = draw.draw(st.sampled_from(["utf-8", "utf-16"]))
-    data = text.encode(codec)
+    data = text.encode()
     number = draw.draw(st.integers(1, text.count("<interface")))
     new = None if remove else draw.draw(st.sampled_from(_VALUES[field][2]))
     expected = _oracle(text, number, field, new)
@@ -364,7 +366,7 @@ def test_any_layout(text: str, field: str, remove: bool, draw: st.DataObject) ->
         with pytest.raises(RefusedError):
             _edited(data, change, place)
     else:
-        result = _edited(data, change, place).decode(codec)
+        result = _edited(data, change, place).decode()
         assert _shape(etree.fromstring(result)) == expected
 
 

@@ -37,7 +37,7 @@ _NO_BREAK = rb"[^\r\n]"
 
 def _may_have_tags(head: bytes) -> bool:
     """False for a file without any tag, such as most of nova.conf's: the recogniser is not loaded
-    for it. A save image begins with an L, and so does XML in EBCDIC."""
+    for it. A save image begins with an L."""
     return b"<" in head or head.startswith(b"L")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 import re
 from bisect import bisect_left
 from collections.abc import Iterator
@@ -24,9 +23,6 @@ OTHER_ROOTS = (
 
 SAVE_MAGIC = (b"LibvirtQemudSave", b"LibvirtQemudPart")
 """The first bytes of a libvirt save image, finished and unfinished."""
-
-EBCDIC = b"\x4c\x6f\xa7\x94"
-"""``<?xm`` in EBCDIC: letters are the same in all its code pages."""
 
 _BEGINS = rb"(?m)(?:^|>|[}%%#]\})[ \t\r]*<(?:%s)(?=[\s>/])" % "|".join(ROOTS).encode()
 """A root at the beginning of a line, or after another tag or a template tag; in a sentence or a
@@ -83,15 +79,12 @@ def root_name(head: bytes) -> str | None:
 
 
 def is_foreign(data: bytes) -> bool:
-    """True for UTF-16 or UTF-32, by byte order mark or by zero bytes around the first ``<``, and
-    for EBCDIC."""
-    return data.startswith((b"\xff\xfe", b"\xfe\xff", EBCDIC)) or b"\0" in data[:4]
+    """True for UTF-16 or UTF-32, by byte order mark or by zero bytes around the first ``<``."""
+    return data.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in data[:4]
 
 
 def _roughly_ascii(head: bytes) -> bytes:
     """``head`` as approximate ASCII, good enough to look for tags."""
-    if head.startswith(EBCDIC):
-        return head.decode("cp037").replace("\x85", "\n").encode("ascii", "replace")
     return head.replace(b"\0", b"") if is_foreign(head) else head
 
 
@@ -209,19 +202,20 @@ class _Ends:
         return len(self._data) if following is None else following.start()
 
 
-# Encodings in which ``<`` is not the byte 0x3C: UTF-16, UTF-32 and EBCDIC.
+# Encodings in which ``<`` is not the byte 0x3C: UTF-16 and UTF-32.
 #
 # They are converted to UTF-8 first, so that there is only one way to find documents. libxml2
 # decodes the others (UTF-8, ISO-8859-x, Shift_JIS …) by the XML declaration. XML 1.0, appendix F,
 # describes how to tell them apart.
 
 
-_DECLARED = re.compile(r"(<\?xml[^<>]*?)\sencoding\s*=\s*(?:'([^'<>]*)'|\"([^\"<>]*)\")")
-_NUMBERED = re.compile(r"(?i)(?:ibm|cp|ccsid)[-_]?0*(\d{2,4})")
-"""IANA writes IBM01140, z/OS IBM-1140 and Python cp1140."""
-
-_DECLARATION_ENCODINGS = 256
-"""Number of bytes that certainly contain an XML declaration."""
+_DECLARED = re.compile(r"(<\?xml[^<>]*?)\sencoding\s*=\s*(?:'[^'<>]*'|\"[^\"<>]*\")")
+_CODECS = (
+    (b"\xff\xfe\0\0", "utf-32"), (b"\0\0\xfe\xff", "utf-32"),
+    (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"),
+    (b"\0\0\0", "utf-32-be"), (b"\0", "utf-16-be"),
+)  # fmt: skip
+"""The first bytes of a file -> Python's name of its encoding."""
 
 
 def as_utf8(data: bytes, file: str) -> bytes:
@@ -229,47 +223,10 @@ def as_utf8(data: bytes, file: str) -> bytes:
 
     Raises TargetError if it cannot be decoded.
     """
+    by_zeros = "utf-32-le" if data[1:4] == b"\0\0\0" else "utf-16-le"
+    codec = next((codec for mark, codec in _CODECS if data.startswith(mark)), by_zeros)
     try:
-        text = data.decode(codec_of(data))
+        text = data.decode(codec)
     except UnicodeDecodeError as error:
         raise TargetError(f"not readable as XML: {error.reason}", file=file) from None
-    except LookupError as error:
-        raise TargetError(f"not readable as XML: {error}", file=file, line=1) from None
-    if data.startswith(EBCDIC):
-        text = text.replace("\x85", "\n")  # NEL, the line break of mainframes
     return _DECLARED.sub(r"\1", text.lstrip("\ufeff"), count=1).encode("utf-8", "replace")
-
-
-def codec_of(data: bytes) -> str:
-    """Python's name of a foreign encoding: by the byte order mark, by the position of the zero
-    bytes around ``<``, or by the declaration. Raises LookupError if it is unknown."""
-    if data.startswith(EBCDIC):
-        return _ebcdic(data)
-    for mark, codec in (
-        (b"\xff\xfe\0\0", "utf-32"), (b"\0\0\xfe\xff", "utf-32"),
-        (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"),
-        (b"\0\0\0", "utf-32-be"), (b"\0", "utf-16-be"),
-    ):  # fmt: skip
-        if data.startswith(mark):
-            return codec
-    return "utf-32-le" if data[1:4] == b"\0\0\0" else "utf-16-le"
-
-
-def _ebcdic(data: bytes) -> str:
-    """The code page that the declaration names. Raises LookupError if it is unknown or not
-    EBCDIC."""
-    declaration = _DECLARED.search(data[:_DECLARATION_ENCODINGS].decode("cp037"))
-    if declaration is None:
-        raise LookupError("EBCDIC whose XML declaration names no encoding")
-    name = declaration.group(2) or declaration.group(3) or ""
-    number = _NUMBERED.fullmatch(name)
-    try:
-        page = codecs.lookup(f"cp{number.group(1).zfill(3)}" if number else name).name
-        start = "<?xm".encode(page, "replace")
-    except (LookupError, ValueError):  # ValueError: for a name with a zero byte in it
-        raise LookupError(
-            f"unknown encoding {name[:40]!r}: convert the file to UTF-8 (iconv)"
-        ) from None
-    if start != EBCDIC:
-        raise LookupError(f"EBCDIC declared as {name[:40]!r}")
-    return page

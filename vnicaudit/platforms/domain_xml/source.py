@@ -1,8 +1,4 @@
-"""Domain XML as bytes in which tags can be searched, and edits of the file's own bytes.
-
-Nothing is decoded unnecessarily. UTF-16, UTF-32 and EBCDIC are converted to UTF-8, and each edit is
-converted back to the original bytes.
-"""
+"""The bytes of a definition in which tags can be searched, and the text of one NIC in them."""
 
 from __future__ import annotations
 
@@ -13,96 +9,46 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from vnicaudit.errors import RefusedError
-from vnicaudit.platforms.domain_xml.recognise import SAVE_MAGIC, codec_of, is_foreign
+from vnicaudit.platforms.domain_xml.recognise import SAVE_MAGIC, as_utf8, is_foreign
 from vnicaudit.text.yaml_edits import Edit, applied
 
 _DECLARED = re.compile(rb"<\?xml\s[^<>]*?\bencoding\s*=\s*[\"']([A-Za-z0-9._-]+)[\"']")
-_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF32_LE)
 _MARKUP = "<>='\"/-_:. \t\r\nazAZ09"
 _STATEFUL = ("iso2022", "utf-7", "hz")
 """In these encodings an ASCII byte may be part of another character."""
+NOT_WRITTEN = "its encoding, {}, cannot be written: convert the file to UTF-8"
 
 
-class XmlSource:
-    """``data`` is UTF-8, or in another encoding that contains ASCII unchanged."""
-
-    def __init__(self, original: bytes) -> None:
-        self._original = original
-        self._codec = _exact_codec(original) if is_foreign(original) else None
-        self.data = original
-        if self._codec is not None:
-            try:
-                text = original.decode(self._codec)
-                exact = text.encode(self._codec) == original
-            except UnicodeError:
-                exact = False
-            if not exact:
-                raise RefusedError("the file's encoding cannot be written back byte for byte")
-            self.data = text.encode("utf-8")
-
-    def carried(self, edits: list[Edit]) -> list[Edit]:
-        """Edits of ``data`` converted to edits of the original bytes."""
-        if self._codec is None:
-            return edits
-        return [
-            Edit(self._place(edit.start), self._place(edit.end), self._encoded(edit.new))
-            for edit in edits
-        ]
-
-    def check_declared(self, start: int, end: int) -> None:
-        """Raises RefusedError if the document declares an encoding in which tags cannot be
-        recognised by their bytes."""
-        declared = _DECLARED.search(self.data, start, end)
-        if self._codec is None and declared is not None:
-            _check_transparent(declared[1].decode("ascii"))
-
-    @property
-    def text(self) -> str:
-        """The whole document for display: without byte order mark, and with surrogates for bytes
-        that cannot be decoded."""
-        declared = None if self._codec else _DECLARED.search(self.data)
-        name = "utf-8" if declared is None else declared[1].decode("ascii")
-        try:
-            text = self.data.decode(name, "surrogateescape")
-        except (LookupError, UnicodeError):
-            text = self.data.decode("utf-8", "surrogateescape")
-        return text.removeprefix("\ufeff")
-
-    def _place(self, position: int) -> int:
-        return len(self._encoded(self.data[:position]))
-
-    def _encoded(self, part: bytes) -> bytes:
-        return part.decode("utf-8").encode(self._codec or "utf-8")
-
-
-@lru_cache(maxsize=2)
-def source_of(data: bytes) -> XmlSource:
-    """The source for the bytes of a file. The last ones are cached: a file has many NICs. Raises
-    RefusedError for an encoding that cannot be written back."""
-    return XmlSource(data)
-
-
-def _exact_codec(data: bytes) -> str:
-    """The codec that treats a byte order mark as an ordinary character."""
-    try:
-        codec = codec_of(data)
-    except LookupError as error:
-        raise RefusedError(str(error)) from None
-    if codec in ("utf-16", "utf-32"):
-        return f"{codec}-{'le' if data.startswith(_MARKS) else 'be'}"
-    return codec
-
-
-def _check_transparent(name: str) -> None:
+def check_encoding(data: bytes, start: int, end: int) -> None:
+    """Raises RefusedError if a document of a file is in an encoding in which tags cannot be
+    recognised by their bytes."""
+    if is_foreign(data):
+        raise RefusedError(NOT_WRITTEN.format("UTF-16 or UTF-32"))
+    declared = _DECLARED.search(data, start, end)
+    if declared is None:
+        return
+    name = declared[1].decode("ascii")
     try:
         codec = codecs.lookup(name).name
         plain = _MARKUP.encode("ascii").decode(codec) == _MARKUP
     except (LookupError, UnicodeError):
         plain = False
     if not plain or codec.startswith(_STATEFUL):
-        raise RefusedError(
-            f"its encoding, {name[:40]}, cannot be written: convert the file to UTF-8"
-        )
+        raise RefusedError(NOT_WRITTEN.format(name[:40]))
+
+
+def text_of(data: bytes) -> str:
+    """The whole file for display: without byte order mark, and with surrogates for bytes that
+    cannot be decoded."""
+    if is_foreign(data):
+        data = as_utf8(data, "")
+    declared = _DECLARED.search(data)
+    name = "utf-8" if declared is None else declared[1].decode("ascii")
+    try:
+        text = data.decode(name, "surrogateescape")
+    except (LookupError, UnicodeError):
+        text = data.decode("utf-8", "surrogateescape")
+    return text.removeprefix("\ufeff")
 
 
 # Find elements and attributes of a document in its bytes.
@@ -274,23 +220,23 @@ class _ElementWalk:
 
 
 @lru_cache(maxsize=4)
-def root_at(source: XmlSource, start: int) -> Element | None:
+def root_at(data: bytes, start: int) -> Element | None:
     """The first element at or behind ``start``, with the children of its devices. The last results
     are cached: a domain has several NICs, and a NIC several changes."""
-    return tree(source.data, start, (b"devices", b"interface"))
+    return tree(data, start, (b"devices", b"interface"))
 
 
-def only_domain(source: XmlSource) -> Element:
+def only_domain(data: bytes) -> Element:
     """The domain of a text that is one definition and nothing else.
 
     Raises RefusedError for anything else, also if another definition follows it.
     """
-    root = None if source.data.startswith(SAVE_MAGIC) else root_at(source, 0)
+    check_encoding(data, 0, len(data))
+    root = None if data.startswith(SAVE_MAGIC) else root_at(data, 0)
     if root is None or root.name != b"domain":
         raise RefusedError("it is not a domain definition")
-    if tree(source.data, root.end, ()) is not None:
+    if tree(data, root.end, ()) is not None:
         raise RefusedError("it holds more than one definition")
-    source.check_declared(0, root.end)
     return root
 
 
@@ -319,15 +265,9 @@ def interface_from(text: bytes, start: int) -> Element:
 
 # One ``<interface>`` as a piece of text: extracted from a definition, put back, or made to stand
 # alone.
-#
-# This works on the text of one definition. A piece is in the definition's encoding, or in UTF-8 if
-# that encoding does not contain ASCII unchanged (UTF-16).
 
 
-_ENCODING = re.compile(rb"(?:\xef\xbb\xbf)?<\?xml\s[^>]*?\bencoding\s*=\s*[\"']([^\"']*)[\"']")
 _PREFIX = re.compile(rb"xmlns:(.+)")
-_OF_ONE = (b"address", b"alias", b"boot", b"target", b"acpi")
-"""Children that must differ between two devices of a domain, or that libvirt chooses for each."""
 
 
 def interface_of(data: bytes, number: int) -> bytes:
@@ -335,35 +275,28 @@ def interface_of(data: bytes, number: int) -> bytes:
 
     Raises RefusedError if there is none, or ``data`` is not one definition.
     """
-    source = source_of(data)
-    found = interface_at(only_domain(source), number)
-    return source.data[found.start : found.end]
+    found = interface_at(only_domain(data), number)
+    return data[found.start : found.end]
 
 
 def with_interface(data: bytes, number: int, element: bytes) -> bytes:
     """The definition with that NIC's text replaced by ``element``; every other byte stays.
 
-    Raises RefusedError as :func:`interface_of` does, and if ``element`` is not an ``<interface>``
-    or cannot be written in the definition's encoding.
+    Raises RefusedError as :func:`interface_of` does, and if ``element`` is not an ``<interface>``.
     """
     interface_from(element, 0)
-    source = source_of(data)
-    found = interface_at(only_domain(source), number)
-    try:
-        return applied(data, source.carried([Edit(found.start, found.end, element)]))
-    except UnicodeError:
-        raise RefusedError("the <interface> cannot be written in the file's encoding") from None
+    found = interface_at(only_domain(data), number)
+    return applied(data, [Edit(found.start, found.end, element)])
 
 
 def interface_number(data: bytes, mac: str) -> int | None:
     """The 1-based number of the NIC with that MAC address, in upper or lower case; None if none has
     it, or more than one. Raises RefusedError if ``data`` is not one definition."""
-    source = source_of(data)
     wanted = mac.strip().lower()
     found = [
         number
-        for number, interface in enumerate(interfaces(only_domain(source)), 1)
-        if _mac(source.data, interface) == wanted
+        for number, interface in enumerate(interfaces(only_domain(data)), 1)
+        if _mac(data, interface) == wanted
     ]
     return found[0] if len(found) == 1 else None
 
@@ -378,47 +311,23 @@ def _mac(data: bytes, interface: Element) -> str | None:
 
 
 def for_attach(data: bytes, number: int) -> bytes:
-    """A NIC of a definition in the form that libvirt attaches and detaches: unchanged, in UTF-8,
-    with the namespaces that it uses and that are declared around it, because
+    """A NIC of libvirt's definition in the form that it attaches and detaches: unchanged, with the
+    namespaces that it uses and that are declared around it, because
     ``virDomainAttachDevice`` parses the element alone.
 
     Raises RefusedError as :func:`interface_of` does.
     """
-    source = source_of(data)
-    domain = only_domain(source)
+    domain = only_domain(data)
     interface = interface_at(domain, number)
-    own = {found.name for found in attributes(source.data, interface)}
-    text = source.data[interface.start : interface.end]
+    own = {found.name for found in attributes(data, interface)}
+    text = data[interface.start : interface.end]
     missing = b"".join(
         b" " + declaration
-        for name, declaration in _declared(source.data, domain).items()
+        for name, declaration in _declared(data, domain).items()
         if name not in own and _is_used(name, text)
     )
     place = 1 + len(interface.name)
-    return _utf8(text[:place] + missing + text[place:], data)
-
-
-def beside(data: bytes, number: int, mac: str) -> bytes:
-    """A NIC of a definition for attaching a second one beside it: like :func:`for_attach`, but with
-    another MAC address, and without parts that only one device of a domain may have. libvirt gives
-    it its own port of its network (``portid``).
-
-    Raises RefusedError as :func:`interface_of` does.
-    """
-    text = for_attach(data, number)
-    interface = interface_from(text, 0)
-    own = f"<mac address='{mac}'/>".encode("ascii")
-    if interface.is_single:
-        slash = text.rindex(b"/", interface.start, interface.end)
-        return text[:slash] + b">" + own + b"</interface>"
-    edits = [Edit(interface.open_end, interface.open_end, own)]
-    for child in interface.children:
-        if child.name in (*_OF_ONE, b"mac"):
-            edits.append(Edit(child.start, child.end, b""))
-        elif child.name == b"source":
-            ports = (one for one in attributes(text, child) if one.name == b"portid")
-            edits += [Edit(one.start, one.end, b"") for one in ports]
-    return applied(text, edits)
+    return text[:place] + missing + text[place:]
 
 
 def _declared(data: bytes, domain: Element) -> dict[bytes, bytes]:
@@ -436,13 +345,3 @@ def _is_used(name: bytes, element: bytes) -> bool:
     """True if an element uses a namespace prefix, even if only in a value."""
     prefix = re.escape(name.removeprefix(b"xmlns:"))
     return re.search(rb"[</\s\"']" + prefix + rb":", element) is not None
-
-
-def _utf8(text: bytes, definition: bytes) -> bytes:
-    declared = None if is_foreign(definition) else _ENCODING.match(definition)
-    if declared is None:
-        return text
-    try:
-        return text.decode(codecs.lookup(declared[1].decode("ascii")).name).encode("utf-8")
-    except (LookupError, UnicodeError):
-        raise RefusedError("the definition is not in the encoding that it declares") from None

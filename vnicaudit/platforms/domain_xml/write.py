@@ -15,19 +15,20 @@ from vnicaudit.errors import OwnedError, RefusedError
 from vnicaudit.model.finding import Change, Location
 from vnicaudit.platforms.domain_xml.documents import harmless, may_be_template
 from vnicaudit.platforms.domain_xml.fields import FIELDS, XPATH, Field
-from vnicaudit.platforms.domain_xml.recognise import Span, spans
+from vnicaudit.platforms.domain_xml.recognise import Span, is_foreign, spans
 from vnicaudit.platforms.domain_xml.source import (
+    NOT_WRITTEN,
     Attribute,
     Element,
-    XmlSource,
     attributes,
+    check_encoding,
     for_attach,
     interface_at,
     interface_from,
     interface_number,
     interface_of,
     root_at,
-    source_of,
+    text_of,
     with_interface,
 )
 from vnicaudit.text.yaml_edits import Edit, applied
@@ -153,8 +154,7 @@ def edits_for(data: bytes, place: Location, change: Change) -> list[Edit]:
     Raises OwnedError if libvirt owns the text, RefusedError if the change cannot be written there:
     the NIC is not an ``<interface>``, or the field is not stored in it.
     """
-    source, interface = _source_and_element(data, place)
-    return source.carried(list(_edits(source.data, interface, change)))
+    return list(_edits(data, _element(data, place), change))
 
 
 def rewritten(data: bytes, place: Location, changes: Iterable[Change]) -> bytes:
@@ -166,30 +166,22 @@ def rewritten(data: bytes, place: Location, changes: Iterable[Change]) -> bytes:
 def all_rewritten(data: bytes, wanted: Iterable[tuple[Location, Iterable[Change]]]) -> bytes:
     """The text with the changes of several NICs, each at its own place, made at once: the file is
     not searched again after each. Raises the errors of :func:`edits_for`."""
-    found = [(_source_and_element(data, place), changes) for place, changes in wanted]
-    edits = [
-        edit for (source, interface), changes in found
-        for edit in source.carried([_whole_interface_edit(source, interface, changes)])
-    ]  # fmt: skip
-    return applied(data, edits)
+    found = [(_element(data, place), changes) for place, changes in wanted]
+    return applied(data, [_whole_interface_edit(data, *one) for one in found])
 
 
-def _whole_interface_edit(source: XmlSource, interface: Element, changes: Iterable[Change]) -> Edit:
+def _whole_interface_edit(data: bytes, interface: Element, changes: Iterable[Change]) -> Edit:
     """One edit that replaces a NIC by itself with all its changes."""
-    before = source.data[max(0, interface.start - _LEAD) : interface.start]
-    piece = before + source.data[interface.start : interface.end]
+    before = data[max(0, interface.start - _LEAD) : interface.start]
+    piece = before + data[interface.start : interface.end]
     for change in changes:
         element = interface_from(piece, len(before))
         piece = applied(piece, _edits(piece, element, change))
     return Edit(interface.start, interface.end, piece[len(before) :])
 
 
-def text_of(data: bytes) -> str:
-    """The file's text for display."""
-    return source_of(data).text
-
-
-def _source_and_element(data: bytes, place: Location) -> tuple[XmlSource, Element]:
+def _element(data: bytes, place: Location) -> Element:
+    """The NIC at that place. Raises OwnedError, RefusedError."""
     where = _PLACE.fullmatch(place.xpath or "")
     if data.startswith(_SAVED):
         raise OwnedError("a save image: change the domain, then save it again")
@@ -201,9 +193,7 @@ def _source_and_element(data: bytes, place: Location) -> tuple[XmlSource, Elemen
         )
     if _has_tags(data):
         raise RefusedError("a template with tags that are not XML: change it by hand")
-    source = source_of(data)
-    domain = _domain(source, int(where["ordinal"] or 0))
-    return source, interface_at(domain, int(where["number"]))
+    return interface_at(_domain(data, int(where["ordinal"] or 0)), int(where["number"]))
 
 
 @lru_cache(maxsize=2)
@@ -214,19 +204,20 @@ def _has_tags(data: bytes) -> bool:
 
 
 @lru_cache(maxsize=2)
-def _domain(source: XmlSource, ordinal: int) -> Element:
+def _domain(data: bytes, ordinal: int) -> Element:
     """The domain with that number among the documents of the file (0: it is the only one). Raises
     OwnedError or RefusedError if it must not or cannot be changed."""
-    data = source.data
     if _WRITTEN_BY_LIBVIRT in data:
         raise OwnedError("libvirt's own file, which it overwrites: change it with virsh edit")
-    for start, end, _lines in _places(source, ordinal):
-        root = root_at(source, start)
+    if is_foreign(data):
+        raise RefusedError(NOT_WRITTEN.format("UTF-16 or UTF-32"))
+    for start, end, _lines in _places(data, ordinal):
+        root = root_at(data, start)
         if root is not None and root.name == b"domain" and root.end <= end:
             break
     else:
         raise RefusedError("the domain is no longer in the file")
-    source.check_declared(start, end)
+    check_encoding(data, start, end)
     if any(found.name == b"id" for found in attributes(data, root)):
         raise OwnedError(
             "the dump of a running domain: change its definition (virsh edit, or "
@@ -235,18 +226,18 @@ def _domain(source: XmlSource, ordinal: int) -> Element:
     return root
 
 
-def _places(source: XmlSource, ordinal: int) -> Iterator[Span]:
+def _places(data: bytes, ordinal: int) -> Iterator[Span]:
     """Candidates for the document with that number."""
     if ordinal:
-        yield from _spans(source)[ordinal - 1 : ordinal]
+        yield from _spans(data)[ordinal - 1 : ordinal]
     else:
-        yield Span(0, len(source.data), 0)
-        yield from _spans(source)[:1]  # comments before the root may quote a document
+        yield Span(0, len(data), 0)
+        yield from _spans(data)[:1]  # comments before the root may quote a document
 
 
 @lru_cache(maxsize=2)
-def _spans(source: XmlSource) -> list[Span]:
-    return list(spans(source.data))
+def _spans(data: bytes) -> list[Span]:
+    return list(spans(data))
 
 
 def _edits(data: bytes, interface: Element, change: Change) -> Iterator[Edit]:
