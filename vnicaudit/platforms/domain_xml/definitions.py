@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -74,7 +74,7 @@ def power_off_action(data: bytes) -> str:
 
 def children_of(data: bytes, number: int) -> dict[str, str]:
     """The children of the ``<interface>`` of that number (from 1): tag -> its text, in short."""
-    interface = _interfaces(data)[number - 1]
+    interface = _interfaces_of(_root(data, ""))[number - 1]
     return {str(child.tag): _short(_canonical(child)) for child in interface.iterchildren("*")}
 
 
@@ -102,7 +102,8 @@ def _number(text: str | None) -> int | None:
 
 
 def _short(text: str) -> str:
-    """The beginning of a text, cut between two words."""
+    """The beginning of a text on one line, cut between two words."""
+    text = " ".join(text.split())
     if len(text) <= _SHOWN:
         return text
     return f"{text[:_SHOWN].rsplit(' ', 1)[0]} …"
@@ -134,13 +135,15 @@ def other_changes(before: bytes, after: bytes, macs: Collection[str]) -> tuple[s
     """
     if before == after:
         return ()
-    old, new = Counter(_pieces(before, macs)), Counter(_pieces(after, macs))
-    gone = [f"{piece_label(piece)} is missing or different" for piece in (old - new)]
-    more = [
-        f"{piece_label(piece)} is new or different" for piece in (new - old)
-        if not (piece.startswith("devices <controller ") and 'type="pci"' in piece)
-    ]  # fmt: skip
-    return tuple(gone + more)
+    return _differences(_pieces(before, macs), _pieces(after, macs))
+
+
+def _pieces(data: bytes, macs: Collection[str]) -> Counter[str]:
+    """The parts of a definition without these NICs; blanks between words do not count."""
+    root = _root(data, "")
+    left_out = [_with_mac(root, mac) for mac in macs]
+    parts = _parts(root, left_out)
+    return Counter(" ".join(piece.split()) for piece in parts.controllers + parts.rest)
 
 
 def missing_parts(wanted: bytes, got: bytes, mac: str) -> tuple[str, ...]:
@@ -178,37 +181,10 @@ def _children(element: etree._Element) -> Iterator[tuple[str, int, etree._Elemen
         seen[tag] += 1
 
 
-def _pieces(data: bytes, macs: Collection[str]) -> Iterator[str]:
-    """The parts of a definition in canonical form: each device, and everything else."""
-    root = _root(data, "")
-    left_out = [_with_mac(root, mac) for mac in macs]
-    for child in root.iterchildren():
-        if child.tag == "devices":
-            for device in child.iterchildren():
-                if device not in left_out:
-                    yield f"devices {_canonical(device)}"
-        else:
-            yield _canonical(child)
-    yield repr(sorted((str(name), root.get(name)) for name in root.attrib if name != "id"))
-
-
-def _canonical(element: etree._Element) -> str:
-    tail, element.tail = element.tail, None
-    try:
-        text = etree.tostring(element, method="c14n", with_comments=True).decode()
-    finally:
-        element.tail = tail
-    return " ".join(text.split())
-
-
-def piece_label(piece: str) -> str:
+def _piece_label(piece: str) -> str:
     """A label for a piece of a definition: only its tag, as its content may be a password."""
     found = _TAG.match(piece.removeprefix("devices "))
     return f"<{found[1]}>" if found is not None else "an attribute of <domain>, or a comment,"
-
-
-def _interfaces(data: bytes) -> list[etree._Element]:
-    return _interfaces_of(_root(data, ""))
 
 
 def _with_mac(root: etree._Element, mac: str) -> etree._Element | None:
@@ -224,11 +200,6 @@ def _with_mac(root: etree._Element, mac: str) -> etree._Element | None:
 
 def _interfaces_of(root: etree._Element) -> list[etree._Element]:
     return list(root.iterfind("devices/interface"))
-
-
-def root_of(data: bytes) -> etree._Element:
-    """The ``<domain>`` element. Raises TargetError if there is none."""
-    return _root(data, "")
 
 
 def _root(data: bytes, target: str) -> etree._Element:
@@ -260,7 +231,7 @@ def equal_but_controllers(one: bytes, other: bytes) -> bool:
     """True if two definitions differ at most in the order of their controllers."""
     if one == other:
         return True
-    first, second = _parts(one), _parts(other)
+    first, second = _parts_of(one), _parts_of(other)
     return first.rest == second.rest and Counter(first.controllers) == Counter(second.controllers)
 
 
@@ -269,19 +240,25 @@ def unlike(wanted: bytes, got: bytes) -> tuple[str, ...]:
     count, nor does an additional PCI controller, which libvirt adds when needed."""
     if wanted == got:
         return ()
-    return _unlike(_parts(wanted), _parts(got))
+    return _unlike(_parts_of(wanted), _parts_of(got))
 
 
 def _unlike(old: _Parts, new: _Parts) -> tuple[str, ...]:
-    pieces = Counter(old.controllers + old.rest), Counter(new.controllers + new.rest)
-    gone = [f"{piece_label(piece)} is missing or different" for piece in (pieces[0] - pieces[1])]
+    found = _differences(Counter(old.controllers + old.rest), Counter(new.controllers + new.rest))
+    if not found and old.rest != new.rest:
+        return ("its elements are in a different order",)
+    return found
+
+
+def _differences(old: Counter[str], new: Counter[str]) -> tuple[str, ...]:
+    """One clause for each kind of piece that is missing or new; an additional PCI controller does
+    not count."""
+    gone = [f"{_piece_label(piece)} is missing or different" for piece in old - new]
     more = [
-        f"{piece_label(piece)} is new or different"
-        for piece in (pieces[1] - pieces[0])
+        f"{_piece_label(piece)} is new or different"
+        for piece in new - old
         if not _is_pci_controller(piece)
     ]
-    if not (gone or more) and old.rest != new.rest:
-        return ("its elements are in a different order",)
     return tuple(dict.fromkeys(gone + more))
 
 
@@ -289,7 +266,7 @@ def rearranged(wanted: bytes, got: bytes) -> str:
     """A clause on PCI controllers that libvirt added, and on a changed order of controllers, as the
     end of a sentence that begins with "libvirt"; empty if there is neither. Added or removed
     controllers of other kinds are reported by :func:`unlike`."""
-    return _rearranged(_parts(wanted), _parts(got))
+    return _rearranged(_parts_of(wanted), _parts_of(got))
 
 
 def _rearranged(old: _Parts, new: _Parts) -> str:
@@ -309,7 +286,7 @@ def on_way_back(text: bytes, again: bytes) -> str:
     host's terms."""
     if text == again:
         return ""
-    old, new = _parts(text), _parts(again)
+    old, new = _parts_of(text), _parts_of(again)
     if words := _rearranged(old, new):
         words = (
             f"libvirt {words} as soon as this definition is defined again: a rollback brings every "
@@ -329,22 +306,27 @@ def _is_pci_controller(piece: str) -> bool:
     return piece.startswith("devices <controller ") and 'type="pci"' in piece[: piece.find(">")]
 
 
-def _parts(data: bytes) -> _Parts:
-    root = root_of(data)
+def _parts_of(data: bytes) -> _Parts:
+    return _parts(_root(data, ""))
+
+
+def _parts(root: etree._Element, left_out: Sequence[etree._Element | None] = ()) -> _Parts:
     controllers: list[str] = []
     rest: list[str] = []
     for child in root.iterchildren():
         if child.tag != "devices":
-            rest.append(_text(child))
+            rest.append(_canonical(child))
             continue
         for device in child.iterchildren():
-            text = f"devices {_text(device)}"
+            if device in left_out:
+                continue
+            text = f"devices {_canonical(device)}"
             (controllers if device.tag == "controller" else rest).append(text)
     rest.append(repr(sorted((str(name), root.get(name)) for name in root.attrib if name != "id")))
     return _Parts(tuple(controllers), tuple(rest))
 
 
-def _text(element: etree._Element) -> str:
+def _canonical(element: etree._Element) -> str:
     """The element's text, including all whitespace."""
     tail, element.tail = element.tail, None
     try:
