@@ -11,24 +11,21 @@ import pytest
 import vnicaudit.rules
 from vnicaudit.audit.judging.catalogue import RuleSet, rule_ids, shipped_catalogue
 from vnicaudit.audit.judging.rule_files import index_text, rule_in, shipped_rules
+from vnicaudit.audit.kinds import KINDS
 from vnicaudit.errors import UsageError
 from vnicaudit.model.domain import DomainConfig, DomainState
-from vnicaudit.model.finding import Location
+from vnicaudit.model.finding import AuditedScope, Location
 from vnicaudit.model.host import HostConfig, SiteNode
 from vnicaudit.model.kubevirt import Preference
 from vnicaudit.model.macs import NicSeen
 from vnicaudit.model.nic import UNKNOWN, Effective, NicConfig, Resolved, RunningNic
 from vnicaudit.model.nova import NovaConfig
 from vnicaudit.model.openstack import Flavor, Image
-from vnicaudit.model.rule import AnyJudge, NicJudge, Rule, Scope
+from vnicaudit.model.rule import AnyJudge, Rule
 from vnicaudit.model.subject import (
-    ConfigSubject,
     DomainSubject,
-    FlavorSubject,
     HostSubject,
-    ImageSubject,
     MacSubject,
-    PreferenceSubject,
     SiteSubject,
     Subject,
 )
@@ -51,10 +48,10 @@ SUBJECTS: dict[str, tuple[Any, ...]] = {
         DomainSubject((_LIVE,), DomainConfig(), HostConfig(), DomainState()),
     ),
     "host": (HostSubject(HostConfig()),),
-    "config": (ConfigSubject(NovaConfig("nova.conf", "nova.conf")),),
-    "image": (ImageSubject(Image("f", "i", Location("f"))),),
-    "flavor": (FlavorSubject(Flavor("f", "m1", Location("f"))),),
-    "preference": (PreferenceSubject(Preference("f", "p", Location("f"))),),
+    "config": (NovaConfig("nova.conf", "nova.conf"),),
+    "image": (Image("f", "i", Location("f")),),
+    "flavor": (Flavor("f", "m1", Location("f")),),
+    "preference": (Preference("f", "p", Location("f")),),
     "site": (SiteSubject(SiteNode("nova.conf", ("nova.conf",), (), "", ())),),
     "mac": (MacSubject(_SEEN, ()), MacSubject(_SEEN, (_SEEN,))),
 }
@@ -62,8 +59,9 @@ SUBJECTS: dict[str, tuple[Any, ...]] = {
 
 
 def test_every_scope_has_a_judge_and_subjects() -> None:
-    kinds = {kind.scope for kind in get_args(AnyJudge)}
-    assert kinds == set(SUBJECTS) == set(get_args(Scope))
+    kinds = {"nic", *get_args(AuditedScope)}
+    judged = {judge.scope for each in rule_ids() for judge in shipped_catalogue().rule(each).judges}
+    assert kinds == set(SUBJECTS) == {"nic", *KINDS} == judged
 
 
 @pytest.mark.parametrize("rule_id", rule_ids())
@@ -95,7 +93,7 @@ def test_a_rule_that_is_not_in_the_index_yet_is_asked_all_the_same(
 
 
 def test_rules_without_a_judge_of_that_kind_are_not_loaded() -> None:
-    assert not RuleSet(NicJudge, ["VNIC060", "VNIC069"])
+    assert not RuleSet("nic", ["VNIC060", "VNIC069"])
 
 
 RIGHT = shipped_catalogue().rule("VNIC001")
@@ -126,9 +124,9 @@ def _module(rule: object) -> ModuleType:
         ({"judges": RIGHT.judges[0]}, "judges"),
         ({"judges": ("nic",)}, "judges"),
         ({"judges": RIGHT.judges * 2}, "judges"),
-        ({"judges": (_judge(applies=None),)}, "judges: applies of NicJudge"),
-        ({"judges": (_judge(check="x"),)}, "judges: check of NicJudge"),
-        ({"judges": (_judge(needs=("model",)),)}, "judges: needs of NicJudge"),
+        ({"judges": (_judge(applies=None),)}, "judges: applies of the one for nic"),
+        ({"judges": (_judge(check="x"),)}, "judges: check of the one for nic"),
+        ({"judges": (_judge(needs=("model",)),)}, "judges: needs of the one for nic"),
     ],
 )
 def test_a_rule_of_another_shape_is_refused_with_file_and_field(

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from vnicaudit.audit.kinds import KINDS
 from vnicaudit.model.finding import (
     CONFIDENCES,
     SEVERITIES,
@@ -22,15 +23,10 @@ from vnicaudit.model.finding import (
 )
 from vnicaudit.model.fix import Advice, SetOption, SetProperty
 from vnicaudit.model.fleet import HostReading, InventoryHost, NicTraffic
-from vnicaudit.model.ranking import ChangePlace, PlaceKind, Safety
+from vnicaudit.model.ranking import ChangePlace, Safety
 from vnicaudit.model.report import Audited
 
 # The place where the change for a finding is made.
-
-
-_OF_SCOPE: dict[str, PlaceKind] = {
-    "image": "image", "flavor": "flavor", "preference": "preference", "host": "host",
-}  # fmt: skip
 
 
 def place_of(finding: Finding, audited: Audited, host: InventoryHost) -> ChangePlace:
@@ -38,7 +34,7 @@ def place_of(finding: Finding, audited: Audited, host: InventoryHost) -> ChangeP
     is made there; else the guest."""
     if file := finding.location.file or audited.file:
         return ChangePlace("file", file)
-    if kind := _OF_SCOPE.get(audited.scope):
+    if kind := KINDS[audited.scope].place:
         name = host.name if kind == "host" else audited.subject
         return ChangePlace(kind, name, audited.uuid or "", host.name if kind == "host" else "")
     if any(isinstance(fix, SetOption) for fix in finding.fixes):

@@ -14,17 +14,14 @@ from collections.abc import Callable, Iterable
 from vnicaudit.knowledge.backends import RING_SIZES
 from vnicaudit.knowledge.nova_releases import LASTING
 from vnicaudit.knowledge.systems import KVM_OR_QEMU, modern_only_slot
+from vnicaudit.model.kubevirt import Preference
 from vnicaudit.model.nic import UNKNOWN
 from vnicaudit.model.nova import NovaConfig, NovaOption, as_number
-from vnicaudit.model.openstack import FOREIGN_VIF_MODELS, ServerConfig
+from vnicaudit.model.openstack import FOREIGN_VIF_MODELS, Flavor, Image, ServerConfig
 from vnicaudit.model.rule import Fact
 from vnicaudit.model.subject import (
-    ConfigSubject,
     DomainSubject,
-    FlavorSubject,
     HostSubject,
-    ImageSubject,
-    PreferenceSubject,
     Subject,
 )
 
@@ -35,11 +32,10 @@ from vnicaudit.model.subject import (
 _RENDERED = "the rendered file: here a template or another option decides"
 
 
-def _option(section: str, name: str) -> Fact[ConfigSubject]:
+def _option(section: str, name: str) -> Fact[NovaConfig]:
     """An option of nova.conf: known when it is not set, or set for certain."""
 
-    def is_known(subject: ConfigSubject) -> bool:
-        nova = subject.nova
+    def is_known(nova: NovaConfig) -> bool:
         options = (nova.winner(section, name), nova.written(section, name))
         return all(option is None or option.certain for option in options)
 
@@ -89,39 +85,38 @@ def _is_there(nova: NovaConfig, section: str, name: str) -> bool:
     return not options or any(option.present for option in options)
 
 
-NOVA_DRIVER: Fact[ConfigSubject] = Fact(
-    lambda subject: subject.nova.libvirt is not None,
+NOVA_DRIVER: Fact[NovaConfig] = Fact(
+    lambda subject: subject.libvirt is not None,
     f"[DEFAULT] compute_driver as Nova reads it ({_RENDERED})",
 )
-NOVA_RING_SIZES: Fact[ConfigSubject] = Fact(
-    lambda subject: _one_is_wrong_or_all_certain(_rings(subject.nova), _is_no_ring),
+NOVA_RING_SIZES: Fact[NovaConfig] = Fact(
+    lambda subject: _one_is_wrong_or_all_certain(_rings(subject), _is_no_ring),
     f"[libvirt] rx_queue_size and tx_queue_size as Nova reads them ({_RENDERED})",
 )
-NOVA_VALUES: Fact[ConfigSubject] = Fact(
-    lambda subject: _values_known(subject.nova),
+NOVA_VALUES: Fact[NovaConfig] = Fact(
+    lambda subject: _values_known(subject),
     f"the values of options that affect NICs, as Nova reads them ({_RENDERED})",
 )
-NOVA_NAMES: Fact[ConfigSubject] = Fact(
-    lambda subject: any(option.present for option in _not_current(subject.nova)),
+NOVA_NAMES: Fact[NovaConfig] = Fact(
+    lambda subject: any(option.present for option in _not_current(subject)),
     "the rendered file (it may have options that this release lacks)",
 )
-NOVA_DEVICES: Fact[ConfigSubject] = Fact(
-    lambda subject: any(option.certain for option in _devices(subject.nova)),
+NOVA_DEVICES: Fact[NovaConfig] = Fact(
+    lambda subject: any(option.certain for option in _devices(subject)),
     f"the list of PCI devices as Nova reads it ({_RENDERED})",
 )
 NOVA_MAX_QUEUES = _option("libvirt", "max_queues")
 NOVA_VIRT_TYPE = _option("libvirt", "virt_type")
 NOVA_USE_VIRTIO_FOR_BRIDGES = _option("libvirt", "use_virtio_for_bridges")
 NOVA_TX_QUEUE_SIZE = _option("libvirt", "tx_queue_size")
-NOVA_LIBVIRT_USE_VIRTIO_FOR_BRIDGES: Fact[ConfigSubject] = Fact(
-    lambda subject: _is_there(subject.nova, "DEFAULT", "libvirt_use_virtio_for_bridges"),
+NOVA_LIBVIRT_USE_VIRTIO_FOR_BRIDGES: Fact[NovaConfig] = Fact(
+    lambda subject: _is_there(subject, "DEFAULT", "libvirt_use_virtio_for_bridges"),
     "the rendered file (it may set [DEFAULT] libvirt_use_virtio_for_bridges)",
 )
 
 
-def _is_for_a_known_hypervisor(subject: ImageSubject) -> bool:
+def _is_for_a_known_hypervisor(image: Image) -> bool:
     """True if the hypervisor of an image is known, as far as its NIC model depends on it."""
-    image = subject.image
     return image.qemu is not None or image.vif_model not in FOREIGN_VIF_MODELS
 
 
@@ -129,38 +124,36 @@ def _as_it_will_be_set(name: str) -> str:
     return f"{name} as it will be set (here a variable or a template decides)"
 
 
-def _image_property(name: str) -> Fact[ImageSubject]:
+def _image_property(name: str) -> Fact[Image]:
     """A property of an image: known if it is not set, or set for certain."""
 
-    def is_known(subject: ImageSubject) -> bool:
-        entry = subject.image.property(name)
+    def is_known(image: Image) -> bool:
+        entry = image.property(name)
         return entry is None or entry.certain
 
     return Fact(is_known, _as_it_will_be_set(name))
 
 
-def _flavor_property(name: str) -> Fact[FlavorSubject]:
+def _flavor_property(name: str) -> Fact[Flavor]:
     """An extra spec of a flavor: known if it is not set, or set for certain."""
 
-    def is_known(subject: FlavorSubject) -> bool:
-        entry = subject.flavor.property(name)
+    def is_known(flavor: Flavor) -> bool:
+        entry = flavor.property(name)
         return entry is None or entry.certain
 
     return Fact(is_known, _as_it_will_be_set(name))
 
 
-IMAGE_PROPERTIES: Fact[ImageSubject] = Fact(
-    lambda subject: subject.image.complete,
+IMAGE_PROPERTIES: Fact[Image] = Fact(
+    lambda subject: subject.complete,
     "all properties of the image (here only some are set, or the list is filled in)",
 )
-IMAGE_QEMU: Fact[ImageSubject] = Fact(
+IMAGE_QEMU: Fact[Image] = Fact(
     _is_for_a_known_hypervisor,
     "the hypervisor the image is for (its disk format, or img_hv_type)",
 )
-IMAGE_ARCHITECTURE: Fact[ImageSubject] = Fact(
-    lambda subject: (
-        subject.image.vif_model != "spapr-vlan" or subject.image.architecture is not None
-    ),
+IMAGE_ARCHITECTURE: Fact[Image] = Fact(
+    lambda subject: subject.vif_model != "spapr-vlan" or subject.architecture is not None,
     "the image's architecture (hw_architecture)",
 )
 """Only spapr-vlan depends on it where it is not named."""
@@ -169,10 +162,9 @@ IMAGE_HW_VIRTIO_PACKED_RING = _image_property("hw_virtio_packed_ring")
 IMAGE_OS_DISTRO = _image_property("os_distro")
 FLAVOR_MULTIQUEUE = _flavor_property("hw:vif_multiqueue_enabled")
 FLAVOR_PACKED_RING = _flavor_property("hw:virtio_packed_ring")
-FLAVOR_VCPUS: Fact[FlavorSubject] = Fact(
+FLAVOR_VCPUS: Fact[Flavor] = Fact(
     lambda subject: (
-        subject.flavor.vcpus is not None
-        or subject.flavor.property("hw:vif_multiqueue_enabled") is None
+        subject.vcpus is not None or subject.property("hw:vif_multiqueue_enabled") is None
     ),
     "the flavor's number of vCPUs",
 )
@@ -281,13 +273,13 @@ MANIFEST_MODEL: Fact[Subject] = Fact(
     _model_is_told,
     "the interface's model (the rendered manifest, or beside it the preference it refers to)",
 )
-PREFERENCE_READINESS: Fact[PreferenceSubject] = Fact(
-    lambda subject: subject.preference.readiness != "unknown",
+PREFERENCE_READINESS: Fact[Preference] = Fact(
+    lambda subject: subject.readiness != "unknown",
     "the kind of guests the preference is for (label instancetype.kubevirt.io/os-type, or "
     "annotation vm.kubevirt.io/os)",
 )
-PREFERENCE_MODEL: Fact[PreferenceSubject] = Fact(
-    lambda subject: "model" not in subject.preference.unseen,
+PREFERENCE_MODEL: Fact[Preference] = Fact(
+    lambda subject: "model" not in subject.unseen,
     "preferredInterfaceModel after the template is rendered",
 )
 

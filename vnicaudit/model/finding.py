@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final, Literal, NewType, get_args
+from typing import ClassVar, Final, Literal, NewType, get_args
 
 import msgspec
 
@@ -16,11 +16,23 @@ from vnicaudit.model.fix import Fix
 
 
 class Description(msgspec.Struct, frozen=True, kw_only=True):
-    """A configuration of Nova, an image, a flavor or a KubeVirt preference.
-    :mod:`vnicaudit.audit.judging.descriptions` defines how each is judged."""
+    """A configuration of Nova, an image, a flavor or a KubeVirt preference."""
+
+    scope: ClassVar[DescribedScope]
+    described_for: ClassVar[Owner]
+    """The owner of the described object."""
 
     comments: tuple[AcceptingComment, ...] = ()
     """Comments of its file that accept findings."""
+
+    @property
+    def ref(self) -> Ref:
+        """The object itself, for a finding."""
+        raise NotImplementedError
+
+    def place(self, field: str | None) -> Location:
+        """Where a field is set; the description itself for None, and if the field is not set."""
+        raise NotImplementedError
 
     def first_line(self) -> int | None:
         """The line on which it begins; None: its file describes nothing else."""
@@ -144,6 +156,11 @@ QEMU = PlatformName("qemu")
 
 
 SubjectKind = Literal["nic", "domain", "server", "image", "flavor", "preference", "host", "config"]
+DescribedScope = Literal["config", "image", "flavor", "preference"]
+AuditedScope = Literal["domain", "host", "config", "image", "flavor", "preference", "site", "mac"]
+"""What a judgement is about; :data:`vnicaudit.audit.kinds.KINDS` has a row for each."""
+Scope = Literal["nic"] | AuditedScope
+"""What a rule judges."""
 
 
 class Ref(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from vnicaudit.model.finding import Description, Location, Readiness
+from vnicaudit.model.finding import Description, Location, Readiness, Ref
 
 MODELS = frozenset({"e1000", "e1000e", "igb", "ne2k_pci", "pcnet", "rtl8139", "virtio"})
 """Values that KubeVirt accepts as ``model`` (igb: only in late releases). Source:
@@ -48,6 +48,9 @@ class Preference(Description, frozen=True):
     Source: KubeVirt ``staging/src/kubevirt.io/api/instancetype/v1beta1/types.go``.
     """
 
+    scope = "preference"
+    described_for = "kubevirt"
+
     target: str
     name: str
     location: Location
@@ -64,6 +67,11 @@ class Preference(Description, frozen=True):
     :class:`~vnicaudit.model.domain.DomainConfig`."""
     places: tuple[tuple[str, Location], ...] = ()
     """Field -> where it is set."""
+
+    @property
+    def ref(self) -> Ref:
+        """The preference, for a finding."""
+        return Ref("preference", self.name or None)
 
     def first_line(self) -> int | None:
         """The line on which it begins."""

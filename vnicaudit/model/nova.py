@@ -8,7 +8,7 @@ from typing import Literal
 
 import msgspec
 
-from vnicaudit.model.finding import Description, Location
+from vnicaudit.model.finding import Description, Location, Ref
 
 # Known options of Nova: the releases that have them, and the values they accept.
 
@@ -308,6 +308,9 @@ class NovaConfig(Description, frozen=True, dict=True):
     the file, not only another service, and it is not a backup copy.
     """
 
+    scope = "config"
+    described_for = "nova"
+
     target: str
     file: str
     options: tuple[NovaOption, ...] = ()
@@ -318,6 +321,11 @@ class NovaConfig(Description, frozen=True, dict=True):
     complete: bool = True
     compute: bool = False
     rest_checksum: int = 0
+
+    @property
+    def ref(self) -> Ref:
+        """The file, which the location of a finding names."""
+        return Ref("config")
 
     @cached_property
     def index(self) -> NovaIndex:

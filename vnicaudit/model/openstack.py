@@ -10,7 +10,7 @@ from typing import Literal
 
 import msgspec
 
-from vnicaudit.model.finding import S390, Description, Location, Readiness
+from vnicaudit.model.finding import S390, Description, Location, Readiness, Ref
 from vnicaudit.model.nova import PciEntry
 
 VIF_MODELS = frozenset({
@@ -66,6 +66,9 @@ class Image(Description, frozen=True):
     """One image. ``complete`` False: it may have further properties (a command that only sets some,
     a list that is filled in)."""
 
+    scope = "image"
+    described_for = "nova"
+
     target: str
     name: str
     location: Location
@@ -92,6 +95,16 @@ class Image(Description, frozen=True):
     :attr:`~vnicaudit.model.domain.DomainConfig.readiness` and by the same rules."""
     proven: bool = False
     """A server that was created from it, and is not Windows, has run with virtio."""
+
+    @property
+    def ref(self) -> Ref:
+        """The image, for a finding."""
+        return Ref("image", self.name or None, self.id)
+
+    def place(self, field: str | None) -> Location:
+        """Where a property is set."""
+        found = self.property(field or "")
+        return self.location if found is None else found.location
 
     def first_line(self) -> int | None:
         """The line on which it begins."""
@@ -165,6 +178,9 @@ class Flavor(Description, frozen=True):
     """One flavor. ``complete`` as for an image; ``vcpus`` None: unknown here. ``images`` are those
     that a server (described in the same file, or of the same cloud) boots with this flavor."""
 
+    scope = "flavor"
+    described_for = "nova"
+
     target: str
     name: str
     location: Location
@@ -175,6 +191,16 @@ class Flavor(Description, frozen=True):
     id: str | None = None
     servers: int | None = None
     """Number of visible servers that use it; None: not counted."""
+
+    @property
+    def ref(self) -> Ref:
+        """The flavor, for a finding."""
+        return Ref("flavor", self.name or None, self.id)
+
+    def place(self, field: str | None) -> Location:
+        """Where a property is set."""
+        found = self.property(field or "")
+        return self.location if found is None else found.location
 
     def first_line(self) -> int | None:
         """The line on which it begins."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 import msgspec
 
 from vnicaudit.model.finding import (
+    AuditedScope,
     Confidence,
     Crashed,
     Finding,
@@ -74,8 +75,6 @@ class Coverage(msgspec.Struct, frozen=True):
 
 REPORT_SCHEMA: Literal["vnicaudit.report/1"] = "vnicaudit.report/1"
 NICS_SCHEMA: Literal["vnicaudit.nics/1"] = "vnicaudit.nics/1"
-
-AuditedScope = Literal["domain", "host", "config", "image", "flavor", "preference", "site", "mac"]
 
 
 class Tool(msgspec.Struct, frozen=True):

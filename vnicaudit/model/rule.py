@@ -7,28 +7,22 @@ The module's docstring is the rule's manual page. A rule is pure: subjects
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, ClassVar, Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Generic, NoReturn, TypeVar
 
 import msgspec
 
 from vnicaudit.model.decoding import converted
-from vnicaudit.model.subject import (
-    ConfigSubject,
-    DomainSubject,
-    FlavorSubject,
-    HostSubject,
-    ImageSubject,
-    MacSubject,
-    PreferenceSubject,
-    SiteSubject,
-    Subject,
-)
 
 if TYPE_CHECKING:
-    from vnicaudit.model.finding import Change, Confidence, DescriptionKind, Location, Severity
+    from vnicaudit.model.finding import (
+        Change,
+        Confidence,
+        DescriptionKind,
+        Location,
+        Scope,
+        Severity,
+    )
     from vnicaudit.model.fix import Fix
-
-Scope = Literal["nic", "domain", "host", "config", "image", "flavor", "preference", "site", "mac"]
 
 S = TypeVar("S", contravariant=True)
 
@@ -62,10 +56,13 @@ class Fact(msgspec.Struct, Generic[S], frozen=True):
     """True if only a live host has it, and no definition."""
 
 
-class Judge(msgspec.Struct, Generic[S], frozen=True, kw_only=True):
-    """How a rule judges one kind of subject."""
+class Judge(msgspec.Struct, Generic[S], frozen=True):
+    """How a rule judges the subjects of one ``scope``, each by itself: ``nic``, ``domain`` (or
+    server of a cloud), ``host``, ``config`` (of nova-compute), ``image``, ``flavor`` and
+    ``preference``; and when everything has been read, ``site`` (each compute node that differs from
+    others of its site) and ``mac`` (each NIC that shares its MAC address)."""
 
-    scope: ClassVar[Scope]
+    scope: Scope
     applies: Callable[[S], bool]
     """Returns True if the rule may have a problem to report; called before ``needs`` is checked."""
     check: Callable[[S], Iterable[Problem]]
@@ -74,74 +71,8 @@ class Judge(msgspec.Struct, Generic[S], frozen=True, kw_only=True):
     """Facts without which the rule is skipped, and reported as skipped."""
 
 
-class NicJudge(Judge[Subject], frozen=True):
-    """Called once per NIC."""
-
-    scope: ClassVar[Scope] = "nic"
-
-
-class DomainJudge(Judge[DomainSubject], frozen=True):
-    """Called once per domain."""
-
-    scope: ClassVar[Scope] = "domain"
-
-
-class HostJudge(Judge[HostSubject], frozen=True):
-    """Called once per host."""
-
-    scope: ClassVar[Scope] = "host"
-
-
-class ConfigJudge(Judge[ConfigSubject], frozen=True):
-    """Called once per configuration file of nova-compute."""
-
-    scope: ClassVar[Scope] = "config"
-
-
-class ImageJudge(Judge[ImageSubject], frozen=True):
-    """Called once per image."""
-
-    scope: ClassVar[Scope] = "image"
-
-
-class FlavorJudge(Judge[FlavorSubject], frozen=True):
-    """Called once per flavor."""
-
-    scope: ClassVar[Scope] = "flavor"
-
-
-class PreferenceJudge(Judge[PreferenceSubject], frozen=True):
-    """Called once per KubeVirt preference."""
-
-    scope: ClassVar[Scope] = "preference"
-
-
-class SiteJudge(Judge[SiteSubject], frozen=True):
-    """Called once per compute node that differs from others of its site, after all have been
-    read."""
-
-    scope: ClassVar[Scope] = "site"
-
-
-class MacJudge(Judge[MacSubject], frozen=True):
-    """Called once per NIC that shares its MAC address, after all have been read."""
-
-    scope: ClassVar[Scope] = "mac"
-
-
-AnyJudge = (
-    NicJudge
-    | DomainJudge
-    | HostJudge
-    | ConfigJudge
-    | ImageJudge
-    | FlavorJudge
-    | PreferenceJudge
-    | SiteJudge
-    | MacJudge
-)
-
-
+AnyJudge = Judge[NoReturn]
+"""A judge of some scope: what it judges is known by that."""
 Judges = tuple[AnyJudge, ...]
 
 

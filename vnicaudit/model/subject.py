@@ -1,6 +1,7 @@
-"""Subjects of rules: one record for each kind of thing that is judged.
+"""The view that a rule has of a NIC, a domain, a host, a node, or NICs with one MAC address.
+A rule on a configuration, an image… sees its :class:`~vnicaudit.model.finding.Description` itself.
 
-A rule sees only these records; its answers are defined in :mod:`vnicaudit.model.rule`.
+The answers of a rule are defined in :mod:`vnicaudit.model.rule`.
 """
 
 from __future__ import annotations
@@ -14,11 +15,8 @@ from vnicaudit.model.nic import NONE
 if TYPE_CHECKING:
     from vnicaudit.model.domain import DomainConfig, DomainState, StagedNic
     from vnicaudit.model.host import Difference, HostConfig, SiteNode
-    from vnicaudit.model.kubevirt import Preference
     from vnicaudit.model.macs import NicSeen
     from vnicaudit.model.nic import Effective, NicConfig, PathMtu, RunningNic
-    from vnicaudit.model.nova import NovaConfig
-    from vnicaudit.model.openstack import Flavor, Image
 
 
 class Subject(msgspec.Struct, frozen=True, cache_hash=True):
@@ -83,16 +81,6 @@ class HostSubject(msgspec.Struct, frozen=True):
     uses: frozenset[str] = frozenset()
 
 
-class ConfigSubject(msgspec.Struct, frozen=True):
-    """One configuration file of a control plane, as a config rule sees it.
-
-    A rule gets options from ``nova`` and links a problem to one with ``field``, as
-    ``section/name``. A change of such a rule names the option; ``fix`` is the complete instruction.
-    """
-
-    nova: NovaConfig
-
-
 class SiteSubject(msgspec.Struct, frozen=True):
     """One compute node compared with the others of its site, as a site rule sees it. ``field`` of a
     problem names the option."""
@@ -107,21 +95,3 @@ class MacSubject(msgspec.Struct, frozen=True):
 
     nic: NicSeen
     other_nics: tuple[NicSeen, ...]
-
-
-class ImageSubject(msgspec.Struct, frozen=True):
-    """One image as an image rule sees it. ``field`` of a problem names a property."""
-
-    image: Image
-
-
-class FlavorSubject(msgspec.Struct, frozen=True):
-    """One flavor as a flavor rule sees it. ``field`` of a problem names an extra spec."""
-
-    flavor: Flavor
-
-
-class PreferenceSubject(msgspec.Struct, frozen=True):
-    """One KubeVirt preference as a preference rule sees it."""
-
-    preference: Preference

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
+from vnicaudit.audit.kinds import KINDS
 from vnicaudit.base.wording import count
 from vnicaudit.model.finding import (
     ALL_BUT_THE_MODEL,
@@ -29,11 +30,7 @@ from vnicaudit.text.secrets import STARS, masked
 
 _KINDS = 1000
 """Maximum different missing things; hostile input could name ever new ones."""
-SCOPE_WORD = {
-    "domain": "domain", "host": "host", "config": "file", "image": "image", "flavor": "flavor",
-    "preference": "preference", "site": "compute node",
-    "mac": "NIC",
-}  # fmt: skip
+SCOPE_WORD: dict[str, str] = {scope: row.word for scope, row in KINDS.items()}
 
 
 class Tally:

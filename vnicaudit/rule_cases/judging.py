@@ -19,12 +19,11 @@ from vnicaudit.knowledge.nova_conf.options import release_of
 from vnicaudit.knowledge.nova_conf.resolve import as_of
 from vnicaudit.model.decoding import converted
 from vnicaudit.model.domain import Domain, DomainState, LiveFacts, PendingChanges, StagedNic
-from vnicaudit.model.finding import Finding, owner_named
+from vnicaudit.model.finding import AuditedScope, Description, Finding, owner_named
 from vnicaudit.model.host import Host, HostConfig, Version
-from vnicaudit.model.kubevirt import Preference
 from vnicaudit.model.nic import Nic, NicConfig, PathMtu, RunningNic
 from vnicaudit.model.nova import NovaConfig, Release
-from vnicaudit.model.report import Audited, AuditedScope
+from vnicaudit.model.report import Audited
 from vnicaudit.platforms.domain_xml.read import read_bytes
 from vnicaudit.platforms.kubevirt.read import read_bytes as read_manifests
 from vnicaudit.platforms.nova_conf.read import read_bytes as read_nova
@@ -317,7 +316,7 @@ def _judge_manifest(rule: OneRule, case: Case) -> Audited:
     ):
         if isinstance(found, Domain):
             audited.append(rule.auditor().audit_domain(found, HostConfig(), MANIFEST_FILE))
-        elif isinstance(found, Preference):
+        elif isinstance(found, Description):
             audited.append(rule.descriptions().audit(found, MANIFEST_FILE))
         else:
             raise ValueError(f"{found.file}:{found.line}: {found.message}")

@@ -78,7 +78,7 @@ from vnicaudit.knowledge import facts
 from vnicaudit.knowledge.models import LEGACY, misplaced
 from vnicaudit.knowledge.to_virtio import to_virtio
 from vnicaudit.model.finding import S390
-from vnicaudit.model.rule import NicJudge, Problem, Rule
+from vnicaudit.model.rule import Judge, Problem, Rule
 from vnicaudit.model.subject import Subject
 
 
@@ -106,5 +106,5 @@ RULE = Rule(
     severity="high",
     groups=("models",),
     forms=("definition", "server"),
-    judges=(NicJudge(needs=(facts.MODEL, facts.SERVER_MODEL), applies=applies, check=check),),
+    judges=(Judge("nic", needs=(facts.MODEL, facts.SERVER_MODEL), applies=applies, check=check),),
 )

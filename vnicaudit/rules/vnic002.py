@@ -58,7 +58,7 @@ from collections.abc import Iterator
 from vnicaudit.knowledge.models import E1000
 from vnicaudit.knowledge.to_virtio import to_virtio
 from vnicaudit.model.finding import S390
-from vnicaudit.model.rule import NicJudge, Problem, Rule
+from vnicaudit.model.rule import Judge, Problem, Rule
 from vnicaudit.model.subject import Subject
 
 
@@ -78,5 +78,5 @@ RULE = Rule(
     severity="high",
     groups=("models",),
     forms=("definition", "server"),
-    judges=(NicJudge(applies=applies, check=check),),
+    judges=(Judge("nic", applies=applies, check=check),),
 )

@@ -60,7 +60,7 @@ from collections.abc import Iterator
 from vnicaudit.knowledge import facts
 from vnicaudit.knowledge.to_virtio import to_virtio
 from vnicaudit.model.finding import PPC64, VIRTIO, X86
-from vnicaudit.model.rule import NicJudge, Problem, Rule
+from vnicaudit.model.rule import Judge, Problem, Rule
 from vnicaudit.model.subject import Subject
 
 
@@ -91,5 +91,5 @@ RULE = Rule(
     name="model-missing",
     severity="high",
     groups=("models",),
-    judges=(NicJudge(needs=(facts.MODEL,), applies=applies, check=check),),
+    judges=(Judge("nic", needs=(facts.MODEL,), applies=applies, check=check),),
 )

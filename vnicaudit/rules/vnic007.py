@@ -116,7 +116,7 @@ from vnicaudit.model.finding import S390, VIRTIO, Change
 from vnicaudit.model.host import Version
 from vnicaudit.model.nic import NONE, WORDS, StartRefusal, is_misspelt
 from vnicaudit.model.openstack import FOREIGN_VIF_MODELS
-from vnicaudit.model.rule import NicJudge, Problem, Rule
+from vnicaudit.model.rule import Judge, Problem, Rule
 from vnicaudit.model.subject import Subject
 
 _IGB_LIBVIRT = Version(9, 3)
@@ -244,5 +244,5 @@ RULE = Rule(
     severity="error",
     groups=("models", "refused"),
     forms=("definition", "server"),
-    judges=(NicJudge(applies=applies, check=check),),
+    judges=(Judge("nic", applies=applies, check=check),),
 )

@@ -65,7 +65,7 @@ from collections.abc import Iterator
 from vnicaudit.knowledge.models import shown_model
 from vnicaudit.model.finding import VIRTIO
 from vnicaudit.model.fix import OwnerAdvice
-from vnicaudit.model.rule import DomainJudge, Problem, Rule
+from vnicaudit.model.rule import Judge, Problem, Rule
 from vnicaudit.model.subject import DomainSubject, Subject
 
 
@@ -107,5 +107,5 @@ RULE = Rule(
     name="mixed-models",
     severity="low",
     groups=("models",),
-    judges=(DomainJudge(applies=applies, check=check),),
+    judges=(Judge("domain", applies=applies, check=check),),
 )

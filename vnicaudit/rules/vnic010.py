@@ -65,7 +65,7 @@ from collections.abc import Iterator
 from vnicaudit.knowledge.models import shown_model
 from vnicaudit.model.finding import VIRTIO, Change
 from vnicaudit.model.nic import NicConfig
-from vnicaudit.model.rule import NicJudge, Problem, Rule
+from vnicaudit.model.rule import Judge, Problem, Rule
 from vnicaudit.model.subject import Subject
 
 _TUNING = (
@@ -132,5 +132,5 @@ RULE = Rule(
     name="tuning-dropped",
     severity="medium",
     groups=("tuning",),
-    judges=(NicJudge(applies=applies, check=check),),
+    judges=(Judge("nic", applies=applies, check=check),),
 )

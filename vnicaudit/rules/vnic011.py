@@ -57,7 +57,7 @@ from vnicaudit.knowledge import facts
 from vnicaudit.knowledge.models import shown_model
 from vnicaudit.model.finding import VIRTIO, Change
 from vnicaudit.model.nic import NicConfig
-from vnicaudit.model.rule import NicJudge, Problem, Rule
+from vnicaudit.model.rule import Judge, Problem, Rule
 from vnicaudit.model.subject import Subject
 
 _OPTIONS = ("iommu", "ats", "packed", "page_per_vq")
@@ -114,5 +114,5 @@ RULE = Rule(
     name="virtio-option-elsewhere",
     severity="error",
     groups=("tuning", "refused"),
-    judges=(NicJudge(needs=(facts.MODEL,), applies=applies, check=check),),
+    judges=(Judge("nic", needs=(facts.MODEL,), applies=applies, check=check),),
 )

@@ -68,7 +68,7 @@ from collections.abc import Iterator
 from vnicaudit.knowledge import facts
 from vnicaudit.knowledge.systems import is_q35, modern_only_slot
 from vnicaudit.model.finding import S390, Change
-from vnicaudit.model.rule import NicJudge, Problem, Rule
+from vnicaudit.model.rule import Judge, Problem, Rule
 from vnicaudit.model.subject import Subject
 
 _RENAMED = "the NIC needs a different address, and the interface may be renamed"
@@ -112,5 +112,5 @@ RULE = Rule(
     name="modern-only-virtio",
     severity="medium",
     groups=("models",),
-    judges=(NicJudge(needs=(facts.SLOT,), applies=applies, check=check),),
+    judges=(Judge("nic", needs=(facts.SLOT,), applies=applies, check=check),),
 )

@@ -68,7 +68,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vnicaudit.model.domain import StagedNic
-from vnicaudit.model.rule import DomainJudge, NicJudge, Problem, Rule
+from vnicaudit.model.rule import Judge, Problem, Rule
 from vnicaudit.model.subject import DomainSubject, Subject
 
 _SHOWN = 6
@@ -136,7 +136,7 @@ RULE = Rule(
     severity="medium",
     groups=("drift",),
     judges=(
-        NicJudge(applies=applies, check=check),
-        DomainJudge(applies=applies_domain, check=check_domain),
+        Judge("nic", applies=applies, check=check),
+        Judge("domain", applies=applies_domain, check=check_domain),
     ),
 )

@@ -84,7 +84,7 @@ from collections.abc import Iterator
 from vnicaudit.knowledge.backends import may_be_refused, refused_behind
 from vnicaudit.model.fix import RemoveBehind
 from vnicaudit.model.nic import WORDS
-from vnicaudit.model.rule import NicJudge, Problem, Rule
+from vnicaudit.model.rule import Judge, Problem, Rule
 from vnicaudit.model.subject import Subject
 
 _FIX = "Correct the argument on QEMU's command line, then restart it."
@@ -138,5 +138,5 @@ RULE = Rule(
     name="refused-by-qemu",
     severity="error",
     groups=("refused",),
-    judges=(NicJudge(applies=applies, check=check),),
+    judges=(Judge("nic", applies=applies, check=check),),
 )

@@ -105,7 +105,7 @@ from vnicaudit.knowledge.refused_nics import refused_parts
 from vnicaudit.model.finding import S390, VIRTIO, Change, Confidence
 from vnicaudit.model.host import Version
 from vnicaudit.model.nic import MODEL, DefinitionRefusal
-from vnicaudit.model.rule import NicJudge, Problem, Rule
+from vnicaudit.model.rule import Judge, Problem, Rule
 from vnicaudit.model.subject import Subject
 
 _COMPARED = Version(11, 3, 9999)
@@ -167,5 +167,5 @@ RULE = Rule(
     name="definition-refused",
     severity="error",
     groups=("refused",),
-    judges=(NicJudge(applies=applies, check=check),),
+    judges=(Judge("nic", applies=applies, check=check),),
 )

@@ -81,7 +81,7 @@ from collections.abc import Iterator
 from vnicaudit.model.finding import Confidence, Severity
 from vnicaudit.model.fix import OwnerAdvice
 from vnicaudit.model.macs import ATTACHMENT, NicSeen
-from vnicaudit.model.rule import MacJudge, Problem, Rule
+from vnicaudit.model.rule import Judge, Problem, Rule
 from vnicaudit.model.subject import MacSubject
 
 _NAMED = 3
@@ -146,5 +146,5 @@ RULE = Rule(
     name="duplicate-mac",
     severity="high",
     groups=("addresses",),
-    judges=(MacJudge(applies=applies, check=check),),
+    judges=(Judge("mac", applies=applies, check=check),),
 )

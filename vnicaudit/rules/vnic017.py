@@ -46,7 +46,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vnicaudit.model.rule import NicJudge, Problem, Rule
+from vnicaudit.model.rule import Judge, Problem, Rule
 from vnicaudit.model.subject import Subject
 
 _FIX = (
@@ -87,5 +87,5 @@ RULE = Rule(
     severity="error",
     groups=("addresses", "refused"),
     forms=("definition", "manifest", "server"),
-    judges=(NicJudge(applies=applies, check=check),),
+    judges=(Judge("nic", applies=applies, check=check),),
 )

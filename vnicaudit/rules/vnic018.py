@@ -55,7 +55,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vnicaudit.model.rule import NicJudge, Problem, Rule
+from vnicaudit.model.rule import Judge, Problem, Rule
 from vnicaudit.model.subject import Subject
 
 _FILTERED = frozenset({"bridge", "ethernet", "network"})
@@ -80,5 +80,5 @@ RULE = Rule(
     name="filter-not-in-force",
     severity="high",
     groups=("backends",),
-    judges=(NicJudge(applies=applies, check=check),),
+    judges=(Judge("nic", applies=applies, check=check),),
 )

@@ -71,7 +71,7 @@ from collections.abc import Iterator
 from vnicaudit.knowledge import facts
 from vnicaudit.knowledge.backends import may_have_vhost
 from vnicaudit.model.finding import VIRTIO, name_of
-from vnicaudit.model.rule import NicJudge, Problem, Rule
+from vnicaudit.model.rule import Judge, Problem, Rule
 from vnicaudit.model.subject import Subject
 
 _FIX = (
@@ -143,7 +143,8 @@ RULE = Rule(
     severity="high",
     groups=("vhost",),
     judges=(
-        NicJudge(
+        Judge(
+            "nic",
             needs=(facts.MODEL, facts.RUNNING_VHOST, facts.ACCELERATOR),
             applies=applies,
             check=check,

@@ -59,7 +59,7 @@ from collections.abc import Iterator
 from vnicaudit.knowledge import facts
 from vnicaudit.knowledge.backends import may_have_vhost
 from vnicaudit.model.finding import Change
-from vnicaudit.model.rule import NicJudge, Problem, Rule
+from vnicaudit.model.rule import Judge, Problem, Rule
 from vnicaudit.model.subject import Subject
 
 _SAFE = (
@@ -90,5 +90,5 @@ RULE = Rule(
     name="vhost-switched-off",
     severity="medium",
     groups=("vhost",),
-    judges=(NicJudge(needs=(facts.ACTUAL_TYPE,), applies=applies, check=check),),
+    judges=(Judge("nic", needs=(facts.ACTUAL_TYPE,), applies=applies, check=check),),
 )

@@ -59,7 +59,7 @@ from vnicaudit.knowledge import facts
 from vnicaudit.knowledge.backends import TAP_TYPES
 from vnicaudit.model.finding import VIRTIO
 from vnicaudit.model.fix import OwnerAdvice
-from vnicaudit.model.rule import DomainJudge, Problem, Rule
+from vnicaudit.model.rule import Judge, Problem, Rule
 from vnicaudit.model.subject import DomainSubject, Subject
 
 
@@ -95,8 +95,11 @@ RULE = Rule(
     severity="high",
     groups=("host",),
     judges=(
-        DomainJudge(
-            needs=(facts.ARCH, facts.HOST_ARCH, facts.HOST_KVM), applies=applies, check=check
+        Judge(
+            "domain",
+            needs=(facts.ARCH, facts.HOST_ARCH, facts.HOST_KVM),
+            applies=applies,
+            check=check,
         ),
     ),
 )

@@ -46,7 +46,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vnicaudit.knowledge import facts
-from vnicaudit.model.rule import HostJudge, Problem, Rule
+from vnicaudit.model.rule import Judge, Problem, Rule
 from vnicaudit.model.subject import HostSubject
 
 
@@ -70,5 +70,5 @@ RULE = Rule(
     name="host-without-vhost-net",
     severity="high",
     groups=("vhost", "host"),
-    judges=(HostJudge(needs=(facts.HOST_VHOST_NET,), applies=applies, check=check),),
+    judges=(Judge("host", needs=(facts.HOST_VHOST_NET,), applies=applies, check=check),),
 )

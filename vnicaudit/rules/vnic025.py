@@ -55,7 +55,7 @@ from collections.abc import Iterator
 from vnicaudit.knowledge import facts
 from vnicaudit.knowledge.backends import DEVICE, may_have_vhost, vhost_device
 from vnicaudit.model.finding import Change
-from vnicaudit.model.rule import NicJudge, Problem, Rule
+from vnicaudit.model.rule import Judge, Problem, Rule
 from vnicaudit.model.subject import Subject
 
 
@@ -91,6 +91,8 @@ RULE = Rule(
     severity="error",
     groups=("vhost", "host", "refused"),
     judges=(
-        NicJudge(needs=(facts.ACTUAL_TYPE, facts.HOST_BACKEND_VHOST), applies=applies, check=check),
+        Judge(
+            "nic", needs=(facts.ACTUAL_TYPE, facts.HOST_BACKEND_VHOST), applies=applies, check=check
+        ),
     ),
 )

@@ -41,7 +41,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vnicaudit.knowledge import facts
-from vnicaudit.model.rule import HostJudge, Problem, Rule
+from vnicaudit.model.rule import Judge, Problem, Rule
 from vnicaudit.model.subject import HostSubject
 
 
@@ -65,5 +65,5 @@ RULE = Rule(
     name="vhost-zerocopy",
     severity="info",
     groups=("vhost", "host"),
-    judges=(HostJudge(needs=(facts.HOST_ZEROCOPY_TX,), applies=applies, check=check),),
+    judges=(Judge("host", needs=(facts.HOST_ZEROCOPY_TX,), applies=applies, check=check),),
 )

@@ -51,7 +51,7 @@ from collections.abc import Iterator
 
 from vnicaudit.knowledge import facts
 from vnicaudit.knowledge.backends import may_have_vhost
-from vnicaudit.model.rule import NicJudge, Problem, Rule
+from vnicaudit.model.rule import Judge, Problem, Rule
 from vnicaudit.model.subject import Subject
 
 
@@ -77,5 +77,5 @@ RULE = Rule(
     name="vhost-open-failed",
     severity="medium",
     groups=("vhost", "host"),
-    judges=(NicJudge(needs=(facts.RUNNING_LOG_WARNING,), applies=applies, check=check),),
+    judges=(Judge("nic", needs=(facts.RUNNING_LOG_WARNING,), applies=applies, check=check),),
 )

@@ -93,9 +93,8 @@ from vnicaudit.model.nic import UNKNOWN, NicConfig
 from vnicaudit.model.nova import as_number
 from vnicaudit.model.openstack import MULTIQUEUE, ServerConfig
 from vnicaudit.model.rule import (
-    DomainJudge,
+    Judge,
     Judges,
-    NicJudge,
     Problem,
     Rule,
     RuleSettings,
@@ -305,12 +304,14 @@ def _room(subject: Subject, limits: QueueLimits) -> bool:
 def judges(limits: QueueLimits) -> Judges:
     """The judges with these limits."""
     return (
-        NicJudge(
+        Judge(
+            "nic",
             needs=(facts.VCPUS, facts.ACTUAL_TYPE, facts.QUEUES),
             applies=lambda subject: applies(subject, limits),
             check=lambda subject: check(subject, limits),
         ),
-        DomainJudge(
+        Judge(
+            "domain",
             applies=lambda subject: applies_domain(subject, limits),
             check=lambda subject: check_domain(subject, limits),
         ),

@@ -67,7 +67,7 @@ from collections.abc import Iterator
 from vnicaudit.knowledge import facts
 from vnicaudit.knowledge.backends import queue_limit
 from vnicaudit.model.finding import VIRTIO, Change
-from vnicaudit.model.rule import NicJudge, Problem, Rule
+from vnicaudit.model.rule import Judge, Problem, Rule
 from vnicaudit.model.subject import Subject
 
 _OR_QUEUES = {True: ", or give the -netdev several queues.", False: "."}
@@ -165,5 +165,5 @@ RULE = Rule(
     name="too-many-queues",
     severity="medium",
     groups=("queues",),
-    judges=(NicJudge(needs=(facts.VCPUS,), applies=applies, check=check),),
+    judges=(Judge("nic", needs=(facts.VCPUS,), applies=applies, check=check),),
 )

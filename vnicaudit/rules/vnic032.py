@@ -48,7 +48,7 @@ from collections.abc import Iterator
 
 from vnicaudit.knowledge.backends import SINGLE_QUEUE
 from vnicaudit.model.finding import Change
-from vnicaudit.model.rule import NicJudge, Problem, Rule
+from vnicaudit.model.rule import Judge, Problem, Rule
 from vnicaudit.model.subject import Subject
 
 
@@ -76,5 +76,5 @@ RULE = Rule(
     name="multiqueue-unsupported",
     severity="error",
     groups=("queues", "refused"),
-    judges=(NicJudge(applies=applies, check=check),),
+    judges=(Judge("nic", applies=applies, check=check),),
 )

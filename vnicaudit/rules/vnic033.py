@@ -60,8 +60,8 @@ from typing import Annotated, Literal
 
 from vnicaudit.model.finding import VIRTIO, Change
 from vnicaudit.model.rule import (
+    Judge,
     Judges,
-    NicJudge,
     Problem,
     Rule,
     RuleSettings,
@@ -138,7 +138,7 @@ def _old_rom(subject: Subject) -> bool:
 
 def judges(limits: RingLimits) -> Judges:
     """The judges with these limits."""
-    return (NicJudge(applies=applies, check=lambda subject: check(subject, limits)),)
+    return (Judge("nic", applies=applies, check=lambda subject: check(subject, limits)),)
 
 
 RULE = Rule(

@@ -67,7 +67,7 @@ from vnicaudit.model.finding import VIRTIO, Change, Confidence, Severity
 from vnicaudit.model.fix import BehindSetting, RemoveBehind
 from vnicaudit.model.host import Version
 from vnicaudit.model.nic import Behind
-from vnicaudit.model.rule import NicJudge, Problem, Rule
+from vnicaudit.model.rule import Judge, Problem, Rule
 from vnicaudit.model.subject import Subject
 
 _MEASURED = Version(10, 0)
@@ -136,5 +136,5 @@ RULE = Rule(
     name="tx-ring-too-large",
     severity="high",
     groups=("rings",),
-    judges=(NicJudge(applies=applies, check=check),),
+    judges=(Judge("nic", applies=applies, check=check),),
 )

@@ -77,8 +77,8 @@ from vnicaudit.knowledge.backends import OWN_PATH, RING_SIZES, as_ring, ring_beh
 from vnicaudit.model.finding import DESCRIPTORS, LOG, MAYBE, VIRTIO, Change
 from vnicaudit.model.fix import BehindSetting, RemoveBehind
 from vnicaudit.model.nova import NovaConfig, NovaOption, as_number
-from vnicaudit.model.rule import ConfigJudge, NicJudge, Problem, Rule
-from vnicaudit.model.subject import ConfigSubject, Subject
+from vnicaudit.model.rule import Judge, Problem, Rule
+from vnicaudit.model.subject import Subject
 
 if TYPE_CHECKING:
     from vnicaudit.model.nic import Behind
@@ -127,15 +127,15 @@ def check(subject: Subject) -> Iterator[Problem]:
     )
 
 
-def applies_config(subject: ConfigSubject) -> bool:
+def applies_config(nova: NovaConfig) -> bool:
     """A ring size that is in effect, in the configuration of a libvirt driver."""
-    return bool(_options_set(subject.nova)) and subject.nova.libvirt is not False
+    return bool(_options_set(nova)) and nova.libvirt is not False
 
 
-def check_config(subject: ConfigSubject) -> Iterator[Problem]:
+def check_config(nova: NovaConfig) -> Iterator[Problem]:
     """One problem per option with a value that Nova does not accept; an uncertain one is ignored if
     the other is wrong."""
-    for option in _options_set(subject.nova):
+    for option in _options_set(nova):
         if not option.certain or not option.value.strip():
             continue
         if as_number(option.value) in RING_SIZES:
@@ -153,7 +153,7 @@ def check_config(subject: ConfigSubject) -> Iterator[Problem]:
             ),
             fix=f"Set [libvirt] {option.name} to 256, 512 or 1024, or remove it; restart "
             "nova-compute.",
-            related=subject.nova.overridden(option),
+            related=nova.overridden(option),
         )
 
 
@@ -230,8 +230,9 @@ RULE = Rule(
     severity="error",
     groups=("rings", "nova", "refused"),
     judges=(
-        NicJudge(applies=applies, check=check),
-        ConfigJudge(
+        Judge("nic", applies=applies, check=check),
+        Judge(
+            "config",
             needs=(facts.NOVA_DRIVER, facts.NOVA_RING_SIZES),
             applies=applies_config,
             check=check_config,

@@ -57,21 +57,19 @@ from vnicaudit.knowledge import facts
 from vnicaudit.knowledge.backends import DEFAULT_RING, RING_SIZES
 from vnicaudit.model.finding import Change
 from vnicaudit.model.nova import NovaConfig, as_number
-from vnicaudit.model.rule import ConfigJudge, Problem, Rule
-from vnicaudit.model.subject import ConfigSubject
+from vnicaudit.model.rule import Judge, Problem, Rule
 
 
-def applies(subject: ConfigSubject) -> bool:
+def applies(nova: NovaConfig) -> bool:
     """The option is set here, and nothing suggests vhost-user ports."""
-    nova = subject.nova
     if nova.setting("libvirt", "tx_queue_size") is None or nova.libvirt is False:
         return False
     return not _vhostuser_expected(nova)
 
 
-def check(subject: ConfigSubject) -> Iterator[Problem]:
+def check(nova: NovaConfig) -> Iterator[Problem]:
     """One problem if a larger ring is requested."""
-    option = subject.nova.setting("libvirt", "tx_queue_size")
+    option = nova.setting("libvirt", "tx_queue_size")
     size = None if option is None else as_number(option.value)
     if option is None or size == DEFAULT_RING or size not in RING_SIZES:
         return
@@ -89,7 +87,7 @@ def check(subject: ConfigSubject) -> Iterator[Problem]:
         ),
         fix="Remove [libvirt] tx_queue_size, unless this compute node has vhost-user ports "
         "(OVS-DPDK).",
-        related=subject.nova.overridden(option),
+        related=nova.overridden(option),
     )
 
 
@@ -105,7 +103,8 @@ RULE = Rule(
     severity="low",
     groups=("rings", "nova"),
     judges=(
-        ConfigJudge(
+        Judge(
+            "config",
             needs=(facts.NOVA_DRIVER, facts.NOVA_TX_QUEUE_SIZE),
             applies=applies,
             check=check,

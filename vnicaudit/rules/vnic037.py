@@ -64,7 +64,7 @@ from collections.abc import Iterator
 
 from vnicaudit.knowledge.backends import OWN_PATH
 from vnicaudit.model.finding import Change
-from vnicaudit.model.rule import NicJudge, Problem, Rule
+from vnicaudit.model.rule import Judge, Problem, Rule
 from vnicaudit.model.subject import Subject
 
 _REASON = "they may be off because of the guest's driver: ask, then measure"
@@ -160,5 +160,5 @@ RULE = Rule(
     name="offloads-off",
     severity="medium",
     groups=("tuning",),
-    judges=(NicJudge(applies=applies, check=check),),
+    judges=(Judge("nic", applies=applies, check=check),),
 )

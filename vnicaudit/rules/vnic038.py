@@ -56,7 +56,7 @@ from collections.abc import Iterator
 from vnicaudit.model.finding import VIRTIO, Change
 from vnicaudit.model.nic import UNKNOWN
 from vnicaudit.model.openstack import PACKED
-from vnicaudit.model.rule import NicJudge, Problem, Rule
+from vnicaudit.model.rule import Judge, Problem, Rule
 from vnicaudit.model.subject import Subject
 
 _REASON = "migration compares the ring layout: change it with a power cycle"
@@ -103,5 +103,5 @@ RULE = Rule(
     name="packed-ring-pointless",
     severity="low",
     groups=("rings",),
-    judges=(NicJudge(applies=applies, check=check),),
+    judges=(Judge("nic", applies=applies, check=check),),
 )

@@ -69,7 +69,7 @@ from vnicaudit.knowledge.systems import KVM_DOMAINS
 from vnicaudit.model.domain import DomainConfig
 from vnicaudit.model.finding import VIRTIO
 from vnicaudit.model.fix import OwnerAdvice
-from vnicaudit.model.rule import NicJudge, Problem, Rule
+from vnicaudit.model.rule import Judge, Problem, Rule
 from vnicaudit.model.subject import Subject
 
 
@@ -111,5 +111,5 @@ RULE = Rule(
     name="user-mode-network",
     severity="medium",
     groups=("backends",),
-    judges=(NicJudge(needs=(facts.SESSION,), applies=applies, check=check),),
+    judges=(Judge("nic", needs=(facts.SESSION,), applies=applies, check=check),),
 )

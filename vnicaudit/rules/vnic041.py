@@ -64,7 +64,7 @@ from collections.abc import Iterator
 from vnicaudit.knowledge import facts
 from vnicaudit.model.fix import OwnerAdvice
 from vnicaudit.model.host import Version
-from vnicaudit.model.rule import NicJudge, Problem, Rule
+from vnicaudit.model.rule import Judge, Problem, Rule
 from vnicaudit.model.subject import Subject
 
 _ENFORCED = Version(11, 2)
@@ -101,5 +101,5 @@ RULE = Rule(
     name="vhostuser-without-shared-memory",
     severity="error",
     groups=("backends", "refused"),
-    judges=(NicJudge(needs=(facts.SHARED_MEMORY,), applies=applies, check=check),),
+    judges=(Judge("nic", needs=(facts.SHARED_MEMORY,), applies=applies, check=check),),
 )

@@ -53,7 +53,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vnicaudit.model.fix import OwnerAdvice
-from vnicaudit.model.rule import NicJudge, Problem, Rule
+from vnicaudit.model.rule import Judge, Problem, Rule
 from vnicaudit.model.subject import Subject
 
 
@@ -82,5 +82,5 @@ RULE = Rule(
     name="ovs-vhostuser-client",
     severity="medium",
     groups=("backends",),
-    judges=(NicJudge(applies=applies, check=check),),
+    judges=(Judge("nic", applies=applies, check=check),),
 )

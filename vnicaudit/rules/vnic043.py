@@ -65,7 +65,7 @@ from collections.abc import Iterator
 
 from vnicaudit.model.finding import S390, VIRTIO, Change
 from vnicaudit.model.host import Version
-from vnicaudit.model.rule import NicJudge, Problem, Rule
+from vnicaudit.model.rule import Judge, Problem, Rule
 from vnicaudit.model.subject import Subject
 
 _PAGE_PER_VQ = Version(7, 9)
@@ -131,5 +131,5 @@ RULE = Rule(
     name="vdpa-device",
     severity="error",
     groups=("backends", "refused"),
-    judges=(NicJudge(applies=applies, check=check),),
+    judges=(Judge("nic", applies=applies, check=check),),
 )

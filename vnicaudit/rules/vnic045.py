@@ -59,7 +59,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vnicaudit.model.finding import VIRTIO
-from vnicaudit.model.rule import DomainJudge, Problem, Rule
+from vnicaudit.model.rule import Judge, Problem, Rule
 from vnicaudit.model.subject import DomainSubject, Subject
 
 
@@ -89,5 +89,5 @@ RULE = Rule(
     name="macvtap-filters-not-trusted",
     severity="info",
     groups=("backends",),
-    judges=(DomainJudge(applies=applies, check=check),),
+    judges=(Judge("domain", applies=applies, check=check),),
 )

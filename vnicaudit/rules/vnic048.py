@@ -57,7 +57,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vnicaudit.model.rule import NicJudge, Problem, Rule
+from vnicaudit.model.rule import Judge, Problem, Rule
 from vnicaudit.model.subject import Subject
 
 
@@ -97,5 +97,5 @@ RULE = Rule(
     name="mtu-mismatch",
     severity="medium",
     groups=("mtu",),
-    judges=(NicJudge(applies=applies, check=check),),
+    judges=(Judge("nic", applies=applies, check=check),),
 )

@@ -63,22 +63,20 @@ from collections.abc import Iterator
 from vnicaudit.knowledge import facts
 from vnicaudit.model.finding import Change
 from vnicaudit.model.nova import NovaConfig, as_bool
-from vnicaudit.model.rule import ConfigJudge, Problem, Rule
-from vnicaudit.model.subject import ConfigSubject
+from vnicaudit.model.rule import Judge, Problem, Rule
 
 
-def applies(subject: ConfigSubject) -> bool:
+def applies(nova: NovaConfig) -> bool:
     """The option is set here, and may be false for guests of QEMU."""
-    nova = subject.nova
     option = nova.setting("libvirt", "use_virtio_for_bridges")
     if option is None or nova.libvirt is False or not _may_be_qemu(nova):
         return False
     return not option.certain or as_bool(option.value) is False
 
 
-def check(subject: ConfigSubject) -> Iterator[Problem]:
+def check(nova: NovaConfig) -> Iterator[Problem]:
     """One problem; called only if the option is certain, so it is false."""
-    option = subject.nova.setting("libvirt", "use_virtio_for_bridges")
+    option = nova.setting("libvirt", "use_virtio_for_bridges")
     value = "" if option is None else option.value
     yield Problem(
         f"use_virtio_for_bridges = {value}: if the image names no model, Nova writes none, and "
@@ -97,7 +95,7 @@ def check(subject: ConfigSubject) -> Iterator[Problem]:
         "a guest has no driver, stop it, run nova-manage image_property set UUID --property "
         "hw_vif_model=rtl8139, and start it. Then set [libvirt] use_virtio_for_bridges = true "
         "(the default) and restart nova-compute.",
-        related=() if option is None else subject.nova.overridden(option),
+        related=() if option is None else nova.overridden(option),
     )
 
 
@@ -111,7 +109,8 @@ RULE = Rule(
     severity="high",
     groups=("nova", "models"),
     judges=(
-        ConfigJudge(
+        Judge(
+            "config",
             needs=(
                 facts.NOVA_DRIVER,
                 facts.NOVA_VIRT_TYPE,

@@ -49,28 +49,25 @@ from collections.abc import Iterator
 from vnicaudit.knowledge import facts
 from vnicaudit.model.finding import Change
 from vnicaudit.model.nova import NovaConfig, NovaOption, as_bool
-from vnicaudit.model.rule import ConfigJudge, Problem, Rule
-from vnicaudit.model.subject import ConfigSubject
+from vnicaudit.model.rule import Judge, Problem, Rule
 
 _DEAD = "libvirt_use_virtio_for_bridges"
 
 
-def applies(subject: ConfigSubject) -> bool:
+def applies(nova: NovaConfig) -> bool:
     """The obsolete option is in this file, and the compute node may use libvirt."""
-    nova = subject.nova
     return nova.form == "ini" and nova.libvirt is not False and _dead(nova) is not None
 
 
-def check(subject: ConfigSubject) -> Iterator[Problem]:
+def check(nova: NovaConfig) -> Iterator[Problem]:
     """One problem per file."""
-    option = _dead(subject.nova)
+    option = _dead(nova)
     if option is None:
         return
     value = option.value
     yield Problem(
-        f"[DEFAULT] {_DEAD} = {value} has not been read since Juno (2014.2); "
-        + _in_effect(subject.nova),
-        field=subject.nova.field_of(option),
+        f"[DEFAULT] {_DEAD} = {value} has not been read since Juno (2014.2); " + _in_effect(nova),
+        field=nova.field_of(option),
         change=Change(_DEAD, value, None, safe=True, reason="Nova does not read the line"),
         fix=_fix(value),
     )
@@ -108,7 +105,8 @@ RULE = Rule(
     severity="medium",
     groups=("nova",),
     judges=(
-        ConfigJudge(
+        Judge(
+            "config",
             needs=(facts.NOVA_LIBVIRT_USE_VIRTIO_FOR_BRIDGES,),
             applies=applies,
             check=check,

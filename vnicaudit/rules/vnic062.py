@@ -63,8 +63,7 @@ from vnicaudit.knowledge.nova_releases import lacks_vif_model
 from vnicaudit.model.finding import Change, Confidence
 from vnicaudit.model.fix import Advice, SetProperty
 from vnicaudit.model.openstack import Image
-from vnicaudit.model.rule import ImageJudge, Problem, Rule
-from vnicaudit.model.subject import ImageSubject
+from vnicaudit.model.rule import Judge, Problem, Rule
 
 _EMULATED = frozenset({"rtl8139", "ne2k_pci", "pcnet", "e1000", "e1000e", "igb", "vmxnet3"})
 
@@ -80,9 +79,8 @@ _WINDOWS = "Windows does not include a virtio driver: add NetKVM to the image fi
 _UNKNOWN = "without a virtio driver in the image, new servers have no network"
 
 
-def applies(subject: ImageSubject) -> bool:
+def applies(image: Image) -> bool:
     """The image may request an emulated model, and may be for QEMU."""
-    image = subject.image
     if image.property("hw_vif_model") is None or image.qemu is False or image.on_z:
         return False
     if lacks_vif_model(image.vif_model or "", image.nova):
@@ -90,9 +88,8 @@ def applies(subject: ImageSubject) -> bool:
     return image.vif_model is None or image.vif_model in _EMULATED
 
 
-def check(subject: ImageSubject) -> Iterator[Problem]:
+def check(image: Image) -> Iterator[Problem]:
     """One problem."""
-    image = subject.image
     value = image.certain_value("hw_vif_model") or ""
     note, reason, safe = _note_and_safety(image)
     yield Problem(
@@ -141,5 +138,5 @@ RULE = Rule(
     name="image-emulated-model",
     severity="medium",
     groups=("images", "models"),
-    judges=(ImageJudge(needs=(facts.IMAGE_HW_VIF_MODEL,), applies=applies, check=check),),
+    judges=(Judge("image", needs=(facts.IMAGE_HW_VIF_MODEL,), applies=applies, check=check),),
 )

@@ -60,8 +60,8 @@ from collections.abc import Iterator
 from vnicaudit.knowledge import facts
 from vnicaudit.model.finding import Change
 from vnicaudit.model.fix import Advice, SetProperty
-from vnicaudit.model.rule import ImageJudge, Problem, Rule
-from vnicaudit.model.subject import ImageSubject
+from vnicaudit.model.openstack import Image
+from vnicaudit.model.rule import Judge, Problem, Rule
 
 _FIX = Advice(
     (
@@ -71,18 +71,16 @@ _FIX = Advice(
 )
 
 
-def applies(subject: ImageSubject) -> bool:
+def applies(image: Image) -> bool:
     """Nothing names a model, and os_distro may be the id of a system with an emulated one."""
-    image = subject.image
     system = image.property("os_distro")
     if system is None or image.property("hw_vif_model") is not None or image.qemu is False:
         return False
     return not system.certain or (image.libosinfo_model is not None and not image.windows)
 
 
-def check(subject: ImageSubject) -> Iterator[Problem]:
+def check(image: Image) -> Iterator[Problem]:
     """One problem; called only if all facts are known."""
-    image = subject.image
     yield Problem(
         f"os_distro = {image.certain_value('os_distro')} and no hw_vif_model: if a compute node "
         "has libosinfo, Nova takes the first NIC it lists for this system, "
@@ -106,7 +104,8 @@ RULE = Rule(
     severity="high",
     groups=("images", "models"),
     judges=(
-        ImageJudge(
+        Judge(
+            "image",
             needs=(facts.IMAGE_OS_DISTRO, facts.IMAGE_PROPERTIES),
             applies=applies,
             check=check,

@@ -80,7 +80,7 @@ from vnicaudit.model.openstack import (
     ServerConfig,
     as_flag,
 )
-from vnicaudit.model.rule import DomainJudge, Problem, Rule
+from vnicaudit.model.rule import Judge, Problem, Rule
 from vnicaudit.model.subject import DomainSubject, Subject
 
 _MODEL = "hw_vif_model"
@@ -221,5 +221,5 @@ RULE = Rule(
     severity="medium",
     groups=("servers", "drift"),
     forms=("definition", "server"),
-    judges=(DomainJudge(needs=(facts.SERVER_KEPT,), applies=applies, check=check),),
+    judges=(Judge("domain", needs=(facts.SERVER_KEPT,), applies=applies, check=check),),
 )

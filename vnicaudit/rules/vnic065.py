@@ -64,7 +64,7 @@ from vnicaudit.knowledge.models import shown_model
 from vnicaudit.knowledge.nova_releases import LASTING
 from vnicaudit.model.fix import Advice, OpenStack
 from vnicaudit.model.openstack import VIF_MODELS, NovaVersions, ServerConfig
-from vnicaudit.model.rule import DomainJudge, Problem, Rule
+from vnicaudit.model.rule import Judge, Problem, Rule
 from vnicaudit.model.subject import DomainSubject, Subject
 
 _FIX = Advice(
@@ -124,5 +124,5 @@ RULE = Rule(
     name="server-change-not-lasting",
     severity="low",
     groups=("servers",),
-    judges=(DomainJudge(needs=(facts.SERVER_NOVA30,), applies=applies, check=check),),
+    judges=(Judge("domain", needs=(facts.SERVER_NOVA30,), applies=applies, check=check),),
 )

@@ -95,17 +95,16 @@ from vnicaudit.model.openstack import (
     ServerConfig,
     as_flag,
 )
-from vnicaudit.model.rule import ConfigJudge, DomainJudge, FlavorJudge, Problem, Rule
-from vnicaudit.model.subject import ConfigSubject, DomainSubject, FlavorSubject
+from vnicaudit.model.rule import Judge, Problem, Rule
+from vnicaudit.model.subject import DomainSubject
 
 _FLAG = FLAVOR_WORDS[MULTIQUEUE]
 _NO_QUEUES = frozenset({"hostdev", "vdpa"})
 """Backends for which Nova writes no queues."""
 
 
-def applies(subject: ConfigSubject) -> bool:
+def applies(nova: NovaConfig) -> bool:
     """One of the options has, or may have, a value here that disables multiqueue."""
-    nova = subject.nova
     if nova.libvirt is False:
         return False
     queues, kind = _settings(nova)
@@ -115,9 +114,8 @@ def applies(subject: ConfigSubject) -> bool:
     )
 
 
-def check(subject: ConfigSubject) -> Iterator[Problem]:
+def check(nova: NovaConfig) -> Iterator[Problem]:
     """At most one problem per option."""
-    nova = subject.nova
     queues, kind = _settings(nova)
     if queues is not None and _is_one(queues) and not _is_qemu(nova.winner("libvirt", "virt_type")):
         yield _one_queue(nova, queues)
@@ -125,9 +123,8 @@ def check(subject: ConfigSubject) -> Iterator[Problem]:
         yield _emulated_model_problem(nova)
 
 
-def applies_flavor(subject: FlavorSubject) -> bool:
+def applies_flavor(flavor: Flavor) -> bool:
     """A flag is set, and is on or may clash with an image's."""
-    flavor = subject.flavor
     flag = flavor.property(_FLAG)
     if flag is not None and (not flag.certain or as_flag(flag.value)):
         return True
@@ -137,9 +134,8 @@ def applies_flavor(subject: FlavorSubject) -> bool:
     )
 
 
-def check_flavor(subject: FlavorSubject) -> Iterator[Problem]:
+def check_flavor(flavor: Flavor) -> Iterator[Problem]:
     """One problem of the flavor alone, or one for each image it clashes with."""
-    flavor = subject.flavor
     ignored = (flavor.vcpus or 0) < MULTIQUEUE_VCPUS
     if ignored and as_flag(flavor.certain_value(_FLAG) or ""):
         yield Problem(
@@ -283,7 +279,8 @@ RULE = Rule(
     groups=("nova", "queues"),
     forms=("definition", "server"),
     judges=(
-        ConfigJudge(
+        Judge(
+            "config",
             needs=(
                 facts.NOVA_DRIVER,
                 facts.NOVA_VIRT_TYPE,
@@ -292,8 +289,9 @@ RULE = Rule(
             applies=applies,
             check=check,
         ),
-        DomainJudge(applies=applies_domain, check=check_domain),
-        FlavorJudge(
+        Judge("domain", applies=applies_domain, check=check_domain),
+        Judge(
+            "flavor",
             needs=(
                 facts.FLAVOR_MULTIQUEUE,
                 facts.FLAVOR_PACKED_RING,

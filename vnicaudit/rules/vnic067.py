@@ -62,13 +62,14 @@ from vnicaudit.model.fix import Advice, SetProperty
 from vnicaudit.model.openstack import (
     FLAVOR_WORDS,
     PACKED,
+    Flavor,
     Image,
     NovaVersions,
     ServerConfig,
     as_flag,
 )
-from vnicaudit.model.rule import DomainJudge, FlavorJudge, ImageJudge, Problem, Rule
-from vnicaudit.model.subject import DomainSubject, FlavorSubject, ImageSubject
+from vnicaudit.model.rule import Judge, Problem, Rule
+from vnicaudit.model.subject import DomainSubject
 
 _SINCE = 29
 """The first Nova that has the switch (Caracal)."""
@@ -97,36 +98,35 @@ _FIX_FLAVOR = Advice(
 )
 
 
-def applies(subject: ImageSubject) -> bool:
+def applies(image: Image) -> bool:
     """Packed rings and a model are set, and may clash."""
-    image = subject.image
     model, packed = image.property("hw_vif_model"), image.property("hw_virtio_packed_ring")
     if model is None or packed is None or image.qemu is False:
         return False
     return not (packed.certain and not as_flag(packed.value)) and image.vif_model != "virtio"
 
 
-def check(subject: ImageSubject) -> Iterator[Problem]:
+def check(image: Image) -> Iterator[Problem]:
     """One problem."""
     yield Problem(
-        f"hw_virtio_packed_ring on a NIC that is not virtio ({subject.image.vif_model}): Nova "
+        f"hw_virtio_packed_ring on a NIC that is not virtio ({image.vif_model}): Nova "
         "passes it on, and libvirt refuses to define the server",
         field="hw_virtio_packed_ring",
         fix=_FIX,
     )
 
 
-def applies_flavor(subject: FlavorSubject) -> bool:
+def applies_flavor(flavor: Flavor) -> bool:
     """Packed rings may be on, and a non-virtio image is booted with the flavor."""
-    packed = subject.flavor.property("hw:virtio_packed_ring")
+    packed = flavor.property("hw:virtio_packed_ring")
     if packed is None or (packed.certain and not as_flag(packed.value)):
         return False
-    return any(map(_clashes, subject.flavor.images))
+    return any(map(_clashes, flavor.images))
 
 
-def check_flavor(subject: FlavorSubject) -> Iterator[Problem]:
+def check_flavor(flavor: Flavor) -> Iterator[Problem]:
     """One problem for each such image."""
-    for image in filter(_clashes, subject.flavor.images):
+    for image in filter(_clashes, flavor.images):
         model = image.property("hw_vif_model")
         yield Problem(
             f"hw:virtio_packed_ring with the image {image.name}, whose NIC is not virtio "
@@ -185,7 +185,8 @@ RULE = Rule(
     groups=("images", "rings", "refused"),
     forms=("definition", "server"),
     judges=(
-        ImageJudge(
+        Judge(
+            "image",
             needs=(
                 facts.IMAGE_HW_VIF_MODEL,
                 facts.IMAGE_HW_VIRTIO_PACKED_RING,
@@ -193,8 +194,9 @@ RULE = Rule(
             applies=applies,
             check=check,
         ),
-        DomainJudge(applies=applies_domain, check=check_domain),
-        FlavorJudge(
+        Judge("domain", applies=applies_domain, check=check_domain),
+        Judge(
+            "flavor",
             needs=(facts.FLAVOR_PACKED_RING,),
             applies=applies_flavor,
             check=check_flavor,

@@ -61,7 +61,7 @@ from collections.abc import Iterator
 from vnicaudit.knowledge import facts
 from vnicaudit.model.nova import as_number
 from vnicaudit.model.openstack import NodeFacts, ServerConfig
-from vnicaudit.model.rule import DomainJudge, Problem, Rule
+from vnicaudit.model.rule import Judge, Problem, Rule
 from vnicaudit.model.subject import DomainSubject
 
 _ASKED = "hw:mem_page_size"
@@ -166,6 +166,8 @@ RULE = Rule(
     groups=("servers", "backends", "refused"),
     forms=("definition", "server"),
     judges=(
-        DomainJudge(needs=(facts.SERVER_FLAVOR, facts.SERVER_NODE), applies=applies, check=check),
+        Judge(
+            "domain", needs=(facts.SERVER_FLAVOR, facts.SERVER_NODE), applies=applies, check=check
+        ),
     ),
 )

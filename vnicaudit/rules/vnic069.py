@@ -63,7 +63,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vnicaudit.model.host import Difference
-from vnicaudit.model.rule import Problem, Rule, SiteJudge
+from vnicaudit.model.rule import Judge, Problem, Rule
 from vnicaudit.model.subject import SiteSubject
 
 
@@ -101,5 +101,5 @@ RULE = Rule(
     name="nova-nodes-differ",
     severity="low",
     groups=("nova", "drift"),
-    judges=(SiteJudge(applies=applies, check=check),),
+    judges=(Judge("site", applies=applies, check=check),),
 )

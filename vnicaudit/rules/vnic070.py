@@ -64,8 +64,7 @@ from vnicaudit.knowledge.nova_releases import VIF_MODELS_SINCE, VIF_WORDS_SINCE,
 from vnicaudit.model.finding import PPC64, Change
 from vnicaudit.model.fix import Advice, SetProperty
 from vnicaudit.model.openstack import VIF_MODELS, Image
-from vnicaudit.model.rule import ImageJudge, Problem, Rule
-from vnicaudit.model.subject import ImageSubject
+from vnicaudit.model.rule import Judge, Problem, Rule
 
 _ON_IMAGE = SetProperty("hw_vif_model", "virtio", "image")
 _REASON = "the system in the image may have no virtio driver"
@@ -76,17 +75,15 @@ _LATER_ON_Z = frozenset({"e1000e", "igb"})
 _NOT_ON_Z = frozenset({"e1000", "rtl8139", "ne2k_pci", "pcnet", "vmxnet3", "lan9118", "spapr-vlan"})
 
 
-def applies(subject: ImageSubject) -> bool:
+def applies(image: Image) -> bool:
     """The model may not work, and the image may be for QEMU."""
-    image = subject.image
     if image.property("hw_vif_model") is None or image.qemu is False:
         return False
     return image.vif_model in (None, "spapr-vlan") or _problem(image) is not None
 
 
-def check(subject: ImageSubject) -> Iterator[Problem]:
+def check(image: Image) -> Iterator[Problem]:
     """One problem."""
-    image = subject.image
     value = image.certain_value("hw_vif_model") or ""
     found = _problem(image)
     if found is None:
@@ -159,7 +156,8 @@ RULE = Rule(
     severity="error",
     groups=("images", "models", "refused"),
     judges=(
-        ImageJudge(
+        Judge(
+            "image",
             needs=(
                 facts.IMAGE_HW_VIF_MODEL,
                 facts.IMAGE_QEMU,

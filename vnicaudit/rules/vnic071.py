@@ -113,9 +113,9 @@ from vnicaudit.knowledge import facts
 from vnicaudit.knowledge.models import E1000, LEGACY
 from vnicaudit.knowledge.to_virtio import VirtioConversion, to_virtio
 from vnicaudit.model.finding import S390, VIRTIO, Change, Severity
-from vnicaudit.model.kubevirt import MODELS, Manifest
-from vnicaudit.model.rule import NicJudge, PreferenceJudge, Problem, Rule
-from vnicaudit.model.subject import PreferenceSubject, Subject
+from vnicaudit.model.kubevirt import MODELS, Manifest, Preference
+from vnicaudit.model.rule import Judge, Problem, Rule
+from vnicaudit.model.subject import Subject
 
 _SHARED = "a YAML anchor shares the value with other places, which would change too"
 _IMAGE = "only the name of the container disk says that the guest is Linux"
@@ -160,9 +160,8 @@ def check(subject: Subject) -> Iterator[Problem]:
     )
 
 
-def applies_preference(subject: PreferenceSubject) -> bool:
+def applies_preference(preference: Preference) -> bool:
     """A preference for another model than virtio, unless its guests need a driver (Windows)."""
-    preference = subject.preference
     if preference.readiness == "needs-driver" and preference.interface_model in MODELS:
         return False
     if "model" in preference.unseen:
@@ -170,9 +169,9 @@ def applies_preference(subject: PreferenceSubject) -> bool:
     return preference.interface_model not in (None, "", "virtio")
 
 
-def check_preference(subject: PreferenceSubject) -> Iterator[Problem]:
+def check_preference(preference: Preference) -> Iterator[Problem]:
     """One problem, for every VM that refers to it and names no model."""
-    model = subject.preference.interface_model or ""
+    model = preference.interface_model or ""
     change = Change("model", model, "virtio", safe=True, reason="its guests support virtio")
     if model not in MODELS:
         yield Problem(
@@ -269,8 +268,9 @@ RULE = Rule(
     groups=("kubevirt", "models"),
     forms=("definition", "manifest"),
     judges=(
-        NicJudge(needs=(facts.MANIFEST_MODEL,), applies=applies, check=check),
-        PreferenceJudge(
+        Judge("nic", needs=(facts.MANIFEST_MODEL,), applies=applies, check=check),
+        Judge(
+            "preference",
             needs=(facts.PREFERENCE_MODEL, facts.PREFERENCE_READINESS),
             applies=applies_preference,
             check=check_preference,

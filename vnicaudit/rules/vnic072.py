@@ -81,7 +81,7 @@ from typing import Annotated
 from vnicaudit.knowledge import facts
 from vnicaudit.model.finding import Change
 from vnicaudit.model.rule import (
-    DomainJudge,
+    Judge,
     Judges,
     Problem,
     Rule,
@@ -128,7 +128,8 @@ def check(subject: DomainSubject, limits: QueuePairLimits) -> Iterator[Problem]:
 def judges(limits: QueuePairLimits) -> Judges:
     """The judges with these limits."""
     return (
-        DomainJudge(
+        Judge(
+            "domain",
             needs=(facts.VCPUS, facts.QUEUES_OF_ALL),
             applies=lambda subject: applies(subject, limits),
             check=lambda subject: check(subject, limits),

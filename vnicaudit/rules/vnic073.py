@@ -63,23 +63,20 @@ from collections.abc import Iterator
 
 from vnicaudit.knowledge import facts
 from vnicaudit.model.nova import NovaConfig, NovaOption
-from vnicaudit.model.rule import ConfigJudge, Problem, Rule
-from vnicaudit.model.subject import ConfigSubject
+from vnicaudit.model.rule import Judge, Problem, Rule
 
 _ELSEWHERE = ("rx_queue_size", "tx_queue_size")
 """Judged by VNIC035."""
 _SHOWN = 40
 
 
-def applies(subject: ConfigSubject) -> bool:
+def applies(nova: NovaConfig) -> bool:
     """A value that Nova does not accept, or that is uncertain."""
-    nova = subject.nova
     return nova.libvirt is not False and bool(_suspects(nova) or _empty_driver(nova))
 
 
-def check(subject: ConfigSubject) -> Iterator[Problem]:
+def check(nova: NovaConfig) -> Iterator[Problem]:
     """One problem per option."""
-    nova = subject.nova
     yield from _without_driver(nova)
     for option in _suspects(nova):
         if option.broken:
@@ -139,7 +136,8 @@ RULE = Rule(
     severity="error",
     groups=("nova", "refused"),
     judges=(
-        ConfigJudge(
+        Judge(
+            "config",
             needs=(facts.NOVA_DRIVER, facts.NOVA_VALUES),
             applies=applies,
             check=check,

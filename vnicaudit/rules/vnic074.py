@@ -67,7 +67,7 @@ from vnicaudit.knowledge import facts
 from vnicaudit.model.finding import Change, Severity
 from vnicaudit.model.nova import KnownOption, NovaConfig, NovaOption
 from vnicaudit.model.rule import (
-    ConfigJudge,
+    Judge,
     Judges,
     Problem,
     Rule,
@@ -75,7 +75,6 @@ from vnicaudit.model.rule import (
     adjustable,
     setting,
 )
-from vnicaudit.model.subject import ConfigSubject
 
 _ELSEWHERE = ("DEFAULT", "libvirt_use_virtio_for_bridges")
 """Judged by VNIC061."""
@@ -95,17 +94,15 @@ class Reported(RuleSettings, frozen=True):
     ] = True
 
 
-def applies(subject: ConfigSubject, reported: Reported) -> bool:
+def applies(nova: NovaConfig, reported: Reported) -> bool:
     """There is, or may be, an option to report."""
-    nova = subject.nova
     return (
         nova.form == "flags" or bool(_flag_lines(nova)) or bool(_reportable_options(nova, reported))
     )
 
 
-def check(subject: ConfigSubject, reported: Reported) -> Iterator[Problem]:
+def check(nova: NovaConfig, reported: Reported) -> Iterator[Problem]:
     """One problem per option that is certain; one for a whole file of flags."""
-    nova = subject.nova
     if nova.form == "flags":
         yield from _flags(nova)
         return
@@ -216,7 +213,8 @@ def _severity(option: NovaOption) -> Severity | None:
 def judges(reported: Reported) -> Judges:
     """The judges for these settings."""
     return (
-        ConfigJudge(
+        Judge(
+            "config",
             needs=(facts.NOVA_NAMES,),
             applies=lambda subject: applies(subject, reported),
             check=lambda subject: check(subject, reported),

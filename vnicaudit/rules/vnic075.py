@@ -52,22 +52,20 @@ from collections.abc import Iterator
 from vnicaudit.knowledge import facts
 from vnicaudit.knowledge.pci_spec import by_name, refusal_reasons
 from vnicaudit.model.nova import NovaConfig, NovaOption, as_bool
-from vnicaudit.model.rule import ConfigJudge, Problem, Rule
-from vnicaudit.model.subject import ConfigSubject
+from vnicaudit.model.rule import Judge, Problem, Rule
 
 _NAMES = ("device_spec", "passthrough_whitelist")
 _MOST = 50
 """Maximum number of entries that are checked."""
 
 
-def applies(subject: ConfigSubject) -> bool:
+def applies(nova: NovaConfig) -> bool:
     """There is a list of devices in this file."""
-    return bool(_entries(subject.nova))
+    return bool(_entries(nova))
 
 
-def check(subject: ConfigSubject) -> Iterator[Problem]:
+def check(nova: NovaConfig) -> Iterator[Problem]:
     """One problem per line that Nova refuses."""
-    nova = subject.nova
     release = 0 if nova.release is None else nova.release.number
     for option in _entries(nova):
         if not option.certain:
@@ -104,5 +102,5 @@ RULE = Rule(
     name="nova-vdpa-devices",
     severity="error",
     groups=("nova", "backends", "refused"),
-    judges=(ConfigJudge(needs=(facts.NOVA_DEVICES,), applies=applies, check=check),),
+    judges=(Judge("config", needs=(facts.NOVA_DEVICES,), applies=applies, check=check),),
 )

@@ -95,7 +95,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vnicaudit.model.kubevirt import REMOVED_BINDINGS
-from vnicaudit.model.rule import NicJudge, Problem, Rule
+from vnicaudit.model.rule import Judge, Problem, Rule
 from vnicaudit.model.subject import Subject
 
 _INSTEAD = {
@@ -147,5 +147,5 @@ RULE = Rule(
     severity="error",
     groups=("kubevirt", "backends", "refused"),
     forms=("definition", "manifest"),
-    judges=(NicJudge(applies=applies, check=check),),
+    judges=(Judge("nic", applies=applies, check=check),),
 )

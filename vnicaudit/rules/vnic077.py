@@ -48,8 +48,7 @@ from collections.abc import Iterator
 
 from vnicaudit.model.finding import Change
 from vnicaudit.model.openstack import Flavor, Image, Property
-from vnicaudit.model.rule import FlavorJudge, ImageJudge, Problem, Rule
-from vnicaudit.model.subject import FlavorSubject, ImageSubject
+from vnicaudit.model.rule import Judge, Problem, Rule
 
 _IMAGE = {
     "hw_vif_multiqueue": "hw_vif_multiqueue_enabled",
@@ -73,24 +72,24 @@ _FLAVOR = {
 """The wrong name -> the right one; empty: there is none for flavors."""
 
 
-def applies(subject: ImageSubject) -> bool:
+def applies(image: Image) -> bool:
     """Any image that may be for QEMU."""
-    return bool(subject.image.properties) and subject.image.qemu is not False
+    return bool(image.properties) and image.qemu is not False
 
 
-def check(subject: ImageSubject) -> Iterator[Problem]:
+def check(image: Image) -> Iterator[Problem]:
     """One problem for each wrong name."""
-    yield from _problems(subject.image, _IMAGE)
+    yield from _problems(image, _IMAGE)
 
 
-def applies_flavor(subject: FlavorSubject) -> bool:
+def applies_flavor(flavor: Flavor) -> bool:
     """Any flavor."""
-    return bool(subject.flavor.properties)
+    return bool(flavor.properties)
 
 
-def check_flavor(subject: FlavorSubject) -> Iterator[Problem]:
+def check_flavor(flavor: Flavor) -> Iterator[Problem]:
     """One problem for each wrong name."""
-    yield from _problems(subject.flavor, _FLAVOR)
+    yield from _problems(flavor, _FLAVOR)
 
 
 def _problems(thing: Image | Flavor, names: dict[str, str]) -> Iterator[Problem]:
@@ -130,7 +129,7 @@ RULE = Rule(
     severity="medium",
     groups=("images",),
     judges=(
-        ImageJudge(applies=applies, check=check),
-        FlavorJudge(applies=applies_flavor, check=check_flavor),
+        Judge("image", applies=applies, check=check),
+        Judge("flavor", applies=applies_flavor, check=check_flavor),
     ),
 )

@@ -49,38 +49,36 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vnicaudit.model.nova import NovaOption
-from vnicaudit.model.rule import ConfigJudge, Problem, Rule
-from vnicaudit.model.subject import ConfigSubject
+from vnicaudit.model.nova import NovaConfig, NovaOption
+from vnicaudit.model.rule import Judge, Problem, Rule
 
 _MOST = 50
 
 
-def applies(subject: ConfigSubject) -> bool:
+def applies(nova: NovaConfig) -> bool:
     """A line that is certainly there, on a node that may use libvirt."""
-    nova = subject.nova
-    return nova.form == "ini" and nova.libvirt is not False and bool(_misplaced(subject))
+    return nova.form == "ini" and nova.libvirt is not False and bool(_misplaced(nova))
 
 
-def check(subject: ConfigSubject) -> Iterator[Problem]:
+def check(nova: NovaConfig) -> Iterator[Problem]:
     """One problem per line."""
-    for option in _misplaced(subject)[:_MOST]:
+    for option in _misplaced(nova)[:_MOST]:
         yield Problem(
             f"[{option.section}] {option.name} is read by no release of Nova: the option of that "
             f"name is in [{option.right_section}]",
-            field=subject.nova.field_of(option),
+            field=nova.field_of(option),
             fix=f"Move the line to [{option.right_section}] if the setting is still wanted (it has "
             "had no effect so far), or remove it.",
         )
 
 
-def _misplaced(subject: ConfigSubject) -> list[NovaOption]:
-    return [option for option in subject.nova.own if option.present and option.right_section]
+def _misplaced(nova: NovaConfig) -> list[NovaOption]:
+    return [option for option in nova.own if option.present and option.right_section]
 
 
 RULE = Rule(
     name="nova-wrong-section",
     severity="medium",
     groups=("nova",),
-    judges=(ConfigJudge(applies=applies, check=check),),
+    judges=(Judge("config", applies=applies, check=check),),
 )

@@ -71,7 +71,7 @@ from vnicaudit.model.finding import VIRTIO, Severity
 from vnicaudit.model.fix import Advice, Command, OpenStack, SetProperty
 from vnicaudit.model.nova import as_number
 from vnicaudit.model.openstack import MULTIQUEUE, VIF_MODELS, ServerConfig
-from vnicaudit.model.rule import NicJudge, Problem, Rule
+from vnicaudit.model.rule import Judge, Problem, Rule
 from vnicaudit.model.subject import Subject
 
 _STOPPED = "SHUTOFF"
@@ -199,5 +199,5 @@ RULE = Rule(
     name="server-definition-drift",
     severity="medium",
     groups=("servers", "drift"),
-    judges=(NicJudge(applies=applies, check=check),),
+    judges=(Judge("nic", applies=applies, check=check),),
 )

@@ -59,7 +59,7 @@ from vnicaudit.knowledge.models import BOARD
 from vnicaudit.model.domain import DomainState
 from vnicaudit.model.finding import VIRTIO, Owner
 from vnicaudit.model.nic import KNOWN
-from vnicaudit.model.rule import DomainJudge, Problem, Rule
+from vnicaudit.model.rule import Judge, Problem, Rule
 from vnicaudit.model.subject import DomainSubject, Subject
 
 
@@ -107,5 +107,5 @@ RULE = Rule(
     name="change-blocked",
     severity="info",
     groups=("changes",),
-    judges=(DomainJudge(needs=(facts.STATE,), applies=applies, check=check),),
+    judges=(Judge("domain", needs=(facts.STATE,), applies=applies, check=check),),
 )

@@ -47,27 +47,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vnicaudit.model.nova import NovaOption
-from vnicaudit.model.rule import ConfigJudge, Problem, Rule
-from vnicaudit.model.subject import ConfigSubject
+from vnicaudit.model.nova import NovaConfig, NovaOption
+from vnicaudit.model.rule import Judge, Problem, Rule
 
 _MOST = 50
 _NAMED = 3
 
 
-def applies(subject: ConfigSubject) -> bool:
+def applies(nova: NovaConfig) -> bool:
     """A line that is certainly there, on a node that may use libvirt."""
-    nova = subject.nova
-    return nova.form == "ini" and nova.libvirt is not False and bool(_misspelt(subject))
+    return nova.form == "ini" and nova.libvirt is not False and bool(_misspelt(nova))
 
 
-def check(subject: ConfigSubject) -> Iterator[Problem]:
+def check(nova: NovaConfig) -> Iterator[Problem]:
     """One problem per line."""
-    for option in _misspelt(subject)[:_MOST]:
+    for option in _misspelt(nova)[:_MOST]:
         names = " or ".join(_spelled_from(meant, option) for meant in option.suggestions[:_NAMED])
         yield Problem(
             f"{option.written} does not exist in any release of Nova: did you mean {names}?",
-            field=subject.nova.field_of(option),
+            field=nova.field_of(option),
             fix=f"Write it as {names} if the setting is still wanted (it has had no effect so "
             "far), or remove it.",
         )
@@ -78,13 +76,13 @@ def _spelled_from(meant: str, option: NovaOption) -> str:
     return name if section == option.section else f"[{section}] {name}"
 
 
-def _misspelt(subject: ConfigSubject) -> list[NovaOption]:
-    return [option for option in subject.nova.own if option.suggestions and option.present]
+def _misspelt(nova: NovaConfig) -> list[NovaOption]:
+    return [option for option in nova.own if option.suggestions and option.present]
 
 
 RULE = Rule(
     name="nova-misspelt-option",
     severity="medium",
     groups=("nova",),
-    judges=(ConfigJudge(applies=applies, check=check),),
+    judges=(Judge("config", applies=applies, check=check),),
 )

@@ -80,7 +80,7 @@ from vnicaudit.knowledge.nova_releases import may_have_overrides
 from vnicaudit.model.finding import VIRTIO, X86, Severity
 from vnicaudit.model.fix import Advice, SetProperty
 from vnicaudit.model.openstack import ServerConfig
-from vnicaudit.model.rule import NicJudge, Problem, Rule
+from vnicaudit.model.rule import Judge, Problem, Rule
 from vnicaudit.model.subject import Subject
 
 _OPTION = "use_virtio_for_bridges"
@@ -238,5 +238,5 @@ RULE = Rule(
     groups=("servers", "models"),
     forms=("definition", "server"),
     unasked=True,
-    judges=(NicJudge(needs=(facts.SERVER_NODE,), applies=applies, check=check),),
+    judges=(Judge("nic", needs=(facts.SERVER_NODE,), applies=applies, check=check),),
 )

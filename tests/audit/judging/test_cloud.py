@@ -29,7 +29,7 @@ from vnicaudit.model.finding import Change, Location
 from vnicaudit.model.fix import Advice, Fix, SetOption, SetProperty, StopSetStart
 from vnicaudit.model.host import HostConfig
 from vnicaudit.model.openstack import NovaVersions
-from vnicaudit.model.rule import NicJudge, Problem
+from vnicaudit.model.rule import Judge, Problem
 from vnicaudit.model.subject import Subject
 
 worded = every_platform().wordings.worded
@@ -39,7 +39,7 @@ SETTINGS = Location("vnicaudit.toml", "vnicaudit.toml", 1)
 
 class TestRules:
     def test_only_those_that_say_so_judge_servers(self) -> None:
-        rules = RuleSet(NicJudge, ["VNIC001", "VNIC020"])
+        rules = RuleSet[Subject]("nic", ["VNIC001", "VNIC020"])
         assert [rule.id for rule in rules.of()] == ["VNIC001", "VNIC020"]
         assert [rule.id for rule in rules.of("server")] == ["VNIC001"]
         assert rules.of("manifest") == ()
@@ -56,7 +56,7 @@ def counting(asked: list[Subject]) -> LoadedRule[Subject]:
         asked.append(subject)
         yield Problem("it is so")
 
-    judge = NicJudge(applies=lambda _subject: True, check=check)
+    judge = Judge("nic", applies=lambda _subject: True, check=check)
     return LoadedRule("VNIC999", "n", "low", judge)
 
 

@@ -19,14 +19,14 @@ More of it.
 """
 from __future__ import annotations
 from typing import Annotated
-from vnicaudit.model.rule import Judges, NicJudge, Problem, Rule, RuleSettings, adjustable, setting
+from vnicaudit.model.rule import Judges, Judge, Problem, Rule, RuleSettings, adjustable, setting
 
 class Limits(RuleSettings, frozen=True):
     most: Annotated[int, setting("The most.", at_least=1)] = 3
 
 def judges(limits: Limits) -> Judges:
     return (
-        NicJudge(applies=lambda nic: True, check=lambda nic: [Problem(f"most is {limits.most}")]),
+        Judge("nic", lambda nic: True, lambda nic: [Problem(f"most is {limits.most}")]),
     )
 
 RULE = Rule(name="NAME", severity="low", groups=("acme",), judges=judges(Limits()),

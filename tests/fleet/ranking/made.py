@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import msgspec
 
 from vnicaudit.model.finding import (
+    AuditedScope,
     Change,
     Confidence,
     Finding,
@@ -16,7 +17,7 @@ from vnicaudit.model.finding import (
 from vnicaudit.model.fix import Fix
 from vnicaudit.model.fleet import FleetAudit, HostReading, InventoryHost, NicTraffic
 from vnicaudit.model.nic import Resolved
-from vnicaudit.model.report import Audited, AuditedScope, Coverage, NicRow, Placed, TargetResult
+from vnicaudit.model.report import Audited, Coverage, NicRow, Placed, TargetResult
 
 VIRTIO = Change("model", "e1000", "virtio", True)
 

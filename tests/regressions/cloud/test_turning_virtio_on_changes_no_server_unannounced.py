@@ -25,7 +25,6 @@ from vnicaudit.model.finding import Finding, Location, Readiness
 from vnicaudit.model.host import HostConfig
 from vnicaudit.model.nic import Nic, NicConfig
 from vnicaudit.model.openstack import NodeFacts
-from vnicaudit.model.subject import ConfigSubject
 from vnicaudit.platforms.nova_conf.read import read_bytes
 
 FILE = "nodes/cmp1/nova.conf"
@@ -129,7 +128,7 @@ def _manual() -> Iterator[str]:
 def _fix() -> Iterator[str]:
     text = b"[libvirt]\nvirt_type = kvm\nuse_virtio_for_bridges = false\n"
     nova = read_bytes(text, file="nova.conf", target="nova.conf")
-    for problem in shipped_catalogue().module("VNIC060").check(ConfigSubject(nova)):
+    for problem in shipped_catalogue().module("VNIC060").check(nova):
         assert problem.change is not None
         assert "created while it was off at their next hard reboot" in problem.change.reason
         yield problem.fix

@@ -7,8 +7,8 @@ from msgspec.structs import replace
 
 from tests.reports.samples import END, NOVA, OK_END, STREAM, WEB_01, WEB_UUID, finding, written
 from vnicaudit.knowledge.fixes.owners import Wordings
-from vnicaudit.model.finding import EVERY_RULE, Change, Ref, Severity, Skipped
-from vnicaudit.model.report import Audited, AuditedScope, RunEnd, Summary
+from vnicaudit.model.finding import EVERY_RULE, AuditedScope, Change, Ref, Severity, Skipped
+from vnicaudit.model.report import Audited, RunEnd, Summary
 from vnicaudit.reports.formats.text import FEW
 from vnicaudit.reports.report_file import Options, SortBy, View
 from vnicaudit.reports.safe import width_of

@@ -20,9 +20,9 @@ from vnicaudit.audit.judging.catalogue import Catalogue, close_hint
 from vnicaudit.audit.judging.macs import nics_seen
 from vnicaudit.base.wording import close_to, shortened
 from vnicaudit.model.domain import Domain
-from vnicaudit.model.finding import ALL_BUT_THE_MODEL, EVERY_RULE, Finding, Location
+from vnicaudit.model.finding import ALL_BUT_THE_MODEL, EVERY_RULE, AuditedScope, Finding, Location
 from vnicaudit.model.openstack import CloudServer
-from vnicaudit.model.report import Audited, AuditedScope, Suppressed
+from vnicaudit.model.report import Audited, Suppressed
 
 if TYPE_CHECKING:
     from vnicaudit.model.macs import NicSeen

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher, get_close_matches
 from functools import cache
 from types import MappingProxyType, ModuleType
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar, cast
 
 import msgspec
 from msgspec.structs import replace
@@ -22,9 +22,9 @@ from vnicaudit.audit.judging.rule_files import (
 )
 from vnicaudit.base.wording import close_to
 from vnicaudit.errors import UsageError
-from vnicaudit.model.finding import DescriptionKind, Severity
+from vnicaudit.model.finding import DescriptionKind, Scope, Severity
 from vnicaudit.model.names import RuleInfo, RuleSetting
-from vnicaudit.model.rule import AnyJudge, Judge, Rule, Scope
+from vnicaudit.model.rule import AnyJudge, Judge, Rule
 
 if TYPE_CHECKING:
     from vnicaudit.audit.judging.outside import OutsideRule
@@ -287,16 +287,16 @@ def rule_ids() -> tuple[str, ...]:
 
 
 class RuleSet(Generic[S]):
-    """Those of some rules that have one ``kind`` of judge. A rule is loaded when there is something
-    for it to judge."""
+    """Those of some rules that judge in one ``scope``, whose subjects are of the type ``S``. A rule
+    is loaded when there is something for it to judge."""
 
     def __init__(
-        self, kind: type[Judge[S]], rule_ids: Iterable[str], catalogue: Catalogue | None = None
+        self, scope: Scope, rule_ids: Iterable[str], catalogue: Catalogue | None = None
     ) -> None:
-        self._kind = kind
+        self._scope = scope
         self._catalogue = catalogue or shipped_catalogue()
         listed = map(self._catalogue.listed, rule_ids)
-        self._listed = tuple(rule for rule in listed if kind.scope in rule.scopes)
+        self._listed = tuple(rule for rule in listed if scope in rule.scopes)
         self._loaded: dict[DescriptionKind, tuple[LoadedRule[S], ...]] = {}
 
     def __bool__(self) -> bool:
@@ -316,5 +316,6 @@ class RuleSet(Generic[S]):
             if form == "definition" or form in entry.forms:
                 rule = self._catalogue.rule(entry.id)
                 for judge in rule.judges:
-                    if isinstance(judge, self._kind):
-                        yield LoadedRule(entry.id, rule.name, rule.severity, judge)
+                    if judge.scope == self._scope:
+                        own = cast("Judge[S]", judge)
+                        yield LoadedRule(entry.id, rule.name, rule.severity, own)

@@ -38,7 +38,7 @@ from vnicaudit.model.host import Host, HostConfig
 from vnicaudit.model.names import NO_NAMES, FixNames
 from vnicaudit.model.nic import Effective, Nic
 from vnicaudit.model.report import Audited, NicRow, Placed
-from vnicaudit.model.rule import DomainJudge, HostJudge, NicJudge, Problem
+from vnicaudit.model.rule import Problem
 from vnicaudit.model.subject import DomainSubject, HostSubject, Subject
 
 # A domain's NIC -> its row of ``vnicaudit.nics/1``.
@@ -197,9 +197,9 @@ class DomainAuditor:
         rules = tuple(rule_ids)
         self._with_rows = with_rows
         self._platforms = platforms
-        self._nic_rules = RuleSet(NicJudge, rules, catalogue)
-        self._domain_rules = RuleSet(DomainJudge, rules, catalogue)
-        self._host_rules = RuleSet(HostJudge, rules, catalogue)
+        self._nic_rules = RuleSet[Subject]("nic", rules, catalogue)
+        self._domain_rules = RuleSet[DomainSubject]("domain", rules, catalogue)
+        self._host_rules = RuleSet[HostSubject]("host", rules, catalogue)
         self._verdicts: dict[Subject, tuple[Judgement, ...]] = {}
         self._domain_verdicts: dict[DomainSubject, tuple[Judgement, ...]] = {}
         self._effective: dict[tuple[object, ...], Effective] = {}

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, TypeVar
 import msgspec
 
 from vnicaudit.audit.judging.catalogue import LoadedRule, NamedRule
-from vnicaudit.base.wording import ANY_UUID
 from vnicaudit.knowledge.fixes.owners import WordedFix, Wordings
-from vnicaudit.model.finding import Crashed, Finding, Keeper, Location, Ref, Skipped
+from vnicaudit.model.finding import AuditedScope, Crashed, Finding, Keeper, Location, Ref, Skipped
 from vnicaudit.model.names import NO_NAMES, FixNames
-from vnicaudit.model.report import Audited, AuditedScope
+from vnicaudit.model.report import Audited
 from vnicaudit.model.rule import Problem
 
 if TYPE_CHECKING:
@@ -34,11 +33,6 @@ def digest(rule: str, owner: str, part: str) -> str:
     (a MAC address, an xpath, an option). Never for a line number."""
     data = f"{rule}\0{owner}\0{part}".encode("utf-8", "backslashreplace")
     return blake2b(data, digest_size=12).hexdigest()
-
-
-def is_uuid(text: str) -> bool:
-    """True for an id that is a UUID, which no two clouds give to different objects."""
-    return ANY_UUID.fullmatch(text) is not None
 
 
 def file_key(path: str) -> str:

@@ -24,7 +24,6 @@ from vnicaudit.audit.judging.judgement import (
 )
 from vnicaudit.base.wording import bare_uuid
 from vnicaudit.knowledge.fixes.owners import Wordings
-from vnicaudit.model import rule
 from vnicaudit.model.decoding import msgpack_decoder
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.finding import DESCRIPTORS, Ref
@@ -132,7 +131,7 @@ class MacAuditor:
         wordings: Wordings,
         catalogue: Catalogue | None = None,
     ) -> None:
-        self._rules = RuleSet(rule.MacJudge, rule_ids, catalogue)
+        self._rules: RuleSet[MacSubject] = RuleSet("mac", rule_ids, catalogue)
         self._wordings = wordings
 
     def nics_to_compare(

@@ -19,8 +19,8 @@ import msgspec
 import vnicaudit.rules
 from vnicaudit.errors import UsageError
 from vnicaudit.model.decoding import json_as
-from vnicaudit.model.finding import SEVERITIES, DescriptionKind
-from vnicaudit.model.rule import Fact, Judge, Rule, Scope
+from vnicaudit.model.finding import SEVERITIES, AuditedScope, DescriptionKind, Scope
+from vnicaudit.model.rule import Fact, Judge, Rule
 
 ENTRY_POINTS = "vnicaudit.rules"
 """Group of the entry points by which installed packages bring rules."""
@@ -30,6 +30,7 @@ _PREFIX, _DIGITS, _SUFFIX = "vnic", 3, ".py"
 """The beginning and the end of a file with a rule; between them is its number."""
 _METADATA = (".dist-info", ".egg-info")
 _FORMS = get_args(DescriptionKind)
+_SCOPES = ("nic", *get_args(AuditedScope))
 
 
 class ListedRule(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -126,18 +127,20 @@ def _problem(rule: Rule) -> str | None:
 def _judges_problem(judges: tuple[object, ...]) -> str | None:
     scopes: set[str] = set()
     for judge in judges:
-        kind = type(judge).__name__
-        if not isinstance(judge, Judge) or not hasattr(judge, "scope"):
-            return f"judges: expected a NicJudge, DomainJudge…, not {kind}"
-        if judge.scope in scopes:
-            return f"judges: more than one {kind}"
-        scopes.add(judge.scope)
+        if not isinstance(judge, Judge):
+            return f"judges: expected a Judge, not {type(judge).__name__}"
+        scope: str = judge.scope
+        if scope not in _SCOPES:
+            return f"judges: scope: expected one of {', '.join(_SCOPES)}, not {scope!r}"
+        if scope in scopes:
+            return f"judges: more than one for {scope}"
+        scopes.add(scope)
         for field in ("applies", "check"):
             if not callable(getattr(judge, field)):
-                return f"judges: {field} of {kind} is not a function"
+                return f"judges: {field} of the one for {scope} is not a function"
         needs: object = judge.needs
         if not isinstance(needs, tuple) or not all(isinstance(need, Fact) for need in needs):
-            return f"judges: needs of {kind} is not a tuple of facts"
+            return f"judges: needs of the one for {scope} is not a tuple of facts"
     return None
 
 

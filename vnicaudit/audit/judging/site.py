@@ -14,7 +14,6 @@ from vnicaudit.audit.judging.catalogue import Catalogue, RuleSet
 from vnicaudit.audit.judging.judgement import FindingCollector, ask, file_key
 from vnicaudit.knowledge.fixes.owners import Wordings
 from vnicaudit.knowledge.nova_conf.options import knowledge
-from vnicaudit.model import rule
 from vnicaudit.model.finding import Ref
 from vnicaudit.model.host import IDENTITY, SITE_OPTIONS, Difference, NodeValue, SiteNode
 from vnicaudit.model.nova import NovaConfig, NovaOption, PciEntry
@@ -140,7 +139,7 @@ class SiteAuditor:
         self, rule_ids: Iterable[str], wordings: Wordings, catalogue: Catalogue | None = None
     ) -> None:
         self._wordings = wordings
-        self._rules = RuleSet(rule.SiteJudge, rule_ids, catalogue)
+        self._rules: RuleSet[SiteSubject] = RuleSet("site", rule_ids, catalogue)
 
     def audit(self, node: SiteNode, differences: tuple[Difference, ...]) -> Audited:
         """Judge one node in comparison with its site."""

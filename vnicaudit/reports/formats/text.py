@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from vnicaudit.audit.kinds import KINDS
 from vnicaudit.model.finding import name_of
 from vnicaudit.model.report import Audited, RunEnd, RunInfo
 from vnicaudit.reports.findings.ending import Ending
@@ -30,11 +31,6 @@ _CRASHES = 20
 _NAMES_REPEAT = "openstack:"
 """Start of targets in which domains may share a name, so that the UUID is needed to distinguish
 them."""
-
-_WHAT = {
-    "config": "configuration", "image": "image", "flavor": "flavor", "preference": "preference",
-    "site": "compute node", "mac": "shared MAC address",
-}  # fmt: skip
 
 
 def writer(options: Options) -> ReportWriter:
@@ -171,6 +167,6 @@ def _about(audited: Audited, *, verbose: bool) -> Iterator[str]:
             yield audited.uuid
     else:
         owner = name_of(audited.owner)
-        yield "host" if audited.scope == "host" else f"{owner}, {_WHAT[audited.scope]}"
+        yield "host" if audited.scope == "host" else f"{owner}, {KINDS[audited.scope].title}"
         if audited.uuid:
             yield audited.uuid

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from vnicaudit.base.wording import count
 from vnicaudit.knowledge.fixes.owners import Wordings
 from vnicaudit.model.finding import (
+    AuditedScope,
     Change,
     Finding,
     Keeper,
@@ -33,7 +34,7 @@ from vnicaudit.model.history import (
     KnownFinding,
     NicMeasurement,
 )
-from vnicaudit.model.report import Audited, AuditedScope, NicRow, TargetResult
+from vnicaudit.model.report import Audited, NicRow, TargetResult
 from vnicaudit.reports.coverage import percent
 from vnicaudit.reports.page.from_audit import (
     FindingHistory,

@@ -13,6 +13,7 @@ from typing import Literal, TypeVar
 import msgspec
 from msgspec.structs import replace
 
+from vnicaudit.audit.kinds import KINDS as SUBJECT_KINDS
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.finding import (
     AcceptingComment,
@@ -67,10 +68,8 @@ NAMES: frozenset[Kind] = frozenset(
 )  # fmt: skip
 """Kinds that may occur in free text too."""
 
-SUBJECTS: Mapping[str, Kind] = {
-    "domain": "vm", "host": "host", "config": "path", "image": "image", "flavor": "flavor",
-    "preference": "preference", "site": "host", "mac": "vm",
-}  # fmt: skip
+
+SUBJECTS: Mapping[str, Kind] = {scope: row.pseudonym for scope, row in SUBJECT_KINDS.items()}
 """Scope of a result -> kind of its subject and uuid."""
 
 _NAMED: Mapping[str, Kind] = {"name": "vm", "uuid": "uuid"}
