@@ -19,11 +19,11 @@ def _diff(before: str, after: str) -> str:
 
 
 def test_two_places_of_a_file() -> None:
-    lines = [f"{number}\n" for number in range(1, 21)]
-    other = [*lines[:2], "two and a half\n", *lines[2:14], *lines[15:]]
+    lines = [f"mtu: {number}\n" for number in range(1, 21)]
+    other = [*lines[:2], "mtu: 2.5\n", *lines[2:14], *lines[15:]]
     assert _diff("".join(lines), "".join(other)) == (
-        "--- x\n+++ x\n@@ -1,5 +1,6 @@\n 1\n 2\n+two and a half\n 3\n 4\n 5\n"
-        "@@ -12,7 +13,6 @@\n 12\n 13\n 14\n-15\n 16\n 17\n 18\n"
+        "--- x\n+++ x\n@@ -1,5 +1,6 @@\n mtu: 1\n mtu: 2\n+mtu: 2.5\n mtu: 3\n mtu: 4\n mtu: 5\n"
+        "@@ -12,7 +13,6 @@\n mtu: 12\n mtu: 13\n mtu: 14\n-mtu: 15\n mtu: 16\n mtu: 17\n mtu: 18\n"
     )
 
 
@@ -31,18 +31,28 @@ def test_two_places_of_a_file() -> None:
     ("before", "after", "shown"),
     [
         (
-            "a",
-            "b",
-            "@@ -1 +1 @@\n-a\n\\ No newline at end of file\n+b\n\\ No newline at end of file\n",
+            "id: a",
+            "id: b",
+            "@@ -1 +1 @@\n-id: a\n\\ No newline at end of file\n"
+            "+id: b\n\\ No newline at end of file\n",
         ),
-        ("a\r\n", "b\r\n", "@@ -1 +1 @@\n-a\r\n+b\r\n"),
-        ("\tb\n", "", "@@ -1 +0,0 @@\n-\tb\n"),
-        ("", "a\x1b[31m\u202e\udcff\x85\n", "@@ -0,0 +1 @@\n+a\\x1b[31m\\u202e\\xff\\x85\n"),
-        ("a\rb\n", "c\n", "@@ -1 +1 @@\n-a\\rb\n+c\n"),
+        ("id: a\r\n", "id: b\r\n", "@@ -1 +1 @@\n-id: a\r\n+id: b\r\n"),
+        ("\tid: b\n", "", "@@ -1 +0,0 @@\n-\tid: b\n"),
+        ("", "id: ä\u2028b\n", "@@ -0,0 +1 @@\n+id: ä\\u2028b\n"),
+        ("id: a\rid: b\n", "id: c\n", "@@ -1 +1 @@\n-id: a\\rid: b\n+id: c\n"),
     ],
 )
 def test_lines(before: str, after: str, shown: str) -> None:
     assert _diff(before, after) == f"--- x\n+++ x\n{shown}"
+
+
+def test_lines_around_a_change_end_where_something_is_not_known_to_be_harmless() -> None:
+    before = "id: 1\nx: y\nid: 2\nid: 3\nid: 4\nz\nid: 5\n"
+    after = before.replace("3", "33").replace("5", "55")
+    assert _diff(before, after) == (
+        "--- x\n+++ x\n@@ -3,3 +3,3 @@\n id: 2\n-id: 3\n+id: 33\n id: 4\n"
+        "@@ -7 +7 @@\n-id: 5\n+id: 55\n"
+    )
 
 
 def test_equal_texts() -> None:
@@ -50,15 +60,17 @@ def test_equal_texts() -> None:
 
 
 def test_a_name_is_harmless() -> None:
-    assert "".join(diff_lines("a", "", "\x1b[2J", _PLAIN)).startswith("--- \\x1b[2J\n")
+    assert "".join(diff_lines("id: a", "", "\x1b[2J", _PLAIN)).startswith("--- \\x1b[2J\n")
 
 
 def test_colour() -> None:
-    shown = "".join(diff_lines("a\n", "b\n", "x", Paint(color=True)))
-    assert "\x1b[31m-a\x1b[0m\n\x1b[32m+b\x1b[0m\n" in shown
+    shown = "".join(diff_lines("id: a\n", "id: b\n", "x", Paint(color=True)))
+    assert "\x1b[31m-id: a\x1b[0m\n\x1b[32m+id: b\x1b[0m\n" in shown
 
 
-_TEXTS = st.lists(st.sampled_from(["a\n", "b\n", "c\n", "\n", "d\r\n"]), max_size=30).map("".join)
+_TEXTS = st.lists(
+    st.sampled_from(["id: a\n", "id: b\n", "id: c\n", "\n", "id: d\r\n"]), max_size=30
+).map("".join)
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=examples(60))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from itertools import chain
 
 import msgspec
 
@@ -22,8 +23,8 @@ from vnicaudit.model.finding import (
 )
 from vnicaudit.model.report import Audited, RunEnd, Summary, TargetResult
 from vnicaudit.reports.safe import Paint, safe
-from vnicaudit.text.diff import NO_NEWLINE, Hunk, Mark, hunks, lines_of
-from vnicaudit.text.secrets import STARS, masked
+from vnicaudit.text.diff import NO_NEWLINE, Mark, hunks, lines_of
+from vnicaudit.text.secrets import STARS, masked_line
 
 # Totals for reports for people, added up while the audit runs.
 
@@ -356,11 +357,10 @@ def _without_any_rule(tally: Tally) -> Iterator[str]:
 # Two versions of a file -> a unified diff for ``patch``, safe to show on a terminal.
 #
 # Control characters are written as escapes, except for tabs and the carriage return before a line
-# break. Secrets are shown as stars; a diff with such a line says so, since ``patch`` cannot apply
-# it.
+# break. A diff in whose changed lines something is masked says so, since ``patch`` cannot apply it.
 
 
-MASKED = f"# Secrets are shown as {STARS}: patch cannot apply this diff; use --fix"
+MASKED = f"# Text that may be secret is shown as {STARS}: patch cannot apply this diff; use --fix"
 """Written before the diff of a file; ``patch`` ignores it."""
 _STYLES = {"-": "removed", "+": "added", "@": "hunk"}
 
@@ -371,26 +371,19 @@ def diff_lines(before: str, after: str, path: str, paint: Paint) -> Iterator[str
     found = list(hunks(old, new))
     if not found:
         return
-    shown_old, shown_new = lines_of(masked(before)), lines_of(masked(after))
-    name = safe(path)
-    if any(_hides(hunk, (old, new), (shown_old, shown_new)) for hunk in found):
+    changed = chain.from_iterable(
+        (*old[one.old : one.old_end], *new[one.new : one.new_end])
+        for hunk in found
+        for one in hunk.changes
+    )
+    if any(masked_line(line) != line for line in changed):
         yield paint("hunk", MASKED) + "\n"
+    name = safe(path)
     yield paint("name", f"--- {name}") + "\n"
     yield paint("name", f"+++ {name}") + "\n"
     for hunk in found:
-        for mark, line in hunk.lines(shown_old, shown_new):
+        for mark, line in hunk.lines(old, new):
             yield from _line_text(mark, line, paint)
-
-
-def _hides(
-    hunk: Hunk, texts: tuple[list[str], list[str]], shown: tuple[list[str], list[str]]
-) -> bool:
-    """True if the lines shown for a hunk differ from those in the file."""
-    (old, new), (shown_old, shown_new) = texts, shown
-    return (
-        old[hunk.old : hunk.old_end] != shown_old[hunk.old : hunk.old_end]
-        or new[hunk.new : hunk.new_end] != shown_new[hunk.new : hunk.new_end]
-    )
 
 
 def _line_text(mark: Mark, line: str, paint: Paint) -> Iterator[str]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from difflib import SequenceMatcher
+from itertools import takewhile
 from pathlib import Path
 from typing import Literal, NamedTuple
 from urllib.parse import parse_qs, unquote, urlsplit
@@ -13,15 +14,14 @@ from urllib.parse import parse_qs, unquote, urlsplit
 import msgspec
 
 from vnicaudit.base.wording import path_word, word
+from vnicaudit.text.secrets import masked_line
 
 # The differences of two lists of lines, in hunks, as in a unified diff.
 
 
 _CONTEXT = 3
-_SHORT = 4_000
-"""Maximum number of lines that are given to difflib at once."""
 _SAME = 3
-"""Number of equal lines at which two longer texts are aligned again."""
+"""Number of equal lines at which two texts are aligned again."""
 _FAR = 200
 """Number of lines after which the search for equal lines ends: an edit changes few."""
 
@@ -51,8 +51,8 @@ class Hunk(NamedTuple):
     def lines(
         self, old: Sequence[str], new: Sequence[str], above: int = 0
     ) -> Iterator[tuple[Mark, str]]:
-        """The header, then each line with its mark and its text in ``old`` and ``new``; ``above``
-        is the number of lines that precede both lists."""
+        """The header, then each line with its mark and what is shown of it; ``above`` is the number
+        of lines that precede both lists."""
         yield (
             "@",
             (
@@ -63,8 +63,8 @@ class Hunk(NamedTuple):
         position = self.old
         for change in self.changes:
             yield from ((" ", line) for line in old[position : change.old])
-            yield from (("-", line) for line in old[change.old : change.old_end])
-            yield from (("+", line) for line in new[change.new : change.new_end])
+            yield from (("-", masked_line(line)) for line in old[change.old : change.old_end])
+            yield from (("+", masked_line(line)) for line in new[change.new : change.new_end])
             position = change.old_end
         yield from ((" ", line) for line in old[position : self.old_end])
 
@@ -77,37 +77,22 @@ def lines_of(text: str) -> list[str]:
 
 
 def hunks(old: Sequence[str], new: Sequence[str]) -> Iterator[Hunk]:
-    """The differing parts, in order; none where both texts are equal."""
+    """The differing parts, in order; none where both texts are equal. The lines around a change are
+    part of it up to the first of which something must be masked, so that ``patch`` can apply it."""
     group: list[LineChange] = []
     for change in _changes(old, new):
-        if group and change.old - group[-1].old_end > 2 * _CONTEXT:
-            yield _hunk(group, len(old), len(new))
+        between = old[group[-1].old_end : change.old] if group else ()
+        if len(between) > 2 * _CONTEXT or _shown_whole(between) < len(between):
+            yield _hunk(group, old)
             group = []
         group.append(change)
     if group:
-        yield _hunk(group, len(old), len(new))
+        yield _hunk(group, old)
 
 
-def one_hunk(old: Sequence[str], new: Sequence[str]) -> Iterator[Hunk]:
-    """The difference as a single change, from the first differing line to the last; none if both
-    texts are equal. This is correct and fast, but may show more than :func:`hunks`."""
-    if old == new:
-        return
-    most = min(len(old), len(new))
-    first = next((i for i in range(most) if old[i] != new[i]), most)
-    left = most - first
-    behind = next((i for i in range(left) if old[-1 - i] != new[-1 - i]), left)
-    change = LineChange(first, len(old) - behind, first, len(new) - behind)
-    yield _hunk([change], len(old), len(new))
-
-
-def _changes(old: Sequence[str], new: Sequence[str]) -> Iterator[LineChange]:
-    """Differences of two texts, in order. difflib finds the shortest, but its time grows with the
-    square of the length: long texts are aligned step by step."""
-    if max(len(old), len(new)) <= _SHORT:
-        yield from _best(old, new, LineChange(0, len(old), 0, len(new)))
-    else:
-        yield from _nearest(old, new)
+def _shown_whole(lines: Iterable[str]) -> int:
+    """The number of lines before the first of which something must be masked."""
+    return sum(1 for _ in takewhile(lambda line: masked_line(line) == line, lines))
 
 
 def _best(old: Sequence[str], new: Sequence[str], part: LineChange) -> Iterator[LineChange]:
@@ -118,9 +103,9 @@ def _best(old: Sequence[str], new: Sequence[str], part: LineChange) -> Iterator[
             yield LineChange(i + a, i + a2, j + b, j + b2)
 
 
-def _nearest(old: Sequence[str], new: Sequence[str]) -> Iterator[LineChange]:
-    """Differences of two long texts, aligned again at the nearest equal lines: fast for any length
-    and number of changes, and correct, though not always the shortest."""
+def _changes(old: Sequence[str], new: Sequence[str]) -> Iterator[LineChange]:
+    """Differences of two texts, in order, aligned again at the nearest equal lines; difflib finds
+    the shortest within such a part, but its time grows with the square of the length."""
     i = j = 0
     while i < len(old) or j < len(new):
         if i < len(old) and j < len(new) and old[i] == new[j]:
@@ -141,15 +126,16 @@ def _meeting(old: Sequence[str], new: Sequence[str], i: int, j: int) -> tuple[in
     return len(old), len(new)
 
 
-def _hunk(group: list[LineChange], old_lines: int, new_lines: int) -> Hunk:
-    before = min(_CONTEXT, group[0].old)
-    behind = min(_CONTEXT, old_lines - group[-1].old_end, new_lines - group[-1].new_end)
+def _hunk(group: list[LineChange], old: Sequence[str]) -> Hunk:
+    first, last = group[0], group[-1]
+    before = _shown_whole(reversed(old[max(0, first.old - _CONTEXT) : first.old]))
+    behind = _shown_whole(old[last.old_end : last.old_end + _CONTEXT])
     return Hunk(
         tuple(group),
-        group[0].old - before,
-        group[-1].old_end + behind,
-        group[0].new - before,
-        group[-1].new_end + behind,
+        first.old - before,
+        last.old_end + behind,
+        first.new - before,
+        last.new_end + behind,
     )
 
 

@@ -1,9 +1,8 @@
-"""A text with its secrets as stars: the one place that masks whatever quotes a file.
+"""What may be shown of text that somebody else wrote.
 
-It knows no file format. It masks what a line assigns to the name of a secret, the contents of an
-element or attribute of such a name, the data of QEMU's ``-object secret``, and the password before
-the ``@`` of a URL. It hides too much rather than too little, and never a line break: line N stays
-line N. A new notation needs a sign in secret_signs.py.
+A file may hold a secret in any place and under any name, so nothing of it is shown but what is
+known to be harmless: tags, and the values of known options. Messages are sentences of this program
+that quote a value or an address: in those, what has the name or the form of a secret is masked.
 """
 
 from __future__ import annotations
@@ -12,251 +11,216 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
-from vnicaudit.text.secret_names import (
-    is_address_name,
-    is_harmless,
-    is_secret_name,
-    masked_commands,
-    may_be_secret_name,
-    may_hold_secret,
-)
-from vnicaudit.text.secret_values import is_place, masked_values
-from vnicaudit.text.secret_xml import ValueBlock, block_of, masked_xml
-
-# The stars that stand for a secret; in a separate module because loading the masking is slow.
-
 STARS = "***"
+"""Stands for text that is not shown."""
 
-
-_URL = re.compile(r"(?<![\w+.-])([A-Za-z][\w+.-]{0,40}:(?:\\?/){2})([^\s\"'<>]+)")
-_MISTYPED_URL = re.compile(r"(?<![\w+.-])([A-Za-z][\w+.-]{1,40}:(?:\\?/){1,3})([^\s\"'<>]+)")
-"""A slash too few or too many; only messages are searched for it."""
-_LOGIN = re.compile(
-    r"(?i)(?<!\S)(?![\"'(]?[a-z]:[\\/])"  # not C:\\path
-    r"(?![\"'(]?(?:(?:[\da-f]{2}:){5}[\da-f]{2}|(?:[\d-]+T)?\d\d:\d\d(?::\d\d)?)@)"  # a MAC, a time
-    r"([^\s:]{0,200}?(?::|%3a))(?!(?:\\?/){2}|\S*:\*\*\*@)\S+@"
+_SECRET_NAME = re.compile(
+    r"passw|pass_?phrase|pass_?code|secret|token|credential|cookie|private_?key|api_?key"
+    r"|access_?key|admin_?pass|fixed_?key|hmac_?key|encryption_?key|auth_?blob|authorization"
+    r"|chpasswd|user_?data|vendor_?data|network_?data|sysprep|unattend|ignition"
+    r"|key_data$|(?:^|_)pass$|(?:^|_)psk$|pwd?$|(?:^|_)sig$|signature$"
 )
-"""``root:password@host`` in a word that is no URL; only messages are searched for it."""
+"""Sources: Nova's options that are marked secret; fields that libvirt returns only with
+VIR_DOMAIN_XML_SECURE; QEMU's ``-object secret``; signed URLs; cloud-init's user data, which may
+hold anything."""
+_ABOUT_A_SECRET = re.compile(
+    r"_(?:valid_to|expir[a-z]*|ttl|timeout|time|files?|path|dir|type|uuid|length|size|enabled|ref)$"
+)
+"""Endings of names that describe a secret (how long it is valid, where it is stored) without
+holding it."""
+_HARMLESS = re.compile(
+    r"""["']?(?:true|false|yes|no|on|off|none|null|~|\{\}|\[\]|)["']?[,;]?"""
+    r"""|["']?\{\{[\s\w.]{0,99}\}\}["']?|["']?\$(?:\w{1,99}|\{\w{1,99}\})["']?""",
+    re.IGNORECASE,
+)
+"""Values that are not secret: switches, empty values, and names of variables that stand for one."""
+
+
+@lru_cache(maxsize=1024)
+def is_secret_name(name: str) -> bool:
+    """True for the name of an option, key or attribute whose value is secret in any kind of
+    file."""
+    spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name)  # adminPass, admin-pass, admin.pass
+    plain = re.sub(r"[-.:/ ]", "_", spaced).lower()
+    return _SECRET_NAME.search(plain) is not None and _ABOUT_A_SECRET.search(plain) is None
+
+
+def is_harmless(value: str) -> bool:
+    """True for a value that cannot be a secret."""
+    return _HARMLESS.fullmatch(value.strip()) is not None
+
+
+# Lines of files.
+
+_KNOWN = frozenset(
+    """
+    action address apiVersion arch ats autoport average bandwidth binding boot bootOrder bridge
+    burst bus cache chassis check connected container_format controller cores cpu cpu_mode cpu_model
+    csum currentMemory dev device disk_format domain driver ecn emulator enabled event_idx family
+    feature file floor force_raw_images frames function gateway group gso guest heads
+    heat_template_version host hotplug hw_machine_type hw_vif_model hw_vif_multiqueue_enabled id
+    inbound index instanceid interfaceid io ioeventfd iommu isolated keymap kind libvirt_type
+    libvirt_use_virtio_for_bridges listen mac macAddress machine macvtap managed managerid
+    masquerade max max_queues memory mode model mrg_rxbuf mtu multifunction multus name namespace
+    nativeMode network networkInterfaceMultiqueue networkName networks order outbound packed passt
+    path pci pciAddress peak persistent placement pod port portgroup ports prefix primary profileid
+    protocol queues ram reservation rom rss rss_hash_report runStrategy running rx rx_queue_size
+    size slot sndbuf sockets source sriov state stp tag tap target threads trunk
+    trustGuestRxFilters tso4 tso6 tx tx_queue_size txmode type typeid typeidversion ufo unit
+    use_virtio_for_bridges uuid vcpu vcpus version vhost vhostuser virt_type vlan vram xmlns zone
+    """.split()  # noqa: SIM905
+)
+"""Options whose values hold no secret, in definitions of guests, manifests and nova.conf."""
+_PLAIN = re.compile(r"[\w.:/+ -]{0,200}")
+"""Form of a value that is shown: neither a login nor a query of a URL has it."""
+_NAME = re.compile(r"[a-z][A-Za-z_-]{0,40}(?::[A-Za-z_-]{1,40})?")
+"""Form of the name of an unknown option; what has digits in it may be part of a secret."""
+_WORDS = frozenset({"xml", "hvm", "DEFAULT", "libvirt", "---", STARS})
+_TOKEN = re.compile(
+    r"(?P<comment>(?:(?<!\S)\#|<!--)(?=.*[^\s]).*)"
+    r"|<(?P<element>[A-Za-z_][\w.:-]*)>(?P<text>[^<>]*)(?=</)"
+    r"|(?P<tag></?[A-Za-z_][\w.:-]*(?=[\s/>]|$))"
+    r"|(?P<quote>[\"']?)(?P<key>[A-Za-z_][\w.-]*(?::[\w.-]+)?)(?P=quote)"
+    r"(?P<sep>:(?=[\s\"'{\[]|$)\s*|\s*=>?\s*)"
+    r"(?P<value>\"(?:[^\"\\]|\\.)*(?:\"|$)|'[^']*(?:'|$)|[^\s,{}\[\]<>\"'()=]*)"
+    r"|(?P<mark>(?:[\s,{}\[\]>/?!()|-]|<(?![A-Za-z_/]))+)"
+    r"|(?P<other>\"(?:[^\"\\]|\\.)*(?:\"|$)|'[^']*(?:'|$)|[^\s,{}\[\]<>\"']+|.)",
+    re.DOTALL,
+)
+_SEVERAL = re.compile(r"\*{3}(?:[ \t]*\*{3})+\**")
+
+
+def masked(text: str) -> str:
+    """The text of a file of any kind, with the same lines, and stars in place of everything that is
+    not known to be harmless."""
+    return "\n".join(map(masked_line, text.split("\n")))
+
+
+@lru_cache(maxsize=1024)  # a plan shows the same lines around each of its steps
+def masked_line(line: str) -> str:
+    """A line of a file, with or without its line break, masked."""
+    body = line.rstrip("\r\n")
+    return _SEVERAL.sub(STARS, _TOKEN.sub(_shown, body)) + line[len(body) :]
+
+
+def _shown(found: re.Match[str]) -> str:
+    if found["comment"] is not None:
+        return STARS
+    if found["element"] is not None:
+        shown = found["text"] if _is_plain(found["element"], found["text"]) else STARS
+        return f"<{found['element']}>{shown}"
+    if found["key"] is not None:
+        return _shown_option(found)
+    other = found["other"]
+    return found[0] if other is None or other in _WORDS or is_harmless(other) else STARS
+
+
+def _shown_option(found: re.Match[str]) -> str:
+    key, value = found["key"], found["value"]
+    if _is_plain(key, value) or value == STARS:
+        return found[0]
+    if _NAME.fullmatch(key) is None or (not value and "=" in found["sep"]):  # the end of Base64
+        return STARS
+    mark = value[:1] if value[:1] in ("'", '"') else ""
+    hidden = value if is_harmless(value) or value.strip("'\"") == STARS else f"{mark}{STARS}{mark}"
+    return f"{found['quote']}{key}{found['quote']}{found['sep']}{hidden}"
+
+
+def _is_plain(key: str, value: str) -> bool:
+    """True if the value of the option can be shown."""
+    known = key in _KNOWN or key.startswith("xmlns:")
+    return known and _PLAIN.fullmatch(value.strip("\"'")) is not None
+
+
+# Messages.
+
+_STRUCTURE = re.compile(r"\{|\[\s*[\"'{\[]")
+_IDENTIFIER = re.compile(r"[A-Za-z_][\w.-]*")
+_SCHEME = re.compile(r"[A-Za-z][\w+.-]*:(?:\\?/){1,3}")
+"""Also with a slash too few or too many."""
 _COLON = re.compile(r"(?i):|%3a")
-_ASSIGNMENT = re.compile(
-    r"(?P<before>[ \t]*(?:[-+?][ \t]+){0,9}(?:(?:export|set|setenv|declare|readonly|local)[ \t]+)?"
-    r"(?P<quote>[\"']?))(?P<key>[A-Za-z_][\w./-]*)(?P<sep>[\"']?[ \t]*(?:=>|[:=])[ \t]*)"
-    r"(?P<value>.*)"
+_NO_LOGIN = re.compile(
+    r"(?i)[\"'(]?(?:[a-z]:[\\/]"  # C:\\path
+    r"|(?:(?:[\da-f]{2}:){5}[\da-f]{2}|(?:[\d-]+T)?\d\d:\d\d(?::\d\d)?)@)"  # a MAC, a time
 )
-_KEY = re.compile(r"(?<![\w./-])(?P<key>[\w./-]+)(?P<sep>\\?[\"']?[ \t]{0,9}(?:=>|[:=])[ \t]{0,9})")
+_BEARER = re.compile(r"(?i)\b(bearer|basic)[ \t]+[\w+/=.~\\-]{8,}")
+_ASSIGNED = re.compile(
+    r"(?:(?<!\S)--?(?P<option>[A-Za-z][\w-]*)[ \t]+"
+    r"|(?P<key>(?<![\w./-])[\w./-]+)\\?[\"']?\s{0,9}(?:=>|[:=])\s{0,9})"
+)
 _VALUE = re.compile(
     r"\{\{[\s\w.]{0,99}\}\}|\$\{\w{1,99}\}"  # names of variables
     r"|\\?\"[^\"\\]*(?:\\.[^\"\\]*)*\"?|'[^']*'?|(?:[^\s,;&<>\"'}\]]|,,)+"
 )
-_COMMAND = re.compile(r"\S+(?P<rest>[ \t]+[A-Za-z][\w./-]*[ \t].*[ \t]--?[A-Za-z])")
-"""The end of a value that a shell sets for one command only, and that command."""
-_OPTION = re.compile(
-    r"(?<!\S)(?P<before>--?(?P<key>[A-Za-z][\w-]*)[ \t]+)"
-    r"(?P<value>(?!-)(?:\"[^\"\\]*(?:\\.[^\"\\]*)*\"?|'[^']*'?|\S+))"
+_FILE = re.compile(
+    r"\.(?:xml|json|ya?ml|conf|cnf|cfg|ini|toml|tf|tfvars|hcl|txt|log|sh|args|pem|sarif|csv)$"
 )
-_DANGLING = re.compile(r"(?<![\w-])--?(?P<key>[A-Za-z][\w-]*)[\"']?[ \t]*(?:\\|,|/>)?[ \t]*$")
-"""An option whose value is on the next line: in a shell, a list, or ``<qemu:arg>``."""
-_FIRST = re.compile(
-    r"(?P<before>(?<![ \t])[ \t]*(?:[-#][ \t]+)?(?:<[\w:]+[ \t]+value=)?)"
-    r"(?P<value>\"[^\"]*\"?|'[^']*'?|[^\s,\\\]]+)"
+_LINE = re.compile(r"[\"']?:[ \t]?\d{1,9}(?::\d{1,9})?(?::|[ \t]|$)")
+_SENTENCE = re.compile(rf"{_LINE.pattern}|[\"']?:[ \t]+(?:[A-Za-z][a-z]*|\d{{1,9}})[ \t]+[\w'\"]")
+"""A line number; or a word and the next one."""
+_SECOND = re.compile(r"[\"']?:[ \t]+[\"']?(?P<name>[A-Za-z][\w.-]*)[\"']?[ \t]*[:=]")
+_VERB = re.compile(
+    r"[\"']?:[ \t]+(?:not|no|cannot|could|is|are|has|must|needs|neither|nothing)[ \t]+\w"
 )
-_LISTED = re.compile(
-    r"(?P<before>[\"']--?(?P<key>[A-Za-z][\w-]*)[\"'][ \t]*,[ \t]*)"
-    r"(?P<value>\"[^\"\\]*(?:\\.[^\"\\]*)*\"?|'[^']*'?)"
-)
-_BEARER = re.compile(r"(?i)\b(bearer|basic)[ \t]+[\w+/=.~\\-]{8,}")
-_OBJECT_DATA = re.compile(r"(?i)\bsecret|tls-creds")
-_PEM = re.compile(  # on one line, as in JSON
-    r"(-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY-----)(?:(?!-----END )[^\"'\n])+"
-)
-_PEM_BEGIN = re.compile(r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY-----")
-_PEM_END = "-----END "
-_SECRET_KIND = re.compile(
-    r"(?<![\w.-])kind[\"']?\s{0,99}:\s{0,99}(?:![\w!]{0,9}[ \t]{1,9})?[\"']?Secret(?:List)?\b"
-)
-_SECRET_DATA = frozenset({"data", "stringData"})
-_FW_CFG = re.compile(r"(?i)fw_?cfg|opt/")
-
-
-def masked(text: str) -> str:
-    """The text of a file of any kind, with the same number of lines, and stars in place of
-    everything that may be secret."""
-    return _masked_text(text) if may_hold_secret(text) else text
-
-
-def _masked_text(text: str) -> str:
-    of_kubernetes = _SECRET_DATA if _SECRET_KIND.search(text) else frozenset[str]()
-    shown = masked_values(masked_xml(text, STARS), of_kubernetes, STARS)
-    lines = _masked_lines(shown.split("\n"), of_kubernetes)
-    return "\n".join(_without_keys(lines, text.split("\n")))
 
 
 def masked_message(text: str) -> str:
     """A message that may quote a file, a command line or an address, with stars in place of what
-    certainly is secret. If a file's name looks like that of a secret, what the message says about
-    it stays."""
-    shown = masked_values(text, frozenset(), STARS, in_message=True)
-    return "\n".join(_masked_inline(line, in_message=True) for line in shown.split("\n"))
+    has the name or the form of a secret. Of a quoted structure with such a name nothing is shown.
+    What is said of a file that is called so stays."""
+    quoted = _STRUCTURE.search(text)
+    if quoted and any(map(is_secret_name, _IDENTIFIER.findall(text, quoted.start()))):
+        text = text[: quoted.start()] + STARS
+    if "@" in text:
+        text = re.sub(r"\S+", _masked_login, text)
+    return "".join(_masked_values(_BEARER.sub(rf"\1 {STARS}", text)))
 
 
-def _without_keys(lines: Iterator[str], written: list[str]) -> Iterator[str]:
-    """The lines with private keys (PEM) as stars, wherever they are; ``written``: the lines as in
-    the file."""
-    inside = False
-    for line, before in zip(lines, written, strict=True):
-        if inside and _PEM_END not in before:
-            yield re.sub(r"[^\s].*\S|\S", STARS, line, count=1)
-            continue
-        inside = _PEM_BEGIN.search(before, before.rfind(_PEM_END) + 1) is not None
-        yield _PEM.sub(rf"\1{STARS}", line)
+def _masked_login(found: re.Match[str]) -> str:
+    """A word without the password before its last ``@``: ``root:***@host``. A user name alone
+    stays, except in an address of the web, where it may be a token."""
+    word = found[0]
+    at = word.rfind("@")
+    if at < 0 or _NO_LOGIN.match(word):
+        return word
+    scheme = _SCHEME.search(word, 0, at)
+    start = 0 if scheme is None else scheme.end()
+    colon = _COLON.search(word, start, at)
+    if colon is not None:
+        start = colon.end()
+    elif scheme is None or (scheme[0].endswith("//") and not scheme[0].startswith("http")):
+        return word
+    return f"{word[:start]}{STARS}{word[at:]}"
 
 
-def _masked_lines(lines: list[str], more: frozenset[str]) -> Iterator[str]:
-    """The lines, masked. ``more``: keys that hold secrets only in this file."""
-    block: ValueBlock | None = None
-    named = False  # ``- name: X_PASSWORD``: the value is on a line of its own
-    dangling = False
-    for line in lines:
-        stop = "\r" if line.endswith("\r") else ""
-        body = line.removesuffix("\r")
-        if dangling:
-            body = _FIRST.sub(_masked_first, body, count=1)
-        option = _DANGLING.search(body[-200:])
-        dangling = option is not None and is_secret_name(option["key"])
-        if block is not None:
-            if block.has(body):
-                yield block.hidden(body, STARS) + stop
-                if block.ends_with(body):
-                    block = None
-                continue
-            block = None
-        found = _ASSIGNMENT.match(body)
-        if found is None:
-            yield _masked_inline(body) + stop
-            continue
-        key, value = found["key"], found["value"]
-        secret = may_be_secret_name(key) or key in more or (named and key == "value")
-        named = _names_a_secret(key, value) or (named and key != "value")
-        if secret:
-            block = block_of(found.start("key"), value, found["sep"])
-            yield body[: found.start("value")] + _masked_value(value, found["sep"], block) + stop
-        elif is_address_name(key) and "@" in value:
-            block = block_of(found.start("key"), value, found["sep"])
-            yield body[: found.start("value")] + _masked_address(value) + stop
-        else:
-            yield _masked_inline(body) + stop
-
-
-def _names_a_secret(key: str, value: str) -> bool:
-    return key == "name" and is_secret_name(value.strip("\"' \t"))
-
-
-def _masked_value(value: str, sep: str, block: ValueBlock | None) -> str:
-    """Masked form of a value assigned to a secret. A line can continue behind a quoted value, which
-    may be part of a map."""
-    if block is not None and block.shown_head:
-        return value
-    if is_harmless(value):
-        return value
-    match = re.match(r"(?P<quote>[\"'])(?:(?!(?P=quote))[^\\]|\\.)*(?P=quote)", value)
-    rest = "" if match is None else value[match.end() :]
-    if match is None or not re.match(r"[ \t]*(?:[,;}\])#]|$)", rest):
-        command = _COMMAND.match(value) if sep == "=" else None
-        return STARS if command is None else STARS + _masked_inline(value[command.start("rest") :])
-    return f"{match['quote']}{STARS}{match['quote']}{_masked_inline(rest)}"
-
-
-def _masked_address(value: str) -> str:
-    """An address reduced to its scheme: if it names several hosts, each may have a password."""
-    scheme, mark, _rest = value.partition("://")
-    return f"{scheme}{mark}{STARS}" if mark else STARS
-
-
-_SHORT = 200
-"""Length up to which a line is cached with its masked form."""
-
-
-def _masked_inline(line: str, *, in_message: bool = False) -> str:
-    if len(line) <= _SHORT and not in_message:
-        return _masked_short(line)
-    return _masked_anew(line, in_message=in_message)
-
-
-@lru_cache(maxsize=512)  # definitions differ only in a line or two
-def _masked_short(line: str) -> str:
-    return _masked_anew(line, in_message=False)
-
-
-def _masked_anew(line: str, *, in_message: bool) -> str:
-    line = (_MISTYPED_URL if in_message else _URL).sub(_masked_url, line)
-    if in_message and "@" in line:
-        line = _LOGIN.sub(rf"\1{STARS}@", line)
-    line = _BEARER.sub(rf"\1 {STARS}", line)
-    line = _OPTION.sub(_masked_option, "".join(_masked_pairs(line, in_message=in_message)))
-    return masked_commands(_LISTED.sub(_masked_option, line), STARS)
-
-
-def _masked_pairs(line: str, *, in_message: bool) -> Iterator[str]:
-    """Pieces of the line, with the values of secret pairs masked: ``password=…``, ``"token": "…"``,
-    ``data=…``."""
-    extra = _extra_names(line)
+def _masked_values(text: str) -> Iterator[str]:
+    """Pieces of the text, with the values of secrets masked: ``password=…``, ``--token …``."""
     at = 0
-    while found := _KEY.search(line, at):
-        yield line[at : found.end()]
+    while found := _ASSIGNED.search(text, at):
+        yield text[at : found.end()]
         at = found.end()
-        name = found["key"].rpartition("/")[2].lower()
-        rados = name == "key" and line[: found.start()].endswith(":")  # rbd:pool/image:key=
-        if not (is_secret_name(found["key"]) or name in extra or rados):
+        if not is_secret_name(found["option"] or found["key"]):
             continue
-        if in_message and is_place(line, *found.span("key")):
+        if found["key"] is not None and _is_of_a_file(text, *found.span("key")):
             continue
-        value = _VALUE.match(line, at)
-        if value is None or is_harmless(value[0]):
+        value = _VALUE.match(text, at)
+        if value is None or is_harmless(value[0]) or STARS in value[0]:
             continue
-        yield _starred(value[0])
+        yield STARS
         at = value.end()
-    yield line[at:]
+    yield text[at:]
 
 
-def _extra_names(line: str) -> frozenset[str]:
-    """Names that hold secrets only because of what else is on this line."""
-    names = set()
-    if _OBJECT_DATA.search(line):
-        names |= {"data"}
-    if _FW_CFG.search(line):
-        names |= {"string"}
-    return frozenset(names)
-
-
-def _starred(value: str) -> str:
-    """Stars in the quotes of the original value."""
-    quote = re.match(r"\\?[\"']?", value)
-    mark = "" if quote is None else quote[0]
-    closed = mark if value.endswith(mark) and len(value) > len(mark) else ""
-    return f"{mark}{STARS}{closed}"
-
-
-def _masked_first(found: re.Match[str]) -> str:
-    return found["before"] + _starred(found["value"])
-
-
-def _masked_option(found: re.Match[str]) -> str:
-    """A masked option whose value is a separate word: ``--os-password …``."""
-    value = found["value"]
-    if not is_secret_name(found["key"]) or is_harmless(value) or STARS in value:
-        return found[0]
-    return found["before"] + _starred(value)
-
-
-def _masked_url(found: re.Match[str]) -> str:
-    """``rabbit://user:***@host``. If there are several hosts, or a password is not encoded,
-    everything from the first colon to the last ``@`` is masked. A user name of SSH stays."""
-    scheme, rest = found[1], found[2]
-    at = rest.rfind("@")
-    if at < 0:
-        return found[0]
-    colon = _COLON.search(rest, 0, at)
-    if colon is None:
-        web = scheme.lower().startswith("http")
-        return f"{scheme}{STARS}{rest[at:]}" if web else found[0]
-    return f"{scheme}{rest[: colon.start()]}:{STARS}{rest[at:]}"
+def _is_of_a_file(text: str, start: int, end: int) -> bool:
+    """True if the text from ``start`` to ``end`` names the file that the message is about. In doubt
+    it names a secret."""
+    name = text[start:end]
+    if _VERB.match(text, end):
+        return True
+    is_path = name.startswith(("/", "./", "../")) or _FILE.search(name) is not None
+    if not is_path and "/" not in name:
+        return False
+    second = _SECOND.match(text, end)
+    if second is not None and is_secret_name(second["name"]):
+        return True  # the value belongs to that name
+    return (_SENTENCE if is_path else _LINE).match(text, end) is not None

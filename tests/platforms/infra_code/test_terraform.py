@@ -196,7 +196,7 @@ def test_broken_hcl_is_an_error_with_its_line() -> None:
     with pytest.raises(TargetError) as caught:
         _read(HCL.replace('name  = "big"', "name  = = big"))
     assert (caught.value.message, caught.value.file, caught.value.line) == (
-        "the HCL parser cannot read it: unexpected '= big'",
+        "the HCL parser cannot read it: unexpected '='",
         "main.tf",
         18,
     )

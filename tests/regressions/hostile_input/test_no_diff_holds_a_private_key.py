@@ -10,20 +10,20 @@ from vnicaudit.text.secrets import masked
 SECRET = "S3cr3tW0rd"
 KEYS = {
     "ini": "x = 1\n-----BEGIN RSA PRIVATE KEY-----\n"
-    f"{SECRET}\n-----END RSA PRIVATE KEY-----\ny = 2\n",
+    f"{SECRET}\n-----END RSA PRIVATE KEY-----\nmtu = 2\n",
     "yaml": "data:\n  tls: |\n    -----BEGIN PRIVATE KEY-----\n"
-    f"    {SECRET}\n    {SECRET}\n    -----END PRIVATE KEY-----\n  y: 2\n",
+    f"    {SECRET}\n    {SECRET}\n    -----END PRIVATE KEY-----\n  mtu: 2\n",
     "json": f'{{"x": ["-----BEGIN EC PRIVATE KEY-----\\n{SECRET}\\n-----END EC PRIVATE KEY-----"], '
-    '"y": 2}\n',
+    '"mtu": 2}\n',
     "xml": "<a>\n<b>-----BEGIN OPENSSH PRIVATE KEY-----\n"
     f"{SECRET}\n-----END OPENSSH PRIVATE KEY-----</b>\n<y/>\n</a>\n",
 }
 SECRETS = {
-    "data first": f"apiVersion: v1\ndata:\n  anything: {SECRET}\nkind: Secret\ny: 2\n",
-    "string data": f"kind: Secret\nstringData:\n  any: |\n    {SECRET}\n  b: {SECRET}\ny: 2\n",
-    "flow": f"kind: 'Secret'\ndata: {{anything: {SECRET}}}\ny: 2\n",
-    "list": f"items:\n- kind: Secret\n  data:\n    anything: {SECRET}\n  y: 2\n",
-    "json": f'{{\n  "kind": "Secret",\n  "data": {{\n    "any": "{SECRET}"\n  }},\n  "y": 2\n}}\n',
+    "data first": f"apiVersion: v1\ndata:\n  anything: {SECRET}\nkind: Secret\nmtu: 2\n",
+    "string data": f"kind: Secret\nstringData:\n  any: |\n    {SECRET}\n  b: {SECRET}\nmtu: 2\n",
+    "flow": f"kind: 'Secret'\ndata: {{anything: {SECRET}}}\nmtu: 2\n",
+    "list": f"items:\n- kind: Secret\n  data:\n    anything: {SECRET}\n  mtu: 2\n",
+    "json": f'{{\n  "kind": "Secret",\n  "data": {{\n    "a": "{SECRET}"\n  }},\n  "mtu": 2\n}}\n',
 }
 
 
@@ -34,24 +34,30 @@ def test_what_no_name_tells_is_masked_and_what_follows_is_not(text: str) -> None
     assert "***" in shown
     assert shown.count("\n") == text.count("\n")
     after = [
-        line for line in text.split("\n") if line.endswith(("y: 2", "y = 2", '"y": 2', "<y/>"))
+        line
+        for line in text.split("\n")
+        if line.endswith(("mtu: 2", "mtu = 2", '"mtu": 2', "<y/>"))
     ]
     assert all(line in shown.split("\n") or SECRET in line for line in after)
 
 
-def test_a_diff_shows_stars_for_the_secret_beside_a_change() -> None:
+def test_a_diff_ends_before_the_secret_beside_a_change() -> None:
     text = f"data:\n  anything: {SECRET}\nkind: Secret\n---\nmodel: e1000\n"
     lines = list(diff_lines(text, text.replace("e1000", "virtio"), "vm.yaml", Paint(color=False)))
     assert SECRET not in "".join(lines)
+    assert lines == [
+        "--- vm.yaml\n", "+++ vm.yaml\n", "@@ -3,3 +3,3 @@\n",
+        " kind: Secret\n", " ---\n", "-model: e1000\n", "+model: virtio\n",
+    ]  # fmt: skip
+
+
+def test_a_diff_shows_stars_for_the_secret_in_a_changed_line() -> None:
+    text = f"{{kind: Secret, data: {{anything: {SECRET}}}, model: e1000}}\n"
+    lines = list(diff_lines(text, text.replace("e1000", "virtio"), "vm.yaml", Paint(color=False)))
     assert lines[0] == f"{MASKED}\n"
-    assert "+model: virtio\n" in lines
+    assert lines[-1] == "+{kind: Secret, data: {anything: ***}, model: virtio}\n"
 
 
 def test_data_of_other_objects_is_shown() -> None:
     text = "kind: ConfigMap\ndata:\n  rx_queue_size: 1024\n  kind: Secretary\n"
-    assert masked(text) == text
-
-
-def test_a_public_certificate_is_shown() -> None:
-    text = "-----BEGIN CERTIFICATE-----\nabc\n-----END CERTIFICATE-----\n"
     assert masked(text) == text

@@ -24,11 +24,10 @@ from vnicaudit.remedy.applying.domains.prepare import prepare_file
 from vnicaudit.remedy.applying.journal.events import Result, RunLimits
 from vnicaudit.remedy.applying.journal.state import StateFolder
 from vnicaudit.remedy.applying.unit_queue import Schedule, UnitQueue
-from vnicaudit.remedy.planning import diffs, domain_targets
+from vnicaudit.remedy.planning import domain_targets
 from vnicaudit.remedy.planning.domain_targets import MOST_NICS, DomainPlanner
 from vnicaudit.remedy.planning.source import Source
 from vnicaudit.reports.plan.json import from_json
-from vnicaudit.text.secrets import masked
 
 
 def _file(folder: Path, nics: int) -> None:
@@ -44,24 +43,6 @@ def test_a_domain_of_more_nics_than_any_has_is_not_planned(tmp_path: Path) -> No
     assert result.returncode == 0, result.stdout + result.stderr
     words = " ".join(result.stdout.split())
     assert f"{MOST_NICS + 1} NICs: the domain has more than {MOST_NICS} NICs: it is not" in words
-
-
-def test_what_all_steps_have_in_common_is_masked_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    _file(tmp_path, 40)
-    size = (tmp_path / "guest.xml").stat().st_size
-    texts: list[str] = []
-
-    def counted(text: str) -> str:
-        texts.append(text)
-        return masked(text)
-
-    monkeypatch.setattr("vnicaudit.text.secrets.masked", counted)
-    diffs._readable.cache_clear()
-    result = inside("plan", "guest.xml", "--include-unsafe", cwd=tmp_path)
-    assert "40 steps" in result.stdout
-    assert [len(text) > size / 2 for text in texts].count(True) == 1
 
 
 def _many(folder: Path, domains: int) -> str:

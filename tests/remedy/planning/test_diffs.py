@@ -16,7 +16,7 @@ from tests.remedy.planning.planned import (
 from tests.remedy.planning.units import file_of
 from vnicaudit.cli.wiring.adapters import texts
 from vnicaudit.platforms.domain_xml.write import text_of
-from vnicaudit.remedy.planning.diffs import is_diff_of, unified_diff
+from vnicaudit.remedy.planning.diffs import unified_diff
 
 SWAP = ["-      <model type='e1000'/>", "+      <model type='virtio'/>"]
 TEXT = definition(interface("e1000"), name="büro")
@@ -69,38 +69,32 @@ def test_a_password_beside_the_nic_is_not_shown(secret: str, tmp_path: Path) -> 
     (source,) = in_file(tmp_path / "a.xml", text)
     found = step(source)
     assert "cret" not in found.diff
-    assert "passwd='***" in found.diff
+    assert "passwd" not in found.diff
     assert changed_lines(found.diff) == SWAP
     after = texts().changed_at(source.text, file_of(found).place or "", found.changes)
     assert after == text.replace("e1000", "virtio").encode()
 
 
-def test_a_password_that_is_empty_is_none_and_shown(tmp_path: Path) -> None:
-    text = definition(interface("e1000"), devices=_GRAPHICS.format(""))
-    (source,) = in_file(tmp_path / "a.xml", text)
-    assert "passwd='' passwdValidTo='2027-01-31'" in step(source).diff
-
-
-def test_cookies_are_not_shown(tmp_path: Path) -> None:
-    disk = (
-        "    <disk><source><cookies><cookie name='id'>s3cret</cookie></cookies></source></disk>\n"
-    )
-    (source,) = in_file(tmp_path / "a.xml", definition(interface("e1000"), devices=disk))
+def test_a_definition_in_one_line_is_shown_without_its_secrets(tmp_path: Path) -> None:
+    disk = "<disk><source><cookies><cookie name='id'>s3cret</cookie></cookies></source></disk>"
+    text = definition(interface("e1000"), devices=_GRAPHICS.format("s3cret") + disk)
+    (source,) = in_file(tmp_path / "a.xml", text.replace("\n", ""))
     found = step(source).diff
+    assert "passwd='***'" in found
     assert "<cookie name='id'>***</cookie>" in found
     assert "s3cret" not in found
 
 
 def test_secrets_leave_the_numbers_of_lines_alone() -> None:
-    before = b"<a passwd='x\ny'/>\n1\n2\n3\n4\n5\nold\n"
+    before = b"<a passwd='x\ny'/>\n<a/>\n<b/>\n<c/>\n<d/>\n<old/>\n"
     assert unified_diff(before, before.replace(b"old", b"new"), "n", text_of).splitlines()[2] == (
-        "@@ -5,4 +5,4 @@"
+        "@@ -4,4 +4,4 @@"
     )
 
 
 def test_what_cannot_be_decoded_is_shown_as_escapes() -> None:
-    assert changed_lines(unified_diff(b"<a>\xff</a>\n", b"<a>\xfe</a>\n", "n", text_of)) == [
-        "-<a>\\xff</a>", "+<a>\\xfe</a>",
+    assert changed_lines(unified_diff(b"<a id='\xff'/>\n", b"<a id='\xfe'/>\n", "n", text_of)) == [
+        "-<a id='***'/>", "+<a id='***'/>",
     ]  # fmt: skip
 
 
@@ -108,36 +102,14 @@ def test_no_difference_is_no_diff() -> None:
     assert unified_diff(b"<a/>\n", b"<a/>\n", "n", text_of) == ""
 
 
-_GUEST = b"<graphics passwd='s3cret'/>\n<model type='e1000'/>\n<b/>\n"
-
-
-def test_a_diff_is_known_again_with_its_secrets_as_stars_and_with_what_they_hide() -> None:
-    after = _GUEST.replace(b"e1000", b"virtio")
-    diff = unified_diff(_GUEST, after, "n", text_of)
-    assert "passwd='***'" in diff
-    assert is_diff_of(_GUEST, after, "n", text_of, diff)
-    assert is_diff_of(_GUEST, after, "n", text_of, diff.replace("***", "s3cret"))
-    assert not is_diff_of(_GUEST, after, "n", text_of, diff.replace("***", "another"))
-
-
-@pytest.mark.parametrize("other", [
-    _GUEST.replace(b"e1000", b"rtl8139"),
-    _GUEST.replace(b"e1000", b"virtio").replace(b"<b/>", b"<c/>"),
-    _GUEST,
-])  # fmt: skip
-def test_a_diff_of_another_change_is_told_apart(other: bytes) -> None:
-    diff = unified_diff(_GUEST, _GUEST.replace(b"e1000", b"virtio"), "n", text_of)
-    assert not is_diff_of(_GUEST, other, "n", text_of, diff)
-
-
 def test_only_line_feeds_end_lines() -> None:
-    """A form feed or U+2028 in a comment is a character like others."""
-    before = "<!-- a\fb\u2028c\x85d -->\n<e1000/>\n".encode()
+    """A form feed or U+2028 is a character like others."""
+    before = "<a id='a\fb\u2028c\x85d'/>\n<e1000/>\n".encode()
     lines = unified_diff(before, before.replace(b"e1000", b"virtio"), "n", text_of).split("\n")
-    assert lines[3:6] == [" <!-- a\fb\u2028c\x85d -->", "-<e1000/>", "+<virtio/>"]
+    assert lines[2:5] == ["@@ -2 +2 @@", "-<e1000/>", "+<virtio/>"]
 
 
-_LINES = st.lists(st.sampled_from(["<a/>", "<b x='1'/>", "  <c/>", ""]), max_size=12)
+_LINES = st.lists(st.sampled_from(["<a/>", "<b id='1'/>", "  <c/>", ""]), max_size=12)
 
 
 @given(_LINES, _LINES)
@@ -147,7 +119,6 @@ def test_what_is_taken_away_and_put_in_makes_one_of_the_other(
     old, new = ("".join(f"{line}\n" for line in lines) for lines in (before, after))
     diff = unified_diff(old.encode(), new.encode(), "n", text_of)
     assert (diff == "") == (old == new)
-    assert is_diff_of(old.encode(), new.encode(), "n", text_of, diff)
     added = [line[1:] for line in changed_lines(diff) if line.startswith("+")]
     gone = [line[1:] for line in changed_lines(diff) if line.startswith("-")]
     assert sorted([*before, *added]) == sorted([*after, *gone])

@@ -174,9 +174,9 @@ def _some(targets: Iterable[str], incomplete: str) -> Iterable[str]:
 
 def _is_shown(target: str) -> bool:
     """True for a libvirt URI that contains no secret."""
-    from vnicaudit.text.secrets import masked
+    from vnicaudit.text.secrets import masked_message
 
-    return is_uri(target) and masked(target) == target
+    return is_uri(target) and masked_message(target) == target
 
 
 def _clouds() -> Iterator[tuple[str, str]]:

@@ -15,7 +15,7 @@ from vnicaudit.errors import TargetError, UsageError
 from vnicaudit.fleet.inventory.ansible import AnsibleGroups, RangeError
 from vnicaudit.model.decoding import converted
 from vnicaudit.text.beginning import toml_values
-from vnicaudit.text.secret_names import is_harmless, is_secret_name
+from vnicaudit.text.secrets import is_harmless, is_secret_name
 from vnicaudit.text.yaml_compose import NotYamlError, composed
 from vnicaudit.text.yaml_source import Mapping, Node, Scalar, Sequence, YamlSource
 

@@ -400,8 +400,6 @@ _QUOTING = re.compile(
     r"(?P<middle>(?: line \d+ and | on | for )(?P<two>\S+))?"
 )
 _ENTITY = "Entity '"
-_LARGE = 1 << 20
-"""For larger texts no name is shown, because masking them takes longer than reading them."""
 
 
 def complaint(message: str, data: bytes) -> str:
@@ -409,9 +407,7 @@ def complaint(message: str, data: bytes) -> str:
     found = _QUOTING.search(message)
     if found is None:
         return message
-    from vnicaudit.text.secrets import masked  # slow to load; only for broken files
-
-    text = "" if len(data) > _LARGE else masked(data.decode("latin-1"))
+    text = data.decode("latin-1")
     names = [name for name in (found["one"], found["two"]) if name]
     if found["before"] == _ENTITY:
         text = ""
@@ -422,5 +418,9 @@ def complaint(message: str, data: bytes) -> str:
 
 
 def _stands_in(name: str, text: str) -> bool:
-    """True if ``name`` is a tag or an attribute in the text."""
-    return re.search(rf"<{re.escape(name)}[\s/>]|\b{re.escape(name)}\s*=", text) is not None
+    """True if ``name`` is a tag or an attribute in the text, and no word with digits, which may be
+    part of a secret."""
+    return (
+        name.isalpha()
+        and re.search(rf"<{re.escape(name)}[\s/>]|\b{re.escape(name)}\s*=", text) is not None
+    )

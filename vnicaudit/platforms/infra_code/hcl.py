@@ -14,7 +14,6 @@ from typing import Final, NamedTuple
 
 from vnicaudit.errors import TargetError
 from vnicaudit.platforms.infra_code.value import MAX_DEPTH, Value
-from vnicaudit.text.secrets import masked
 
 # The tokens of HCL, following the specification of its native syntax (hashicorp/hcl, spec.md).
 
@@ -187,9 +186,6 @@ MAX_LENGTH = 512 * 1024
 _MAX_SOURCE = 200
 """Maximum number of characters kept of an expression."""
 
-_MAX_SHOWN = 40
-"""Maximum number of characters shown of unreadable text."""
-
 _BEGINS: Final = frozenset((NAME, NUMBER, STRING, HEREDOC, *CLOSING, "!", "-"))
 """Kinds of tokens with which an expression begins."""
 
@@ -223,9 +219,9 @@ def blocks(text: str, file: str) -> list[Block]:
 
 
 def _not_read(offset: int, source: str, file: str) -> TargetError:
-    """The error for unexpected text, which is quoted unless it may be (part of) a secret."""
-    text = source[offset:].strip().partition("\n")[0][:_MAX_SHOWN]
-    shown = "text" if text not in masked(source) else repr(text) if text else "end"
+    """The error for unexpected text, of which the first mark is quoted: a word may be a secret."""
+    first = source[offset:].strip()[:1]
+    shown = "text" if first.isalnum() else repr(first) if first else "end"
     return TargetError(
         f"the HCL parser cannot read it: unexpected {shown}",
         file=file,

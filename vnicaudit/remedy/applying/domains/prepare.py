@@ -27,7 +27,7 @@ from vnicaudit.remedy.applying.journal.events import NicChanges
 from vnicaudit.remedy.guest.agent import GuestAgent
 from vnicaudit.remedy.hypervisor import Adapters, Machine, Texts
 from vnicaudit.remedy.planning.backends import still_against
-from vnicaudit.remedy.planning.diffs import is_diff_of
+from vnicaudit.remedy.planning.diffs import unified_diff
 from vnicaudit.remedy.replacing import UnitRefusedError, digest, read_file
 
 # Reasons to refuse changing a domain now.
@@ -171,7 +171,7 @@ def prepare_file(steps: tuple[FileUnitStep, ...], key: str, texts: Texts) -> Pre
     for step in steps:
         with _of_the_plan():
             after = _text_after(texts, before, (step,))
-        if not is_diff_of(before, after, path, texts.writer.text_of, step.diff):
+        if step.diff != unified_diff(before, after, path, texts.writer.text_of):
             raise UnitRefusedError(_DISAGREE.format(step.id), "plan")
     goal = _text_of_all(texts, before, steps)
     ids = tuple(step.id for step in steps)
@@ -268,7 +268,7 @@ def _reviewed(
     for step, one in zip(steps, wanted, strict=True):
         with _of_the_plan():
             after = texts.rewritten(shown, one.number, one.changes)
-        if not is_diff_of(shown, after, _name(steps[0]), texts.writer.text_of, step.diff):
+        if step.diff != unified_diff(shown, after, _name(steps[0]), texts.writer.text_of):
             raise UnitRefusedError(_DISAGREE.format(step.id), "plan")
     return after if len(steps) == 1 else _goal(texts, shown, wanted)
 
