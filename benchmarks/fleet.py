@@ -8,7 +8,7 @@ simulated by a wait before each host: the time for reading a host with as many d
 a proxy with that round-trip time (measured first, with a real libvirtd; or set by ``--wait``). So
 threads, queues, judging, spool and reports are real; sockets are not.
 
-* ``time``: ``vnicaudit fleet audit`` of all hosts at a round-trip time of 50 ms. The arithmetic
+* ``time``: ``vnicaudit audit -i`` of all hosts at a round-trip time of 50 ms. The arithmetic
   minimum for its concurrency is the larger of hosts x wait / parallel, and the CPU time of auditing
   the hosts one by one, since one thread judges them. Bars: wall time 1.3 times that, CPU time per
   domain 1.5 times that of auditing one host, peak memory 300 MB (of the whole process).
@@ -178,7 +178,6 @@ def child(arguments: argparse.Namespace) -> None:
     """Run vnicaudit once, and print the measured figures as JSON."""
     read = failing(arguments.wait, 5) if arguments.child == "failing" else waiting(arguments.wait)
     words = [
-        "fleet",
         "audit",
         "-i",
         f"{arguments.folder}/uris",
@@ -186,13 +185,10 @@ def child(arguments: argparse.Namespace) -> None:
         f"{arguments.folder}/state-{arguments.child}",
         "--format",
         "json",
-        "--parallel",
-        str(arguments.parallel),
-        "--retries",
-        "0",
         "--output",
         f"{arguments.folder}/{arguments.child}.json",
     ]
+    os.environ |= {"VNICAUDIT_PARALLEL": str(arguments.parallel), "VNICAUDIT_RETRIES": "0"}
     wall, cpu = time.perf_counter(), time.process_time()
     with open(os.devnull, "w") as nowhere, redirect_stdout(nowhere):
         code = run(words, with_reader(read))
@@ -296,7 +292,7 @@ def failing_part(folder: Path, uris: list[str], given: argparse.Namespace, wait:
 
 def sizes_part(folder: Path) -> None:
     """CPU time, peak memory and files of the commands on a fleet, each in a process of its own."""
-    state, audit = f"{folder}/state", ("fleet", "audit", "-i", f"{folder}/uris", "-q", "-o")
+    state, audit = f"{folder}/state", ("audit", "-i", f"{folder}/uris", "-q", "-o")
     page = (
         "from pathlib import Path; from vnicaudit.cli.fleet.serve import page_route; "
         "from vnicaudit.history.place import history_place; "
@@ -353,7 +349,6 @@ def seconds_of_audit(folder: Path, uris: list[str]) -> float:
         sys.executable,
         "-m",
         "vnicaudit",
-        "fleet",
         "audit",
         "-q",
         "-i",
@@ -368,7 +363,7 @@ def seconds_of_audit(folder: Path, uris: list[str]) -> float:
     began = time.perf_counter()
     done = subprocess.run(words, check=False)
     if done.returncode != 1:
-        raise SystemExit(f"fleet audit ended with {done.returncode}")
+        raise SystemExit(f"audit ended with {done.returncode}")
     return time.perf_counter() - began
 
 

@@ -6,7 +6,7 @@ definitions, as a user might write them.
 Uses HOSTS files of libvirt's test driver with DOMAINS domains of two NICs. The play lists the
 domains of each host and fetches the XML of each with ``community.libvirt.virt`` (on this machine,
 ``forks``: 10); the loop runs ``virsh dumpxml`` for each name of ``virsh list``. Neither judges
-anything. The audit is ``vnicaudit fleet audit`` with all rules and a JSON report. CPU time is that
+anything. The audit is ``vnicaudit audit -i`` with all rules and a JSON report. CPU time is that
 of all processes, including their start. The play reads only PLAYED of the hosts, and its time is
 multiplied.
 
@@ -73,7 +73,7 @@ def of_loop(uris: list[str]) -> float:
 def of_audit(folder: Path, uris: list[str]) -> float:
     """CPU seconds of the audit."""
     (folder / "uris").write_text("\n".join(uris))
-    words = [sys.executable, "-m", "vnicaudit", "fleet", "audit", "-q", "-i", f"{folder}/uris"]
+    words = [sys.executable, "-m", "vnicaudit", "audit", "-q", "-i", f"{folder}/uris"]
     words += ["--state", f"{folder}/state", "-o", f"{folder}/report.json"]
     return spent(words, (0, 1))
 

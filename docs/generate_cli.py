@@ -17,6 +17,7 @@ from pathlib import Path
 import click
 
 from vnicaudit.cli.commands import cli
+from vnicaudit.cli.options.environment import described
 
 PAGE = Path(__file__).parent / "reference" / "cli.md"
 
@@ -88,6 +89,7 @@ ENVIRONMENT = {
     "TERM": "`dumb`: no colour, unless `--color always` is given",
     "COLUMNS": "width of text in columns; without it the terminal's, 100 where there is none",
     "VNICAUDIT_DEBUG": "set and not empty: an internal error shows its traceback",
+    **described(),
 }
 """Environment variables that belong to no option."""
 

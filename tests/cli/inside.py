@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.command import as_in_a_shell
 from vnicaudit.cli.main import run
 from vnicaudit.cli.wiring import Wiring
 
@@ -20,13 +21,13 @@ def inside(
 ) -> subprocess.CompletedProcess[str]:
     """As ``tests.cli.command.vnicaudit``; ``wiring``: what it reaches, in the place of the
     program's."""
-    words = [str(one) for one in arguments]
+    words, named = as_in_a_shell(arguments)
     with (
         pytest.MonkeyPatch.context() as patch,
         redirect_stdout(io.StringIO()) as out,
         redirect_stderr(io.StringIO()) as err,
     ):
-        for name, value in {"COLUMNS": "100", **(env or {})}.items():
+        for name, value in {"COLUMNS": "100", **named, **(env or {})}.items():
             patch.setenv(name, value)
         if cwd is not None:
             patch.chdir(cwd)

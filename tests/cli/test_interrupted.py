@@ -63,14 +63,14 @@ def test_while_a_pipe_is_read(words: str, tmp_path: Path) -> None:
             assert last_words(process, lambda: not _unread(reading)) == "Interrupted."
 
 
-@pytest.mark.parametrize("command", ["audit", "audit, of two", "fleet audit"])
+@pytest.mark.parametrize("command", ["audit", "audit, of two", "audit, of a fleet"])
 def test_while_a_host_is_silent(command: str, tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         uri = f"qemu+tcp://127.0.0.1:{server.getsockname()[1]}/system"
         words: dict[str, list[str | Path]] = {
             "audit": ["audit", uri, "--deadline", "600"],
             "audit, of two": ["audit", uri, f"{uri}?x=1", "--deadline", "600"],
-            "fleet audit": ["fleet", "audit", "-i", uri, "--state", tmp_path, "--deadline", "600"],
+            "audit, of a fleet": ["audit", "-i", uri, "--state", tmp_path, "--deadline", "600"],
         }
         with begun(*words[command]) as process:
             caller = server.accept()[0]

@@ -34,7 +34,9 @@ COMMANDS = {
     ),
     "rollback": CommandEntry("Undo a previous run.", "remedy.rollback"),
     "runs": CommandEntry("List previous runs and their outcomes.", "remedy.runs"),
-    "fleet": CommandEntry("Audit and change all hosts of an inventory.", "fleet.group"),
+    "fleet": CommandEntry(
+        "Show the hosts of an inventory, rank changes, serve a page.", "fleet.group"
+    ),
     "bench": CommandEntry("Measure network performance before and after a change.", "bench.group"),
     "history": CommandEntry("Show the stored audits of a fleet.", "history.group"),
     "drift": CommandEntry("Compare two audits of a fleet.", "history.drift"),

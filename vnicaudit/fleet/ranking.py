@@ -222,12 +222,12 @@ def _percent(share: float) -> str:
 
 
 PLAN = (
-    "`vnicaudit fleet plan -i INVENTORY -o plan.json` plans these changes of libvirt's guests, and "
-    "`vnicaudit fleet apply plan.json -i INVENTORY` makes them"
+    "`vnicaudit plan -i INVENTORY -o plan.json` plans these changes of libvirt's guests, and "
+    "`vnicaudit apply plan.json` makes them"
 )
 _STAND_OUT = 3
 """Places of one change that are named beside it."""
-NO_TRAFFIC = "traffic is unknown; `vnicaudit fleet audit --traffic` measures it on QEMU hosts"
+NO_TRAFFIC = "traffic is unknown; `audit -i INVENTORY --traffic` measures it on QEMU hosts"
 
 
 def rank(
@@ -315,7 +315,7 @@ def _ranked(
         findings=one.findings,
         traffic=_traffic_ranking(one),
         estimate=estimate,
-        fix=by_plan(one.first, "vnicaudit fleet plan"),
+        fix=by_plan(one.first, "vnicaudit plan -i"),
         reason=reason(one, elsewhere, estimate),
     )
 

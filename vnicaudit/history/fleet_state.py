@@ -108,7 +108,7 @@ class FleetState:
         query = select(audit.c.number, audit.c.basis).order_by(audit.c.number.desc()).limit(1)
         newest = connection.execute(query).one_or_none()
         if newest is None:
-            raise UsageError("the history has no audit yet; run `vnicaudit fleet audit`")
+            raise UsageError("the history has no audit yet; run `vnicaudit audit -i`")
         self._newest, self._basis = int(newest[0]), int(newest[1])
         self._rules = frozenset(self._rules_of_basis())
 

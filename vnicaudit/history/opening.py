@@ -61,6 +61,6 @@ def _opened(
 
 def _nothing_stored(place: HistoryPlace) -> UsageError:
     return UsageError(
-        f"history {place.label}: nothing is stored there yet; `vnicaudit fleet audit` stores what "
+        f"history {place.label}: nothing is stored there yet; `vnicaudit audit -i` stores what "
         "it reads"
     )

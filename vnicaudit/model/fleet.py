@@ -139,6 +139,10 @@ class HostOptions(msgspec.Struct, frozen=True):
     agent: bool | None = None
 
 
+DEFAULT_URI = "qemu+ssh://{host}/system"
+"""URI of a host of an inventory that has none of its own."""
+
+
 class InventoryHost(msgspec.Struct, frozen=True):
     """One host of an inventory. ``name`` is unique in it; ``uri`` is the target that is read;
     ``source``: the file and line, or the command, that names it."""

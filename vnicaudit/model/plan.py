@@ -396,6 +396,16 @@ Planned = Step | NotPlanned
 """A result of planning."""
 
 
+class PlanHost(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A host of an inventory on which a step is planned: its name, the target of its steps, its
+    site and its groups there."""
+
+    name: str
+    uri: str
+    site: str = ""
+    groups: tuple[str, ...] = ()
+
+
 class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A plan for review, and its file."""
 
@@ -413,3 +423,5 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """Further remarks on the targets, such as objects of a cloud hidden from this user."""
     unread_targets: int = 0
     """Number of targets that could not be read at all."""
+    hosts: tuple[PlanHost, ...] = ()
+    """For a plan of an inventory: its hosts with a step."""

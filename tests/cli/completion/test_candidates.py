@@ -37,7 +37,7 @@ def test_targets_without_a_word(home: Path) -> None:
 
 
 def audited(state: Path, *uris: str, name: str = "kvm{}") -> Path:
-    """The file that names the hosts of the last fleet audit in a state folder."""
+    """The file that names the hosts of the last audit of a fleet in a state folder."""
     spool = SpoolFolder(state).new("20260101-000000-0000")
     hosts = tuple(InventoryHost(name.format(n), uri) for n, uri in enumerate(uris, 1))
     day = "2026-01-01T00:00:00Z"

@@ -1,4 +1,4 @@
-"""``vnicaudit fleet audit`` over real daemons: sockets, TLS, ssh; slow, refusing, hung ones."""
+"""``vnicaudit audit -i`` over real daemons: sockets, TLS, ssh; slow, refusing, hung ones."""
 
 import json
 import os
@@ -66,7 +66,7 @@ def audited(
     hosts = inventory(folder, uris, more, own)
     given = ("-i", hosts, "--state", folder / "state", "--format", "json")
     trusted = [word for uri in uris.values() if "command=" in uri for word in ("--trust-uri", uri)]
-    result = vnicaudit("fleet", "audit", *given, *trusted, *words)
+    result = vnicaudit("audit", *given, *trusted, *words)
     return (json.loads(result.stdout) if result.stdout else {}), result
 
 
@@ -108,10 +108,10 @@ def test_equal_findings_name_some_of_their_hosts(daemon: HostsDaemon, tmp_path: 
     """Names of guests say nothing where each host has a guest of that name."""
     hosts = inventory(tmp_path, {f"kvm{n}": daemon.tcp(n) for n in range(5)})
     words = ("-i", hosts, "--state", tmp_path / "state", "--select", "VNIC002", "--view", "short")
-    said = inside("fleet", "audit", *words).stdout
+    said = inside("audit", *words).stdout
     assert "\n    on: h0-d1, h1-d1, h2-d1, h3-d1, h4-d1\n" in said
     assert "\n    hosts: kvm0, kvm1, kvm2 and 2 more\n" in said
-    said = inside("fleet", "audit", *words, "--limit", "kvm3").stdout
+    said = inside("audit", *words, "--limit", "kvm3").stdout
     assert "\n    hosts: kvm3\n" in said
 
 
@@ -138,7 +138,7 @@ def test_six_ways_to_fail_cost_six_hosts_and_each_is_explained(
             "well": daemon.tcp(6),
         }
         hanging = dict.fromkeys(("mute", "hung"), "deadline = 3")  # the others have time to fail
-        words = ("--retries", "0", "--select", "VNIC002")
+        words = ("VNICAUDIT_RETRIES=0", "--select", "VNIC002")
         report, result = audited(tmp_path, uris, *words, more="deadline = 60", own=hanging)
     assert result.returncode == 4
     assert "libvirt version" not in result.stderr  # nor anything else of libvirt's own log
@@ -172,8 +172,8 @@ def kinds_of(folder: Path) -> dict[str, str | None]:
 def test_the_report_is_the_same_whatever_comes_first(daemon: HostsDaemon, tmp_path: Path) -> None:
     uris = {f"h{n}": daemon.tcp(n) for n in range(12)}
     texts = []
-    for words in (("--parallel", "1"), ("--parallel", "12"), ("--parallel", "4")):
-        result = audited(tmp_path, uris, *words)[1]
+    for number in (1, 12, 4):
+        result = audited(tmp_path, uris, f"VNICAUDIT_PARALLEL={number}")[1]
         texts.append(without_times(result.stdout))
     assert texts[0] == texts[1] == texts[2]
 
@@ -204,7 +204,7 @@ def test_mac_addresses_are_compared_over_the_fleet(daemon: HostsDaemon, tmp_path
 def test_a_killed_audit_is_resumed_where_it_was(daemon: HostsDaemon, tmp_path: Path) -> None:
     with mute_port() as mute:
         uris = {f"h{n}": daemon.tcp(n) for n in range(10)} | {"mute": daemon.tcp(10, mute)}
-        whole = [sys.executable, str(SCRIPT), "fleet", "audit", "-q",
+        whole = [sys.executable, str(SCRIPT), "audit", "-q",
                  "-i", str(inventory(tmp_path, uris)), "--state", f"{tmp_path}/state"]  # fmt: skip
         with subprocess.Popen(whole, stdout=subprocess.DEVNULL) as process:
             until(lambda: len(list(tmp_path.glob("state/fleet/audits/*/hosts/0000??"))) == 10, "10")
@@ -215,7 +215,7 @@ def test_a_killed_audit_is_resumed_where_it_was(daemon: HostsDaemon, tmp_path: P
     kept = {path: path.stat().st_mtime_ns for path in tmp_path.glob("state/fleet/audits/*/hosts/*")}
     changed = vnicaudit(*whole[2:], "--resume", "--select", "VNIC002")
     assert (changed.returncode, "was started with other rules" in changed.stderr) == (2, True)
-    refused = ("--resume", "--retries", "0", "--deadline", "2", "--format", "json")
+    refused = ("--resume", "VNICAUDIT_RETRIES=0", "--deadline", "2", "--format", "json")
     result = vnicaudit(*whole[2:], *refused)
     assert {path: path.stat().st_mtime_ns for path in kept} == kept
     report = json.loads(result.stdout)
@@ -229,7 +229,7 @@ def test_a_killed_audit_is_resumed_where_it_was(daemon: HostsDaemon, tmp_path: P
 def test_ctrl_c_keeps_what_is_done(daemon: HostsDaemon, tmp_path: Path) -> None:
     with mute_port() as mute:
         uris = {f"h{n}": daemon.tcp(n) for n in range(5)} | {"mute": daemon.tcp(5, mute)}
-        words = [sys.executable, str(SCRIPT), "fleet", "audit", "-i",
+        words = [sys.executable, str(SCRIPT), "audit", "-i",
                  str(inventory(tmp_path, uris)), "--state", f"{tmp_path}/state"]  # fmt: skip
         with subprocess.Popen(
             words, stderr=subprocess.PIPE, text=True,
@@ -258,7 +258,7 @@ def test_one_that_is_stored_and_not_yet_counted_is_kept(
 
     monkeypatch.setattr(os, "replace", interrupted)
     uris = {f"h{n}": f"test:///default?{n}" for n in range(3)}
-    result = inside("fleet", "audit", "-i", inventory(tmp_path, uris), "--state", tmp_path / "s")
+    result = inside("audit", "-i", inventory(tmp_path, uris), "--state", tmp_path / "s")
     assert result.returncode == 130
     assert "1 of 3 hosts were read and stored; to continue, run the same" in result.stderr
 
@@ -277,7 +277,7 @@ def test_a_sample_is_told_wherever_numbers_are(daemon: HostsDaemon, tmp_path: Pa
     assert len(report["targets"]) == 2
     path = inventory(tmp_path, uris)
     for name, words in SAMPLE_IN.items():
-        out = inside("fleet", "audit", "-i", path, "--state", tmp_path / "state", *given,
+        out = inside("audit", "-i", path, "--state", tmp_path / "state", *given,
                      "--format", name)  # fmt: skip
         assert words in out.stdout.replace("\n", " ").replace("  ", " ")
 
@@ -287,7 +287,7 @@ def test_a_sample_of_nics_looks_at_whole_guests_of_every_host(tmp_path: Path) ->
         write_host(tmp_path / f"h{number}.xml", number, 50)
     uris = {f"h{n}": f"test://{tmp_path}/h{n}.xml" for n in range(4)}
     path = inventory(tmp_path, uris)
-    out = inside("fleet", "audit", "-i", path, "--state", tmp_path / "state", "--format", "json",
+    out = inside("audit", "-i", path, "--state", tmp_path / "state", "--format", "json",
                  "--sample", "0.2", "--sample-of", "nics", "--sample-seed", "3")  # fmt: skip
     report = json.loads(out.stdout)
     assert len(report["targets"]) == 4
@@ -299,7 +299,7 @@ def test_a_damaged_history_keeps_nobody_from_reading(tmp_path: Path) -> None:
     (tmp_path / "history.db").write_bytes(b"no database" * 1000)
     path = inventory(tmp_path, {"h1": "test:///default"})
     given = ("--state", tmp_path / "state", "--history", tmp_path / "history.db")
-    out = inside("fleet", "audit", "-i", path, *given, "--select", "VNIC006", "--format", "json")
+    out = inside("audit", "-i", path, *given, "--select", "VNIC006", "--format", "json")
     assert out.returncode == 4
     assert "is not a database" in out.stderr
     assert "hosts are audited and reported, but nothing is stored" in out.stderr
@@ -317,7 +317,7 @@ def test_a_damaged_history_keeps_nobody_from_reading(tmp_path: Path) -> None:
 def test_a_history_that_fails_later_costs_no_report(form: str, damage: str, tmp_path: Path) -> None:
     """Where it is read, and where it is written."""
     path = inventory(tmp_path, {"h1": "test:///default"})
-    words = ("fleet", "audit", "-i", path, "--state", tmp_path / "state", "--select", "VNIC006")
+    words = ("audit", "-i", path, "--state", tmp_path / "state", "--select", "VNIC006")
     assert inside(*words).returncode == 1
     with closing(connect(tmp_path / "state" / "history.db")) as database, database:
         database.execute(damage)
@@ -332,13 +332,13 @@ def test_a_history_that_fails_later_costs_no_report(form: str, damage: str, tmp_
 @rows_of_tuples
 def test_requests_that_make_no_sense(tmp_path: Path, words: tuple[str, ...], message: str) -> None:
     path = inventory(tmp_path, {"h1": "test:///default", "h2": "test:///default?2"})
-    out = inside("fleet", "audit", "-i", path, "--state", tmp_path / "state", *words)
+    out = inside("audit", "-i", path, "--state", tmp_path / "state", *words)
     assert out.returncode == 2
     assert message in out.stderr
 
 
 def test_a_host_that_is_not_read_live_is_refused_with_its_place(tmp_path: Path) -> None:
     path = inventory(tmp_path, {"h1": "esx://x/"})
-    out = inside("fleet", "audit", "-i", path, "--state", tmp_path / "state")
+    out = inside("audit", "-i", path, "--state", tmp_path / "state")
     assert out.returncode == 2
     assert out.stderr.startswith(f"Error: {path}:3: h1: esx://x/: not a supported libvirt URI")

@@ -1,8 +1,9 @@
-"""``fleet audit --engine dask`` over a real cluster of separate processes: two sites, workers and
+"""``audit -i`` with a scheduler, over a real cluster of separate processes: two sites, workers and
 a scheduler that are killed, TLS, another version. The report is that of the threads, byte for
 byte."""
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -13,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.bench.endpoints.left import until
-from tests.cli.command import SCRIPT
+from tests.cli.command import SCRIPT, as_in_a_shell
 from tests.cli.inside import inside
 from tests.fleet.daemons import HostsDaemon, hosts_daemon, make_keys
 from tests.fleet.dask_cluster import DaskCluster, dask_cluster
@@ -53,7 +54,7 @@ def inventory(folder: Path, uris: list[str], sites: tuple[str, ...] = SITES) -> 
 def words(folder: Path, hosts: Path, *more: str, state: str = "state") -> list[str]:
     """The arguments of an audit; a host that waits at a gate is not to be given up."""
     given = ("-i", str(hosts), "--state", f"{folder}/{state}", "--format", "json")
-    return ["fleet", "audit", *given, "--retries", "1", "--deadline", "300", *more]
+    return ["audit", *given, "VNICAUDIT_RETRIES=1", "--deadline", "300", *more]
 
 
 def by_threads(folder: Path, hosts: Path) -> tuple[int, str]:
@@ -77,9 +78,9 @@ def kept(folder: Path) -> int:
 @contextmanager
 def started(folder: Path, hosts: Path, cluster: DaskCluster) -> Iterator[subprocess.Popen[str]]:
     """An audit by the cluster, under way."""
-    more = ("--engine", "dask", "--scheduler", cluster.address)
+    given, named = as_in_a_shell(words(folder, hosts, f"VNICAUDIT_SCHEDULER={cluster.address}"))
     with subprocess.Popen(
-        [sys.executable, str(SCRIPT), *words(folder, hosts, *more)],
+        [sys.executable, str(SCRIPT), *given], env=os.environ | named,
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a job may ignore it
     ) as process:  # fmt: skip
@@ -96,8 +97,8 @@ def test_the_report_is_that_of_the_threads(
     uris += [f"test+tcp://127.0.0.1:{free_port()}/default", daemon.tls(11)]
     uris += [f"test+tcp://127.0.0.1:{daemon.tcp_port}/nowhere.xml"]
     hosts = inventory(tmp_path, uris)
-    more = ("--engine", "dask", "--scheduler", cluster.address)
-    result = inside(*words(tmp_path, hosts, *more))
+    more = f"VNICAUDIT_SCHEDULER={cluster.address}"
+    result = inside(*words(tmp_path, hosts, more))
     assert result.stderr.startswith("Read 12 of 14 hosts, 36 domains; 2 not at all (1 ")
     assert (result.returncode, without_times(result.stdout)) == by_threads(tmp_path, hosts)
 
@@ -169,8 +170,8 @@ def test_a_worker_of_another_version_is_refused_with_what_to_do(
     cluster.start_worker("old", other_version=True)
     cluster.wait_for_workers("old")
     try:
-        more = ("--engine", "dask", "--scheduler", cluster.address)
-        result = inside(*words(tmp_path, hosts, *more))
+        more = f"VNICAUDIT_SCHEDULER={cluster.address}"
+        result = inside(*words(tmp_path, hosts, more))
     finally:
         cluster.kill_worker("old")
     assert result.returncode == 2
@@ -187,16 +188,16 @@ def test_tls_is_by_files_and_strangers_are_kept_out(tmp_path: Path) -> None:
     with dask_cluster(SITES[0], keys=tmp_path / "pki") as cluster:
         results = {
             name: inside(*words(
-                tmp_path, hosts, "--engine", "dask", "--scheduler", cluster.address,
-                "--scheduler-ca", f"{tmp_path}/{name}/cacert.pem",
-                "--scheduler-cert", f"{tmp_path}/{name}/clientcert.pem",
-                "--scheduler-key", f"{tmp_path}/{name}/clientkey.pem",
+                tmp_path, hosts, f"VNICAUDIT_SCHEDULER={cluster.address}",
+                f"VNICAUDIT_SCHEDULER_CA={tmp_path}/{name}/cacert.pem",
+                f"VNICAUDIT_SCHEDULER_CERT={tmp_path}/{name}/clientcert.pem",
+                f"VNICAUDIT_SCHEDULER_KEY={tmp_path}/{name}/clientkey.pem",
             ))
             for name in ("pki", "stranger")
         }  # fmt: skip
     assert results["pki"].stderr == "Read 2 of 2 hosts, 2 domains\n"
     assert results["stranger"].returncode == 2
-    assert results["stranger"].stderr.startswith(f"Error: --scheduler {cluster.address}: ")
+    assert results["stranger"].stderr.startswith(f"Error: VNICAUDIT_SCHEDULER={cluster.address}: ")
 
 
 @rows_of_tuples
@@ -210,6 +211,6 @@ def test_requests_that_make_no_sense(tmp_path: Path, more: tuple[str, ...], mess
 def test_without_dask_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
     hosts = inventory(tmp_path, ["test:///default"])
-    out = inside(*words(tmp_path, hosts, "--engine", "dask", "--scheduler", "localhost:1"))
+    out = inside(*words(tmp_path, hosts, "VNICAUDIT_SCHEDULER=localhost:1"))
     assert out.returncode == 2
     assert "pip install '.[dask]'" in out.stderr

@@ -1,4 +1,4 @@
-"""``fleet plan`` with a history: how old findings are, what is new, what was measured,
+"""``plan -i`` with a history: how old findings are, what is new, what was measured,
 and what is open on hosts that cannot be read. Hosts are libvirt's test driver."""
 
 import sqlite3
@@ -17,7 +17,7 @@ from tests.fleet.daemons import write_host
 from tests.history.measured import measurement
 from tests.reports.plan.test_by_change import step_on
 from vnicaudit.cli.options.output import OutputOptions
-from vnicaudit.cli.remedy.plan import print_plan
+from vnicaudit.cli.remedy.plan_output import print_plan
 from vnicaudit.history.opening import history_to_write
 from vnicaudit.history.place import history_place
 from vnicaudit.model.plan import Plan
@@ -45,13 +45,13 @@ class Fleet(NamedTuple):
         """An audit that the history keeps."""
         out = self.folder / "out"
         given = ("-i", self.folder / "fleet.toml", "--state", self.state, "-q", "-o", out)
-        assert inside("fleet", "audit", *given, *words).returncode in (0, 1, 4)
+        assert inside("audit", *given, *words).returncode in (0, 1, 4)
 
     def plan(self, *words: str | Path) -> subprocess.CompletedProcess[str]:
         """A plan of all changes."""
-        given = ("-i", self.folder / "fleet.toml", "--include-unsafe", "--retries", "0")
+        given = ("-i", self.folder / "fleet.toml", "--include-unsafe", "VNICAUDIT_RETRIES=0")
         state = () if "--state" in words else ("--state", self.state)
-        return inside("fleet", "plan", *given, *state, *words)
+        return inside("plan", *given, *state, *words)
 
 
 @pytest.fixture
@@ -357,21 +357,13 @@ def test_a_history_named_by_the_settings_is_not_needed_for_a_plan(fleet: Fleet) 
     assert not Path("fresh.db").exists()
 
 
-def test_what_follows_names_the_same_inventory_state_and_history(fleet: Fleet) -> None:
-    fleet.audit("--history", "there.db")
-    inventory = fleet.folder / "fleet.toml"
-    result = fleet.plan("-o", "p.json", "--history", "there.db")
-    assert (
-        f"next: vnicaudit fleet apply p.json -i {inventory} --history there.db "
-        f"--state {fleet.state} --include-unsafe\n"
-    ) in result.stderr
-    words = ("--uri", f"test://{fleet.folder}/{{name}}", "--state", fleet.state)
-    result = inside("fleet", "plan", "-i", "h1.xml,", *words, "--include-unsafe", "-o", "q.json")
-    assert f"-i h1.xml, --uri 'test://{fleet.folder}/{{name}}' --state" in result.stderr
+def test_what_follows_names_the_same_state(fleet: Fleet) -> None:
+    result = fleet.plan("-o", "p.json")
+    assert f"next: vnicaudit apply p.json --state {fleet.state} --include-unsafe\n" in result.stderr
 
 
 def test_no_database_is_loaded_where_there_is_no_history(fleet: Fleet) -> None:
-    words = ("fleet", "plan", "-i", str(fleet.folder / "fleet.toml"), "--state", str(fleet.state))
+    words = ("plan", "-i", str(fleet.folder / "fleet.toml"), "--state", str(fleet.state))
     modules = loaded(*words)
-    assert {"libvirt", "vnicaudit.cli.fleet.plan", "vnicaudit.reports.plan.text"} <= modules
+    assert {"libvirt", "vnicaudit.cli.remedy.plan_fleet", "vnicaudit.reports.plan.text"} <= modules
     assert not modules & {"sqlalchemy", "sqlite3"}

@@ -1,4 +1,4 @@
-"""``fleet audit --redact``: no form of report, and no line on standard error, names a host, a group
+"""``audit -i --redact``: no form of report, and no line on standard error, names a host, a group
 or a site of the fleet, or where its history is."""
 
 import json
@@ -39,7 +39,7 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_no_name_comes_through(site: Path) -> None:
-    words = ["fleet", "audit", "-i", "fleet.toml", "-i", "uris", "--limit", LIMIT]
+    words = ["audit", "-i", "fleet.toml", "-i", "uris", "--limit", LIMIT]
     words += ["--state", "state", "--redact"]
     outputs = {name: site / f"report.{name}" for name in formats()}
     for name, path in outputs.items():
@@ -58,7 +58,7 @@ def test_no_name_comes_through(site: Path) -> None:
 
 
 def test_an_error_of_what_remembers_does_not_say_where_that_is(site: Path) -> None:
-    words = ("fleet", "audit", "-i", "fleet.toml", "--state", "state", "--redact")
+    words = ("audit", "-i", "fleet.toml", "--state", "state", "--redact")
     there = "postgresql://audit@acmedb.example/acme?connect_timeout=1&host=/acmesocket"
     result = inside(*words, "--history", there, "-o", site / "out.json", cwd=site)
     assert result.returncode == 4

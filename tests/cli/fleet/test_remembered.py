@@ -16,7 +16,7 @@ def test_two_audits_and_their_drift(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.delenv("VNICAUDIT_HISTORY", raising=False)
     uris, state = tmp_path / "uris", tmp_path / "state"
     uris.write_text("test:///default?1\ntest:///none.xml\n")
-    words = ("fleet", "audit", "-i", uris, "--state", state, "-q", "-o", tmp_path / "out")
+    words = ("audit", "-i", uris, "--state", state, "-q", "-o", tmp_path / "out")
     for _ in range(2):
         assert inside(*words).returncode == 4
     done = inside("history", "status", "--state", state, "--format", "json")
@@ -34,7 +34,7 @@ def test_another_place_may_be_named(tmp_path: Path) -> None:
     uris, there = tmp_path / "uris", tmp_path / "there.db"
     uris.write_text("test:///default?1\n")
     words = ("-i", uris, "--state", tmp_path / "state", "-q", "-o", tmp_path / "out")
-    inside("fleet", "audit", *words, "--history", there)
+    inside("audit", *words, "--history", there)
     assert there.exists()
     assert not (tmp_path / "state" / "history.db").exists()
 
@@ -45,7 +45,7 @@ def test_the_page_of_an_audit_tells_what_changed_since_the_last(
     monkeypatch.delenv("VNICAUDIT_HISTORY", raising=False)
     node, fleet, out = tmp_path / "h1.xml", tmp_path / "fleet.toml", tmp_path / "out.html"
     fleet.write_text(f'[[hosts]]\nname = "h1"\nsite = "north"\nuri = "test://{node}"\n')
-    words = ("fleet", "audit", "-i", fleet, "--state", tmp_path / "state", "-q", "-o", out)
+    words = ("audit", "-i", fleet, "--state", tmp_path / "state", "-q", "-o", out)
     pages = []
     for domains in (2, 4, 1):
         write_host(node, 1, domains)
@@ -81,7 +81,7 @@ def test_what_two_hosts_share_is_remembered_with_each(tmp_path: Path) -> None:
 
     def audited() -> list[tuple[str, str, str]]:
         words = ("-i", uris, "--state", tmp_path / "state", "-q", "-o", tmp_path / "out")
-        inside("fleet", "audit", *words, "--history", there, "--select", "VNIC016,VNIC017")
+        inside("audit", *words, "--history", there, "--select", "VNIC016,VNIC017")
         with closing(sqlite3.connect(there)) as history:
             query = "SELECT host, subject, state FROM findings ORDER BY host, since"
             return [(host[-6:], name, state) for host, name, state in history.execute(query)]

@@ -33,7 +33,7 @@ def audited(folder: Path, memory: Memory, *words: str) -> int:
     path = folder / "uris"
     path.write_text("test:///default?1\ntest:///none.xml\ntest:///default?2\n")
     given = ["-i", str(path), "--state", str(folder / "state"), "-q", "-o", str(folder / "out")]
-    return run(["fleet", "audit", *given, *words], Wiring(sink=lambda *_place: memory))
+    return run(["audit", *given, *words], Wiring(sink=lambda *_place: memory))
 
 
 def test_an_audit_is_handed_over_in_the_order_of_the_inventory(tmp_path: Path) -> None:

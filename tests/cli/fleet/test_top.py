@@ -52,7 +52,7 @@ def test_ranks_of_a_fleet_that_was_really_audited(tmp_path: Path) -> None:
     fleet = tmp_path / "fleet.toml"
     fleet.write_text('[[hosts]]\nname = "kvm1"\nuri = "test:///default"\n')
     words = ("-i", fleet, "--state", tmp_path / "state", "--select", "VNIC006", "-q")
-    assert inside("fleet", "audit", *words, "--traffic", "0.1").returncode == 1
+    assert inside("audit", *words, "--traffic", "0.1").returncode == 1
     ranking = top(tmp_path / "state")
     (one,) = ranking["changes"]
     assert (one["rules"], one["place"]["name"], one["place"]["host"]) == (
@@ -65,7 +65,7 @@ def test_an_audit_of_the_future_can_be_removed_by_hand(tmp_path: Path) -> None:
     """One whose clock was in the future was ranked for ever."""
     state = tmp_path / "state"
     words = ("-i", "default,", "--uri", "test:///{name}", "--select", "VNIC006", "-q")
-    inside("fleet", "audit", *words, "--state", state)
+    inside("audit", *words, "--state", state)
     (folder,) = (state / "fleet" / "audits").iterdir()
     future = SpoolFolder(state).new("20350101-000000-0000")
     later = msgspec.structs.replace(
@@ -86,7 +86,7 @@ def test_an_audit_of_the_future_can_be_removed_by_hand(tmp_path: Path) -> None:
 
 def test_a_part_of_a_fleet_is_called_one(tmp_path: Path) -> None:
     words = ("--state", tmp_path / "state", "--select", "VNIC006", "-q", "--uri", "test:///{name}")
-    inside("fleet", "audit", "-i", "default,other", "--limit", "default", *words)
+    inside("audit", "-i", "default,other", "--limit", "default", *words)
     assert (
         "only part of the fleet was audited: limit 'default', 1 of 2 hosts"
         in top(tmp_path / "state")["notes"]
@@ -108,8 +108,8 @@ def test_text_has_rank_change_place_and_why(state: Path) -> None:
      Mbit/s); safe; cures 1 NIC; the same change in 1 more place
    Fix: set it
 
-Note: `vnicaudit fleet plan -i INVENTORY -o plan.json` plans these changes of libvirt's
-  guests, and `vnicaudit fleet apply plan.json -i INVENTORY` makes them
+Note: `vnicaudit plan -i INVENTORY -o plan.json` plans these changes of libvirt's guests,
+  and `vnicaudit apply plan.json` makes them
 2 of 3 changes, for 3 problems on 2 of 2 hosts, audited 2021-01-01T00:00:00Z
 """
     )
@@ -165,11 +165,11 @@ def test_nothing_to_rank(tmp_path: Path) -> None:
 
 
 def test_a_host_s_deadline_has_to_be_longer_than_the_count(tmp_path: Path) -> None:
-    words = ("-i", "test:///default", "--state", tmp_path, "--host-deadline", "5")
-    result = inside("fleet", "audit", *words, "--traffic")
+    words = ("-i", "test:///default", "--state", tmp_path, "VNICAUDIT_HOST_DEADLINE=5")
+    result = inside("audit", *words, "--traffic")
     assert result.returncode == 2
     assert "--traffic 10" in result.stderr
-    assert "--host-deadline allows only 5 s" in result.stderr
+    assert "VNICAUDIT_HOST_DEADLINE allows only 5 s" in result.stderr
 
 
 def test_traffic_is_kept_and_is_no_part_of_the_digest(tmp_path: Path) -> None:

@@ -85,7 +85,7 @@ def test_the_next_step_is_a_plan() -> None:
     words, edit = "Set it (virsh edit), then power off", EditElement("model", "virtio")
     guests = [guest("a", Problem(fix=words, fixes=(edit,)))]
     ranking = rank(audit("h"), [reading("h", guests)])
-    assert ranking.changes[0].fix == "Set it (vnicaudit fleet plan), then power off"
+    assert ranking.changes[0].fix == "Set it (vnicaudit plan -i), then power off"
     assert PLAN in ranking.notes
     of_nova = rank(audit("h"), [reading("h", [guest("a", Problem(owner="nova"))])])
     assert PLAN not in of_nova.notes

@@ -122,7 +122,7 @@ def test_drops_of_a_real_guest_stand_in_the_ranking(
     sender.start()
     try:
         words = ("-i", daemon.uri, "--state", tmp_path, "-q", "--traffic", "1")
-        audited = inside("fleet", "audit", *words)
+        audited = inside("audit", *words)
     finally:
         ended.set()
         sender.join()

@@ -110,7 +110,7 @@ class Fleet(World):
         return cast(Hypervisor, host)
 
     def fleet_context(self) -> RunContext:
-        """Of ``fleet apply --mode restart``; the others get it from the run."""
+        """Of ``apply --mode restart`` of a fleet; the others get it from the run."""
         context = self.context("restart", canary=0)
         return replace(context, host_by_host=True, tell_remaining=self._tell)
 

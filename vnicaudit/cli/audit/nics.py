@@ -16,6 +16,7 @@ from vnicaudit.audit.work import NicsWork
 from vnicaudit.base.wording import close_to
 from vnicaudit.cli.options.candidates import targets as target_words
 from vnicaudit.cli.options.filters import domain_option, owner_option, owners_of
+from vnicaudit.cli.options.inventory import InventoryOptions, inventory_options
 from vnicaudit.cli.options.output import (
     OutputOptions,
     RedactionOptions,
@@ -31,8 +32,9 @@ from vnicaudit.cli.output.progress import Progress, tell
 from vnicaudit.cli.wiring import Wiring, pass_wiring
 from vnicaudit.errors import TargetError, UsageError
 from vnicaudit.model.domain import Domain
+from vnicaudit.model.fleet import LiveOptions
 from vnicaudit.model.report import TargetResult
-from vnicaudit.reports.nics import csv, json
+from vnicaudit.reports.nics import csv, json, text
 from vnicaudit.reports.nics.text import VERDICTS, verdict_of
 from vnicaudit.reports.report_file import Options
 from vnicaudit.reports.safe import safe
@@ -55,6 +57,7 @@ Examples:
   vnicaudit nics definitions/ --wrong --sort worst
   vnicaudit nics qemu:///system --format csv > nics.csv
   vnicaudit nics openstack:prod                all servers visible to this user
+  vnicaudit nics -i fleet.toml --wrong         the hosts of an inventory
   vnicaudit nics qemu:///system --assume-qemu 10.0"""
 
 
@@ -62,6 +65,7 @@ class NicsOptions(msgspec.Struct, frozen=True):
     """The options of ``vnicaudit nics``."""
 
     targets: tuple[str, ...]
+    inventory: InventoryOptions
     format: NicsFormat
     domains: tuple[str, ...]
     owners: tuple[str, ...]
@@ -73,9 +77,8 @@ class NicsOptions(msgspec.Struct, frozen=True):
 
 
 @click.command("nics", cls=SectionedCommand, epilog=_EPILOG)
-@click.argument(
-    "targets", metavar="TARGET...", nargs=-1, required=True, shell_complete=target_words
-)
+@click.argument("targets", metavar="TARGET...", nargs=-1, shell_complete=target_words)
+@inventory_options
 @click.option(
     "--format",
     "format",
@@ -109,25 +112,27 @@ def command(options: NicsOptions, wiring: Wiring) -> int:
     redactor = redactor_of(options.redaction)
     verbose = options.output.verbose and redactor is None
     reading = reading_of(options.reading, options.targets, verbose=verbose)
+    targets = _targets(options, reading.options.live, wiring)
     progress = Progress(enabled=not options.output.quiet)
     run = AuditRun(NicsWork(reading.assumptions, wiring.platforms()), reading.options, progress)
     style = screen_options(options.output)
     unknown: list[str] = []
-    items: Iterator[object] = run.items(options.targets)
+    items: Iterator[object] = run.items(targets)
     if redactor is not None:
         items = (redactor.record(item) for item in items if isinstance(item, Domain))
     domains = _selected_domains(_noting(items, unknown), options, owners)
-    for text in _rendered(options, domains, style):
+    several = len(targets) > 1 or os.path.isdir(targets[0])
+    for part in _rendered(options, domains, style, places=several):
         progress.clear()
-        emit(text)
+        emit(part)
     progress.clear()
     flush()  # results are shown before errors
     results = run.results
     if redactor is not None:
         results = tuple(map(redactor.record, results))
     note(results, style)
-    for text in unknown if not style.quiet else ():
-        tell(f"Note: {safe(text)}")
+    for one in unknown if not style.quiet else ():
+        tell(f"Note: {safe(one)}")
     return complain_about(results)
 
 
@@ -190,8 +195,8 @@ def note(results: tuple[TargetResult, ...], options: Options) -> None:
     for result in results:
         calls = calls_sentence(result) if options.verbose else ""
         parts = (f"{part.place}: {part.message}" for part in not_judged_of(result))
-        for text in filter(None, (*notes_of(result), *parts, calls)):
-            tell(f"Note: {safe(text)}")
+        for one in filter(None, (*notes_of(result), *parts, calls)):
+            tell(f"Note: {safe(one)}")
 
 
 def complain_about(results: tuple[TargetResult, ...]) -> int:
@@ -209,12 +214,26 @@ def complain_about(results: tuple[TargetResult, ...]) -> int:
     return code
 
 
-def _rendered(options: NicsOptions, domains: Iterator[Domain], style: Options) -> Iterator[str]:
+def _targets(options: NicsOptions, live: LiveOptions, wiring: Wiring) -> tuple[str, ...]:
+    """The targets, or the URIs of the hosts of an inventory."""
+    if options.inventory.are_used(options.targets):
+        # imported here: most commands read no inventory
+        from vnicaudit.cli.fleet.hosts import chosen_hosts, tell_inventory
+
+        chosen = chosen_hosts(options.inventory, live, wiring, quiet=options.output.quiet)
+        if not options.output.quiet:
+            tell_inventory(chosen)
+        return tuple(dict.fromkeys(host.uri for host in chosen.hosts))
+    if not options.targets:
+        raise click.UsageError("Missing argument 'TARGET...', or -i INVENTORY.")
+    return options.targets
+
+
+def _rendered(
+    options: NicsOptions, domains: Iterator[Domain], style: Options, *, places: bool
+) -> Iterator[str]:
     if options.format == "json":
         return json.render(domains, style)
     if options.format == "csv":
         return csv.render(domains)
-    from vnicaudit.reports.nics import text
-
-    several = len(options.targets) > 1 or os.path.isdir(options.targets[0])
-    return text.render(domains, style, places=several)
+    return text.render(domains, style, places=places)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
+import click
 import msgspec
 
 from vnicaudit.audit.accepting.baseline import FindingFilter, load_baseline
@@ -19,6 +20,7 @@ from vnicaudit.cli.options.filters import (
     finding_options,
     wanted_of,
 )
+from vnicaudit.cli.options.inventory import InventoryOptions, inventory_options
 from vnicaudit.cli.options.output import (
     Color,
     OutputOptions,
@@ -32,14 +34,17 @@ from vnicaudit.cli.options.output import (
 )
 from vnicaudit.cli.options.reading import (
     FileOptions,
+    HistoryOptions,
     NovaOptions,
     ReadingOptions,
     ReadingRequest,
     file_options,
+    history_option,
     nova_options,
     reading_of,
     reading_options,
 )
+from vnicaudit.cli.options.records import Number, group, is_on_command_line, state_option
 from vnicaudit.cli.output.files import check_different, check_not_compressed, formats_of
 from vnicaudit.cli.output.progress import Progress
 from vnicaudit.errors import UsageError
@@ -54,10 +59,103 @@ if TYPE_CHECKING:
     from vnicaudit.reports.redaction.records import Redactor
 
 
+TRAFFIC_SECONDS = 10.0
+"""Seconds between the two readings of counters."""
+
+
+class FleetOptions(msgspec.Struct, frozen=True):
+    """Which part of an inventory is audited, whether with traffic counters (seconds between the two
+    readings), and whether an interrupted audit is resumed."""
+
+    sample: float | None = None
+    sample_of: Literal["hosts", "nics"] = "hosts"
+    sample_seed: int | None = None
+    traffic: float | None = None
+    resume: bool = False
+
+
+_OF_FLEET = ("sample", "sample_seed", "traffic", "resume")
+_NOT_LIVE = (
+    *FixOptions.__struct_fields__,
+    *FileOptions.__struct_fields__,
+    *ServerOptions.__struct_fields__,
+    "nova_config",
+)
+
+
+def check_fleet(*, is_fleet: bool) -> None:
+    """Raises UsageError for an option that is of no use with an inventory, or without one."""
+    for option in click.get_current_context().command.params:
+        name = option.name or ""
+        if name in (_NOT_LIVE if is_fleet else _OF_FLEET) and is_on_command_line(name):
+            why = "cannot be used with -i, which reads hosts" if is_fleet else "needs -i INVENTORY"
+            raise UsageError(f"{option.opts[0]} {why}")
+
+
+def _share(context: click.Context, parameter: click.Parameter, value: str | None) -> float | None:
+    """Parse ``5%`` or ``0.05``."""
+    if value is None:
+        return None
+    try:
+        share = float(value[:-1]) / 100 if value.endswith("%") else float(value)
+    except ValueError:
+        share = 0.0
+    if not 0 < share <= 1:
+        raise click.BadParameter("write the share as 5% or 0.05", context, parameter)
+    return share
+
+
+fleet_options = group(
+    "fleet",
+    FleetOptions,
+    click.option(
+        "--sample",
+        envvar="VNICAUDIT_SAMPLE",
+        callback=_share,
+        metavar="SHARE",
+        help="Audit a random part of the inventory only, such as 5%.",
+    ),
+    click.option(
+        "--sample-of",
+        type=click.Choice(["hosts", "nics"]),
+        default="hosts",
+        show_default=True,
+        help="Sample hosts, or NICs of every host (guest by guest).",
+    ),
+    click.option(
+        "--sample-seed",
+        type=click.IntRange(0, 2**32 - 1),
+        metavar="N",
+        help="Repeat the sample of an earlier audit.  [default: random]",
+    ),
+    click.option(
+        "--traffic",
+        envvar="VNICAUDIT_TRAFFIC",
+        type=Number(min=0.1, max=3600),
+        is_flag=False,
+        flag_value=TRAFFIC_SECONDS,
+        metavar="[SECONDS]",
+        help="Also read the counters of running NICs, twice, SECONDS apart "
+        f"(default: {TRAFFIC_SECONDS:g}), for `vnicaudit fleet top`.",
+    ),
+    click.option(
+        "--resume",
+        is_flag=True,
+        help="Resume the last, interrupted audit of the inventory: read only the hosts that it had "
+        "not read.",
+    ),
+)
+"""Options for auditing the hosts of an inventory."""
+
+
 class AuditOptions(msgspec.Struct, frozen=True):
     """The options of ``vnicaudit audit``."""
 
     targets: tuple[str, ...]
+    inventory: InventoryOptions
+    fleet: FleetOptions
+    history: str | None
+    state: str | None
     reporting: ReportingOptions
     files: FileOptions
     servers: ServerOptions
@@ -68,8 +166,18 @@ class AuditOptions(msgspec.Struct, frozen=True):
     reading: ReadingOptions
     output: OutputOptions
 
+    @property
+    def place(self) -> HistoryOptions:
+        """Where the history is."""
+        read = self.reading
+        return HistoryOptions(self.history, read.config, read.trusted_settings, self.state)
+
 
 AUDIT_OPTIONS = (
+    inventory_options,
+    fleet_options,
+    history_option,
+    state_option,
     reporting_options,
     file_options,
     finding_options,

@@ -54,7 +54,7 @@ EXTRAS = {
     "charts": Extra(("matplotlib",), "charts of measurements"),
     "history": Extra(("sqlalchemy",), "the history of a fleet"),
     "postgresql": Extra(("sqlalchemy", "psycopg"), "a history in PostgreSQL"),
-    "dask": Extra(("distributed",), "fleet audit --engine dask"),
+    "dask": Extra(("distributed",), "audit -i, with VNICAUDIT_SCHEDULER"),
     "serve": Extra(("sqlalchemy", "prometheus_client"), "fleet serve --metrics"),
 }
 """The extras of setup.cfg."""

@@ -7,15 +7,14 @@ from collections.abc import Iterator
 import click
 import msgspec
 
-from vnicaudit.cli.fleet.options import (
+from vnicaudit.cli.fleet.hosts import (
     ChosenHosts,
-    InventoryOptions,
     chosen_hosts,
     inventory_notes,
-    inventory_options,
-    parallel_option,
+    tell_inventory,
 )
-from vnicaudit.cli.fleet.request import check_hosts, sources_of
+from vnicaudit.cli.options.environment import environment
+from vnicaudit.cli.options.inventory import InventoryOptions, inventory_options
 from vnicaudit.cli.options.output import (
     Format,
     OutputOptions,
@@ -26,13 +25,11 @@ from vnicaudit.cli.options.output import (
 from vnicaudit.cli.options.reading import ReadingOptions, reading_of, reading_options
 from vnicaudit.cli.options.records import SectionedCommand, as_record
 from vnicaudit.cli.output.files import emit
-from vnicaudit.cli.output.progress import tell
 from vnicaudit.cli.wiring import Wiring, pass_wiring
 from vnicaudit.errors import TargetError
 from vnicaudit.fleet.inventory.own_format import HostCheck, checked
 from vnicaudit.model.fleet import LiveOptions
 from vnicaudit.reports.inventory.text import InventoryRow, to_json, to_text
-from vnicaudit.reports.safe import safe
 
 _EPILOG = """\b
 Examples:
@@ -52,7 +49,6 @@ class FleetInventoryOptions(msgspec.Struct, frozen=True):
 
     inventory: InventoryOptions
     check: bool
-    parallel: int
     format: Format
     reading: ReadingOptions
     output: OutputOptions
@@ -61,7 +57,6 @@ class FleetInventoryOptions(msgspec.Struct, frozen=True):
 @click.command("inventory", cls=SectionedCommand, epilog=_EPILOG)
 @inventory_options
 @click.option("--check", is_flag=True, help="Connect to each host, read-only, and disconnect.")
-@parallel_option
 @format_option
 @reading_options
 @output_options
@@ -71,9 +66,9 @@ def command(options: FleetInventoryOptions, wiring: Wiring) -> int:
     """Show the hosts of an inventory: names, URIs, sites and groups, and where each comes from."""
     reading = reading_of(options.reading, (), verbose=options.output.verbose)
     live = reading.options.live
-    sources = sources_of(live, wiring.platforms())
-    chosen = chosen_hosts(options.inventory, sources, quiet=options.output.quiet)
-    check_hosts(chosen.hosts, wiring)
+    if not options.inventory.inventories:
+        raise click.UsageError("Missing option '-i' / '--inventory'.")
+    chosen = chosen_hosts(options.inventory, live, wiring, quiet=options.output.quiet)
     checks = _checks(options, chosen, live, wiring)
     rows = _Rows(chosen, checks)
     if options.format == "json":
@@ -81,8 +76,8 @@ def command(options: FleetInventoryOptions, wiring: Wiring) -> int:
     else:
         for text in to_text(rows.rows(), screen_options(options.output)):
             emit(text)
-        for note in () if options.output.quiet else inventory_notes(chosen):
-            tell(safe(f"Note: {note}"))
+        if not options.output.quiet:
+            tell_inventory(chosen)
     return TargetError.exit_code if rows.failed else 0
 
 
@@ -111,4 +106,4 @@ def _checks(
 ) -> Iterator[HostCheck] | None:
     if not options.check:
         return None
-    return checked(chosen.hosts, wiring.platforms().probe, live, options.parallel)
+    return checked(chosen.hosts, wiring.platforms().probe, live, environment().parallel)

@@ -32,8 +32,8 @@ _MOST = 100
 def targets(
     context: click.Context, parameter: click.Parameter, incomplete: str
 ) -> list[CompletionItem[str]]:
-    """Files and folders, this hypervisor, URIs of the last fleet audit and of earlier runs, and the
-    clouds of clouds.yaml."""
+    """Files and folders, this hypervisor, URIs of the last audit of a fleet and of earlier runs,
+    and the clouds of clouds.yaml."""
     del parameter
     state = _state(context)
     earlier = (*_audited(state, incomplete), *_changed(state, incomplete))
@@ -135,8 +135,8 @@ def _beginning(incomplete: str, words: Iterable[tuple[str, str]]) -> list[Comple
 
 
 def _audited(state: str, incomplete: str) -> Iterator[tuple[str, str]]:
-    """Matching URIs of the hosts of the last fleet audit in the state directory. They are read from
-    its file, without opening a database."""
+    """Matching URIs of the hosts of the last audit of a fleet in the state directory. They are read
+    from its file, without opening a database."""
     from vnicaudit.fleet.running.spool import finished_spool
 
     try:

@@ -139,11 +139,11 @@ nic_option = click.option(
 class ServerOptions(msgspec.Struct, frozen=True):
     """Names or ids by which servers of a cloud are selected."""
 
-    of_project: tuple[str, ...]
-    of_host: tuple[str, ...]
-    of_zone: tuple[str, ...]
-    of_aggregate: tuple[str, ...]
-    of_image: tuple[str, ...]
+    of_project: tuple[str, ...] = ()
+    of_host: tuple[str, ...] = ()
+    of_zone: tuple[str, ...] = ()
+    of_aggregate: tuple[str, ...] = ()
+    of_image: tuple[str, ...] = ()
 
 
 cloud_filter_options = group(

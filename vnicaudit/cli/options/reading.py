@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 import click
 import msgspec
-from click.core import ParameterSource
 
 from vnicaudit.audit.judging.catalogue import Catalogue, catalogue_with
 from vnicaudit.audit.judging.outside import refuse_audited
@@ -25,7 +24,12 @@ from vnicaudit.audit.settings.settings import LoadedSettings, load_settings
 from vnicaudit.audit.work import Assumptions
 from vnicaudit.base.wording import path_word
 from vnicaudit.cli.options.candidates import nova_releases
-from vnicaudit.cli.options.records import group, state_folder, state_option
+from vnicaudit.cli.options.records import (
+    group,
+    is_on_command_line,
+    state_folder,
+    state_option,
+)
 from vnicaudit.cli.output.progress import tell
 from vnicaudit.errors import UsageError
 from vnicaudit.history.place import history_place
@@ -390,16 +394,15 @@ history_option = click.option(
 )
 
 
-def is_on_command_line() -> bool:
+def is_history_named() -> bool:
     """True if the command line names a history; False for a variable or the settings."""
-    source = click.get_current_context().get_parameter_source("history")
-    return source is ParameterSource.COMMANDLINE
+    return is_on_command_line("history")
 
 
 def named_history() -> str:
     """``--history`` for another command, preceded by a blank and without a password; empty if it
     was set by a variable or the settings instead of the command line."""
-    if not is_on_command_line():
+    if not is_history_named():
         return ""
 
     named = click.get_current_context().params["history"]

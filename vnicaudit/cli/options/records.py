@@ -9,6 +9,7 @@ from typing import Concatenate, ParamSpec, TypeVar
 
 import click
 import msgspec
+from click.core import ParameterSource
 
 from vnicaudit.errors import UsageError
 from vnicaudit.text.diff import SYSTEM, default_state
@@ -105,6 +106,12 @@ def together(*options: Decorator) -> Decorator:
     return decorated
 
 
+def is_on_command_line(parameter: str) -> bool:
+    """True if the command line itself has the option; False for a variable or a default."""
+    source = click.get_current_context().get_parameter_source(parameter)
+    return source is ParameterSource.COMMANDLINE
+
+
 def trust_uri_option(text: str) -> Decorator:
     """The option ``--trust-uri``: libvirt URIs of the user, in a file that others may write."""
     return click.option("--trust-uri", "trusted_uris", multiple=True, metavar="URI", help=text)
@@ -158,7 +165,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
         "--select", "--ignore", "--severity", "--min-confidence", "--owner", "--domain", "--nic",
         "--exclude", "--changed-since", "--skip-unrecognised", "--force-exclude", "--baseline",
         "--assume-qemu", "--assume-libvirt", "--limit", "--inventory", "--uri", "--sample",
-        "--sample-of", "--sample-seed", "--wrong",
+        "--sample-of", "--sample-seed", "--resume", "--wrong",
     ),
     "Output": (
         "--format", "--output", "--group-by", "--view", "--sort", "--max", "--fail-on",
@@ -169,8 +176,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
         "--vhostuser-mode", "--vhostuser-socket",
     ),
     "Live hosts": (
-        "--deadline", "--agent", "--host-deadline", "--parallel", "--per-site", "--retries",
-        "--trust-uri", "--guest-deadline", "--force-off", "--traffic",
+        "--deadline", "--agent", "--trust-uri", "--guest-deadline", "--force-off", "--traffic",
     ),
     "OpenStack": (
         "--project", "--projects", "--host", "--zone", "--aggregate", "--image",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from contextlib import ExitStack, closing
-from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
 import click
 from msgspec.structs import replace
@@ -13,6 +13,7 @@ from vnicaudit.base.opening import as_usage_error, read_regular
 from vnicaudit.base.wording import close_to, count
 from vnicaudit.bench.trials.request import cost
 from vnicaudit.cli.options.filters import domain_option, nic_option
+from vnicaudit.cli.options.inventory import limit_option
 from vnicaudit.cli.options.output import (
     Format,
     OutputOptions,
@@ -20,7 +21,12 @@ from vnicaudit.cli.options.output import (
     output_options,
     screen_options,
 )
-from vnicaudit.cli.options.records import SectionedCommand, as_record, state_option
+from vnicaudit.cli.options.records import (
+    SectionedCommand,
+    as_record,
+    is_on_command_line,
+    state_option,
+)
 from vnicaudit.cli.options.remedy import (
     apply_options,
     check_reach,
@@ -30,9 +36,10 @@ from vnicaudit.cli.options.remedy import (
 )
 from vnicaudit.cli.output.files import emit, flush
 from vnicaudit.cli.output.process import hang_up_noted
-from vnicaudit.cli.output.progress import RunTelling
+from vnicaudit.cli.output.progress import RunTelling, tell
 from vnicaudit.cli.remedy.apply_bench import (
     ApplyOptions,
+    CanaryBy,
     bench_options,
     measure_in_turns,
     show_trials,
@@ -52,21 +59,22 @@ from vnicaudit.cli.remedy.run_output import (
 )
 from vnicaudit.cli.wiring import Wiring, pass_wiring
 from vnicaudit.errors import RefusedError, UsageError
+from vnicaudit.model.fleet import InventoryHost
 from vnicaudit.model.plan import ServerUnit
 from vnicaudit.remedy.applying.apply import apply, dry_run_apply
 from vnicaudit.remedy.applying.journal.past_run import damaged
 from vnicaudit.reports.bench.words.labels import duration
-from vnicaudit.reports.plan.json import from_json
+from vnicaudit.reports.plan.json import MAX_BYTES, from_json
 from vnicaudit.reports.plan.text import render
+from vnicaudit.reports.safe import safe
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from vnicaudit.bench.profiles.profile import Profile
     from vnicaudit.bench.trials.request import TrialRequest
-    from vnicaudit.cli.options.remedy import ApplyScheduleOptions
     from vnicaudit.model.measurement import Design
-    from vnicaudit.model.plan import Mode, Plan, Step
+    from vnicaudit.model.plan import Mode, Plan, PlanHost, Step
     from vnicaudit.model.runs import Foreseen
     from vnicaudit.remedy.applying.apply import RunContext
     from vnicaudit.remedy.applying.driver import KindTable
@@ -128,6 +136,7 @@ Examples:
   vnicaudit apply cloud.json --mode restart --nova-manage ssh://controller
   vnicaudit apply cloud.json --mode restart --nova-manage ssh://ops@controller \\
       --nova-manage-command 'sudo docker exec nova_api nova-manage'
+  vnicaudit apply fleet.json --limit zone_a --mode restart --canary 2 --canary-by site --batch 10
 
 \b
 To resume an interrupted run, repeat the command; to undo it, use `vnicaudit rollback RUN`.
@@ -145,6 +154,22 @@ the old one, 130 interrupted."""
 @click.option("--include-unsafe", is_flag=True, help="Also apply the unsafe steps of the plan.")
 @domain_option
 @nic_option
+@limit_option
+@click.option(
+    "--canary-by",
+    type=click.Choice(get_args(CanaryBy)),
+    default="group",
+    show_default=True,
+    help="For a plan of an inventory: choose --canary canaries in each of its groups (or site, or "
+    "host); all canaries go before any batch. A host without a group counts by its site. fleet: "
+    "all hosts are one group.",
+)
+@click.option(
+    "--without-host-lock",
+    is_flag=True,
+    help="Do not lock the hosts of an inventory: for hosts that cannot hold a lock and that nobody "
+    "else changes. Runs with the same state directory still exclude each other.",
+)
 @format_option
 @apply_options
 @nova_manage_options
@@ -162,26 +187,34 @@ def command(options: ApplyOptions, wiring: Wiring) -> int:
     to a journal first, and the original definitions are saved. Afterwards the running guests are
     checked, and a guest that does not come back is rolled back automatically. With --bench, so is a
     guest that the change does not make faster.
+
+    For a plan of an inventory (plan -i), each host is connected to when its turn comes, and locked
+    on the host itself during the work, so that an operator on another machine cannot change it at
+    the same time. A host that does not answer, or that somebody else has locked, is skipped: repeat
+    the command after the run. Canaries of each group go first; if one fails, nothing else is
+    changed.
     """
     _check_format(options)
-    data = read_plan(options.plan)
+    data = _read_plan(options.plan)
     whole, kinds = from_json(data, options.plan), wiring.platforms().kinds()
-    plan = replace(whole, steps=chosen_steps(whole.steps, options.domains, options.macs))
+    named = chosen_steps(whole.steps, options.domains, options.macs)
+    plan = replace(whole, steps=_on_hosts(named, whole.hosts, options))
     steps, not_done = split_steps(plan, kinds, options.mode, unsafe=options.include_unsafe)
     if steps:
         _print_plan(plan, steps, options)
     tell_not_applied(not_done)
     if not steps:
-        return print_no_run(not_done, kinds, options)
-    context = run_context(options, wiring, options.mode, options.schedule)
+        return _print_no_run(not_done, kinds, options)
+    context = _context(whole.hosts, options, wiring)
     _check_reachable(steps, context, options)
     trial = trial_order(options, wiring.adapters)
     if options.schedule.dry_run:
         units = dry_run_apply(steps, data, context)
-        return print_dry_run(units, not_done, options.format, options.mode, options.output)
+        return _print_dry_run(units, not_done, options.format, options.mode, options.output)
     measuring = None if trial is None else _measuring(trial, steps, context, options)
+    where = f" on {len({step.target for step in steps}):,} hosts" if whole.hosts else ""
     confirm(
-        f"Apply {len(steps)} of {len(whole.steps)} steps, --mode {options.mode}?",
+        f"Apply {len(steps):,} of {len(whole.steps):,} steps{where}, --mode {options.mode}?",
         yes=options.schedule.yes,
     )
     tell_damage(damaged(context.state))
@@ -252,29 +285,58 @@ def _check_reachable(steps: list[Step], context: RunContext, options: ApplyOptio
             raise UsageError(f"--bench measures libvirt domains only; this plan has steps {which}")
 
 
-class WithSchedule(Protocol):
-    """The part of a command's options that is needed when nothing is applied."""
+def _on_hosts(
+    steps: tuple[Step, ...], hosts: Sequence[PlanHost], options: ApplyOptions
+) -> tuple[Step, ...]:
+    """The steps on the hosts of ``--limit``. Raises UsageError if it cannot be applied, or if no
+    step is left."""
+    if not hosts and is_on_command_line("limit"):
+        raise UsageError("--limit needs a plan of an inventory (vnicaudit plan -i)")
+    if not options.limit or not hosts:
+        return steps
+    # imported here: most plans are of no inventory
+    from vnicaudit.fleet.inventory.own_format import LimitedHosts
 
-    @property
-    def mode(self) -> Mode:
-        """The mode in which changes would take effect."""
-
-    @property
-    def schedule(self) -> ApplyScheduleOptions:
-        """Says if this is a dry run."""
-
-    @property
-    def format(self) -> Format:
-        """The output format."""
-
-    @property
-    def output(self) -> OutputOptions:
-        """How much is printed."""
+    known = [InventoryHost(one.name, one.uri, one.site, one.groups) for one in hosts]
+    limited = LimitedHosts(known, ())
+    uris = {host.uri for host in limited.limited(options.limit)}
+    chosen = tuple(step for step in steps if step.target in uris)
+    if steps and not chosen:
+        raise UsageError("--limit: the plan has no step for these hosts")
+    if not options.output.quiet:
+        for pattern in limited.unmatched:
+            tell(safe(f"Note: --limit: {pattern!r} matches no host or group"))
+        if len(chosen) < len(steps):
+            rest = len(steps) - len(chosen)
+            tell(f"Note: {rest:,} of {len(steps):,} steps are for other hosts (--limit)")
+    return chosen
 
 
-def read_plan(path: str) -> bytes:
-    from vnicaudit.reports.plan.json import MAX_BYTES
+def _context(hosts: Sequence[PlanHost], options: ApplyOptions, wiring: Wiring) -> RunContext:
+    """The context of the run. The hosts of an inventory are opened one by one, each when its turn
+    comes, and locked; canaries are chosen in each of their groups. A measured run has all of its
+    hosts open."""
+    context = run_context(options, wiring, options.mode, options.schedule)
+    if not hosts or options.trials.bench is not None:
+        return context
+    groups = {host.uri: _canary_groups(host, options.canary_by) for host in reversed(hosts)}
+    schedule = replace(context.schedule, groups=groups if options.canary_by != "fleet" else {})
+    return replace(
+        context,
+        schedule=schedule,
+        host_by_host=True,
+        without_host_lock=options.without_host_lock,
+    )
 
+
+def _canary_groups(host: PlanHost, by: CanaryBy) -> tuple[str, ...]:
+    site = f"site {host.site}" if host.site else "no group"
+    if by == "host":
+        return (f"host {host.name}",)
+    return host.groups if by == "group" and host.groups else (site,)
+
+
+def _read_plan(path: str) -> bytes:
     with as_usage_error(path):
         return read_regular(path, MAX_BYTES + 1)
 
@@ -323,7 +385,7 @@ def _macs(step: Step) -> set[str]:
     return {mac for mac in (step.about.mac, *more) if mac}
 
 
-def print_dry_run(
+def _print_dry_run(
     units: Sequence[Foreseen],
     not_done: list[tuple[Step, Foreseen]],
     form: Format,
@@ -343,8 +405,8 @@ def print_dry_run(
     return code_of_foreseen(units)
 
 
-def print_no_run(
-    not_done: list[tuple[Step, Foreseen]], kinds: KindTable, options: WithSchedule
+def _print_no_run(
+    not_done: list[tuple[Step, Foreseen]], kinds: KindTable, options: ApplyOptions
 ) -> int:
     """Say that there is nothing to do, in the form of a run or a dry run; returns the exit code."""
     if options.format == "json" and not options.schedule.dry_run:
@@ -354,7 +416,7 @@ def print_no_run(
     else:
         if options.format == "text" and not options.output.quiet:
             emit(f"{nothing_to_apply(not_done, kinds, options.mode)}\n")
-        print_dry_run((), not_done, options.format, options.mode, options.output)
+        _print_dry_run((), not_done, options.format, options.mode, options.output)
     return RefusedError.exit_code if not_done else 0
 
 

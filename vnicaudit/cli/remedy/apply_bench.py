@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from vnicaudit.remedy.applying.driver import KindTable
     from vnicaudit.remedy.hypervisor import GetAdapters
 
+CanaryBy = Literal["group", "site", "host", "fleet"]
 _ABOUT = ("bench_peer", "on_undecided")
 """Options that need ``--bench``."""
 
@@ -63,6 +64,9 @@ class ApplyOptions(RemedyOptions, frozen=True, kw_only=True):
     include_unsafe: bool
     domains: tuple[str, ...]
     macs: tuple[str, ...]
+    limit: str | None
+    canary_by: CanaryBy
+    without_host_lock: bool
     format: Format
     schedule: ApplyScheduleOptions
     trials: BenchOptions

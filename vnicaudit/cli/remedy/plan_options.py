@@ -12,8 +12,9 @@ from vnicaudit.audit.reading.targets import TargetKind, is_cloud, target_of
 from vnicaudit.base.wording import MAC
 from vnicaudit.cli.options.candidates import rules
 from vnicaudit.cli.options.filters import ServerOptions
+from vnicaudit.cli.options.inventory import InventoryOptions
 from vnicaudit.cli.options.output import OutputOptions
-from vnicaudit.cli.options.reading import ReadingOptions
+from vnicaudit.cli.options.reading import HistoryOptions, ReadingOptions
 from vnicaudit.cli.options.records import together
 from vnicaudit.cli.output.files import check_not_compressed, is_of_another_format
 from vnicaudit.errors import UsageError
@@ -28,6 +29,7 @@ class PlanCommandOptions(msgspec.Struct, frozen=True):
     """The options of ``vnicaudit plan``."""
 
     targets: tuple[str, ...]
+    inventory: InventoryOptions
     plan_file: str | None
     to: Goal
     macs: tuple[str, ...]
@@ -43,8 +45,16 @@ class PlanCommandOptions(msgspec.Struct, frozen=True):
     selected: tuple[str, ...]
     ignored: tuple[str, ...]
     servers: ServerOptions
+    history: str | None
+    state: str | None
     reading: ReadingOptions
     output: OutputOptions
+
+    @property
+    def place(self) -> HistoryOptions:
+        """Where the history is."""
+        read = self.reading
+        return HistoryOptions(self.history, read.config, read.trusted_settings, self.state)
 
 
 def planning_options(options: PlanCommandOptions, kinds: tuple[TargetKind, ...]) -> PlanOptions:

@@ -48,8 +48,8 @@ def every_platform() -> PlatformRegistry:
 
 
 def remembered(place: HistoryPlace, is_named: bool, quiet: bool) -> ReadingSink | None:
-    """The sink that stores fleet audits in a history; None if a library for it is missing and the
-    place was not named explicitly."""
+    """The sink that stores audits of fleets in a history; None if a library for it is missing and
+    the place was not named explicitly."""
     from vnicaudit.cli.wiring.adapters import history_sink
 
     return history_sink(place, is_named=is_named, quiet=quiet)
@@ -59,7 +59,7 @@ class Wiring(msgspec.Struct, frozen=True):
     """``adapters``: platform functions for the remedy and the lab. ``controller``: nova-manage at
     an endpoint, by its command line, with a timeout in seconds for each call; raises UsageError for
     an invalid endpoint. ``platforms``: all that is read, planned and changed. ``sink``: stores
-    fleet audits in a history; None: they are not stored."""
+    audits of fleets in a history; None: they are not stored."""
 
     adapters: Callable[[], Adapters] = shipped_adapters
     controller: Callable[[str, tuple[str, ...], float], Controller] = open_controller

@@ -91,7 +91,7 @@ class _ThisMachine:
         return tree.read_vdpa(tree.Tree("/"))
 
 
-# Stores fleet audits in the history.
+# Stores audits of fleets in the history.
 
 
 class HistorySink:

@@ -33,10 +33,6 @@ from vnicaudit.model.report import FailureKind, failure_kind
 # Hosts as listed by one source, and the inventory merged from all sources.
 
 
-DEFAULT_URI = "qemu+ssh://{host}/system"
-"""URI of a host that has none of its own."""
-
-
 class SourceHost(msgspec.Struct, frozen=True):
     """A host as listed by one source. ``uri`` empty: it has none of its own and is reached at
     ``address`` (empty: its name). ``derived``: its URI was built from ssh settings, so a template

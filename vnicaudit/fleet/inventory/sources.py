@@ -29,7 +29,6 @@ from vnicaudit.fleet.inventory.ansible import (
     read_ini,
 )
 from vnicaudit.fleet.inventory.own_format import (
-    DEFAULT_URI,
     Inventory,
     SourceHost,
     SourceHosts,
@@ -47,7 +46,7 @@ from vnicaudit.fleet.inventory.tree import (
     toml_tree,
     yaml_tree,
 )
-from vnicaudit.model.fleet import HostOptions, InventoryHost
+from vnicaudit.model.fleet import DEFAULT_URI, HostOptions, InventoryHost
 from vnicaudit.text.diff import CLOUD, starting_parts
 
 # Ansible variables of a host -> its URI and options for vnicaudit.

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from vnicaudit.audit.accepting.baseline import NO_FILTER, FindingFilter
 from vnicaudit.audit.accepting.settings_entries import Usage
 from vnicaudit.audit.accepting.suppressions import Suppressor
 from vnicaudit.audit.judging.macs import EncodedNic, MacTable
@@ -140,8 +141,16 @@ class FleetRun:
     """Reads hosts into a spool, and provides reports with ``items`` from there, like
     :class:`vnicaudit.audit.run.AuditRun`."""
 
-    def __init__(self, work: AuditWork, spool: AuditSpool, audit: FleetAudit) -> None:
+    def __init__(
+        self,
+        work: AuditWork,
+        spool: AuditSpool,
+        audit: FleetAudit,
+        finding_filter: FindingFilter = NO_FILTER,
+    ) -> None:
+        """``finding_filter``: the findings that are reported; all are stored."""
         self._work = work
+        self._filter = finding_filter
         self._spool = spool
         self.audit = audit
         self._totals = Totals()
@@ -234,6 +243,7 @@ class FleetRun:
             yield ComparedHost(kept, tuple(self._shared.get(targets[kept.host], ())))
 
     def _counted(self, audited: Audited) -> Audited:
+        audited = self._filter.apply(audited)
         self._totals.add(audited)
         self.baselined |= self._work.in_baseline(audited)
         return audited

@@ -246,6 +246,6 @@ def finished_spool(state: Path) -> AuditSpool:
     spool = SpoolFolder(state).finished()
     if spool is None:
         raise UsageError(
-            f"{state}: no fleet audit is stored there; run `vnicaudit fleet audit` first"
+            f"{state}: no audit of a fleet is stored there; run `vnicaudit audit -i` first"
         )
     return spool

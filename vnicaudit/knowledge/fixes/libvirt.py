@@ -29,7 +29,7 @@ _XML_GONE = {
 }
 
 
-def by_plan(finding: Finding, command: str = "vnicaudit plan, or fleet plan") -> str:
+def by_plan(finding: Finding, command: str = "vnicaudit plan") -> str:
     """The fix of a finding for those who have many to make: the command that plans edits of
     definitions in place of the editor."""
     if any(isinstance(one, EditElement) for one in finding.fixes):

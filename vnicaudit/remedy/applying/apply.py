@@ -172,7 +172,7 @@ PLAN = "plan.json"
 
 
 _ALREADY = "nothing to do: it is already as planned"
-_MEANWHILE = "meanwhile a plan without that host (vnicaudit fleet plan --limit) changes others"
+_MEANWHILE = "meanwhile a plan without that host (vnicaudit plan -i --limit) changes others"
 _NOT_BEGUN: dict[Outcome, ForeseenOutcome] = {"gone": "gone", "refused": "refused"}
 """A driver's result for a unit that no longer exists -> the outcome that a dry run foresees."""
 

@@ -105,11 +105,11 @@ class Cluster:
         try:
             self._client = self._connected()
         except (OSError, ValueError) as error:
-            raise UsageError(f"--scheduler {address}: {_reason(error)}") from None
+            raise UsageError(f"VNICAUDIT_SCHEDULER={address}: {_reason(error)}") from None
         except TypeError:  # distributed: it has no certificates, neither from us nor configured
             raise UsageError(
-                f"--scheduler {address}: TLS needs certificates: pass --scheduler-ca, "
-                "--scheduler-cert and --scheduler-key"
+                f"VNICAUDIT_SCHEDULER={address}: TLS needs certificates: set "
+                "VNICAUDIT_SCHEDULER_CA, _CERT and _KEY"
             ) from None
         self.look()
 
@@ -214,7 +214,7 @@ class Cluster:
             return call.result(_CONNECT_SECONDS * 3)
         except TimeUpError:
             raise UsageError(
-                f"--scheduler {self.address}: its workers do not answer; restart them"
+                f"VNICAUDIT_SCHEDULER={self.address}: its workers do not answer; restart them"
             ) from None
 
     def submit(self, function: Callable[[bytes], bytes], data: bytes, site: str) -> Future[bytes]:
@@ -402,7 +402,7 @@ class Dask:
         """Raises UsageError if a worker has another version of vnicaudit, or none, or if there is
         no worker. ``version``: a function from a module that they can import."""
         told = self._cluster.run_everywhere(version)
-        place = f"--scheduler {self._cluster.address}"
+        place = f"VNICAUDIT_SCHEDULER={self._cluster.address}"
         if not told:
             raise UsageError(f"{place}: it has no workers; start them with `dask worker`")
         wrong = [f"{at}: {text}" for at, answer in told.items() if (text := _misfit(answer))]

@@ -1,0 +1,315 @@
+"""``vnicaudit audit -i``: read the hosts of an inventory in parallel into the spool, report from
+there, and store the audit in the history."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from datetime import datetime, timezone
+from hashlib import blake2b
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from vnicaudit import __version__
+from vnicaudit.audit.accepting.baseline import NO_FILTER, FindingFilter
+from vnicaudit.base.deadlines import timestamp
+from vnicaudit.base.wording import count, time_id
+from vnicaudit.cli.audit.fleet_memory import AuditMemory
+from vnicaudit.cli.audit.reporting import (
+    Reports,
+    audit_work,
+    end_of,
+    exit_code,
+    settled_in_baseline,
+    tell_filtered,
+    with_closing,
+)
+from vnicaudit.cli.audit.request import AuditOptions, AuditRequest, FleetOptions, request_of
+from vnicaudit.cli.fleet.hosts import (
+    ChosenHosts,
+    check_scheduler,
+    chosen_hosts,
+    engine_of,
+    is_exposed,
+    reading_limits,
+    tell_inventory,
+)
+from vnicaudit.cli.fleet.progress import FleetProgress
+from vnicaudit.cli.options.environment import Environment, environment
+from vnicaudit.cli.options.reading import HistoryOptions
+from vnicaudit.cli.options.records import state_folder
+from vnicaudit.cli.output.progress import tell
+from vnicaudit.cli.wiring import Wiring
+from vnicaudit.errors import HistoryError, TargetError, UsageError
+from vnicaudit.fleet.plan_history import AuditSample
+from vnicaudit.fleet.running.engines.threads import ReadingEngine
+from vnicaudit.fleet.running.fleet_run import FleetRun, fleet_lock
+from vnicaudit.fleet.running.spool import AuditSpool, SpoolFolder
+from vnicaudit.model.fleet import Coverage, FleetAudit, InventoryHost, LiveOptions
+from vnicaudit.model.report import RunEnd
+from vnicaudit.reports.coverage import coverage_sentence
+from vnicaudit.reports.safe import safe
+
+if TYPE_CHECKING:
+    from vnicaudit.audit.reading.targets import Met
+
+
+class FleetRequest(msgspec.Struct, frozen=True):
+    """The requested audit of an inventory. ``audit``: how its hosts are judged and reported.
+    ``selection``: the inventory and its hosts that match ``--limit``. ``drawn``: those of them that
+    will be read."""
+
+    audit: AuditRequest
+    selection: ChosenHosts
+    drawn: tuple[InventoryHost, ...]
+    limit: str
+    settings: Environment
+    sample: AuditSample
+    state: Path
+    history: HistoryOptions
+    resume: bool
+    traffic: float | None = None
+    """Seconds between the two readings of counters; None: they are not read."""
+
+    def redacted(self, text: str) -> str:
+        """A text for the user; with ``--redact``, without names and addresses."""
+        if self.audit.redactor is None:
+            return text
+        return self.audit.redactor.knowing(self.selection.inventory.hosts).text(text)
+
+    @property
+    def live(self) -> LiveOptions:
+        """How each host is read."""
+        return msgspec.structs.replace(self.audit.reading.options.live, traffic=self.traffic)
+
+    @property
+    def coverage(self) -> Coverage:
+        """The part of the inventory that will be audited."""
+        sample = self.sample
+        return Coverage(
+            rules=self.audit.rules,
+            limit=self.limit,
+            host_share=sample.host_share,
+            nic_share=sample.nic_share,
+            seed=sample.seed if sample.share < 1 else None,
+            hosts=len(self.drawn),
+            inventory=len(self.selection.inventory.hosts),
+        )
+
+
+def _request(options: AuditOptions, wiring: Wiring) -> FleetRequest:
+    """The audit requested by the options. Raises UsageError for conflicting options or an invalid
+    setting or inventory; TargetError if a cloud cannot list its hosts."""
+    settings = environment()
+    check_scheduler(settings)
+    audit = request_of(options, [], wiring.platforms())
+    sample = _sample(options.fleet)
+    live, quiet = audit.reading.options.live, options.output.quiet
+    selection = chosen_hosts(options.inventory, live, wiring, quiet=quiet)
+    request = FleetRequest(
+        audit=audit,
+        selection=selection,
+        drawn=sample.hosts(selection.hosts),
+        limit=options.inventory.limit or "",
+        settings=settings,
+        sample=sample,
+        state=Path(state_folder(options.state)),
+        history=options.place,
+        resume=options.fleet.resume,
+        traffic=options.fleet.traffic,
+    )
+    if request.traffic is not None and request.traffic >= settings.host_deadline:
+        raise UsageError(
+            f"--traffic {request.traffic:g}: counters are read twice, {request.traffic:g} s apart, "
+            f"but VNICAUDIT_HOST_DEADLINE allows only {settings.host_deadline:g} s for a host; "
+            "make it longer"
+        )
+    if audit.write_baseline and not request.coverage.is_whole:
+        raise UsageError("--write-baseline with --limit or --sample would forget all other hosts")
+    return request
+
+
+def _sample(options: FleetOptions) -> AuditSample:
+    """The sample to draw. Raises UsageError if only part of its options are used."""
+    if options.sample is None:
+        if options.sample_seed is not None:
+            raise UsageError("--sample-seed needs --sample")
+        return AuditSample()
+    seed = options.sample_seed
+    drawn = int.from_bytes(os.urandom(4), "big") if seed is None else seed
+    return AuditSample(options.sample, options.sample_of, drawn)
+
+
+def _digest(request: FleetRequest) -> str:
+    """Digest of everything that decides what is judged, except the hosts and the random seed."""
+    audit = request.audit
+    read = audit.reading
+    parts = (
+        __version__,
+        audit.rules,
+        read.assumptions,
+        read.settings.suppressions,
+        read.settings.rules,
+        sorted(audit.baseline),
+        read.options.live.agent,
+        request.limit,
+        request.sample.share,
+        request.sample.of,
+    )
+    encoded = msgspec.json.encode(parts, enc_hook=str)
+    return blake2b(encoded, digest_size=16).hexdigest()
+
+
+_EXPOSED = (
+    "no TLS: anyone on the network path, or who can reach the scheduler, can run programs on its "
+    "workers and on this machine"
+)
+
+
+def audit_fleet(options: AuditOptions, wiring: Wiring) -> int:
+    """Audit the hosts of an inventory, report, and store the readings; returns the exit code."""
+    request = _request(options, wiring)
+    _tell_notes(request)
+    with fleet_lock(request.state), ExitStack() as stack:
+        stack.enter_context(_redacted_errors(request))
+        redact = None if request.audit.redactor is None else request.redacted
+        rules = request.audit.reading.catalogue.ids
+        memory, sink = AuditMemory(request.history.place, rules, redact), None
+        with memory.optional("hosts are audited and reported, but nothing is stored"):
+            sink = wiring.sink(request.history.place, request.history.is_named, request.audit.quiet)
+        reports = Reports(request.audit, stack, memory.now)
+        engine = engine_of(request.settings, wiring.platforms().read_live, request.live)
+        stack.callback(engine.close)
+        folder = SpoolFolder(request.state)
+        spool = _resumed(request, folder) if request.resume else _new_spool(request, folder)
+        unfiltered = msgspec.structs.replace(request.audit, finding_filter=NO_FILTER)
+        work = audit_work(unfiltered, regrades=True, with_rows=True)
+        run = FleetRun(work, spool, spool.audit(), request.audit.finding_filter)
+        memory.run = run
+        progress = FleetProgress(len(run.audit.chosen_hosts), enabled=not request.audit.quiet)
+        _read(run, request, engine, progress)
+        _report(run, reports, request.audit.finding_filter)
+        finished = msgspec.structs.replace(
+            run.audit, finished=timestamp("seconds"), compared=run.are_compared
+        )
+        if sink is not None:
+            with memory.optional("the audit is reported, but not stored"):
+                sink.take(finished, run.compared_readings())
+                memory.is_stored = True
+        end = _finish(run, reports, request)
+        spool.write_audit(finished)
+        folder.drop_old()
+    tell_filtered(end.summary.filtered, request.audit)
+    if not request.audit.quiet:
+        _tell_summary(end, progress)
+    is_baseline = reports.writes_baseline and not end.is_partial
+    code = 0 if is_baseline else exit_code(run, request.audit)
+    return HistoryError.exit_code if memory.has_failed and code <= 1 else code
+
+
+def _tell_notes(request: FleetRequest) -> None:
+    if request.audit.quiet:
+        return
+    tell_inventory(request.selection, request.audit.redactor)
+    if is_exposed(request.settings.scheduler):
+        where = request.redacted(f"VNICAUDIT_SCHEDULER={request.settings.scheduler}")
+        tell(safe(f"Note: {where}: {_EXPOSED}"))
+
+
+@contextmanager
+def _redacted_errors(request: FleetRequest) -> Iterator[None]:
+    """Redact an error that ends the audit: it may name a database or a scheduler."""
+    try:
+        yield
+    except (HistoryError, TargetError) as error:
+        if request.audit.redactor is None:
+            raise
+        raise type(error)(request.redacted(str(error))) from None
+
+
+def _new_spool(request: FleetRequest, folder: SpoolFolder) -> AuditSpool:
+    """Start the spool of a new audit."""
+    if folder.unfinished() is not None and not request.audit.quiet:
+        tell("Note: the last audit was interrupted; --resume would have continued it")
+    spool = folder.new(time_id(datetime.now(timezone.utc)))
+    audit = FleetAudit(
+        id=spool.folder.name,
+        started=timestamp("seconds"),
+        version=__version__,
+        coverage=request.coverage,
+        hosts=request.selection.inventory.hosts,
+        chosen_hosts=tuple(host.name for host in request.drawn),
+        request=_digest(request),
+    )
+    spool.write_audit(audit)
+    return spool
+
+
+def _resumed(request: FleetRequest, folder: SpoolFolder) -> AuditSpool:
+    """The spool of the interrupted audit. Raises UsageError if there is none, or if its request was
+    different."""
+    spool = folder.unfinished()
+    if spool is None:
+        last = folder.finished()
+        there = (
+            f"no audit is stored in {request.state}"
+            if last is None
+            else (f"the last audit, {last.folder.name}, was not interrupted")
+        )
+        raise UsageError(f"--resume: {there}; run without --resume")
+    audit = spool.audit()
+    if audit.request != _digest(request):
+        raise UsageError(
+            f"--resume: audit {audit.id} was started with other rules, settings, --limit or "
+            "--sample, or by another version; use the same again, or run without --resume"
+        )
+    if audit.hosts != request.selection.inventory.hosts and not request.audit.quiet:
+        tell("Note: the inventory has changed since; reading the hosts of the interrupted audit")
+    return spool
+
+
+def _read(
+    run: FleetRun, request: FleetRequest, engine: ReadingEngine[Met], progress: FleetProgress
+) -> None:
+    """Read the missing hosts. If interrupted, says what has been stored."""
+    coverage = run.audit.coverage
+    sample = msgspec.structs.replace(request.sample, seed=coverage.seed or 0)
+    run.find_missing(progress)
+    progress.resumed()
+    progress.reads()
+    try:
+        run.read(engine, reading_limits(request.settings), sample, progress)
+    except (KeyboardInterrupt, TargetError):
+        progress.clear()
+        kept = f"{run.host_count():,} of {count(len(run.audit.chosen_hosts), 'host')}"
+        tell(f"{kept} were read and stored; to continue, run the same command with --resume")
+        raise
+    finally:
+        progress.clear()
+
+
+def _report(run: FleetRun, reports: Reports, finding_filter: FindingFilter) -> None:
+    """Write the reports from the spool, except for their ends."""
+    whole = run.audit.coverage.is_whole and not run.resumed
+    reports.start(run.audit.started)
+    audited = with_closing(run, run.items(), run.suppressor, finding_filter, whole=whole)
+    reports.add(audited, lambda: None)
+
+
+def _finish(run: FleetRun, reports: Reports, request: FleetRequest) -> RunEnd:
+    """Write the ends of the reports."""
+    coverage = run.audit.coverage
+    gone = settled_in_baseline(request.audit, run, whole=coverage.is_whole)
+    summary = msgspec.structs.replace(run.summary, baseline_gone=gone)
+    end = msgspec.structs.replace(end_of(run, summary), coverage=coverage)
+    return reports.finish(end)
+
+
+def _tell_summary(end: RunEnd, progress: FleetProgress) -> None:
+    """Print on standard error how many hosts were read, and why others were not."""
+    tell(progress.summary())
+    if sentence := coverage_sentence(end.coverage):
+        tell(safe(f"Audited only part of the fleet: {sentence}"))

@@ -1,0 +1,90 @@
+"""Settings that an operator makes once, for every command: environment variables. A settings file
+cannot name a program, a controller or a folder of code, since it may be part of the audit."""
+
+from __future__ import annotations
+
+import os
+from typing import Annotated, get_type_hints
+
+import msgspec
+
+from vnicaudit.errors import UsageError
+
+
+def _number(text: str, least: float, most: float) -> msgspec.Meta:
+    return msgspec.Meta(ge=least, le=most, description=text)
+
+
+def _text(text: str) -> msgspec.Meta:
+    return msgspec.Meta(description=text)
+
+
+class Environment(msgspec.Struct, frozen=True, kw_only=True):
+    """One field for each variable ``VNICAUDIT_<FIELD>``; its description is that of the manual."""
+
+    parallel: Annotated[int, _number("Hosts of an inventory read at once.", 1, 1000)] = 32
+    per_site: Annotated[int, _number("Hosts of one site read at once; 0: no limit.", 0, 1000)] = 0
+    host_deadline: Annotated[
+        float,
+        _number("Seconds after which reading a host ends; what was read is kept.", 0.1, 86_400),
+    ] = 600.0
+    retries: Annotated[
+        int,
+        _number(
+            "Retries of a host after a failure that may be temporary: no connection, no answer, a "
+            "broken connection. A refusal is final.",
+            0,
+            20,
+        ),
+    ] = 2
+    scheduler: Annotated[
+        str | None,
+        _text(
+            "Scheduler of a Dask cluster (tls://dask.example.org:8786) whose workers read the "
+            "hosts of an inventory. The site of a host is a resource that its worker must have."
+        ),
+    ] = None
+    scheduler_ca: Annotated[
+        str | None, _text("CA certificate that the scheduler must be signed by (PEM).")
+    ] = None
+    scheduler_cert: Annotated[str | None, _text("Client certificate for the scheduler (PEM).")] = (
+        None
+    )
+    scheduler_key: Annotated[str | None, _text("Private key of the client certificate (PEM).")] = (
+        None
+    )
+
+
+def environment() -> Environment:
+    """The variables of this process. Raises UsageError for an invalid value."""
+    given = {
+        field: value
+        for field in Environment.__struct_fields__
+        if (value := os.environ.get(variable_of(field)))
+    }
+    try:
+        return msgspec.convert(given, Environment, strict=False)
+    except msgspec.ValidationError as error:
+        what, _, path = str(error).partition(" - at `$.")
+        field = path.rstrip("`")
+        raise UsageError(
+            f"{variable_of(field)}={given[field]!r}: {what[:1].lower()}{what[1:]}"
+        ) from None
+
+
+def variable_of(field: str) -> str:
+    """The variable of a field."""
+    return f"VNICAUDIT_{field.upper()}"
+
+
+def described() -> dict[str, str]:
+    """The description of each variable, with its default, for the manual."""
+    hints = get_type_hints(Environment, include_extras=True)
+    found = {}
+    for field in msgspec.structs.fields(Environment):
+        text = hints[field.name].__metadata__[0].description
+        is_set = field.default not in (None, "", 0)
+        number = isinstance(field.default, float)
+        default = f"{field.default:g}" if number else field.default
+        found[variable_of(field.name)] = f"{text} Default: {default}." if is_set else text
+    return found

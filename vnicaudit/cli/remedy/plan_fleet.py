@@ -1,0 +1,165 @@
+"""``vnicaudit plan -i``: the hosts of an inventory, read in parallel, and their history."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from vnicaudit.audit.reading.targets import Target, unique_targets
+from vnicaudit.cli.fleet.hosts import chosen_hosts, reading_limits, tell_inventory
+from vnicaudit.cli.fleet.progress import FleetProgress
+from vnicaudit.cli.options.environment import environment
+from vnicaudit.cli.options.reading import HistoryOptions, is_history_named
+from vnicaudit.cli.options.records import state_folder
+from vnicaudit.cli.output.progress import tell
+from vnicaudit.cli.remedy.plan_options import PlanCommandOptions
+from vnicaudit.cli.remedy.plan_output import print_plan
+from vnicaudit.cli.wiring import Wiring
+from vnicaudit.cli.wiring.platforms import PlatformRegistry
+from vnicaudit.errors import HistoryError, TargetError, UsageError
+from vnicaudit.fleet.plan_history import plan_history
+from vnicaudit.fleet.ranking import Estimates
+from vnicaudit.fleet.running.host_reading import DefinitionItem, HostItems, read_definitions
+from vnicaudit.history.opening import optional_history
+from vnicaudit.model.fleet import HostStatus, InventoryHost, LiveDefinition, LiveOptions
+from vnicaudit.model.plan import Plan, PlanHost
+from vnicaudit.model.ranking import NO_HISTORY, PlanHistory
+from vnicaudit.model.report import FailureKind, LostRead, ReadError
+from vnicaudit.remedy.planning.run import PlanRequest, make_plan
+from vnicaudit.reports.safe import safe
+from vnicaudit.text.diff import command as own_command
+from vnicaudit.text.diff import unsafe_parts
+
+
+def plan_fleet(options: PlanCommandOptions, request: PlanRequest, wiring: Wiring) -> int:
+    """Plan changes on the hosts of an inventory, read in parallel; returns the exit code."""
+    platforms, quiet, live = wiring.platforms(), options.output.quiet, request.run.live
+    chosen = chosen_hosts(options.inventory, live, wiring, quiet=quiet)
+    if not quiet:
+        tell_inventory(chosen)
+    hosts = PlannedHosts(chosen.hosts, platforms, live, quiet=quiet)
+    earlier = PlanHistoryReader(options.place)
+    request = request._replace(
+        read_hosts=hosts.read, on_progress=lambda _target, _number: None, file_progress=None
+    )
+    try:
+        hosts.progress.reads()
+        targets = unique_targets(hosts.by_uri, platforms.targets)
+        plan = make_plan(targets, platforms.planners, request)
+    finally:
+        hosts.progress.clear()
+    planned = {step.target for step in plan.steps}
+    plan = replace(plan, hosts=tuple(
+        PlanHost(host.name, uri, host.site, host.groups)
+        for uri, host in hosts.by_uri.items() if uri in planned
+    ))  # fmt: skip
+    trust = " --trust-uri all" if any(map(unsafe_parts, planned)) else ""
+    state = state_folder(options.state)
+    print_plan(plan, options.plan_file, options.group_by or "change", options.output,
+               lambda path: own_command(f"apply {path}{trust}", state), diff=options.diff,
+               history=lambda: earlier.of(plan, hosts))  # fmt: skip
+    if earlier.missing and (earlier.is_failed or not quiet):
+        kind = "Error" if earlier.is_failed else "Note"
+        text = f"{kind}: the plan is shown without facts from earlier audits: {earlier.missing}"
+        tell(safe(text))
+    if not quiet:
+        tell(hosts.progress.summary())
+    return TargetError.exit_code if plan.errors or earlier.is_failed else 0
+
+
+class PlannedHosts:
+    """The hosts of an inventory whose changes are planned. ``progress`` counts them; ``unread``:
+    URIs of those that could not be read."""
+
+    def __init__(
+        self,
+        hosts: Sequence[InventoryHost],
+        platforms: PlatformRegistry,
+        live: LiveOptions,
+        *,
+        quiet: bool,
+    ) -> None:
+        """Raises UsageError for a host without definitions."""
+        self.by_uri: dict[str, InventoryHost] = {}
+        for host in hosts:
+            kind = platforms.kind_of(next(iter(unique_targets([host.uri], platforms.targets))))
+            if kind is None or kind.definitions is None:
+                raise UsageError(
+                    f"{host.source}: {host.name}: no changes can be planned for {host.uri}"
+                )
+            self.by_uri.setdefault(host.uri, host)
+        self.unread: set[str] = set()
+        self.progress = FleetProgress(len(self.by_uri), enabled=not quiet)
+        self._platforms = platforms
+        self._live = live
+        self._limits = reading_limits(environment())
+
+    def read(self, targets: Sequence[Target]) -> Iterator[tuple[Target, Iterator[DefinitionItem]]]:
+        """The definitions of each host, in whatever order the hosts are read."""
+        by_uri = {target.name: target for target in targets}
+        chosen = [self.by_uri[uri] for uri in by_uri]
+        done = read_definitions(
+            chosen, self._platforms.read_definitions, self._live, self._limits, self._count
+        )
+        return ((by_uri[host.uri], items) for host, items in done)
+
+    def _count(self, done: HostItems[DefinitionItem]) -> None:
+        domains = sum(isinstance(item, LiveDefinition) for item in done.items)
+        errors = [item for item in done.items if isinstance(item, ReadError)]
+        lost = next((one.failure for one in errors if isinstance(one, LostRead)), None)
+        status: HostStatus = "ok" if not errors else "partial" if domains else "failed"
+        if status == "failed":
+            self.unread.add(done.host.uri)
+        self.progress(_HostDone(status, lost, domains))
+
+
+class _HostDone(NamedTuple):
+    status: HostStatus
+    failure: FailureKind | None
+    domains: int
+
+
+# The history of a fleet while a plan is made. It is queried but never written, and its absence
+# never prevents planning, unless it was named on the command line.
+
+
+class PlanHistoryReader:
+    """The history used for a plan. ``missing``: why it adds nothing, for a note; empty: it can be
+    used, or nobody ever made one. ``is_failed``: it was named on the command line, and could not be
+    read once the hosts were read."""
+
+    def __init__(self, options: HistoryOptions) -> None:
+        """Raises UsageError if the history named on the command line cannot be opened."""
+        self._place = options.place
+        self._is_used = options.is_named or self._place.exists
+        self.missing = ""
+        self.is_failed = False
+        if self._is_used:
+            self._check()
+
+    def _check(self) -> None:
+        try:
+            with optional_history(self._place):
+                pass
+        except (UsageError, HistoryError) as error:
+            if is_history_named():
+                raise UsageError(str(error)) from None
+            self.missing = str(error)
+
+    def of(self, plan: Plan, hosts: PlannedHosts) -> PlanHistory:
+        """The facts known about a plan."""
+        if self.missing or not self._is_used:
+            return NO_HISTORY
+        names = [host.name for host in hosts.by_uri.values()]
+        marks = {one.fingerprint for step in plan.steps for one in step.findings}
+        try:
+            with optional_history(self._place) as history:
+                known, gains = history.last_readings(names, marks), history.gains()
+        except (UsageError, HistoryError) as error:
+            self.missing, self.is_failed = str(error), is_history_named()
+            return NO_HISTORY
+        if not (known.hosts or known.marks):
+            self.missing = f"history {self._place.label}: it has no audit of these hosts"
+        return plan_history(plan, hosts.by_uri, hosts.unread, known, Estimates(gains))

@@ -1,0 +1,167 @@
+"""The output of ``vnicaudit plan``, on the screen and in files: the plan, and a summary for each
+project. Files of other kinds are never overwritten."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
+
+from vnicaudit.base.files import open_descriptor
+from vnicaudit.base.opening import as_usage_error, open_regular
+from vnicaudit.base.wording import path_word
+from vnicaudit.cli.options.output import OutputOptions, screen_options
+from vnicaudit.cli.output.files import ReportOutput, emit, flush
+from vnicaudit.cli.output.progress import tell
+from vnicaudit.errors import UsageError
+from vnicaudit.model.ranking import NO_HISTORY, PlanHistory
+from vnicaudit.reports.plan.grouped import PlanGroupBy
+from vnicaudit.reports.plan.json import to_json
+from vnicaudit.reports.plan.projects import COLUMNS, MARK, project_text, projects, projects_table
+from vnicaudit.reports.plan.text import render
+from vnicaudit.reports.safe import safe, wrap
+
+if TYPE_CHECKING:
+    from vnicaudit.model.plan import Plan
+
+TABLE = "servers.csv"
+_ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}")
+_HEAD = 200
+"""Bytes in which a file shows that it was written by plan."""
+_PLAN_HEAD = 100
+"""Bytes in which a plan names its schema."""
+
+
+def holds_plan(path: str | None) -> bool:
+    """True if a file holds a plan that would be lost by writing."""
+    try:
+        return path is not None and os.path.getsize(path) > 0 and _is_plan(path)
+    except OSError:
+        return False
+
+
+def write_plan(path: str, text: bytes) -> None:
+    """Write a plan, replacing an earlier plan but no other file. Only this user can read or write
+    it, since it decides what is changed on hosts. A link is replaced, not followed, unless it leads
+    to an open file of this process (``/dev/stdout``)."""
+    with as_usage_error(path):
+        is_file = os.path.isfile(path) and open_descriptor(path) is None
+        if is_file and not _is_plan(path):
+            raise UsageError(f"{path} exists and is not a plan: choose another name")
+    with ReportOutput(path, private=True) as output:
+        output.write(text.decode())
+
+
+def _is_plan(path: str) -> bool:
+    """True if a file starts like a plan, of any version, or is empty."""
+    with open_regular(path) as stream:
+        head = stream.read(_PLAN_HEAD)
+    return not head or b'"schema": "vnicaudit.plan/' in head
+
+
+def write_projects(plan: Plan, folder: str) -> int:
+    """Write one text for each project with a server in the plan, and one table of all; returns the
+    number of projects. With several clouds, each has a folder, because two regions of one Keystone
+    have the same projects. Raises UsageError for a folder that cannot be written, or that contains
+    another file with one of these names."""
+    found = tuple(projects(plan))
+    clouds = _folders({project.target: None for project in found}, folder)
+    try:
+        for place in (folder, *clouds.values()):
+            os.makedirs(place, mode=0o750, exist_ok=True)
+        for number, project in enumerate(found, 1):
+            path = os.path.join(clouds[project.target], f"{_file_name(project.id, number)}.md")
+            _write(path, project_text(plan, project), MARK)
+        _write(os.path.join(folder, TABLE), projects_table(plan), ",".join(COLUMNS))
+    except OSError as error:
+        raise UsageError(f"{error.filename or folder}: {error.strerror}") from None
+    return len(found)
+
+
+def _folders(targets: Iterable[str], folder: str) -> dict[str, str]:
+    """The folder for the texts of each cloud; a single cloud uses the folder itself."""
+    names = tuple(targets)
+    if len(names) == 1:
+        return {names[0]: folder}
+    return {
+        target: os.path.join(folder, _plain(target.partition(":")[2], "cloud", number))
+        for number, target in enumerate(names, 1)
+    }
+
+
+def _file_name(project: str, number: int) -> str:
+    """A file name for a project's id. The id comes from the cloud, so it is used only if it is
+    plain."""
+    return _plain(project, "project", number)
+
+
+def _plain(name: str, kind: str, number: int) -> str:
+    """A safe name for a file or folder: the name itself if it is plain and cannot be confused with
+    our own files, else a number."""
+    ours = name == TABLE or name.startswith(f"{kind}-")
+    return name if _ID.fullmatch(name) and not ours else f"{kind}-{number}"
+
+
+def _write(path: str, text: str, mark: str) -> None:
+    """Write a file, replacing only an earlier version of it."""
+    if os.path.isfile(path):
+        with open(path, "rb") as stream:
+            head = stream.read(_HEAD)
+        if head and not head.replace(b'"', b"").startswith(mark.encode()[: _HEAD // 2]):
+            raise UsageError(f"{path} exists and was not written by plan: choose another folder")
+    with ReportOutput(path) as output:
+        output.write(text)
+
+
+NOT_OVERWRITTEN = (
+    "was not overwritten: some targets could not be read, and the new plan would be empty"
+)
+
+
+def print_plan(
+    plan: Plan,
+    path: str | None,
+    group_by: PlanGroupBy | None,
+    output: OutputOptions,
+    next_command: Callable[[str], str],
+    *,
+    diff: bool = False,
+    history: Callable[[], PlanHistory] = lambda: NO_HISTORY,
+) -> None:
+    """Write the plan to its file, print it with the facts of the ``history``, and print the next
+    step. ``next_command``: returns that command for the name of the plan's file. ``history`` may
+    take time and be interrupted: it is called once the file is written, and not for ``-``."""
+    if path == "-":
+        emit(to_json(plan).decode())
+        return
+    would_lose = plan.errors and not plan.steps and holds_plan(path)
+    if path and not would_lose:
+        write_plan(path, to_json(plan))
+    in_full = diff or output.verbose or group_by
+    style = screen_options(output, group_by=group_by, view="full" if in_full else "short")
+    for text in render(plan, style, history()):
+        emit(text)
+    if plan.steps and not output.quiet:
+        more = "" if in_full else " To see each step in full, use --diff."
+        emit(wrap(f"Nothing has been changed.{more}", style.width, "", "  "))
+    flush()
+    if path and would_lose:
+        tell(f"{safe(path)} {NOT_OVERWRITTEN}")
+    elif path and not output.quiet:
+        tell(_next_step(plan, path, next_command))
+
+
+def _next_step(plan: Plan, path: str, command: Callable[[str], str]) -> str:
+    """Where the plan was written, and what to do next."""
+    if not plan.steps:
+        return f"Written to {safe(path)}: there is nothing to apply"
+    unread = " (some targets could not be read)" if plan.errors else ""
+    allowed = [step for step in plan.steps if not step.refused]
+    if not allowed:
+        causes = "every step is blocked; remove the causes above, and plan again"
+        return f"Written to {safe(path)}{unread}: {causes}"
+    following = command(safe(path_word(path)))
+    if not any(step.safe for step in allowed):
+        following += " --include-unsafe"  # without it, nothing would be applied
+    return f"Written to {safe(path)}{unread}; next: {following}"
