@@ -147,7 +147,6 @@ class Measured(msgspec.Struct, frozen=True, kw_only=True):
     cpu_waits: Mapping[End, float] = {}
     """Per cent of the time that a process of the generator was ready to run but had no CPU: the
     longest wait at each end, if the engine itself measures it."""
-    histogram: str | None = None
     raw: tuple[Ran, ...] = ()
 
 

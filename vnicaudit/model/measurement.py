@@ -203,8 +203,6 @@ class Sample(msgspec.Struct, frozen=True, kw_only=True):
     witness: Witness | None = None
     """The check of the path after a failed run, and after the first run of an arm that counts."""
     covariates: Covariates = Covariates()
-    histogram: str | None = None
-    """Latencies of all requests: HdrHistogram V2, compressed and base64, in nanoseconds."""
     raw: tuple[Ran, ...] = ()
     """All programs that were run for it, with their output."""
 

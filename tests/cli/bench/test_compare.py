@@ -33,7 +33,7 @@ def test_two_files(tmp_path: Path) -> None:
     assert done.returncode == 0
     assert done.stderr == NOTES
     assert done.stdout.startswith("NOT JUDGED  web01: after against before  ")
-    assert "\n1..2  profile quick\n  design    single flip" in done.stdout
+    assert "\nHow it was measured  1..2  profile quick\n  design    single flip" in done.stdout
     assert re.search(r"1\.00 Gb/s +2\.00 Gb/s +\+100 % +not judged", done.stdout)
 
 
@@ -74,7 +74,7 @@ def test_two_arms_of_one_file_are_judged_as_that_was(tmp_path: Path) -> None:
     done = inside("bench", "compare", live, live, "--arms", "one,four")
     assert (done.returncode, done.stderr) == (1, "")
     assert done.stdout.startswith("WORSE  web01: four against one  ")
-    assert "\n3  profile quick\n  design    live flip" in done.stdout
+    assert "\nHow it was measured  3  profile quick\n  design    live flip" in done.stdout
     assert "single flip" not in done.stdout
 
 

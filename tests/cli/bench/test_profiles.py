@@ -127,6 +127,6 @@ def test_completion_knows_the_shipped_profiles() -> None:
     assert result.stdout.split() == ["file,s", "plain,smoke", "plain,switch-dns"]
 
 
-def test_neither_libvirt_nor_testinfra_nor_charts_are_loaded() -> None:
+def test_neither_libvirt_nor_testinfra_is_loaded() -> None:
     for arguments in (["bench", "profiles"], ["bench", "line-rate", "--speed", "1G"]):
-        assert not loaded(*arguments) & {"libvirt", "testinfra", "matplotlib", "lxml", "rich"}
+        assert not loaded(*arguments) & {"libvirt", "testinfra", "lxml", "rich"}

@@ -90,8 +90,6 @@ def test_a_damaged_one(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("place", ["x.json", "x.csv", "x.prom", "x.html", "x.txt", "x.md"])
 def test_a_file_is_made_of_it(tmp_path: Path, place: str) -> None:
-    if place == "x.html":
-        pytest.importorskip("matplotlib")
     name = kept(A, tmp_path)
     code, out, err = show(tmp_path, name, "-o", place)
     assert (code, err) == (0, "")
@@ -109,13 +107,13 @@ def test_what_tools_said_is_in_the_document(tmp_path: Path) -> None:
 def test_a_file_is_shown(tmp_path: Path) -> None:
     code, out, err = show(tmp_path, written(A, tmp_path / "a.json"))
     assert (code, err) == (0, "")
-    assert "\n1  profile quick\n" in out
+    assert "measured  1  profile quick\n" in out
 
 
 def test_a_file_comes_before_a_name(tmp_path: Path) -> None:
     name = kept(A, tmp_path)
     written(B, tmp_path / name)
-    assert "\n2  profile quick\n" in show(tmp_path, name)[1]
+    assert "measured  2  profile quick\n" in show(tmp_path, name)[1]
 
 
 def several(tmp_path: Path) -> list[str]:
@@ -131,7 +129,7 @@ def test_several_are_one_table(tmp_path: Path) -> None:
     code, out, err = show(tmp_path, *several(tmp_path))
     assert (code, err) == (0, "")
     assert out.splitlines() == [
-        "iperf3 tcp, the target sends: received payload, Mb/s",
+        "  iperf3 tcp, the target sends: received payload, Mb/s",
         "                 median",
         "  web01, 1 vCPU   1,000",
         "  web01, 2 vCPU   2,000",

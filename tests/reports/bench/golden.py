@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from vnicaudit.model.measurement import BenchResult
-from vnicaudit.reports.bench.registry import load
+from vnicaudit.reports.bench.formats import load
 from vnicaudit.reports.report_file import Options
 
 DATA = Path(__file__).parent / "data"

@@ -7,7 +7,6 @@ from functools import cache
 from msgspec.structs import replace
 
 from tests.reports.bench.effects import effect, summary
-from tests.reports.bench.histograms import histogram
 from vnicaudit.bench.metrics import METRICS
 from vnicaudit.model.measurement import (
     BenchResult,
@@ -124,7 +123,7 @@ def two_arms() -> BenchResult:
         "before": {"transaction_rate": noisy(9_100, n), "latency_p99": noisy(1_640, n, 2, 3)},
         "after": {"transaction_rate": noisy(21_700, n, 1), "latency_p99": noisy(610, n, 6, 3)},
     }
-    found = [*samples_of(TCP_TX, tx), *samples_of(DNS, dns, 20), *_with_latencies(rr)]
+    found = [*samples_of(TCP_TX, tx), *samples_of(DNS, dns, 20), *samples_of(RR, rr, 40)]
     broken = replace(
         found[0], order=60, valid=False, reason="target steal 3.1 % of the run, above 2 %",
         values={"goodput": 1.2e8},
@@ -159,12 +158,6 @@ def two_arms() -> BenchResult:
             reasons=("4 of 4 primary comparisons improved", "no guard rail is broken"),
         ),
     )  # fmt: skip
-
-
-def _with_latencies(values: dict[str, dict[str, list[float]]]) -> Iterator[Sample]:
-    for sample in samples_of(RR, values, 40):
-        tail = sample.values["latency_p99"]
-        yield replace(sample, histogram=histogram(tail, sample.order))
 
 
 def single_flip() -> BenchResult:

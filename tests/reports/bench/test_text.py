@@ -46,10 +46,8 @@ def test_a_single_flip_is_called_one_and_what_that_means_is_said() -> None:
     ) in text
 
 
-def test_the_drop_between_paths_is_marked_and_said() -> None:
+def test_the_drop_between_paths_is_said() -> None:
     text = written("text", side_by_side(), Options(width=160))
-    assert "▼ -29.2 % worse" in text
-    assert text.count("▼ -") == 2
     assert "Where it drops, by medians\n  iperf3.tcp.tx.c1.16k goodput: 30.5 Gb/s on vm, " in text
 
 
@@ -60,20 +58,19 @@ def test_paths_that_are_alike_have_no_drop() -> None:
     )
     text = written("text", alike)
     assert "Where it drops, by medians\n  nowhere by more than the margin\n" in text
-    assert "▼" not in text
 
 
 def test_two_measurements_make_one_table_by_vcpus_options_and_generators() -> None:
     text = "".join(tables([switch_dns("1"), switch_dns("2")], Options(width=80)))
     assert text == (
-        "dnsperf max: DNS queries answered, q/s, 1 / 2 generators\n"
+        "  dnsperf max: DNS queries answered, q/s, 1 / 2 generators\n"
         "                           as found         querylog     querylog+dsc\n"
         "  emulated, 1 vCPU  21,100 / 21,100  16,100 / 16,100  10,000 / 10,000\n"
         "  emulated, 2 vCPU  18,100 / 18,100  15,100 / 15,100  10,000 / 10,000\n"
         "  virtio, 1 vCPU    24,000 / 27,100  16,300 / 17,800  10,700 / 11,600\n"
         "  virtio, 2 vCPU    46,000 / 49,000  28,600 / 29,600  19,600 / 19,600\n"
         "\n"
-        "dnsperf max: DNS queries answered, q/s per vCPU, 1 / 2 generators\n"
+        "  dnsperf max: DNS queries answered, q/s per vCPU, 1 / 2 generators\n"
         "                           as found         querylog     querylog+dsc\n"
         "  emulated, 1 vCPU  21,100 / 21,100  16,100 / 16,100  10,000 / 10,000\n"
         "  emulated, 2 vCPU    9,040 / 9,040    7,530 / 7,530    5,020 / 5,020\n"
@@ -83,11 +80,10 @@ def test_two_measurements_make_one_table_by_vcpus_options_and_generators() -> No
     )
 
 
-def test_quiet_leaves_the_tables_what_is_broken_and_the_decision() -> None:
+def test_quiet_leaves_the_verdict_the_tables_and_what_is_broken() -> None:
     text = written("text", single_flip(), Options(width=60, quiet=True))
     assert text.startswith("WORSE  web-01: after against before\n")
-    assert "  guard rail retransmits failed" not in text
-    assert "failed   retransmits" in text
+    assert "failed: retransmits" in text
     assert "seed" not in text
     assert "  guard rail retransmits is broken\n" in text
     assert "guard rails" not in written("text", side_by_side(), Options(quiet=True))
@@ -95,15 +91,15 @@ def test_quiet_leaves_the_tables_what_is_broken_and_the_decision() -> None:
 
 def test_verbose_lists_guard_rails_and_what_was_found_at_the_endpoints() -> None:
     text = written("text", two_arms(), Options(verbose=True))
-    assert "    qdisc: unknown: tc is not installed (package iproute2)\n" in text
-    assert "  ok       reachable, before\n" in text
+    assert "  qdisc     unknown: tc is not installed (package iproute2)\n" in text
+    assert "  ok: reachable, before\n" in text
     assert "reachable, before" not in written("text", two_arms())
 
 
 def test_what_was_done_is_said_once_it_is_done() -> None:
     decision = Decision(verdict="regressed", action="roll-back", done="rolled-back")
     text = written("text", replace(two_arms(), decision=decision))
-    assert text.endswith("\nworse: the change was rolled back\n")
+    assert "; the change was rolled back\n" in text
 
 
 def test_what_did_not_end_says_so() -> None:
@@ -132,9 +128,8 @@ def test_every_width_is_kept(width: int) -> None:
 def test_colour_adds_nothing_but_colour() -> None:
     colored = written("text", two_arms(), Options(width=80, color=True))
     assert re.sub(r"\x1b\[[0-9;]*m", "", colored) == expected("two-arms.80.txt")
-    assert "\x1b[1;32mbetter\x1b[0m: keep the change" in colored
+    assert colored.startswith("\x1b[1;32mBETTER\x1b[0m  web-01")
     assert "\x1b[2m(better)\x1b[0m" in colored
-    assert "\x1b[1;33munknown\x1b[0m  path MTU" in colored
 
 
 def test_colour_says_worse() -> None:
@@ -145,15 +140,15 @@ def test_colour_says_worse() -> None:
 def test_an_arm_that_was_not_measured_has_a_dash() -> None:
     result = one_arm()
     text = written("text", replace(result, arms=("now", "later")))
-    assert re.search(r"  goodput +7\.84 Gb/s \(7\.72 to 7\.93\) +-\n", text)
+    assert re.search(r"  goodput +7\.84 Gb/s \(7\.72 to 7\.93\) 83\.3 % of line +-\n", text)
     assert "n = 0 to 5 per arm" in text
 
 
 def test_one_run_has_neither_interval_nor_spread() -> None:
     result = one_arm()
     text = written("text", replace(result, samples=result.samples[:1]))
-    assert re.search(r"  goodput +7\.84 Gb/s\n", text)
-    assert "all runs" not in text
+    assert re.search(r"  goodput +7\.84 Gb/s 83\.3 % of line\n", text)
+    assert "7.84 Gb/s (" not in text
 
 
 def test_an_effect_that_cannot_be_estimated_has_a_dash_and_its_verdict() -> None:
@@ -161,7 +156,7 @@ def test_an_effect_that_cannot_be_estimated_has_a_dash_and_its_verdict() -> None
     (one,) = result.results
     unknown = replace(one, effect=None, verdict="invalid")
     text = written("text", replace(result, results=(unknown,)), Options(width=130))
-    assert re.search(r"4\.12 Gb/s \(.*\) +4\.30 Gb/s \(.*\) +- +too few runs", text)
+    assert re.search(r"4\.12 Gb/s \(.*\) .* +4\.30 Gb/s \(.*\) .* of line +- +too few runs", text)
 
 
 def test_many_reasons_are_cut_short_unless_all_are_asked_for() -> None:

@@ -127,7 +127,7 @@ def measurement_of(
     workload: Workload, pattern: Pattern, report: RrReport, raw: tuple[Ran, ...]
 ) -> Measured:
     """The result of a report, in the metrics' units."""
-    answered = report.latencies.total
+    answered = report.answered
     sides = (*report.client, *report.server)
     return Measured(
         values=_values(workload, pattern, report),
@@ -143,13 +143,12 @@ def measurement_of(
             "target": 100 * max(side.wait for side in report.server),
             "peer": 100 * max(side.wait for side in report.client),
         },
-        histogram=report.latencies.encode(),
         raw=raw,
     )
 
 
 def _values(workload: Workload, pattern: Pattern, report: RrReport) -> dict[str, float]:
-    rate = report.latencies.total / workload.seconds
+    rate = report.answered / workload.seconds
     if pattern.mode == "crr":
         return {"connection_rate": rate, **_latencies(report)}
     goodput = carried_bytes(report) * 8 / workload.seconds
@@ -175,12 +174,11 @@ def _reason(ran: Ran) -> str:
 
 def _latencies(report: RrReport) -> dict[str, float]:
     """Latencies in microseconds. Mean and largest are exact, percentiles to three digits."""
-    latencies = report.latencies
     return {
-        "latency_mean": sum(side.sum for side in report.client) / latencies.total / 1000,
-        "latency_p50": latencies.value_at_percentile(50) / 1000,
-        "latency_p99": latencies.value_at_percentile(99) / 1000,
-        "latency_p999": latencies.value_at_percentile(99.9) / 1000,
+        "latency_mean": sum(side.sum for side in report.client) / report.answered / 1000,
+        "latency_p50": report.percentile(50) / 1000,
+        "latency_p99": report.percentile(99) / 1000,
+        "latency_p999": report.percentile(99.9) / 1000,
         "latency_max": max(side.max for side in report.client) / 1000,
     }
 

@@ -222,7 +222,6 @@ def take_sample(
             else None
         ),
         covariates=covariates,
-        histogram=measured.histogram,
         raw=measured.raw,
     )
 

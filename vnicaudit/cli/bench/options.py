@@ -20,7 +20,7 @@ from vnicaudit.cli.output.files import (
     which_format,
 )
 from vnicaudit.errors import UsageError
-from vnicaudit.reports.bench.registry import formats
+from vnicaudit.reports.bench.formats import formats
 
 if TYPE_CHECKING:
     from vnicaudit.bench.facts.validity import ValidityLimits
@@ -55,7 +55,7 @@ report_options = group(
         "formats",
         multiple=True,
         type=click.Choice(formats()),
-        help="Output format. k8s_netperf is that tool's; prometheus is for node_exporter. "
+        help="Output format; prometheus is for node_exporter. "
         "Repeatable, one for each --output.  [default: text]",
     ),
     click.option(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import time
 from collections.abc import Iterator
@@ -21,9 +20,9 @@ from vnicaudit.cli.options.output import OutputOptions, terminal_width, use_colo
 from vnicaudit.cli.options.records import state_folder
 from vnicaudit.cli.output.files import READ_BY_OTHERS, STDOUT, ReportOutput, stream
 from vnicaudit.cli.output.progress import Rewritten, is_terminal, show, tell
-from vnicaudit.errors import EndpointError, MissingExtraError
+from vnicaudit.errors import EndpointError
 from vnicaudit.model.measurement import Sample, Workload
-from vnicaudit.reports.bench.words.labels import duration
+from vnicaudit.reports.bench.labels import duration
 from vnicaudit.reports.safe import safe
 
 if TYPE_CHECKING:
@@ -149,13 +148,9 @@ def about(seconds: float) -> str:
 
 
 def check_places(report: ReportOptions) -> None:
-    """Raises UsageError or MissingExtraError for a report that could not be written, before an hour
-    is spent measuring."""
-    places = report_places(report)
-    drawn = any(name == "html" for name, _place in places)
-    if drawn and importlib.util.find_spec("matplotlib") is None:
-        raise MissingExtraError("drawing charts", "charts")
-    for _name, place in places:
+    """Raises UsageError for a report that could not be written, before an hour is spent
+    measuring."""
+    for _name, place in report_places(report):
         if place != STDOUT and (os.path.isfile(place) or not os.path.exists(place)):
             with ReportOutput(place) as output:
                 output.abandon()
@@ -230,7 +225,7 @@ def _rendered(
     samples: Callable[[], Iterable[Sample]],
     output: OutputOptions,
 ) -> Iterator[str]:
-    from vnicaudit.reports.bench.registry import load
+    from vnicaudit.reports.bench.formats import load
     from vnicaudit.reports.report_file import Options
 
     if name == _WITH_TOOLS:

@@ -51,7 +51,6 @@ EXTRAS = {
     "openstack": Extra(("openstack",), "clouds (openstack:CLOUD)"),
     "hosts": Extra(("testinfra",), "ssh:// and other endpoints of bench"),
     "generator": Extra(("ziglang",), "requests between ends of any architecture, for bench"),
-    "charts": Extra(("matplotlib",), "charts of measurements"),
     "history": Extra(("sqlalchemy",), "the history of a fleet"),
     "postgresql": Extra(("sqlalchemy", "psycopg"), "a history in PostgreSQL"),
     "dask": Extra(("distributed",), "audit -i, with VNICAUDIT_SCHEDULER"),

@@ -63,7 +63,7 @@ from vnicaudit.model.fleet import InventoryHost
 from vnicaudit.model.plan import ServerUnit
 from vnicaudit.remedy.applying.apply import apply, dry_run_apply
 from vnicaudit.remedy.applying.journal.past_run import damaged
-from vnicaudit.reports.bench.words.labels import duration
+from vnicaudit.reports.bench.labels import duration
 from vnicaudit.reports.plan.json import MAX_BYTES, from_json
 from vnicaudit.reports.plan.text import render
 from vnicaudit.reports.safe import safe

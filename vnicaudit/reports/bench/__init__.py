@@ -1,3 +1,2 @@
-"""Measurement in, text out. Each module in ``formats/`` is a format. Shared code is in the other
-folders: ``words/``, ``tables/``, ``document/`` (reads and writes ``vnicaudit.bench/1``) and
-``charts/`` (pictures)."""
+"""Measurement in, text out. ``sections.py`` is the one model of a report for people; each module in
+``formats/`` is a format."""

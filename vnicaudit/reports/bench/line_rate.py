@@ -8,7 +8,7 @@ from typing import Literal
 import msgspec
 
 from vnicaudit.bench.line_rate import LineRate
-from vnicaudit.reports.bench.words.labels import scale_of
+from vnicaudit.reports.bench.labels import scale_of
 from vnicaudit.reports.report_file import Options
 from vnicaudit.reports.safe import Paint, encode
 from vnicaudit.reports.table.model import GAP, Part, columns

@@ -15,6 +15,8 @@ import re
 import secrets
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from fractions import Fraction
+from math import ceil
 from typing import Annotated, Literal, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -31,7 +33,6 @@ from vnicaudit.bench.engines._programs.listening import (
     start_server,
 )
 from vnicaudit.bench.generator import built
-from vnicaudit.bench.histogram import Histogram
 from vnicaudit.errors import EndpointError, MeasureError, SilenceError, UsageError
 from vnicaudit.model.decoding import json_decoder
 from vnicaudit.model.measurement import Ran, Workload
@@ -302,11 +303,26 @@ class _ReportLine(msgspec.Struct):
 
 
 class RrReport(NamedTuple):
-    """Counts of both ends."""
+    """Counts of both ends. ``latencies``: (nanoseconds, number of requests), ascending; the program
+    keeps three digits of each, and adds up those of its threads."""
 
     client: tuple[WorkerReport, ...]
     server: tuple[WorkerReport, ...]
-    latencies: Histogram
+    latencies: tuple[tuple[int, int], ...]
+
+    @property
+    def answered(self) -> int:
+        """Number of requests with an answer."""
+        return sum(count for _, count in self.latencies)
+
+    def percentile(self, percent: float) -> int:
+        """The smallest latency in nanoseconds that at least that many per cent do not exceed."""
+        wanted, seen = max(ceil(Fraction(str(percent)) * self.answered / 100), 1), 0
+        for nanoseconds, count in self.latencies:
+            seen += count
+            if seen >= wanted:
+                return nanoseconds
+        return 0
 
 
 _decoder = json_decoder(_ReportLine)
@@ -320,7 +336,7 @@ def report_of(text: str, pattern: Pattern) -> RrReport:
         raise client_error(line.error)
     if not line.client or not line.server:
         raise MeasureError("the generator's result is from one end only")
-    report = RrReport(tuple(line.client), tuple(line.server), _latencies(line.counts))
+    report = RrReport(tuple(line.client), tuple(line.server), tuple(sorted(line.counts)))
     _check(report, pattern)
     return report
 
@@ -342,18 +358,11 @@ def _decoded_line(text: str) -> _ReportLine:
         raise MeasureError(f"the generator's result cannot be read: {error}") from error
 
 
-def _latencies(counts: list[tuple[int, int]]) -> Histogram:
-    histogram = Histogram()
-    for nanoseconds, count in counts:
-        histogram.record(nanoseconds, count)
-    return histogram
-
-
 def _check(report: RrReport, pattern: Pattern) -> None:
     """Check that the counts agree. Raises MeasureError if they contradict each other, SilenceError
     if nothing got through."""
     answered = sum(side.transactions for side in report.client)
-    if report.latencies.total != answered:
+    if report.answered != answered:
         raise MeasureError("the generator counted more or fewer latencies than answers")
     if not answered:
         raise SilenceError("no request was answered in the measured time")

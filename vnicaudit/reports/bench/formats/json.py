@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from vnicaudit.model.measurement import BenchResult, Sample
-from vnicaudit.reports.bench.document.reading import (
+from vnicaudit.reports.bench.reading import (
     MAX_BYTES,
     from_file,
     from_json,

@@ -9,7 +9,7 @@ from vnicaudit.base.deadlines import seconds_between
 from vnicaudit.bench.judging.statistics import median
 from vnicaudit.bench.metrics import METRICS
 from vnicaudit.model.measurement import BenchResult
-from vnicaudit.reports.bench.tables.rows import values_that_count
+from vnicaudit.reports.bench.rows import values_that_count
 from vnicaudit.reports.metrics.families import Labels, gauge, written
 from vnicaudit.reports.report_file import Options
 

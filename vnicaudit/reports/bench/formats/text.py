@@ -1,164 +1,113 @@
-"""Text for people: the verdict, then how it was measured, a table, runs that do not count, and
-why."""
+"""Text for people: the verdict, the tables, and how it was measured."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
-from vnicaudit.model.measurement import BenchResult, GuardRail
-from vnicaudit.reports.bench.tables.rows import (
-    MetricRow,
-    discard_sentences,
-    discarded_total,
-    drop_words,
-    drops,
-    facts,
-    guard_total,
-    rail_words,
-    rows,
-)
-from vnicaudit.reports.bench.tables.table_text import (
-    Matrix,
-    TableText,
-    all_matrices,
-    matrices,
-    matrix_lines,
-)
-from vnicaudit.reports.bench.verdict.block import verdict_blocks, verdict_text
-from vnicaudit.reports.bench.words.labels import STYLES, decision_words, with_guest_names
+from vnicaudit.model.measurement import BenchResult
+from vnicaudit.reports.bench.matrix import all_matrices, matrix_table
+from vnicaudit.reports.bench.sections import ReportSection, sections
 from vnicaudit.reports.report_file import Options
-from vnicaudit.reports.safe import Paint, Piece, fold, hidden, safe, with_lead, wrap
-from vnicaudit.reports.table.model import Part, padded_cell
+from vnicaudit.reports.safe import Paint, Piece, fold, safe, title_line, wrap
+from vnicaudit.reports.table.model import (
+    Cell,
+    Grid,
+    Part,
+    Row,
+    Table,
+    TableLine,
+    cell_text,
+    parts_of,
+    piece_of,
+)
 
 FORMAT = "text"
-SUMMARY = "for people: a table, what does not count, the decision"
+SUMMARY = "for people: the verdict, tables, what does not count"
 
-_SHOWN = 20
-_VERDICT = 7
-"""Width of the longest verdict of a guard rail."""
+_INDENT = 2
 _LABEL = 8
 
 
 def render(result: BenchResult, options: Options) -> Iterator[str]:
-    """The report in pieces that end with a line break. ``quiet``: only the verdict, the tables,
-    problems, and the decision. ``verbose``: also each guard rail, and facts about the endpoints."""
-    text = _BenchText(with_guest_names(result), options)
-    yield from text.verdict()
-    if not options.quiet:
-        yield from text.head()
-    yield from text.tables()
-    if not options.quiet:
-        yield from text.discarded()
-    yield from text.guard_rails()
-    yield from text.decision()
+    """The report in pieces that end with a line break."""
+    for number, section in enumerate(sections(result, options)):
+        yield "\n" if number else ""
+        yield from _section(section, options)
 
 
 def tables(results: Sequence[BenchResult], options: Options) -> Iterator[str]:
     """Several measurements as tables, one for each kind of work, by NIC, vCPUs, server option and
     number of generators."""
-    yield from _matrices(all_matrices(results), options)
-
-
-def _matrices(found: Iterable[Matrix], options: Options) -> Iterator[str]:
-    paint = Paint(color=options.color)
-    for matrix in found:
-        yield from matrix_lines(matrix, options, paint)
+    for matrix in all_matrices(results):
+        yield from _table(matrix_table(matrix), options)
         yield "\n"
 
 
-class _BenchText:
-    def __init__(self, result: BenchResult, options: Options) -> None:
-        self._result = result
-        self._options = options
-        self._width = options.width
-        self._paint = Paint(color=options.color)
-        self._table: list[MetricRow] = list(rows(result))
+def _section(section: ReportSection, options: Options) -> Iterator[str]:
+    paint, width = Paint(color=options.color), options.width
+    title = safe(section.title)
+    about = [Piece(text, text) for text in map(safe, section.about)]
+    yield fold([Piece(title, paint(section.style, title)), *about], width, "", "  ", "  ")
+    if section.lead:
+        yield wrap(safe(section.lead), width, "  ", "    ")
+    for table in section.tables:
+        yield from _table(table, options)
+    for item in section.items:
+        yield wrap(safe(item), width, "  ", "    ")
+    for label, value in section.pairs:
+        room = " " * max(0, _LABEL - len(label))
+        yield wrap(safe(value), width, f"  {safe(label)}{room}  ", " " * (_LABEL + 4))
 
-    def verdict(self) -> Iterator[str]:
-        """The verdict, to be read in five seconds."""
-        blocks = list(verdict_blocks(self._result, self._table))
-        yield from verdict_text(blocks, self._options)
 
-    def head(self) -> Iterator[str]:
-        """The id of the measurement, and how it was made."""
-        run = self._result.run
-        name = safe(run.id)
-        about = Piece(f"profile {safe(run.profile)}", f"profile {safe(run.profile)}")
-        yield fold([Piece(name, self._paint("name", name)), about], self._width, "", "  ", "  ")
-        for label, value in facts(self._result, self._table):
-            yield self._labelled(label, value)
-        if self._options.verbose:
-            yield from self._environment()
-        yield "\n"
+def _table(table: Table, options: Options) -> Iterator[str]:
+    """The caption, and a line for each row; sentences if that is wider than the terminal."""
+    paint, width = Paint(color=options.color), options.width
+    if table.caption:
+        yield wrap(safe(table.caption), width, "  ", "    ")
+    heads = tuple((Part(head, style="quiet" if at else ""),) for at, head in enumerate(table.heads))
+    lines = [TableLine(heads)]
+    for row in table.rows:
+        lines += _group(row, options)
+        lines.append(TableLine(tuple(tuple(_columns(cell)) for cell in row.cells)))
+        lines += _notes(row, options)
+    words = any(part.strong for row in table.rows for part in parts_of(row.cells[-1])[:1])
+    grid = Grid(lines, width, paint, indent=_INDENT, left=1 if words else 0)
+    if grid.fits:
+        yield from grid.text()
+        return
+    for row in table.rows:
+        yield from (line.text for line in _group(row, options))
+        name, *cells = row.cells
+        said = [Part(text, style="name") for text in _pieces(cell_text(name).strip(), width)]
+        for head, cell in zip(table.heads[1:], cells, strict=True):
+            for at, part in enumerate(part for part in _columns(cell) if part.text):
+                said.append(Part(part.text if at else f"{head} {part.text}".strip()))
+        pieces = [piece_of(part, paint) for part in said]
+        yield fold(pieces, width, "  ", "    ", "  ")
+        yield from (line.text for line in _notes(row, options))
 
-    def tables(self) -> Iterator[str]:
-        """The dimensions, if there are any, all rows, and between which paths a value drops."""
-        yield from _matrices(matrices([self._result]), self._options)
-        yield from TableText(self._result, self._table, self._options).lines()
-        if self._table:
-            yield "\n"
-        if self._result.run.design == "paths":
-            yield from self._drops()
 
-    def discarded(self) -> Iterator[str]:
-        """Runs that do not count, and why."""
-        total = discarded_total(self._result)
-        if not total:
-            return
-        yield self._paint("name", total) + "\n"
-        reasons = list(discard_sentences(self._result))
-        shown = reasons if self._options.verbose else reasons[:_SHOWN]
-        for reason in shown:
-            yield wrap(safe(reason), self._width, "  ", "    ")
-        if len(shown) < len(reasons):
-            yield wrap(hidden(len(reasons) - len(shown), "reasons"), self._width, "  ", "    ")
-        yield "\n"
+def _pieces(name: str, width: int) -> list[str]:
+    """A name as a whole if it fits, else its parts."""
+    return [name] if len(name) < width - _INDENT else name.replace(", ", ",\n").split("\n")
 
-    def guard_rails(self) -> Iterator[str]:
-        """The number of guard rails, and those that are broken or could not be checked."""
-        rails = self._result.guard_rails
-        wanted = [rail for rail in rails if self._options.verbose or rail.verdict != "ok"]
-        if not rails or (self._options.quiet and not wanted):
-            return
-        yield wrap(guard_total(rails), self._width, "", "  ")
-        for rail in wanted:
-            yield self._rail(rail)
-        yield "\n"
 
-    def decision(self) -> Iterator[str]:
-        """The last lines: the verdict, what to do, and why."""
-        decision = self._result.decision
-        if decision is None:
-            return
-        word, action = decision_words(self._result, decision)
-        verdict = Piece(word, self._paint(STYLES[decision.verdict], word))
-        yield with_lead(verdict, action, self._width, "", "  ")
-        for reason in decision.reasons:
-            yield wrap(safe(reason), self._width, "  ", "    ")
+def _columns(cell: Cell) -> Iterator[Part]:
+    """The parts of a cell that stand in its column."""
+    return (part for part in parts_of(cell) if part.role != "note")
 
-    def _drops(self) -> Iterator[str]:
-        found = list(drops(self._table, self._result))
-        yield self._paint("name", "Where it drops, by medians") + "\n"
-        for drop in found:
-            yield wrap(safe(drop_words(drop)), self._width, "  ", "    ")
-        if not found:
-            yield wrap("nowhere by more than the margin", self._width, "  ", "    ")
-        yield "\n"
 
-    def _environment(self) -> Iterator[str]:
-        for setup in self._result.environment:
-            yield "  " + self._paint("quiet", safe(setup.endpoint)) + "\n"
-            for name, value in setup.facts.items():
-                yield wrap(safe(f"{name}: {value}"), self._width, "    ", "      ")
-            for name, why in setup.unknown.items():
-                yield wrap(safe(f"{name}: unknown: {why}"), self._width, "    ", "      ")
+def _group(row: Row, options: Options) -> Iterator[TableLine]:
+    """The heading of the group that starts with the row."""
+    if row.group is not None:
+        name = safe(row.group.name)
+        title = Piece(name, Paint(color=options.color)("name", name))
+        yield TableLine(text=title_line(title, safe(row.group.about), options.width))
 
-    def _labelled(self, label: str, value: str) -> str:
-        room = " " * (_LABEL - len(label))
-        return wrap(safe(value), self._width, f"  {safe(label)}{room}  ", " " * (_LABEL + 4))
 
-    def _rail(self, rail: GuardRail) -> str:
-        verdict = padded_cell(Part(rail.verdict, style=STYLES[rail.verdict]), _VERDICT, self._paint)
-        return with_lead(
-            verdict, f"  {safe(rail_words(rail))}", self._width, "  ", " " * (_VERDICT + 4)
-        )
+def _notes(row: Row, options: Options) -> Iterator[TableLine]:
+    """Notes of the cells, each on a line of its own; none if ``quiet``."""
+    for cell in () if options.quiet else row.cells:
+        for part in parts_of(cell):
+            if part.role == "note":
+                yield TableLine(text=wrap(safe(part.text), options.width, "    ", "      "))

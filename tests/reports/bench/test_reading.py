@@ -14,9 +14,9 @@ from msgspec.structs import replace
 from tests.reports.bench.golden import written
 from tests.reports.bench.samples import big, one_arm, two_arms
 from vnicaudit.errors import UsageError
-from vnicaudit.reports.bench.document import reading
-from vnicaudit.reports.bench.document.reading import from_file, from_json
+from vnicaudit.reports.bench import reading
 from vnicaudit.reports.bench.formats.json import stream
+from vnicaudit.reports.bench.reading import from_file, from_json
 
 WHOLE = written("json", one_arm()).encode()
 MIB = 1 << 20

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from vnicaudit.base.wording import count
 from vnicaudit.bench.metrics import METRICS
-from vnicaudit.model.measurement import BenchResult, Comparison, Decision, Path, Workload
+from vnicaudit.model.measurement import BenchResult, Comparison, Path, Workload
 
 # Numbers for people: ``7.81 Gb/s``, ``45.8k q/s``, ``310 µs``. Three digits are as precise as a
 # median can be.
@@ -246,14 +246,6 @@ def describe(workload: Workload) -> str:
     if workload.options.get("fill") in _FILLS:
         parts.append(f"while a stream fills the path {_FILLS[workload.options['fill']]} the target")
     return ", ".join(parts)
-
-
-def decision_words(result: BenchResult, decision: Decision) -> tuple[str, str]:
-    """``better``, and ``: keep the change``; after the fact, what was done; empty if there is
-    nothing to do."""
-    word = word_of(decision.verdict, [each for each in result.results if each.primary])
-    action = ACTIONS[decision.action] if decision.done is None else DONE[decision.done]
-    return word, f": {action}" if action else ""
 
 
 _HERE = "?connect=qemu:///system"

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vnicaudit.bench.metrics import METRICS
-from vnicaudit.reports.bench.words.labels import change, digits, percent, quantity, size
+from vnicaudit.reports.bench.labels import change, digits, percent, quantity, size
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from msgspec.structs import replace
 
 from tests.reports.bench.samples import samples_of, side_by_side
 from vnicaudit.model.measurement import BenchResult
-from vnicaudit.reports.bench.tables.rows import drops, rows
+from vnicaudit.reports.bench.rows import drops, rows
 
 
 def found(result: BenchResult) -> list[tuple[str, str, float]]:

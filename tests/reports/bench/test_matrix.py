@@ -3,7 +3,7 @@
 from msgspec.structs import replace
 
 from tests.reports.bench.samples import ALL, SWITCH, applied, switch_dns
-from vnicaudit.reports.bench.tables.table_text import all_matrices, matrices, matrix_table
+from vnicaudit.reports.bench.matrix import all_matrices, matrices, matrix_table
 
 
 def test_the_table_of_the_talk() -> None:

@@ -5,7 +5,7 @@ from msgspec.structs import replace
 
 from tests.reports.bench.samples import one_arm, two_arms
 from vnicaudit.model.measurement import ArmSummary, BenchResult
-from vnicaudit.reports.bench.tables.rows import rows, sample_size
+from vnicaudit.reports.bench.rows import rows, sample_size
 
 
 def test_workloads_as_in_the_profile_what_decides_first() -> None:

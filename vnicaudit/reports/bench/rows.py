@@ -24,7 +24,7 @@ from vnicaudit.model.measurement import (
     Sample,
     Workload,
 )
-from vnicaudit.reports.bench.words.labels import DESIGNS, change, metric_words, quantity
+from vnicaudit.reports.bench.labels import DESIGNS, change, metric_words, quantity
 
 Values = dict[tuple[str, str, str], tuple[float, ...]]
 """(workload, metric, arm) -> values that count, in the order of the runs; never empty."""

@@ -4,7 +4,7 @@ import pytest
 from msgspec.structs import replace
 
 from vnicaudit.model.measurement import Workload
-from vnicaudit.reports.bench.words.labels import describe
+from vnicaudit.reports.bench.labels import describe
 
 _ONE = Workload(id="w", engine="rr", pattern="rr1c-1x1", direction="both")
 

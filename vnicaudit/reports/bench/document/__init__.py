@@ -1,1 +1,0 @@
-"""``vnicaudit.bench/1``: written as a stream, and read without holding the raw output of tools."""

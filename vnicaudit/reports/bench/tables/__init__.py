@@ -1,1 +1,0 @@
-"""Tables of a measurement: rows of values, drops, dimensions, layout."""

@@ -1,1 +1,0 @@
-"""Words and numbers shared by the formats of a measurement."""
