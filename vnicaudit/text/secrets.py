@@ -1,4 +1,4 @@
-"""What may be shown of text that somebody else wrote.
+"""Text of others, of which only what is known to be harmless may be shown.
 
 A file may hold a secret in any place and under any name, so nothing of it is shown but what is
 known to be harmless: tags, and the values of known options. Messages are sentences of this program
@@ -100,10 +100,10 @@ def masked(text: str) -> str:
 def masked_line(line: str) -> str:
     """A line of a file, with or without its line break, masked."""
     body = line.rstrip("\r\n")
-    return _SEVERAL.sub(STARS, _TOKEN.sub(_shown, body)) + line[len(body) :]
+    return _SEVERAL.sub(STARS, _TOKEN.sub(_token_shown, body)) + line[len(body) :]
 
 
-def _shown(found: re.Match[str]) -> str:
+def _token_shown(found: re.Match[str]) -> str:
     if found["comment"] is not None:
         return STARS
     if found["element"] is not None:

@@ -11,10 +11,10 @@ import ipaddress
 import re
 from functools import cache, lru_cache
 from hashlib import blake2b
-from importlib.resources import files
 from typing import Literal
 from uuid import UUID
 
+from vnicaudit.audit.judging.catalogue import shipped_catalogue
 from vnicaudit.base.wording import ANY_UUID, bare_uuid
 from vnicaudit.model.names import STANDARD_INPUT
 
@@ -181,26 +181,47 @@ class Pseudonyms:
         return blake2b(data, key=self._key, digest_size=16, person=_PERSON).digest()
 
 
-# Words that are kept in a redacted text: those of vnicaudit's own sentences.
-#
-# ``public_words.txt`` beside this file is generated (scripts/generate_public_words.py) from the
-# texts of rules, knowledge, and the modules that read and judge. Any other word of a message may be
-# a name.
+# Words that are kept in a redacted text: those of the rules' own manuals, and of errors of libvirt
+# and ssh. Any other word of a message may be a name.
+
+
+_ERRORS = """
+a an and the of in on for this that it was were is are has have had not no be by from to at as with
+failed to connect to the hypervisor cannot recv data ssh could not resolve hostname name or service
+not known connection refused reset by peer timed out closed lost unable to connect to server host
+permission denied publickey password host key verification authentication authorization libvirt
+error internal domain not found no matching uuid operation valid unsupported configuration end of
+file while reading input output temporary failure resolution try again certificate tls sasl no such
+file or directory broken pipe network unreachable route rendered template helm kustomize annotation
+bursts guest_ufo idle x86_64 aarch64 s390x ppc64le riscv64 i686 xen lxc spapr-vio more suppression
+expired warning note history hosts are audited and reported but nothing is stored
+"""
+_FENCED = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
+"""Examples, which have names."""
+_PUBLIC = re.compile(r"(?!\d+$)[\w.:/+&-]+")
+_EXAMPLES = re.compile(
+    r"(?:br|vnet|tap|eth|kvm|web|mail|vm|cmp|ctl|prod|dev)-?\d.*|br-.*|.*@.*|//.*"
+)
+"""Names used in sentences of manuals, which may be real names elsewhere."""
 
 
 @cache
 def public_words() -> frozenset[str]:
     """The words, in lower case."""
-    text = files(__package__).joinpath("public_words.txt").read_text("utf-8")
-    return frozenset(line for line in text.splitlines() if not line.startswith("#"))
+    rules = shipped_catalogue()
+    texts = (_FENCED.sub("", rules.info(rule).manual) for rule in rules.ids)
+    found = {_core(word).casefold() for text in (*texts, _ERRORS) for word in _WORD.findall(text)}
+    return frozenset(
+        word for word in found if _PUBLIC.fullmatch(word) and not _EXAMPLES.fullmatch(word)
+    )
 
 
 # Removes from free text (messages, fixes, errors, notes) everything that identifies a site.
 #
 # A text is split into words. Names in the run's records are replaced everywhere, even if they are
-# ordinary words. Of the other words, only numbers, versions and words of vnicaudit's own sentences
-# are kept (:mod:`vnicaudit.reports.redaction.pseudonyms`); the rest is replaced, because names of a
-# site's bridges, networks and options occur in messages without being in any field.
+# ordinary words. Of the other words, only numbers, versions and public words are kept; the rest is
+# replaced, because names of a site's bridges, networks and options occur in messages without being
+# in any field.
 
 
 _EDGE = "\"'`()[]{}<>,;.:!?…"
