@@ -22,7 +22,7 @@ from vnicaudit.audit.same_guest import SameGuests
 from vnicaudit.audit.tally import ComparedWork, FileCount, TargetCounts, Totals
 from vnicaudit.audit.workers import Job, default_jobs, run_files
 from vnicaudit.base.deadlines import standard_input
-from vnicaudit.model.finding import INVALID_SUPPRESSION, SETTINGS, Description
+from vnicaudit.model.finding import SETTINGS, Description
 from vnicaudit.model.fleet import HostTraffic
 from vnicaudit.model.host import Host
 from vnicaudit.model.names import STANDARD_INPUT, file_title
@@ -36,81 +36,30 @@ if TYPE_CHECKING:
     from vnicaudit.audit.workers import Batch
     from vnicaudit.model.domain import Domain
     from vnicaudit.model.file_kind import Item
-    from vnicaudit.model.finding import Confidence, Finding, Location, Severity
+    from vnicaudit.model.finding import Confidence, Finding, Severity
     from vnicaudit.model.report import Summary, TargetResult
-
-# Findings about comments of a file that describes several things: they belong to the file.
-
-
-_FILES = ("config", "site")
-"""Scopes in which the file itself is judged."""
 
 
 def with_files_apart(products: Iterable[Product]) -> Iterator[Product]:
-    """The products, without the findings that are about a file; those follow as one judgement for
-    each file. A comment is reported as invalid once: it may be in doubt again among NICs or nodes
-    that are compared when everything has been read."""
-    waiting: Audited | None = None
-    refused: set[Location] = set()
+    """The products, with findings about a file that describes several things as a judgement of that
+    file, behind the one that they come with."""
     for product in products:
-        if not isinstance(product, Audited):
-            yield product
-            continue
-        product = _without_refused(product, refused)
-        if waiting is not None and _file_of(product) not in (None, waiting.file):
-            yield waiting
-            waiting = None
-        of_file = tuple(filter(_is_of_file, product.findings))
-        if not of_file or product.scope in _FILES:
+        of_file = product.findings if isinstance(product, Audited) else ()
+        of_file = tuple(filter(_is_of_file, of_file))
+        if not isinstance(product, Audited) or not of_file or product.scope == "config":
             yield product
             continue
         own = tuple(one for one in product.findings if not _is_of_file(one))
         yield replace(product, findings=own)
-        waiting = _of_file(product, (*(waiting.findings if waiting else ()), *of_file))
-    if waiting is not None:
-        yield waiting
-
-
-def _without_refused(audited: Audited, refused: set[Location]) -> Audited:
-    """The judgement without findings on comments that were reported as invalid before; those that
-    are reported now are noted."""
-    places = {
-        one.location for one in (*audited.findings, *audited.baselined) if is_refused_comment(one)
-    }
-    again = places & refused
-    refused |= places
-    if not again:
-        return audited
-    return replace(
-        audited,
-        findings=tuple(one for one in audited.findings if not _is_again(one, again)),
-        baselined=tuple(one for one in audited.baselined if not _is_again(one, again)),
-    )
-
-
-def is_refused_comment(finding: Finding) -> bool:
-    """True for the finding that a comment is invalid. Other invalid suppressions have a place
-    within a document, and a comment only a line."""
-    return finding.rule == INVALID_SUPPRESSION and finding.location.xpath is None
-
-
-def _is_again(finding: Finding, places: set[Location]) -> bool:
-    return is_refused_comment(finding) and finding.location in places
-
-
-def _of_file(audited: Audited, findings: tuple[Finding, ...]) -> Audited:
-    file = findings[0].location.file or audited.target
-    name = file_title(file)
-    return Audited(
-        audited.target, name, owner=SETTINGS, scope="config", findings=findings, file=file
-    )
-
-
-def _file_of(audited: Audited) -> str | None:
-    """The file of a judgement, as far as the judgement names it."""
-    if audited.file is not None or not audited.findings:
-        return audited.file
-    return audited.findings[0].location.file
+        file = of_file[0].location.file or product.target
+        yield Audited(
+            product.target,
+            file_title(file),
+            owner=SETTINGS,
+            scope="config",
+            findings=of_file,
+            file=file,
+        )
 
 
 def _is_of_file(finding: Finding) -> bool:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NoReturn, Protocol, TypeAlias
 import msgspec
 
 from vnicaudit.audit.accepting.baseline import NO_FILTER, FindingFilter, is_known
-from vnicaudit.audit.accepting.settings_entries import OwnTexts, Usage, texts_in
+from vnicaudit.audit.accepting.settings_entries import Usage
 from vnicaudit.audit.accepting.suppressions import Suppressor
 from vnicaudit.audit.judging.catalogue import Catalogue, shipped_catalogue
 from vnicaudit.audit.judging.descriptions import DescriptionAuditor
@@ -19,7 +19,7 @@ from vnicaudit.audit.judging.site import SiteAuditor, differing_nodes, node_of
 from vnicaudit.audit.reading.targets import Platforms
 from vnicaudit.knowledge.nova_conf.resolve import as_of
 from vnicaudit.model.domain import Domain
-from vnicaudit.model.finding import Description, Location
+from vnicaudit.model.finding import Description
 from vnicaudit.model.host import NO_HOST, Host, HostConfig, SiteNode
 from vnicaudit.model.nova import NovaConfig
 from vnicaudit.model.openstack import Image
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from vnicaudit.audit.accepting.baseline import Baseline
     from vnicaudit.model.finding import Finding
     from vnicaudit.model.host import Version
-    from vnicaudit.model.macs import NicSeen
     from vnicaudit.model.nova import Release
     from vnicaudit.model.report import Explained
 
@@ -189,12 +188,7 @@ class AuditWork:
     def description(self, item: Description, target: str) -> Audited:
         """Findings of a configuration, an image, a flavor or a preference."""
         item = self._assumptions.interpreted(item)
-        audited = self._description_auditor.audit(item, target)
-        if not item.comments:
-            return self._filtered(audited, None)
-
-        own = texts_in(Location(target, audited.file, item.first_line()), item.comments)
-        return self._filtered(audited, None, own)
+        return self._filtered(self._description_auditor.audit(item, target), item)
 
     def host(self, host: Host, uses: frozenset[str], target: str) -> Audited:
         """Findings of one host."""
@@ -223,31 +217,24 @@ class AuditWork:
             return
 
         for node, differences in differing_nodes(nodes):
-            audited = self._site_auditor.audit(node, differences)
-            own = texts_in(Location(node.target, audited.file), node.comments)
-            yield self._filtered(self.suppressor.accept(audited, own), None)
+            yield self._filtered(self._site_auditor.audit(node, differences), None)
 
     def nics_to_compare(self, domain: Domain, target: str) -> list[EncodedNic]:
         """The records that identify NICs with the same MAC address, if a selected rule compares
         them."""
-        return self._mac_auditor.nics_to_compare(domain, target, self.suppressor.with_suppressions)
+        return self._mac_auditor.nics_to_compare(domain, target)
 
     def shared_macs(self, table: MacTable) -> Iterator[Audited]:
         """Findings on NICs that share a MAC address."""
         for subject in table.subjects():
-            audited = self._mac_auditor.audit(subject)
-            if audited.findings:
-                audited = self.suppressor.accept(audited, _texts_of_nic(subject.nic, audited))
-            yield self._filtered(audited, None)
+            yield self._filtered(self._mac_auditor.audit(subject), None)
 
     def usage(self) -> Usage:
         """The uses of the settings' suppressions in this process."""
         return self.suppressor.settings.usage
 
-    def _filtered(
-        self, audited: Audited, domain: Domain | None, own: OwnTexts | None = None
-    ) -> Audited:
-        audited = self._without_known(self.suppressor.apply(audited, domain, own))
+    def _filtered(self, audited: Audited, item: Domain | Description | None) -> Audited:
+        audited = self._without_known(self.suppressor.apply(audited, item))
         audited = self._regraded(audited) if self._regrades else audited
         is_on = self._reports and self._finding_filter
         return self._finding_filter.apply(audited) if is_on else audited
@@ -290,13 +277,6 @@ class AuditWork:
         if severity is None or severity == finding.severity:
             return finding
         return msgspec.structs.replace(finding, severity=severity)
-
-
-def _texts_of_nic(nic: NicSeen, audited: Audited) -> OwnTexts:
-    """The suppressions that belong to the domain of a NIC itself."""
-    finding = audited.findings[0]
-    place = finding.location
-    return OwnTexts(place, finding.about, nic.suppressions, nic.comments, start=place.line)
 
 
 def _versions_of(domain: Domain, host: HostConfig) -> HostConfig:

@@ -47,8 +47,7 @@ class AcceptingComment(msgspec.Struct, frozen=True):
     (0: a finding without a line); ``entry`` holds its rule, reason and settings.
 
     All descriptions of a file carry all of its comments. ``reporter``: this is the first
-    description, with which mistakes in the comments are reported; ``settles``: the last one, after
-    which it is known whether a comment is needed.
+    description, with which mistakes in the comments are reported.
     """
 
     file: str
@@ -57,7 +56,6 @@ class AcceptingComment(msgspec.Struct, frozen=True):
     last: int
     entry: tuple[tuple[str, str], ...]
     reporter: bool = True
-    settles: bool = True
 
 
 class Location(msgspec.Struct, frozen=True):

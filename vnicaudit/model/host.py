@@ -7,7 +7,7 @@ from typing import Literal
 
 import msgspec
 
-from vnicaudit.model.finding import AcceptingComment, Location
+from vnicaudit.model.finding import Location
 from vnicaudit.model.nova import PciEntry
 
 # Versions of libvirt and QEMU, comparable.
@@ -168,8 +168,6 @@ class SiteNode(msgspec.Struct, frozen=True):
     host: str
     values: tuple[NodeValue, ...]
     devices: tuple[PciEntry, ...] | None = None
-    comments: tuple[AcceptingComment, ...] = ()
-    """Comments of its file that accept findings."""
 
 
 class Difference(msgspec.Struct, frozen=True):

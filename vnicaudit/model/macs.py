@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import msgspec
 
-from vnicaudit.model.finding import AcceptingComment, Location, Owner
+from vnicaudit.model.finding import Location, Owner
 
 ATTACHMENT = "NetworkAttachmentDefinition "
 """Begins ``NicSeen.network`` of a NIC on a secondary network of KubeVirt, before its name."""
@@ -42,14 +42,8 @@ class NicSeen(msgspec.Struct, frozen=True, array_like=True):
     """It is compared only with NICs of its own guest."""
     identity: tuple[str, str] = ("", "")
     """The parts, besides the rule, of the fingerprint of a finding on it."""
-    suppressions: tuple[str, ...] = ()
-    """Entries of its domain's metadata that accept findings on it, as JSON; limited like
-    ``comments``."""
     has_name: bool = True
     """False: its guest has no name, and ``domain`` is a placeholder."""
-    comments: tuple[AcceptingComment, ...] = ()
-    """Comments of its file that accept findings on it: at most one for each rule that compares
-    NICs."""
 
     @property
     def label(self) -> str:

@@ -13,8 +13,6 @@ from vnicaudit.audit.judging.judgement import digest
 from vnicaudit.audit.reading.files import with_comments
 from vnicaudit.audit.reading.selection import RunOptions
 from vnicaudit.audit.run import AuditRun
-from vnicaudit.base.deadlines import OutOfTime
-from vnicaudit.model.domain import Domain
 from vnicaudit.model.file_kind import Content, Item
 from vnicaudit.model.finding import Location
 from vnicaudit.model.openstack import Image
@@ -141,21 +139,6 @@ def test_a_value_is_no_comment(tmp_path: Path) -> None:
     assert rules_of(audited(path)) == (["VNIC035", "VNIC061"], [])
 
 
-def test_other_nodes_of_a_site(tmp_path: Path) -> None:
-    """What comes out of a comparison is accepted too, and nothing is called unused before."""
-    paths = []
-    for number in range(3):
-        paths.append(tmp_path / f"cmp{number}" / "nova.conf")
-        paths[-1].parent.mkdir()
-        words = comment("VNIC069 being tested") if number == 2 else ""
-        size = 512 if number == 2 else 1024
-        paths[-1].write_text(
-            "[DEFAULT]\ntransport_url = rabbit://x\n[libvirt]\nvirt_type = kvm\n"
-            f"{words}rx_queue_size = {size}\n[api_database]\n"
-        )
-    assert rules_of(audited(*paths)) == ([], ["VNIC069"])
-
-
 def test_manifests_have_comments_beside_and_above(tmp_path: Path) -> None:
     path = tmp_path / "vms.yaml"
     beside = _MACHINE.format(name="vm1", behind="  # vnicaudit: suppress VNIC071 vendor")
@@ -194,21 +177,6 @@ def test_a_heredoc_has_no_documents(top: str, tmp_path: Path) -> None:
     assert rules_of(audited(path)) == ([], ["VNIC062", "VNIC062"])
 
 
-def test_what_was_read_before_reading_failed_is_kept() -> None:
-    """Whether a comment is needed is not known then."""
-    content = Content(_HEAT.encode(), "f", "f")
-
-    def items() -> Iterator[Item]:
-        yield from INFRA_CODE.read(content)
-        raise OutOfTime
-
-    found: list[Item] = []
-    with pytest.raises(OutOfTime):
-        found.extend(with_comments(items(), INFRA_CODE.comments, content))
-    comments = [one.comments[0] for one in found if isinstance(one, Image)]
-    assert [(one.reporter, one.settles) for one in comments] == [(True, False), (False, False)]
-
-
 def test_comments_are_not_multiplied_by_descriptions() -> None:
     text = "".join(comment("VNIC06 as old") for _ in range(600))
     text += _TERRAFORM.replace("# vnicaudit", "#")
@@ -219,9 +187,8 @@ def test_comments_are_not_multiplied_by_descriptions() -> None:
     found = list(with_comments(items, INFRA_CODE.comments, content))
     comments = [one.comments for one in found if isinstance(one, Image)]
     assert [len(one) for one in comments] == [600] * 200
-    assert len({id(one) for one in comments}) == 3
-    flags = [(one[0].reporter, one[0].settles) for one in comments]
-    assert flags == [(True, False), *[(False, False)] * 198, (False, True)]
+    assert len({id(one) for one in comments}) == 2
+    assert [one[0].reporter for one in comments] == [True, *[False] * 199]
 
 
 def test_comments_beyond_those_that_are_read_are_told(tmp_path: Path) -> None:
@@ -280,8 +247,8 @@ def test_what_is_wrong_with_comments_stands_once_with_their_file(tmp_path: Path)
         (tmp_path / name).write_text(f"{comment('VNIC999 why')}{text}")
     found = [one for one in audited(tmp_path / "a.tf", tmp_path / "b.tf") if one.findings]
     assert [(one.scope, rules_of([one])[0]) for one in found] == [
-        ("image", ["VNIC062"]), ("image", ["VNIC062"]), ("config", ["SUPP002", "SUPP003"]),
-        ("image", ["VNIC062"]), ("image", ["VNIC062"]), ("config", ["SUPP002", "SUPP003"]),
+        ("image", ["VNIC062"]), ("config", ["SUPP003"]), ("image", ["VNIC062"]),
+        ("image", ["VNIC062"]), ("config", ["SUPP003"]), ("image", ["VNIC062"]),
     ]  # fmt: skip
 
 
@@ -322,7 +289,7 @@ def test_a_byte_order_mark_before_a_manifest(tmp_path: Path) -> None:
 def test_a_carriage_return_alone_hides_nothing(tmp_path: Path) -> None:
     """Nova takes it for the end of a line; in HCL what stands behind it is part of the comment."""
     found = nova(tmp_path, above="# vnicaudit: suppress VNIC061 why\rx = y\n")
-    assert rules_of(found) == (["SUPP002", "VNIC035", "VNIC061"], [])
+    assert rules_of(found) == (["VNIC035", "VNIC061"], [])
     path = tmp_path / "images.tf"
     path.write_text(_TERRAFORM.replace("as old\n", "as old\rname = 1\n"))
     assert rules_of(audited(path)) == (["SUPP003", "VNIC062", "VNIC062"], [])
@@ -337,31 +304,6 @@ def test_comments_of_a_file_of_flags(tmp_path: Path) -> None:
     path.write_text("--verbose\n" + comment(f"{before[0]} goes with the upgrade") + flags)
     _after, accepted = rules_of(audited(path))
     assert accepted == before[:1]
-
-
-_GUEST = """\
-resource "libvirt_domain" "web" {
-  name    = "web"
-  type    = "kvm"
-  vcpu    = 4
-  os      = { type = "hvm", type_arch = "x86_64", type_machine = "q35" }
-  devices = {
-    interfaces = [INTERFACES]  # vnicaudit: suppress VNIC002 the first one
-  }
-}
-"""
-_E1000 = '{ source = { bridge = { bridge = "br0" } }, model = { type = "e1000" } }'
-
-
-@pytest.mark.parametrize(("nics", "told"), [(1, []), (2, ["SUPP003"])])
-def test_two_findings_of_a_rule_on_one_line(nics: int, told: list[str], tmp_path: Path) -> None:
-    """It is not known which of them somebody accepted."""
-    path = tmp_path / "guest.tf"
-    path.write_text(_GUEST.replace("INTERFACES", ", ".join([_E1000] * nics)))
-    found, accepted = rules_of(audited(path))
-    assert [rule for rule in found if rule.startswith("SUPP")] == told
-    assert found.count("VNIC002") == (nics if told else 0)
-    assert accepted == [] if told else ["VNIC002"]
 
 
 def test_one_of_several_explained_alone_tells_nothing_of_comments(tmp_path: Path) -> None:
@@ -408,88 +350,3 @@ def test_another_word_is_of_another_comment(word: str) -> None:
 def test_a_bare_word_is_no_other_comment(form: Form, end: str) -> None:
     (one,) = accepting_comments(f"# vnicaudit: suppress{end}a: 1{end}", form)
     assert dict(one.entry)["rule"] == ""
-
-
-_SHARED_NIC = """\
-apiVersion: v1
-kind: List
-items:
-- apiVersion: kubevirt.io/v1
-  kind: VirtualMachine
-  metadata: {name: one}
-  spec:
-    template:
-      spec:
-        domain:
-          devices:
-            interfaces:
-            - &nic {name: a, bridge: {}, model: e1000}  # vnicaudit: suppress VNIC071 vendor
-        networks: [{name: a, pod: {}}]
-- apiVersion: kubevirt.io/v1
-  kind: VirtualMachine
-  metadata: {name: two}
-  spec:
-    template:
-      spec:
-        domain: {devices: {interfaces: [*nic, {<<: *nic, name: b}]}}
-        networks: [{name: a, pod: {}}, {name: b, multus: {networkName: b}}]
-"""
-
-
-def test_a_doubt_is_told_although_another_description_is_accepted(tmp_path: Path) -> None:
-    """The first guest has one finding on the line, the second two."""
-    path = tmp_path / "vms.yaml"
-    path.write_text(_SHARED_NIC)
-    found, accepted = rules_of(audited(path))
-    assert (found, accepted) == (["SUPP003", "VNIC071", "VNIC071"], ["VNIC071"])
-
-
-def _guest_of(macs: list[str], words: str) -> str:
-    nics = [_E1000.replace("{ source", f'{{ mac = {{ address = "{mac}" }}, source') for mac in macs]
-    text = _GUEST.replace("INTERFACES", ", ".join(nics))
-    return text.replace("suppress VNIC002 the first one", words)
-
-
-_MACS = ["52:54:00:aa:bb:01", "52:54:00:aa:bb:02"]
-
-
-@rows
-def test_a_line_with_several_shared_addresses(
-    words: str, macs: list[str], found: list[str], tmp_path: Path
-) -> None:
-    """Each NIC is judged by itself when everything has been read."""
-    (tmp_path / "a.tf").write_text(_guest_of(macs, words))
-    other = _guest_of(macs, "see the wiki").replace('"web"', '"other"')
-    (tmp_path / "b.tf").write_text(other)
-    compared = [one for one in audited(tmp_path) if one.scope == "mac"]
-    rules, accepted = rules_of([one for one in compared if one.subject == "web"])
-    assert rules == found
-    assert accepted == ["VNIC016"] * (len(macs) - found.count("VNIC016"))
-
-
-def test_a_comment_is_refused_once(tmp_path: Path) -> None:
-    """Its line has two findings of VNIC002, and of VNIC016 when everything has been read."""
-    (tmp_path / "a.tf").write_text(_guest_of(_MACS, "suppress VNIC0 the first one"))
-    other = _guest_of(_MACS, "see the wiki").replace('"web"', '"other"')
-    (tmp_path / "b.tf").write_text(other)
-    run = AuditRun(work(), RunOptions())
-    everything = [one for one in run.items([str(tmp_path)]) if isinstance(one, Audited)]
-    (own,) = (one for each in everything for one in each.findings if one.rule == "SUPP003")
-    assert "its line has 2 findings of VNIC002" in own.message
-    assert run.summary.by_rule["SUPP003"] == 1
-
-
-@pytest.mark.parametrize("words", ["VNIC002 old", "VNIC016 lab", f"VNIC016 {'long ' * 300}"])
-def test_a_nic_is_stored_with_few_comments(words: str, tmp_path: Path) -> None:
-    """And the file's comments are not multiplied by its NICs."""
-    path = tmp_path / "a.tf"
-    path.write_text(comment(words) * 300 + _guest_of(_MACS, "see the wiki"))
-    made, content = work(), Content(path.read_bytes(), "f", "f")
-    sizes = [
-        len(record)
-        for one in with_comments(INFRA_CODE.read(content), INFRA_CODE.comments, content)
-        if isinstance(one, Domain)
-        for _mac, record in made.nics_to_compare(one, "f")
-    ]
-    assert len(sizes) == 2
-    assert max(sizes) < 1200

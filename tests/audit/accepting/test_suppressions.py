@@ -8,9 +8,9 @@ import pytest
 
 from tests.rows import rows
 from vnicaudit.audit.accepting import settings_entries
-from vnicaudit.audit.accepting.settings_entries import MAX_PER_DOMAIN, Usage
+from vnicaudit.audit.accepting.settings_entries import Usage
 from vnicaudit.audit.accepting.suppression import IN_METADATA, Suppression
-from vnicaudit.audit.accepting.suppressions import Suppressor
+from vnicaudit.audit.accepting.suppressions import MAX_PER_DOMAIN, Suppressor
 from vnicaudit.audit.judging.descriptions import DescriptionAuditor
 from vnicaudit.audit.judging.domains import DomainAuditor
 from vnicaudit.audit.settings.settings import load_settings
@@ -307,44 +307,6 @@ def test_expired_in_metadata_never_hides() -> None:
     ]
     assert (found.about.name, found.about.id, found.owner) == ("web-1", UUID, "vnicaudit")
     assert (str(found.location), found.location.xpath) == ("lab/web-1.xml:1", "/domain/metadata")
-
-
-def test_unused_in_metadata_is_known_at_once() -> None:
-    what = domain(
-        "rule='VNIC002' reason='r' mac='52:54:00:00:00:00'", "rule='VNIC001' reason='used'"
-    )
-    after = suppressor().apply(judged(what), what)
-    assert said(after.findings) == [
-        (
-            "SUPP002",
-            "low",
-            "the suppression of VNIC002 for mac 52:54:00:00:00:00 is not used: there is no such "
-            "finding (any more) (reason: r)",
-        )
-    ]
-    about = after.findings[0].about
-    assert about.kind == "nic"
-    assert (about.index, about.target_dev) == (0, "vnet0")
-
-
-@pytest.mark.parametrize("rule", ["VNIC0", "VNIC016"])
-@pytest.mark.parametrize(("models", "mac"), [((), ""), (("virtio",), " mac='52:54:00:00:00:09'")])
-def test_unused_is_said_where_no_later_judgement_can_use_it(
-    rule: str, models: tuple[str, ...], mac: str
-) -> None:
-    """VNIC016 compares NICs when all has been read: of these there is none to compare."""
-    rules = ("VNIC001", "VNIC016")
-    what = domain(f"rule='{rule}' reason='r'{mac}", models=models)
-    after = suppressor(rules=rules).apply(judged(what, rules), what)
-    assert [(found.rule, found.about.index) for found in after.findings] == [("SUPP002", None)]
-
-
-@pytest.mark.parametrize("rule", ["VNIC0", "VNIC016"])
-@pytest.mark.parametrize("mac", ["", " mac='52:54:00:00:00:00'"])
-def test_unused_is_not_said_where_a_later_judgement_may_use_it(rule: str, mac: str) -> None:
-    rules = ("VNIC001", "VNIC016")
-    what = domain(f"rule='{rule}' reason='r'{mac}", models=("virtio",))
-    assert suppressor(rules=rules).apply(judged(what, rules), what).findings == ()
 
 
 @rows

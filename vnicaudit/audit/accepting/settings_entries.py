@@ -6,26 +6,21 @@ These are known only at the end of the run, so their uses can be merged over wor
 from __future__ import annotations
 
 import datetime
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
 from vnicaudit.audit.accepting.suppression import (
     SubjectIdentity,
     Suppression,
-    own_suppression,
     without_accepted,
 )
-from vnicaudit.audit.judging.catalogue import Catalogue
 from vnicaudit.audit.judging.judgement import digest
 from vnicaudit.base.wording import shortened
-from vnicaudit.model.decoding import json_as
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.finding import INVALID_SUPPRESSION as INVALID
 from vnicaudit.model.finding import (
-    KUBEVIRT,
     SETTINGS,
-    AcceptingComment,
     Finding,
     Location,
     Ref,
@@ -52,16 +47,14 @@ _NAMES: dict[str, tuple[str, Severity, str]] = {
 _MANUAL = {
     "SUPP001": "The `until` of a suppression has passed. What it used to accept is reported again. "
     "Fix the cause, or agree on a new date.",
-    "SUPP002": "A suppression matched no finding, although its rule was judged. It is *low* where "
-    "the very domain or NIC it names was audited, and *info* where that was not among the "
-    "targets, or where it names none (a run over a part of the fleet proves nothing). It is not "
-    "reported when its rule was not selected, or was skipped for what it is about; nor of a "
-    "domain's own metadata where a rule that compares NICs when all has been read (VNIC016) may "
-    "yet need it.",
+    "SUPP002": "A suppression of the settings matched no finding, although its rule was judged. It "
+    "is *low* where the very domain or NIC it names was audited, and *info* where that was not "
+    "among the targets, or where it names none (a run over a part of the fleet proves nothing). It "
+    "is not reported when its rule was not selected, or was skipped for what it is about.",
     INVALID: "A `<vnicaudit:suppress>` in a domain's metadata, an annotation or a comment that "
-    "cannot be used: no reason, no such rule, a date that is none, a misspelt word, a line with "
-    "several findings of one rule. It suppresses nothing. (A "
-    "mistake in the settings is a usage error instead.)",
+    "cannot be used: no reason, no such rule, a rule that compares several guests or nodes, a date "
+    "that is none, a misspelt word. It suppresses nothing. (A mistake in the settings is a usage "
+    "error instead.)",
 }
 
 INFO: tuple[RuleInfo, ...] = tuple(
@@ -92,7 +85,7 @@ def expired(entry: Suppression, about: Ref) -> Finding:
     )
 
 
-def unused(entry: Suppression, about: Ref, *, judged: bool) -> Finding:
+def _unused(entry: Suppression, *, judged: bool) -> Finding:
     """SUPP002 for one entry. ``judged``: the object it names was audited, and had no such
     finding."""
     reason = "there is no such finding (any more)" if judged else "nothing it is about was audited"
@@ -101,7 +94,7 @@ def unused(entry: Suppression, about: Ref, *, judged: bool) -> Finding:
     return _finding(
         "SUPP002",
         entry,
-        about,
+        _ref(entry),
         f"the suppression of {entry} is not used: {reason} ({_reason_and_owner(entry)})",
         "Remove it." if judged and entry.about_one else "Remove it if it is not needed elsewhere.",
         severity="low" if judged and entry.about_one else "info",
@@ -154,68 +147,6 @@ def _reason_and_owner(entry: Suppression) -> str:
     return f"reason: {shortened(entry.reason)}{owner}"
 
 
-# Suppressions stored with the object they apply to: in the metadata of a domain, or in an
-# annotation of a manifest. For comments see :mod:`vnicaudit.audit.accepting.suppressions`.
-
-
-MAX_PER_DOMAIN = 256
-"""Maximum number of suppressions read from one domain: a definition may come from anywhere."""
-
-
-class OwnTexts(NamedTuple):
-    """The suppressions of a domain or description as text, unparsed. ``place`` is the place of its
-    metadata, ``about`` the judged object, ``start`` its first line in the file."""
-
-    place: Location
-    about: Ref
-    metadata: tuple[str, ...] = ()
-    comments: tuple[AcceptingComment, ...] = ()
-    form: Form = "metadata"
-    start: int | None = None
-
-    def __bool__(self) -> bool:
-        return bool(self.metadata or self.comments)
-
-
-def texts_of(domain: Domain) -> OwnTexts:
-    """The suppressions that belong to a domain itself."""
-    place, ref = domain.location, domain.ref
-    if domain.declared.platform == KUBEVIRT:  # the path points into the metadata
-        return OwnTexts(place, ref, domain.suppressions, domain.comments, "annotation", place.line)
-    inside = Location(place.target, place.file, place.line, f"{place.xpath or '/domain'}/metadata")
-    return OwnTexts(inside, ref, domain.suppressions, domain.comments, start=place.line)
-
-
-def texts_in(
-    place: Location, comments: tuple[AcceptingComment, ...], about: Ref | None = None
-) -> OwnTexts:
-    """The suppressions in comments of a description's own file; ``place``: the start of the
-    description."""
-    is_own = bool(comments) and comments[0].file == place.file
-    own = comments if is_own else ()
-    return OwnTexts(place, about or Ref("config"), comments=own, start=place.line)
-
-
-class OwnEntries:
-    """The valid entries in the metadata of a judged object, and findings about invalid ones."""
-
-    def __init__(self, texts: OwnTexts, catalogue: Catalogue, today: datetime.date) -> None:
-        self.entries: list[Suppression] = []
-        self.problems: list[Finding] = []
-        place, about = texts.place, texts.about
-        for raw in texts.metadata[:MAX_PER_DOMAIN]:
-            entry = own_suppression(json_as(raw, dict[str, str]), place, catalogue)
-            if isinstance(entry, str):
-                self.problems.append(invalid(entry, about, place, texts.form))
-            elif entry.expired(today):
-                self.problems.append(expired(entry, about))
-            else:
-                self.entries.append(entry)
-        if len(texts.metadata) > MAX_PER_DOMAIN:
-            problem = f"more than {MAX_PER_DOMAIN} in one domain; the others are not read"
-            self.problems.append(invalid(problem, about, place, texts.form))
-
-
 class Usage(msgspec.Struct, frozen=True):
     """Uses of the settings' suppressions so far, by index; ``|`` merges.
 
@@ -246,7 +177,7 @@ class SettingsEntries:
         self._today = today
         self._rules = rules
         self._valid = tuple(
-            (index, entry)
+            index
             for index, entry in enumerate(entries)
             if not entry.expired(today) and rules.selects(entry)
         )
@@ -260,12 +191,16 @@ class SettingsEntries:
         if not self._valid:
             return audited
 
-        for index, entry in self._valid:
+        for index in self._valid:
+            entry = self._entries[index]
             if index not in self._used and _regards(entry, audited, domain):
                 self._judged.add(index)
                 if self._rules.is_undecided(entry, audited, domain):
                     self._undecided.add(index)
-        return without_accepted(audited, self._valid, self._used, domain)
+        valid = [self._entries[index] for index in self._valid]
+        audited, used = without_accepted(audited, valid, domain)
+        self._used.update(self._valid[at] for at in used)
+        return audited
 
     @property
     def usage(self) -> Usage:
@@ -287,8 +222,8 @@ class SettingsEntries:
     def unused(self, usage: Usage) -> tuple[Finding, ...]:
         """SUPP002 for each suppression that accepted nothing in the whole run."""
         return tuple(
-            unused(entry, _ref(entry), judged=index in usage.judged_entries)
-            for index, entry in self._valid
+            _unused(self._entries[index], judged=index in usage.judged_entries)
+            for index in self._valid
             if index not in usage.used and index not in usage.undecided
         )
 

@@ -11,27 +11,24 @@ import datetime
 import re
 from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
-from itertools import chain
-from typing import TYPE_CHECKING
 
 import msgspec
+from msgspec.structs import replace
 
 from vnicaudit.audit.judging.catalogue import Catalogue, close_hint
-from vnicaudit.audit.judging.macs import nics_seen
 from vnicaudit.base.wording import close_to, shortened
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.finding import ALL_BUT_THE_MODEL, EVERY_RULE, AuditedScope, Finding, Location
 from vnicaudit.model.openstack import CloudServer
 from vnicaudit.model.report import Audited, Suppressed
 
-if TYPE_CHECKING:
-    from vnicaudit.model.macs import NicSeen
-
 KEYS = ("rule", "reason", "owner", "until", "mac")
 """Attributes of the element in the metadata. It applies to the domain that contains it."""
 
 IN_METADATA = "the domain's metadata"
 
+_COMPARING = {"mac", "site"}
+"""Scopes of findings that belong to none of the compared guests or nodes alone."""
 _DATE = r"(?a)\d{4}-\d\d-\d\d"
 
 
@@ -153,7 +150,7 @@ def own_suppression(
     valid."""
     if lines is not None and "problem" in given:
         return given["problem"]
-    if (problem := _problem(given, catalogue.ids)) is not None:
+    if (problem := _problem(given, catalogue)) is not None:
         return problem
     until = given.get("until")
     return Suppression(
@@ -168,15 +165,19 @@ def own_suppression(
     )
 
 
-def _problem(given: dict[str, str], known: Sequence[str]) -> str | None:
+def _problem(given: dict[str, str], catalogue: Catalogue) -> str | None:
+    known = catalogue.ids
     for key in given:
         if key not in KEYS:
             return f"unknown attribute {shortened(key)!r}{close_to(shortened(key), KEYS)}"
     rule = given.get("rule", "").strip()
     if not rule:
         return "no rule"
-    if not any(name.startswith(rule.upper()) for name in known):
+    meant = [name for name in known if name.startswith(rule.upper())]
+    if not meant:
         return f"no rule begins with {shortened(rule)!r}{close_hint(shortened(rule), known)}"
+    if all(_COMPARING.intersection(catalogue.listed(name).scopes) for name in meant):
+        return f"{rule.upper()} compares several of a run: accept it in vnicaudit.toml"
     if not given.get("reason", "").strip():
         return f"no reason for {shortened(rule)}: say why it is accepted"
     return _date_problem(given.get("until"))
@@ -202,8 +203,7 @@ def _glob(path: str, pattern: str) -> bool:
     return fnmatchcase(path if "/" in pattern else path.rpartition("/")[2], pattern)
 
 
-# The rules of a run, as far as a suppression depends on the findings they reported or may still
-# report.
+# The rules of a run, as far as a suppression depends on the findings they may still report.
 
 
 _ALL = (EVERY_RULE, ALL_BUT_THE_MODEL)
@@ -221,50 +221,18 @@ class RunRules:
         """True if an entry is about one of these rules."""
         return any(entry.covers(rule) for rule in self._rules)
 
-    def comparing_nics(self) -> list[str]:
-        """The rules that compare NICs by their MAC address, after everything has been read."""
-        return [rule for rule in self._rules if self._compares(rule, "mac")]
-
-    def undecided(self, audited: Audited, domain: Domain | None) -> set[str]:
-        """The rules that may have more to report on the judged object: skipped, crashed, in need of
-        a live host, or judged when everything has been read."""
-        found = {one.rule for one in audited.skipped} | {one.rule for one in audited.crashed}
-        offline = domain is not None and domain.state is None
-        scope = "site" if domain is None else "mac"
-        compared = domain is None or bool(_nics_seen(domain))
-        found.update(
-            rule
-            for rule in self._rules
-            if (offline and self._needs_live(rule)) or (compared and self._compares(rule, scope))
-        )
-        return found
-
-    def may_come_later(self, entry: Suppression, domain: Domain | None) -> bool:
-        """True if a rule that compares NICs, or compute nodes, after everything has been read may
-        still report a finding that this entry accepts."""
-        scope = "site" if domain is None else "mac"
-        if not any(entry.covers(rule) and self._compares(rule, scope) for rule in self._rules):
-            return False
-        if domain is None:
-            return True
-        return any(entry.mac in (None, nic.mac) for nic in _nics_seen(domain))
-
     def is_undecided(self, entry: Suppression, audited: Audited, domain: Domain | None) -> bool:
         """True if a rule that the entry is about could not be judged here: skipped, crashed, or
         without findings because it judges only facts of a live host."""
         offline = domain is not None and domain.state is None
         if offline and any(entry.covers(rule) and self._needs_live(rule) for rule in self._rules):
             return True
-        skipped = ((one.rule, one.about.mac) for one in audited.skipped)
-        crashed = ((one.rule, one.about.mac) for one in audited.crashed)
+        unjudged = [(one.rule, one.about.mac) for one in audited.skipped]
+        unjudged += [(one.rule, one.about.mac) for one in audited.crashed]
         return any(
-            covers_any(entry, (rule,)) and (not entry.mac or mac in (None, entry.mac))
-            for rule, mac in chain(skipped, crashed)
+            (entry.covers(rule) or rule in _ALL) and (not entry.mac or mac in (None, entry.mac))
+            for rule, mac in unjudged
         )
-
-    def _compares(self, rule: str, scope: str) -> bool:
-        """True if a rule judges in this scope, after everything has been read."""
-        return scope in self._catalogue.listed(rule).scopes
 
     def _needs_live(self, rule: str) -> bool:
         """True if a rule needs live facts, which a definition alone lacks."""
@@ -275,44 +243,28 @@ class RunRules:
         return found
 
 
-def _nics_seen(domain: Domain) -> tuple[NicSeen, ...]:
-    return nics_seen(domain, domain.location.target)
-
-
-def covers_any(entry: Suppression, rules: Iterable[str]) -> bool:
-    """True if the entry is about one of these rules, or one of them stands for all rules."""
-    return any(entry.covers(rule) or rule in _ALL for rule in rules)
-
-
-# Move findings that an entry accepts from ``findings`` to ``suppressed``.
-
-
 def without_accepted(
-    audited: Audited,
-    entries: Iterable[tuple[int, Suppression]],
-    used: set[int],
-    domain: Domain | None,
-) -> Audited:
-    """The judgement with each finding that an entry matches moved; the numbers of all entries that
-    match, not only of the first, are added to ``used``. ``domain``: the judged domain."""
-    entries = tuple(entries)
+    audited: Audited, entries: Sequence[Suppression], domain: Domain | None
+) -> tuple[Audited, set[int]]:
+    """The judgement with each finding that an entry matches moved to ``suppressed``, and the
+    numbers of all entries that match one, not only of the first. ``domain``: the judged domain."""
+    used: set[int] = set()
     if not entries or not audited.findings:
-        return audited
+        return audited, used
     whom = SubjectIdentity.of(audited, None if domain is None else domain.cloud)
     remaining: list[Finding] = []
     moved: list[Suppressed] = []
     for finding in audited.findings:
-        matching = [(index, entry) for index, entry in entries if entry.matches(finding, whom)]
-        used.update(index for index, _entry in matching)
+        matching = [at for at, entry in enumerate(entries) if entry.matches(finding, whom)]
+        used.update(matching)
         if matching:
-            moved.append(_suppressed(finding, matching[0][1]))
+            moved.append(_suppressed(finding, entries[matching[0]]))
         else:
             remaining.append(finding)
     if not moved:
-        return audited
-    return msgspec.structs.replace(
-        audited, findings=tuple(remaining), suppressed=(*audited.suppressed, *moved)
-    )
+        return audited, used
+    suppressed = (*audited.suppressed, *moved)
+    return replace(audited, findings=tuple(remaining), suppressed=suppressed), used
 
 
 def _suppressed(finding: Finding, entry: Suppression) -> Suppressed:

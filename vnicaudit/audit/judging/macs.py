@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import msgspec
@@ -46,8 +46,7 @@ _ZERO = "00:00:00:00:00:00"
 
 
 def nics_seen(domain: Domain, target: str) -> tuple[NicSeen, ...]:
-    """The records by which a domain's NICs are compared with all others, without the suppressions
-    for findings on them."""
+    """The records by which a domain's NICs are compared with all others."""
     found = [(nic, mac) for nic in domain.nics if nic.mac and (mac := station_mac(nic.mac))]
     if not found:
         return ()
@@ -63,10 +62,6 @@ return: few NICs share an address, and only those are decoded."""
 def encoded(nics: Iterable[NicSeen]) -> list[EncodedNic]:
     """The records, each with its MAC."""
     return [(nic.mac, _ENCODER.encode(nic)) for nic in nics]
-
-
-WithSuppressions = Callable[[tuple[NicSeen, ...], Domain], tuple[NicSeen, ...]]
-"""Adds to the NICs of a domain the entries that accept findings on them."""
 
 
 class MacTable:
@@ -134,13 +129,11 @@ class MacAuditor:
         self._rules: RuleSet[MacSubject] = RuleSet("mac", rule_ids, catalogue)
         self._wordings = wordings
 
-    def nics_to_compare(
-        self, domain: Domain, target: str, with_suppressions: WithSuppressions
-    ) -> list[EncodedNic]:
+    def nics_to_compare(self, domain: Domain, target: str) -> list[EncodedNic]:
         """The records of a domain's NICs, if a selected rule compares them with all others."""
         if not self._rules:
             return []
-        return encoded(with_suppressions(nics_seen(domain, target), domain))
+        return encoded(nics_seen(domain, target))
 
     def audit(self, subject: MacSubject) -> Audited:
         """Judge one NIC together with those that share its MAC."""
@@ -221,7 +214,6 @@ def _nic_seen(domain: Domain, nic: Nic, mac: str, of_domain: _OfDomain) -> NicSe
         declared.teaming is not None,
         of_domain.alone and not attachment,
         identity_parts(domain, nic),
-        (),
         domain.has_name,
     )
 

@@ -47,7 +47,6 @@ def node_of(config: NovaConfig) -> SiteNode | None:
         _host(config),
         tuple(_values(config)),
         _devices(config),
-        config.comments,
     )
 
 

@@ -95,33 +95,15 @@ def with_comments(items: Iterator[Item], comments: _Comments, content: Content) 
 
 
 def _commented(items: Iterator[Item], entries: tuple[AcceptingComment, ...]) -> Iterator[Item]:
-    read: list[Item] = []
-    whole = False
-    try:
-        read.extend(items)
-        whole = True
-    finally:  # the items before the failure are good
-        yield from _with_all(read, entries, whole=whole)
-
-
-def _with_all(
-    items: list[Item], entries: tuple[AcceptingComment, ...], *, whole: bool
-) -> Iterator[Item]:
-    """Each description with all comments of its file, as its settings may be anywhere in the
-    file."""
-    places = [place for place, item in enumerate(items) if not isinstance(item, _WITHOUT)]
-    between = tuple(replace(entry, reporter=False, settles=False) for entry in entries)
-    for place, item in enumerate(items):
+    """Each description with all comments of its file, as its settings may be anywhere in the file;
+    the first one reports what is wrong with them."""
+    later = tuple(replace(entry, reporter=False) for entry in entries)
+    for item in items:
         if isinstance(item, _WITHOUT):
             yield item
             continue
-        comments, is_last = between, whole and place == places[-1]
-        if place == places[0] or is_last:
-            is_first = place == places[0]
-            comments = tuple(
-                replace(entry, reporter=is_first, settles=is_last) for entry in entries
-            )
-        yield replace(item, comments=comments)
+        yield replace(item, comments=entries)
+        entries = later
 
 
 # Contents of one file, kind by kind: a play may create an image and define a guest, a file of
