@@ -7,7 +7,7 @@ from tests.history.fleets import TestDomain, TestNic, audit, fingerprint, host, 
 from tests.history.measured import measurement
 from vnicaudit.errors import UsageError
 from vnicaudit.history.history import History
-from vnicaudit.model.history import FleetHost, KnownFinding
+from vnicaudit.model.history import FindingRecord, FleetHost
 from vnicaudit.reports.page.from_history import merged_reading
 
 A, B, C = host("kvm1", "north"), host("kvm2", "south"), host("kvm3", "south")
@@ -30,7 +30,7 @@ def states(history: History) -> dict[str, str]:
         }
 
 
-def known(history: History) -> dict[str, tuple[FleetHost, list[KnownFinding]]]:
+def known(history: History) -> dict[str, tuple[FleetHost, list[FindingRecord]]]:
     """By the names of hosts."""
     with history.fleet_state() as state:
         return {one.name: (one, found) for one, found in state.open_on(state.hosts())}

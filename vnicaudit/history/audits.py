@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from datetime import timedelta, timezone
 
 from sqlalchemy import ColumnElement, Connection, func, literal, or_, select
@@ -10,7 +11,7 @@ from sqlalchemy import ColumnElement, Connection, func, literal, or_, select
 from vnicaudit.base.deadlines import moment
 from vnicaudit.errors import UsageError
 from vnicaudit.history.database import Database
-from vnicaudit.history.records import arrival, finding_columns, finding_record
+from vnicaudit.history.records import finding_intervals
 from vnicaudit.history.rows import milliseconds, time_text
 from vnicaudit.history.tables import (
     SCHEMA,
@@ -199,20 +200,10 @@ def details(database: Database, named: str) -> AuditDetails:
         )
 
 
-def _changed_by(connection: Connection, number: int) -> list[FindingRecord]:
-    f = finding.c
+def _changed_by(connection: Connection, number: int) -> Iterator[FindingRecord]:
+    f, p = finding.c, problem.c
     opened = (f.opened == number) & f.opened_as.not_in(("changed",))
     ended = (f.closed == number) & f.closed_as.in_(("fixed", "gone"))
-    query = (
-        select(f.opened, f.opened_as, f.closed_as, f.accepted, *finding_columns())
-        .join(problem, problem.c.id == f.problem)
-        .join(host, host.c.id == f.host)
-        .outerjoin(inventory, (inventory.c.host == f.host) & inventory.c.closed.is_(None))
-        .where(or_(opened, ended))
-        .order_by(problem.c.rule, host.c.name, f.subject, f.mac)
-    )
-    found = []
-    for at, opened_as, closed_as, accepted, *values in connection.execute(query):
-        state = arrival(opened_as, accepted) if at == number else closed_as
-        found.append(finding_record(state, values))
-    return found
+    order = (p.rule, host.c.name, f.subject, f.mac)
+    for one in finding_intervals(connection, or_(opened, ended), *order):
+        yield one.record(one.arrival if one.opened == number else one.closed_as or "gone")

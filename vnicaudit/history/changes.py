@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from sqlalchemy import Connection, Table, and_, case, delete, func, select
+from sqlalchemy import Connection, Table, and_, case, func, or_, select
 
 from vnicaudit.history.database import Row, insert_rows, set_by_id
 from vnicaudit.history.hosts import HostWork, KnownHost, chunks, open_findings, open_nics
@@ -26,7 +26,6 @@ from vnicaudit.history.tables import (
     basis_rule,
     finding,
     host,
-    host_tally,
     inventory,
     nic,
     problem,
@@ -49,92 +48,50 @@ from vnicaudit.model.fleet import Coverage, HostReading
 # Stored counts, so that a trend reads few rows.
 
 
-Group = tuple[str, str, str]
-"""Owner, rule, severity."""
-Flow = tuple[str, str, str, str]
-"""Site and group."""
 FLOWS = ("new", "reopened", "fixed", "gone")
 
 
-class HostTally:
-    """Counts of open findings on one host."""
-
-    def __init__(self) -> None:
-        self.open: Counter[Group] = Counter()
-        self.unlooked: Counter[Group] = Counter()
-        self.accepted: Counter[Group] = Counter()
-
-    def add(self, group: Group, *, accepted: bool, looked: bool) -> None:
-        """Count one finding."""
-        kind = self.accepted if accepted else self.open if looked else self.unlooked
-        kind[group] += 1
-
-    def rows(self, number: int) -> list[tuple[int | str, ...]]:
-        """The rows of a host's counts."""
-        groups = {**self.open, **self.unlooked, **self.accepted}
-        return [
-            (number, *each, self.open[each], self.unlooked[each], self.accepted[each])
-            for each in groups
-        ]
-
-
-def replace_host_tallies(connection: Connection, tallies: Mapping[int, HostTally]) -> None:
-    """Replace the stored counts of these hosts."""
-    for some in chunks(list(tallies)):
-        connection.execute(delete(host_tally).where(host_tally.c.host.in_(some)))
-    rows = [row for number, one in tallies.items() for row in one.rows(number)]
-    insert_rows(connection, host_tally, rows)
-
-
-def ended_flows(connection: Connection, audit: int) -> Iterator[tuple[str, Flow, int]]:
-    """Number of findings that an audit fixed or found gone, without accepted ones."""
-    f, p, i = finding.c, problem.c, inventory.c
-    group = (func.coalesce(i.site, ""), p.owner, p.rule, p.severity)
-    query = (
-        select(f.closed_as, *group, func.count())
-        .join(problem, p.id == f.problem)
-        .outerjoin(inventory, (i.host == f.host) & i.closed.is_(None))
-        .where(f.closed == audit, f.closed_as.in_(("fixed", "gone")), f.accepted == 0)
-        .group_by(f.closed_as, *group)
+def write_tally(connection: Connection, audit: int, basis: int) -> dict[str, int]:
+    """Store the counts of an audit by site, owner, rule and severity: the findings that are open on
+    the hosts of the inventory, and those that it changed. Returns the numbers of these."""
+    f, p, h, i = finding.c, problem.c, host.c, inventory.c
+    looked = and_(h.read == audit, f.unlooked.is_(None), basis_rule.c.rule.is_not(None))
+    state = case(
+        (or_(f.closed.is_not(None), i.host.is_(None)), "none"),
+        (f.accepted != 0, "accepted"),
+        (looked, "open"),
+        else_="stale",
     )
-    for how, site, owner, rule, severity, number in connection.execute(query):
-        yield how, (site, owner, rule, severity), number
-
-
-def write_tally(
-    connection: Connection, audit: int, basis: int, flows: Mapping[str, Counter[Flow]]
-) -> None:
-    """Store the counts of an audit: those of all hosts of the inventory, and its changes."""
-    now = dict(_now(connection, audit, basis))
-    keys = {*now, *(key for counts in flows.values() for key in counts)}
-    rows: list[Row] = []
-    for key in sorted(keys):
-        changed = [flows[name][key] for name in FLOWS]
-        rows.append((audit, *key, *now.get(key, (0, 0, 0)), *changed))
-    insert_rows(connection, tally, rows)
-
-
-def _now(
-    connection: Connection, audit: int, basis: int
-) -> Iterator[tuple[Flow, tuple[int, int, int]]]:
-    """Site and group, each with the numbers of open, stale and accepted findings."""
-    t = host_tally.c
-    asked = (basis_rule.c.basis == basis) & (basis_rule.c.rule == t.rule)
-    looked = and_(host.c.read == audit, basis_rule.c.rule.is_not(None))
-    count = func.sum(case((looked, t.open), else_=0))
-    stale = func.sum(t.unlooked + case((looked, 0), else_=t.open))
-    group = (inventory.c.site, t.owner, t.rule, t.severity)
+    flow = case(
+        (f.accepted != 0, "none"),
+        (f.closed == audit, f.closed_as),
+        (f.opened == audit, f.opened_as),
+        else_="none",
+    )
+    group = (func.coalesce(i.site, ""), p.owner, p.rule, p.severity)
+    counted = (
+        *(func.sum(case((state == name, 1), else_=0)) for name in ("open", "stale", "accepted")),
+        *(func.sum(case((flow == name, 1), else_=0)) for name in FLOWS),
+    )
     query = (
-        select(*group, count, stale, func.sum(t.accepted))
-        .select_from(host_tally)
-        .join(host, host.c.id == t.host)
-        .join(inventory, (inventory.c.host == t.host) & inventory.c.closed.is_(None))
-        .outerjoin(basis_rule, asked)
+        select(*group, *counted)
+        .select_from(finding)
+        .join(problem, p.id == f.problem)
+        .join(host, h.id == f.host)
+        .outerjoin(inventory, and_(i.host == f.host, i.closed.is_(None)))
+        .outerjoin(basis_rule, and_(basis_rule.c.basis == basis, basis_rule.c.rule == p.rule))
+        .where(or_(f.closed.is_(None), f.closed == audit))
         .group_by(*group)
     )
-    for site, owner, rule, severity, *counts in connection.execute(query):
-        opened, unlooked, accepted = map(int, counts)  # PostgreSQL returns sums as decimals
-        yield (site, owner, rule, severity), (opened, unlooked, accepted)
+    rows: list[Row] = []
+    flows: Counter[str] = Counter()
+    for row in connection.execute(query):
+        counts = [int(number) for number in row[len(group) :]]  # PostgreSQL returns decimals
+        flows.update(dict(zip(FLOWS, counts[-len(FLOWS) :], strict=True)))
+        if any(counts):
+            rows.append((audit, *row[: len(group)], *counts))
+    insert_rows(connection, tally, rows)
+    return dict(flows)
 
 
 # Problems known to the history, by number.
@@ -181,7 +138,6 @@ def _printable(value: str | int | None) -> str | int | None:
     return printable(value) if isinstance(value, str) else value
 
 
-Flows = dict[str, Counter[Flow]]
 Seen = dict[bytes, FindingFacts]
 
 
@@ -199,8 +155,7 @@ class _Changed(NamedTuple):
 
 
 class ChangeWriter:
-    """Writes the intervals that an audit ends and begins. ``flows``: number of findings by kind of
-    change, site and group."""
+    """Writes the intervals that an audit ends and begins."""
 
     def __init__(
         self, connection: Connection, audit: int, coverage: Coverage, *, compared: bool = False
@@ -212,9 +167,8 @@ class ChangeWriter:
         self._rules = frozenset(coverage.rules)
         self._origins = Origins(connection, audit)
         self._problems = Problems(connection)
-        self.flows: Flows = {name: Counter() for name in FLOWS}
         self._nics = _NicWriter(connection, audit, self._origins)
-        self._findings = _FindingWriter(connection, audit, self._origins, self.flows)
+        self._findings = _FindingWriter(connection, audit, self._origins)
 
     def write(self, work: Sequence[HostWork]) -> None:
         """Write the changes of these hosts."""
@@ -225,15 +179,11 @@ class ChangeWriter:
         self._findings.close(changes)
         self._nics.open(changes)
         self._findings.open(changes)
-        replace_host_tallies(self._connection, {one.host: _tally(one) for one in changes})
 
     def finish(self) -> None:
         """Call this when all hosts are written: something that is gone may have moved."""
         if self._nics.has_ended or self._findings.has_ended or self._origins.have_moved:
             self._origins.settle_moves()
-        if self._findings.has_ended:
-            for how, flow, number in ended_flows(self._connection, self._audit):
-                self.flows[how][flow] += number
 
     def _changes(self, new: Sequence[tuple[KnownHost, HostReading]]) -> Iterator[_Changed]:
         before = [known.id for known, _one in new if known.read is not None]
@@ -275,21 +225,6 @@ def _findings_seen(reading: HostReading) -> Seen:
             if had is None or (had.accepted and not facts.accepted):
                 seen[facts.fingerprint] = facts
     return seen
-
-
-def _tally(one: _Changed) -> HostTally:
-    tally = HostTally()
-    for known, looked in one.findings.known:
-        group = (known.owner, known.rule, known.severity)
-        tally.add(group, accepted=bool(known.accepted), looked=looked)
-    for opened in one.findings.opened:
-        tally.add(_group(opened.facts), accepted=bool(opened.facts.accepted), looked=True)
-    return tally
-
-
-def _group(facts: FindingFacts) -> tuple[str, str, str]:
-    problem = facts.problem
-    return problem.owner, problem.rule, problem.severity
 
 
 class _NicWriter:
@@ -334,13 +269,10 @@ def _appeared(one: _Changed) -> Iterator[OpenedNic]:
 
 
 class _FindingWriter:
-    def __init__(
-        self, connection: Connection, audit: int, origins: Origins, flows: Flows
-    ) -> None:  # fmt: skip
+    def __init__(self, connection: Connection, audit: int, origins: Origins) -> None:
         self._connection = connection
         self._audit = audit
         self._origins = origins
-        self._flows = flows
         self._next = _next_id(connection, finding)
         self.has_ended = False
 
@@ -383,19 +315,11 @@ class _FindingWriter:
             origin = Origin(one.opened_as, one.first_seen, one.reopened)
         elif before:
             origin = self._origins.origin(host.host, before.get(facts.fingerprint, ()))
-        if not facts.accepted and origin.opened_as in ("new", "reopened"):
-            self._count(origin.opened_as, host, _group(facts))
         first = at if origin.first_seen is None else origin.first_seen
         self._next += 1
         head = (self._next - 1, host.host, facts.fingerprint, one.problem, self._audit, None)
         told = (origin.opened_as, None, first, origin.reopened, None)
         return head + told + facts[2:]
-
-    def _count(self, flow: str, one: _Changed, group: tuple[str, str, str]) -> None:
-        inventoried = one.known.inventoried
-        site = "" if inventoried is None else inventoried.site
-        key: Flow = (site, *group)
-        self._flows[flow][key] += 1
 
 
 def _close(connection: Connection, table: Table, audit: int, closed: Iterable[Closed]) -> None:

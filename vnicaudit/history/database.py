@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import quote
 
+import msgspec
 from sqlalchemy import (
     URL,
     BindParameter,
@@ -185,7 +186,9 @@ class Database:
             yield
         except SQLAlchemyError as error:
             raise self._failure(_reason(error)) from None
-        except (ValueError, TypeError, OverflowError, LookupError) as error:
+        except (
+            msgspec.ValidationError, ValueError, TypeError, OverflowError, LookupError,
+        ) as error:  # fmt: skip
             if _is_of_decoding(error):
                 advice = _DAMAGED_ADVICE if self.is_sqlite else ""
                 reason = f"it has an invalid value ({type(error).__name__}: {error})"
@@ -209,7 +212,8 @@ def _is_of_decoding(error: Exception) -> bool:
     while last is not None and last.tb_next is not None:
         last = last.tb_next
     module = "" if last is None else str(last.tb_frame.f_globals.get("__name__"))
-    return isinstance(error, ValueError | OverflowError) or module.startswith(_DECODING)
+    found = msgspec.ValidationError | ValueError | OverflowError
+    return isinstance(error, found) or module.startswith(_DECODING)
 
 
 def _advice(place: HistoryPlace, reason: str) -> str:

@@ -13,6 +13,7 @@ from vnicaudit.errors import UsageError
 from vnicaudit.history.audits import summaries
 from vnicaudit.history.hosts import chunks
 from vnicaudit.history.measurements import NO_RESULT
+from vnicaudit.history.records import FindingInterval, finding_intervals
 from vnicaudit.history.rows import NicFacts, time_text, uuid_text
 from vnicaudit.history.tables import (
     audit,
@@ -20,21 +21,21 @@ from vnicaudit.history.tables import (
     benchmark,
     benchmark_result,
     finding,
-    grouped,
     host,
     inventory,
     nic,
     problem,
     reading,
 )
-from vnicaudit.model.finding import CONFIDENCES, SEVERITIES, VIRTIO, Location
+from vnicaudit.history.transitions import grouped
+from vnicaudit.model.finding import VIRTIO, Location
 from vnicaudit.model.fleet import HostStatus
 from vnicaudit.model.history import (
     FindingMark,
+    FindingRecord,
     FindingState,
     FleetHost,
     FleetSummary,
-    KnownFinding,
     NicMeasurement,
 )
 from vnicaudit.model.nic import KNOWN, NONE, UNKNOWN, Resolved
@@ -90,8 +91,6 @@ SETTLED = 20_000
 _MEASURED = 10_000
 _HOSTS_AT_ONCE = 64
 _ROWS_AT_ONCE = 8000
-_SEVERITY = {name: name for name in SEVERITIES}
-_CONFIDENCE = {name: name for name in CONFIDENCES}
 _STATUS: dict[str, HostStatus] = {"ok": "ok", "partial": "partial", "failed": "failed"}
 _OPENED: dict[str, FindingState] = {
     "new": "new", "reopened": "reopened", "returned": "returned", "moved": "moved",
@@ -163,17 +162,22 @@ class FleetState:
         for one in group:
             yield one, marks[one.id]
 
-    def open_on(self, group: Sequence[FleetHost]) -> Iterator[tuple[FleetHost, list[KnownFinding]]]:
+    def open_on(
+        self, group: Sequence[FleetHost]
+    ) -> Iterator[tuple[FleetHost, list[FindingRecord]]]:
         """Each host with its open findings; accepted ones are left out."""
-        found = self._open([one.id for one in group])
+        f = finding.c
+        hosts = f.host.in_([one.id for one in group])
+        here = and_(hosts, f.closed.is_(None), f.accepted == 0)
+        found = grouped(self._found(here, f.host, f.id))
         for one in group:
-            yield one, found.pop(one.id)
+            yield one, found.pop(one.id, [])
 
     def nics_on(self, group: Sequence[FleetHost]) -> Iterator[tuple[FleetHost, list[NicRow]]]:
         """Each host with its NICs, guest by guest."""
         return known_nics(self._connection, group)
 
-    def settled(self) -> list[KnownFinding]:
+    def settled(self) -> list[FindingRecord]:
         """Findings that were fixed or gone in the audits of the trend and did not come back, newest
         first; then those that are currently suppressed."""
         first = select(audit.c.number).order_by(audit.c.number.desc()).limit(AUDITS).subquery()
@@ -182,11 +186,9 @@ class FleetState:
         came_back = exists().where(again.c.fingerprint == f.fingerprint, again.c.closed.is_(None))
         ended = and_(f.closed >= oldest, f.closed_as.in_(_ENDED), f.accepted == 0, ~came_back)
         accepted = and_(f.closed.is_(None), f.accepted != 0)
-        found: dict[str, KnownFinding] = {}
+        found: dict[str, FindingRecord] = {}
         for condition, order in ((ended, f.closed.desc()), (accepted, f.opened.desc())):
-            query = _findings(condition).order_by(order, f.id).limit(SETTLED)
-            for row in self._connection.execute(query):
-                one = self._finding(row)
+            for _host, one in self._found(condition, order, f.id, most=SETTLED):
                 found.setdefault(one.fingerprint, one)
         return list(found.values())[:SETTLED]
 
@@ -267,53 +269,22 @@ class FleetState:
             marks[number][fingerprint.hex()] = mark
         return marks
 
-    def _open(self, hosts: Sequence[int]) -> dict[int, list[KnownFinding]]:
-        f = finding.c
-        here = and_(f.host.in_(hosts), f.closed.is_(None), f.accepted == 0)
-        found: dict[int, list[KnownFinding]] = {number: [] for number in hosts}
-        for row in self._connection.execute(_findings(here).order_by(f.host, f.id)):
-            found[_number(row[0])].append(self._finding(row))
-        return found
+    def _found(
+        self, condition: ColumnElement[bool], *order: ColumnElement[object], most: int | None = None
+    ) -> Iterator[tuple[int, FindingRecord]]:
+        """The findings that match the condition on hosts of the inventory, each with the number of
+        its host."""
+        listed = and_(inventory.c.host.is_not(None), condition)
+        for one in finding_intervals(self._connection, listed, *order, most=most):
+            yield one.host, one.record(self._state(one))
 
-    def _finding(self, row: Row[tuple[object, ...]]) -> KnownFinding:
-        values = row._mapping
-        until = values["until"]
-        safe, reason = values["safe"], values["reason"]
-        return KnownFinding(
-            state=self._state(row),
-            first_seen=time_text(values["first_seen"]),
-            until=None if until is None else time_text(until),
-            host=values["host_name"],
-            site=values["site"],
-            fingerprint=bytes(values["fingerprint"]).hex(),
-            rule=values["rule"],
-            name=values["name"],
-            severity=_SEVERITY.get(values["severity"], "info"),
-            confidence=_CONFIDENCE.get(values["confidence"], "low"),
-            owner=values["owner"],
-            message=values["message"],
-            field=values["field"],
-            old=values["old"],
-            new=values["new"],
-            safe=bool(safe),
-            reason=reason or "",
-            scope=values["scope"],
-            subject=values["subject"],
-            uuid=uuid_text(values["uuid"]),
-            mac=values["mac"],
-            nic_index=values["nic_index"],
-            file=values["file"],
-        )
-
-    def _state(self, row: Row[tuple[object, ...]]) -> FindingState:
+    def _state(self, one: FindingInterval) -> FindingState:
         """The state according to the newest audit, as in the counts of a trend."""
-        values = row._mapping
-        if values["closed"] is not None:
-            return _ENDED.get(values["closed_as"], "gone")
-        if values["accepted"]:
+        if one.closed is not None:
+            return _ENDED.get(one.closed_as or "", "gone")
+        if one.accepted:
             return "suppressed"
-        names = ("read", "rule", "unlooked", "opened", "opened_as")
-        return self._open_state(*(values[name] for name in names))
+        return self._open_state(one.read, one.rule, one.unlooked, one.opened, one.opened_as)
 
     def _open_state(
         self, read: int | None, rule: str, unlooked: int | None, opened: int, opened_as: str
@@ -340,25 +311,6 @@ def _hosts() -> Select[tuple[object, ...]]:
         .outerjoin(of, of.c.number == h.read)
         .outerjoin(tried, and_(tried.c.audit == h.tried, tried.c.host == h.id))
         .order_by(h.name)
-    )
-
-
-def _findings(condition: ColumnElement[bool]) -> Select[tuple[object, ...]]:
-    """The findings that match the condition, on hosts of the inventory."""
-    f, p, h, i = finding.c, problem.c, host.c, inventory.c
-    ended = audit.alias()
-    return (
-        select(f.host, h.name.label("host_name"), i.site, h.read, f.fingerprint, f.opened)
-        .add_columns(f.opened_as, f.closed, f.closed_as, f.first_seen, f.unlooked, f.accepted)
-        .add_columns(f.reason, f.scope, f.subject, f.uuid, f.mac, f.nic_index, f.file)
-        .add_columns(p.rule, p.name, p.severity, p.confidence, p.owner, p.message, p.field)
-        .add_columns(p.old, p.new, p.safe, ended.c.started.label("until"))
-        .select_from(finding)
-        .join(problem, p.id == f.problem)
-        .join(host, h.id == f.host)
-        .join(inventory, and_(i.host == f.host, i.closed.is_(None)))
-        .outerjoin(ended, ended.c.number == f.closed)
-        .where(condition)
     )
 
 

@@ -10,7 +10,7 @@ from sqlalchemy import bindparam, delete, select
 
 from vnicaudit.history.audits import details, status_of
 from vnicaudit.history.database import Database, insert_rows
-from vnicaudit.history.drifts import drift_between
+from vnicaudit.history.drift import drift_between
 from vnicaudit.history.fleet_state import FleetState
 from vnicaudit.history.last_readings import last_readings
 from vnicaudit.history.measurements import add_measurements, measured_gains

@@ -12,27 +12,23 @@ from sqlalchemy import (
     FromClause,
     Table,
     and_,
-    case,
-    delete,
     exists,
     func,
     select,
     update,
 )
 
-from vnicaudit.history.database import insert_rows, set_by_id
+from vnicaudit.history.database import set_by_id
 from vnicaudit.history.hosts import CHANGES, chunks, nics_with
 from vnicaudit.history.rows import NicKey, nic_key
 from vnicaudit.history.tables import (
     WAS_READ,
     finding,
-    grouped,
     host,
-    host_tally,
     nic,
-    problem,
     reading,
 )
+from vnicaudit.history.transitions import grouped
 
 
 class Origin(NamedTuple):
@@ -132,7 +128,7 @@ class Origins:
         self._connection.execute(update(finding).where(left).values(ended))
         nics = list(self._nics_left())
         set_by_id(self._connection, nic, [(one.id, self._audit, "moved") for one in nics], *ended)
-        reset_hosts(self._connection, sorted(hosts | {one.host for one in nics}))
+        _compare_again(self._connection, sorted(hosts | {one.host for one in nics}))
         elsewhere = exists().where(
             other.c.fingerprint == f.fingerprint, other.c.closed.is_(None), other.c.host != f.host
         )
@@ -180,22 +176,11 @@ class Origins:
         return and_(table.c.closed == self._audit, table.c.closed_as == "gone")
 
 
-def reset_hosts(connection: Connection, hosts: Sequence[int]) -> None:
-    """Count the open findings of these hosts again, after their intervals were changed by something
-    else than a reading of them; their next reading is compared in full."""
-    f, p = finding.c, problem.c
-    counted = [func.sum(case((state, 1), else_=0)) for state in (
-        and_(f.accepted == 0, f.unlooked.is_(None)),
-        and_(f.accepted == 0, f.unlooked.is_not(None)),
-        f.accepted != 0,
-    )]  # fmt: skip
-    group = (f.host, p.owner, p.rule, p.severity)
-    open_here = select(*group, *counted).join(problem, p.id == f.problem).group_by(*group)
+def _compare_again(connection: Connection, hosts: Sequence[int]) -> None:
+    """Let the next reading of these hosts be compared in full: their intervals were changed by
+    something else than a reading of them."""
+    last = select(host.c.read).where(host.c.id == reading.c.host).scalar_subquery()
     for some in chunks(hosts):
-        connection.execute(delete(host_tally).where(host_tally.c.host.in_(some)))
-        rows = connection.execute(open_here.where(f.host.in_(some), f.closed.is_(None)))
-        insert_rows(connection, host_tally, [(*row[:4], *map(int, row[4:])) for row in rows])
-        last = select(host.c.read).where(host.c.id == reading.c.host).scalar_subquery()
         stored = update(reading).where(reading.c.host.in_(some), reading.c.audit == last)
         connection.execute(stored.values(digest=b""))
 

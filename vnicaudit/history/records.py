@@ -1,57 +1,99 @@
-"""Rows as records."""
+"""Stored findings as records, for whoever asks for them: one query, one record."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
-from sqlalchemy import ColumnElement, func
+import msgspec
+from sqlalchemy import ColumnElement, Connection, and_, func, select
 
 from vnicaudit.history.rows import time_text, uuid_text
-from vnicaudit.history.tables import finding, host, inventory, problem
+from vnicaudit.history.tables import AT_ONCE, audit, finding, host, inventory, problem
 from vnicaudit.model.history import FindingRecord
 
 
-def finding_columns() -> list[ColumnElement[object]]:
-    """The columns needed for a record of a finding; the query must join their tables."""
-    f, p = finding.c, problem.c
-    return [
-        host.c.name, func.coalesce(inventory.c.site, ""), p.rule, p.name, p.severity, p.owner,
-        p.message, f.subject, f.uuid, f.mac, f.fingerprint, f.first_seen, f.reopened,
-    ]  # fmt: skip
+class FindingInterval(NamedTuple):
+    """A stored finding: when and how its interval began and ended, and what it says. ``read``: the
+    last audit that read its host."""
+
+    id: int
+    host: int
+    fingerprint: bytes
+    opened: int
+    opened_as: str
+    closed: int | None
+    closed_as: str | None
+    accepted: int
+    unlooked: int | None
+    read: int | None
+    rule: str
+    values: Sequence[object]
+
+    @property
+    def arrival(self) -> str:
+        """The state of a finding that appeared; accepted ones are *suppressed*, however they
+        appeared."""
+        is_new = self.opened_as in ("new", "reopened", "returned", "moved")
+        return "suppressed" if self.accepted and is_new else self.opened_as
+
+    def record(self, state: str) -> FindingRecord:
+        """The finding in that state. Raises msgspec.ValidationError for values that vnicaudit does
+        not store."""
+        values = dict(zip(_FIELDS, self.values, strict=True))
+        for name in ("first_seen", "until"):
+            at = values[name]
+            values[name] = time_text(at) if isinstance(at, int) else None
+        uuid = values["uuid"]
+        values["uuid"] = uuid_text(uuid) if isinstance(uuid, bytes) else None
+        values["safe"] = bool(values["safe"])
+        mark = bytes(self.fingerprint).hex()
+        return msgspec.convert({**values, "state": state, "fingerprint": mark}, FindingRecord)
 
 
-def finding_record(state: str, values: Sequence[object]) -> FindingRecord:
-    """The record made of those columns."""
-    name, site, rule, title, severity, owner, message, subject, *others = values
-    uuid, mac, mark, first, again = others
-    return FindingRecord(
-        state=state,
-        host=str(name),
-        site=str(site),
-        rule=str(rule),
-        name=str(title),
-        severity=str(severity),
-        owner=str(owner),
-        message=str(message),
-        subject=str(subject),
-        uuid=uuid_text(_bytes(uuid)),
-        mac=None if mac is None else str(mac),
-        fingerprint=(_bytes(mark) or b"").hex(),
-        first_seen=time_text(_int(first)),
-        reopened=_int(again),
+def finding_intervals(
+    connection: Connection,
+    condition: ColumnElement[bool],
+    *order: ColumnElement[object],
+    most: int | None = None,
+) -> Iterator[FindingInterval]:
+    """The stored findings that match the condition, at most as many."""
+    f, p, h, i = finding.c, problem.c, host.c, inventory.c
+    query = (
+        select(f.id, f.host, f.fingerprint, f.opened, f.opened_as, f.closed, f.closed_as)
+        .add_columns(f.accepted, f.unlooked, h.read, p.rule, *_VALUES.values())
+        .join(problem, p.id == f.problem)
+        .join(host, h.id == f.host)
+        .outerjoin(inventory, and_(i.host == f.host, i.closed.is_(None)))
+        .outerjoin(audit, audit.c.number == f.closed)
+        .where(condition)
+        .order_by(*order)
+        .limit(most)
     )
+    width = len(FindingInterval._fields) - 1
+    for some in connection.execute(query).partitions(AT_ONCE):
+        for row in some:
+            yield FindingInterval._make((*row[:width], row[width:]))
 
 
-def arrival(opened_as: str, accepted: int) -> str:
-    """The state of a finding that appeared; accepted ones are *suppressed*, however they
-    appeared."""
-    is_new = opened_as in ("new", "reopened", "returned", "moved")
-    return "suppressed" if accepted and is_new else opened_as
-
-
-def _bytes(value: object) -> bytes | None:
-    return bytes(value) if isinstance(value, (bytes, memoryview)) else None
-
-
-def _int(value: object) -> int:
-    return value if isinstance(value, int) else 0
+_VALUES: dict[str, ColumnElement[object]] = {
+    "host": host.c.name,
+    "site": func.coalesce(inventory.c.site, ""),
+    **{
+        name: problem.c[name]
+        for name in (
+            "rule", "name", "severity", "confidence", "owner", "message", "field", "old", "new",
+            "safe",
+        )
+    },
+    **{
+        name: finding.c[name]
+        for name in (
+            "reason", "scope", "subject", "uuid", "mac", "nic_index", "file", "first_seen",
+            "reopened",
+        )
+    },
+    "until": audit.c.started,
+}  # fmt: skip
+"""Fields of the record, with their columns."""
+_FIELDS = tuple(_VALUES)

@@ -87,7 +87,7 @@ class _AuditWriter:
         self._changes.finish()
         all_nics = self._audit.coverage.nic_share == 1.0
         note_readings(self._connection, self._number, all_nics=all_nics)
-        write_tally(self._connection, self._number, self._basis, self._changes.flows)
+        flows = write_tally(self._connection, self._number, self._basis)
         outcome = ReadingCounts(**self._outcome)
         domains, nics = _known_now(self._connection)
         row = audit_row(self._number, self._audit, self._basis, outcome, domains, nics)
@@ -96,7 +96,7 @@ class _AuditWriter:
             id=self._audit.id, number=self._number, is_new=True, **outcome._asdict(),
             late=len(self._late), newest_reading=self._newest_reading(),
             dropped=_dropped(self._connection, self._number), hosts_before=self._hosts_before,
-            **{name: sum(flow.values()) for name, flow in self._changes.flows.items()},
+            **flows,
         )  # fmt: skip
 
     def _newest_reading(self) -> AuditName | None:

@@ -2,14 +2,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Literal, NamedTuple
+from itertools import zip_longest
+from typing import Literal, NamedTuple, TypeVar
 
 from vnicaudit.history.rows import FindingFacts, NicFacts, printable, uuid_bytes
-from vnicaudit.history.tables import grouped, matched
 from vnicaudit.model.finding import ALL_BUT_THE_MODEL, EVERY_RULE
 from vnicaudit.model.report import Audited
+
+# Matches items that look alike between a state before and a state after.
+
+
+K = TypeVar("K")
+V = TypeVar("V")
+T = TypeVar("T")
+U = TypeVar("U")
+
+
+def grouped(rows: Iterable[tuple[K, V]]) -> dict[K, list[V]]:
+    """Values by key, in their original order."""
+    groups: dict[K, list[V]] = {}
+    for key, value in rows:
+        groups.setdefault(key, []).append(value)
+    return groups
+
+
+def matched(
+    old: Sequence[tuple[Hashable, T]], new: Sequence[tuple[Hashable, U]]
+) -> Iterator[tuple[T | None, U | None]]:
+    """Pair items, each given with its state: first those with equal states, then the others in
+    order; None if one side has fewer. The work grows linearly with their number."""
+    if not (old and new):
+        yield from zip_longest((one for _state, one in old), (one for _state, one in new))
+        return
+    waiting: defaultdict[Hashable, list[int]] = defaultdict(list)
+    for place in reversed(range(len(old))):
+        waiting[old[place][0]].append(place)
+    others = []
+    for state, after in new:
+        if same := waiting.get(state):
+            yield old[same.pop()][1], after
+        else:
+            others.append(after)
+    left = sorted(place for some in waiting.values() for place in some)
+    yield from zip_longest((old[place][1] for place in left), others)
+
 
 # The part of a host that a reading checked; the rest stays as last known.
 
@@ -200,14 +239,12 @@ class NicTransitions(NamedTuple):
 
 class FindingTransitions(NamedTuple):
     """Changes of one host. ``unlooked``, ``looked``: ids of intervals that are no longer, or again,
-    checked. ``known``: those that stay open, each with True if it was, or would have been, checked
-    if its rule had run."""
+    checked."""
 
     opened: list[OpenedFinding]
     closed: list[Closed]
     unlooked: list[int]
     looked: list[int]
-    known: list[tuple[OpenFinding, bool]]
 
 
 def nic_changes(
@@ -275,7 +312,7 @@ def finding_changes(
 ) -> FindingTransitions:
     """Compare the known findings of a host with those seen now. ``seen``: fingerprint -> the
     finding and the id of its problem."""
-    changes = FindingTransitions([], [], [], [], [])
+    changes = FindingTransitions([], [], [], [])
     before = {one.fingerprint: one for one in known}
     for fingerprint, (facts, problem) in seen.items():
         old = before.pop(fingerprint, None)
@@ -295,7 +332,6 @@ def _compare(
     if (old.problem, old.accepted, old.subject) == (problem, facts.accepted, facts.subject):
         if old.unlooked is not None:
             changes.looked.append(old.id)
-        changes.known.append((old, True))
         return
     change = _change_kind(old.accepted, facts.accepted)
     changes.closed.append(Closed(old.id, change))
@@ -316,6 +352,5 @@ def _missing(old: OpenFinding, looked: LookedAt, changes: FindingTransitions) ->
     if answer in ("no", "unasked"):
         if answer == "no" and old.unlooked is None:
             changes.unlooked.append(old.id)
-        changes.known.append((old, answer == "unasked" and old.unlooked is None))
         return
     changes.closed.append(Closed(old.id, "fixed" if answer == "yes" else "gone"))

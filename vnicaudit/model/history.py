@@ -118,21 +118,34 @@ class HistoryStatus(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FindingRecord(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A finding that an audit changed, or that differs between two audits."""
+    """A finding as it is stored, in the state that an audit, a comparison or the fleet gives it.
+    ``first_seen``: for the first time ever; ``until``: the audit that ended it; None: it is open,
+    or accepted (``reason`` says why); ``reopened``: how often it came back after a fix. Times: UTC,
+    RFC 3339."""
 
     state: str
     host: str
     site: str
     rule: str
     name: str
-    severity: str
+    severity: Severity
+    confidence: Confidence
     owner: str
     message: str
+    scope: str
     subject: str
     uuid: str | None
     mac: str | None
+    nic_index: int | None
+    file: str | None
+    field: str | None
+    old: str | None
+    new: str | None
+    safe: bool
+    reason: str | None
     fingerprint: str
     first_seen: str
+    until: str | None
     reopened: int = 0
 
 
@@ -231,36 +244,6 @@ class FleetHost(msgspec.Struct, frozen=True, kw_only=True):
     error: str
     is_fresh: bool
     is_tried: bool
-
-
-class KnownFinding(msgspec.Struct, frozen=True, kw_only=True):
-    """A finding, and its state after the newest audit. ``first_seen``: for the first time ever;
-    ``until``: the audit that ended it; None: it is open, or accepted (``reason`` says why). Times:
-    UTC, RFC 3339."""
-
-    state: FindingState
-    first_seen: str
-    until: str | None
-    host: str
-    site: str
-    fingerprint: str
-    rule: str
-    name: str
-    severity: Severity
-    confidence: Confidence
-    owner: str
-    message: str
-    field: str | None
-    old: str | None
-    new: str | None
-    safe: bool
-    reason: str
-    scope: str
-    subject: str
-    uuid: str | None
-    mac: str | None
-    nic_index: int | None
-    file: str | None
 
 
 class FindingMark(NamedTuple):

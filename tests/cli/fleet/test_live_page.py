@@ -13,11 +13,11 @@ from vnicaudit.history import fleet_state
 from vnicaudit.history.fleet_state import FleetState
 from vnicaudit.history.opening import history_to_write
 from vnicaudit.history.place import history_place
-from vnicaudit.model.history import FleetHost, KnownFinding
+from vnicaudit.model.history import FindingRecord, FleetHost
 
 HOSTS = tuple(host(f"kvm{number:03}") for number in range(70))
 AUDIT = "20260102-000000-0000"
-FoundOn = tuple[FleetHost, list[KnownFinding]]
+FoundOn = tuple[FleetHost, list[FindingRecord]]
 
 
 def _stored(folder: Path, *, kept: int) -> SpoolFolder:

@@ -23,8 +23,10 @@ AUDIT = AuditSummary(
 STALE = StaleHost("kvm7", "north", None, "2026-11-22T10:15:00Z", "unreachable", f"no route {ODD}")
 FINDING = FindingRecord(
     state="reopened", host="kvm1", site="", rule="TEST01", name="test", severity="high",
-    owner="libvirt", message=f"slow {ODD}", subject=ODD, uuid=None, mac="52:54:00:00:00:01",
-    fingerprint="ff" * 12, first_seen="2026-01-01T00:00:00Z", reopened=2,
+    confidence="high", owner="libvirt", message=f"slow {ODD}", scope="domain", subject=ODD,
+    uuid=None, mac="52:54:00:00:00:01", nic_index=0, file=None, field=None, old=None, new=None,
+    safe=False, reason=None, fingerprint="ff" * 12, first_seen="2026-01-01T00:00:00Z", until=None,
+    reopened=2,
 )  # fmt: skip
 NIC = NicRecord(
     state="changed", host="kvm1", site="", domain=ODD, uuid=None, mac=None, model="virtio",

@@ -29,9 +29,9 @@ from vnicaudit.model.finding import (
 from vnicaudit.model.fleet import HostReading, HostStatus, InventoryHost
 from vnicaudit.model.history import (
     FindingMark,
+    FindingRecord,
     FleetHost,
     FleetSummary,
-    KnownFinding,
     NicMeasurement,
 )
 from vnicaudit.model.report import Audited, NicRow, TargetResult
@@ -70,7 +70,7 @@ def kept_reading(kept: HostReading, host: FleetHost, marks: Collection[str]) -> 
 
 def merged_reading(
     host: FleetHost,
-    findings: Sequence[KnownFinding],
+    findings: Sequence[FindingRecord],
     kept: HostReading | None,
     nics: Sequence[NicRow],
 ) -> HostReading:
@@ -202,15 +202,15 @@ def _audited_key(one: Audited) -> Subject:
     return _key(one.scope, one.subject, one.uuid, one.file)
 
 
-def _finding_key(one: KnownFinding) -> Subject:
+def _finding_key(one: FindingRecord) -> Subject:
     return _key(one.scope, one.subject, one.uuid, one.file)
 
 
 def _completed(
-    read: Iterable[Audited], missing: Iterable[KnownFinding], host: FleetHost
+    read: Iterable[Audited], missing: Iterable[FindingRecord], host: FleetHost
 ) -> Iterator[Audited]:
     """The results, completed with findings that only the history has."""
-    more: dict[Subject, list[KnownFinding]] = {}
+    more: dict[Subject, list[FindingRecord]] = {}
     for one in missing:
         more.setdefault(_finding_key(one), []).append(one)
     for audited in read:
@@ -223,12 +223,12 @@ def _subjects(
     host: FleetHost,
     read: Sequence[Audited],
     nics: Iterable[NicRow],
-    findings: Iterable[KnownFinding],
+    findings: Iterable[FindingRecord],
 ) -> Iterator[Audited]:
     """Guests, files and the host itself, if no reading contains them."""
     done = set(map(_audited_key, read))
     rows: dict[Subject, list[NicRow]] = {}
-    about: dict[Subject, list[KnownFinding]] = {}
+    about: dict[Subject, list[FindingRecord]] = {}
     names: dict[Subject, tuple[str, str | None]] = {}
     for nic in nics:
         key = _key("domain", nic.domain, nic.uuid, None)
@@ -248,7 +248,7 @@ def _subject(
     key: Subject,
     named: tuple[str, str | None],
     rows: tuple[NicRow, ...],
-    findings: Sequence[KnownFinding],
+    findings: Sequence[FindingRecord],
 ) -> Audited:
     owners = [row.owner for row in rows] or [one.owner for one in findings]
     return Audited(
@@ -264,7 +264,7 @@ def _subject(
     )
 
 
-def _finding(one: KnownFinding, rows: Iterable[NicRow], host: FleetHost) -> Finding:
+def _finding(one: FindingRecord, rows: Iterable[NicRow], host: FleetHost) -> Finding:
     change = None if one.field is None else Change(one.field, one.old, one.new, one.safe)
     owner = _keeper(one.owner)
     fix = _WORDINGS.worded(change, f"`vnicaudit rules {one.rule}` says more.", owner)
@@ -284,7 +284,7 @@ def _finding(one: KnownFinding, rows: Iterable[NicRow], host: FleetHost) -> Find
     )
 
 
-def _about(one: KnownFinding, rows: Iterable[NicRow]) -> Ref:
+def _about(one: FindingRecord, rows: Iterable[NicRow]) -> Ref:
     if one.mac is not None or one.nic_index is not None:
         same = [row.index for row in rows if one.mac is not None and row.mac == one.mac]
         return Ref("nic", one.subject, one.uuid, one.mac, same[0] if same else one.nic_index)
@@ -301,7 +301,7 @@ def _keeper(name: str) -> Keeper:
     return owner
 
 
-def settled_of(one: KnownFinding) -> PageSettled:
+def settled_of(one: FindingRecord) -> PageSettled:
     """A closed or accepted finding as listed on the page."""
     return PageSettled(
         state=_SETTLED.get(one.state, "gone"),
@@ -314,7 +314,7 @@ def settled_of(one: KnownFinding) -> PageSettled:
         owner=one.owner,
         mac=one.mac or "",
         message=one.message,
-        reason=one.reason,
+        reason=one.reason or "",
         first_seen=one.first_seen,
         until=one.until or "",
     )

@@ -1,0 +1,410 @@
+"""The differences between two audits, in the part that both covered.
+
+NICs and findings are intervals: what differs between two audits began or ended between them. It is
+compared host by host first; what is then on one side alone may have moved to another host.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from sqlalchemy import ColumnElement, Connection, FromClause, and_, func, or_, select
+
+from vnicaudit.base.wording import count
+from vnicaudit.errors import UsageError
+from vnicaudit.history.audits import audit_name, number_of
+from vnicaudit.history.database import Database
+from vnicaudit.history.hosts import CHANGES, chunks, nics_with
+from vnicaudit.history.records import FindingInterval, finding_intervals
+from vnicaudit.history.rows import NicFacts, NicKey, uuid_text
+from vnicaudit.history.tables import (
+    AT_ONCE,
+    WAS_READ,
+    audit,
+    basis,
+    basis_rule,
+    finding,
+    host,
+    inventory,
+    nic,
+    problem,
+    reading,
+)
+from vnicaudit.history.transitions import changed_values, grouped, matched
+from vnicaudit.model.history import Drift, FindingRecord, NicRecord
+
+_NAMED = 10
+"""Maximum rules named in a note."""
+_AS_LAST_READ = "compared as last read"
+
+
+class _HostName(NamedTuple):
+    """A host, and its site in the newest inventory."""
+
+    name: str
+    site: str
+
+
+class _AuditPair(NamedTuple):
+    """The numbers of two audits, and what both covered: numbers of hosts, and rules. ``names``: of
+    all hosts."""
+
+    before: int
+    after: int
+    hosts: frozenset[int]
+    rules: frozenset[str]
+    names: Mapping[int, _HostName]
+
+    def changed(self, table: FromClause) -> ColumnElement[bool]:
+        """Rows that began or ended between the two audits."""
+        first, last = self.before + 1, self.after
+        return or_(table.c.opened.between(first, last), table.c.closed.between(first, last))
+
+    def holds(self, at: int, opened: int, closed: int | None) -> bool:
+        """True if an interval was open at that audit."""
+        return opened <= at and (closed is None or closed > at)
+
+    def order(self, host: int) -> tuple[bool, str]:
+        """Sort key for hosts: compared ones first, then by name."""
+        return host not in self.hosts, self.names[host].name
+
+
+def drift_between(database: Database, before: str, after: str) -> Drift:
+    """The differences between two audits, named by id, date, or as ``latest`` or ``previous``.
+    Raises UsageError."""
+    with database.reading() as connection:
+        first = number_of(connection, before, database)
+        second = number_of(connection, after, database)
+        if first >= second:
+            raise UsageError(
+                f"{before} is not earlier than {after}: name the earlier audit first; `vnicaudit "
+                "history` lists them"
+            )
+        pair, notes = _common(connection, first, second)
+        return Drift(
+            before=audit_name(connection, first),
+            after=audit_name(connection, second),
+            hosts=len(pair.hosts),
+            rules=len(pair.rules),
+            notes=tuple(notes),
+            nics=tuple(_nic_drift(connection, pair)),
+            findings=tuple(_finding_drift(connection, pair)),
+        )
+
+
+def _common(connection: Connection, before: int, after: int) -> tuple[_AuditPair, list[str]]:
+    """The part that both audits covered, and notes on what only one of them covered."""
+    hosts = [_read(connection, number) for number in (before, after)]
+    rules = [_rules(connection, number) for number in (before, after)]
+    notes = []
+    if apart := hosts[0] ^ hosts[1]:
+        notes.append(f"{count(len(apart), 'host')} read by only one of them: not compared")
+    if only := rules[0] ^ rules[1]:
+        more = f" and {len(only) - _NAMED} more" if len(only) > _NAMED else ""
+        named = ", ".join(sorted(only)[:_NAMED])
+        notes.append(f"run by only one of them, not compared: {named}{more}")
+    for number, word in ((before, "first"), (after, "second")):
+        notes += _incomplete(connection, number, f"the {word} audit", hosts[0] & hosts[1])
+    here = and_(inventory.c.host == host.c.id, inventory.c.closed.is_(None))
+    query = select(host.c.id, host.c.name, func.coalesce(inventory.c.site, ""))
+    listed = connection.execute(query.outerjoin(inventory, here))
+    names = {number: _HostName(name, site) for number, name, site in listed}
+    return _AuditPair(before, after, hosts[0] & hosts[1], rules[0] & rules[1], names), notes
+
+
+def _incomplete(
+    connection: Connection, number: int, name: str, hosts: frozenset[int]
+) -> Iterator[str]:
+    """Notes on what an audit did not read of the compared hosts."""
+    query = select(basis.c.nic_share).join(audit, audit.c.basis == basis.c.id)
+    share = connection.execute(query.where(audit.c.number == number)).scalar()
+    if share is not None and share < 1:
+        yield f"{name} read a sample of {share:.0%} of the NICs: the others are {_AS_LAST_READ}"
+    r = reading.c
+    in_part = select(r.host).where(r.audit == number, r.status == "partial")
+    partial = hosts.intersection(connection.execute(in_part).scalars())
+    if partial:
+        text = f"{name} read {count(len(partial), 'host')} only in part: the rest is"
+        yield f"{text} {_AS_LAST_READ}"
+
+
+def _read(connection: Connection, number: int) -> frozenset[int]:
+    query = select(reading.c.host).where(reading.c.audit == number, WAS_READ)
+    return frozenset(connection.execute(query).scalars())
+
+
+def _rules(connection: Connection, number: int) -> frozenset[str]:
+    here = audit.c.number == number
+    query = select(basis_rule.c.rule).join(audit, audit.c.basis == basis_rule.c.basis).where(here)
+    return frozenset(connection.execute(query).scalars())
+
+
+# NICs. Several NICs of a guest may have one key: equal states are paired first.
+
+
+Changes = dict[str, tuple[str | int | None, str | int | None]]
+
+
+class _NicInterval(NamedTuple):
+    """A NIC on a host, while it was in one state."""
+
+    id: int
+    host: int
+    opened: int
+    opened_as: str
+    closed: int | None
+    closed_as: str | None
+    facts: NicFacts
+
+
+def _nic_drift(connection: Connection, pair: _AuditPair) -> list[NicRecord]:
+    """The differences, sorted by state, host, domain and MAC address."""
+    records: list[NicRecord] = []
+    left: list[_NicInterval] = []
+    arrived: list[_NicInterval] = []
+    changed = grouped((one.facts.key, one) for one in _nics(connection, pair.changed(nic)))
+    for intervals in changed.values():
+        if not any(one.host in pair.hosts for one in intervals):
+            continue
+        for was, now in _pairs(pair, intervals):
+            if was is None or now is None:
+                left += [was] if was is not None and was.host in pair.hosts else []
+                arrived += [now] if now is not None and now.host in pair.hosts else []
+            elif was.host != now.host:
+                if was.host in pair.hosts or now.host in pair.hosts:
+                    records.append(_moved(pair, was, now))
+            elif was.host in pair.hosts and was.facts.state != now.facts.state:
+                changes = _changes(was.facts, now.facts)
+                records.append(_nic_record("changed", pair, now, changes))
+    records += _departed(connection, pair, left)
+    records += _arrived(connection, pair, arrived)
+    return sorted(records, key=lambda one: (one.state, one.host, one.domain, one.mac or ""))
+
+
+def _nics(connection: Connection, condition: ColumnElement[bool]) -> Iterator[_NicInterval]:
+    """The intervals that match the condition, oldest first."""
+    n = nic.c
+    query = select(n.id, n.host, n.opened, n.opened_as, n.closed, n.closed_as).where(condition)
+    query = query.add_columns(*(n[name] for name in NicFacts._fields)).order_by(n.id)
+    for some in connection.execute(query).partitions(AT_ONCE):
+        for row in some:
+            yield _NicInterval(*row[:6], NicFacts._make(row[6:]))
+
+
+def _pairs(
+    pair: _AuditPair, intervals: Sequence[_NicInterval]
+) -> Iterator[tuple[_NicInterval | None, _NicInterval | None]]:
+    """What NICs of one key were at the first audit, and are at the second: on the same host, or on
+    another one; None: nowhere."""
+    in_order = sorted(
+        intervals, key=lambda one: (pair.order(one.host), one.facts.nic_index, one.id)
+    )
+    sides = [
+        grouped(
+            (one.host, (one.facts.state, one))
+            for one in in_order
+            if pair.holds(at, one.opened, one.closed)
+        )
+        for at in (pair.before, pair.after)
+    ]
+    ended, begun = [], []
+    for number in dict.fromkeys(one.host for one in in_order):
+        for was, now in matched(*(side.get(number, ()) for side in sides)):
+            if was is None or now is None:
+                ended += [] if was is None else [(was.facts.state, was)]
+                begun += [] if now is None else [(now.facts.state, now)]
+            else:
+                yield was, now
+    yield from matched(ended, begun)
+
+
+def _departed(
+    connection: Connection, pair: _AuditPair, nics: Sequence[_NicInterval]
+) -> Iterator[NicRecord]:
+    """NICs that left a host and appeared on no other one: gone, unless another one had them before
+    already."""
+    past = _past(connection, pair, {one.facts.key for one in nics if one.facts.mac is not None})
+    for one in nics:
+        there = _elsewhere(pair, past.get(one.facts.key, ()), one.host, pair.after)
+        yield _nic_record("gone", pair, one) if there is None else _moved(pair, one, there)
+
+
+def _arrived(
+    connection: Connection, pair: _AuditPair, nics: Sequence[_NicInterval]
+) -> Iterator[NicRecord]:
+    """NICs that appeared on a host and did not leave another one since the first audit."""
+    past = _past(connection, pair, {one.facts.key for one in nics if one.opened_as != "new"})
+    for one in nics:
+        intervals = past.get(one.facts.key, ())
+        was = _elsewhere(pair, intervals, one.host, pair.before)
+        if was is not None:
+            yield _moved(pair, was, one)
+        else:
+            yield _nic_record(_nic_origin(intervals, pair), pair, one)
+
+
+def _past(
+    connection: Connection, pair: _AuditPair, keys: Collection[NicKey]
+) -> dict[NicKey, list[_NicInterval]]:
+    """The intervals of NICs up to the second audit, oldest first."""
+    known = nic.c.opened <= pair.after
+    rows = (one for some in nics_with(keys) for one in _nics(connection, and_(known, some)))
+    return grouped((one.facts.key, one) for one in rows if one.facts.key in keys)
+
+
+def _elsewhere(
+    pair: _AuditPair, intervals: Iterable[_NicInterval], host: int, at: int
+) -> _NicInterval | None:
+    """The interval that existed on another host at that audit, the first by the host's name."""
+    there = [
+        one for one in intervals if one.host != host and pair.holds(at, one.opened, one.closed)
+    ]
+    return min(there, key=lambda one: (pair.names[one.host].name, one.id), default=None)
+
+
+def _nic_origin(intervals: Sequence[_NicInterval], pair: _AuditPair) -> str:
+    """The state of a NIC that was nowhere at the first audit, or had fewer with the same key
+    there."""
+    known = [one for one in intervals if one.opened <= pair.before]
+    if not known:  # never before, or since removed from the history
+        return intervals[0].opened_as if intervals else "new"
+    ends = [one for one in known if one.closed and one.closed <= pair.before]
+    return "returned" if any(one.closed_as not in CHANGES for one in ends) else "new"
+
+
+def _moved(pair: _AuditPair, old: _NicInterval, new: _NicInterval) -> NicRecord:
+    """A record for a moved NIC: at its current host, with both hosts among the changes."""
+    names = (pair.names[old.host].name, pair.names[new.host].name)
+    return _nic_record("moved", pair, new, {"host": names, **_changes(old.facts, new.facts)})
+
+
+def _changes(old: NicFacts, new: NicFacts) -> Changes:
+    return {
+        name: (
+            uuid_text(was) if isinstance(was, bytes) else was,
+            uuid_text(now) if isinstance(now, bytes) else now,
+        )
+        for name, (was, now) in changed_values(old, new).items()
+    }
+
+
+def _nic_record(
+    state: str, pair: _AuditPair, nic: _NicInterval, changes: Changes | None = None
+) -> NicRecord:
+    host, one = pair.names[nic.host], nic.facts
+    return NicRecord(
+        state=state,
+        host=host.name,
+        site=host.site,
+        domain=one.domain,
+        uuid=uuid_text(one.uuid),
+        mac=one.mac,
+        model=one.model,
+        changes=changes or {},
+    )
+
+
+# Findings.
+
+
+_ENDS = ("fixed", "gone")
+_Told = Iterator[tuple[str, FindingInterval]]
+"""Findings to report, each with its state."""
+
+
+def _finding_drift(connection: Connection, pair: _AuditPair) -> list[FindingRecord]:
+    """The differences, sorted by state, rule, host and subject."""
+    both = problem.c.rule.in_(sorted(pair.rules))
+    changed = finding_intervals(
+        connection, and_(pair.changed(finding), both), finding.c.fingerprint, finding.c.id
+    )
+    told: dict[int, FindingRecord] = {}
+    departed: list[FindingInterval] = []
+    for intervals in grouped((one.fingerprint, one) for one in changed).values():
+        if any(one.host in pair.hosts for one in intervals):
+            for state, one in _states(pair, intervals):
+                if state == "gone":
+                    departed.append(one)
+                else:
+                    told.setdefault(one.id, one.record(state))
+    there = _at_second(connection, pair, {one.fingerprint for one in departed})
+    for one in departed:
+        other = there.get(one.fingerprint)
+        if other is None:
+            told.setdefault(one.id, one.record("gone"))
+        else:
+            told.setdefault(other.id, other.record("moved"))
+    return sorted(told.values(), key=_order)
+
+
+def _order(one: FindingRecord) -> tuple[str, ...]:
+    return one.state, one.rule, one.host, one.subject, one.mac or "", one.fingerprint
+
+
+def _states(pair: _AuditPair, intervals: Sequence[FindingInterval]) -> _Told:
+    """The states of one finding on the hosts that have, or had it: first where it is in both
+    audits, then where it moved, then where it is in one of them alone."""
+    in_order = sorted(intervals, key=lambda one: (pair.order(one.host), one.id))
+    old, new = (
+        {one.host: one for one in in_order if pair.holds(at, one.opened, one.closed)}
+        for at in (pair.before, pair.after)
+    )
+    for number, now in new.items():
+        was = old.get(number)
+        if was is not None and number in pair.hosts:
+            state = _acceptance(was, now) or _wording(was, now)
+            if state is not None:
+                yield state, now
+    left = [one for number, one in old.items() if number not in new]
+    came = [one for number, one in new.items() if number not in old]
+    moves = list(zip(left, came, strict=False))
+    for was, now in moves:
+        if was.host in pair.hosts or now.host in pair.hosts:
+            yield _acceptance(was, now) or "moved", now
+    for one in left[len(moves) :]:
+        if one.host in pair.hosts:
+            yield _end(one, intervals, new), one
+    begun = [(one.id, one.opened_as) for one in intervals if one.opened > pair.before]
+    for one in came[len(moves) :]:
+        if one.host in pair.hosts:
+            origin = "moved" if old else min(begun)[1]
+            yield "suppressed" if one.accepted else origin, one
+
+
+def _acceptance(old: FindingInterval, new: FindingInterval) -> str | None:
+    if bool(old.accepted) == bool(new.accepted):
+        return None
+    return "suppressed" if new.accepted else "unsuppressed"
+
+
+def _wording(old: FindingInterval, new: FindingInterval) -> str | None:
+    was, now = old.record("changed"), new.record("changed")
+    return "changed" if (was.severity, was.message) != (now.severity, now.message) else None
+
+
+def _end(
+    one: FindingInterval, intervals: Iterable[FindingInterval], new: Mapping[int, FindingInterval]
+) -> str:
+    """How a finding ended that is nowhere now: on its host, or on a host that it had moved to."""
+    last: dict[int, tuple[int, bool, str]] = {}
+    for each in intervals:
+        if each.closed is not None and each.host not in new:
+            end = (each.closed, each.host == one.host, each.closed_as or "")
+            last[each.host] = max(last.get(each.host, end), end)
+    return max((end for end in last.values() if end[2] in _ENDS), default=(0, False, "gone"))[2]
+
+
+def _at_second(
+    connection: Connection, pair: _AuditPair, fingerprints: Collection[bytes]
+) -> dict[bytes, FindingInterval]:
+    """Findings that exist at the second audit: the interval on the first of their hosts by name."""
+    f = finding.c
+    still = and_(f.opened <= pair.after, or_(f.closed.is_(None), f.closed > pair.after))
+    found = [
+        one
+        for some in chunks(sorted(fingerprints))
+        for one in finding_intervals(connection, and_(still, f.fingerprint.in_(some)))
+    ]
+    found.sort(key=lambda one: (pair.names[one.host].name, one.id), reverse=True)
+    return {one.fingerprint: one for one in found}
