@@ -9,36 +9,25 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from vnicaudit.history.views import VIEWS, View
-
-PAGE = Path(__file__).parent / "reference" / "history-schema.md"
+ROOT = Path(__file__).parents[1]
+VIEWS = ROOT / "vnicaudit/history/views.sql"
+PAGE = ROOT / "docs/reference/history-schema.md"
 
 _HEAD = """\
 # Schema of the history
 
-Query these views: their names and columns are stable, and new columns are added at the end. The
-tables under them may change between versions. `vnicaudit history sql` prints their SQL and a
-read-only URL. Times are `timestamptz` in PostgreSQL and RFC 3339 text (UTC) in SQLite. [How states
-are determined](../explanation/history.md).
+Query these views. `vnicaudit history sql` prints them for your database, with a read-only URL.
+Times are `timestamptz` in PostgreSQL and RFC 3339 text (UTC) in SQLite. [How states are
+determined](../explanation/history.md).
 
-{views}"""
-_VIEW = """\
-## {name}
-
-{meaning}
-
-{columns}
+```sql
+{views}```
 """
 
 
 def page() -> str:
     """The whole page."""
-    return _HEAD.format(views="\n".join(map(_view, VIEWS))).rstrip() + "\n"
-
-
-def _view(one: View) -> str:
-    columns = "\n".join(f"* `{each.name}`: {each.meaning}" for each in one.columns)
-    return _VIEW.format(name=one.name, meaning=one.meaning, columns=columns)
+    return _HEAD.format(views=VIEWS.read_text("utf-8"))
 
 
 def main(arguments: list[str]) -> int:

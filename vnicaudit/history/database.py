@@ -33,7 +33,7 @@ from vnicaudit.errors import HistoryError, UsageError
 from vnicaudit.history import rows
 from vnicaudit.history.place import PATIENCE, HistoryPlace, check_regular, prepare_file
 from vnicaudit.history.tables import META, SCHEMA, schema
-from vnicaudit.history.views import VIEWS, create_views, view_sql
+from vnicaudit.history.views import view_statements
 from vnicaudit.text.secrets import masked_message
 
 # Inserts and updates many rows at once as fast as the driver allows; SQLAlchemy writes the
@@ -169,7 +169,8 @@ class Database:
             if inspect(connection).has_table(schema.name):  # another process was faster
                 return
             META.create_all(connection)
-            create_views(connection)
+            for statement in view_statements(self.place.kind):
+                connection.exec_driver_sql(statement)
             insert_rows(connection, schema, [(SCHEMA,)])
 
     def close(self) -> None:
@@ -303,11 +304,7 @@ def sql_text(place: HistoryPlace) -> Iterator[str]:
         yield "-- a user for Grafana:\n"
         yield "--   CREATE USER grafana PASSWORD '…';\n"
         yield "--   GRANT SELECT ON ALL TABLES IN SCHEMA public TO grafana;\n"
-    for view in VIEWS:
-        yield f"\n-- view {view.name}: {view.meaning}\n"
-        for column in view.columns:
-            yield f"--   {column.name}: {column.meaning}\n"
-        yield f"{view_sql(view, place.kind)};\n"
+    yield from (f"\n{statement};\n" for statement in view_statements(place.kind))
 
 
 def read_only_url(place: HistoryPlace) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 from msgspec.structs import replace
 
-from tests.reports.history.samples import AUDIT, DETAILS, DRIFT, STATUS, TREND
+from tests.reports.history.samples import DETAILS, DRIFT, STATUS, TREND
 from vnicaudit.reports.history.text import (
     details_text,
     drift_csv,
@@ -32,13 +32,6 @@ WRITTEN: dict[str, Callable[[], str]] = {
 @pytest.mark.parametrize("name", WRITTEN)
 def test_no_escape_of_a_name_gets_through(name: str) -> None:
     assert "\x1b" not in WRITTEN[name]()
-
-
-def test_an_audit_in_the_future_is_marked() -> None:
-    late = replace(AUDIT, id="20991122-101500-3f2a", started="2099-11-22T10:15:00Z")
-    text = "".join(status_text(replace(STATUS, audits=(late, AUDIT)), Options(width=100)))
-    assert "remove 20991122-101500-3f2a" in " ".join(text.split())
-    assert text.count("Note:") == 1
 
 
 def test_status() -> None:
