@@ -146,7 +146,7 @@ def _rules(connection: Connection, number: int) -> frozenset[str]:
 Changes = dict[str, tuple[str | int | None, str | int | None]]
 
 
-class _NicInterval(NamedTuple):
+class _StoredNic(NamedTuple):
     """A NIC on a host, while it was in one state."""
 
     id: int
@@ -161,8 +161,8 @@ class _NicInterval(NamedTuple):
 def _nic_drift(connection: Connection, pair: _AuditPair) -> list[NicRecord]:
     """The differences, sorted by state, host, domain and MAC address."""
     records: list[NicRecord] = []
-    left: list[_NicInterval] = []
-    arrived: list[_NicInterval] = []
+    left: list[_StoredNic] = []
+    arrived: list[_StoredNic] = []
     changed = grouped((one.facts.key, one) for one in _nics(connection, pair.changed(nic)))
     for intervals in changed.values():
         if not any(one.host in pair.hosts for one in intervals):
@@ -182,19 +182,19 @@ def _nic_drift(connection: Connection, pair: _AuditPair) -> list[NicRecord]:
     return sorted(records, key=lambda one: (one.state, one.host, one.domain, one.mac or ""))
 
 
-def _nics(connection: Connection, condition: ColumnElement[bool]) -> Iterator[_NicInterval]:
+def _nics(connection: Connection, condition: ColumnElement[bool]) -> Iterator[_StoredNic]:
     """The intervals that match the condition, oldest first."""
     n = nic.c
     query = select(n.id, n.host, n.opened, n.opened_as, n.closed, n.closed_as).where(condition)
     query = query.add_columns(*(n[name] for name in NicFacts._fields)).order_by(n.id)
     for some in connection.execute(query).partitions(AT_ONCE):
         for row in some:
-            yield _NicInterval(*row[:6], NicFacts._make(row[6:]))
+            yield _StoredNic(*row[:6], NicFacts._make(row[6:]))
 
 
 def _pairs(
-    pair: _AuditPair, intervals: Sequence[_NicInterval]
-) -> Iterator[tuple[_NicInterval | None, _NicInterval | None]]:
+    pair: _AuditPair, intervals: Sequence[_StoredNic]
+) -> Iterator[tuple[_StoredNic | None, _StoredNic | None]]:
     """What NICs of one key were at the first audit, and are at the second: on the same host, or on
     another one; None: nowhere."""
     in_order = sorted(
@@ -220,7 +220,7 @@ def _pairs(
 
 
 def _departed(
-    connection: Connection, pair: _AuditPair, nics: Sequence[_NicInterval]
+    connection: Connection, pair: _AuditPair, nics: Sequence[_StoredNic]
 ) -> Iterator[NicRecord]:
     """NICs that left a host and appeared on no other one: gone, unless another one had them before
     already."""
@@ -231,7 +231,7 @@ def _departed(
 
 
 def _arrived(
-    connection: Connection, pair: _AuditPair, nics: Sequence[_NicInterval]
+    connection: Connection, pair: _AuditPair, nics: Sequence[_StoredNic]
 ) -> Iterator[NicRecord]:
     """NICs that appeared on a host and did not leave another one since the first audit."""
     past = _past(connection, pair, {one.facts.key for one in nics if one.opened_as != "new"})
@@ -246,7 +246,7 @@ def _arrived(
 
 def _past(
     connection: Connection, pair: _AuditPair, keys: Collection[NicKey]
-) -> dict[NicKey, list[_NicInterval]]:
+) -> dict[NicKey, list[_StoredNic]]:
     """The intervals of NICs up to the second audit, oldest first."""
     known = nic.c.opened <= pair.after
     rows = (one for some in nics_with(keys) for one in _nics(connection, and_(known, some)))
@@ -254,8 +254,8 @@ def _past(
 
 
 def _elsewhere(
-    pair: _AuditPair, intervals: Iterable[_NicInterval], host: int, at: int
-) -> _NicInterval | None:
+    pair: _AuditPair, intervals: Iterable[_StoredNic], host: int, at: int
+) -> _StoredNic | None:
     """The interval that existed on another host at that audit, the first by the host's name."""
     there = [
         one for one in intervals if one.host != host and pair.holds(at, one.opened, one.closed)
@@ -263,7 +263,7 @@ def _elsewhere(
     return min(there, key=lambda one: (pair.names[one.host].name, one.id), default=None)
 
 
-def _nic_origin(intervals: Sequence[_NicInterval], pair: _AuditPair) -> str:
+def _nic_origin(intervals: Sequence[_StoredNic], pair: _AuditPair) -> str:
     """The state of a NIC that was nowhere at the first audit, or had fewer with the same key
     there."""
     known = [one for one in intervals if one.opened <= pair.before]
@@ -273,7 +273,7 @@ def _nic_origin(intervals: Sequence[_NicInterval], pair: _AuditPair) -> str:
     return "returned" if any(one.closed_as not in CHANGES for one in ends) else "new"
 
 
-def _moved(pair: _AuditPair, old: _NicInterval, new: _NicInterval) -> NicRecord:
+def _moved(pair: _AuditPair, old: _StoredNic, new: _StoredNic) -> NicRecord:
     """A record for a moved NIC: at its current host, with both hosts among the changes."""
     names = (pair.names[old.host].name, pair.names[new.host].name)
     return _nic_record("moved", pair, new, {"host": names, **_changes(old.facts, new.facts)})
@@ -290,7 +290,7 @@ def _changes(old: NicFacts, new: NicFacts) -> Changes:
 
 
 def _nic_record(
-    state: str, pair: _AuditPair, nic: _NicInterval, changes: Changes | None = None
+    state: str, pair: _AuditPair, nic: _StoredNic, changes: Changes | None = None
 ) -> NicRecord:
     host, one = pair.names[nic.host], nic.facts
     return NicRecord(

@@ -169,7 +169,7 @@ class FleetState:
         f = finding.c
         hosts = f.host.in_([one.id for one in group])
         here = and_(hosts, f.closed.is_(None), f.accepted == 0)
-        found = grouped(self._found(here, f.host, f.id))
+        found = grouped(self._records(here, f.host, f.id))
         for one in group:
             yield one, found.pop(one.id, [])
 
@@ -188,7 +188,7 @@ class FleetState:
         accepted = and_(f.closed.is_(None), f.accepted != 0)
         found: dict[str, FindingRecord] = {}
         for condition, order in ((ended, f.closed.desc()), (accepted, f.opened.desc())):
-            for _host, one in self._found(condition, order, f.id, most=SETTLED):
+            for _host, one in self._records(condition, order, f.id, most=SETTLED):
                 found.setdefault(one.fingerprint, one)
         return list(found.values())[:SETTLED]
 
@@ -269,7 +269,7 @@ class FleetState:
             marks[number][fingerprint.hex()] = mark
         return marks
 
-    def _found(
+    def _records(
         self, condition: ColumnElement[bool], *order: ColumnElement[object], most: int | None = None
     ) -> Iterator[tuple[int, FindingRecord]]:
         """The findings that match the condition on hosts of the inventory, each with the number of
