@@ -8,7 +8,6 @@ from typing import Literal
 import msgspec
 
 from vnicaudit.model.finding import Location
-from vnicaudit.model.nova import PciEntry
 
 # Versions of libvirt and QEMU, comparable.
 
@@ -158,8 +157,6 @@ class SiteNode(msgspec.Struct, frozen=True):
 
     ``site`` identifies the cloud to which it belongs, by its configuration; ``host`` is its own
     name, ``""`` if it has none. Options that are not certain are not among its ``values``.
-    ``devices`` are all of ``[pci] device_spec``; None if one of them is not certain, or they are
-    too long to be kept.
     """
 
     target: str
@@ -167,7 +164,6 @@ class SiteNode(msgspec.Struct, frozen=True):
     site: tuple[str, ...]
     host: str
     values: tuple[NodeValue, ...]
-    devices: tuple[PciEntry, ...] | None = None
 
 
 class Difference(msgspec.Struct, frozen=True):

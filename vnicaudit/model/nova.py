@@ -168,13 +168,6 @@ Name = tuple[str, str]
 """Section and name."""
 
 
-class PciEntry(msgspec.Struct, frozen=True):
-    """One value of the list, and its place (``nova.conf:12``)."""
-
-    value: str
-    place: str
-
-
 class NovaOption(msgspec.Struct, frozen=True):
     """One assignment. ``line`` is 1-based, where the assignment begins; ``column`` is where its
     name begins, ``value_column`` where its value does, if on the same line.

@@ -11,7 +11,6 @@ from typing import Literal
 import msgspec
 
 from vnicaudit.model.finding import S390, Description, Location, Readiness, Ref
-from vnicaudit.model.nova import PciEntry
 
 VIF_MODELS = frozenset({
     "virtio", "ne2k_pci", "pcnet", "rtl8139", "e1000", "e1000e", "netfront", "spapr-vlan",
@@ -295,12 +294,10 @@ class NovaVersions(msgspec.Struct, frozen=True):
 
 class NodeFacts(msgspec.Struct, frozen=True):
     """Settings in nova.conf of a server's compute node, if it was read in the same run: ``values``
-    are ``(option of [libvirt], value)``, with defaults filled in; ``file`` is its path. ``devices``
-    are all of ``[pci] device_spec``; None if they are unknown."""
+    are ``(option of [libvirt], value)``, with defaults filled in; ``file`` is its path."""
 
     file: str
     values: tuple[tuple[str, str], ...] = ()
-    devices: tuple[PciEntry, ...] | None = None
 
     def value(self, option: str) -> str | None:
         """Value of one option of ``[libvirt]``; None if unknown."""

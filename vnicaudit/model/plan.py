@@ -184,8 +184,8 @@ class Naming(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Snippet(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A piece of the guest's configuration that keeps the interface's name (or its address).
 
-    ``kind``: systemd-link, netplan, networkmanager, ifcfg, udev, netsh or powershell; ``path``: the
-    file in the guest, empty for commands to be run there; ``text``: the content.
+    ``kind``: systemd-link, udev, netsh or powershell; ``path``: the file in the guest, empty for
+    commands to be run there; ``text``: the content.
     """
 
     kind: str

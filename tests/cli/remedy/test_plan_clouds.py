@@ -15,7 +15,6 @@ from tests.remedy.planning.cloud.clouds import (
     CLOUD,
     ID,
     MAC,
-    OVS,
     PROJECT,
     image,
     port,
@@ -26,7 +25,6 @@ from tests.rows import rows
 from vnicaudit.cli.main import run as run_program
 from vnicaudit.cli.wiring import Wiring
 from vnicaudit.model.fleet import CloudItem, LiveOptions
-from vnicaudit.model.openstack import ProviderNetwork
 from vnicaudit.model.report import ReadError
 from vnicaudit.reports.plan.json import from_json
 
@@ -209,19 +207,3 @@ def test_hostile_names_do_not_reach_the_terminal(inside: list[CloudItem], capsys
     inside[:] = [replace(server(name="\x1b[2Jweb"))]
     assert run(["plan", CLOUD, "--diff"]) == 0
     assert "\x1b" not in capsys.readouterr().out
-
-
-@pytest.mark.parametrize("named", ["nodes", "nodes/cmp1/nova.conf"])
-@rows
-def test_nova_conf_beside_it_tells_of_the_devices(
-    named: str, network: str, said: str, tmp_path: Path, inside: list[CloudItem], capsys: Capture
-) -> None:
-    bound = replace(OVS, network=ProviderNetwork(network, "vlan"))
-    inside[:] = [server(port("virtio"), config={"bindings": (bound,)})]
-    (tmp_path / "nodes/cmp1").mkdir(parents=True)
-    (tmp_path / "nodes/cmp1/nova.conf").write_text(
-        '[libvirt]\nvirt_type = kvm\n[pci]\ndevice_spec = {"vendor_id": "15b3",\n'
-        '  "physical_network": "physnet1"}\n'
-    )
-    assert run(["plan", CLOUD, named, "--nic", MAC, "--to", "vdpa", "--diff"]) == 0
-    assert said in " ".join(capsys.readouterr().out.split())

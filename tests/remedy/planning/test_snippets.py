@@ -1,13 +1,11 @@
 """Pieces of configuration that keep a name or an address."""
 
 import configparser
-import shlex
 from pathlib import PurePosixPath
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from ruamel.yaml import YAML
 
 from tests.rows import rows_of_tuples
 from vnicaudit.knowledge.systems import System
@@ -24,35 +22,12 @@ MACAddress=52:54:00:12:34:56
 [Link]
 Name=ens3
 """
-NETPLAN = """\
-# mode 0600; adds to the definition of that id, so use the one there
-network:
-  version: 2
-  ethernets:
-    "ens3":
-      match:
-        macaddress: "52:54:00:12:34:56"
-      set-name: "ens3"
-"""
-NETWORKMANAGER = """\
-# before the change, as root: the connection is bound to the MAC, not to the name
-nmcli connection modify "$(nmcli -g GENERAL.CON-UUID device show ens3)" \\
-  802-3-ethernet.mac-address 52:54:00:12:34:56 connection.interface-name ""
-"""
-IFCFG = """\
-# these two in the file there is; what else it says stays
-DEVICE=ens3
-HWADDR=52:54:00:12:34:56
-"""
 UDEV = """\
 # instead of a line there is for this MAC
 SUBSYSTEM=="net", ACTION=="add", ATTR{address}=="52:54:00:12:34:56", ATTR{type}=="1", NAME="ens3"
 """
 EXPECTED = {
     "systemd-link": Snippet("systemd-link", "/etc/systemd/network/10-vnicaudit-ens3.link", LINK),
-    "netplan": Snippet("netplan", "/etc/netplan/90-vnicaudit-ens3.yaml", NETPLAN),
-    "networkmanager": Snippet("networkmanager", "", NETWORKMANAGER),
-    "ifcfg": Snippet("ifcfg", "/etc/sysconfig/network-scripts/ifcfg-ens3", IFCFG),
     "udev": Snippet("udev", "/etc/udev/rules.d/70-persistent-net.rules", UDEV),
 }
 NETSH = """\
@@ -94,9 +69,8 @@ def test_names_that_the_kernel_gives_are_racy() -> None:
         "use\n# a name of your own, as lan0\n"
     )
     assert {kind for kind, text in found.items() if warning in text} == {
-        "systemd-link", "netplan", "udev",
+        "systemd-link", "udev",
     }  # fmt: skip
-    assert "DEVICE=eth0\n" in found["ifcfg"]
 
 
 def test_windows_keeps_addresses_with_the_adapter() -> None:
@@ -118,8 +92,7 @@ def test_old_windows_has_no_cmdlets_for_it() -> None:
 
 def test_a_mac_is_written_as_its_reader_writes_it() -> None:
     mac = "52:54:00:aa:bb:cc"
-    (ifcfg, udev) = snippets(linux("rhel", (7, 9)), mac, "ens3", predicted=False)
-    assert "HWADDR=52:54:00:AA:BB:CC\n" in ifcfg.text
+    (udev,) = snippets(linux("rhel", (7, 9)), mac, "ens3", predicted=False)
     assert 'ATTR{address}=="52:54:00:aa:bb:cc"' in udev.text
     (shell, _netsh) = snippets(System("windows", "win"), mac, None, predicted=False)
     assert "'52-54-00-AA-BB-CC'" in shell.text
@@ -164,17 +137,7 @@ def test_whatever_the_guest_says_its_name_is_nothing_else(name: str, predicted: 
     assert {part: dict(link[part]) for part in link.sections()} == {
         "Match": {"macaddress": MAC}, "Link": {"name": name},
     }  # fmt: skip
-    assert YAML(typ="safe").load(found["netplan"].text) == {
-        "network": {
-            "version": 2,
-            "ethernets": {name: {"match": {"macaddress": MAC}, "set-name": name}},
-        }
-    }
-    assert shlex.split(found["ifcfg"].text, comments=True) == [f"DEVICE={name}", f"HWADDR={MAC}"]
-    words = shlex.split(found["networkmanager"].text, comments=True)
-    assert words[3] == f"$(nmcli -g GENERAL.CON-UUID device show {name})"
     assert found["udev"].text.endswith(f', NAME="{name}"\n')
     assert {str(PurePosixPath(one.path).parent) for one in found.values()} == {
-        ".", "/etc/netplan", "/etc/sysconfig/network-scripts", "/etc/systemd/network",
-        "/etc/udev/rules.d",
+        "/etc/systemd/network", "/etc/udev/rules.d",
     }  # fmt: skip

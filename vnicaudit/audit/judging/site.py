@@ -16,7 +16,7 @@ from vnicaudit.knowledge.fixes.owners import Wordings
 from vnicaudit.knowledge.nova_conf.options import knowledge
 from vnicaudit.model.finding import Ref
 from vnicaudit.model.host import IDENTITY, SITE_OPTIONS, Difference, NodeValue, SiteNode
-from vnicaudit.model.nova import NovaConfig, NovaOption, PciEntry
+from vnicaudit.model.nova import NovaConfig, NovaOption
 from vnicaudit.model.report import Audited
 from vnicaudit.model.subject import SiteSubject
 
@@ -25,11 +25,6 @@ from vnicaudit.model.subject import SiteSubject
 
 COMPARED = ("use_virtio_for_bridges", "rx_queue_size", "tx_queue_size", "max_queues", "virt_type")
 """Options of [libvirt] that decide which NIC a server gets, whatever the node's hardware."""
-
-_DEVICES = ("device_spec", "passthrough_whitelist")
-"""Names of the list of PCI devices: since Zed (26.0), and before."""
-_LONGEST = 16 * 1024
-"""Maximum number of characters of such a list that are kept for a node."""
 
 
 def node_of(config: NovaConfig) -> SiteNode | None:
@@ -46,7 +41,6 @@ def node_of(config: NovaConfig) -> SiteNode | None:
         tuple("" if option is None else option.value for option in site),
         _host(config),
         tuple(_values(config)),
-        _devices(config),
     )
 
 
@@ -69,31 +63,6 @@ def _values(config: NovaConfig) -> Iterator[NodeValue]:
         text = form.default if option is None else option.value
         place = config.place(None) if option is None else config.at(option)
         yield NodeValue(name, form.plain(text or ""), place)
-
-
-def _devices(config: NovaConfig) -> tuple[PciEntry, ...] | None:
-    """The values of all files, under any name: oslo.config concatenates those of a ``MultiOpt``,
-    and within each file puts those under an older name before the others
-    (``_Namespace._get_file_value``, executed). The order matters: a device belongs to the first
-    entry that it matches."""
-    found = [
-        option
-        for name in _DEVICES
-        for option in config.values("pci", name)
-        if option.known is not None and option.known.is_read
-    ]
-    if not all(option.certain for option in found):
-        return None
-    if sum(len(option.value) for option in found) > _LONGEST:
-        return None
-    files = {file: place for place, file in enumerate(dict.fromkeys(one.file for one in found))}
-    found.sort(key=lambda option: (files[option.file], _age(option)))
-    return tuple(PciEntry(option.value, f"{option.file}:{option.line}") for option in found)
-
-
-def _age(option: NovaOption) -> int:
-    """Sort key: 0 for the oldest name, which is in ``[DEFAULT]``; 2 for the current one."""
-    return 2 if not option.alias else 0 if option.alias.startswith("DEFAULT/") else 1
 
 
 def _is_clear(option: NovaOption) -> bool:

@@ -277,9 +277,9 @@ class NodesByHost:
         for name, nodes in named.items():
             # a configured name is preferred to that of a folder
             nodes = [node for node in nodes if _configured_host(node)] or nodes
-            if name and len({_content(node) for node in nodes}) == 1:
+            if name and len({_values(node) for node in nodes}) == 1:
                 first = nodes[0]
-                found[name] = NodeFacts(first.files[0], _values(first), first.devices)
+                found[name] = NodeFacts(first.files[0], _values(first))
         return found
 
 
@@ -311,12 +311,6 @@ def _name_of_path(path: str) -> str:
     import socket  # slow to import, and only for this machine's own configuration
 
     return socket.gethostname()
-
-
-def _content(node: SiteNode) -> tuple[object, object]:
-    """Option values and devices of a node, without their places in files."""
-    devices = None if node.devices is None else tuple(entry.value for entry in node.devices)
-    return _values(node), devices
 
 
 def _values(node: SiteNode) -> tuple[tuple[str, str], ...]:

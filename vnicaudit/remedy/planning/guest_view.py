@@ -40,9 +40,16 @@ _RACE = (
     "# the kernel may give {name} to another NIC first: safe where this is the only one, else use\n"
     "# a name of your own, as lan0\n"
 )
-_RED_HAT = frozenset({"centos", "eurolinux", "ol", "rhel", "rhel-atomic", "scientificlinux"})
-_SUSE = frozenset({"opensuse", "sle", "sled", "slem", "sles"})
-_NEW_RED_HAT = frozenset({"almalinux", "centos-stream", "fedora", "rocky"})
+_RED_HAT = ("centos", "eurolinux", "ol", "rhel", "rhel-atomic", "scientificlinux")
+_SUSE = ("opensuse", "sle", "sled", "slem", "sles")
+_LINKS_SINCE = {
+    "debian": (9, 0),
+    "ubuntu": (15, 10),
+    **dict.fromkeys(_RED_HAT, (8, 0)),
+    **dict.fromkeys(_SUSE, (15, 0)),
+    **dict.fromkeys(("almalinux", "archlinux", "centos-stream", "fedora", "rocky"), (0, 0)),
+}
+"""Distribution -> the first version in which systemd.link decides the names; before, udev."""
 
 
 def snippets(
@@ -65,26 +72,12 @@ _Make = Callable[[str, str, str], Snippet]
 
 def _fitting(system: System) -> tuple[_Make, ...]:
     """The snippets that the guest's distribution supports."""
-    name, version = system.distribution, system.version
-    if name == "alpinelinux":
+    if system.distribution == "alpinelinux":
         return ()
-    if version is None or name is None:
-        return _ALL
-    if name == "debian":
-        return (_systemd_link,) if version >= (9, 0) else (_udev,)
-    if name == "ubuntu":
-        if version < (15, 10):
-            return (_udev,)
-        return (_netplan, _systemd_link) if version >= (17, 10) else (_systemd_link,)
-    if name in _RED_HAT and version < (8, 0):
-        return (_ifcfg, _udev)
-    if name in _RED_HAT | _NEW_RED_HAT:
-        return (_networkmanager, _systemd_link)
-    if name in _SUSE:
-        return (_systemd_link, _udev) if version >= (15, 0) else (_udev,)
-    if name == "archlinux":
-        return (_systemd_link, _networkmanager)
-    return _ALL
+    since = _LINKS_SINCE.get(system.distribution or "")
+    if system.version is None or since is None:
+        return (_systemd_link, _udev)
+    return (_systemd_link,) if system.version >= since else (_udev,)
 
 
 def _systemd_link(mac: str, name: str, head: str) -> Snippet:
@@ -99,39 +92,6 @@ def _systemd_link(mac: str, name: str, head: str) -> Snippet:
     return Snippet("systemd-link", f"/etc/systemd/network/10-vnicaudit-{name}.link", text)
 
 
-def _netplan(mac: str, name: str, head: str) -> Snippet:
-    """netplan(5): later files amend the definition of the same id (tried with netplan 0.106);
-    ``set-name`` needs ``match``. Quoted, as YAML 1.1 reads ``52:54:00:12:34:56`` as a number."""
-    text = (
-        f"{head}{_race(name)}# mode 0600; adds to the definition of that id, so use the one there\n"
-        f'network:\n  version: 2\n  ethernets:\n    "{name}":\n      match:\n'
-        f'        macaddress: "{mac}"\n      set-name: "{name}"\n'
-    )
-    return Snippet("netplan", f"/etc/netplan/90-vnicaudit-{name}.yaml", text)
-
-
-def _networkmanager(mac: str, name: str, head: str) -> Snippet:
-    """nm-settings(5): ``802-3-ethernet.mac-address`` is compared with the permanent MAC address; an
-    empty ``connection.interface-name`` matches any name. The connection's UUID is queried: unlike
-    its name, nmcli(1) prints it without escapes."""
-    text = (
-        f"{head}# before the change, as root: the connection is bound to the MAC, not to the name\n"
-        f'nmcli connection modify "$(nmcli -g GENERAL.CON-UUID device show {name})" \\\n'
-        f'  802-3-ethernet.mac-address {mac} connection.interface-name ""\n'
-    )
-    return Snippet("networkmanager", "", text)
-
-
-def _ifcfg(mac: str, name: str, head: str) -> Snippet:
-    """Red Hat Enterprise Linux 7 Networking Guide, 11.2: udev's 60-net.rules renames the NIC whose
-    MAC is HWADDR to DEVICE, before any other rule, ``net.ifnames=`` or not."""
-    text = (
-        f"{head}# these two in the file there is; what else it says stays\n"
-        f"DEVICE={name}\nHWADDR={mac.upper()}\n"
-    )
-    return Snippet("ifcfg", f"/etc/sysconfig/network-scripts/ifcfg-{name}", text)
-
-
 def _udev(mac: str, name: str, head: str) -> Snippet:
     """Red Hat solution 1301563, option 1; the file that udev's own generator wrote, where it had
     one."""
@@ -141,9 +101,6 @@ def _udev(mac: str, name: str, head: str) -> Snippet:
     )
     text = f"{head}{_race(name)}# instead of a line there is for this MAC\n{rule}"
     return Snippet("udev", "/etc/udev/rules.d/70-persistent-net.rules", text)
-
-
-_ALL: tuple[_Make, ...] = (_systemd_link, _netplan, _networkmanager, _ifcfg, _udev)
 
 
 def _race(name: str) -> str:
