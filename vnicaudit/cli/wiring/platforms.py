@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from vnicaudit.model.nic import Effective, NicConfig, RunningNic
     from vnicaudit.model.plan import Unit
     from vnicaudit.remedy.applying.driver import Kind, KindTable
-    from vnicaudit.remedy.planning.run import NewPlanner, PlanContext, TargetPlanner
+    from vnicaudit.remedy.planning.run import NewPlanner, PlanRun, TargetPlanner
     from vnicaudit.remedy.replacing import PlatformWriter
 
 
@@ -153,16 +153,19 @@ def _server(
     return resolve_server(nic, domain, host, running)
 
 
-def _domain_planner(context: PlanContext) -> TargetPlanner:
+def _domain_planner(run: PlanRun) -> TargetPlanner:
     from vnicaudit.remedy.planning.domain_targets import DomainTargets
 
-    return DomainTargets(context)
+    return DomainTargets(run)
 
 
-def _cloud_planner(context: PlanContext) -> TargetPlanner:
+def _cloud_planner(run: PlanRun) -> TargetPlanner | None:
+    kinds = map(run.request.judges.work.platforms.kind_of, run.targets)
+    if not any(kind is not None and kind.cloud is not None for kind in kinds):
+        return None
     from vnicaudit.remedy.planning.cloud.run import CloudTargets
 
-    return CloudTargets(context)
+    return CloudTargets(run)
 
 
 def _domain_kinds() -> tuple[Kind[Unit], ...]:

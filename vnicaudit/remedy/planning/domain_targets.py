@@ -17,7 +17,7 @@ from vnicaudit.model.report import NotJudged, ReadError
 from vnicaudit.remedy.planning import backends
 from vnicaudit.remedy.planning.nic import EditedNic, NicContext, OwnerEditedNic
 from vnicaudit.remedy.planning.policy import NicTuning, planned_tuning
-from vnicaudit.remedy.planning.run import PlanContext, PlanParts, ReadHosts
+from vnicaudit.remedy.planning.run import PlanRun, ReadHosts, TargetPlanner
 from vnicaudit.remedy.planning.source import (
     AgentNames,
     InterfaceNames,
@@ -118,12 +118,11 @@ _TOO_LONG = (
 )
 
 
-class DomainTargets:
+class DomainTargets(TargetPlanner):
     """Plans domains of live hosts, and in files."""
 
-    def __init__(self, context: PlanContext) -> None:
-        self._context = context
-        self._platforms = context.judges.work.platforms
+    def __init__(self, run: PlanRun) -> None:
+        super().__init__(run)
         self._file = ""
         self._deadline = Deadline(FILE_SECONDS)
         """The deadline of ``_file``, whose domains are being planned."""
@@ -134,55 +133,40 @@ class DomainTargets:
         kind = self._platforms.kind_of(target)
         return kind is None or kind.definitions is not None
 
-    def plan(self, targets: tuple[Target, ...], parts: PlanParts) -> None:
+    def plan(self, targets: tuple[Target, ...]) -> None:
         """Plan each domain once."""
-        context = self._context
-        live = context.run.live
-        guests = AgentNames(context.adapters, live.deadline) if live.agent else None
-        nics = self._nics(targets, InterfaceNames(guests or no_names))
-        planner = DomainPlanner(context.judges, nics)
+        run, request = self._run, self._request
+        live, to = request.run.live, request.options.to
+        guests = AgentNames(request.adapters, live.deadline) if live.agent else None
+        context = NicContext(
+            request.options,
+            request.adapters.texts,
+            request.adapters.machine.vdpa_devices() if to == "vdpa" else None,
+            {} if to == "virtio" else _users(targets, live, self._platforms),
+            InterfaceNames(guests or no_names),
+            self._platforms.wordings,
+        )
+        planner = DomainPlanner(request.judges, context)
         read: set[str] = set()
         try:
             for target, source in self._sources(targets):
                 if not isinstance(source, Source):
-                    parts.add_unread(target, source)
+                    run.add_unread(target, source)
                     continue
                 read.add(target.name)
-                context.requested.add_domain(source.domain, source.running)
-                context.observers.add_domain(source.running)
-                self._plan_domain(target, source, planner, parts)
+                run.requested.add_domain(source.domain, source.running)
+                for other in run.planners:
+                    other.learns(source.running)
+                self._plan_domain(target, source, planner)
         finally:
             if guests is not None:
                 guests.close()
-        parts.add_unread_targets(targets, read)
+        run.add_unread_targets(targets, read)
 
-    def missing(self) -> list[str]:
-        """Always empty: only domains and NICs can be named."""
-        return []
-
-    def covers(self, found: Planned) -> bool:
-        """Always False: nothing that others plan is covered by domains."""
-        del found
-        return False
-
-    def _nics(self, targets: tuple[Target, ...], names: InterfaceNames) -> NicContext:
-        """The context in which all NICs are planned."""
-        context, to = self._context, self._context.options.to
-        return NicContext(
-            context.options,
-            context.adapters.texts,
-            context.adapters.machine.vdpa_devices() if to == "vdpa" else None,
-            {} if to == "virtio" else _users(targets, context.run.live, self._platforms),
-            names,
-            context.judges.work.platforms.wordings,
-        )
-
-    def _plan_domain(
-        self, target: Target, source: Source, planner: DomainPlanner, parts: PlanParts
-    ) -> None:
-        """Add the planned items of one domain to ``parts``. All domains of a file share the CPU
+    def _plan_domain(self, target: Target, source: Source, planner: DomainPlanner) -> None:
+        """Add the planned items of one domain to the run. All domains of a file share the CPU
         time of one file; a file that exceeds it is reported, and the run goes on."""
-        found, file = parts.planned[target.name], source.file
+        found, file = self._run.planned[target.name], source.file
         if file is None:
             found.extend(planner.plan(source))
             return
@@ -196,28 +180,27 @@ class DomainTargets:
                 found.extend(planner.plan(source))
         except OutOfTime:
             self._late = True
-            parts.errors[target.name].append(f"{file}: {_TOO_LONG}")
+            self._run.errors[target.name].append(f"{file}: {_TOO_LONG}")
 
     def _sources(
         self, targets: tuple[Target, ...]
     ) -> Iterator[tuple[Target, Source | ReadError | NotJudged]]:
         """All domains; a file in two targets is read once."""
-        context = self._context
-        is_of_use = context.observers.add_description
-        if context.read_hosts is not None:
-            yield from self._host_sources(context.read_hosts, targets)
+        run, request = self._run, self._request
+        if request.read_hosts is not None:
+            yield from self._host_sources(request.read_hosts, targets)
             return
         for target in targets:
             files = FileCount(
-                target.name, context.run.selection, context.seen_files, context.file_progress
+                target.name, request.run.selection, run.seen_files, request.file_progress
             )
             if target.kind == "path":
                 files.begin()
             found = sources(
-                target, context.run, self._platforms, context.seen_files, is_of_use, files.read
+                target, request.run, self._platforms, run.seen_files, run.is_of_use, files.read
             )
             for number, source in enumerate(found, 1):
-                context.on_progress(target.name, number)
+                request.on_progress(target.name, number)
                 yield target, source
 
     def _host_sources(
@@ -227,7 +210,7 @@ class DomainTargets:
         put into the order of the targets."""
         for target, items in read_hosts(targets):
             for number, source in enumerate(live_sources(target.name, items), 1):
-                self._context.on_progress(target.name, number)
+                self._request.on_progress(target.name, number)
                 yield target, source
 
 

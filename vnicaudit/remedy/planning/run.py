@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import msgspec
 from msgspec.structs import replace
 
 from vnicaudit import __version__
 from vnicaudit.audit.reading.selection import RunOptions
-from vnicaudit.audit.reading.targets import Platforms, SeenFiles, Target, TargetKind
+from vnicaudit.audit.reading.targets import SeenFiles, Target, TargetKind
 from vnicaudit.audit.settings.keys import PolicyTable
 from vnicaudit.audit.tally import RunProgress
 from vnicaudit.base.deadlines import timestamp
@@ -130,8 +131,7 @@ class RequestedTargets:
         ]
 
 
-# The interface of a planner for one kind of targets. The command line passes all planners in: no
-# other planning code knows which kinds exist.
+# A plan in progress, and the planners of its targets.
 
 
 OnProgress = Callable[[str, int], None]
@@ -156,59 +156,17 @@ class PlanRequest(NamedTuple):
     file_progress: RunProgress | None = None
 
 
-class ReadingObserver(Protocol):
-    """Learns from items that are read for other planners' targets."""
+class PlanRun:
+    """A plan in progress: its request and targets, the planned items of each target, by its name,
+    what could not be read, and notes. ``seen_files``: the files that were read; ``requested``: is
+    shown every domain."""
 
-    def add_domain(self, domain: Domain) -> None:
-        """Learn from a domain, running or defined."""
-
-    def add_description(self, item: Description) -> bool:
-        """Learn from an item of a file that is not a domain. True if it is of use here: then its
-        file is not reported as one without domains."""
-
-
-class ReadingObservers:
-    """All observers that learn from items read for others."""
-
-    def __init__(self) -> None:
-        self._all: list[ReadingObserver] = []
-
-    def register(self, observer: ReadingObserver) -> None:
-        """Tell it about items from now on."""
-        self._all.append(observer)
-
-    def add_domain(self, domain: Domain) -> None:
-        """See :meth:`ReadingObserver.add_domain`."""
-        for observer in self._all:
-            observer.add_domain(domain)
-
-    def add_description(self, item: Description) -> bool:
-        """See :meth:`ReadingObserver.add_description`: true if it is of use to any."""
-        return sum(observer.add_description(item) for observer in self._all) > 0
-
-
-class PlanContext(NamedTuple):
-    """The context that all planners share. ``seen_files``: the files that were read; ``requested``:
-    is shown every domain; ``observers``: are told what is read for others."""
-
-    judges: Judges
-    adapters: Adapters
-    run: RunOptions
-    options: PlanOptions
-    on_progress: OnProgress
-    read_hosts: ReadHosts | None
-    file_progress: RunProgress | None
-    targets: tuple[Target, ...]
-    seen_files: SeenFiles
-    requested: RequestedTargets
-    observers: ReadingObservers
-
-
-class PlanParts:
-    """A plan in progress: the planned items of each target, by its name, what could not be read,
-    and notes."""
-
-    def __init__(self, targets: Iterable[Target]) -> None:
+    def __init__(self, request: PlanRequest, targets: tuple[Target, ...]) -> None:
+        self.request = request
+        self.targets = targets
+        self.seen_files = SeenFiles(targets)
+        self.requested = RequestedTargets(request.options)
+        self.planners: tuple[TargetPlanner, ...] = ()
         self.planned: dict[str, list[Planned]] = {target.name: [] for target in targets}
         self.errors: dict[str, list[str]] = {name: [] for name in self.planned}
         self.notes: list[str] = []
@@ -227,29 +185,49 @@ class PlanParts:
         else:
             self.notes.append(_error_text(error, target))
 
+    def is_of_use(self, item: Description) -> bool:
+        """Show all planners an item of a file that is not a domain. True if one of them uses it:
+        then its file is not reported as one without domains."""
+        return sum(planner.learns(item) for planner in self.planners) > 0
 
-class TargetPlanner(Protocol):
+
+class TargetPlanner(ABC):
     """Plans the targets of one kind, for one plan."""
 
+    def __init__(self, run: PlanRun) -> None:
+        self._run = run
+        self._request = run.request
+        self._platforms = run.request.judges.work.platforms
+
+    @abstractmethod
     def takes(self, target: Target) -> bool:
         """True for a target of its kind."""
 
-    def plan(self, targets: tuple[Target, ...], parts: PlanParts) -> None:
-        """Read its targets, and add the planned items of each to ``parts``. Nothing is changed.
+    @abstractmethod
+    def plan(self, targets: tuple[Target, ...]) -> None:
+        """Read its targets, and add the planned items of each to the run. Nothing is changed.
         Raises UsageError for targets that cannot be changed, and for a name that matches
         several."""
+
+    def learns(self, item: Domain | Description) -> bool:
+        """True if it learns something from an item that was read for another planner."""
+        del item
+        return False
 
     def missing(self) -> list[str]:
         """Everything that was named and does not exist, apart from domains and NICs: one sentence
         each."""
+        return []
 
     def covers(self, found: Planned) -> bool:
         """True if an item that another planner found is planned here instead, and so left out
         there."""
+        del found
+        return False
 
 
-NewPlanner = Callable[[PlanContext], TargetPlanner]
-"""Makes the planner of one kind of targets."""
+NewPlanner = Callable[[PlanRun], "TargetPlanner | None"]
+"""Makes the planner of one kind of targets; None: the run has none of that kind."""
 
 
 def _error_text(error: ReadError | NotJudged, target: Target) -> str:
@@ -263,56 +241,24 @@ def make_plan(
     targets: Iterable[Target], planners: Iterable[NewPlanner], request: PlanRequest
 ) -> Plan:
     """The plan of all targets. Nothing is changed. ``planners``: one for each kind of target, in
-    the order in which they are read; if two accept a target, the later one gets it: an external
-    platform comes after those that accept any file.
+    the order in which they are read; if two accept a target, the later one gets it.
 
     Raises UsageError for targets that cannot be changed, and for named domains and NICs that do not
     exist.
     """
-    targets = tuple(targets)
-    requested = RequestedTargets(request.options)
-    context = PlanContext(*request, targets, SeenFiles(targets), requested, ReadingObservers())
-    opened = [new(context) for new in planners]
-    platforms = request.judges.work.platforms
-    by_target = {target.name: _planner_of(target, opened, platforms) for target in targets}
-    parts = PlanParts(targets)
-    for planner in opened:
-        own = tuple(target for target in targets if by_target[target.name] is planner)
+    run = PlanRun(request, tuple(targets))
+    run.planners = tuple(filter(None, (new(run) for new in planners)))
+    by_target = {target.name: _planner_of(target, run) for target in run.targets}
+    for planner in run.planners:
+        own = tuple(target for target in run.targets if by_target[target.name] is planner)
         if own:
-            planner.plan(own, parts)
-    missing = [*(each for planner in opened for each in planner.missing()), *requested.missing()]
-    return _plan(context, parts, tuple(_without_covered(parts, by_target, opened)), missing)
-
-
-def _planner_of(
-    target: Target, planners: Sequence[TargetPlanner], platforms: Platforms
-) -> TargetPlanner:
-    """The planner of a target. Raises UsageError if there is none."""
-    for planner in reversed(planners):
-        if planner.takes(target):
-            return planner
-    kind = platforms.kind_of(target) or TargetKind(target.kind, lambda _name: None)
-    raise UsageError(f"{target.name}: {kind.not_planned}")
-
-
-def _without_covered(
-    parts: PlanParts, by_target: Mapping[str, TargetPlanner], planners: Sequence[TargetPlanner]
-) -> Iterator[Planned]:
-    """The planned items of all targets, in their order, without those that another planner
-    covers."""
-    for name, of_target in parts.planned.items():
-        others = [planner for planner in planners if planner is not by_target[name]]
-        for one in of_target:
-            if not (one.gives_way and any(planner.covers(one) for planner in others)):
-                yield one
-
-
-def _plan(
-    context: PlanContext, parts: PlanParts, found: tuple[Planned, ...], missing: list[str]
-) -> Plan:
-    """The plan of all targets. Raises UsageError if something requested is missing although all
-    targets could be read."""
-    errors = [error for of_target in parts.errors.values() for error in of_target]
+            planner.plan(own)
+    found = tuple(_without_covered(run, by_target))
+    errors = [error for of_target in run.errors.values() for error in of_target]
+    missing = [
+        *(each for planner in run.planners for each in planner.missing()),
+        *run.requested.missing(),
+    ]
     if missing and not errors:
         raise UsageError("; ".join(missing))
     steps = (one for one in found if isinstance(one, UnitStep))
@@ -320,11 +266,32 @@ def _plan(
         tool="vnicaudit",
         version=__version__,
         created=timestamp("seconds"),
-        to=context.options.to,
-        targets=tuple(target.name for target in context.targets),
+        to=request.options.to,
+        targets=tuple(target.name for target in run.targets),
         steps=tuple(replace(step, id=str(number)) for number, step in enumerate(steps, 1)),
         not_planned=tuple(one for one in found if isinstance(one, NotPlanned)),
         errors=tuple(map(masked_message, (*errors, *missing))),
-        notes=tuple(parts.notes),
-        unread_targets=parts.unread_targets,
+        notes=tuple(run.notes),
+        unread_targets=run.unread_targets,
     )
+
+
+def _planner_of(target: Target, run: PlanRun) -> TargetPlanner:
+    """The planner of a target. Raises UsageError if there is none."""
+    for planner in reversed(run.planners):
+        if planner.takes(target):
+            return planner
+    kind = run.request.judges.work.platforms.kind_of(target)
+    raise UsageError(
+        f"{target.name}: {(kind or TargetKind(target.kind, lambda _: None)).not_planned}"
+    )
+
+
+def _without_covered(run: PlanRun, by_target: Mapping[str, TargetPlanner]) -> Iterator[Planned]:
+    """The planned items of all targets, in their order, without those that another planner
+    covers."""
+    for name, of_target in run.planned.items():
+        others = [planner for planner in run.planners if planner is not by_target[name]]
+        for one in of_target:
+            if not (one.gives_way and any(planner.covers(one) for planner in others)):
+                yield one

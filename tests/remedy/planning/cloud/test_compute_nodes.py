@@ -19,7 +19,7 @@ def nova(*interfaces: str, uuid: str = ID) -> Domain:
 def told(server_: Server, *domains: Domain) -> Server:
     nodes = ComputeNodes(work())
     for domain in domains:
-        nodes.add_domain(domain)
+        nodes.add(domain)
     return nodes.joined(server_)
 
 

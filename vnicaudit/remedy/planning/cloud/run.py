@@ -23,7 +23,7 @@ from vnicaudit.model.openstack import MODEL, Flavor, Image, normal_vif_model
 from vnicaudit.model.plan import Planned
 from vnicaudit.model.report import ReadError
 from vnicaudit.remedy.planning.cloud.items import CloudPlanner
-from vnicaudit.remedy.planning.run import PlanContext, PlanParts
+from vnicaudit.remedy.planning.run import PlanRun, TargetPlanner
 
 # Facts about servers from compute nodes: their nova.conf, and the definitions that Nova made, where
 # its API does not show the properties it stores.
@@ -44,22 +44,21 @@ class ComputeNodes:
         self.nodes: list[SiteNode] = []
         """Nodes of which a nova.conf was read."""
 
-    def add_description(self, item: Description) -> bool:
-        """Remember a configuration of Nova. True if it is one."""
+    def add(self, item: Domain | Description) -> bool:
+        """Remember a configuration of Nova, or the models of a domain, running or defined. True if
+        it is one that Nova made or reads."""
+        if isinstance(item, Domain):
+            if (uuid := item.nova_uuid) is not None:
+                self._models[bare_uuid(uuid)] = {
+                    nic.mac: nic.declared.model
+                    for nic in item.nics
+                    if nic.declared.type in KEPT_MODEL
+                }
+            return item.nova_uuid is not None
         node = self._work.node(item, joins=True)
-        if node is None:
-            return False
-        self.nodes.append(node)
-        return True
-
-    def add_domain(self, domain: Domain) -> None:
-        """Remember the models of a domain, running or defined."""
-        if (uuid := domain.nova_uuid) is not None:
-            self._models[bare_uuid(uuid)] = {
-                nic.mac: nic.declared.model
-                for nic in domain.nics
-                if nic.declared.type in KEPT_MODEL
-            }
+        if node is not None:
+            self.nodes.append(node)
+        return node is not None
 
     def joined(self, server: Server) -> Server:
         """The server with the model that its definition has. Unchanged if Nova's API shows the
@@ -84,22 +83,18 @@ def _with_model(nic: Nic, model: str) -> Nic:
     return replace(nic, declared=replace(nic.declared, model=model))
 
 
-class CloudTargets:
+class CloudTargets(TargetPlanner):
     """Plans clouds, after all other targets: nova.conf files of the compute nodes and the
     definitions there add facts about the servers."""
 
-    def __init__(self, context: PlanContext) -> None:
-        self._platforms = context.judges.work.platforms
-        clouds = list(filter(self.takes, context.targets))
-        self._compute_nodes = ComputeNodes(context.judges.work)
-        if clouds:
-            context.observers.register(self._compute_nodes)
+    def __init__(self, run: PlanRun) -> None:
+        super().__init__(run)
+        clouds = list(filter(self.takes, run.targets))
+        self._compute_nodes = ComputeNodes(self._request.judges.work)
         self._several = len(clouds) > 1
-        self._context = context
-        self._live = context.run.live
         self._seen = SeenObjects()
-        others = len(clouds) < len(context.targets)
-        self._chosen = ServerSelection(context.run.servers, remember=others)
+        others = len(clouds) < len(run.targets)
+        self._chosen = ServerSelection(self._request.run.servers, remember=others)
         self._planners: dict[str, CloudPlanner] = {}
         self._waiting: dict[str, list[Server]] = {}
 
@@ -108,15 +103,20 @@ class CloudTargets:
         kind = self._platforms.kind_of(target)
         return kind is not None and kind.cloud is not None
 
-    def plan(self, targets: tuple[Target, ...], parts: PlanParts) -> None:
+    def plan(self, targets: tuple[Target, ...]) -> None:
         """Plan servers, images and flavors, after all clouds have been read."""
-        read = {target.name for target in targets if self._read_cloud(target, parts)}
-        parts.add_unread_targets(targets, read)
+        run = self._run
+        read = {target.name for target in targets if self._read_cloud(target)}
+        run.add_unread_targets(targets, read)
         for name, found in self._planned():
-            parts.planned[name].extend(found)
-        parts.notes += self._notes()
+            run.planned[name].extend(found)
+        run.notes += self._notes()
         if ambiguous := self._chosen.ambiguous():
             raise UsageError("; ".join(ambiguous))
+
+    def learns(self, item: Domain | Description) -> bool:
+        """Learn from a domain, or a nova.conf, of a compute node."""
+        return self._compute_nodes.add(item)
 
     def missing(self) -> list[str]:
         """Servers that were named and do not exist, one sentence each."""
@@ -128,35 +128,35 @@ class CloudTargets:
         uuid = found.about.id
         return self._seen.has_server(bare_uuid(uuid or "")) or self._chosen.is_left_out(uuid)
 
-    def _read_cloud(self, target: Target, parts: PlanParts) -> bool:
-        """Read everything in one cloud, and add to ``parts`` what could not be read, and notes.
-        True if anything could be read."""
-        context = self._context
-        cloud = self._platforms.cloud(target, self._live)
-        planner = CloudPlanner(context.judges, context.options, target.name)
+    def _read_cloud(self, target: Target) -> bool:
+        """Read everything in one cloud, and add to the run what could not be read, and notes. True
+        if anything could be read."""
+        run, request = self._run, self._request
+        cloud = self._platforms.cloud(target, request.run.live)
+        planner = CloudPlanner(request.judges, request.options, target.name)
         self._planners[target.name] = planner
         self._waiting[target.name] = []
         chosen_notes: list[str] = []
         is_read = False
         items = guarded(target.name, cloud.items)
         for number, item in enumerate(self._chosen.selected(target.name, items, chosen_notes), 1):
-            context.on_progress(target.name, number)
+            request.on_progress(target.name, number)
             match item:
                 case ReadError():
-                    parts.add_unread(target, item)
+                    run.add_unread(target, item)
                 case Server():
                     is_read = True
                     self._read_server(item, planner)
                 case _:
                     is_read = True
                     self._read_source(item, planner)
-        parts.notes += (f"{target.name}: {note}" for note in (*chosen_notes, *cloud.notes))
+        run.notes += (f"{target.name}: {note}" for note in (*chosen_notes, *cloud.notes))
         return is_read
 
     def _read_server(self, server: Server, planner: CloudPlanner) -> None:
         if self._seen.server(bare_uuid(server.uuid), planner.target):
             return
-        self._context.requested.add_domain(server)
+        self._run.requested.add_domain(server)
         self._nodes.meet(server.cloud.host, planner.target)
         if self._all_wait:
             self._waiting[planner.target].append(server)
@@ -166,7 +166,7 @@ class CloudTargets:
     def _read_source(self, item: Image | Flavor, planner: CloudPlanner) -> None:
         """An image or flavor waits until all clouds have been read; the servers of its own cloud
         have been."""
-        self._context.requested.add(item.name, item.id)
+        self._run.requested.add(item.name, item.id)
         self._seen.take(item, planner.target, may_change=planner.foresee(item))
 
     def _planned(self) -> Iterator[tuple[str, list[Planned]]]:
