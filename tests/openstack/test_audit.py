@@ -1,6 +1,5 @@
 """What vnicaudit finds in a real cloud."""
 
-import csv
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -243,12 +242,11 @@ def test_where_a_server_is_and_whose(cloud: Cloud, legacy: Server, tmp_path: Pat
     assert "project admin host cmp1" in shown
     assert f"Host availability_zone nova aggregate {name} rack=r1" in shown
 
-    words = ("plan", ADMIN, "--domain", one.id, "--include-unsafe", "--diff", "--projects")
-    planned = cloud.vnicaudit(*words, tmp_path / "letters")
+    words = ("plan", ADMIN, "--domain", one.id, "--include-unsafe", "--diff", "-o")
+    planned = cloud.vnicaudit(*words, tmp_path / "plan.json")
     assert planned.returncode == 0, planned.stderr
     project = f"admin ({one.record.project_id})"
     assert f"project {project}" in squeezed(planned.stdout)
-    letter = tmp_path / f"letters/{one.record.project_id}.md"
-    assert f"# Servers of project {project}\n" in letter.read_text("utf-8")
-    (row,) = csv.DictReader((tmp_path / "letters/servers.csv").read_text("utf-8").splitlines())
-    assert (row["id"], row["zone"], row["project_name"]) == (one.id, "nova", "admin")
+    (step,) = json.loads((tmp_path / "plan.json").read_text("utf-8"))["steps"]
+    unit = step["unit"]
+    assert (step["about"]["id"], unit["zone"], unit["project_name"]) == (one.id, "nova", "admin")

@@ -1,8 +1,6 @@
 """``vnicaudit plan openstack:CLOUD``, as a user runs it. What is read of the cloud is made up here:
 reading itself is tested with its platform."""
 
-import csv
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -108,70 +106,6 @@ def test_a_tenant_is_told_what_can_be_done(inside: list[CloudItem], capsys: Capt
     assert f"nova-manage image_property set {ID} --property hw_vif_model=virtio\n" in shown
 
 
-def test_each_project_gets_a_text_of_its_own(
-    tmp_path: Path, inside: list[CloudItem], capsys: Capture
-) -> None:
-    other = server(name="db", id="1" + ID[1:], ref={"project": "beta"}, readiness="unknown")
-    strange = server(name="x", id="2" + ID[1:], ref={"project": "../../etc/passwd"})
-    inside[:] = [server(), other, strange]
-    assert run(["plan", CLOUD, "--projects", "letters"]) == 0
-    assert (
-        capsys.readouterr().err
-        == "letters: wrote 3 projects and servers.csv; nothing is sent, pass them on yourself\n"
-    )
-    files = sorted(os.listdir(tmp_path / "letters"))
-    assert files == [f"{PROJECT}.md", "beta.md", "project-1.md", "servers.csv"]
-    text = (tmp_path / "letters" / f"{PROJECT}.md").read_text("utf-8")
-    assert f"# Servers of project {PROJECT}\n" in text
-    assert "db" not in text
-    with open(tmp_path / "letters" / "servers.csv", encoding="utf-8") as table:
-        rows = list(csv.DictReader(table))
-    assert [row["state"] for row in rows] == ["safe", "safe", "left"]
-    assert (tmp_path / "letters").stat().st_mode & 0o007 == 0
-
-
-def test_projects_of_two_clouds_do_not_overwrite_one_another(tmp_path: Path) -> None:
-    """Two regions of one Keystone, each a cloud of its own, have the same projects."""
-    items = {
-        CLOUD: server(name="first"),
-        "openstack:test": server(name="second", id="1" + ID[1:]),
-        "openstack:a b": server(name="third", id="2" + ID[1:]),
-    }
-    _CLOUDS.update({name: [item] for name, item in items.items()})
-    for _time in (1, 2):
-        assert run(["plan", *items, "--projects", "letters"]) == 0
-    letters = tmp_path / "letters"
-    found = sorted(str(path.relative_to(letters)) for path in letters.rglob("*") if path.is_file())
-    files = [f"{name}/{PROJECT}.md" for name in ("cloud-1", "prod", "test")]
-    assert found == [*files[:2], "servers.csv", files[2]]
-    for file, name in zip(files, ("third", "first", "second"), strict=True):
-        assert f"## {name}\n" in (letters / file).read_text("utf-8")
-
-
-def test_a_project_that_is_called_as_a_text_of_ours(
-    tmp_path: Path, inside: list[CloudItem]
-) -> None:
-    called = server(name="db", id="1" + ID[1:], ref={"project": "project-1"})
-    strange = server(name="x", id="2" + ID[1:], ref={"project": "../etc"})
-    inside[:] = [called, strange]
-    assert run(["plan", CLOUD, "--projects", "letters"]) == 0
-    files = sorted(os.listdir(tmp_path / "letters"))
-    assert files == ["project-1.md", "project-2.md", "servers.csv"]
-
-
-def test_texts_are_replaced_by_newer_ones_and_nothing_else_is(
-    tmp_path: Path, capsys: Capture
-) -> None:
-    for _time in (1, 2):
-        assert run(["plan", CLOUD, "--projects", "letters", "--quiet"]) == 0
-    assert capsys.readouterr().err == ""
-    mine = tmp_path / "letters" / f"{PROJECT}.md"
-    mine.write_text("my own notes")
-    assert run(["plan", CLOUD, "--projects", "letters"]) == 2
-    assert "exists and was not written by plan: choose another folder" in capsys.readouterr().err
-    assert mine.read_text() == "my own notes"
-
-
 @rows
 def test_what_makes_no_sense(
     arguments: list[str], says: str, tmp_path: Path, capsys: Capture
@@ -179,12 +113,6 @@ def test_what_makes_no_sense(
     (tmp_path / "a.xml").write_text(E1000)
     assert run(["plan", *arguments]) == 2
     assert says in capsys.readouterr().err
-
-
-def test_a_folder_that_cannot_be_made(tmp_path: Path, capsys: Capture) -> None:
-    (tmp_path / "file").write_text("")
-    assert run(["plan", CLOUD, "--projects", "file/letters"]) == 2
-    assert "file/letters: Not a directory" in capsys.readouterr().err
 
 
 def test_vdpa_is_planned_port_by_port(inside: list[CloudItem], capsys: Capture) -> None:

@@ -179,7 +179,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
         "--deadline", "--agent", "--trust-uri", "--guest-deadline", "--force-off", "--traffic",
     ),
     "OpenStack": (
-        "--project", "--projects", "--host", "--zone", "--aggregate", "--image",
+        "--project", "--host", "--zone", "--aggregate", "--image",
         "--cloud-deadline", "--nova-config", "--nova-release", "--nova-manage",
         "--nova-manage-command", "--nova-manage-jobs", "--nova-manage-timeout",
         "--libvirt-of-host",

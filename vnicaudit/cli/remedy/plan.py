@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from datetime import date
 from typing import TYPE_CHECKING
 
@@ -12,7 +11,6 @@ from msgspec.structs import replace
 from vnicaudit.audit.accepting.suppressions import Suppressor
 from vnicaudit.audit.reading.targets import expanded_targets, unique_targets
 from vnicaudit.audit.work import AuditWork
-from vnicaudit.base.wording import count
 from vnicaudit.cli.audit.request import rules_of
 from vnicaudit.cli.options.candidates import targets as target_words
 from vnicaudit.cli.options.filters import (
@@ -30,14 +28,14 @@ from vnicaudit.cli.options.reading import (
     reading_options,
 )
 from vnicaudit.cli.options.records import SectionedCommand, as_record, state_option
-from vnicaudit.cli.output.progress import Progress, tell
+from vnicaudit.cli.output.progress import Progress
 from vnicaudit.cli.remedy.plan_options import (
     PlanCommandOptions,
     plan_file_option,
     plan_rule_options,
     planning_options,
 )
-from vnicaudit.cli.remedy.plan_output import NOT_OVERWRITTEN, TABLE, print_plan, write_projects
+from vnicaudit.cli.remedy.plan_output import print_plan
 from vnicaudit.cli.wiring import Wiring, pass_wiring
 from vnicaudit.errors import TargetError
 from vnicaudit.model.plan import GOALS
@@ -47,7 +45,6 @@ from vnicaudit.reports.plan.grouped import PLAN_GROUP_BY
 
 if TYPE_CHECKING:
     from vnicaudit.cli.wiring.platforms import PlatformRegistry
-    from vnicaudit.model.plan import Plan
 
 _EPILOG = """\b
 Examples:
@@ -59,7 +56,6 @@ Examples:
       --to vdpa --vdpa-device /dev/vhost-vdpa-0 -o plan.json
   vnicaudit plan openstack:prod -o plan.json
   vnicaudit plan openstack:prod nodes/ qemu+ssh://cmp1/system -o plan.json
-  vnicaudit plan openstack:prod --projects letters/ -o plan.json
   vnicaudit plan openstack:prod --nic fa:16:3e:12:34:56 --to vdpa
   vnicaudit plan -i fleet.toml -o plan.json
   vnicaudit plan -i hosts.ini --limit 'zone_a,!kvm7' --group-by host -o plan.json
@@ -125,13 +121,6 @@ rest is planned."""
     help="Also plan unsafe changes, for example for a guest that may lack a virtio driver.",
 )
 @click.option(
-    "--projects",
-    metavar="DIR",
-    type=click.Path(file_okay=False),
-    help="For a cloud: write the plan for each project's servers to this folder, as one Markdown "
-    "file per project and servers.csv for all. Nothing is sent to anyone.",
-)
-@click.option(
     "--diff",
     is_flag=True,
     help="Show every step in full, with its diff, instead of the table. --verbose adds "
@@ -195,8 +184,6 @@ def command(options: PlanCommandOptions, wiring: Wiring) -> int:
     progress.clear()
     print_plan(plan, options.plan_file, options.group_by, options.output,
                "vnicaudit apply {}".format, diff=options.diff)  # fmt: skip
-    if options.projects:
-        _write_projects(plan, options.projects, quiet=quiet)
     return TargetError.exit_code if plan.errors else 0
 
 
@@ -216,15 +203,3 @@ def works_of(
 def _work(rules: tuple[str, ...], read: ReadingRequest, platforms: PlatformRegistry) -> AuditWork:
     suppressor = Suppressor(read.settings.suppressions, date.today(), rules, read.catalogue)
     return AuditWork(rules, read.assumptions, suppressor, {}, platforms, read.catalogue)
-
-
-def _write_projects(plan: Plan, folder: str, *, quiet: bool) -> None:
-    if plan.errors and not (plan.steps or plan.not_planned) and os.path.isdir(folder):
-        tell(f"{folder} {NOT_OVERWRITTEN}")
-        return
-    number = write_projects(plan, folder)
-    if not quiet:
-        tell(
-            f"{folder}: wrote {count(number, 'project')} and {TABLE}; nothing is sent, pass them "
-            "on yourself"
-        )

@@ -22,7 +22,6 @@ from vnicaudit.model.plan import Goal
 from vnicaudit.remedy.planning.backends import functions_lost
 from vnicaudit.remedy.planning.run import PlanOptions
 from vnicaudit.reports.plan.grouped import PlanGroupBy
-from vnicaudit.text.diff import CLOUD
 
 
 class PlanCommandOptions(msgspec.Struct, frozen=True):
@@ -39,7 +38,6 @@ class PlanCommandOptions(msgspec.Struct, frozen=True):
     socket_mode: Literal["server", "client"]
     accepted: tuple[str, ...]
     include_unsafe: bool
-    projects: str | None
     diff: bool
     group_by: PlanGroupBy | None
     selected: tuple[str, ...]
@@ -60,8 +58,6 @@ class PlanCommandOptions(msgspec.Struct, frozen=True):
 def planning_options(options: PlanCommandOptions, kinds: tuple[TargetKind, ...]) -> PlanOptions:
     """The options for planning. ``kinds``: the known kinds of targets. Raises UsageError for
     conflicting options."""
-    if options.projects and not any(is_cloud(target, kinds) for target in options.targets):
-        raise UsageError(f"--projects needs a cloud as target ({CLOUD}CLOUD)")
     devices = _devices(options, kinds)
     _check_accepted(options.accepted, options.to)
     return PlanOptions(

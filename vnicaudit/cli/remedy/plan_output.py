@@ -1,11 +1,10 @@
-"""The output of ``vnicaudit plan``, on the screen and in files: the plan, and a summary for each
-project. Files of other kinds are never overwritten."""
+"""The output of ``vnicaudit plan``, on the screen and in a file. Files of other kinds are never
+overwritten."""
 
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from vnicaudit.base.files import open_descriptor
@@ -18,17 +17,12 @@ from vnicaudit.errors import UsageError
 from vnicaudit.model.ranking import NO_HISTORY, PlanHistory
 from vnicaudit.reports.plan.grouped import PlanGroupBy
 from vnicaudit.reports.plan.json import to_json
-from vnicaudit.reports.plan.projects import COLUMNS, MARK, project_text, projects, projects_table
 from vnicaudit.reports.plan.text import render
 from vnicaudit.reports.safe import safe, wrap
 
 if TYPE_CHECKING:
     from vnicaudit.model.plan import Plan
 
-TABLE = "servers.csv"
-_ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}")
-_HEAD = 200
-"""Bytes in which a file shows that it was written by plan."""
 _PLAN_HEAD = 100
 """Bytes in which a plan names its schema."""
 
@@ -60,61 +54,7 @@ def _is_plan(path: str) -> bool:
     return not head or b'"schema": "vnicaudit.plan/' in head
 
 
-def write_projects(plan: Plan, folder: str) -> int:
-    """Write one text for each project with a server in the plan, and one table of all; returns the
-    number of projects. With several clouds, each has a folder, because two regions of one Keystone
-    have the same projects. Raises UsageError for a folder that cannot be written, or that contains
-    another file with one of these names."""
-    found = tuple(projects(plan))
-    clouds = _folders({project.target: None for project in found}, folder)
-    try:
-        for place in (folder, *clouds.values()):
-            os.makedirs(place, mode=0o750, exist_ok=True)
-        for number, project in enumerate(found, 1):
-            path = os.path.join(clouds[project.target], f"{_file_name(project.id, number)}.md")
-            _write(path, project_text(plan, project), MARK)
-        _write(os.path.join(folder, TABLE), projects_table(plan), ",".join(COLUMNS))
-    except OSError as error:
-        raise UsageError(f"{error.filename or folder}: {error.strerror}") from None
-    return len(found)
-
-
-def _folders(targets: Iterable[str], folder: str) -> dict[str, str]:
-    """The folder for the texts of each cloud; a single cloud uses the folder itself."""
-    names = tuple(targets)
-    if len(names) == 1:
-        return {names[0]: folder}
-    return {
-        target: os.path.join(folder, _plain(target.partition(":")[2], "cloud", number))
-        for number, target in enumerate(names, 1)
-    }
-
-
-def _file_name(project: str, number: int) -> str:
-    """A file name for a project's id. The id comes from the cloud, so it is used only if it is
-    plain."""
-    return _plain(project, "project", number)
-
-
-def _plain(name: str, kind: str, number: int) -> str:
-    """A safe name for a file or folder: the name itself if it is plain and cannot be confused with
-    our own files, else a number."""
-    ours = name == TABLE or name.startswith(f"{kind}-")
-    return name if _ID.fullmatch(name) and not ours else f"{kind}-{number}"
-
-
-def _write(path: str, text: str, mark: str) -> None:
-    """Write a file, replacing only an earlier version of it."""
-    if os.path.isfile(path):
-        with open(path, "rb") as stream:
-            head = stream.read(_HEAD)
-        if head and not head.replace(b'"', b"").startswith(mark.encode()[: _HEAD // 2]):
-            raise UsageError(f"{path} exists and was not written by plan: choose another folder")
-    with ReportOutput(path) as output:
-        output.write(text)
-
-
-NOT_OVERWRITTEN = (
+_NOT_OVERWRITTEN = (
     "was not overwritten: some targets could not be read, and the new plan would be empty"
 )
 
@@ -147,7 +87,7 @@ def print_plan(
         emit(wrap(f"Nothing has been changed.{more}", style.width, "", "  "))
     flush()
     if path and would_lose:
-        tell(f"{safe(path)} {NOT_OVERWRITTEN}")
+        tell(f"{safe(path)} {_NOT_OVERWRITTEN}")
     elif path and not output.quiet:
         tell(_next_step(plan, path, next_command))
 
