@@ -53,7 +53,7 @@ def test_the_schema_comes_first_and_then_the_fields_of_the_records() -> None:
         '{\n  "schema": "vnicaudit.plan/1",\n  "tool": "vnicaudit",\n  "version": "0.4.0",\n'
         '  "created": "2026-11-21T10:15:00Z",\n  "to": "virtio",\n  "targets": [\n'
         '    "definitions"\n  ],\n  "steps": [],\n  "not_planned": [],\n  "errors": [],\n'
-        '  "notes": [],\n  "unread_targets": 0\n}\n'
+        '  "notes": [],\n  "unread_targets": 0,\n  "hosts": []\n}\n'
     )
 
 
