@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 from itertools import islice
@@ -142,9 +141,6 @@ _MOST_INSIDE = 64
 
 _PCI_ATTRIBUTES = ("domain", "bus", "slot", "function")
 _CCW_ATTRIBUTES = ("cssid", "ssid", "devno")
-_PCI_NAME = re.compile(r"0x[0-9a-f]{4} 0x[0-9a-f]{2} 0x[0-9a-f]{2} 0x[0-9a-f]", re.ASCII)
-"""The four parts as libvirt writes them, which need no conversion."""
-_PCI_LENGTH = len("0x0000 0x00 0x00 0x0")
 _NO_PCI_ADDRESS = "0000:00:00.0"
 """libvirt treats the all-zero address as none (``virPCIDeviceAddressIsEmpty``), and chooses one."""
 
@@ -298,7 +294,7 @@ def _read_address(walk: _InterfaceWalk, element: etree._Element) -> None:
     kind = element.get("type")
     if kind == "pci":
         walk.raw.append(("address/pci", items))
-        found = _pci_name([element.get(name, "0x0") for name in _PCI_ATTRIBUTES])
+        found = _pci_name(tuple([element.get(name, "0x0") for name in _PCI_ATTRIBUTES]))
         walk.address = None if found == _NO_PCI_ADDRESS else found
     elif kind == "ccw":
         walk.address = _ccw_name([number(element.get(name, "")) for name in _CCW_ATTRIBUTES])
@@ -373,7 +369,7 @@ def _assigned_device(address: etree._Element | None) -> str | None:
         return None
     if address.get("bus") is None and address.get("slot") is None:
         return None
-    return _pci_name([address.get(name, "0x0") for name in _PCI_ATTRIBUTES])
+    return _pci_name(tuple([address.get(name, "0x0") for name in _PCI_ATTRIBUTES]))
 
 
 def _socket_name(address: str, port: str) -> str | None:
@@ -383,22 +379,13 @@ def _socket_name(address: str, port: str) -> str | None:
     return (f"{host}:{port}" if port else host) or None
 
 
-def _pci_name(parts: list[str]) -> str | None:
-    text = " ".join(parts)
-    if len(text) == _PCI_LENGTH and (name := _as_libvirt_writes(text)) is not None:
-        return name
+@lru_cache(maxsize=1024)  # guests have their devices at the same addresses
+def _pci_name(parts: tuple[str, ...]) -> str | None:
     numbers = [number(part) for part in parts]
     if None in numbers:
         return None
     domain, bus, slot, function = numbers
     return f"{domain:04x}:{bus:02x}:{slot:02x}.{function:x}"
-
-
-@lru_cache(maxsize=1024)
-def _as_libvirt_writes(text: str) -> str | None:
-    if _PCI_NAME.fullmatch(text) is None:
-        return None
-    return f"{text[2:6]}:{text[9:11]}:{text[14:16]}.{text[19]}"
 
 
 def _ccw_name(numbers: list[int | None]) -> str | None:
