@@ -79,7 +79,7 @@ def read_infra(data: bytes) -> None:
 
 
 def read_nova(data: bytes) -> None:
-    """The reader of nova.conf, its templates and files of flags, and the rules."""
+    """The reader of nova.conf, its templates, and the rules."""
     looks_like_nova(data)
     try:
         config = read_config(data, target="fuzz", file="fuzz")

@@ -294,11 +294,10 @@ class NovaConfig(Description, frozen=True, dict=True):
     ``options`` are in the order in which Nova reads them, over all ``files``: the last one wins.
     Only the options in ``file`` are judged; the others are there because they may override them.
     Options that no rule uses, or that may hold a credential, are not kept; ``rest_checksum`` is a
-    checksum of the former, so that a change of one shows. ``form`` flags: a file from before
-    oslo.config (``--name=value``), which Nova ignores completely. Not ``complete``: there may be
-    further options (a template includes something, a file cannot be read). ``release_assumed``: the
-    user did not name the release; it is the newest that is known. ``compute``: nova-compute reads
-    the file, not only another service, and it is not a backup copy.
+    checksum of the former, so that a change of one shows. Not ``complete``: there may be further
+    options (a template includes something, a file cannot be read). ``release_assumed``: the user
+    did not name the release; it is the newest that is known. ``compute``: nova-compute reads the
+    file, not only another service, and it is not a backup copy.
     """
 
     scope = "config"
@@ -310,7 +309,6 @@ class NovaConfig(Description, frozen=True, dict=True):
     files: tuple[str, ...] = ()
     release: Release | None = None
     release_assumed: bool = True
-    form: Literal["ini", "flags"] = "ini"
     complete: bool = True
     compute: bool = False
     rest_checksum: int = 0
@@ -331,7 +329,7 @@ class NovaConfig(Description, frozen=True, dict=True):
 
     def winner(self, section: str, name: str) -> NovaOption | None:
         """The assignment that is in effect, in whichever file; None if there is none."""
-        return None if self.form == "flags" else self.index.winner(section, name)
+        return self.index.winner(section, name)
 
     def setting(self, section: str, name: str) -> NovaOption | None:
         """The assignment that is in effect, if it is in the judged file."""
@@ -354,8 +352,6 @@ class NovaConfig(Description, frozen=True, dict=True):
     @cached_property
     def settings(self) -> tuple[NovaOption, ...]:
         """The assignments in the judged file that are in effect, of options that affect NICs."""
-        if self.form == "flags":
-            return ()
         return tuple(
             option
             for option in self.own

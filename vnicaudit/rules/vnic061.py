@@ -37,8 +37,6 @@ Safe: Nova does not read the line, so removing it changes nothing.
 ## When it does not fire
 
 * When `compute_driver` names another driver than libvirt.
-* In a file of flags (`--libvirt_use_virtio_for_bridges=true`), which Nova does not read at all: see
-  VNIC074.
 * Skipped in a template if the line depends on a condition.
 """
 
@@ -56,7 +54,7 @@ _DEAD = "libvirt_use_virtio_for_bridges"
 
 def applies(nova: NovaConfig) -> bool:
     """The obsolete option is in this file, and the compute node may use libvirt."""
-    return nova.form == "ini" and nova.libvirt is not False and _dead(nova) is not None
+    return nova.libvirt is not False and _dead(nova) is not None
 
 
 def check(nova: NovaConfig) -> Iterator[Problem]:

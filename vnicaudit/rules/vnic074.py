@@ -9,8 +9,6 @@ known one)
 * does not have it yet;
 * has it under another name, or has deprecated it.
 
-Or the whole file consists of flags (`--name=value`), which Nova last read in Essex (2012.1).
-
 ## Why it matters
 
 Nova silently ignores an option that it does not know: oslo.config does not read the line. People
@@ -81,7 +79,6 @@ _ELSEWHERE = ("DEFAULT", "libvirt_use_virtio_for_bridges")
 _OF_GUESTS = ("libvirt", "pci", "neutron", "compute", "workarounds")
 """Sections that affect libvirt's guests; in [DEFAULT] the name of the option decides."""
 _STILL_READ = ("alias", "deprecated")
-_NAMED = 3
 _MOST = 50
 """Maximum number of reported lines of one file."""
 
@@ -96,16 +93,11 @@ class Reported(RuleSettings, frozen=True):
 
 def applies(nova: NovaConfig, reported: Reported) -> bool:
     """There is, or may be, an option to report."""
-    return (
-        nova.form == "flags" or bool(_flag_lines(nova)) or bool(_reportable_options(nova, reported))
-    )
+    return bool(_flag_lines(nova)) or bool(_reportable_options(nova, reported))
 
 
 def check(nova: NovaConfig, reported: Reported) -> Iterator[Problem]:
-    """One problem per option that is certain; one for a whole file of flags."""
-    if nova.form == "flags":
-        yield from _flags(nova)
-        return
+    """One problem per option that is certain."""
     for option in _first_of_each(_reportable_options(nova, reported)):
         if option.present and option.known is not None:
             yield _problem(nova, option, option.known)
@@ -144,19 +136,6 @@ def _first_of_each(found: list[NovaOption]) -> list[NovaOption]:
 def _flag_lines(nova: NovaConfig) -> list[NovaOption]:
     """Flags in a file with sections, recognised by their leading ``--``."""
     return [option for option in nova.own if option.name.startswith("--") and option.present]
-
-
-def _flags(nova: NovaConfig) -> Iterator[Problem]:
-    about = [option for option in nova.own if option.known is not None] or list(nova.own)
-    names = ", ".join(dict.fromkeys(option.name for option in about[:_NAMED]))
-    more = " and others" if len(about) > _NAMED else ""
-    yield Problem(
-        "a file of flags (--name=value), of which Nova has read none since Folsom (2012.2): "
-        f"nothing in it is in effect ({names}{more})",
-        field=nova.field_of(about[0]) if about else None,
-        fix="Rewrite options that are still wanted in sections ([libvirt] virt_type = kvm); "
-        "nova-compute does not start with this file as its configuration.",
-    )
 
 
 def _problem(nova: NovaConfig, option: NovaOption, known: KnownOption) -> Problem:

@@ -57,7 +57,7 @@ _MOST = 50
 
 def applies(nova: NovaConfig) -> bool:
     """A line that is certainly there, on a node that may use libvirt."""
-    return nova.form == "ini" and nova.libvirt is not False and bool(_misplaced(nova))
+    return nova.libvirt is not False and bool(_misplaced(nova))
 
 
 def check(nova: NovaConfig) -> Iterator[Problem]:

@@ -56,7 +56,7 @@ _NAMED = 3
 
 def applies(nova: NovaConfig) -> bool:
     """A line that is certainly there, on a node that may use libvirt."""
-    return nova.form == "ini" and nova.libvirt is not False and bool(_misspelt(nova))
+    return nova.libvirt is not False and bool(_misspelt(nova))
 
 
 def check(nova: NovaConfig) -> Iterator[Problem]:

@@ -22,7 +22,7 @@ MARK = "vnicaudit:"
 MOST_COMMENTS = 1000
 """Maximum number of comments read from one file."""
 
-Form = Literal["ini", "flags", "yaml", "code"]
+Form = Literal["ini", "yaml", "code"]
 """Syntax of a file. Only YAML has several documents."""
 
 
@@ -36,7 +36,7 @@ _MARKER = r"(?:---|\.\.\.)(?:\s|$)"
 _BEHIND_YAML = r"[ \t]#" + _ENTRY
 _BEHIND_CODE = r"(?<!#)#" + _ENTRY
 _COMMENTS: dict[Form, tuple[str, ...]] = {
-    "ini": ("#", ";"), "flags": ("#",), "yaml": ("#",), "code": ("#",),
+    "ini": ("#", ";"), "yaml": ("#",), "code": ("#",),
 }  # fmt: skip
 _SETTINGS = ("until", "owner", "mac")
 _LONGEST = 20

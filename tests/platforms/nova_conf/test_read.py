@@ -78,18 +78,6 @@ def test_what_is_included_may_begin_another_section() -> None:
     assert not read_bytes(text.encode(), target="t", file="nova.conf").complete
 
 
-def test_flags_of_old_are_read_and_none_is_in_effect() -> None:
-    text = "# old\n--libvirt_type=kvm\n  --my_ip 192.0.2.1\nnonsense\n--sql_connection=secret\n"
-    config = read_bytes(text.encode(), target="t", file="nova.conf")
-    assert config.form == "flags"
-    assert [(o.section, o.name, o.value, o.line, o.column, o.value_column) for o in config.own] == [
-        ("DEFAULT", "libvirt_type", "kvm", 2, 1, 16),
-        ("DEFAULT", "my_ip", "192.0.2.1", 3, 3, 11),
-    ]
-    assert config.winner("DEFAULT", "libvirt_type") is None
-    assert config.written("DEFAULT", "libvirt_type") is not None
-
-
 @rows
 def test_credentials_are_not_kept(name: str) -> None:
     text = f"[database]\n{name} = hunter2\nmax_retries = 1\n"
@@ -182,8 +170,3 @@ def test_a_reference_to_an_option_is_no_placeholder() -> None:
     found = config.winner("libvirt", "tx_queue_size")
     assert found is not None
     assert (found.value, found.certain) == ("512", True)
-
-
-def test_a_flag_with_a_placeholder_is_not_certain() -> None:
-    config = read_bytes(b"--libvirt_type=@TYPE@\n--verbose\n", target="t", file="nova.conf")
-    assert [found.certain for found in config.options if found.name == "libvirt_type"] == [False]

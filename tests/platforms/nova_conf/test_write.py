@@ -37,7 +37,6 @@ def _edited(data: bytes, line: int, field: str, new: str | None) -> bytes:
             b"[l]\na=0\n[m]\na=5\n[l]\na=1\n", 6, None, b"[l]\n[m]\na=5\n[l]\n",
             id="removed wherever its section has it",
         ),
-        pytest.param(b"--a=1\n--b=2\n", 1, "3", b"--a=3\n--b=2\n", id="old style"),
     ],
 )  # fmt: skip
 def test_what_differs(before: bytes, line: int, new: str | None, after: bytes) -> None:

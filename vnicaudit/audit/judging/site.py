@@ -30,7 +30,7 @@ COMPARED = ("use_virtio_for_bridges", "rx_queue_size", "tx_queue_size", "max_que
 def node_of(config: NovaConfig) -> SiteNode | None:
     """The comparable part of a configuration; None unless it is certain to belong to a libvirt
     compute node of a known site."""
-    if config.form != "ini" or not (config.complete and config.compute and config.libvirt):
+    if not (config.complete and config.compute and config.libvirt):
         return None
     site = tuple(config.winner(*name) for name in SITE_OPTIONS)
     if not all(option is None or option.certain for option in site):

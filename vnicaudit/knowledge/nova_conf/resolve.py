@@ -187,7 +187,7 @@ def is_placeholder(value: str) -> bool:
 def as_of(config: NovaConfig, release: Release | None = None) -> NovaConfig:
     """The configuration as a release reads it; None: the newest known release."""
     number = None if release is None else release.number
-    index = _read_by(_Options(config.options), number, config.form)
+    index = _read_by(_Options(config.options), number)
     seen = msgspec.structs.replace(
         config,
         options=index.options,
@@ -212,13 +212,13 @@ class _Options:
 
 
 @lru_cache(maxsize=4)
-def _read_by(written: _Options, number: int | None, form: str) -> NovaIndex:
+def _read_by(written: _Options, number: int | None) -> NovaIndex:
     """Options as a release reads them. The result is cached for the files that Nova reads
     together."""
     known = knowledge(number)
     options = tuple(_under_current_name(option, known) for option in written.options)
     index = NovaIndex(options)
-    if form == "flags" or not any("$" in option.value for option in options):
+    if not any("$" in option.value for option in options):
         return index
 
     references = References(index, known)

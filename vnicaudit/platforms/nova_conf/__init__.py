@@ -1,9 +1,8 @@
 """nova.conf: oslo.config files and folders, and templates of them.
 
 ``recognise.py`` distinguishes a Nova configuration from other ini files, and from backup copies of
-one, by its content or else by its name and place; ``read.py`` parses one file (also one from before
-oslo.config), ``siblings.py`` adds the files that Nova reads beside it, ``write.py`` changes
-options.
+one, by its content or else by its name and place; ``read.py`` parses one file,
+``siblings.py`` adds the files that Nova reads beside it, ``write.py`` changes options.
 
 This module recognises files; whatever reads them is imported on first use.
 """

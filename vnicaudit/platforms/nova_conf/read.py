@@ -1,14 +1,8 @@
-"""Read nova.conf into :class:`~vnicaudit.model.nova.NovaConfig`, like Nova reads it.
-
-Files of flags (``--name=value``) were Nova's configuration up to Essex; the flag file was removed
-for Folsom (2012.2, commit 7e3e9b8e9c "default_flagfile has been removed"). oslo.config refuses such
-a file, because it has no section.
-"""
+"""Read nova.conf into :class:`~vnicaudit.model.nova.NovaConfig`, like Nova reads it."""
 
 from __future__ import annotations
 
 import os
-import re
 from codecs import BOM_UTF8
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -25,8 +19,7 @@ from vnicaudit.knowledge.nova_conf.resolve import as_of, is_placeholder
 from vnicaudit.model.finding import AcceptingComment
 from vnicaudit.model.nova import NovaConfig, NovaOption
 from vnicaudit.platforms.nova_conf.recognise import UTF_16
-from vnicaudit.text.beginning import is_only_placeholder
-from vnicaudit.text.comment_walk import MARK, Form, accepting_comments
+from vnicaudit.text.comment_walk import MARK, accepting_comments
 from vnicaudit.text.template_walk import TemplateLine, is_template, plain
 
 # Sections and assignments of nova.conf, line by line, as read by ``oslo_config.iniparser``.
@@ -115,12 +108,7 @@ def read_bytes(data: bytes, *, target: str, file: str | None) -> NovaConfig:
     """One file. Raises TargetError, with file and line, if Nova would refuse it; in a template,
     lines that cannot be parsed are skipped."""
     name = file or target
-    text = text_of(data, name)
-    if is_flags(text):
-        found = tuple(o for o in flags_of(text, name) if not _may_be_credential(o.name))
-        comments = _comments(text, name, "flags")
-        return as_of(NovaConfig(target, name, found, (name,), form="flags", comments=comments))
-    parsed = parsed_text(text, name)
+    parsed = parsed_text(text_of(data, name), name)
     return as_of(
         NovaConfig(
             target,
@@ -185,15 +173,14 @@ def parsed_text(text: str, file: str, is_kept: IsKept = is_asked_for) -> Parsed:
         lines, open_ended = [TemplateLine(line, True, False) for line in written], False
     parser = _OptionParser(lines, written, file, is_kept, certain=not open_ended)
     shown = "\n".join(line.text for line in lines)  # without comments of the template language
-    comments = _comments(shown, file, "ini")
+    comments = _comments(shown, file)
     return Parsed(parser.options(), open_ended, parser.compute, parser.rest, comments)
 
 
-def _comments(text: str, file: str, form: Form) -> tuple[AcceptingComment, ...]:
+def _comments(text: str, file: str) -> tuple[AcceptingComment, ...]:
     if MARK not in text:
         return ()
-
-    return tuple(AcceptingComment(file, *one) for one in accepting_comments(text, form))
+    return tuple(AcceptingComment(file, *one) for one in accepting_comments(text, "ini"))
 
 
 class _OptionParser:
@@ -295,29 +282,3 @@ def _columns(line: str, key: str) -> tuple[int | None, int | None]:
         return start + 1, None
     quoted = len(value) > 1 and value[0] == value[-1] and value.startswith(_QUOTES_READ)
     return start + 1, line.rindex(value) + 1 + quoted
-
-
-_FLAG = r"--([a-z][a-z0-9_-]*)(?:\s*=\s*|\s+|$)(.*)"
-
-
-def is_flags(text: str) -> bool:
-    """True if a text begins with a flag (``--name``), ignoring comments."""
-    for line in text.split("\n"):
-        line = line.strip()
-        if line and not line.startswith(("#", "{%", "{#")):
-            return line.startswith("--")
-    return False
-
-
-def flags_of(text: str, file: str) -> Iterator[NovaOption]:
-    """Each flag as the option of [DEFAULT] that it was; other lines are skipped."""
-    for number, line in enumerate(text.split("\n"), 1):
-        match = re.fullmatch(_FLAG, line.strip())
-        if match is None:
-            continue
-        column = line.index("--") + 1
-        value = match.group(2)
-        place = line.rindex(value) + 1 if value else None
-        name = match.group(1).replace("-", "_")
-        certain = not is_only_placeholder(value)
-        yield NovaOption("DEFAULT", name, value, file, number, certain, column, place)

@@ -16,7 +16,6 @@ import re
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 """Byte order marks of texts that Nova cannot read."""
 
-_FLAG = r"--([a-z][a-z0-9_]*)(?:[=\s].*)?"
 _INDENT = 2
 """Maximum number of blanks before an option, or before one that is commented out."""
 
@@ -43,15 +42,6 @@ _OWN_LIBVIRT = frozenset({
 
 _OWN_PCI = frozenset({"device_spec", "passthrough_whitelist", "report_in_placement"})
 """Options of [pci] in nova.conf."""
-
-_OWN_FLAGS = _OWN | {
-    "libvirt_type", "network_manager", "flat_network_bridge", "dhcpbridge", "fixed_range",
-    "connection_type", "nova_url", "cc_host", "ec2_dmz_host", "routing_source_ip",
-    "public_interface", "libvirt_xml_template", "osapi_path", "vlan_interface",
-    "flat_interface", "multi_host",
-    "firewall_driver", "linuxnet_interface_driver", "network_size", "force_dhcp_release",
-}  # fmt: skip
-"""Flags that Nova had before oslo.config."""
 
 FILES = ("nova.conf", "nova-compute.conf")
 """Files that Nova reads by default."""
@@ -80,15 +70,14 @@ def looks_like(head: bytes) -> bool:
 
     It must begin with a section header (a script, a YAML file or a manual page that quotes
     nova.conf begins with something else), and contain an option that only Nova has, in its section.
-    Commented options count, because the sample configuration consists of them. A file of flags
-    (``--name=value``) counts if it contains only flags, and one of them is only Nova's.
+    Commented options count, because the sample configuration consists of them.
     """
     if head.startswith(UTF_16):
         head = head.decode("utf-16", "replace").encode()
     if b"\0" in head:
         return False
     lines = head.decode("utf-8", "replace").removeprefix("\ufeff").splitlines()
-    return (b"[" in head and _looks_like_ini(lines)) or _looks_like_flags(lines)
+    return b"[" in head and _looks_like_ini(lines)
 
 
 def is_read_by_nova(path: str, head: bytes) -> bool:
@@ -107,17 +96,6 @@ def is_read_by_nova(path: str, head: bytes) -> bool:
 def is_loaded(name: str) -> bool:
     """True if Nova reads a file of this name in a ``nova.conf.d``."""
     return name.endswith(".conf") and not name.startswith(".")
-
-
-def _looks_like_flags(lines: list[str]) -> bool:
-    own = False
-    for line in lines:
-        match = re.fullmatch(_FLAG, line.strip())
-        if match is not None:
-            own = own or match.group(1) in _OWN_FLAGS
-        elif not _skippable(line):
-            return False
-    return own
 
 
 def _looks_like_ini(lines: list[str]) -> bool:

@@ -43,8 +43,6 @@ def read_with_siblings(
     Raises TargetError only for ``data``.
     """
     config = read_bytes(data, target=target, file=file)
-    if config.form == "flags":
-        return config, None
     together: _Together | ReadError
     try:
         order = load_order(file)

@@ -29,7 +29,7 @@ OWNER_REWRITES = False
 _MARK = b"\xef\xbb\xbf"
 _HEADER = re.compile(rb"\[([^\]\n]*)\]")
 _ASSIGNMENT = re.compile(
-    rb"(?:--)?(?P<key>[^\s=:#;\[](?:[^=:\n]*[^=: \t\n])?)[ \t]*[=:]"
+    rb"(?P<key>[^\s=:#;\[](?:[^=:\n]*[^=: \t\n])?)[ \t]*[=:]"
     rb"[ \t]*(?![ \t])(?P<value>(?:[^\n]*\S)?)\s*"
 )
 _QUOTED = re.compile(rb"(?P<quote>[\"'])(?P<inside>.*)(?P=quote)")
