@@ -25,16 +25,16 @@ def written(*findings: Finding, place: str = "", end: RunEnd = READ) -> str:
 
 def test_what_is_written_is_read_back(tmp_path: Path) -> None:
     path = tmp_path / "known.json"
-    path.write_text(written(finding("aa", domain="web"), finding("bb", domain="db")))
+    path.write_text(written(finding("aa", name="web"), finding("bb", name="db")))
     assert load_baseline(str(path)) == {"aa": "high", "bb": "high"}
     assert msgspec.json.decode(path.read_bytes(), type=BaselineFile).created == CREATED
 
 
 def test_each_fingerprint_is_a_line_that_people_and_diff_can_read() -> None:
     text = written(
-        finding("aa", domain='a "b"\n', mac="52:54:00:00:00:01", index=3),
-        finding("bb", domain="db", index=0),
-        finding("aa", domain="again"),
+        finding("aa", name='a "b"\n', mac="52:54:00:00:00:01", index=3),
+        finding("bb", name="db", index=0),
+        finding("aa", name="again"),
         finding("cc", "VNIC060"),
     )
     assert text == (
