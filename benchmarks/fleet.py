@@ -46,7 +46,7 @@ from benchmarks import delay_proxy
 from tests.fleet.daemons import HostsDaemon, hosts_daemon
 from vnicaudit.audit.accepting.suppressions import Suppressor
 from vnicaudit.audit.judging.catalogue import rule_ids
-from vnicaudit.audit.reading.files import CALLS
+from vnicaudit.audit.reading.machines import CALLS
 from vnicaudit.audit.reading.selection import RunOptions
 from vnicaudit.audit.run import AuditRun
 from vnicaudit.audit.work import Assumptions, AuditWork

@@ -15,7 +15,7 @@ from vnicaudit.audit.accepting.suppression import Suppression
 from vnicaudit.audit.accepting.suppressions import Suppressor
 from vnicaudit.audit.reading.selection import RunOptions
 from vnicaudit.audit.run import AuditRun
-from vnicaudit.audit.work import Assumptions, AuditWork, ItemWork, NicsWork
+from vnicaudit.audit.work import Assumptions, AuditWork, NicsWork, Work
 from vnicaudit.cli.wiring import Wiring
 from vnicaudit.cli.wiring.platforms import PlatformRegistry, every_platform
 from vnicaudit.knowledge.systems import KVM_OR_QEMU
@@ -189,7 +189,7 @@ def audit_work(
     return AuditWork(rules, Assumptions(), suppressor, {}, platforms or every_platform())
 
 
-def run_of(work: ItemWork) -> AuditRun:
+def run_of(work: Work) -> AuditRun:
     """A run in this process alone."""
     return AuditRun(work, RunOptions(jobs=1))
 

@@ -19,7 +19,6 @@ from vnicaudit.audit.workers import (
     Job,
     ReturnedBatch,
     WorkerError,
-    run_chunk,
     run_files,
 )
 from vnicaudit.cli.wiring.platforms import every_platform
@@ -194,38 +193,6 @@ def test_workers_load_little_themselves(folder: Path) -> None:
         [sys.executable, "-c", _LATE, *paths], capture_output=True, text=True, check=True
     )
     assert done.stdout.split() == []
-
-
-class Noting(AuditWork):
-    """Notes what it worked on."""
-
-    log: list[str]
-
-    def domain(self, domain: Domain, host: HostConfig | None, target: str) -> Audited:
-        self.log.append(f"judged {domain.name}")
-        return super().domain(domain, host, target)
-
-
-@pytest.mark.parametrize("nics", [1, 300])
-def test_few_domains_with_many_nics_are_held_at_once(tmp_path: Path, nics: int) -> None:
-    suppressor = Suppressor((), datetime.date(2026, 11, 21), ("VNIC001",))
-    noting = Noting(("VNIC001",), Assumptions(), suppressor, {}, every_platform())
-    log: list[str] = []
-    noting.log = log
-
-    def names() -> Iterator[str]:
-        for number in range(3):
-            text = DOMAIN.format(name=number, model="virtio")
-            nic = text[text.index("<interface") : text.index("</devices>")]
-            path = tmp_path / f"{number}.xml"
-            path.write_text(text.replace(nic, nic * nics))
-            log.append(f"read {number}")
-            yield str(path)
-
-    run_chunk(names(), Job(noting, "folder"), explicit=False)
-    one_by_one = [f"{what} {number}" for number in range(3) for what in ("read", "judged")]
-    together = sorted(one_by_one, key=lambda line: line.startswith("judged"))
-    assert log == (together if nics == 1 else one_by_one)
 
 
 def test_a_batch_is_plain_data(folder: Path) -> None:

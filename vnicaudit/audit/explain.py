@@ -7,7 +7,7 @@ import msgspec
 from vnicaudit.audit.accepting.settings_entries import Usage
 from vnicaudit.audit.explain_layers import layers
 from vnicaudit.audit.judging.domains import DomainAuditor, nic_row
-from vnicaudit.audit.work import Assumptions, AuditWork, NicsAlone
+from vnicaudit.audit.work import Assumptions, AuditWork, Work
 from vnicaudit.model.domain import Domain, Server
 from vnicaudit.model.finding import Ref
 from vnicaudit.model.host import HostConfig
@@ -22,7 +22,7 @@ _NAMES = 10_000
 """Maximum number of names remembered to suggest for a misspelt one."""
 
 
-class ExplainWork(NicsAlone):
+class ExplainWork(Work):
     """Looks for the wanted NICs among everything read, and explains each.
 
     ``wanted`` is a MAC address or an index; ``domain`` a name or UUID (for a server also Nova's
@@ -33,9 +33,8 @@ class ExplainWork(NicsAlone):
     def __init__(
         self, judge: AuditWork, assumptions: Assumptions, wanted: str, domain: str | None
     ) -> None:
+        super().__init__(assumptions, judge.platforms)
         self._audit_work = judge
-        self._assumptions = assumptions
-        self.platforms = judge.platforms
         self._auditor = DomainAuditor((), judge.platforms)
         self._wanted = {wanted, wanted.lower().replace("-", ":")}
         self._domain = domain

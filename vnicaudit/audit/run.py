@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, BinaryIO
 from msgspec.structs import replace
 
 from vnicaudit.audit.accepting.settings_entries import Usage
+from vnicaudit.audit.effective import uses_of
 from vnicaudit.audit.reading.files import shown_path
-from vnicaudit.audit.reading.machines import Machines
+from vnicaudit.audit.reading.machines import Machines, ServerSelection
 from vnicaudit.audit.reading.targets import (
     SeenFiles,
     Target,
@@ -19,11 +20,11 @@ from vnicaudit.audit.reading.targets import (
     unique_targets,
 )
 from vnicaudit.audit.same_guest import SameGuests
-from vnicaudit.audit.tally import ComparedWork, FileCount, TargetCounts, Totals
+from vnicaudit.audit.tally import CloudServers, ComparedWork, FileCount, TargetCounts, Totals
 from vnicaudit.audit.workers import Job, default_jobs, run_files
 from vnicaudit.base.deadlines import standard_input
 from vnicaudit.model.finding import SETTINGS, Description
-from vnicaudit.model.fleet import HostTraffic
+from vnicaudit.model.fleet import HostTraffic, LiveDomain
 from vnicaudit.model.host import Host
 from vnicaudit.model.names import STANDARD_INPUT, file_title
 from vnicaudit.model.report import Audited, NotJudged, PutAside, ReadError
@@ -31,8 +32,8 @@ from vnicaudit.model.report import Audited, NotJudged, PutAside, ReadError
 if TYPE_CHECKING:
     from vnicaudit.audit.reading.selection import RunOptions
     from vnicaudit.audit.reading.targets import Met
-    from vnicaudit.audit.tally import CloudServers, RunProgress
-    from vnicaudit.audit.work import ItemWork, Product
+    from vnicaudit.audit.tally import RunProgress
+    from vnicaudit.audit.work import Product, Work
     from vnicaudit.audit.workers import Batch
     from vnicaudit.model.domain import Domain
     from vnicaudit.model.file_kind import Item
@@ -73,7 +74,7 @@ class AuditRun:
 
     def __init__(
         self,
-        work: ItemWork,
+        work: Work,
         options: RunOptions,
         progress: RunProgress | None = None,
         stdin: BinaryIO | None = None,
@@ -115,7 +116,7 @@ class AuditRun:
         self._compared = ComparedWork(self._work, joins=self._has_cloud)
         for target in targets:
             if target not in waited:
-                yield from self._with_waiting(target)
+                yield from self._read_here(target)
         if clouds:
             others = len(targets) > len(clouds)
             yield from self._read_clouds(clouds, hosts, others=others)
@@ -144,10 +145,6 @@ class AuditRun:
     ) -> Iterator[Product]:
         """Clouds, and then the definitions in files that waited for them. ``live``: the hosts that
         are read afterwards; ``others``: there are other targets than clouds."""
-        # loaded when there is a cloud
-        from vnicaudit.audit.reading.machines import ServerSelection
-        from vnicaudit.audit.tally import CloudServers
-
         servers = self._clouds = CloudServers(
             clouds,
             self._compared,
@@ -185,19 +182,32 @@ class AuditRun:
         if self._progress is not None:
             self._progress.waits_for(target.name, live.index(target) + 1, len(live))
 
-    def _with_waiting(self, target: Target) -> Iterator[Product]:
+    def _read_here(self, target: Target) -> Iterator[Product]:
         """The products of a target that is not live. While a pipe is read, that is shown,
         without a thread: a process is forked to read it."""
-        products = self._with_progress(target, self._read_file_target(target))
-        pipe = "" if target.kind == "stdin" and self._stdin else awaited_pipe(target)
+        stdin = (self._stdin or standard_input()) if target.kind == "stdin" else None
+        pipe = "" if stdin is not None and self._stdin else awaited_pipe(target)
+        products: Iterator[Product] = iter(())
+        if target.kind == "together":
+            products = self._read_together(target)
+        elif target.kind == "stdin" and stdin is None:
+            error = ReadError("standard input is closed", "-")
+            self._tallies[target.name].error(error)
+        else:
+            products = self._files(target, stdin)
         if self._progress is None or not pipe:
-            yield from products
+            yield from self._with_progress(target, products)
             return
         self._progress.waits_for(pipe, 1, 1, forks=True)
         try:
-            yield from products
+            yield from self._with_progress(target, products)
         finally:
             self._progress.waits_no_more()
+
+    def _read_together(self, target: Target) -> Iterator[Product]:
+        for read_together in self._work.platforms.read_together:
+            items = read_together(self._options.nova_config, shown_path(target.name))
+            yield from self._worked_items(items, target.name, self._tallies[target.name])
 
     def _counted(self, product: Product) -> Product:
         self._totals.add(product)
@@ -233,30 +243,10 @@ class AuditRun:
         """Add findings that came from no target (unused suppressions) to the totals."""
         self._totals.add(audited)
 
-    def _read_file_target(self, target: Target) -> Iterator[Product]:
-        tally = self._tallies[target.name]
-        if target.kind == "path":
-            yield from self._files(target.name, tally)
-        elif target.kind == "stdin":
-            stream = self._stdin or standard_input()
-            if stream is None:
-                tally.error(ReadError("standard input is closed", "-"))
-                return
-            job = self._job(target.name, stream)
-            for batch in run_files(iter([target.name]), job, explicit=True, jobs=1):
-                yield from self._account(batch, target.name, tally)
-        else:
-            for read_together in self._work.platforms.read_together:
-                items = read_together(self._options.nova_config, shown_path(target.name))
-                yield from self._worked_items(items, target.name, tally)
-
-    def _job(self, target: str, stdin: BinaryIO | None = None) -> Job:
-        still_waits = None if self._progress is None else self._progress.still_waits
-        return Job(self._work, target, self._has_cloud, stdin, still_waits)
-
-    def _files(self, top: str, tally: TargetCounts) -> Iterator[Product]:
-        named = not os.path.isdir(top)
-        selection = self._options.selection
+    def _files(self, target: Target, stdin: BinaryIO | None) -> Iterator[Product]:
+        """The products of a file, of the files of a folder, or of standard input."""
+        top, tally, selection = target.name, self._tallies[target.name], self._options.selection
+        named = stdin is not None or not os.path.isdir(top)
 
         def paths() -> Iterator[str]:
             for path in self._seen_files.unread(top, selection):
@@ -266,16 +256,22 @@ class AuditRun:
                     yield path
 
         passed = self._seen_files.passed
-        jobs = self._options.jobs or default_jobs()
-        explicit = named and not selection.skip_unrecognised
-        job = self._job(shown_path(top))
+        explicit = stdin is not None or (named and not selection.skip_unrecognised)
+        still_waits = None if self._progress is None else self._progress.still_waits
+        job = Job(self._work, shown_path(top), self._has_cloud, stdin, still_waits)
         files, done = FileCount(top, selection, self._seen_files, self._progress), 0
-        files.begin()
-        for batch in run_files(paths(), job, explicit=explicit, jobs=jobs):
+        if stdin is None:
+            files.begin()
+        jobs = self._options.jobs or default_jobs()
+        every = paths() if stdin is None else iter([top])
+        for batch in run_files(every, job, explicit=explicit, jobs=jobs):
             products = self._account(batch, top, tally)
             done += batch.files
-            files.read(done)
+            if stdin is None:
+                files.read(done)
             yield from products
+        if stdin is not None:
+            return
         whole = self._seen_files.passed == passed and selection.changed is None
         if tally.is_empty and whole and not named:
             kinds = ", ".join(kind.name for kind in self._work.platforms.files)
@@ -335,10 +331,6 @@ class AuditRun:
         return domain if self._clouds is None else self._clouds.servers.joined(domain)
 
     def _live(self, items: Iterable[Met], name: str) -> Iterator[Product]:
-        # loaded when there is a live host
-        from vnicaudit.audit.effective import uses_of
-        from vnicaudit.model.fleet import LiveDomain
-
         tally = self._tallies[name]
         host: Host | None = None
         uses: set[str] = set()

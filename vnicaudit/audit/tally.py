@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from vnicaudit.audit.judging.macs import EncodedNic
     from vnicaudit.audit.reading.selection import Selection
     from vnicaudit.audit.reading.targets import SeenFiles
-    from vnicaudit.audit.work import ItemWork
+    from vnicaudit.audit.work import Work
     from vnicaudit.audit.workers import Batch
     from vnicaudit.model.finding import Confidence, Description, Severity
     from vnicaudit.model.host import HostConfig, SiteNode
@@ -302,7 +302,7 @@ class ComparedWork:
     """Works on each item, and remembers its NICs and compute nodes. ``joins``: the nodes are joined
     with the servers of a cloud too."""
 
-    def __init__(self, work: ItemWork, *, joins: bool = False) -> None:
+    def __init__(self, work: Work, *, joins: bool = False) -> None:
         self._work = work
         self._joins = joins
         self._macs: MacTable | None = None  # made for the first NIC

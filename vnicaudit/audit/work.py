@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import cached_property
-from typing import TYPE_CHECKING, NoReturn, Protocol, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
 
@@ -86,16 +86,20 @@ class Assumptions(msgspec.Struct, frozen=True):
         return _with_versions(host, self.qemu, self.libvirt, assumed=True)
 
 
-class ItemWork(Protocol):
-    """One kind of work on the stream of items."""
+class Work:
+    """The work on the stream of items: here, to read them and nothing else."""
 
-    platforms: Platforms
+    def __init__(self, assumptions: Assumptions, platforms: Platforms) -> None:
+        self._assumptions = assumptions
+        self.platforms = platforms
 
     def load(self) -> None:
         """Import the modules for work on domains, which are otherwise imported at first use."""
 
     def domain(self, domain: Domain, host: HostConfig | None, target: str) -> Product:
         """Work on one domain; ``host`` None: nothing is known of its host."""
+        del host, target
+        return msgspec.structs.replace(domain, nics=())
 
     def description(self, item: Description, target: str) -> Product | None:
         """Work on a configuration, an image…; None if there is nothing to do."""
@@ -106,25 +110,35 @@ class ItemWork(Protocol):
     def node(self, item: Description, *, joins: bool) -> SiteNode | None:
         """The part of a configuration to compare with others, or to join with the servers of a
         cloud (``joins``); None if neither is done."""
+        return self._assumptions.node(item) if joins else None
 
-    def site(self, nodes: Iterable[SiteNode]) -> Iterator[Product]:
+    def site(self, nodes: Iterable[SiteNode]) -> Iterable[Product]:
         """Compare the kept configurations, when everything has been read."""
+        del nodes
+        return ()
 
     def nics_to_compare(self, domain: Domain, target: str) -> list[EncodedNic]:
         """Return the records by which a domain's NICs are compared with all others."""
+        del domain, target
+        return []
 
-    def shared_macs(self, table: MacTable) -> Iterator[Product]:
+    def shared_macs(self, table: MacTable) -> Iterable[Product]:
         """Judge NICs that share a MAC address, when everything has been read."""
+        del table
+        return ()
 
     def usage(self) -> Usage:
         """Return the uses of the settings' suppressions so far."""
+        return Usage()
 
     def in_baseline(self, audited: Audited) -> set[str]:
         """Return the fingerprints of the findings that are in the baseline, also of those that are
         now more severe."""
+        del audited
+        return set()
 
 
-class AuditWork:
+class AuditWork(Work):
     """Judge by rules, then filter by suppressions and baseline."""
 
     def __init__(
@@ -152,18 +166,13 @@ class AuditWork:
         self._description_auditor = DescriptionAuditor(
             self._rule_ids, platforms.wordings, self.catalogue
         )
-        self._assumptions = assumptions
+        super().__init__(assumptions, platforms)
         self.suppressor = suppressor
         self._baseline = baseline
         self._regrades = regrades and self.catalogue.regrades
-        self.platforms = platforms
 
     @cached_property
     def _auditor(self) -> DomainAuditor:
-        from vnicaudit.audit.judging.domains import (
-            DomainAuditor,  # imported when there is a NIC to judge
-        )
-
         return DomainAuditor(
             self._rule_ids, self.platforms, self.catalogue, with_rows=self._with_rows
         )
@@ -298,55 +307,12 @@ def _with_versions(
     )
 
 
-# Work on the NICs of each domain by itself: what every NIC really is.
-
-
-class NicsAlone:
-    """Work on NICs, each by itself: nothing else is processed, and nothing compared."""
-
-    _assumptions: Assumptions
-
-    def load(self) -> None:
-        """Do nothing: all modules for this work are imported with it."""
-
-    def description(self, item: Description, target: str) -> None:
-        """Return None: a description that is not a domain has no NICs."""
-
-    def host(self, host: Host, uses: frozenset[str], target: str) -> None:
-        """Return None: a host's own facts are not NICs."""
-
-    def node(self, item: Description, *, joins: bool) -> SiteNode | None:
-        """Return the part of a configuration that is kept for the servers of a cloud."""
-        return self._assumptions.node(item) if joins else None
-
-    def site(self, nodes: Iterable[SiteNode]) -> Iterator[NoReturn]:
-        """Yield nothing."""
-        del nodes
-        return iter(())
-
-    def nics_to_compare(self, domain: Domain, target: str) -> list[EncodedNic]:
-        """Return nothing."""
-        del domain, target
-        return []
-
-    def in_baseline(self, audited: Audited) -> set[str]:
-        """Return nothing."""
-        del audited
-        return set()
-
-    def shared_macs(self, table: MacTable) -> Iterator[NoReturn]:
-        """Yield nothing."""
-        del table
-        return iter(())
-
-
-class NicsWork(NicsAlone):
+class NicsWork(Work):
     """Resolve the effective settings of every NIC."""
 
     def __init__(self, assumptions: Assumptions, platforms: Platforms) -> None:
-        self.platforms = platforms
+        super().__init__(assumptions, platforms)
         self._auditor = DomainAuditor((), platforms)
-        self._assumptions = assumptions
 
     def domain(self, domain: Domain, host: HostConfig | None, target: str) -> Domain:
         """The domain, each NIC with its effective facts."""
@@ -359,16 +325,3 @@ class NicsWork(NicsAlone):
             for nic in domain.nics
         )
         return msgspec.structs.replace(domain, nics=nics)
-
-    def usage(self) -> Usage:
-        """No uses: a list of NICs has no suppressions."""
-        return Usage()
-
-
-class ReadOnly(NicsWork):
-    """Reads, and does nothing else."""
-
-    def domain(self, domain: Domain, host: HostConfig | None, target: str) -> Domain:
-        """The domain without its NICs: nothing is made of it."""
-        del host, target
-        return msgspec.structs.replace(domain, nics=())

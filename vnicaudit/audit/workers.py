@@ -19,26 +19,21 @@ import msgspec
 from vnicaudit.audit.accepting.settings_entries import Usage
 from vnicaudit.audit.reading.files import names_nics, read_file, read_stream, shown_path
 from vnicaudit.audit.same_guest import with_reading
-from vnicaudit.audit.work import Assumptions
+from vnicaudit.audit.work import Assumptions, Work
 from vnicaudit.base.deadlines import FILE_SECONDS, kill_when_late
 from vnicaudit.errors import VnicauditError
 from vnicaudit.model.decoding import msgpack_decoder
 from vnicaudit.model.domain import Domain
-from vnicaudit.model.file_kind import is_domain
 from vnicaudit.model.finding import Description
 from vnicaudit.model.host import SiteNode
 from vnicaudit.model.report import Audited, Explained, NotJudged, PutAside, ReadError
 
 if TYPE_CHECKING:
     from vnicaudit.audit.reading.targets import Platforms
-    from vnicaudit.audit.work import ItemWork, Product
+    from vnicaudit.audit.work import Product
     from vnicaudit.model.file_kind import Item
 
 # The work on one chunk of files: each is read and processed.
-
-
-_TOGETHER = 256
-"""Maximum number of items, and of their NICs, that are processed together."""
 
 
 class Job(msgspec.Struct, frozen=True):
@@ -46,7 +41,7 @@ class Job(msgspec.Struct, frozen=True):
     files may be about its servers. ``stdin``: the file ``-``. ``still_waits`` is called about twice
     a second while a worker reads."""
 
-    work: ItemWork
+    work: Work
     target: str
     cloud: bool = False
     stdin: BinaryIO | None = None
@@ -98,44 +93,23 @@ def run_chunk(paths: Iterable[str], job: Job, *, explicit: bool) -> Batch:
     """Read and process some files in this process."""
     work, target, kinds = job.work, job.target, job.work.platforms.files
     batch = Batch()
-
-    def read() -> Iterator[Item]:
-        for path in paths:
-            batch.files += 1
-            nothing = True
-            items = (
-                read_file(path, target, kinds, explicit=explicit)
-                if job.stdin is None
-                else read_stream(job.stdin, path, kinds)
-            )
-            for item in items:
-                nothing = False
-                yield item
-            if nothing:
-                batch.unrecognised.append(shown_path(path))
-                if not explicit and names_nics(path):
-                    batch.naming_nics.append(shown_path(path))
-
-    for items in _groups(read()):
+    for path in paths:
+        batch.files += 1
+        nothing = True
+        items = (
+            read_file(path, target, kinds, explicit=explicit)
+            if job.stdin is None
+            else read_stream(job.stdin, path, kinds)
+        )
         for item in items:
+            nothing = False
             _work_on(item, batch, job)
+        if nothing:
+            batch.unrecognised.append(shown_path(path))
+            if not explicit and names_nics(path):
+                batch.naming_nics.append(shown_path(path))
     batch.usage = work.usage()
     return batch
-
-
-def _groups(items: Iterable[Item]) -> Iterator[list[Item]]:
-    """The items in groups, each to be read first and then processed: repeated work stays in the
-    processor's caches, which saves a tenth of the time. Groups are smaller if the items have many
-    NICs."""
-    group: list[Item] = []
-    room = _TOGETHER
-    for item in items:
-        group.append(item)
-        room -= 1 + (len(item.nics) if is_domain(item) else 0)
-        if room <= 0:
-            yield group
-            group, room = [], _TOGETHER
-    yield group
 
 
 def _work_on(item: Item, batch: Batch, job: Job) -> None:
@@ -177,14 +151,21 @@ a smaller one takes seconds at most."""
 
 
 def run_files(paths: Iterator[str], job: Job, *, explicit: bool, jobs: int) -> Iterator[Batch]:
-    """Process files: in this process if they are few and small, else in ``jobs`` processes."""
+    """Process files: in this process if they are few and small, else in ``jobs`` processes. A large
+    file is read in a process of its own: some C code handles no signal until it is done, and only
+    another process can be killed."""
     first = list(islice(paths, SERIAL_BELOW))
-    if len(first) < SERIAL_BELOW or jobs < 2:
-        yield from _here(chain(first, paths), job, explicit=explicit)
+    every = chain(first, paths)
+    if len(first) == SERIAL_BELOW and jobs > 1:
+        load(first, job)
+        yield from in_workers(_chunks(every), job, jobs)
         return
-
-    load(first, job)
-    yield from in_workers(_chunks(chain(first, paths)), job, jobs)
+    for apart, some in groupby(every, lambda path: _is_read_apart(path, job)):
+        if apart:
+            yield from in_workers(([path] for path in some), job, 1, explicit=explicit)
+        else:
+            for chunk in _chunks(some):
+                yield run_chunk(chunk, job, explicit=explicit)
 
 
 def why_not_here(data: bytes, path: str, platforms: Platforms) -> ReadError | None:
@@ -192,9 +173,7 @@ def why_not_here(data: bytes, path: str, platforms: Platforms) -> ReadError | No
     made for it. None for a small file, and for one that was read."""
     if len(data) <= LARGE:
         return None
-    from vnicaudit.audit.work import ReadOnly  # most files are small
-
-    job = Job(ReadOnly(Assumptions(), platforms), path, stdin=BytesIO(data))
+    job = Job(Work(Assumptions(), platforms), path, stdin=BytesIO(data))
     errors = chain.from_iterable(one.errors for one in in_workers(iter([[path]]), job, 1))
     return next((error for error in errors if error.message == KILLED), None)
 
@@ -202,17 +181,6 @@ def why_not_here(data: bytes, path: str, platforms: Platforms) -> ReadError | No
 def default_jobs() -> int:
     """The number of cores this process may use."""
     return len(os.sched_getaffinity(0))
-
-
-def _here(paths: Iterable[str], job: Job, *, explicit: bool) -> Iterator[Batch]:
-    """Process files in this process, except those that may be large: some C code handles no signal
-    until it is done, and only another process can be killed."""
-    for apart, some in groupby(paths, lambda path: _is_read_apart(path, job)):
-        if apart:
-            yield from in_workers(([path] for path in some), job, 1, explicit=explicit)
-        else:
-            for chunk in _chunks(some):
-                yield run_chunk(chunk, job, explicit=explicit)
 
 
 def _is_read_apart(path: str, job: Job) -> bool:

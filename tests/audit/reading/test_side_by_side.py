@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from vnicaudit.audit.reading.files import read_ahead
+from vnicaudit.audit.reading.machines import read_ahead
 
 
 def reading(*items: int, after: threading.Event | None = None) -> Callable[[], Iterator[int]]:

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import os
-import queue
 import re
 import stat
-import threading
-from collections import deque
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from itertools import islice
-from typing import TYPE_CHECKING, BinaryIO, Generic, TypeVar
+from collections.abc import Callable, Collection, Iterable, Iterator
+from typing import TYPE_CHECKING, BinaryIO, TypeAlias
 
 import msgspec
 from msgspec.structs import replace
 
 from vnicaudit.audit.reading.error_boundary import guarded_file
-from vnicaudit.base.deadlines import next_of
+from vnicaudit.base.deadlines import is_readable
 from vnicaudit.base.opening import open_file
 from vnicaudit.errors import TargetError
 from vnicaudit.model.file_kind import Content, FileKind, FileKinds, Item, Unjudged, is_domain
@@ -38,7 +34,7 @@ play may come last."""
 def reader_of(kinds: FileKinds, data: bytes, *, path: str, named: bool) -> FileKind | None:
     """The first kind that recognises a file with this beginning; the file may contain others as
     well. ``named``: the user named this file; a file of a folder may be about something else."""
-    whole = is_told_by_all(data, len(data))
+    whole = is_fully_read(data, len(data))
     head = data if whole else data[:HEAD]
     for kind in kinds:
         found = kind.looks_like(head) and (not whole or kind.is_one(head))
@@ -47,7 +43,7 @@ def reader_of(kinds: FileKinds, data: bytes, *, path: str, named: bool) -> FileK
     return next((kind for kind in kinds if kind.has_place(path, head)), None)
 
 
-def is_told_by_all(head: bytes, size: int) -> bool:
+def is_fully_read(head: bytes, size: int) -> bool:
     """True for a file that is recognised by all of its content, not only by its head."""
     return size <= WHOLE and b"\0" not in head
 
@@ -240,7 +236,7 @@ def read_file(path: str, target: str, kinds: FileKinds, *, explicit: bool) -> It
     be of. ``explicit``: the user named this very file, so unrecognised content is an error; in a
     folder it is skipped."""
     shown = shown_path(path)
-    yield from guarded_file(shown, _file_items(path, _Input(shown, target, explicit, kinds)))
+    return guarded_file(shown, _file_items(path, _Input(shown, target, explicit, kinds)))
 
 
 def names_nics(path: str) -> bool:
@@ -263,16 +259,18 @@ def _file_items(name: str, file: _Input) -> Iterator[Item]:
     try:
         status = os.fstat(descriptor)
         if stat.S_ISFIFO(status.st_mode):
-            yield from _items(_read_pipe(descriptor, file.path), file)
-            return
-        if not stat.S_ISREG(status.st_mode):
-            yield ReadError("not a regular file", file.path)
-            return
-        head = os.read(descriptor, HEAD)
-        if status.st_size <= len(head) or len(head) < HEAD:
-            yield from _items(head, file)
+            found = _recognised(_read_pipe(descriptor, file.path), file)
+        elif not stat.S_ISREG(status.st_mode):
+            found = ReadError("not a regular file", file.path)
         else:
-            yield from _large(descriptor, head, status.st_size, file)
+            head = os.read(descriptor, HEAD)
+            if len(head) == HEAD and is_fully_read(head, status.st_size):
+                head += _read_up_to(descriptor, status.st_size - HEAD)
+            if len(head) < max(status.st_size, HEAD):
+                found = _large(descriptor, head, status.st_size, file)
+            else:
+                found = _recognised(head, file)
+        yield from _items(found, file)
     finally:
         os.close(descriptor)
 
@@ -299,55 +297,59 @@ def read_stream(
     """The items that standard input, or an open file, describes. ``kinds``: the kinds it may be of;
     ``explicit``: as for :func:`read_file`."""
     data = stream.read(MAX_BYTES + 1)
+    file = _Input(target, target, explicit, kinds)
     if len(data) > MAX_BYTES:
-        yield ReadError(_too_large(len(data)), target)
-        return
-    yield from guarded_file(target, _items(data, _Input(target, target, explicit, kinds)))
+        return iter((ReadError(_too_large(len(data)), target),))
+    return guarded_file(target, _items(_recognised(data, file), file))
 
 
-def _large(descriptor: int, head: bytes, size: int, file: _Input) -> Iterator[Item]:
-    if is_told_by_all(head, size):
-        yield from _items(head + _read_up_to(descriptor, size - len(head)), file)
-        return
-    kind = reader_of(file.kinds, head, path=file.path, named=file.explicit)
-    if kind is None:
-        if file.explicit:
-            yield ReadError(unrecognised_reason(file.kinds, head), file.path)
-        return
-    if kind.tail is not None:
-        data, before = kind.tail(descriptor, size)
-        content = Content(data, file.path, file.target, before)
-    elif size > MAX_BYTES and not kind.any_size(head):
-        yield ReadError(_too_large(size), file.path)
-        return
-    else:
-        data = head + _read_up_to(descriptor, MAX_BYTES - len(head))
-        content = Content(data, file.path, file.target)
-    yield from _read_with(kind, content, file)
+_Recognised: TypeAlias = "tuple[FileKind, Content] | ReadError | list[NotJudged]"
+"""The kind of a file and the content for its reader; or what is told of a file without any."""
 
 
-def _items(data: bytes, file: _Input) -> Iterator[Item]:
+def _recognised(data: bytes, file: _Input) -> _Recognised:
     kind = reader_of(file.kinds, data, path=file.path, named=file.explicit)
     if kind is not None:
-        yield from _read_with(kind, Content(data, file.path, file.target), file)
-    elif file.explicit:
-        yield ReadError(unrecognised_reason(file.kinds, data), file.path)
-    else:
-        yield from file.kinds.unjudged.alone(data, file.path)
+        return kind, Content(data, file.path, file.target)
+    if file.explicit:
+        return ReadError(unrecognised_reason(file.kinds, data), file.path)
+    return list(file.kinds.unjudged.alone(data, file.path))
 
 
-def _read_with(kind: FileKind, content: Content, file: _Input) -> Iterator[Item]:
+def _large(descriptor: int, head: bytes, size: int, file: _Input) -> _Recognised:
+    """As :func:`_recognised`, for a file that is recognised by its ``head``."""
+    kind = reader_of(file.kinds, head, path=file.path, named=file.explicit)
+    if kind is None:
+        why = ReadError(unrecognised_reason(file.kinds, head), file.path)
+        return why if file.explicit else []
+    if kind.tail is not None:
+        data, before = kind.tail(descriptor, size)
+        return kind, Content(data, file.path, file.target, before)
+    if size > MAX_BYTES and not kind.any_size(head):
+        return ReadError(_too_large(size), file.path)
+    data = head + _read_up_to(descriptor, MAX_BYTES - len(head))
+    return kind, Content(data, file.path, file.target)
+
+
+def _items(found: _Recognised, file: _Input) -> Iterator[Item]:
     """Items recognised in a file, whatever its size; an error if a file that the user named has
     none."""
+    if isinstance(found, ReadError):
+        yield found
+        return
+    if isinstance(found, list):
+        yield from found
+        return
+    kind, content = found
     if not kind.is_one(content.data):
         if file.explicit:
             yield ReadError(unrecognised_reason(file.kinds, content.data), content.path)
         return
-    found = readings(file.kinds, kind, content)
+    parts = readings(file.kinds, kind, content)
     empty = True
     lines: set[int] = set()
     # most files are one document, with no parts to combine
-    items = kind.read(content) if found.alone else read_all(found.parts)
+    items = kind.read(content) if parts.alone else read_all(parts.parts)
     for item in with_comments(items, kind.comments, content):
         empty = False
         if isinstance(item, ReadError):
@@ -355,10 +357,10 @@ def _read_with(kind: FileKind, content: Content, file: _Input) -> Iterator[Item]
         elif is_domain(item):
             lines.add(item.location.line or 0)
         yield replace(item, is_explicit=file.explicit) if isinstance(item, PutAside) else item
-    for part in () if found.alone else not_judged(file.kinds.unjudged, found, content, lines):
+    for part in () if parts.alone else not_judged(file.kinds.unjudged, parts, content, lines):
         empty = False
         yield part
-    if empty and file.explicit and all(each.looks_for for each, _part in found.parts):
+    if empty and file.explicit and all(each.looks_for for each, _part in parts.parts):
         yield ReadError(nothing_in(kind), content.path)
 
 
@@ -385,8 +387,6 @@ def _read_pipe(descriptor: int, path: str) -> bytes:
         try:
             part = os.read(descriptor, 1 << 16)
         except BlockingIOError:  # there is a writer that has not written yet
-            from vnicaudit.base.deadlines import is_readable  # only pipes are waited for
-
             if is_readable(descriptor, PIPE_PATIENCE):
                 continue
             raise TargetError(
@@ -397,91 +397,3 @@ def _read_pipe(descriptor: int, path: str) -> bytes:
         parts.append(part)
         total += len(part)
     raise TargetError(_too_large(total), file=path)
-
-
-# Read several live hosts side by side, and hand on their items in order.
-#
-# Reading a host is mostly waiting: threads read the next hosts while the items of the first are
-# judged. The order, and so the report, is that of the targets, whichever answers first.
-
-
-T = TypeVar("T")
-
-MOST_AT_ONCE = 16
-"""Maximum number of hosts that are read at once."""
-CALLS = 8
-"""Concurrent calls to one host, if several hosts are read: they hide its round trips, and 32 hosts
-have 256 of them."""
-_WAITING_MAX = 256
-"""Maximum number of items of one host that are kept for its turn: the others are read later."""
-_ROOM_SECONDS = 1.0
-"""How often a thread that waits for room checks if anybody still reads."""
-
-
-def read_ahead(
-    readings: Sequence[Callable[[], Iterator[T]]], most: int = MOST_AT_ONCE
-) -> Iterator[Iterator[T]]:
-    """The items of each reading, in the order of the readings, ``most`` of which are in progress at
-    once; the items of one reading come before those of the next. An error of a reading is raised at
-    its place in the order. A single reading needs no thread."""
-    if len(readings) < 2:
-        yield from (read() for read in readings)
-        return
-    later = iter(readings)
-    under_way = deque(map(_Reading, islice(later, most)))
-    try:
-        while under_way:
-            yield under_way[0].items()
-            under_way.popleft().abandon()
-            under_way.extend(map(_Reading, islice(later, 1)))
-    finally:
-        for reading in under_way:
-            reading.abandon()
-
-
-class _EndOfItems:
-    """The end of the items; ``error`` is the exception that ended them, if there was one."""
-
-    def __init__(self, error: BaseException | None = None) -> None:
-        self.error = error
-
-
-class _Reading(Generic[T]):
-    """One reading, in its own thread."""
-
-    def __init__(self, read: Callable[[], Iterator[T]]) -> None:
-        self._queue: queue.Queue[T | _EndOfItems] = queue.Queue(_WAITING_MAX)
-        self._abandoned = threading.Event()
-        self._read = read
-        threading.Thread(target=self._run, name="read ahead", daemon=True).start()
-
-    def items(self) -> Iterator[T]:
-        """The items, as they arrive."""
-        while not isinstance(item := next_of(self._queue), _EndOfItems):
-            yield item
-        if item.error is not None:
-            raise item.error
-
-    def abandon(self) -> None:
-        """Stop: nobody takes further items."""
-        self._abandoned.set()
-
-    def _run(self) -> None:
-        end = _EndOfItems()
-        try:
-            for item in self._read():
-                if not self._put(item):
-                    return
-        except BaseException as error:  # raised in the thread that takes the items
-            end = _EndOfItems(error)
-        self._put(end)
-
-    def _put(self, item: T | _EndOfItems) -> bool:
-        """Pass an item on; False if nobody takes it any more."""
-        while not self._abandoned.is_set():
-            try:
-                self._queue.put(item, timeout=_ROOM_SECONDS)
-            except queue.Full:
-                continue
-            return True
-        return False

@@ -15,7 +15,7 @@ from typing import Annotated, TypeVar
 
 import msgspec
 
-from vnicaudit.audit.reading.files import read_ahead
+from vnicaudit.audit.reading.machines import read_ahead
 from vnicaudit.base.opening import as_usage_error, read_regular
 from vnicaudit.base.wording import close_to, shortened
 from vnicaudit.errors import TargetError, UsageError

@@ -9,7 +9,7 @@ from typing import Generic, Protocol, TypeVar
 import msgspec
 
 from vnicaudit.audit.reading.error_boundary import guarded
-from vnicaudit.audit.reading.files import CALLS
+from vnicaudit.audit.reading.machines import CALLS
 from vnicaudit.base.deadlines import DaemonCall, TimeUpError
 from vnicaudit.model.fleet import InventoryHost, LiveOptions
 from vnicaudit.model.report import LostRead, ReadError
