@@ -18,6 +18,7 @@ import click
 
 from vnicaudit.cli.commands import cli
 from vnicaudit.cli.options.environment import described
+from vnicaudit.cli.options.records import COMMON
 
 PAGE = Path(__file__).parent / "reference" / "cli.md"
 
@@ -26,7 +27,8 @@ _WIDTH = 78  # width of usage lines, independent of the terminal
 _HEAD = """\
 # Command line
 
-This page is generated from the program. `vnicaudit COMMAND --help` prints the same and examples.
+This page is generated from the program. `vnicaudit COMMAND --help-all` prints the same and
+examples, `--help` the options that are used most.
 
 {help}
 
@@ -40,6 +42,10 @@ What the exit codes mean is in [exit-codes.md](exit-codes.md), what a settings f
 Options marked ✓ can be given by a variable too: `VNICAUDIT_` and the name in capitals, as in
 `VNICAUDIT_FAIL_ON` for `--fail-on`. The command line wins. Where an option may be repeated, blanks
 separate the values.
+
+## Options of every command
+
+{common}
 
 ## Options of several commands
 
@@ -104,6 +110,7 @@ def page() -> str:
             f"| {_link(name)} | {_text(command).splitlines()[0]} |"
             for name, command in members(cli, top)
         ),
+        common="\n".join(_entry(option, top) for option in COMMON),
         shared="\n".join(sorted(shared, key=_long_name)),
     )
     tail = _TAIL.format(
@@ -178,7 +185,7 @@ def _section(
         usage=command.get_usage(context).removeprefix("Usage: "),
         help=_text(command),
         own=_OWN.format(entries=own) if own else "",
-        also=_ALSO.format(names=", ".join(also)),
+        also=_ALSO.format(names=", ".join(also)) if also else "",
     )
 
 
@@ -187,7 +194,10 @@ def _options(command: click.Command, context: click.Context) -> list[click.Optio
     return [
         parameter
         for parameter in found
-        if isinstance(parameter, click.Option) and not parameter.hidden
+        if isinstance(parameter, click.Option)
+        and not parameter.hidden
+        and parameter not in COMMON
+        and not {"--help", "--help-all"}.intersection(parameter.opts)
     ]
 
 

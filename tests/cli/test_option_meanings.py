@@ -8,7 +8,7 @@ import pytest
 
 from tests.cli.inside import inside
 from tests.cli.test_options import COMMANDS
-from vnicaudit.cli.options.records import SECTIONS, SectionedCommand
+from vnicaudit.cli.options.records import COMMON, RARE, SECTIONS, SectionedCommand
 
 DIFFERENT = {
     "--by": "ranks places, or counts by a column",
@@ -30,7 +30,7 @@ def options() -> dict[str, dict[str, list[click.Option]]]:
     """The options of each name, by command."""
     found: dict[str, dict[str, list[click.Option]]] = defaultdict(lambda: defaultdict(list))
     for command, one in COMMANDS.items():
-        for parameter in one.params:
+        for parameter in (*one.params, *COMMON):
             if isinstance(parameter, click.Option) and not parameter.hidden:
                 found[parameter.opts[-1]][command].append(parameter)
     return found
@@ -62,20 +62,30 @@ def test_one_short_name_and_one_variable(name: str) -> None:
 def test_headings_are_of_options_that_there_are() -> None:
     listed = [name for names in SECTIONS.values() for name in names]
     assert len(listed) == len(set(listed))
-    assert set(listed) - {"--help"} <= set(OPTIONS)
+    assert set(listed) - {"--help", "--help-all"} <= set(OPTIONS)
+    assert set(OPTIONS) >= RARE
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_shows_at_most_twenty_options_and_says_how_many_are_left(name: str) -> None:
+    shown = inside(*name.split(), "--help").stdout
+    every = inside(*name.split(), "--help-all").stdout
+    numbers = [len(re.findall(r"^  -", text, re.MULTILINE)) for text in (shown, every)]
+    assert numbers[0] <= 20
+    assert f"{numbers[1] - numbers[0]} more options: vnicaudit {name} --help-all" in shown
 
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_help_is_sectioned_and_names_variables(name: str) -> None:
     command = COMMANDS[name]
     assert isinstance(command, SectionedCommand)
-    text = " ".join(inside(*name.split(), "--help").stdout.split())
-    for option in command.params:
+    text = " ".join(inside(*name.split(), "--help-all").stdout.split())
+    for option in (*command.params, *COMMON):
         if isinstance(option, click.Option) and not option.hidden and option.envvar:
             assert f"[env:{option.envvar}]" in text
 
 
 def test_all_options_of_audit_have_a_heading() -> None:
-    text = inside("audit", "--help").stdout
+    text = inside("audit", "--help-all").stdout
     headings = [line[:-1] for line in text.splitlines() if re.fullmatch(r"[A-Z][\w ]+:", line)]
     assert headings == [*SECTIONS, "Examples"] or headings == list(SECTIONS)

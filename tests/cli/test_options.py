@@ -12,7 +12,7 @@ import pytest
 from tests.cli.records import context_of, filled, options_of, record_of
 from tests.rows import rows
 from vnicaudit.cli.commands import cli
-from vnicaudit.cli.options.records import as_record, group
+from vnicaudit.cli.options.records import COMMON, as_record, group
 
 Leaf = tuple[str, object]
 
@@ -32,6 +32,11 @@ def commands(at: click.Group, words: tuple[str, ...] = ()) -> Iterator[tuple[str
 
 
 COMMANDS = dict(commands(cli))
+
+
+def parameters_of(command: click.Command) -> dict[str, click.Parameter]:
+    """Its own parameters and those of every command, by name."""
+    return {one.name or "": one for one in (*command.params, *COMMON)}
 
 
 def leaves(record: type[msgspec.Struct], names: set[str]) -> Iterator[Leaf]:
@@ -98,15 +103,15 @@ def as_text(hint: object) -> object:
 @pytest.mark.parametrize("name", COMMANDS)
 def test_each_parameter_has_a_field_and_each_field_a_parameter(name: str) -> None:
     command = COMMANDS[name]
-    parameters = {one.name or "": one for one in command.params}
-    found = list(leaves(record_of(command), set(parameters)))
-    assert sorted(field for field, _hint in found) == sorted(parameters)
+    parameters = parameters_of(command)
+    found = {field for field, _hint in leaves(record_of(command), set(parameters))}
+    assert found | {one.name for one in COMMON} == set(parameters)
 
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_fields_are_of_the_types_of_their_parameters(name: str) -> None:
     command = COMMANDS[name]
-    parameters = {one.name or "": one for one in command.params}
+    parameters = parameters_of(command)
     wrong = []
     with context_of(command, *needed(command)) as context:
         defaults = context.params
@@ -153,7 +158,7 @@ def test_what_a_callback_makes_of_a_word(
     made = COMMANDS[command]
     with context_of(made, *words) as context:
         found = context.params[field]
-    hints = dict(leaves(record_of(made), {one.name or "" for one in made.params}))
+    hints = dict(leaves(record_of(made), set(parameters_of(made))))
     assert isinstance(found, inner(hints[field]))  # type: ignore[arg-type]
     assert str(found) == value
 

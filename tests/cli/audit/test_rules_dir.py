@@ -1,4 +1,4 @@
-"""``--rules-dir`` and ``rules test``: somebody's own rules in every command that judges."""
+"""``VNICAUDIT_RULES_DIR`` and ``rules test``: somebody's own rules in every command that judges."""
 
 import json
 import sys
@@ -29,7 +29,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             Path(name).write_text(block.text, "utf-8")
 
 
-OURS = ("--rules-dir", "our-rules")
+OURS = ("VNICAUDIT_RULES_DIR=our-rules",)
 
 
 def test_its_findings_are_in_reports_and_in_sarif() -> None:

@@ -21,7 +21,7 @@ CASES = {
     "a choice": ("audit --fail-on nev", ["audit", "--fail-on", "never"]),
     "a choice behind =": ("audit --fail-on=nev", ["audit", "--fail-on=never"]),
     "a file behind =": ("audit --baseline=kno", ["audit", "--baseline=known.json"]),
-    "a folder of an option": ("rules --rules-dir gue", ["rules", "--rules-dir", "guests/"]),
+    "a folder of an option": ("rules --state gue", ["rules", "--state", "guests/"]),
     "an owner": ("audit --owner kub", ["audit", "--owner", "kubevirt"]),
     "a rule": ("rules VNIC001", ["rules", "VNIC001"]),
     "a second rule": ("audit --select VNIC001,VNIC030", ["audit", "--select", "VNIC001,VNIC030"]),

@@ -32,7 +32,7 @@ from vnicaudit.errors import UsageError
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
-OPTION = "--rules-dir"
+OPTION = "VNICAUDIT_RULES_DIR"
 MAX_BYTES = 1 << 20
 """Maximum size of one rule's file."""
 

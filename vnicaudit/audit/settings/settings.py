@@ -213,7 +213,7 @@ def _check_own(path: str) -> None:
         if reason is not None:
             raise UsageError(
                 f"{path}: not used, for {'it' if place == path else 'its folder'} {reason}; name "
-                "it with --config, or its folder with --trust-settings, if it is to hold, or "
+                "it with --config, or its folder in VNICAUDIT_TRUST_SETTINGS, if it is to hold, or "
                 "correct owner and mode"
             )
 

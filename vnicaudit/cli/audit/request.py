@@ -39,12 +39,11 @@ from vnicaudit.cli.options.reading import (
     ReadingOptions,
     ReadingRequest,
     file_options,
-    history_option,
     nova_options,
     reading_of,
     reading_options,
 )
-from vnicaudit.cli.options.records import Number, group, is_on_command_line, state_option
+from vnicaudit.cli.options.records import Number, group, is_on_command_line
 from vnicaudit.cli.output.files import check_different, check_not_compressed, formats_of
 from vnicaudit.cli.output.progress import Progress
 from vnicaudit.errors import UsageError
@@ -169,15 +168,12 @@ class AuditOptions(msgspec.Struct, frozen=True):
     @property
     def place(self) -> HistoryOptions:
         """Where the history is."""
-        read = self.reading
-        return HistoryOptions(self.history, read.config, read.trusted_settings, self.state)
+        return HistoryOptions(self.history, self.reading.config, self.state)
 
 
 AUDIT_OPTIONS = (
     inventory_options,
     fleet_options,
-    history_option,
-    state_option,
     reporting_options,
     file_options,
     finding_options,

@@ -11,8 +11,8 @@ from vnicaudit.audit.accepting.settings_entries import INFO as ABOUT_SUPPRESSION
 from vnicaudit.audit.judging.catalogue import Catalogue, catalogue_with, closest_id
 from vnicaudit.base.wording import closest, count
 from vnicaudit.cli.options.candidates import rule_page
+from vnicaudit.cli.options.environment import environment
 from vnicaudit.cli.options.output import Format, OutputOptions, output_options, screen_options
-from vnicaudit.cli.options.reading import rules_dir_option
 from vnicaudit.cli.options.records import SectionedCommand, as_record
 from vnicaudit.cli.output.files import emit
 from vnicaudit.cli.wiring import Wiring, pass_wiring
@@ -34,7 +34,7 @@ Examples:
   vnicaudit rules legacy-emulated-nic
   vnicaudit rules nova                         all rules of a group
   vnicaudit rules --format json
-  vnicaudit rules --rules-dir our-rules ACME001
+  VNICAUDIT_RULES_DIR=our-rules vnicaudit rules ACME001
   vnicaudit rules test our-rules               run the cases of your own rules
 
 \b
@@ -48,7 +48,6 @@ class RulesOptions(msgspec.Struct, frozen=True):
 
     rule: str | None
     folder: str | None
-    rules_dirs: tuple[str, ...]
     format: Format
     output: OutputOptions
 
@@ -65,7 +64,6 @@ class RulesOptions(msgspec.Struct, frozen=True):
     show_default=True,
     help="Output format.",
 )
-@rules_dir_option
 @output_options
 @pass_wiring
 @as_record(RulesOptions)
@@ -80,7 +78,7 @@ def command(options: RulesOptions, wiring: Wiring) -> int:
         return _run_cases(options.folder, options, wiring.platforms())
     if options.folder is not None or rule == _TEST:
         raise UsageError("name one ID, PREFIX, NAME or GROUP, or use test DIR")
-    catalogue = catalogue_with(options.rules_dirs)
+    catalogue = catalogue_with(environment().rules_dir)
     chosen = _matching_rules(rule, catalogue) if rule else _all_rules(catalogue)
     if options.format == "json":
         emit(catalogue_json(chosen) + "\n")
@@ -95,7 +93,7 @@ def command(options: RulesOptions, wiring: Wiring) -> int:
 
 def _run_cases(folder: str, options: RulesOptions, platforms: PlatformRegistry) -> int:
     """Run the test cases of the rules in a directory; returns the exit code."""
-    catalogue = catalogue_with((*options.rules_dirs, folder))
+    catalogue = catalogue_with((*environment().rules_dir, folder))
     results = list(results_of(folder, catalogue, platforms))
     failed = [result for result in results if result.differences]
     for result in results if options.output.verbose else failed:

@@ -12,7 +12,7 @@ from vnicaudit.cli.bench.options import ReportOptions, report_options
 from vnicaudit.cli.bench.show import named_measurement
 from vnicaudit.cli.options.candidates import measurements
 from vnicaudit.cli.options.output import OutputOptions, output_options
-from vnicaudit.cli.options.records import SectionedCommand, as_record, state_folder, state_option
+from vnicaudit.cli.options.records import SectionedCommand, as_record, state_folder
 from vnicaudit.cli.output.progress import tell
 from vnicaudit.errors import UsageError
 
@@ -47,7 +47,6 @@ class BenchCompareOptions(msgspec.Struct, frozen=True):
     help="Arm of each measurement to compare, if it has several.",
 )
 @report_options
-@state_option
 @output_options
 @as_record(BenchCompareOptions)
 def command(options: BenchCompareOptions) -> int:

@@ -11,7 +11,7 @@ import click
 import msgspec
 
 from vnicaudit.cli.options.output import OutputOptions, output_options, pairs
-from vnicaudit.cli.options.records import group, state_option, together
+from vnicaudit.cli.options.records import group, together
 from vnicaudit.cli.output.files import (
     STDOUT,
     check_different,
@@ -79,7 +79,7 @@ line_rate_option = click.option(
     "[default: the profile's]",
 )
 
-measuring_options = together(line_rate_option, report_options, state_option, output_options)
+measuring_options = together(line_rate_option, report_options, output_options)
 """Options of :class:`MeasuringOptions`."""
 
 

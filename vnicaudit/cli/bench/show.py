@@ -12,7 +12,7 @@ import msgspec
 from vnicaudit.cli.bench.options import ReportOptions, report_options, report_places
 from vnicaudit.cli.options.candidates import measurements
 from vnicaudit.cli.options.output import OutputOptions, output_options, screen_options
-from vnicaudit.cli.options.records import SectionedCommand, as_record, state_folder, state_option
+from vnicaudit.cli.options.records import SectionedCommand, as_record, state_folder
 from vnicaudit.cli.output.files import ReportOutput, emit
 from vnicaudit.cli.output.progress import tell
 from vnicaudit.errors import UsageError, VnicauditError
@@ -52,7 +52,6 @@ class BenchShowOptions(msgspec.Struct, frozen=True):
     "measurements.",
 )
 @report_options
-@state_option
 @output_options
 @as_record(BenchShowOptions)
 def command(options: BenchShowOptions) -> int:

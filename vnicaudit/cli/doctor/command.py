@@ -19,7 +19,7 @@ from vnicaudit.cli.options.output import (
     output_options,
     screen_options,
 )
-from vnicaudit.cli.options.records import SectionedCommand, as_record, state_folder, state_option
+from vnicaudit.cli.options.records import SectionedCommand, as_record, state_folder
 from vnicaudit.cli.output.files import emit
 from vnicaudit.cli.wiring.adapters import this_machine
 from vnicaudit.errors import TargetError
@@ -61,7 +61,6 @@ class DoctorReport(msgspec.Struct, frozen=True):
 
 @click.command("doctor", cls=SectionedCommand, epilog=_EPILOG)
 @format_option
-@state_option
 @output_options
 @as_record(DoctorOptions)
 def command(options: DoctorOptions) -> int:

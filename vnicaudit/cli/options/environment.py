@@ -22,6 +22,20 @@ def _text(text: str) -> msgspec.Meta:
 class Environment(msgspec.Struct, frozen=True, kw_only=True):
     """One field for each variable ``VNICAUDIT_<FIELD>``; its description is that of the manual."""
 
+    rules_dir: Annotated[
+        tuple[str, ...],
+        _text(
+            "Folders of rules that run as well, separated by colons. Rules are code that runs with "
+            "your privileges: never use a folder that others can write to."
+        ),
+    ] = ()
+    trust_settings: Annotated[
+        tuple[str, ...],
+        _text(
+            "Folders, separated by colons, in or below which settings files are accepted even if "
+            "others can write to them."
+        ),
+    ] = ()
     parallel: Annotated[int, _number("Hosts of an inventory read at once.", 1, 1000)] = 32
     per_site: Annotated[int, _number("Hosts of one site read at once; 0: no limit.", 0, 1000)] = 0
     host_deadline: Annotated[
@@ -57,10 +71,10 @@ class Environment(msgspec.Struct, frozen=True, kw_only=True):
 
 def environment() -> Environment:
     """The variables of this process. Raises UsageError for an invalid value."""
-    given = {
-        field: value
-        for field in Environment.__struct_fields__
-        if (value := os.environ.get(variable_of(field)))
+    given: dict[str, object] = {
+        field.name: tuple(value.split(os.pathsep)) if field.default == () else value
+        for field in msgspec.structs.fields(Environment)
+        if (value := os.environ.get(variable_of(field.name)))
     }
     try:
         return msgspec.convert(given, Environment, strict=False)
@@ -83,7 +97,7 @@ def described() -> dict[str, str]:
     found = {}
     for field in msgspec.structs.fields(Environment):
         text = hints[field.name].__metadata__[0].description
-        is_set = field.default not in (None, "", 0)
+        is_set = field.default not in (None, "", 0, ())
         number = isinstance(field.default, float)
         default = f"{field.default:g}" if number else field.default
         found[variable_of(field.name)] = f"{text} Default: {default}." if is_set else text

@@ -46,33 +46,8 @@ class OutputOptions(msgspec.Struct, frozen=True):
     color: Color
 
 
-output_options = group(
-    "output",
-    OutputOptions,
-    click.option(
-        "-q",
-        "--quiet",
-        envvar="VNICAUDIT_QUIET",
-        is_flag=True,
-        help="Print results only; no progress, no notes.",
-    ),
-    click.option(
-        "-v",
-        "--verbose",
-        envvar="VNICAUDIT_VERBOSE",
-        is_flag=True,
-        help="Also show what passed, and why.",
-    ),
-    click.option(
-        "--color",
-        envvar="VNICAUDIT_COLOR",
-        type=click.Choice(("auto", "always", "never")),
-        default="auto",
-        show_default=True,
-        help="Colour on a terminal, always, or never (NO_COLOR is honoured).",
-    ),
-)
-"""Options of every command that prints something."""
+output_options = group("output", OutputOptions)
+"""How much a command prints; the options are those of every command."""
 
 
 format_option = click.option(

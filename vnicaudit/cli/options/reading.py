@@ -24,11 +24,11 @@ from vnicaudit.audit.settings.settings import LoadedSettings, load_settings
 from vnicaudit.audit.work import Assumptions
 from vnicaudit.base.wording import path_word
 from vnicaudit.cli.options.candidates import nova_releases
+from vnicaudit.cli.options.environment import environment
 from vnicaudit.cli.options.records import (
     group,
     is_on_command_line,
     state_folder,
-    state_option,
 )
 from vnicaudit.cli.output.progress import tell
 from vnicaudit.errors import UsageError
@@ -46,9 +46,7 @@ if TYPE_CHECKING:
 class ReadingOptions(msgspec.Struct, frozen=True):
     """Settings, files, versions to assume, and limits for live hosts and clouds, in seconds."""
 
-    rules_dirs: tuple[str, ...]
     config: str | None
-    trusted_settings: tuple[str, ...]
     excluded: tuple[str, ...]
     assume_qemu: Version | None
     assume_libvirt: Version | None
@@ -118,45 +116,9 @@ def _seconds(
     return value
 
 
-rules_dir_option = click.option(
-    "--rules-dir",
-    "rules_dirs",
-    envvar="VNICAUDIT_RULES_DIR",
-    multiple=True,
-    metavar="DIR",
-    type=click.Path(file_okay=False),
-    help="Also run the rules in this directory. Repeatable. Rules are code that runs with your "
-    "privileges: never use a directory that others can write to.",
-)
-"""``--rules-dir``. A settings file cannot name such a directory, since it may be part of what is
-audited."""
-
-config_option = click.option(
-    "--config",
-    envvar="VNICAUDIT_CONFIG",
-    metavar="FILE",
-    type=click.Path(),
-    help="Settings file (default: the nearest vnicaudit.toml, or pyproject.toml with "
-    "[tool.vnicaudit], in this or a parent directory).",
-)
-
-trust_option = click.option(
-    "--trust-settings",
-    "trusted_settings",
-    envvar="VNICAUDIT_TRUST_SETTINGS",
-    multiple=True,
-    metavar="FOLDER",
-    type=click.Path(),
-    help="Accept settings files in or below this folder even if others can write to them. "
-    "Repeatable.",
-)
-
 reading_options = group(
     "reading",
     ReadingOptions,
-    rules_dir_option,
-    config_option,
-    trust_option,
     click.option(
         "--exclude",
         "excluded",
@@ -292,8 +254,11 @@ def reading_of(
     """Merge the options with the settings. ``targets``: places from which no rules are loaded.
     Raises UsageError for an invalid setting or rule."""
     nova = nova or NovaOptions()
-    catalogue = _catalogue(reading.rules_dirs, (*targets, *nova.nova_config))
-    loaded = load_settings(reading.config, trusted=reading.trusted_settings, catalogue=catalogue)
+    settings_made_once = environment()
+    catalogue = _catalogue(settings_made_once.rules_dir, (*targets, *nova.nova_config))
+    loaded = load_settings(
+        reading.config, trusted=settings_made_once.trust_settings, catalogue=catalogue
+    )
     if loaded.file is not None and verbose:
         tell(f"Settings: {safe(loaded.file)}")
     settings = loaded.settings
@@ -360,7 +325,6 @@ class HistoryOptions(msgspec.Struct, frozen=True):
 
     history: str | None
     config: str | None
-    trusted_settings: tuple[str, ...]
     state: str | None
 
     @property
@@ -375,7 +339,7 @@ class HistoryOptions(msgspec.Struct, frozen=True):
         return bool(self.history or self._of_settings())
 
     def _of_settings(self) -> str | None:
-        loaded = load_settings(self.config, trusted=self.trusted_settings)
+        loaded = load_settings(self.config, trusted=environment().trust_settings)
         named = loaded.settings.history
         if named and _PASSWORD.search(named):
             raise UsageError(
@@ -383,15 +347,6 @@ class HistoryOptions(msgspec.Struct, frozen=True):
                 "file that PGPASSFILE names (~/.pgpass), or name a service: postgresql:///?service=…"
             )
         return named
-
-
-history_option = click.option(
-    "--history",
-    envvar="VNICAUDIT_HISTORY",
-    metavar="PLACE",
-    help="Store of past audits: a file, or postgresql://USER@HOST/DATABASE (keep passwords in "
-    "PGPASSFILE or a service file).  [default: history.db in the state directory]",
-)
 
 
 def is_history_named() -> bool:
@@ -409,7 +364,5 @@ def named_history() -> str:
     return f" --history {path_word(history_place(named, '').label)}"
 
 
-history_options = group(
-    "place", HistoryOptions, history_option, state_option, config_option, trust_option
-)
-"""Options of every command that reads or changes the history."""
+history_options = group("place", HistoryOptions)
+"""The history that a command reads or changes; the options are those of every command."""

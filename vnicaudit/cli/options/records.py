@@ -64,14 +64,16 @@ Decorator = Callable[[Function], Function]
 
 
 def as_record(record: type[R]) -> Callable[[Callable[Concatenate[R, P], int]], Function]:
-    """Pass a function its options as one record, before its other arguments."""
+    """Pass a function its options as one record, before its other arguments. Options of every
+    command that the record has no field for are of no use to this one."""
+    fields = record.__struct_fields__
 
     def decorated(function: Callable[Concatenate[R, P], int]) -> Function:
         inner: Function = function
 
         @wraps(function)
         def called(*others: object, **values: object) -> int:
-            return inner(record(**values), *others)
+            return inner(record(**{name: values[name] for name in fields}), *others)
 
         return called
 
@@ -151,6 +153,66 @@ def _variable(name: str) -> str:
     return f"VNICAUDIT_{name.removeprefix('--').replace('-', '_').upper()}"
 
 
+# The options that every command takes.
+
+
+VARIABLE = "VNICAUDIT_STATE"
+
+
+def state_folder(state: str | None) -> str:
+    """``--state``, else this user's directory."""
+    return state or default_state()
+
+
+COMMON: tuple[click.Option, ...] = (
+    click.Option(
+        ("--config",),
+        envvar="VNICAUDIT_CONFIG",
+        metavar="FILE",
+        type=click.Path(),
+        help="Settings file (default: the nearest vnicaudit.toml, or pyproject.toml with "
+        "[tool.vnicaudit], in this or a parent directory).",
+    ),
+    click.Option(
+        ("--state",),
+        envvar=VARIABLE,
+        metavar="DIR",
+        type=click.Path(file_okay=False),
+        help=f"State directory: journals and past runs.  [default: {SYSTEM} for root, else "
+        "~/.local/state/vnicaudit]",
+    ),
+    click.Option(
+        ("--history",),
+        envvar="VNICAUDIT_HISTORY",
+        metavar="PLACE",
+        help="Store of past audits: a file, or postgresql://USER@HOST/DATABASE (keep passwords in "
+        "PGPASSFILE or a service file).  [default: history.db in the state directory]",
+    ),
+    click.Option(
+        ("-q", "--quiet"),
+        envvar="VNICAUDIT_QUIET",
+        is_flag=True,
+        help="Print results only; no progress, no notes.",
+    ),
+    click.Option(
+        ("-v", "--verbose"),
+        envvar="VNICAUDIT_VERBOSE",
+        is_flag=True,
+        help="Also show what passed, and why.",
+    ),
+    click.Option(
+        ("--color",),
+        envvar="VNICAUDIT_COLOR",
+        type=click.Choice(("auto", "always", "never")),
+        default="auto",
+        show_default=True,
+        help="Colour on a terminal, always, or never (NO_COLOR is honoured).",
+    ),
+)
+"""Where settings, runs and audits are stored, and how results are printed. A command that stores
+nothing ignores the places."""
+
+
 # How ``--help`` shows options: under headings, with their environment variables.
 
 
@@ -185,21 +247,43 @@ SECTIONS: dict[str, tuple[str, ...]] = {
         "--libvirt-of-host",
     ),
     "Common": (
-        "--config", "--trust-settings", "--rules-dir", "--jobs", "--state", "--history", "--quiet",
-        "--verbose", "--color", "--help",
+        "--config", "--jobs", "--state", "--history", "--quiet", "--verbose", "--color", "--help",
+        "--help-all",
     ),
 }  # fmt: skip
 """Headings in the order of ``--help``, after the command's own options."""
+
+RARE = frozenset((
+    "--accept-loss", "--agent", "--aggregate", "--assume-libvirt", "--backup", "--canary-by",
+    "--changed-since", "--cloud-deadline", "--color", "--config", "--deadline", "--exclude",
+    "--fail-confidence", "--force-exclude", "--guest-deadline", "--history", "--host", "--ignore",
+    "--image", "--jobs", "--libvirt-of-host", "--max", "--min-confidence", "--nova-config",
+    "--nova-manage", "--nova-manage-command", "--nova-manage-jobs", "--nova-manage-timeout",
+    "--nova-release", "--on-undecided", "--owner", "--redact", "--sample", "--sample-of",
+    "--sample-seed", "--severity", "--skip-unrecognised", "--sort", "--state", "--traffic",
+    "--trust-uri", "--uri", "--vdpa-device", "--vhostuser-mode", "--vhostuser-socket",
+    "--without-host-lock", "--zone",
+))  # fmt: skip
+"""Options that ``--help`` leaves to ``--help-all``."""
 
 _HEADING = {name: heading for heading, names in SECTIONS.items() for name in names}
 
 
 class SectionedCommand(click.Command):
-    """A command whose options are listed under headings if there are many."""
+    """A command that also takes the options of every command, and lists options under headings if
+    there are many."""
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """All parameters, those for help last."""
+        *own, last = super().get_params(ctx)
+        return [*own, *COMMON, last, _HELP_ALL]
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the options under each heading that has any."""
-        options = [one for one in self.get_params(ctx) if isinstance(one, click.Option)]
+        """Write the options under each heading that has any; those that are seldom used only for
+        ``--help-all``."""
+        every = [one for one in self.get_params(ctx) if isinstance(one, click.Option)]
+        shows_all = bool(ctx.meta.get(_SHOWS_ALL))
+        options = [one for one in every if shows_all or RARE.isdisjoint(one.opts)]
         sections: dict[str, list[tuple[str, str]]] = {heading: [] for heading in (OWN, *SECTIONS)}
         for option in options:
             record = option.get_help_record(ctx)
@@ -210,6 +294,29 @@ class SectionedCommand(click.Command):
             if records:
                 with formatter.section(heading):
                     formatter.write_dl(records)
+        if rest := len(every) - len(options):
+            formatter.write_paragraph()
+            formatter.write_text(f"{rest} more options: {ctx.command_path} --help-all")
+
+
+_SHOWS_ALL = "vnicaudit.shows_all"
+
+
+def _show_all(context: click.Context, _parameter: click.Parameter, value: bool) -> None:
+    if value and not context.resilient_parsing:
+        context.meta[_SHOWS_ALL] = True
+        click.echo(context.get_help(), color=context.color)
+        context.exit()
+
+
+_HELP_ALL = click.Option(
+    ("--help-all",),
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_show_all,
+    help="Show all options, and exit.",
+)
 
 
 def heading_of(option: click.Option) -> str:
@@ -219,24 +326,3 @@ def heading_of(option: click.Option) -> str:
 
 def _variable_sections(option: click.Option) -> str:
     return f"  [env:{option.envvar}]" if isinstance(option.envvar, str) else ""
-
-
-# ``--state``: the directory in which runs and measurements are stored.
-
-
-VARIABLE = "VNICAUDIT_STATE"
-
-
-def state_folder(state: str | None) -> str:
-    """``--state``, else this user's directory."""
-    return state or default_state()
-
-
-state_option = click.option(
-    "--state",
-    envvar=VARIABLE,
-    metavar="DIR",
-    type=click.Path(file_okay=False),
-    help=f"State directory: journals and past runs.  [default: {SYSTEM} for root, else "
-    "~/.local/state/vnicaudit]",
-)

@@ -25,7 +25,6 @@ from vnicaudit.cli.options.records import (
     SectionedCommand,
     as_record,
     is_on_command_line,
-    state_option,
 )
 from vnicaudit.cli.options.remedy import (
     apply_options,
@@ -174,7 +173,6 @@ the old one, 130 interrupted."""
 @apply_options
 @nova_manage_options
 @bench_options
-@state_option
 @output_options
 @pass_wiring
 @as_record(ApplyOptions)

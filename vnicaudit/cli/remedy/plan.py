@@ -23,11 +23,10 @@ from vnicaudit.cli.options.inventory import inventory_options
 from vnicaudit.cli.options.output import output_options
 from vnicaudit.cli.options.reading import (
     ReadingRequest,
-    history_option,
     reading_of,
     reading_options,
 )
-from vnicaudit.cli.options.records import SectionedCommand, as_record, state_option
+from vnicaudit.cli.options.records import SectionedCommand, as_record
 from vnicaudit.cli.output.progress import Progress
 from vnicaudit.cli.remedy.plan_options import (
     PlanCommandOptions,
@@ -134,8 +133,6 @@ rest is planned."""
 )
 @plan_rule_options
 @cloud_filter_options
-@history_option
-@state_option
 @reading_options
 @output_options
 @pass_wiring

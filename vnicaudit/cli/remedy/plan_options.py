@@ -51,8 +51,7 @@ class PlanCommandOptions(msgspec.Struct, frozen=True):
     @property
     def place(self) -> HistoryOptions:
         """Where the history is."""
-        read = self.reading
-        return HistoryOptions(self.history, read.config, read.trusted_settings, self.state)
+        return HistoryOptions(self.history, self.reading.config, self.state)
 
 
 def planning_options(options: PlanCommandOptions, kinds: tuple[TargetKind, ...]) -> PlanOptions:

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from vnicaudit.cli.options.filters import domain_option, nic_option
 from vnicaudit.cli.options.output import Format, format_option, output_options
-from vnicaudit.cli.options.records import SectionedCommand, as_record, state_option
+from vnicaudit.cli.options.records import SectionedCommand, as_record
 from vnicaudit.cli.options.remedy import (
     RemedyOptions,
     ScheduleOptions,
@@ -92,7 +92,6 @@ class RollbackOptions(RemedyOptions, frozen=True, kw_only=True):
 @format_option
 @rollback_options
 @nova_manage_options
-@state_option
 @output_options
 @pass_wiring
 @as_record(RollbackOptions)

@@ -21,7 +21,6 @@ from vnicaudit.cli.options.records import (
     as_record,
     days_of,
     state_folder,
-    state_option,
 )
 from vnicaudit.cli.options.remedy import (
     RemedyOptions,
@@ -119,7 +118,6 @@ class RunsOptions(RemedyOptions, frozen=True, kw_only=True):
 )
 @click.option("--yes", "-y", is_flag=True, help="Do not ask before --prune removes runs.")
 @format_option
-@state_option
 @connection_options
 @nova_manage_options
 @output_options
