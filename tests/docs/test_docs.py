@@ -115,11 +115,13 @@ def test_page_of_the_command_line_is_current_at_every_terminal(columns: str) -> 
 
 
 def test_page_of_the_command_line_has_every_command_and_option() -> None:
-    """Below its heading; the short name of a shared option is in the table of those."""
+    """Below its heading, or in the table of those of every command; the short name of a shared
+    option is in the table of those."""
     page = generate_cli.PAGE.read_text("utf-8")
     short = {name for name in _shown(page, "Options of several commands") if name[1] != "-"}
+    common = _shown(page, "Options of every command") | {"-h", "--help", "--help-all"}
     for name, options in _options().items():
-        shown = _shown(page, f"vnicaudit {name}")
+        shown = common | _shown(page, f"vnicaudit {name}")
         assert options - short <= shown, f"{name}: {options - shown}"
 
 
