@@ -1,4 +1,4 @@
-// Columns of the page's tables, written by vnicaudit/reports/page/columns.py.
+// Columns of the page's tables, written by vnicaudit/reports/page/tables.py.
 // Each has size (number of codes), codes (code of each row; null: the row number is the code),
 // value(code), matches(term) (flags by code, or null if none matches) and ranks() (order of codes).
 

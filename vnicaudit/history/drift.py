@@ -195,7 +195,7 @@ def _nics(connection: Connection, condition: ColumnElement[bool]) -> Iterator[_S
 def _pairs(
     pair: _AuditPair, intervals: Sequence[_StoredNic]
 ) -> Iterator[tuple[_StoredNic | None, _StoredNic | None]]:
-    """What NICs of one key were at the first audit, and are at the second: on the same host, or on
+    """NICs of one key at the first audit, each with itself at the second: on the same host, or on
     another one; None: nowhere."""
     in_order = sorted(
         intervals, key=lambda one: (pair.order(one.host), one.facts.nic_index, one.id)

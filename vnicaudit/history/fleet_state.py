@@ -31,14 +31,13 @@ from vnicaudit.history.transitions import grouped
 from vnicaudit.model.finding import VIRTIO, Location
 from vnicaudit.model.fleet import HostStatus
 from vnicaudit.model.history import (
-    FindingMark,
     FindingRecord,
-    FindingState,
     FleetHost,
     FleetSummary,
     NicMeasurement,
 )
 from vnicaudit.model.nic import KNOWN, NONE, UNKNOWN, Resolved
+from vnicaudit.model.ranking import FindingHistory, FindingState
 from vnicaudit.model.report import NicRow
 
 # The NICs of hosts as the history knows them, in the state of their last reading.
@@ -95,7 +94,7 @@ _STATUS: dict[str, HostStatus] = {"ok": "ok", "partial": "partial", "failed": "f
 _OPENED: dict[str, FindingState] = {
     "new": "new", "reopened": "reopened", "returned": "returned", "moved": "moved",
 }  # fmt: skip
-_ENDED: dict[str, FindingState] = {"fixed": "fixed", "gone": "gone"}
+_ENDED = ("fixed", "gone")
 
 
 class FleetState:
@@ -155,7 +154,7 @@ class FleetState:
 
     def marks_on(
         self, group: Sequence[FleetHost]
-    ) -> Iterator[tuple[FleetHost, dict[str, FindingMark]]]:
+    ) -> Iterator[tuple[FleetHost, dict[str, FindingHistory]]]:
         """Each host with its open findings by fingerprint, accepted ones left out: a tenth of the
         work of :meth:`open_on`."""
         marks = self._marks([one.id for one in group])
@@ -249,7 +248,7 @@ class FleetState:
             )
         return numbers
 
-    def _marks(self, hosts: Sequence[int]) -> dict[int, dict[str, FindingMark]]:
+    def _marks(self, hosts: Sequence[int]) -> dict[int, dict[str, FindingHistory]]:
         f, p, h = finding.c, problem.c, host.c
         query = (
             select(f.host, f.fingerprint, f.first_seen, h.read, p.rule, f.unlooked, f.opened)
@@ -258,14 +257,14 @@ class FleetState:
             .join(host, h.id == f.host)
             .where(f.host.in_(hosts), f.closed.is_(None), f.accepted == 0)
         )
-        marks: dict[int, dict[str, FindingMark]] = {number: {} for number in hosts}
-        known: dict[tuple[object, ...], FindingMark] = {}
+        marks: dict[int, dict[str, FindingHistory]] = {number: {} for number in hosts}
+        known: dict[tuple[object, ...], FindingHistory] = {}
         rows = self._connection.execute(query.order_by(f.id)).all()
         for number, fingerprint, seen, *state in rows:
             key = (seen, *state)
             mark = known.get(key)
             if mark is None:
-                mark = known[key] = FindingMark(self._open_state(*state), time_text(seen))
+                mark = known[key] = FindingHistory(self._open_state(*state), time_text(seen))
             marks[number][fingerprint.hex()] = mark
         return marks
 
@@ -278,10 +277,10 @@ class FleetState:
         for one in finding_intervals(self._connection, listed, *order, most=most):
             yield one.host, one.record(self._state(one))
 
-    def _state(self, one: FindingInterval) -> FindingState:
+    def _state(self, one: FindingInterval) -> str:
         """The state according to the newest audit, as in the counts of a trend."""
         if one.closed is not None:
-            return _ENDED.get(one.closed_as or "", "gone")
+            return "fixed" if one.closed_as == "fixed" else "gone"
         if one.accepted:
             return "suppressed"
         return self._open_state(one.read, one.rule, one.unlooked, one.opened, one.opened_as)

@@ -2,21 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import msgspec
 
 from vnicaudit.model.finding import Confidence, Severity
 from vnicaudit.model.fleet import HostStatus
-
-FindingState = Literal[
-    "new", "known", "reopened", "returned", "moved", "suppressed", "not looked at", "fixed", "gone"
-]
-"""The state of a finding after an audit. ``new``: never seen before; ``known``: unchanged, or only
-worded differently; ``reopened``: it had been fixed; ``returned``: its object had disappeared, and
-is back; ``moved``: it was known on another host; ``suppressed``: somebody accepted it; ``not looked
-at``: it is open as far as is known, and the audit did not check it; ``fixed``: checked, and no
-longer there; ``gone``: its object no longer exists."""
 
 
 class AuditName(msgspec.Struct, frozen=True):
@@ -244,14 +235,6 @@ class FleetHost(msgspec.Struct, frozen=True, kw_only=True):
     error: str
     is_fresh: bool
     is_tried: bool
-
-
-class FindingMark(NamedTuple):
-    """The state of an open finding after the newest audit, and when it was first seen (UTC, RFC
-    3339)."""
-
-    state: FindingState
-    first_seen: str
 
 
 class FleetSummary(msgspec.Struct, frozen=True, kw_only=True):

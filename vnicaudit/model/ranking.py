@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 import msgspec
 
 from vnicaudit.model.finding import Confidence, Severity
-from vnicaudit.model.history import AuditSummary
+from vnicaudit.model.history import AuditSummary, FindingRecord
 
 TOP_SCHEMA: Literal["vnicaudit.top/1"] = "vnicaudit.top/1"
 
@@ -199,10 +199,10 @@ NO_HISTORY = PlanHistory()
 
 
 FindingState = Literal["", "new", "known", "reopened", "returned", "moved", "not looked at"]
-"""State of an open finding, compared with the previous audit; empty: there is nothing to compare
-with."""
-SettledState = Literal["fixed", "gone", "suppressed", "in the baseline"]
-"""State of a finding that is no longer a problem, or that somebody accepted."""
+"""The state of an open finding after an audit; empty: there is nothing to compare with. ``new``:
+never seen before; ``known``: unchanged, or only worded differently; ``reopened``: it had been
+fixed; ``returned``: its object had disappeared, and is back; ``moved``: it was known on another
+host; ``not looked at``: it is open as far as is known, and the audit did not check it."""
 
 
 class FindingHistory(msgspec.Struct, frozen=True):
@@ -210,25 +210,6 @@ class FindingHistory(msgspec.Struct, frozen=True):
 
     state: FindingState = ""
     first_seen: str = ""
-
-
-class PageSettled(msgspec.Struct, frozen=True, kw_only=True):
-    """A finding that is not open: it was fixed, or its object is gone (``until``: since when, UTC,
-    RFC 3339), or it is accepted (``reason``: why)."""
-
-    state: SettledState
-    severity: str
-    rule: str
-    name: str
-    subject: str
-    host: str
-    site: str
-    owner: str
-    mac: str
-    message: str
-    reason: str = ""
-    first_seen: str = ""
-    until: str = ""
 
 
 class PageChanges(msgspec.Struct, frozen=True, kw_only=True):
@@ -257,7 +238,7 @@ class PageMemory(msgspec.Struct, frozen=True, kw_only=True):
     """History of a finding that is not among these."""
     changes: PageChanges | None = None
     trend: tuple[AuditSummary, ...] = ()
-    settled: tuple[PageSettled, ...] = ()
+    settled: tuple[FindingRecord, ...] = ()
     """Findings that were fixed or are gone."""
     ranking: Ranking | None = None
     rules_left_out: tuple[str, ...] = ()

@@ -13,7 +13,7 @@ from vnicaudit.fleet.ranking import rank
 from vnicaudit.fleet.running.fleet_run import FleetRun
 from vnicaudit.history.opening import history_to_read
 from vnicaudit.reports.page.from_audit import FindingHistory, FindingState, PageMemory
-from vnicaudit.reports.page.from_history import changes_of, settled_of
+from vnicaudit.reports.page.from_history import changes_of
 from vnicaudit.reports.safe import safe
 
 if TYPE_CHECKING:
@@ -73,7 +73,9 @@ class AuditMemory:
                     findings[one.fingerprint] = _past(one.state, one.first_seen)
                 for group in state.groups(state.hosts()):
                     for _host, marks in state.marks_on(group):
-                        findings |= {key: _past(*mark) for key, mark in marks.items()}
+                        findings |= {
+                            key: _past(mark.state, mark.first_seen) for key, mark in marks.items()
+                        }
         except MissingExtraError:
             return PageMemory(hosts=_hosts(run))
         except UsageError:  # nothing is stored yet: everything is new
@@ -92,7 +94,7 @@ class AuditMemory:
             hosts=_hosts(run),
             changes=changes_of(summary),
             trend=summary.audits,
-            settled=tuple(map(settled_of, ended)),
+            settled=tuple(ended),
             ranking=rank(run.audit, readings, gains, most=FIRST, per_place=False),
             rules_left_out=tuple(sorted(set(self._rules) - set(run.audit.coverage.rules))),
         )

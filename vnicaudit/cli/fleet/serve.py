@@ -33,7 +33,7 @@ from vnicaudit.history.opening import history_to_read
 from vnicaudit.history.place import check_extras
 from vnicaudit.model.finding import Severity
 from vnicaudit.model.fleet import Coverage, FleetAudit, HostReading
-from vnicaudit.model.history import FindingMark, FleetHost
+from vnicaudit.model.history import FleetHost
 from vnicaudit.model.report import Tool
 from vnicaudit.reports.metrics.families import check_exposition, exposed, fleet_families
 from vnicaudit.reports.page.from_audit import (
@@ -51,13 +51,11 @@ from vnicaudit.reports.page.from_audit import (
 from vnicaudit.reports.page.from_history import (
     changes_of,
     coverage_notes,
-    history_of,
     kept_reading,
     measured_of,
     measured_on,
     merged_reading,
     page_host,
-    settled_of,
 )
 from vnicaudit.reports.page.summary import HtmlPage, render_page
 from vnicaudit.reports.safe import message
@@ -68,7 +66,7 @@ if TYPE_CHECKING:
     from vnicaudit.history.fleet_state import FleetState
     from vnicaudit.history.place import HistoryPlace
     from vnicaudit.model.fleet import FleetCounts
-    from vnicaudit.model.ranking import MeasuredGain
+    from vnicaudit.model.ranking import FindingHistory, MeasuredGain
 
 # Page from a history: every host as last read, and what became of each finding.
 
@@ -90,7 +88,7 @@ class _HeldHost(NamedTuple):
     reading for the page, if the stored one is complete; else None."""
 
     host: FleetHost
-    marks: Mapping[str, FindingMark]
+    marks: Mapping[str, FindingHistory]
     stored: HostReading | None
     whole: HostReading | None
 
@@ -121,7 +119,7 @@ class _LivePage:
         readings = self._readings_into_page(hosts)
         ranking = rank(audit, readings, gains, most=FIRST, per_place=False)
         for one in self._state.settled():
-            self._page.add_settled(settled_of(one))
+            self._page.add_settled(one)
         about = PageAbout(
             title=f"Fleet of {count(len(hosts), 'host')}", tool=Tool("vnicaudit", newest.version),
             started=newest.started, live=True,
@@ -145,13 +143,12 @@ class _LivePage:
         """The reading of each host, added to the page as it passes."""
         for host, marks, reading in self._readings_of(hosts):
             self._note(host, reading)
-            past = history_of(marks)
             subjects = zip(subjects_of(reading), reading.audited, strict=True)
             for subject, audited in subjects:
                 self._page.add(
                     replace(
                         subject,
-                        history=past,
+                        history=marks,
                         measured=measured_on(audited, self._measured),
                         read_at="" if host.is_fresh else host.read_at or "",
                     )
@@ -160,7 +157,7 @@ class _LivePage:
 
     def _readings_of(
         self, hosts: Sequence[FleetHost]
-    ) -> Iterator[tuple[FleetHost, Mapping[str, FindingMark], HostReading]]:
+    ) -> Iterator[tuple[FleetHost, Mapping[str, FindingHistory], HostReading]]:
         """Each host with its marks and its reading. Several are collected first, so that one query
         of the history completes the readings that are not stored completely."""
         for group in self._state.groups(hosts):
@@ -178,7 +175,7 @@ class _LivePage:
 
     def _completed(
         self, held: Sequence[_HeldHost]
-    ) -> Iterator[tuple[FleetHost, Mapping[str, FindingMark], HostReading]]:
+    ) -> Iterator[tuple[FleetHost, Mapping[str, FindingHistory], HostReading]]:
         """Everything known about these hosts: the stored reading, completed from the history if
         necessary."""
         incomplete = [one.host for one in held if one.whole is None]

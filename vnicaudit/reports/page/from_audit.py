@@ -12,16 +12,14 @@ from msgspec.structs import replace
 
 from vnicaudit.model.finding import Crashed, Finding, name_of
 from vnicaudit.model.fleet import Coverage, FleetAudit, HostReading
-from vnicaudit.model.history import AuditSummary
+from vnicaudit.model.history import AuditSummary, FindingRecord
 from vnicaudit.model.names import RuleInfo
 from vnicaudit.model.ranking import NO_MEMORY as NO_MEMORY
 from vnicaudit.model.ranking import FindingHistory as FindingHistory
 from vnicaudit.model.ranking import FindingState as FindingState
 from vnicaudit.model.ranking import PageChanges as PageChanges
 from vnicaudit.model.ranking import PageMemory as PageMemory
-from vnicaudit.model.ranking import PageSettled as PageSettled
 from vnicaudit.model.ranking import Ranking
-from vnicaudit.model.ranking import SettledState as SettledState
 from vnicaudit.model.report import Audited, NicRow, Placed, RunEnd, TargetResult, Tool
 from vnicaudit.reports.coverage import percent
 from vnicaudit.reports.table.html import text
@@ -141,7 +139,7 @@ class PageData(msgspec.Struct, frozen=True, kw_only=True):
     about: PageAbout
     subjects: Iterable[PageSubject]
     end: PageEnd
-    settled: tuple[PageSettled, ...] = ()
+    settled: tuple[FindingRecord, ...] = ()
 
 
 _NOWHERE = Placed()
@@ -207,7 +205,7 @@ def subject_of(audited: Audited) -> PageSubject:
     )
 
 
-def accepted_of(audited: Audited) -> Iterator[PageSettled]:
+def accepted_of(audited: Audited) -> Iterator[FindingRecord]:
     """The findings on a subject that are suppressed or in the baseline."""
     for one in audited.suppressed:
         yield _accepted(audited, one.finding, "suppressed", one.reason)
@@ -243,23 +241,17 @@ def end_with_memory(end: PageEnd, memory: PageMemory) -> PageEnd:
     )
 
 
-def _accepted(
-    audited: Audited, finding: Finding, state: SettledState, reason: str
-) -> PageSettled:  # fmt: skip
-    placed = audited.placed or _NOWHERE
-    return PageSettled(
-        state=state,
-        severity=finding.severity,
-        rule=finding.rule,
-        name=finding.name,
-        subject=audited.title,
-        host=placed.host or audited.target,
-        site="",
-        owner=name_of(finding.owner),
-        mac=finding.about.mac or "",
-        message=finding.message,
-        reason=reason,
-    )
+def _accepted(audited: Audited, one: Finding, state: str, reason: str) -> FindingRecord:
+    placed, change = audited.placed or _NOWHERE, one.change
+    return FindingRecord(
+        state=state, host=placed.host or audited.target, site="", rule=one.rule, name=one.name,
+        severity=one.severity, confidence=one.confidence, owner=name_of(one.owner),
+        message=one.message, scope=audited.scope, subject=audited.title, uuid=audited.uuid,
+        mac=one.about.mac, nic_index=one.about.index, file=audited.file,
+        field=None if change is None else change.field, old=None if change is None else change.old,
+        new=None if change is None else change.new, safe=change is not None and change.safe,
+        reason=reason, fingerprint=one.fingerprint, first_seen="", until=None,
+    )  # fmt: skip
 
 
 def host_notes(target: TargetResult) -> Iterator[PageNote]:

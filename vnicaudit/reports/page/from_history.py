@@ -28,7 +28,6 @@ from vnicaudit.model.finding import (
 )
 from vnicaudit.model.fleet import HostReading, HostStatus, InventoryHost
 from vnicaudit.model.history import (
-    FindingMark,
     FindingRecord,
     FleetHost,
     FleetSummary,
@@ -37,13 +36,9 @@ from vnicaudit.model.history import (
 from vnicaudit.model.report import Audited, NicRow, TargetResult
 from vnicaudit.reports.coverage import percent
 from vnicaudit.reports.page.from_audit import (
-    FindingHistory,
-    FindingState,
     PageChanges,
     PageHost,
     PageNote,
-    PageSettled,
-    SettledState,
     moment,
 )
 
@@ -51,10 +46,6 @@ Subject = tuple[str, str, str]
 """Scope, UUID or name, file."""
 _SCOPES: dict[str, AuditedScope] = {each: each for each in get_args(AuditedScope)}
 _KINDS: dict[str, SubjectKind] = {each: each for each in get_args(SubjectKind)}
-_STATES: dict[str, FindingState] = {
-    "new": "new", "known": "known", "reopened": "reopened", "returned": "returned",
-    "moved": "moved", "not looked at": "not looked at",
-}  # fmt: skip
 _WORDINGS = Wordings()
 
 
@@ -91,16 +82,6 @@ def merged_reading(
     return HostReading(
         host=place, status=status, started=at, finished=at, result=result, audited=known
     )
-
-
-def history_of(marks: Mapping[str, FindingMark]) -> dict[str, FindingHistory]:
-    """The history of each finding, by its fingerprint."""
-    past = {mark: _past(mark) for mark in set(marks.values())}
-    return {fingerprint: past[mark] for fingerprint, mark in marks.items()}
-
-
-def _past(mark: FindingMark) -> FindingHistory:
-    return FindingHistory(_STATES.get(mark.state, ""), mark.first_seen)
 
 
 def changes_of(summary: FleetSummary) -> PageChanges | None:
@@ -299,25 +280,3 @@ def _keeper(name: str) -> Keeper:
         return "vnicaudit"
     owner: Owner = owner_named(name)
     return owner
-
-
-def settled_of(one: FindingRecord) -> PageSettled:
-    """A closed or accepted finding as listed on the page."""
-    return PageSettled(
-        state=_SETTLED.get(one.state, "gone"),
-        severity=one.severity,
-        rule=one.rule,
-        name=one.name,
-        subject=one.subject,
-        host=one.host,
-        site=one.site,
-        owner=one.owner,
-        mac=one.mac or "",
-        message=one.message,
-        reason=one.reason or "",
-        first_seen=one.first_seen,
-        until=one.until or "",
-    )
-
-
-_SETTLED: dict[str, SettledState] = {"fixed": "fixed", "suppressed": "suppressed"}

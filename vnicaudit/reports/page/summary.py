@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 import msgspec
 
 from vnicaudit.base.wording import count
-from vnicaudit.model.history import AuditSummary
+from vnicaudit.model.history import AuditSummary, FindingRecord
 from vnicaudit.model.ranking import RankedChange, Ranking
 from vnicaudit.reports.coverage import head, stylesheet, template
 from vnicaudit.reports.page.from_audit import (
@@ -19,14 +19,13 @@ from vnicaudit.reports.page.from_audit import (
     PageChanges,
     PageData,
     PageEnd,
-    PageSettled,
     PageSubject,
     coverage_parts,
     moment,
     sample_of,
     unread_hosts,
 )
-from vnicaudit.reports.page.tables import PATHS, AnswerCounts, Cure, PageTables, RuleCount, packed
+from vnicaudit.reports.page.tables import PATHS, AnswerCounts, Cure, PageTables, RuleCount
 from vnicaudit.reports.ranking.text import change_place, change_title
 from vnicaudit.reports.safe import safe
 from vnicaudit.reports.table.html import text
@@ -393,7 +392,7 @@ class HtmlPage:
         self._tables.add(subject)
         self._answer.add(subject)
 
-    def add_settled(self, one: PageSettled) -> None:
+    def add_settled(self, one: FindingRecord) -> None:
         """Add a finding that is not open: fixed, gone, or accepted."""
         self._tables.add_settled(one)
 
@@ -405,7 +404,7 @@ class HtmlPage:
         parts = body_parts(about, end, self._answer, self._tables.settled.count)
         yield Template(template("page/body.html")).substitute(parts)
         yield '<script type="application/octet-stream" id="data">\n'
-        yield from packed(self._tables.columns(), _facts(about, end))
+        yield from self._tables.data(_facts(about, end))
         yield f"</script>\n<script>{script}</script>\n</body>\n</html>\n"
 
 

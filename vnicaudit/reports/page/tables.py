@@ -4,14 +4,15 @@ subject and to one of the subject's NICs.
 
 from __future__ import annotations
 
-import zlib
+import gzip
 from array import array
 from base64 import b64encode
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple
 
 import msgspec
+from msgspec import Raw
 
 from vnicaudit.knowledge.fixes.libvirt import by_plan
 from vnicaudit.model.finding import (
@@ -23,10 +24,11 @@ from vnicaudit.model.finding import (
     Severity,
     name_of,
 )
+from vnicaudit.model.history import FindingRecord
 from vnicaudit.model.nic import NONE, UNKNOWN, Resolved
 from vnicaudit.model.report import NicRow
 from vnicaudit.reports.nics.text import ARROW, type_of
-from vnicaudit.reports.page.from_audit import FindingHistory, PageSettled, PageSubject
+from vnicaudit.reports.page.from_audit import FindingHistory, PageSubject
 from vnicaudit.reports.safe import safe
 
 # Columns of the page's tables as compressed JSON: a list of numbers, or texts, each once, with the
@@ -36,8 +38,7 @@ from vnicaudit.reports.safe import safe
 _LARGEST = 0xFFFFFFFF
 _LEVEL = 6
 """Compression level of gzip: 9 takes twice the time for half a percent."""
-_GZIP = 31
-_LINE = 3 << 14
+_LINE = 1 << 16
 
 
 class TextColumn:
@@ -62,56 +63,46 @@ class TextColumn:
         return msgspec.json.encode({"texts": texts, "rows": self._rows.tolist()})
 
 
-class NumberColumn:
-    """A column of numbers from 0 to 2^32 - 1; a larger one is shown as that."""
+class TableColumns:
+    """A table that grows: each text once, and four bytes for each row and column. Its columns are
+    named by words; those of ``raw`` have texts that are already safe to show."""
 
-    def __init__(self) -> None:
-        self._rows = array("I")
+    def __init__(self, numbers: str, texts: str, raw: str = "") -> None:
+        self._numbers = {name: array("I") for name in numbers.split()}
+        self._texts = {name: TextColumn(raw=name in raw.split()) for name in texts.split()}
+        self.count = 0
 
-    def append(self, number: int) -> None:
-        """Add the number of the next row."""
-        self._rows.append(min(number, _LARGEST))
+    def add(self, numbers: Iterable[int], texts: Iterable[str]) -> None:
+        """Add a row. A number above 2^32 - 1 is shown as that."""
+        self.count += 1
+        for values, number in zip(self._numbers.values(), numbers, strict=True):
+            values.append(min(number, _LARGEST))
+        for column, text in zip(self._texts.values(), texts, strict=True):
+            column.append(text)
 
-    def json(self) -> bytes:
-        """A list."""
-        return msgspec.json.encode(self._rows.tolist())
+    def json(self) -> dict[str, Raw]:
+        """Name -> column."""
+        return {
+            **{name: Raw(msgspec.json.encode(one.tolist())) for name, one in self._numbers.items()},
+            **{name: Raw(column.json()) for name, column in self._texts.items()},
+        }
 
 
-Column: TypeAlias = "TextColumn | NumberColumn"
-
-
-def packed(tables: Mapping[str, Mapping[str, Column]], facts: object) -> Iterator[str]:
+def packed(tables: Mapping[str, TableColumns], facts: object) -> Iterator[str]:
     """The data as lines of base64 of gzip of JSON: an HTML parser never has to hold a piece that
     grows with the fleet. ``facts``: a record for the script."""
-    gzip = zlib.compressobj(_LEVEL, zlib.DEFLATED, _GZIP)
-    waiting = bytearray()
-    for piece in _json(tables, facts):
-        waiting += gzip.compress(piece)
-        while len(waiting) >= _LINE:
-            yield b64encode(waiting[:_LINE]).decode() + "\n"
-            del waiting[:_LINE]
-    yield b64encode(waiting + gzip.flush()).decode() + "\n"
-
-
-def _json(tables: Mapping[str, Mapping[str, Column]], facts: object) -> Iterable[bytes]:
-    yield b'{"facts":' + msgspec.json.encode(facts) + b',"tables":'
-    opening = b"{"
-    for name, columns in tables.items():
-        yield opening + msgspec.json.encode(name) + b":"
-        opening = b"{"
-        for key, column in columns.items():
-            yield opening + msgspec.json.encode(key) + b":" + column.json()
-            opening = b","
-        yield b"}"
-        opening = b","
-    yield b"}}"
+    columns = {name: table.json() for name, table in tables.items()}
+    data = msgspec.json.encode({"facts": facts, "tables": columns})
+    text = b64encode(gzip.compress(data, _LEVEL, mtime=0)).decode()
+    for at in range(0, len(text), _LINE):
+        yield text[at : at + _LINE] + "\n"
 
 
 NAME, UUID, MAC = "\x01", "\x02", "\x03"
 """Marks in a message or fix that stand for its subject's name and UUID and its NIC's MAC address,
 so that sentences become equal and are stored once. They cannot occur in text that is safe to
 show."""
-_FACTS = ("model", "vhost", "queues", "rx", "tx")
+_FACTS = "model vhost queues rx tx"
 _NO_HISTORY = FindingHistory()
 
 Path = Literal["slow", "fast", "unknown", "does not start"]
@@ -120,166 +111,86 @@ PATHS: tuple[Path, ...] = ("does not start", "slow", "unknown", "fast")
 
 
 class PageTables:
-    """Growing columns: each text once, a number of four bytes for each row and column."""
+    """The tables of the page: subjects; NICs and findings, which refer to their subject by number;
+    and findings that are not open, each with its subject by name, because that may no longer
+    exist."""
 
     def __init__(self) -> None:
-        self.subjects = SubjectColumns()
-        self.nics = NicColumns()
-        self.findings = FindingColumns()
-        self.settled = SettledColumns()
-        self._count = 0
+        self.subjects = TableColumns(
+            "", "name uuid guest read_at scope target host site owner server image flavor project"
+        )
+        self.nics = TableColumns(
+            "subject index line",
+            f"mac device file measured {_FACTS} connection path",
+            raw=_FACTS,
+        )
+        self.findings = TableColumns(
+            "subject nic line",
+            "message fix rule severity confidence change safe state since file other",
+            raw="message fix",
+        )
+        self.settled = TableColumns(
+            "",
+            "state severity rule title name host site owner mac message reason since until",
+        )
 
-    def columns(self) -> dict[str, dict[str, Column]]:
-        """All tables, for the page's data."""
-        return {
-            "subject": self.subjects.columns(),
-            "nic": self.nics.columns(),
-            "finding": self.findings.columns(),
-            "settled": self.settled.columns(),
-        }
+    def data(self, facts: object) -> Iterator[str]:
+        """The page's data, in pieces."""
+        tables = {
+            "subject": self.subjects, "nic": self.nics, "finding": self.findings,
+            "settled": self.settled,
+        }  # fmt: skip
+        return packed(tables, facts)
 
-    def add(self, subject: PageSubject) -> None:
+    def add(self, one: PageSubject) -> None:
         """Add a subject with its NICs and findings."""
-        number = self._count
-        measured = subject.measured
-        self.subjects.add(subject)
-        for row in subject.rows:
-            self.nics.add(row, number, measured.get(row.index, "") if measured else "")
-        if subject.findings:
-            self._add_findings(subject, number)
-        self._count += 1
-
-    def _add_findings(self, subject: PageSubject, number: int) -> None:
-        places = {row.index: at for at, row in enumerate(subject.rows, 1)}
-        marks = SubjectMarks(subject)
-        history = subject.history
-        for finding in subject.findings:
-            index = finding.about.index
-            place = 0 if index is None else places.get(index, 0)
-            past = history.get(finding.fingerprint, _NO_HISTORY)
-            self.findings.add(finding, number, place, marks, past)
-
-    def add_settled(self, one: PageSettled) -> None:
-        """Add a finding that is not open."""
-        self.settled.add(one)
-
-
-class SubjectColumns:
-    """Columns of the audited subjects: domains, hosts, images, files."""
-
-    _WORDS = (
-        "name", "uuid", "guest", "read_at", "scope", "target", "host", "site", "owner", "server",
-        "image", "flavor", "project",
-    )  # fmt: skip
-
-    def __init__(self) -> None:
-        self._words = {name: TextColumn() for name in self._WORDS}
-
-    def add(self, subject: PageSubject) -> None:
-        """Add a subject."""
-        guest = _guest(subject.rows[0]) if subject.rows else ""
-        values = (
-            subject.name, subject.uuid or "", guest, subject.read_at, subject.scope, subject.target,
-            subject.host, subject.site, subject.owner, subject.server, subject.image,
-            subject.flavor, subject.project,
+        number = self.subjects.count
+        guest = _guest(one.rows[0]) if one.rows else ""
+        texts = (
+            one.name, one.uuid or "", guest, one.read_at, one.scope, one.target, one.host, one.site,
+            one.owner, one.server, one.image, one.flavor, one.project,
         )  # fmt: skip
-        for column, value in zip(self._words.values(), values, strict=True):
-            column.append(value)
+        self.subjects.add((), texts)
+        for nic in one.rows:
+            self._add_nic(nic, number, one.measured.get(nic.index, ""))
+        if one.findings:
+            places = {nic.index: at for at, nic in enumerate(one.rows, 1)}
+            marks = SubjectMarks(one)
+            for finding in one.findings:
+                past = one.history.get(finding.fingerprint, _NO_HISTORY)
+                index = finding.about.index
+                place = 0 if index is None else places.get(index, 0)
+                self._add_finding(finding, number, place, marks, past)
 
-    def columns(self) -> dict[str, Column]:
-        """Name -> column."""
-        return dict(self._words)
+    def _add_nic(self, nic: NicRow, number: int, measured: str) -> None:
+        texts = (
+            nic.mac or "", nic.target_dev or "", nic.location.file or "", measured,
+            _fact(nic.model, always=True), _fact(nic.vhost), _fact(nic.queues),
+            _fact(nic.rx_queue_size), _fact(nic.tx_queue_size), type_of(nic), path_of(nic),
+        )  # fmt: skip
+        self.nics.add((number, nic.index, nic.location.line or 0), texts)
 
-
-class NicColumns:
-    """NICs, in the order of their subjects."""
-
-    def __init__(self) -> None:
-        self._numbers = {name: NumberColumn() for name in ("subject", "index", "line")}
-        self._words = {name: TextColumn() for name in ("mac", "device", "file", "measured")}
-        self._facts = {
-            name: TextColumn(raw=name in _FACTS) for name in (*_FACTS, "connection", "path")
-        }
-
-    def add(self, nic: NicRow, subject: int, measured: str) -> None:
-        """Add a NIC of that subject."""
-        numbers = (subject, nic.index, nic.location.line or 0)
-        words = (nic.mac or "", nic.target_dev or "", nic.location.file or "", measured)
-        for number_column, number in zip(self._numbers.values(), numbers, strict=True):
-            number_column.append(number)
-        for column, word in zip(self._words.values(), words, strict=True):
-            column.append(word)
-        for column, word in zip(self._facts.values(), _kind(nic), strict=True):
-            column.append(word)
-
-    def columns(self) -> dict[str, Column]:
-        """Name -> column."""
-        return {**self._numbers, **self._words, **self._facts}
-
-
-class FindingColumns:
-    """Findings, in the order of their subjects. ``nic``: number of the subject's NIC, from 1; 0:
-    none."""
-
-    _WORDS = ("rule", "severity", "confidence", "change", "safe", "state", "since", "file", "other")
-
-    def __init__(self) -> None:
-        self._numbers = {name: NumberColumn() for name in ("subject", "nic", "line")}
-        self._message, self._fix = TextColumn(raw=True), TextColumn(raw=True)
-        self._words = {name: TextColumn() for name in self._WORDS}
-
-    def add(
-        self, one: Finding, number: int, nic: int, marks: SubjectMarks, past: FindingHistory
+    def _add_finding(
+        self, one: Finding, number: int, place: int, marks: SubjectMarks, past: FindingHistory
     ) -> None:
-        """Add a finding on the subject with that number."""
-        numbers = (number, nic, one.location.line or 0)
-        for number_column, value in zip(self._numbers.values(), numbers, strict=True):
-            number_column.append(value)
+        """Add a finding on the subject with that number. ``place``: of its NIC among the subject's,
+        from 1; 0: none."""
+        safety = "" if one.change is None else "safe" if one.change.safe else "unsafe"
         mac = one.about.mac
-        self._message.append(marks.sentence(one.message, mac))
-        self._fix.append(marks.sentence(by_plan(one), mac))
-        for column, word in zip(self._words.values(), _finding_words(one, past), strict=True):
-            column.append(word)
-
-    def columns(self) -> dict[str, Column]:
-        """Name -> column."""
-        return {**self._numbers, "message": self._message, "fix": self._fix, **self._words}
-
-
-def _finding_words(one: Finding, past: FindingHistory) -> tuple[str, ...]:
-    safety = "" if one.change is None else "safe" if one.change.safe else "unsafe"
-    return (
-        one.rule, one.severity, one.confidence, change_words(one.change), safety, past.state,
-        past.first_seen, one.location.file or "", ", ".join(map(str, one.related)),
-    )  # fmt: skip
-
-
-class SettledColumns:
-    """Findings that are not open. Each contains its subject by name, because the subject may no
-    longer exist."""
-
-    _WORDS = (
-        "state", "severity", "rule", "title", "name", "host", "site", "owner", "mac", "message",
-        "reason", "since", "until",
-    )  # fmt: skip
-
-    def __init__(self) -> None:
-        self._words = {name: TextColumn() for name in self._WORDS}
-        self.count = 0
-
-    def add(self, one: PageSettled) -> None:
-        """Add a finding."""
-        self.count += 1
-        values = (
-            one.state, one.severity, one.rule, one.name, one.subject, one.host, one.site, one.owner,
-            one.mac, one.message, one.reason, one.first_seen, one.until,
+        texts = (
+            marks.sentence(one.message, mac), marks.sentence(by_plan(one), mac), one.rule,
+            one.severity, one.confidence, change_words(one.change), safety, past.state,
+            past.first_seen, one.location.file or "", ", ".join(map(str, one.related)),
         )  # fmt: skip
-        for column, value in zip(self._words.values(), values, strict=True):
-            column.append(value)
+        self.findings.add((number, place, one.location.line or 0), texts)
 
-    def columns(self) -> dict[str, Column]:
-        """Name -> column."""
-        return dict(self._words)
+    def add_settled(self, one: FindingRecord) -> None:
+        """Add a finding that is not open."""
+        texts = (
+            one.state, one.severity, one.rule, one.name, one.subject, one.host, one.site, one.owner,
+            one.mac or "", one.message, one.reason or "", one.first_seen, one.until or "",
+        )  # fmt: skip
+        self.settled.add((), texts)
 
 
 class SubjectMarks:
@@ -333,13 +244,6 @@ def path_of(nic: NicRow) -> Path:
     if nic.vhost.state == UNKNOWN:
         return "unknown"
     return "fast" if nic.vhost.state == NONE or nic.vhost.effective else "slow"
-
-
-def _kind(nic: NicRow) -> tuple[str, ...]:
-    return (
-        _fact(nic.model, always=True), _fact(nic.vhost), _fact(nic.queues),
-        _fact(nic.rx_queue_size), _fact(nic.tx_queue_size), type_of(nic), path_of(nic),
-    )  # fmt: skip
 
 
 def _fact(fact: Resolved[str] | Resolved[bool] | Resolved[int], *, always: bool = False) -> str:
