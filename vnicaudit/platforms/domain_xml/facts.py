@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping
 
 import msgspec
 from lxml import etree
@@ -22,6 +22,10 @@ SUPPRESS_NAMESPACE = "https://vnicaudit.org/xmlns/1"
 _SUPPRESS = f"{{{SUPPRESS_NAMESPACE}}}suppress"
 _PRODUCT_ENTRIES = ("manufacturer", "family", "product")
 _OSINFO = "{http://libosinfo.org/xmlns/libvirt/domain/1.0}"
+
+
+_NONE = etree.Element("none")
+"""Stands for a child that a domain lacks."""
 
 
 class DomainFacts(msgspec.Struct):
@@ -57,43 +61,44 @@ def child(element: etree._Element, tag: str) -> etree._Element | None:
 
 def gathered(domain: etree._Element) -> DomainFacts:
     """The facts of a ``<domain>``. Of several equal children the first counts, if libvirt reads
-    only one."""
+    only one; all of SMBIOS and firmware count, and ``./qemu:commandline/qemu:arg``."""
     facts = DomainFacts()
-    seen: set[str] = set()
+    first: dict[str, etree._Element] = {}
     for element in domain:  # twice as fast as letting lxml search for the names
         tag: object = element.tag  # not a string for an entity
-        reader = _READERS.get(tag) if isinstance(tag, str) else None
-        if reader is None or tag in seen:
+        if not isinstance(tag, str):
             continue
-        if tag not in _SEVERAL:
-            seen.add(str(tag))
-        reader(facts, element)
+        first.setdefault(tag, element)
+        if tag == "sysinfo":
+            _read_sysinfo(facts, element)
+        elif tag == _COMMANDLINE:
+            facts.commandlines.append(element)
+        elif tag == _OVERRIDE:
+            facts.overrides.append(element)
+    _read_settings(facts, first)
     return facts
 
 
-def _read_name(facts: DomainFacts, element: etree._Element) -> None:
-    facts.name = element.text
-
-
-def _read_uuid(facts: DomainFacts, element: etree._Element) -> None:
-    facts.uuid = element.text
-
-
-def _read_devices(facts: DomainFacts, element: etree._Element) -> None:
-    facts.devices = element
-
-
-def _read_vcpu(facts: DomainFacts, element: etree._Element) -> None:
-    facts.vcpus_max = element.text
-    facts.vcpus = element.get("current") or element.text
-
-
-def _read_os(facts: DomainFacts, element: etree._Element) -> None:
-    kind = child(element, "type")
-    if kind is not None:
-        facts.arch = kind.get("arch")
-        facts.machine = kind.get("machine")
-    facts.boot_device = child(element, "boot") is not None
+def _read_settings(facts: DomainFacts, first: Mapping[str, etree._Element]) -> None:
+    """The facts in children of which libvirt reads only the first."""
+    facts.name, facts.uuid = first.get("name", _NONE).text, first.get("uuid", _NONE).text
+    facts.devices = first.get("devices")
+    facts.encrypted = "launchSecurity" in first
+    if (vcpu := first.get("vcpu")) is not None:
+        facts.vcpus_max = vcpu.text
+        facts.vcpus = vcpu.get("current") or vcpu.text
+    system, features = first.get("os", _NONE), first.get("features", _NONE)
+    if (kind := child(system, "type")) is not None:
+        facts.arch, facts.machine = kind.get("arch"), kind.get("machine")
+    facts.boot_device = child(system, "boot") is not None
+    facts.acpi = child(features, "acpi") is not None
+    local_time = first.get("clock", _NONE).get("offset") == "localtime"
+    facts.windows = local_time or child(features, "hyperv") is not None
+    access = child(first.get("memoryBacking", _NONE), "access")
+    facts.memory_shared = access is not None and access.get("mode") == "shared"
+    if (numa := child(first.get("cpu", _NONE), "numa")) is not None:
+        facts.cells = tuple(cell.get("memAccess") for cell in numa.iterchildren("cell"))
+    _read_metadata(facts, first.get("metadata", _NONE))
 
 
 def _read_metadata(facts: DomainFacts, element: etree._Element) -> None:
@@ -135,61 +140,6 @@ def _read_sysinfo(facts: DomainFacts, element: etree._Element) -> None:
     # KubeVirt writes manufacturer and family, and a product named "None"
     kubevirt = "KubeVirt" in (given.get("manufacturer"), given.get("family"))
     facts.product = "KubeVirt" if kubevirt else given.get("product")
-
-
-def _read_features(facts: DomainFacts, element: etree._Element) -> None:
-    facts.windows = facts.windows or child(element, "hyperv") is not None
-    facts.acpi = child(element, "acpi") is not None
-
-
-def _read_clock(facts: DomainFacts, element: etree._Element) -> None:
-    facts.windows = facts.windows or element.get("offset") == "localtime"
-
-
-def _read_memory(facts: DomainFacts, element: etree._Element) -> None:
-    access = child(element, "access")
-    facts.memory_shared = access is not None and access.get("mode") == "shared"
-
-
-def _read_cpu(facts: DomainFacts, element: etree._Element) -> None:
-    numa = child(element, "numa")
-    if numa is not None:
-        facts.cells = tuple(cell.get("memAccess") for cell in numa.iterchildren("cell"))
-
-
-def _read_commandline(facts: DomainFacts, element: etree._Element) -> None:
-    facts.commandlines.append(element)
-
-
-def _read_override(facts: DomainFacts, element: etree._Element) -> None:
-    facts.overrides.append(element)
-
-
-def _read_security(facts: DomainFacts, element: etree._Element) -> None:
-    del element
-    facts.encrypted = True
-
-
-_READERS: dict[str, Callable[[DomainFacts, etree._Element], None]] = {
-    "name": _read_name,
-    "uuid": _read_uuid,
-    "devices": _read_devices,
-    _COMMANDLINE: _read_commandline,
-    _OVERRIDE: _read_override,
-    "vcpu": _read_vcpu,
-    "os": _read_os,
-    "metadata": _read_metadata,
-    "sysinfo": _read_sysinfo,
-    "features": _read_features,
-    "clock": _read_clock,
-    "memoryBacking": _read_memory,
-    "cpu": _read_cpu,
-    "launchSecurity": _read_security,
-}
-"""Child of ``<domain>`` -> its reader."""
-_SEVERAL = ("sysinfo", _COMMANDLINE, _OVERRIDE)
-"""Children all of which count: SMBIOS and firmware; and ``./qemu:commandline/qemu:arg`` for
-libvirt."""
 
 
 def shared_memory(facts: DomainFacts) -> bool | None:
