@@ -17,11 +17,10 @@ import msgspec
 
 from vnicaudit.bench.judging.effect import SHARE_MARGIN, is_share
 from vnicaudit.bench.metrics import METRICS
-from vnicaudit.bench.profiles.keys import ProfileTable, WorkloadTable
+from vnicaudit.bench.profiles.keys import Kind, ProfileTable, WorkloadTable, descriptions, toml
 from vnicaudit.bench.profiles.load import load_profile, shipped_profiles
 from vnicaudit.bench.profiles.profile import Profile
 from vnicaudit.bench.profiles.registry import ENGINES, GUARDS
-from vnicaudit.bench.profiles.table import Kind, descriptions, toml
 from vnicaudit.reports.profiles.text import render_one, takes
 from vnicaudit.reports.report_file import Options
 
@@ -54,7 +53,7 @@ Save this as `web.toml`:
 ```toml
 {web}```
 
-and have it checked; a mistake is named with its line:
+and have it checked; a mistake is named with its table and key:
 
 <!-- run -->
 ```console

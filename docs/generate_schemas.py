@@ -16,6 +16,7 @@ import msgspec
 
 from vnicaudit.audit.judging.catalogue import rule_ids, shipped_catalogue
 from vnicaudit.audit.settings.keys import RULE, RULES, Settings
+from vnicaudit.bench.line_rate import LineRate
 from vnicaudit.bench.profiles.keys import ProfileTable
 from vnicaudit.cli.diff.compare import ReportDifferences
 from vnicaudit.cli.doctor.command import DoctorReport
@@ -26,7 +27,6 @@ from vnicaudit.model.names import RulesReport
 from vnicaudit.model.plan import Plan
 from vnicaudit.model.ranking import Ranking
 from vnicaudit.model.report import NicsReport
-from vnicaudit.reports.bench.line_rate import LineRateReport
 from vnicaudit.reports.inventory.text import InventoryReport
 from vnicaudit.reports.notices.json import Notice
 from vnicaudit.reports.profiles.text import ProfilesReport
@@ -46,7 +46,7 @@ RECORDS: dict[str, type[msgspec.Struct]] = {
     "vnicaudit.dry-run-1.json": DryRunReport,
     "vnicaudit.bench-1.json": BenchResult,
     "vnicaudit.profiles-1.json": ProfilesReport,
-    "vnicaudit.line-rate-1.json": LineRateReport,
+    "vnicaudit.line-rate-1.json": LineRate,
     "vnicaudit.inventory-1.json": InventoryReport,
     "vnicaudit.history-1.json": HistoryStatus,
     "vnicaudit.history-audit-1.json": AuditDetails,

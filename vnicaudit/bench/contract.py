@@ -150,17 +150,9 @@ class Measured(msgspec.Struct, frozen=True, kw_only=True):
     raw: tuple[Ran, ...] = ()
 
 
-class SettledWorkload(NamedTuple):
-    """A workload with all options chosen, including those left open until its ends were known.
-    ``note``: a remark on the choice for the user; may be empty."""
-
-    workload: Workload
-    note: str = ""
-
-
-def as_written(workload: Workload, ends: Sequence[Ends]) -> SettledWorkload:  # noqa: ARG001
-    """The ``settled`` function of an engine that leaves no options open."""
-    return SettledWorkload(workload)
+def nothing_to_prepare(workload: Workload, ends: Sequence[Ends]) -> str:  # noqa: ARG001
+    """The ``prepare`` function of an engine whose tools only have to be installed."""
+    return ""
 
 
 def over_tcp(workload: Workload) -> Transport:  # noqa: ARG001
@@ -197,10 +189,10 @@ class Engine(Protocol):
         """Raises UsageError for a workload that cannot be run as written (for example UDP messages
         over 65507 B)."""
 
-    def settled(self, workload: Workload, ends: Sequence[Ends]) -> SettledWorkload:
-        """Choose the options that a workload leaves open, once for all ``ends`` that it runs on and
-        before its first run: all later calls get the returned workload. Raises EndpointError if an
-        end is lost."""
+    def prepare(self, workload: Workload, ends: Sequence[Ends]) -> str:
+        """Bring what the workload needs to all ``ends`` that it runs on, before its first run;
+        returns a remark for the user, such as why it will not be measured. Raises EndpointError if
+        an end is lost, or can never measure it."""
 
     def transport(self, workload: Workload) -> Transport:
         """The transport without which a run comes to nothing; empty: it needs neither."""

@@ -45,14 +45,12 @@ _POWERS = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12}
 
 
 class Framing(msgspec.Struct, frozen=True, kw_only=True):
-    """How packets travel. ``mtu``: of the interface that sends them, so inside the tunnel.
-    ``outer``: IP version of the tunnel."""
+    """How packets travel. ``mtu``: of the interface that sends them, so inside the tunnel, which
+    is over IPv4."""
 
     mtu: int = 1500
     encapsulation: str = "none"
     ip: IpVersion = 4
-    outer: IpVersion = 4
-    timestamps: bool = True
 
 
 class PacketRate(msgspec.Struct, frozen=True):
@@ -62,9 +60,13 @@ class PacketRate(msgspec.Struct, frozen=True):
     rate: float
 
 
-class LineRate(msgspec.Struct, frozen=True, kw_only=True):
-    """The figures of ``bench line-rate``; rates in bit/s."""
+LINE_RATE_SCHEMA: Literal["vnicaudit.line-rate/1"] = "vnicaudit.line-rate/1"
 
+
+class LineRate(msgspec.Struct, frozen=True, kw_only=True):
+    """``vnicaudit.line-rate/1``: the theoretical maximum of a link; rates in bit/s."""
+
+    schema: Literal["vnicaudit.line-rate/1"] = LINE_RATE_SCHEMA
     speed: float
     framing: Framing
     overhead: int
@@ -72,9 +74,10 @@ class LineRate(msgspec.Struct, frozen=True, kw_only=True):
     tcp_payload: int
     """Octets of data in a full TCP segment."""
     tcp: float
-    tcp_without_timestamps: float
     udp: float
     packet_rates: tuple[PacketRate, ...]
+    goodput: float | None = None
+    """A measured throughput, to be compared with these."""
 
 
 def parse_rate(text: str) -> float:
@@ -87,21 +90,22 @@ def parse_rate(text: str) -> float:
     return rate
 
 
-def line_rate(speed: float, framing: Framing) -> LineRate:
-    """Calculate the line rate. Raises UsageError for an impossible MTU or an unknown
-    encapsulation."""
+def line_rate(speed: float, framing: Framing, goodput: float | None = None) -> LineRate:
+    """Calculate the line rate; packet rates for the frames of RFC 2544 that exist on this link, and
+    the largest. Raises UsageError for an impossible MTU or an unknown encapsulation."""
     framing = _checked(framing)
-    plain = msgspec.structs.replace(framing, timestamps=False)
-    rates = (PacketRate(frame, packet_rate(speed, frame)) for frame in FRAME_SIZES)
+    around = _overhead(framing) - _PREAMBLE_AND_GAP
+    least, most = around + _IP[framing.ip], around + framing.mtu
+    frames = sorted({*(frame for frame in FRAME_SIZES if least <= frame <= most), most})
     return LineRate(
         speed=speed,
         framing=framing,
         overhead=_overhead(framing),
         tcp_payload=_tcp_payload(framing),
         tcp=speed * tcp_fraction(framing),
-        tcp_without_timestamps=speed * tcp_fraction(plain),
         udp=speed * udp_fraction(framing),
-        packet_rates=tuple(rates),
+        packet_rates=tuple(PacketRate(frame, packet_rate(speed, frame)) for frame in frames),
+        goodput=goodput,
     )
 
 
@@ -146,12 +150,12 @@ def _on_line(packet: int, framing: Framing) -> int:
 
 def _overhead(framing: Framing) -> int:
     if framing.encapsulation in _IN_TUNNEL:
-        return FRAMING + _IN_TUNNEL[framing.encapsulation] + _IP[framing.outer]
+        return FRAMING + _IN_TUNNEL[framing.encapsulation] + _IP[4]
     return FRAMING + (4 if framing.encapsulation == "vlan" else 0)
 
 
 def _tcp_payload(framing: Framing) -> int:
-    return framing.mtu - _IP[framing.ip] - _TCP - (_TIMESTAMPS if framing.timestamps else 0)
+    return framing.mtu - _IP[framing.ip] - _TCP - _TIMESTAMPS
 
 
 def _checked(framing: Framing) -> Framing:

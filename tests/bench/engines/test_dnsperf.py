@@ -261,8 +261,8 @@ def test_what_this_dnsperf_does_not_report_decides_nothing(
         ends = [Ends(peer, peer, "192.0.2.2")]
         if refused:
             with pytest.raises(EndpointError, match=r"judged by latency_p50, which dnsperf at ssh"):
-                dnsperf.settled(workload, ends)
+                dnsperf.prepare(workload, ends)
         else:
-            assert dnsperf.settled(workload, ends).workload == workload
+            assert dnsperf.prepare(workload, ends) == ""
         usual = replace(workload, decides=("latency_mean",))
-        assert dnsperf.settled(usual, ends).workload == usual
+        assert dnsperf.prepare(usual, ends) == ""

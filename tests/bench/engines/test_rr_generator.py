@@ -65,7 +65,7 @@ def test_it_is_built_once_brought_once_to_each_end_and_gone_afterwards() -> None
     target, peer = End("target"), End("peer")
     with target, peer:
         ends = Ends(target, peer, "127.0.0.1", seed=5)
-        assert rr.settled(_WORK, [ends, ends]) == (_WORK, "")
+        assert rr.prepare(_WORK, [ends, ends]) == ""
         for _ in range(2):
             assert answered(_WORK, ends).error == ""
         assert (target.brought, peer.brought) == (1, 1)
@@ -102,7 +102,7 @@ def test_without_a_compiler_it_is_not_measured_and_what_to_install_is_said(
     )
     with End("target") as target, End("peer") as peer:
         ends = Ends(target, peer, "127.0.0.1", seed=5)
-        assert rr.settled(_WORK, [ends]) == (_WORK, f"w will not be measured: {why}")
+        assert rr.prepare(_WORK, [ends]) == f"w will not be measured: {why}"
         found = rr.measure(_WORK, ends)
     assert (found.values, found.error, found.failure) == ({}, why, "tool")
 

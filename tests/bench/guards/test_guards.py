@@ -7,7 +7,7 @@ from vnicaudit.bench.profiles.registry import GUARDS
 
 
 def test_a_file_in_the_folder_is_one() -> None:
-    assert GUARDS.names() == ("addresses", "counters", "path_mtu", "ping")
+    assert GUARDS.names() == ("addresses", "path_mtu", "ping")
 
 
 @pytest.mark.parametrize("name", GUARDS.names())
@@ -24,7 +24,7 @@ def test_where_nothing_was_kept_it_is_unknown_too(name: str) -> None:
     assert GUARDS.load(name).after(ends(), WAY, "").verdict == "unknown"
 
 
-@pytest.mark.parametrize("name", ["addresses", "counters", "ping"])
+@pytest.mark.parametrize("name", ["addresses", "ping"])
 def test_most_find_nothing_wrong_before_the_first_run(name: str) -> None:
     guard = GUARDS.load(name)
     assert guard.trouble(guard.before(ends(), WAY)) == ""

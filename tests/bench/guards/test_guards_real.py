@@ -36,10 +36,3 @@ def test_they_hold(ends: Ends, name: str, program: str, detail: str) -> None:
     rail = guard.after(ends, WAY, guard.before(ends, WAY))
     assert rail.verdict == "ok"
     assert rail.detail.startswith(detail)
-
-
-def test_counters_are_read(ends: Ends) -> None:
-    guard = GUARDS.load("counters")
-    kept = guard.before(ends, WAY)
-    assert kept.startswith('{"counters":{')
-    assert guard.after(ends, WAY, kept).verdict in ("ok", "unknown")

@@ -33,7 +33,6 @@ max-steal = 5
 line-rate = "25G"
 encapsulation = "vxlan"
 margins = { goodput = 3, latency_p99 = 15 }
-vcpus = [1, 2]
 
 [states]
 plain = "as shipped"
@@ -78,7 +77,6 @@ def test_everything_a_profile_can_say(load: Load) -> None:
     assert profile.designs == ("live-flip", "boots")
     assert profile.guards == ()
     assert (profile.cooldown, profile.max_steal) == (0.5, 5.0)
-    assert profile.vcpus == (1, 2)
     assert profile.states == {"plain": "as shipped", "querylog+dsc": "all on"}
     assert profile.margin("goodput") == 0.03
     assert profile.margin("latency_p99") == 0.15
@@ -174,165 +172,165 @@ def head(lines: str) -> str:
 
 
 MISTAKES = {
-    "syntax": ("title = \n", "1: not valid TOML: Invalid value"),
-    "nothing": ("", " 'title' is missing"),
-    "no workload": ('title = "t"\n', " 'workload' is missing"),
-    "empty title": (MINIMAL.replace('"t"', '" "'), "1: title: it is empty; for example title"),
+    "syntax": ("title = \n", "not valid TOML: Invalid value"),
+    "nothing": ("", "missing required field `title`"),
+    "no workload": ('title = "t"\n', "missing required field `workload`"),
+    "empty title": (MINIMAL.replace('"t"', '" "'), "title: Expected `str` matching regex"),
     "workload is no table": (
         'title = "t"\nworkload = [3]\n',
-        "2: workload: expected a table, got a whole number; for example [[workload]]",
+        "[[workload]] 1: Expected `object`, got `int`",
     ),
     "workload is no list": (
         'title = "t"\n\n[workload]\nengine = "talk"\n',
-        "3: workload: expected a list, got a table; for example [[workload]]",
+        "workload: Expected `array`, got `object`; for example workload = [{ engine",
     ),
     "no engine": (
         'title = "t"\n[[workload]]\npatterns = ["tcp"]\n',
-        "2: 'engine' is missing in [[workload]]",
+        "[[workload]] 1: Object missing required field `engine`",
     ),
     "second without patterns": (
         MINIMAL + '[[workload]]\nengine = "talk"\n',
-        "5: 'patterns' is missing in [[workload]]",
+        "[[workload]] 2: Object missing required field `patterns`",
     ),
     "unknown key": (
-        head("max_steal = 3"), "1: unknown key 'max_steal'; did you mean 'max-steal'?",
+        head("max_steal = 3"), "unknown key 'max_steal'; did you mean 'max-steal'?",
     ),
     "unknown key of a workload": (
-        workload("size = 3"), "5: unknown key 'size' in [[workload]]; did you mean 'sizes'?",
+        workload("size = 3"), "[[workload]] 1: unknown key 'size'; did you mean 'sizes'?",
     ),
     "pattern for patterns": (
         'title = "t"\n[[workload]]\nengine = "talk"\npattern = "tcp"\n',
-        "4: unknown key 'pattern' in [[workload]]; did you mean 'patterns'?",
+        "[[workload]] 1: unknown key 'pattern'; did you mean 'patterns'?",
     ),
     "no list": (
         workload('directions = "tx"'),
-        '5: directions: expected a list, got a text; for example directions = ["tx", "rx"]',
+        'directions: Expected `array`, got `str`; for example directions = ["tx", "rx"]',
     ),
     "empty list": (
         workload("connections = []"),
-        "5: connections: it is empty; for example connections = [1, 25]",
+        "connections: Expected `array` of length >= 1; for example connections = [1, 25]",
     ),
     "no direction": (
         workload('directions = ["tx",\n "up"]'),
-        "5: directions: 'up' is not one of tx, rx, both; for example",
+        "directions: Invalid enum value 'up'; for example",
     ),
     "a speed that is none": (
-        head('line-rate = "fast"'), "1: line-rate: 'fast' is not a speed",
+        head('line-rate = "fast"'), "line-rate: 'fast' is not a speed",
     ),
     "no encapsulation": (
         head('encapsulation = "mpls"'),
-        "1: encapsulation: 'mpls' is not one of none, vlan, vxlan, geneve, gre; for example",
+        "encapsulation: Invalid enum value 'mpls'; for example",
     ),
     "no design": (
         head('designs = ["boot"]'),
-        "1: designs: 'boot' is not one of single, paths, live-flip, flips, boots, "
-        "single-flip; did you mean 'boots'?; for example",
+        "designs: Invalid enum value 'boot'; for example",
     ),
     "no connections": (
         workload("connections = [0]"),
-        "5: connections: expected a whole number >= 1; for example connections = [1, 25]",
+        "connections: Expected `int` >= 1; for example connections = [1, 25]",
     ),
     "a size that is none": (
         workload('sizes = ["64Q"]'),
-        "5: sizes: '64Q' is invalid; expected a value such as 1500 or \"64K\"",
+        "sizes: '64Q' is invalid; expected a value such as 1500 or \"64K\"",
     ),
     "a negative size": (
-        workload("sizes = [-1]"), "5: sizes: -1 is invalid; expected a value such as 1500 or",
+        workload("sizes = [-1]"), "sizes: -1 is invalid; expected a value such as 1500 or",
     ),
     "half a byte": (
-        workload('sizes = ["1.5"]'), "5: sizes: '1.5' is invalid; expected a value such as",
+        workload('sizes = ["1.5"]'), "sizes: '1.5' is invalid; expected a value such as",
     ),
     "a size of another type": (
-        workload("sizes = [1.5]"), "5: sizes: expected a whole number or a text, got a number",
+        workload("sizes = [1.5]"), "sizes: Expected `int | str`, got `float`",
     ),
     "a rate that is none": (
         workload("rates = [0]"),
-        "5: rates: 0 is invalid; expected a value such as 5000 or \"2.5G\"",
+        "rates: 0 is invalid; expected a value such as 5000 or \"2.5G\"",
     ),
     "an endless rate": (
-        workload("rates = [inf]"), "5: rates: inf is invalid; expected a value such as",
+        workload("rates = [inf]"), "rates: inf is invalid; expected a value such as",
     ),
-    "not so long": (workload("seconds = nan"), "5: seconds: expected a number >= 1.0; for example"),
+    "not so long": (workload("seconds = nan"), "seconds: Expected `float` >= 1.0; for example"),
     "no engine of that name": (
-        MINIMAL.replace("talk", "tolk"), "3: engine: no engine 'tolk'; did you mean 'talk'?",
+        MINIMAL.replace("talk", "tolk"), "engine: no engine 'tolk'; did you mean 'talk'?",
     ),
     "no pattern of that name": (
         MINIMAL.replace('"tcp"', '"tcq"'),
-        "4: patterns: talk has no pattern 'tcq'; did you mean 'tcp'?",
+        "patterns: talk has no pattern 'tcq'; did you mean 'tcp'?",
     ),
     "a pattern far from all": (
         MINIMAL.replace('"tcp"', '"x"'),
-        "4: patterns: talk has no pattern 'x'; use tcp, udp-pps",
+        "patterns: talk has no pattern 'x'; use tcp, udp-pps",
     ),
     "a metric it has not": (
         workload('decides = ["latency_p50"]'),
-        "5: decides: 'tcp' cannot be judged by 'latency_p50'",
+        "decides: 'tcp' cannot be judged by 'latency_p50'",
     ),
     "a metric that is none": (
         workload('decides = ["goodputt"]'),
-        "5: decides: 'tcp' cannot be judged by 'goodputt'; did you mean 'goodput'?",
+        "decides: 'tcp' cannot be judged by 'goodputt'; did you mean 'goodput'?",
     ),
     "what its engine does not do": (
         workload("sizes = [70000]"),
-        "2: talk.tcp.tx.c1.70000: messages of 70000 B: at most 65536",
+        "talk.tcp.tx.c1.70000: messages of 70000 B: at most 65536",
     ),
     "the same twice": (
         workload("connections = [1, 1]"),
-        "2: two workloads are talk.tcp.tx.c1: make them differ, or give one a name",
+        "two workloads are talk.tcp.tx.c1: make them differ, or give one a name",
     ),
     "the same in two tables": (
         MINIMAL + '[[workload]]\nengine = "talk"\npatterns = ["tcp"]\nseconds = 3\n',
-        "5: two workloads are talk.tcp.tx.c1",
+        "two workloads are talk.tcp.tx.c1",
     ),
     "too many": (
         workload(f"connections = {list(range(1, 102))}\nsizes = {list(range(1, 11))}"),
-        "2: 1010 workloads in one table; at most 1000",
+        "1010 workloads in one table; at most 1000",
     ),
     "primaries that match nothing": (
         workload('sizes = ["1K"]\nprimary = ["*.64k"]'),
-        "6: primary: '*.64k' matches no id; the ids are talk.tcp.tx.c1.1k",
+        "primary: '*.64k' matches no id; the ids are talk.tcp.tx.c1.1k",
     ),
     "primary as a text": (
-        workload('primary = "yes"'), "5: primary: expected true or false or a list, got a text",
+        workload('primary = "yes"'), "primary: Expected `bool | array`, got `str`",
     ),
     "a state that is not declared": (
-        workload('states = ["plain"]'), "5: states: 'plain' is not declared in [states]",
+        workload('states = ["plain"]'), "states: not declared in [states]: 'plain'",
     ),
     "a state that nobody uses": (
-        MINIMAL + '[states]\nplain = ""\n', "6: states: no workload is run in the state 'plain'",
+        MINIMAL + '[states]\nplain = ""\n', "states: no workload is run in the state 'plain'",
     ),
     "a state with blanks": (
         MINIMAL + '[states]\n"a b" = ""\n',
-        "5: states: a name has lowercase letters, digits, `+`, `-` and `_`",
+        "states: Expected `str` matching regex",
     ),
-    "a name with blanks": (workload('name = "a b"'), "5: name: a name has lowercase letters"),
+    "a name with blanks": (workload('name = "a b"'), "name: Expected `str` matching regex"),
     "no metric": (
         MINIMAL + "[margins]\ngoodput = 3\nlatency_p98 = 3\n",
-        "7: margins: no metric 'latency_p98'; did you mean 'latency_p99'?",
+        "margins: no metric 'latency_p98'; did you mean 'latency_p99'?",
     ),
     "a share for per cent": (
-        head("margins.goodput = 0.05"), "1: margins: expected a number >= 0.5; for example",
+        head("margins.goodput = 0.05"), "margins: Expected `float` >= 0.5; for example",
     ),
-    "no guard rail": (head('guards = ["pong"]'), "1: guards: no guard rail 'pong'"),
+    "no guard rail": (head('guards = ["pong"]'), "guards: no guard rail 'pong'"),
     "too few runs": (
         head("repeats = 3"),
         (
-            "1: repeats: with 3 runs per arm, nothing can be shown at an error probability of "
+            "repeats: with 3 runs per arm, nothing can be shown at an error probability of "
             "0.05; it takes 4, or catastrophe-only = true"
         ),
     ),
-    "steal of nothing": (head("max-steal = 0"), "1: max-steal: expected a number > 0.0; for"),
+    "steal of nothing": (head("max-steal = 0"), "max-steal: Expected `float` > 0.0; for"),
     "options that are no texts": (
-        workload("options = { port = 53 }"), "5: options: expected a text, got a whole number",
+        workload("options = { port = 53 }"), "options: Expected `str`, got `int`",
     ),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize(("text", "message"), MISTAKES.values(), ids=MISTAKES)
-def test_mistakes_are_told_with_their_line(load: Load, text: str, message: str) -> None:
+def test_mistakes_are_told_with_their_place(load: Load, text: str, message: str) -> None:
     with pytest.raises(UsageError) as caught:
         load(text)
-    assert str(caught.value).startswith(f"p.toml:{message}")
+    assert str(caught.value).startswith("p.toml:")
+    assert message.strip() in str(caught.value)
 
 
 @pytest.mark.parametrize(

@@ -6,10 +6,9 @@ import pytest
 
 from docs import generate_profiles
 from vnicaudit.bench.metrics import METRICS
-from vnicaudit.bench.profiles.keys import ProfileTable, WorkloadTable
+from vnicaudit.bench.profiles.keys import Kind, ProfileTable, WorkloadTable, descriptions
 from vnicaudit.bench.profiles.load import shipped_profiles
 from vnicaudit.bench.profiles.registry import ENGINES
-from vnicaudit.bench.profiles.table import Kind, descriptions
 
 
 def text() -> str:

@@ -9,9 +9,8 @@ import jsonschema
 import pytest
 
 from tests.bench.profiles.test_load import FULL, MINIMAL, MISTAKES
-from vnicaudit.bench.profiles.keys import ProfileTable, WorkloadTable
+from vnicaudit.bench.profiles.keys import Kind, ProfileTable, WorkloadTable, examples
 from vnicaudit.bench.profiles.load import FOLDER, shipped_profiles
-from vnicaudit.bench.profiles.table import Kind, examples
 
 if sys.version_info >= (3, 11):
     import tomllib

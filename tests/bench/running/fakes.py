@@ -14,7 +14,6 @@ from vnicaudit.bench.contract import (
     Ends,
     Measured,
     Needs,
-    SettledWorkload,
     StartedProgram,
     Transport,
     over_tcp,
@@ -120,9 +119,9 @@ class Engine:
     def check(self, workload: Workload) -> None:
         """All can be run."""
 
-    def settled(self, workload: Workload, ends: Sequence[Ends]) -> SettledWorkload:
-        del ends
-        return SettledWorkload(workload)
+    def prepare(self, workload: Workload, ends: Sequence[Ends]) -> str:
+        del workload, ends
+        return ""
 
     def transport(self, workload: Workload) -> Transport:
         return over_tcp(workload)

@@ -201,37 +201,6 @@ def test_an_end_that_does_not_answer_breaks_no_guard_rail(tmp_path: Path) -> Non
     assert result.decision.verdict != "regressed"
 
 
-SHARED = "all arms of a target share its counters"
-
-
-def looked_at(tmp_path: Path, design: Design, arms: Sequence[OpenedArm]) -> list[GuardRail]:
-    """What is found of ``counters`` where errors rose."""
-    guard = Guard(broken=[arms[-1].arm.name])
-    one = task(
-        design, [each.arm.name for each in arms], profile=profile(guards=("counters", "ping")),
-        plugins=plugins(guard=guard),
-    )  # fmt: skip
-    found = measured(tmp_path, one, arms, Told()).guard_rails
-    assert [rail.verdict for rail in found if rail.name == "ping"][-1] == "failed"
-    return list(found[::2])
-
-
-def test_counters_of_one_target_tell_nothing_of_its_arms(tmp_path: Path) -> None:
-    assert looked_at(tmp_path, "live-flip", two_arms(End())) == [
-        GuardRail("counters", "one", "unknown", SHARED),
-        GuardRail("counters", "four", "unknown", SHARED),
-    ]
-
-
-@pytest.mark.parametrize(("second", "verdict"), [("netns://a?address=192.0.2.2", "unknown"),
-                                                 ("netns://b", "failed")])  # fmt: skip
-def test_counters_of_paths_are_those_of_their_targets(
-    tmp_path: Path, second: str, verdict: str
-) -> None:
-    arms = [opened("a", End("netns://a?address=192.0.2.1")), opened("b", End(second))]
-    assert looked_at(tmp_path, "paths", arms)[-1].verdict == verdict
-
-
 class LostGuard(Guard):
     """Cannot look before."""
 
@@ -250,8 +219,8 @@ def test_what_could_not_be_looked_at_before_is_not_known(tmp_path: Path) -> None
 def test_what_was_wrong_before_the_first_run_is_told() -> None:
     guard = Guard()
     guard.troubles = {"": "nothing was read", "as in one": "1500 B: none passed"}
-    states = {"counters": "", "path_mtu": "as in one", "ping": "as in four"}
-    assert list(rails.troubles(dict.fromkeys(["addresses", *states], guard), states)) == [
+    states = {"addresses": "", "path_mtu": "as in one", "ping": "as in four"}
+    assert list(rails.troubles(dict.fromkeys(["another", *states], guard), states)) == [
         "guard rail path_mtu, before the first run: 1500 B: none passed"
     ]
 

@@ -1,17 +1,15 @@
 """Measured before, measured after, carried on where it was ended in between."""
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from msgspec.structs import replace
 
 from tests.bench.judging.made import TCP, steady
 from tests.bench.running.fakes import RR, Engine, Guard, Told, plugins, profile
 from tests.bench.trials.places import Opening, order
 from tests.remedy.applying.fakes import Killed, World
 from vnicaudit.bench import history
-from vnicaudit.bench.contract import Ends, Measured, SettledWorkload
+from vnicaudit.bench.contract import Ends, Measured
 from vnicaudit.bench.trials.request import TrialRequest
 from vnicaudit.bench.trials.single_flip import SingleFlip, TrialFactory
 from vnicaudit.errors import EndpointError, RefusedError, UsageError
@@ -98,27 +96,6 @@ def test_what_got_better_is_kept(made: Made) -> None:
     assert (result.run.design, result.run.looks) == ("single-flip", (5,))
     assert result.environment[0].facts == {"booted": "1", "booted (after)": "2"}
     assert made.opening.opened == [(URL, "ssh://gen1", MAC)] * 2
-
-
-def test_both_halves_are_measured_by_what_was_chosen_before_the_first(made: Made) -> None:
-    """What is chosen of a workload is chosen once: the second half has what stands in the result of
-    the first, though by now something else would be chosen."""
-    chosen = iter("cx")
-
-    class Choosing(Engine):
-        def settled(self, workload: Workload, ends: Sequence[Ends]) -> SettledWorkload:
-            assert len(ends) == 1
-            return SettledWorkload(replace(workload, options={"generator": next(chosen)}))
-
-    made.engine = Choosing(made.guest.outcome)
-    trial = made.trial()
-    trial.before()
-    made.guest.level = 5e9
-    assert trial.after() == ""
-    assert {tuple(one.options.items()) for one in made.result().workloads} == {
-        (("generator", "c"),)
-    }
-    assert next(chosen) == "x"
 
 
 def test_what_got_worse_is_taken_back_and_says_why(made: Made) -> None:

@@ -20,7 +20,6 @@ from vnicaudit.bench.contract import (
     Measured,
     Needs,
     RequiredTool,
-    SettledWorkload,
     Transport,
     failed_run,
 )
@@ -67,8 +66,8 @@ def check(workload: Workload) -> None:
     options.check_shape(workload, options.options_of(workload))
 
 
-def settled(workload: Workload, ends: Sequence[Ends]) -> SettledWorkload:
-    """The workload as it is. Raises EndpointError if it is judged by percentiles, and dnsperf at a
+def prepare(workload: Workload, ends: Sequence[Ends]) -> str:
+    """Nothing is brought. Raises EndpointError if it is judged by percentiles, and dnsperf at a
     peer reports none (before 2.11): a run would not measure what decides."""
     wanted = [metric for metric in workload.decides if metric in _PERCENTILES]
     for peer in {each.peer.url: each.peer for each in ends}.values() if wanted else ():
@@ -79,7 +78,7 @@ def settled(workload: Workload, ends: Sequence[Ends]) -> SettledWorkload:
                 "not report: it takes dnsperf 2.11 or newer, or a profile that decides by "
                 "latency_mean"
             )
-    return SettledWorkload(workload)
+    return ""
 
 
 def transport(workload: Workload) -> Transport:

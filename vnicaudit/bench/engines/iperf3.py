@@ -20,7 +20,7 @@ docs/how-to/bench.md.
 
 from __future__ import annotations
 
-from vnicaudit.bench.contract import Ends, Measured, Needs, as_written, failed_run, over_tcp
+from vnicaudit.bench.contract import Ends, Measured, Needs, failed_run, nothing_to_prepare, over_tcp
 from vnicaudit.bench.engines._iperf3 import command, pairs, result
 from vnicaudit.bench.engines._iperf3.result import measure_packet_rate
 from vnicaudit.errors import MeasureError
@@ -43,7 +43,7 @@ def check(workload: Workload) -> None:
     command.check(workload, PATTERNS)
 
 
-settled = as_written
+prepare = nothing_to_prepare
 transport = over_tcp
 
 

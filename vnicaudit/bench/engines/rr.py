@@ -21,7 +21,6 @@ from vnicaudit.bench.contract import (
     Ends,
     Measured,
     Needs,
-    SettledWorkload,
     failed_run,
     one_line,
     over_tcp,
@@ -76,14 +75,14 @@ def check(workload: Workload) -> None:
     checked_workload(workload)
 
 
-def settled(workload: Workload, ends: Sequence[Ends]) -> SettledWorkload:
-    """The workload as it is; the program is brought to all ends, or the note says why not."""
+def prepare(workload: Workload, ends: Sequence[Ends]) -> str:
+    """Bring the program to all ends; the remark says why not."""
     try:
         for end in (end for each in ends for end in (each.target, each.peer)):
             program_at(end)
     except MeasureError as error:
-        return SettledWorkload(workload, f"{workload.id} will not be measured: {error}")
-    return SettledWorkload(workload)
+        return f"{workload.id} will not be measured: {error}"
+    return ""
 
 
 transport = over_tcp

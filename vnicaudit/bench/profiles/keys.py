@@ -1,14 +1,20 @@
 """The keys of a profile, with their descriptions for the reference page (docs/generate_profiles.py)
-and the published JSON Schema."""
+and the published JSON Schema; and a profile's text, decoded by them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Annotated
+import json
+import re
+from collections.abc import Callable, Iterator
+from functools import cache
+from typing import Annotated, NamedTuple, get_type_hints
 
 import msgspec
 
+from vnicaudit.base.wording import close_to, shortened
 from vnicaudit.bench.line_rate import Encapsulation
+from vnicaudit.errors import UsageError
+from vnicaudit.model.decoding import converted
 from vnicaudit.model.measurement import Design, Direction
 
 COOLDOWN = 2.0
@@ -34,7 +40,6 @@ Text = Annotated[str, msgspec.Meta(pattern=_TEXT)]
 Name = Annotated[str, msgspec.Meta(pattern=_NAME)]
 Runs = Annotated[int, msgspec.Meta(ge=1, le=MOST_RUNS)]
 Count = Annotated[int, msgspec.Meta(ge=1, le=10_000)]
-Vcpus = Annotated[int, msgspec.Meta(ge=1, le=4096)]
 Percent = Annotated[float, msgspec.Meta(ge=0.5, le=50)]
 
 
@@ -215,15 +220,6 @@ class ProfileTable(
             {"goodput": 3, "latency_p99": 15},
         ),
     ] = {}
-    vcpus: Annotated[
-        tuple[Vcpus, ...],
-        _key(
-            "Numbers of vCPUs of the target that it is to be run with, one run each; they are "
-            "compared by the label `vcpus`.",
-            [1, 2, 3],
-            min_length=1,
-        ),
-    ] = ()
     states: Annotated[
         dict[Name, str],
         _key(
@@ -240,3 +236,83 @@ class ProfileTable(
             min_length=1,
         ),
     ]
+
+
+class TablePlace(NamedTuple):
+    """One table of the file: the file's own, or the nth ``[[workload]]``, from 1."""
+
+    file: str
+    workload: int = 0
+
+    def error(self, message: str) -> UsageError:
+        """A usage error with the file and the table."""
+        where = f"[[workload]] {self.workload}: " if self.workload else ""
+        return UsageError(f"{self.file}: {where}{message}")
+
+
+Kind = type[ProfileTable] | type[WorkloadTable]
+
+
+def descriptions(kind: Kind) -> dict[str, str]:
+    """Key -> its meaning, in Markdown."""
+    return {key: said.description or "" for key, said in _descriptions(kind).items()}
+
+
+def examples(kind: Kind) -> dict[str, list[object]]:
+    """Key -> example values."""
+    return {
+        key: (said.extra_json_schema or {})["examples"] for key, said in _descriptions(kind).items()
+    }
+
+
+def toml(value: object) -> str:
+    """A value in TOML notation."""
+    if isinstance(value, dict):
+        pairs = (f"{key} = {toml(item)}" for key, item in value.items())
+        return f"{{ {', '.join(pairs)} }}"
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(map(toml, value))}]"
+    return json.dumps(value, ensure_ascii=False)
+
+
+@cache
+def _descriptions(kind: Kind) -> dict[str, msgspec.Meta]:
+    hints = get_type_hints(kind, include_extras=True)
+    found = {}
+    for field in msgspec.structs.fields(kind):
+        metas = (part for part in hints[field.name].__metadata__ if isinstance(part, msgspec.Meta))
+        found[field.encode_name] = next(meta for meta in metas if meta.description)
+    return found
+
+
+_ENTRY = re.compile(r"`\$(?:\.workload\[(\d+)\])?(?:\.([\w-]+))?")
+
+
+def checked_table(table: dict[str, object], file: str) -> ProfileTable:
+    """The keys of a file. Raises UsageError for the first mistake, unknown keys before others."""
+    for problem in _unknown(table, file):
+        raise problem
+    try:
+        return converted(table, ProfileTable)
+    except msgspec.ValidationError as error:
+        what, _, path = str(error).partition(" - at ")
+        entry, key = ((match := _ENTRY.search(path)) and match.groups()) or (None, None)
+        place = TablePlace(file, 0 if entry is None else int(entry) + 1)
+        kind: Kind = ProfileTable if entry is None else WorkloadTable
+        example = f"; for example {key} = {toml(examples(kind)[key][0])}" if key else ""
+        raise place.error(f"{key + ': ' if key else ''}{what}{example}") from None
+
+
+def _unknown(table: dict[str, object], file: str) -> Iterator[UsageError]:
+    """Unknown keys, with the one that was probably meant."""
+    yield from _strange(table, ProfileTable, TablePlace(file))
+    entries = table.get("workload")
+    for number, entry in enumerate(entries if isinstance(entries, list) else (), 1):
+        yield from _strange(entry, WorkloadTable, TablePlace(file, number))
+
+
+def _strange(table: object, kind: Kind, place: TablePlace) -> Iterator[UsageError]:
+    known = [field.encode_name for field in msgspec.structs.fields(kind)]
+    for key in table if isinstance(table, dict) else ():
+        if key not in known:
+            yield place.error(f"unknown key {shortened(key)!r}{close_to(shortened(key), known)}")

@@ -1,5 +1,5 @@
 """Load a profile: a shipped one by its name, a user's own by its path. A mistake in it is a usage
-error that names file and line.
+error that names the file, the table and the key.
 """
 
 from __future__ import annotations
@@ -7,7 +7,7 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from functools import cache
 from itertools import product
@@ -23,74 +23,56 @@ from vnicaudit.bench.judging.statistics import smallest_p
 from vnicaudit.bench.judging.terms import DEFAULT, MOST_ALPHA
 from vnicaudit.bench.line_rate import parse_rate
 from vnicaudit.bench.metrics import METRICS, is_cost
-from vnicaudit.bench.profiles.keys import MOST_RUNS, ProfileTable, WorkloadTable
+from vnicaudit.bench.profiles.keys import (
+    MOST_RUNS,
+    ProfileTable,
+    TablePlace,
+    WorkloadTable,
+    checked_table,
+)
 from vnicaudit.bench.profiles.profile import Profile
 from vnicaudit.bench.profiles.registry import ENGINES, GUARDS
-from vnicaudit.bench.profiles.table import TablePlace, TomlLines, checked_table
 from vnicaudit.errors import UsageError
 from vnicaudit.model.measurement import Direction, Workload
 
-# Checks of a profile beyond the types of its keys. All raise UsageError with file and line.
+# Checks of a profile beyond the types of its keys. All raise UsageError with the place.
 
 
-def check_pattern(name: str, engine: Engine, pattern: str, place: TablePlace) -> None:
-    """Check that the engine knows the pattern."""
-    if pattern not in engine.PATTERNS:
-        known = tuple(engine.PATTERNS)
-        hint = close_to(pattern, known) or f"; use {', '.join(known)}"
-        raise place.error(f"patterns: {name} has no pattern {pattern!r}{hint}", "patterns")
+def _check_known(
+    key: str, names: Iterable[str], known: Collection[str], what: str, place: TablePlace
+) -> None:
+    """Check that all ``names`` under a key are ``known``. ``what``: the kind of thing they are."""
+    for name in names:
+        if name not in known:
+            all_known = f"; use {', '.join(known)}" if known else ""
+            hint = close_to(name, tuple(known)) or all_known
+            raise place.error(f"{key}: {what} {name!r}{hint}")
 
 
-def check_decides(decides: Sequence[str], engine: Engine, pattern: str, place: TablePlace) -> None:
-    """Check that the pattern can be judged by these metrics."""
-    own = engine.PATTERNS[pattern]
-    known = [*own, *(name for name, metric in METRICS.items() if is_cost(metric))]
-    for metric in decides:
-        if metric not in known:
-            hint = close_to(metric, known) or f"; use {', '.join(own)}, or a CPU cost"
-            message = f"decides: {pattern!r} cannot be judged by {metric!r}{hint}"
-            raise place.error(message, "decides")
+def _check_workload_keys(table: WorkloadTable, engine: Engine, place: TablePlace) -> None:
+    """Check that the engine knows the patterns, and that they can be judged by these metrics."""
+    patterns = tuple(engine.PATTERNS)
+    for pattern in table.patterns:
+        if pattern not in engine.PATTERNS:  # some take any number of sizes
+            _check_known("patterns", [pattern], patterns, f"{table.engine} has no pattern", place)
+        costs = (name for name, metric in METRICS.items() if is_cost(metric))
+        judged = (*engine.PATTERNS[pattern], *costs)
+        _check_known("decides", table.decides, judged, f"{pattern!r} cannot be judged by", place)
 
 
-def check_margins(table: ProfileTable, place: TablePlace) -> None:
-    """Check that margins are for known metrics."""
-    for metric in table.margins:
-        if metric not in METRICS:
-            hint = close_to(metric, tuple(METRICS)) or f"; use {', '.join(METRICS)}"
-            raise place.within("margins").error(f"margins: no metric {metric!r}{hint}", metric)
-
-
-def check_guards(table: ProfileTable, known: Sequence[str], place: TablePlace) -> None:
-    """Check that guard rails exist."""
-    for guard in table.guards or ():
-        if guard not in known:
-            hint = close_to(guard, known) or f"; use {', '.join(known)}"
-            raise place.error(f"guards: no guard rail {guard!r}{hint}", "guards")
-
-
-def check_states(table: ProfileTable, place: TablePlace) -> None:
+def _check_states(table: ProfileTable, file: str) -> None:
     """Check that each used state is declared, and each declared one is used."""
     used: set[str] = set()
-    for index, entry in enumerate(table.workload):
+    for number, entry in enumerate(table.workload, 1):
         used.update(entry.states)
-        for state in entry.states:
-            if state not in table.states:
-                hint = close_to(state, tuple(table.states))
-                message = f"states: {state!r} is not declared in [states]{hint}"
-                raise place.within("workload", index).error(message, "states")
+        place = TablePlace(file, number)
+        _check_known("states", entry.states, table.states, "not declared in [states]:", place)
     for state in table.states:
         if state not in used:
-            message = f"states: no workload is run in the state {state!r}"
-            raise place.within("states").error(message, state)
+            raise TablePlace(file).error(f"states: no workload is run in the state {state!r}")
 
 
-def check_id(identity: str, others: Collection[str], place: TablePlace) -> None:
-    """Check that no two workloads have the same id."""
-    if identity in others:
-        raise place.error(f"two workloads are {identity}: make them differ, or give one a name")
-
-
-def check_repeats(table: ProfileTable, place: TablePlace) -> None:
+def _check_repeats(table: ProfileTable, place: TablePlace) -> None:
     """Check that arms whose runs do not overlap at all would be told apart."""
     runs = table.repeats
     if table.catastrophe_only or runs is None or smallest_p(runs, runs) <= MOST_ALPHA:
@@ -98,8 +80,7 @@ def check_repeats(table: ProfileTable, place: TablePlace) -> None:
     enough = next(n for n in range(runs, MOST_RUNS) if smallest_p(n, n) <= MOST_ALPHA)
     raise place.error(
         f"repeats: with {runs} runs per arm, nothing can be shown at an error probability of "
-        f"{MOST_ALPHA:g}; it takes {enough}, or catastrophe-only = true",
-        "repeats",
+        f"{MOST_ALPHA:g}; it takes {enough}, or catastrophe-only = true"
     )
 
 
@@ -128,19 +109,13 @@ class _Combination(NamedTuple):
 def workloads(table: WorkloadTable, place: TablePlace) -> list[Workload]:
     """Every combination, in the order of the table. Raises UsageError for one that its engine
     cannot run."""
-    engine = _engine(table, place)
-    for pattern in table.patterns:
-        check_pattern(table.engine, engine, pattern, place)
-        check_decides(table.decides, engine, pattern, place)
+    try:
+        engine = ENGINES.load(table.engine)
+    except UsageError as error:
+        raise place.error(f"engine: {error}") from None
+    _check_workload_keys(table, engine, place)
     found = [_workload(table, engine, chosen, place) for chosen in _combinations(table, place)]
     return _with_primaries(found, table.primary, place)
-
-
-def _engine(table: WorkloadTable, place: TablePlace) -> Engine:
-    try:
-        return ENGINES.load(table.engine)
-    except UsageError as error:
-        raise place.error(f"engine: {error}", "engine") from None
 
 
 def _combinations(table: WorkloadTable, place: TablePlace) -> Iterator[_Combination]:
@@ -162,15 +137,14 @@ def _combinations(table: WorkloadTable, place: TablePlace) -> Iterator[_Combinat
 def _amounts(
     values: Sequence[int | float | str], base: int, key: str, place: TablePlace
 ) -> list[float]:
-    return [_amount(value, base, key, place) for value in values]
-
-
-def _amount(value: int | float | str, base: int, key: str, place: TablePlace) -> float:
-    number = amount(value, base)
-    if number is None or (key == "sizes" and number % 1):
-        example = '1500 or "64K"' if key == "sizes" else '5000 or "2.5G"'
-        raise place.error(f"{key}: {value!r} is invalid; expected a value such as {example}", key)
-    return number
+    found = []
+    for value in values:
+        number = amount(value, base)
+        if number is None or (key == "sizes" and number % 1):
+            example = '1500 or "64K"' if key == "sizes" else '5000 or "2.5G"'
+            raise place.error(f"{key}: {value!r} is invalid; expected a value such as {example}")
+        found.append(number)
+    return found
 
 
 def _workload(
@@ -232,7 +206,7 @@ def _with_primaries(
         if not any(fnmatchcase(workload.id, pattern) for workload in found):
             ids = [workload.id for workload in found]
             few = ", ".join(ids[:_SHOWN]) + (", …" if len(ids) > _SHOWN else "")
-            raise place.error(f"primary: {pattern!r} matches no id; the ids are {few}", "primary")
+            raise place.error(f"primary: {pattern!r} matches no id; the ids are {few}")
     return [
         replace(workload, primary=any(fnmatchcase(workload.id, pattern) for pattern in primary))
         for workload in found
@@ -310,15 +284,14 @@ def shipped_profiles() -> tuple[str, ...]:
 
 
 def load_profile(name_or_path: str) -> Profile:
-    """A shipped profile, or a user's own: a path ends in ``.toml``. Raises UsageError, with file
-    and line, for anything wrong in it."""
+    """A shipped profile, or a user's own: a path ends in ``.toml``. Raises UsageError for
+    anything wrong in it."""
     path = _path(name_or_path)
     source = read_settings_file(path, explicit=True)
     if source is None:  # a named file has a table, or is an error
         raise UsageError(f"{path}: not a profile")
-    place = TablePlace(path, TomlLines(source.text))
     name = os.path.basename(path).removesuffix(_SUFFIX)
-    return _profile(name, checked_table(source.table, place), place)
+    return _profile(name, checked_table(source.table, path), path)
 
 
 def _path(name_or_path: str) -> str:
@@ -332,20 +305,23 @@ def _path(name_or_path: str) -> str:
     )
 
 
-def _profile(name: str, table: ProfileTable, place: TablePlace) -> Profile:
-    looks, alphas = _interim_analyses(table)
-    found = _workloads(table, place)
-    check_repeats(table, place)
-    check_margins(table, place)
-    check_guards(table, GUARDS.names(), place)
+def _profile(name: str, table: ProfileTable, file: str) -> Profile:
+    place = TablePlace(file)
+    looks, alphas = DEFAULT.looks, DEFAULT.alphas
+    if table.repeats is not None:
+        looks, alphas = (table.repeats,), (MOST_ALPHA,)
+    _check_repeats(table, place)
+    _check_known("margins", table.margins, METRICS, "no metric", place)
+    _check_known("guards", table.guards or (), GUARDS.names(), "no guard rail", place)
+    _check_states(table, file)
+    try:
+        line_rate = None if table.line_rate is None else parse_rate(table.line_rate)
+    except UsageError as error:
+        raise place.error(f"line-rate: {error}") from None
     return Profile(
         name=name,
         title=table.title,
-        description=table.description.strip(),
         sources=table.sources,
-        workloads=found,
-        looks=looks,
-        alphas=alphas,
         runs_per_turn=table.runs_per_turn,
         catastrophe_only=table.catastrophe_only,
         designs=table.designs,
@@ -353,34 +329,25 @@ def _profile(name: str, table: ProfileTable, place: TablePlace) -> Profile:
         cooldown=table.cooldown,
         max_steal=table.max_steal,
         max_cpu_wait=table.max_cpu_wait,
-        line_rate=_line_rate(table, place),
         encapsulation=table.encapsulation,
-        margins={metric: percent / 100 for metric, percent in table.margins.items()},
-        vcpus=table.vcpus,
         states=table.states,
+        description=table.description.strip(),
+        workloads=_workloads(table, file),
+        looks=looks,
+        alphas=alphas,
+        line_rate=line_rate,
+        margins={metric: percent / 100 for metric, percent in table.margins.items()},
     )
 
 
-def _interim_analyses(table: ProfileTable) -> tuple[tuple[int, ...], tuple[float, ...]]:
-    """The interim analyses, and the error probability that each spends."""
-    if table.repeats is None:
-        return DEFAULT.looks, DEFAULT.alphas
-    return (table.repeats,), (MOST_ALPHA,)
-
-
-def _line_rate(table: ProfileTable, place: TablePlace) -> float | None:
-    try:
-        return None if table.line_rate is None else parse_rate(table.line_rate)
-    except UsageError as error:
-        raise place.error(f"line-rate: {error}", "line-rate") from None
-
-
-def _workloads(table: ProfileTable, place: TablePlace) -> tuple[Workload, ...]:
-    check_states(table, place)
+def _workloads(table: ProfileTable, file: str) -> tuple[Workload, ...]:
     found: dict[str, Workload] = {}
-    for index, entry in enumerate(table.workload):
-        inside = place.within("workload", index)
-        for workload in workloads(entry, inside):
-            check_id(workload.id, found, inside)
+    for number, entry in enumerate(table.workload, 1):
+        place = TablePlace(file, number)
+        for workload in workloads(entry, place):
+            if workload.id in found:
+                raise place.error(
+                    f"two workloads are {workload.id}: make them differ, or give one a name"
+                )
             found[workload.id] = workload
     return tuple(found.values())

@@ -56,8 +56,6 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     encapsulation: Encapsulation = "none"
     margins: dict[str, float] = {}
     """Metric -> margin as a share, instead of its own."""
-    vcpus: tuple[int, ...] = ()
-    """Numbers of vCPUs to run it with, one measurement each; empty: as found."""
     states: dict[str, str] = {}
     """Name -> meaning of each state of the server in which a workload is run."""
 

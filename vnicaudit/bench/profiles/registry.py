@@ -12,10 +12,10 @@ from vnicaudit.bench.contract import Engine, Guard
 
 if TYPE_CHECKING:
     from vnicaudit.bench.engines import dnsperf, iperf3, rr
-    from vnicaudit.bench.guards import addresses, counters, path_mtu, ping
+    from vnicaudit.bench.guards import addresses, path_mtu, ping
 
     _ENGINES: tuple[Engine, ...] = (dnsperf, iperf3, rr)
-    _GUARDS: tuple[Guard, ...] = (addresses, counters, path_mtu, ping)
+    _GUARDS: tuple[Guard, ...] = (addresses, path_mtu, ping)
 
 Plugin_co = TypeVar("Plugin_co", covariant=True)
 

@@ -148,9 +148,7 @@ class Measuring:
             links: list[tuple[OpenedArm, LinkSetups]] = []
             for each in opened:
                 self._switch.arm(each)
-                self.check_rails(
-                    each, before[_endpoint_and_address(each)], shared=_shares(each, opened)
-                )
+                self.check_rails(each, before[_endpoint_and_address(each)])
                 links.append((each, _link_setups(each)))
             self._note_links(links)
         return self.conclude()
@@ -185,14 +183,11 @@ class Measuring:
         known = (*self._troubles, *rails.troubles(self._guards(), states))
         self._troubles = tuple(dict.fromkeys(known))
 
-    def check_rails(
-        self, opened: OpenedArm, before: rails.RailStates, *, shared: bool = False
-    ) -> None:
-        """Record the results of the guard rails, replacing earlier ones. ``shared``: other arms
-        were run on its target meanwhile."""
+    def check_rails(self, opened: OpenedArm, before: rails.RailStates) -> None:
+        """Record the results of the guard rails, replacing earlier ones."""
         self._note_troubles(before)
         self._listener.prepares(f"checking the guard rails of {opened.arm.name} again")
-        found = rails.after(self._guards(), opened, before, shared=shared)
+        found = rails.after(self._guards(), opened, before)
         again = {(rail.name, rail.arm) for rail in found}
         self._rails = [each for each in self._rails if (each.name, each.arm) not in again] + found
 
@@ -293,12 +288,6 @@ def _link_setups(opened: OpenedArm) -> LinkSetups:
 
 def _endpoint_and_address(opened: OpenedArm) -> tuple[str, str]:
     return opened.arm.path.target, opened.arm.path.address
-
-
-def _shares(opened: OpenedArm, all_: Sequence[OpenedArm]) -> bool:
-    """True if another arm has the same target, by whichever of its addresses."""
-    targets = [each.arm.path.target.partition("?")[0] for each in all_]
-    return targets.count(opened.arm.path.target.partition("?")[0]) > 1
 
 
 def _merged(first: Setup, later: Setup, arm: str) -> Setup:

@@ -1,6 +1,4 @@
-"""Open everything that a measurement needs: both ends of each path, and facts about the host;
-then choose what the profile leaves open until its ends are known.
-"""
+"""Open everything that a measurement needs: both ends of each path, and facts about the host."""
 
 from __future__ import annotations
 
@@ -271,29 +269,15 @@ class OpenedEndpoints:
         return guest_nic(machine, self._adapters().texts.reading, domain[1], mac)
 
 
-def settled_profile(
+def prepare_engines(
     profile: Profile, opened: Sequence[OpenedArm], listener: Listener, plugins: BenchPlugins
-) -> Profile:
-    """The profile with all open options chosen: once for all arms, before the first run, so that
-    all of them are measured in the same way. Remarks on a choice are passed to the listener. Raises
-    EndpointError if an end is lost."""
+) -> None:
+    """Bring what the workloads need to all ends; remarks are passed to the listener. Raises
+    EndpointError if an end is lost, or can never measure one of them."""
     ends = [each.ends for each in opened]
-    found = [
-        plugins.engines.load(workload.engine).settled(workload, ends)
-        for workload in profile.workloads
-    ]
-    for note in dict.fromkeys(one.note for one in found if one.note):
+    notes = [plugins.engines.load(each.engine).prepare(each, ends) for each in profile.workloads]
+    for note in dict.fromkeys(filter(None, notes)):
         listener.says(note)
-    return replace(profile, workloads=tuple(one.workload for one in found))
-
-
-def is_settled_of(settled: Sequence[Workload], asked: Sequence[Workload]) -> bool:
-    """True if ``settled`` are the requested workloads ``asked``, with only options added."""
-    return len(settled) == len(asked) and all(
-        replace(one, options=other.options) == other
-        and one.options.items() >= other.options.items()
-        for one, other in zip(settled, asked, strict=True)
-    )
 
 
 def merged_setup(first: Setup | None, more: Setup) -> Setup:

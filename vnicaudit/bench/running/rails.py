@@ -27,8 +27,6 @@ RailStates = Mapping[str, str]
 
 _LOOKS = 3
 _ONCE = "it failed once ({seen}), and could not be checked again: {why}"
-_CUMULATIVE = frozenset({"counters"})
-"""Guard rails that count everything since the last check, in whichever arm it happened."""
 
 
 def before(guards: Guards, opened: OpenedArm) -> RailStates:
@@ -54,23 +52,14 @@ def troubles(guards: Guards, states: RailStates) -> Iterator[str]:
                     yield f"guard rail {name}, before the first run: {one_line(said)}"
 
 
-def after(
-    guards: Guards, opened: OpenedArm, kept: RailStates, *, shared: bool = False
-) -> list[GuardRail]:
-    """The results of the guard rails now, compared with ``kept``. ``shared``: other arms have the
-    same target."""
-    return [_guard_rail(name, guard, opened, kept, shared=shared) for name, guard in guards.items()]
-
-
-def _guard_rail(
-    name: str, guard: Guard, opened: OpenedArm, kept: RailStates, *, shared: bool
-) -> GuardRail:
-    arm = opened.arm.name
-    if shared and name in _CUMULATIVE:
-        return GuardRail(name, arm, "unknown", f"all arms of a target share its {name}")
-    if name not in kept:
-        return GuardRail(name, arm, "unknown", "it could not be checked before")
-    return _confirmed(partial(_look, name, guard, opened, kept[name]))
+def after(guards: Guards, opened: OpenedArm, kept: RailStates) -> list[GuardRail]:
+    """The results of the guard rails now, compared with ``kept``."""
+    return [
+        _confirmed(partial(_look, name, guard, opened, kept[name]))
+        if name in kept
+        else GuardRail(name, opened.arm.name, "unknown", "it could not be checked before")
+        for name, guard in guards.items()
+    ]
 
 
 def _confirmed(look: Callable[[], tuple[GuardRail, bool]]) -> GuardRail:

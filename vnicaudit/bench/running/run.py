@@ -25,7 +25,7 @@ from vnicaudit.bench.running.opening import (
     LineFacts,
     OpenedArm,
     OpenedEndpoints,
-    settled_profile,
+    prepare_engines,
 )
 from vnicaudit.errors import UsageError
 from vnicaudit.model.measurement import BenchResult, Design
@@ -96,8 +96,7 @@ def bench(
         for path in request.paths:
             listener.prepares(f"connecting to {path.target} and {path.peer}")
             opened.append(places.open(path, request.line))
-        profile = settled_profile(terms.profile, opened, listener, request.plugins)
-        terms = replace(terms, profile=profile)
+        prepare_engines(terms.profile, opened, listener, request.plugins)
         listener.prepares("checking tools, versions and settings")
         places.require(opened, terms.profile.workloads)
         setups = places.setups(opened)

@@ -133,8 +133,7 @@ class Flips:
         settles which of them measure both arms."""
         with ExitStack() as stack:
             places, opened = self._opened(stack, BEFORE)
-            profile = self._request.settled(opened)
-            self._request = self._request._replace(profile=profile)
+            self._request.prepare(opened)
             measuring = Measuring(self._terms(), kept, self._request.listener)
             self._note(measuring, places, opened)
             self._rails = measuring.rail_states(opened)

@@ -24,7 +24,7 @@ from vnicaudit.bench.running.opening import (
     OpenedArm,
     OpenedEndpoints,
     Places,
-    settled_profile,
+    prepare_engines,
 )
 from vnicaudit.model.measurement import Design
 from vnicaudit.remedy.hypervisor import GetAdapters
@@ -61,9 +61,9 @@ class TrialRequest(NamedTuple):
         """The ends of the measurement; everything opened there is closed with ``stack``."""
         return self.opening(stack, self.adapters, self.seed, say)
 
-    def settled(self, opened: OpenedArm) -> Profile:
-        """The profile, with its open options chosen for a guest."""
-        return settled_profile(self.profile, [opened], self.listener, self.plugins)
+    def prepare(self, opened: OpenedArm) -> None:
+        """Bring what the workloads need to both ends."""
+        prepare_engines(self.profile, [opened], self.listener, self.plugins)
 
 
 def trial_terms(request: TrialRequest, design: Design) -> MeasurementTerms:

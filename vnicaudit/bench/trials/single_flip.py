@@ -21,7 +21,7 @@ from vnicaudit.bench.history import StoredMeasurement
 from vnicaudit.bench.judging.stopping import ATTEMPTS, Slot, one_by_one
 from vnicaudit.bench.profiles.profile import Profile
 from vnicaudit.bench.running.measuring import MeasurementTerms, Measuring
-from vnicaudit.bench.running.opening import Arm, OpenedArm, Places, is_settled_of
+from vnicaudit.bench.running.opening import Arm, OpenedArm, Places
 from vnicaudit.bench.running.run import reporting_where_stored
 from vnicaudit.bench.trials.request import AFTER, BEFORE, TrialRequest, trial_terms
 from vnicaudit.errors import RefusedError, VnicauditError
@@ -50,7 +50,8 @@ class SingleFlip:
             with ExitStack() as stack:
                 places = self._request.places(stack, self._request.listener.says)
                 opened = self._open(places, mac, BEFORE)
-                profile = self._request.settled(opened)
+                profile = self._request.profile
+                self._request.prepare(opened)
                 places.require([opened], profile.workloads)
                 kept = history.new_measurement(self._request.state)
                 stack.enter_context(reporting_where_stored(kept, self._request.listener))
@@ -89,7 +90,7 @@ class SingleFlip:
         which enough is known."""
         begun = kept.result()
         profile = self._request.profile
-        if not is_settled_of(begun.workloads, profile.workloads):
+        if begun.workloads != profile.workloads:
             raise RefusedError(
                 f"{mac} was measured before the change with profile {begun.run.profile}: use that "
                 "one"

@@ -50,8 +50,7 @@ def takes(profile: Profile) -> str:
     """``two arms take 28 min``; with several looks, the minimum and maximum."""
     seconds = [estimate(profile, 2, look) for look in profile.looks]
     span = " to ".join(dict.fromkeys(lasting(value) for value in (seconds[0], seconds[-1])))
-    each = f" for each number of vCPUs ({_and(profile.vcpus)})" if profile.vcpus else ""
-    return f"two arms take {span}{each}"
+    return f"two arms take {span}"
 
 
 def lasting(seconds: float) -> str:

@@ -1,7 +1,7 @@
 """An engine that asks and is answered."""
 # ruff: noqa: ARG001 (the contract says what functions are given)
 
-from vnicaudit.bench.contract import Ends, Measured, Needs, as_written, over_tcp
+from vnicaudit.bench.contract import Ends, Measured, Needs, nothing_to_prepare, over_tcp
 from vnicaudit.model.measurement import Workload
 
 PATTERNS = {
@@ -18,7 +18,7 @@ def check(workload: Workload) -> None:
     return None
 
 
-settled = as_written
+prepare = nothing_to_prepare
 transport = over_tcp
 
 

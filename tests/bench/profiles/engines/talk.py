@@ -1,7 +1,7 @@
 """An engine that sends: it takes messages up to 65536 B."""
 # ruff: noqa: ARG001 (the contract says what functions are given)
 
-from vnicaudit.bench.contract import Ends, Measured, Needs, as_written, over_tcp
+from vnicaudit.bench.contract import Ends, Measured, Needs, nothing_to_prepare, over_tcp
 from vnicaudit.errors import UsageError
 from vnicaudit.model.measurement import Workload
 
@@ -17,7 +17,7 @@ def check(workload: Workload) -> None:
         raise UsageError(f"messages of {workload.size} B: at most 65536")
 
 
-settled = as_written
+prepare = nothing_to_prepare
 transport = over_tcp
 
 
