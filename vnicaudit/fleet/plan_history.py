@@ -31,7 +31,6 @@ def plan_history(
 ) -> PlanHistory:
     """The facts about a plan from the last readings of its hosts, and from measurements."""
     missed = [host.name for uri, host in hosts.items() if uri in unread]
-    read = {host.name for uri, host in hosts.items() if uri not in unread}
     names = {step.id: hosts[step.target].name for step in plan.steps if step.target in hosts}
     facts = {
         step.id: _of_step(step, names.get(step.id, ""), known, estimates) for step in plan.steps
@@ -39,40 +38,7 @@ def plan_history(
     return PlanHistory(
         steps=facts,
         unread=tuple(UnreadHost(name, known.hosts.get(name)) for name in missed),
-        read=len(read) if known.hosts or known.marks else 0,
-        audited=len(read & known.hosts.keys()),
-        partly=len(_partly_checked(facts, names) & known.hosts.keys()),
-        open_findings=sum(one.findings for name, one in known.hosts.items() if name in read),
-        planned=_planned(plan.steps, names, read, known.marks),
     )
-
-
-def _partly_checked(facts: Mapping[str, StepHistory], names: Mapping[str, str]) -> set[str]:
-    """The hosts with findings in the plan that an audit may or may not have seen."""
-    return {
-        names[step]
-        for step, one in facts.items()
-        if step in names and one.known + one.new < one.findings
-    }
-
-
-def _planned(
-    steps: Iterable[Step],
-    names: Mapping[str, str],
-    read: Collection[str],
-    marks: Mapping[str, tuple[OpenMark, ...]],
-) -> int:
-    """The number of open findings on hosts that were read for which there is a step: on the same
-    host, or on another one if the guest has moved there."""
-    places = {(one.fingerprint, names.get(step.id, "")) for step in steps for one in step.findings}
-    known = {
-        (fingerprint, mark.host)
-        for fingerprint, some in marks.items()
-        for mark in some
-        if mark.host in read and not mark.is_accepted
-    }
-    moved = {fingerprint for fingerprint, _host in places - known}
-    return sum(place in places or place[0] in moved for place in known)
 
 
 def _of_step(step: Step, host: str, known: LastReadings, estimates: Estimates) -> StepHistory:

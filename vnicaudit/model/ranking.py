@@ -175,20 +175,11 @@ class UnreadHost(NamedTuple):
 
 
 class PlanHistory(msgspec.Struct, frozen=True):
-    """The part of a plan that comes from the history. ``steps``: by the ids of steps.
-    ``read``: number of hosts that were read now (0: the history knows nothing about the plan);
-    ``audited``: those of them that an audit read
-    before; ``partly``: those of which the last audit did not check everything that is planned
-    there. ``open_findings``: open on the audited hosts at their last audit; the plan has a step for
-    ``planned`` of them."""
+    """The part of a plan that comes from the history. ``steps``: by the ids of steps; ``unread``:
+    hosts that could not be read now."""
 
     steps: Mapping[str, StepHistory] = {}
     unread: tuple[UnreadHost, ...] = ()
-    read: int = 0
-    audited: int = 0
-    partly: int = 0
-    open_findings: int = 0
-    planned: int = 0
 
 
 NO_HISTORY = PlanHistory()

@@ -25,8 +25,6 @@ from vnicaudit.model.ranking import PlanHistory
 from vnicaudit.reports.plan.json import from_json
 
 NOTE = "Note: the plan is shown without facts from earlier audits: "
-PARTLY = "On {} hosts read now, the last audit did not check all that is planned there\n"
-COVERED = "At their last audit, the hosts read now had {} open; the plan has a step for {} of them"
 
 
 class Fleet(NamedTuple):
@@ -91,7 +89,6 @@ def test_an_entry_tells_since_when_it_is_open_and_what_is_new(fleet: Fleet) -> N
     assert lines(result.stdout, "history:") == [
         "history: oldest of 6 known findings first seen 2026-01-07; 2 not in the last audit"
     ]
-    assert result.stdout.count(COVERED.format("6 findings", "6")) == 1
     by_host = fleet.plan("--group-by", "host")
     assert lines(by_host.stdout, "history:") == [
         "history: oldest of 2 known findings first seen 2026-03-05; 2 not in the last audit",
@@ -104,21 +101,17 @@ def test_a_rule_that_the_last_audit_did_not_ask_is_not_called_new(fleet: Fleet) 
     fleet.audit("--select", "VNIC001")
     result = fleet.plan()
     assert lines(result.stdout, "history:") == []
-    assert "last audit, " not in result.stdout.replace(PARTLY.format(3), "")  # nothing was open
-    assert PARTLY.format(3) in result.stdout
+    assert "last audit, " not in result.stdout  # nothing was open
 
 
 def test_a_guest_defined_on_two_hosts_counts_on_each(fleet: Fleet) -> None:
     for number in (1, 2):
         write_host(fleet.file(number), 1, 4)  # the same guests
     fleet.audit()
-    assert COVERED.format("6 findings", "6") in fleet.plan().stdout
     aged(fleet, "h1", "2026-01-07")
     aged(fleet, "h2", "2026-02-06")
     by_host = fleet.plan("--group-by", "host").stdout
     assert [line[-10:] for line in lines(by_host, "history:")][:2] == ["2026-01-07", "2026-02-06"]
-    fleet.file(2).unlink()
-    assert COVERED.format("4 findings", "4") in fleet.plan().stdout
 
 
 def test_a_guest_that_moved_since_the_last_audit_has_its_step_elsewhere(fleet: Fleet) -> None:
@@ -126,17 +119,12 @@ def test_a_guest_that_moved_since_the_last_audit_has_its_step_elsewhere(fleet: F
     write_host(fleet.file(1), 2, 4)
     write_host(fleet.file(2), 1, 4)
     result = fleet.plan()
-    assert COVERED.format("6 findings", "6") in result.stdout
     assert not any("not in the last audit" in line for line in lines(result.stdout, "history:"))
 
 
 def test_hosts_without_an_audit_are_told_and_not_counted(fleet: Fleet) -> None:
     fleet.audit("--limit", "h1,h2")
     result = fleet.plan()
-    assert "1 host read now has no audit in the history\n" in result.stdout
-    assert (
-        COVERED.replace("the hosts", "the other hosts").format("4 findings", "4") in result.stdout
-    )
     assert len(lines(result.stdout, "oldest of 4 known findings")) == 1
 
 
@@ -146,7 +134,6 @@ def test_a_host_without_an_audit_has_guests_that_were_audited_elsewhere(fleet: F
     result = fleet.plan("--limit", "h1")
     assert NOTE not in result.stderr
     assert len(lines(result.stdout, "history: oldest of 2 known findings first seen")) == 1
-    assert "1 host read now has no audit in the history\n" in result.stdout
     assert "last audit" not in result.stdout
 
 
@@ -163,10 +150,8 @@ def test_hosts_that_cannot_be_read_are_told_with_what_is_open_there(fleet: Fleet
         f"  h2: last read {day}: 4 guests, 4 NICs, 2 findings open\n"
         f"  h3: no audit has read it\n\n"
     ) in result.stdout
-    assert "the host read now had 2 findings open; the plan has a step for 2 of" in result.stdout
     quiet = fleet.plan("-q")
     assert "2 hosts not read" in quiet.stdout
-    assert "At their last audit" not in quiet.stdout
 
 
 def test_a_measured_gain_stands_beside_the_same_change(fleet: Fleet) -> None:

@@ -13,7 +13,7 @@ from tests.audit.clouds import TARGET, FakeCloud, config, image, port, server
 from tests.cli.inside import inside as anywhere
 from vnicaudit.model.domain import Server
 from vnicaudit.reports.findings import grouped
-from vnicaudit.reports.plan.grouped import PLAN_GROUP_BY
+from vnicaudit.reports.plan.steps import PLAN_GROUP_BY
 from vnicaudit.reports.report_file import GROUP_BY
 
 CLOUD = FakeCloud()

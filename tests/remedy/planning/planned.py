@@ -19,7 +19,7 @@ from vnicaudit.platforms.libvirt.domains import Fetched, Surroundings, definitio
 from vnicaudit.remedy.planning.domain_targets import DomainPlanner
 from vnicaudit.remedy.planning.nic import NicContext
 from vnicaudit.remedy.planning.run import PlanOptions
-from vnicaudit.remedy.planning.source import AskNames, InterfaceNames, Source, no_names, sources
+from vnicaudit.remedy.planning.source import AskNames, Source, no_names, sources
 from vnicaudit.remedy.planning.subject import Judges
 from vnicaudit.text.diff import parse
 
@@ -148,9 +148,7 @@ def plan(
         asked = selected(*rule_ids(), platforms=platforms)
     else:
         asked = selected(*rules) if rules and rules != rule_ids() else work()
-    context = NicContext(
-        options, texts(), devices, users or {}, InterfaceNames(names), asked.platforms.wordings
-    )
+    context = NicContext(options, texts(), devices, users or {}, names, asked.platforms.wordings)
     planner = DomainPlanner(Judges(asked, work() if rules else asked), context)
     return list(planner.plan(source))
 

@@ -14,7 +14,8 @@ from vnicaudit.model.finding import Change, Ref
 from vnicaudit.model.host import HostConfig, VdpaDevice, Version
 from vnicaudit.model.nic import Nic
 from vnicaudit.model.plan import DomainUnit, Goal, Loss, Step
-from vnicaudit.remedy.planning.backends import Conversion, still_against, to_backend
+from vnicaudit.remedy.planning.backends import still_against, to_backend
+from vnicaudit.remedy.planning.subject import ProposedChanges
 
 DEVICE = "/dev/vhost-vdpa-0"
 SOCKET = "/run/vhu-1"
@@ -39,14 +40,14 @@ def to_vdpa(
     host: HostConfig = HOST,
     accepted: frozenset[str] = frozenset(),
     memory: int | None = None,
-) -> Conversion:
+) -> ProposedChanges:
     domain = guest(declared, nic, *others)
     return to_backend(
         "vdpa", nic, domain, host, children, DEVICE, devices, "client", accepted, memory
     )
 
 
-def to_vhostuser(domain: Domain) -> Conversion:
+def to_vhostuser(domain: Domain) -> ProposedChanges:
     nic = domain.nics[0]
     return to_backend(
         "vhostuser", nic, domain, HostConfig(), {}, SOCKET, None, "client", frozenset(), None

@@ -33,13 +33,13 @@ from tests.remedy.planning.units import file_of
 from tests.rows import rows_of_tuples
 from vnicaudit.audit.judging.catalogue import rule_ids
 from vnicaudit.audit.settings.keys import PolicyTable
-from vnicaudit.cli.wiring.adapters import texts
+from vnicaudit.cli.wiring.adapters import adapters, texts
 from vnicaudit.model.domain import DomainState
 from vnicaudit.model.finding import Change, Ref
 from vnicaudit.model.host import Network
 from vnicaudit.model.plan import DomainUnit, GuestView, NotPlanned
 from vnicaudit.remedy.planning.run import PlanOptions
-from vnicaudit.remedy.planning.source import Source
+from vnicaudit.remedy.planning.source import AgentNames, Source
 from vnicaudit.remedy.replacing import digest
 
 KEEPS = "the guest already supports virtio; its MAC and device address stay the same"
@@ -197,19 +197,26 @@ def test_a_name_that_the_agent_knows_to_be_the_kernels_stays() -> None:
     assert not found.safe
 
 
-def test_a_guest_is_asked_for_its_names_once() -> None:
-    asked: list[str] = []
+class _Names(AgentNames):
+    """Two names, and the domains that were asked."""
 
-    def names(source: Source) -> dict[str, str]:
-        asked.append(source.domain.name)
+    def __init__(self) -> None:
+        super().__init__(adapters(), 1)
+        self.asked: list[str] = []
+
+    def _ask(self, source: Source) -> dict[str, str]:
+        self.asked.append(source.domain.name)
         return {MAC: "ens3", SECOND: "ens4"}
 
+
+def test_a_guest_is_asked_for_its_names_once() -> None:
+    names = _Names()
     text = definition(interface("e1000"), interface("e1000", 2), interface("virtio", 3))
     found = steps(live(text, RUNNING), names=names)
     assert [one.guest.name.before for one in found] == ["ens3", "ens4"]
-    assert asked == ["a"]
+    assert names.asked == ["a"]
     assert plan(live(definition(interface("virtio")), RUNNING), names=names) == []
-    assert asked == ["a"]
+    assert names.asked == ["a"]
 
 
 def test_more_queues_do_not_rename_anything() -> None:

@@ -28,7 +28,7 @@ from vnicaudit.model.host import HostConfig, Network
 from vnicaudit.model.report import Audited
 from vnicaudit.remedy.planning.domain_targets import DomainPlanner
 from vnicaudit.remedy.planning.nic import NicContext
-from vnicaudit.remedy.planning.source import InterfaceNames, JudgedDomain, Source, no_names
+from vnicaudit.remedy.planning.source import JudgedDomain, Source, no_names
 from vnicaudit.remedy.planning.subject import Judges, is_decided
 
 TO_VIRTIO = Change("model", "e1000", "virtio", safe=True)
@@ -80,8 +80,8 @@ def test_a_change_is_judged_once_for_a_step() -> None:
     """Half of the time of a plan once went into reading and judging it again."""
     counting = selected(*rule_ids(), kind=CountingWork)
     assert isinstance(counting, CountingWork)
-    names, wordings = InterfaceNames(no_names), counting.platforms.wordings
-    context = NicContext(VIRTIO, texts(), None, {}, names, wordings)
+    wordings = counting.platforms.wordings
+    context = NicContext(VIRTIO, texts(), None, {}, no_names, wordings)
     planner = DomainPlanner(Judges(counting, counting), context)
     assert len(list(planner.plan(live(definition(interface("e1000")))))) == 1
     assert counting.judged == 2  # as it is, and as it would be

@@ -40,7 +40,7 @@ from vnicaudit.errors import TargetError
 from vnicaudit.model.plan import GOALS
 from vnicaudit.remedy.planning.run import PlanRequest, make_plan
 from vnicaudit.remedy.planning.subject import Judges
-from vnicaudit.reports.plan.grouped import PLAN_GROUP_BY
+from vnicaudit.reports.plan.steps import PLAN_GROUP_BY
 
 if TYPE_CHECKING:
     from vnicaudit.cli.wiring.platforms import PlatformRegistry

@@ -21,7 +21,7 @@ from vnicaudit.errors import UsageError
 from vnicaudit.model.plan import Goal
 from vnicaudit.remedy.planning.backends import functions_lost
 from vnicaudit.remedy.planning.run import PlanOptions
-from vnicaudit.reports.plan.grouped import PlanGroupBy
+from vnicaudit.reports.plan.steps import PlanGroupBy
 
 
 class PlanCommandOptions(msgspec.Struct, frozen=True):

@@ -8,7 +8,6 @@ netdev_bandwidth_conf.c refuse or ignore them if the data path leaves the host's
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Literal, NamedTuple
 
 from msgspec.structs import replace
 
@@ -19,7 +18,8 @@ from vnicaudit.model.domain import Domain, DomainState
 from vnicaudit.model.finding import VIRTIO, Change, rewritten_by
 from vnicaudit.model.host import HostConfig, VdpaDevice, Version, needed_memlock_kib
 from vnicaudit.model.nic import Nic
-from vnicaudit.model.plan import Blocked, Goal, Loss, Mode, ModeCode, ModeOption, Step
+from vnicaudit.model.plan import MODES, Blocked, Goal, Loss, Mode, ModeCode, ModeOption, Step
+from vnicaudit.remedy.planning.subject import ProposedChanges
 
 # Obstacles to changing a domain, and the ways in which a change can take effect.
 
@@ -29,31 +29,17 @@ CANNOT_DRIVE_VIRTIO = "the guest is known not to support virtio"
 _WINDOWS = "mswindows"
 
 
-class _Objection(NamedTuple):
-    """An objection to a mode; an empty text: none."""
-
-    code: ModeCode | Literal[""] = ""
-    text: str = ""
-
-
-_OFF = _Objection("off", "the guest is off: the change takes effect when it is started")
-_TO_VIRTIO_ALONE = _Objection(
-    "virtio-only", "only a change to virtio is possible while the guest runs"
+_OFF = "the guest is off: the change takes effect when it is started"
+_TO_VIRTIO_ALONE = "only a change to virtio is possible while the guest runs"
+_MULTIFUNCTION = (
+    "another device shares its PCI slot (as another function): libvirt cannot unplug either"
 )
-_MULTIFUNCTION = _Objection(
-    "shares-slot",
-    "another device shares its PCI slot (as another function): libvirt cannot unplug either",
+_IN_FILE = "libvirt reads a file only when it is defined (virsh define)"
+_WAITS = "QEMU would wait for the other end of the socket while it starts: start it by hand"
+_ADDRESSES_STAY = (
+    "Windows treats the new device as a new adapter: its IP address would stay with the old one"
 )
-_IN_FILE = _Objection("in-a-file", "libvirt reads a file only when it is defined (virsh define)")
-_WAITS = _Objection(
-    "waits-for-socket",
-    "QEMU would wait for the other end of the socket while it starts: start it by hand",
-)
-_ADDRESSES_STAY = _Objection(
-    "windows",
-    ("Windows treats the new device as a new adapter: its IP address would stay with the old one"),
-)
-_NO_AGENT = _Objection("no-agent", "no guest agent is connected to restore the IP addresses")
+_NO_AGENT = "no guest agent is connected to restore the IP addresses"
 _BEHIND = (
     "{} set behind libvirt's back (<qemu:override>, -set) for a device that is not virtio: with "
     "it, the guest would not start, or not boot; {how}"
@@ -148,45 +134,44 @@ def modes(
     ``server_socket``: QEMU is to listen on a vhost-user socket; ``shares_slot``: another device is
     on the NIC's slot."""
     if not live:
+        others: tuple[Mode, ...] = ("restart", "hotswap")
         return (
             ModeOption("next-boot", possible=True),
-            _unless("restart", _IN_FILE),
-            _unless("hotswap", _IN_FILE),
+            *(_impossible(mode, "in-a-file", _IN_FILE) for mode in others),
         )
     state = domain.state or DomainState()
     if not state.active:
-        swap = _at_start("hotswap") if to == "virtio" else _unless("hotswap", _TO_VIRTIO_ALONE)
-        return (_at_start("next-boot"), _at_start("restart"), swap)
-    waits = _WAITS if server_socket else _Objection()
-    against = _no_hotswap(domain, state, to)
-    if not against.text and shares_slot:
-        against = _MULTIFUNCTION
+        at_start = tuple(ModeOption(mode, True, _OFF, "off") for mode in MODES)
+        if to == "virtio":
+            return at_start
+        return (*at_start[:2], _impossible("hotswap", "virtio-only", _TO_VIRTIO_ALONE))
+    restart = ModeOption("restart", possible=True)
+    if server_socket:
+        restart = _impossible("restart", "waits-for-socket", _WAITS)
     return (
         ModeOption("next-boot", possible=True),
-        _unless("restart", waits),
-        _unless("hotswap", against),
+        restart,
+        _hotswap(domain, state, to, shares_slot=shares_slot),
     )
 
 
-def _at_start(mode: Mode) -> ModeOption:
-    return ModeOption(mode, possible=True, reason=_OFF.text, code=_OFF.code)
+def _impossible(mode: Mode, code: ModeCode, reason: str) -> ModeOption:
+    return ModeOption(mode, possible=False, reason=reason, code=code)
 
 
-def _unless(mode: Mode, against: _Objection) -> ModeOption:
-    return ModeOption(mode, not against.text, against.text, against.code)
-
-
-def _no_hotswap(domain: Domain, state: DomainState, to: Goal) -> _Objection:
-    """Why the device of the running guest cannot be exchanged; empty: it can."""
+def _hotswap(domain: Domain, state: DomainState, to: Goal, *, shares_slot: bool) -> ModeOption:
+    """Whether the device of the running guest can be exchanged."""
     if to != "virtio":
-        return _TO_VIRTIO_ALONE
-    if (state.guest_os or "").startswith(_WINDOWS) or _is_windows(domain):
-        return _ADDRESSES_STAY
-    return _NO_AGENT if state.agent is False else _Objection()
-
-
-def _is_windows(domain: Domain) -> bool:
-    return (domain.declared.os_id or "").startswith("http://microsoft.com/")
+        return _impossible("hotswap", "virtio-only", _TO_VIRTIO_ALONE)
+    if (state.guest_os or "").startswith(_WINDOWS) or (domain.declared.os_id or "").startswith(
+        "http://microsoft.com/"
+    ):
+        return _impossible("hotswap", "windows", _ADDRESSES_STAY)
+    if state.agent is False:
+        return _impossible("hotswap", "no-agent", _NO_AGENT)
+    if shares_slot:
+        return _impossible("hotswap", "shares-slot", _MULTIFUNCTION)
+    return ModeOption("hotswap", possible=True)
 
 
 _LOST = {
@@ -211,16 +196,6 @@ _ENCRYPTED = "the guest's memory is encrypted: a virtio device may need iommu='o
 _SHARED = "<memoryBacking><source type='memfd'/><access mode='shared'/></memoryBacking>"
 
 
-class Conversion(NamedTuple):
-    """The conversion of a NIC. ``blocked``: what has to be fixed first; ``notes``: what else to
-    know."""
-
-    changes: tuple[Change, ...]
-    losses: tuple[Loss, ...]
-    blocked: tuple[Blocked, ...]
-    notes: tuple[str, ...]
-
-
 def functions_lost(goal: Goal) -> tuple[str, ...]:
     """Names of all functions that a NIC may have and that this backend lacks."""
     lost = _LOST | (_LOST_ON_VDPA if goal == "vdpa" else {})
@@ -231,7 +206,7 @@ def to_backend(
     to: Goal, nic: Nic, domain: Domain, host: HostConfig, children: Mapping[str, str],
     device: str, devices: tuple[VdpaDevice, ...] | None, socket_mode: str,
     accepted: frozenset[str], memory_kib: int | None,
-) -> Conversion:  # fmt: skip
+) -> ProposedChanges:  # fmt: skip
     """The conversion of the NIC to ``device``: a vhost-vDPA device, or the path of a socket.
     ``devices``: the vDPA devices of the host; None if they cannot be read."""
     lost = _LOST | (_LOST_ON_VDPA if to == "vdpa" else {})
@@ -250,7 +225,7 @@ def to_backend(
     if "source" in children:
         notes = (_leaves(nic, device), *notes)
     changes = tuple(_changes(to, nic, domain, children, device, socket_mode, tuple(lost)))
-    return Conversion(changes, losses, tuple(blocked), notes)
+    return ProposedChanges(changes, (), tuple(blocked), losses, notes)
 
 
 def still_against(

@@ -20,7 +20,6 @@ from vnicaudit.remedy.planning.policy import NicTuning, planned_tuning
 from vnicaudit.remedy.planning.run import PlanRun, ReadHosts, TargetPlanner
 from vnicaudit.remedy.planning.source import (
     AgentNames,
-    InterfaceNames,
     JudgedDomain,
     Source,
     live_sources,
@@ -143,7 +142,7 @@ class DomainTargets(TargetPlanner):
             request.adapters.texts,
             request.adapters.machine.vdpa_devices() if to == "vdpa" else None,
             {} if to == "virtio" else _users(targets, live, self._platforms),
-            InterfaceNames(guests or no_names),
+            guests or no_names,
             self._platforms.wordings,
         )
         planner = DomainPlanner(request.judges, context)

@@ -4,8 +4,8 @@ owner.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache, partial
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -33,13 +33,14 @@ from vnicaudit.remedy.planning.diffs import unified_diff
 from vnicaudit.remedy.planning.guest_view import guest_view, name_lost
 from vnicaudit.remedy.planning.policy import NicTuning
 from vnicaudit.remedy.planning.run import PlanOptions
-from vnicaudit.remedy.planning.source import InterfaceNames, JudgedDomain, Source
+from vnicaudit.remedy.planning.source import AskNames, JudgedDomain, Source
 from vnicaudit.remedy.planning.subject import (
     POLICY,
     NotPlannedError,
     PlanSubject,
     ProposedChanges,
     is_decided,
+    resolved,
     safety,
     unsafe,
 )
@@ -60,7 +61,7 @@ class NicContext(NamedTuple):
     texts: Texts
     devices: tuple[VdpaDevice, ...] | None
     users: Mapping[tuple[str, str], str]
-    names: InterfaceNames
+    names: AskNames
     wordings: Wordings
 
     def may(self, change: Change | None) -> bool:
@@ -118,7 +119,7 @@ def _guest_effects(
 ) -> tuple[GuestView, str]:
     """``(view, risk)`` of a change: what the guest notices of it, and what it may lose by it
     (empty: nothing)."""
-    domain, names = _with_ports(source, context.texts), context.names.of(source)
+    domain, names = _with_ports(source, context.texts), context.names(source)
     return guest_view(domain, before, after, names), name_lost(domain, before, after, names)
 
 
@@ -146,15 +147,9 @@ def _with_ports(source: Source, texts: Texts) -> Domain:
     """The domain with its PCI Express ports, on which the id of a virtio device depends."""
     if not source.alone:
         return source.domain
-    ports = _pcie_ports(source.text, texts)
+    ports = texts.reading.ports_of(source.text)
     declared = replace(source.domain.declared, pcie_ports=ports)
     return replace(source.domain, declared=declared).with_state(source.running.state)
-
-
-@lru_cache(maxsize=1)
-def _pcie_ports(text: bytes, texts: Texts) -> tuple[int, ...] | None:
-    """The PCI Express ports, cached: all steps of one definition have the same."""
-    return texts.reading.ports_of(text)
 
 
 _NEVER_RAN = "the guest has never started with this NIC: there is no name or address in it to keep"
@@ -256,31 +251,27 @@ class EditedNic(PlannedNic):
         tuned = tuning is not None and bool(tuning.changes)
         self._changes = bool(self.refused_rules) or self.converts or tuned
 
-    def requested_changes(self) -> ProposedChanges:
-        """The changes for another backend. Raises RefusedError for one that may do harm."""
+    def proposed(self) -> ProposedChanges:
+        """The changes for another backend, and those that findings propose. Raises RefusedError for
+        a backend that may do harm."""
         if not self._changes or self._in_the_way:
             return ProposedChanges()
-        proposed = self._converted() if self.converts else ProposedChanges()
-        if not proposed.blocked:
-            for change in proposed.changes:
-                if not self.context.may(change):
-                    raise NotPlannedError(unsafe(change))
-        return proposed
+        start = self._converted() if self.converts else ProposedChanges()
+        if start.blocked:
+            return start
+        for change in start.changes:
+            if not self.context.may(change):
+                raise NotPlannedError(unsafe(change))
+        findings_with = partial(self.judged.findings_to_plan, self.nic)
+        return self._completed(resolved(start, findings_with, self._planned_change))
 
-    def findings_with(self, changes: Sequence[Change]) -> Iterable[Finding]:
-        """The findings on this NIC with these changes, the most severe first; empty if it is not to
-        be changed here."""
-        if not self._changes or self._in_the_way:
-            return ()
-        return self.judged.findings_to_plan(self.nic, changes)
-
-    def planned_change(self, finding: Finding) -> Change | None:
+    def _planned_change(self, finding: Finding) -> Change | None:
         """The finding's change, judged as safe as it is together with the others; None if it is
         left out."""
         change = None if finding.change is None else self.change_among_others(finding.change)
         return change if self.context.may(change) else None
 
-    def completed(self, proposed: ProposedChanges) -> ProposedChanges:
+    def _completed(self, proposed: ProposedChanges) -> ProposedChanges:
         """The proposed changes with the boot ROM and the IOMMU that go with the model, and with
         queues and rings."""
         tuning = self._tuning
@@ -289,7 +280,7 @@ class EditedNic(PlannedNic):
             proposed = proposed._replace(changes=proposed.changes + more)
         elif self.nic.declared.model not in VIRTIO:
             tuning = None
-        if tuning is None or self._in_the_way:
+        if tuning is None:
             return proposed
         fields = {change.field for change in proposed.changes}
         free = (one for one in tuning.changes if one.field not in fields and self.context.may(one))
@@ -383,17 +374,17 @@ class EditedNic(PlannedNic):
             reading.memory_kib(source.text),
         )  # fmt: skip
         user = self.context.users.get((source.target, device), source.domain.name)
-        blocked = made.blocked
-        if user != source.domain.name:
-            blocked += (Blocked("device-in-use", f"{device} is used by domain {user}"),)
-        return ProposedChanges(made.changes, (), blocked, made.losses, made.notes)
+        if user == source.domain.name:
+            return made
+        used = Blocked("device-in-use", f"{device} is used by domain {user}")
+        return made._replace(blocked=(*made.blocked, used))
 
 
 class OwnerEditedNic(PlannedNic):
     """A NIC whose definition is written by its owner: the step tells what to do there. The result
     of that is unknown, so nothing is judged again."""
 
-    def requested_changes(self) -> ProposedChanges:
+    def proposed(self) -> ProposedChanges:
         """The changes that findings propose, with the owner's procedure for them; the step is
         blocked here."""
         findings = [] if self.context.options.to != "virtio" else [

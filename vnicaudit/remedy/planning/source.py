@@ -19,7 +19,7 @@ from vnicaudit.base.opening import NotRegularError, read_regular
 from vnicaudit.errors import ActionError, RefusedError, TargetError, UsageError
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.file_kind import FileKinds, Item
-from vnicaudit.model.finding import Change, Description, Finding, Location
+from vnicaudit.model.finding import Change, Description, Finding
 from vnicaudit.model.fleet import LiveDefinition
 from vnicaudit.model.host import Host, HostConfig
 from vnicaudit.model.nic import Nic
@@ -188,9 +188,16 @@ class AgentNames:
         self._deadline = deadline
         self._hosts: dict[str, Hypervisor | None] = {}
         self._left: dict[str, float] = {}
+        self._last: tuple[Source | None, Mapping[str, str]] = (None, {})
 
     def __call__(self, source: Source) -> Mapping[str, str]:
-        """MAC -> name; empty if the guest does not run, or does not answer."""
+        """MAC -> name; empty if the guest does not run, or does not answer. Each guest is asked
+        once for all its NICs, one guest after the other."""
+        if self._last[0] is not source:
+            self._last = (source, self._ask(source))
+        return self._last[1]
+
+    def _ask(self, source: Source) -> Mapping[str, str]:
         state = source.running.state
         uuid = source.domain.uuid
         if state is None or not state.active or not state.agent or uuid is None:
@@ -222,20 +229,6 @@ class AgentNames:
         return self._hosts[target]
 
 
-class InterfaceNames:
-    """Names of interfaces by guest: each guest is asked once for all its NICs."""
-
-    def __init__(self, ask: AskNames) -> None:
-        self._ask = ask
-        self._told: tuple[Source | None, Mapping[str, str]] = (None, {})
-
-    def of(self, source: Source) -> Mapping[str, str]:
-        """MAC -> name, for the NICs of that guest."""
-        if self._told[0] is not source:
-            self._told = (source, self._ask(source))
-        return self._told[1]
-
-
 def no_names(source: Source) -> Mapping[str, str]:
     """No names."""
     del source
@@ -243,14 +236,6 @@ def no_names(source: Source) -> Mapping[str, str]:
 
 
 # A domain, judged as it is, and as it would be with its definition changed and read again.
-
-
-class _Own(NamedTuple):
-    """Start and end of one domain's document in a file, and the number of lines before it."""
-
-    start: int
-    end: int
-    lines: int
 
 
 class _ChangedNic(NamedTuple):
@@ -310,55 +295,36 @@ class JudgedDomain(JudgedItem[Domain]):
         )  # fmt: skip
 
     def _of_file(self, text: bytes) -> Domain:
-        place = self.source.domain.location
-        own = self._own
+        place, own = self.source.domain.location, self._own
         if own is None:
             found = _domain_in(text, place.target, self._kinds, place.xpath)
         else:
-            end = own.end + len(text) - len(self.source.text)
-            found = self._alone(text[own.start : end], own.lines)
+            end = len(text) - (len(self.source.text) - own.stop)
+            found = self._alone(text[own.start : end])
         if found is None:
             raise RefusedError("the changed file could not be read again")
         return found
 
     @cached_property
-    def _own(self) -> _Own | None:
+    def _own(self) -> slice | None:
         """The place of the domain's document in a file with several, if it reads the same alone:
         then only that part is read again for each change, and not all the others."""
-        text, place = self.source.text, self.source.domain.location
-        found = self.texts.reading.document_at(text, place.xpath or "")
-        if found is None:
+        text, domain = self.source.text, self.source.domain
+        found = self.texts.reading.document_at(text, domain.location.xpath or "")
+        own = None if found is None else slice(*found)
+        return None if own is None or self._alone(text[own]) != domain else own
+
+    def _alone(self, text: bytes) -> Domain | None:
+        """The domain of a document, with the places that its NICs have in the whole file."""
+        domain = self.source.domain
+        found = _domain_in(text, domain.location.target, self._kinds)
+        if found is None or len(found.nics) != len(domain.nics):
             return None
-        start, end = found
-        lines = text.count(b"\n", 0, start)
-        same = self._alone(text[start:end], lines) == self.source.domain
-        return _Own(start, end, lines) if same else None
-
-    def _alone(self, text: bytes, lines: int) -> Domain | None:
-        place = self.source.domain.location
-        found = _domain_in(text, place.target, self._kinds)
-        return None if found is None else _rebased(found, place, lines)
-
-
-def _rebased(domain: Domain, place: Location, lines: int) -> Domain:
-    """A domain that was read alone, with its places in the whole file."""
-    own, in_file = domain.location.xpath or "", place.xpath or ""
-    nics = tuple(
-        replace(
-            nic,
-            location=_moved(nic.location, own, in_file, lines),
-            lines=tuple((field, line + lines) for field, line in nic.lines),
+        nics = tuple(
+            replace(nic, location=known.location, lines=known.lines)
+            for nic, known in zip(found.nics, domain.nics, strict=True)
         )
-        for nic in domain.nics
-    )
-    moved = _moved(domain.location, own, in_file, lines)
-    return replace(domain, location=moved, nics=nics)
-
-
-def _moved(place: Location, own: str, in_file: str, lines: int) -> Location:
-    line = None if place.line is None else place.line + lines
-    xpath = None if place.xpath is None else in_file + place.xpath.removeprefix(own)
-    return replace(place, line=line, xpath=xpath)
+        return replace(found, location=domain.location, nics=nics)
 
 
 def _domain_in(

@@ -160,7 +160,7 @@ class ProposedChanges(NamedTuple):
 
 class PlanSubject(ABC, Generic[UnitT]):
     """One thing that is planned, by steps on units of one type. Any method may raise RefusedError
-    for facts that cannot be determined. By default, the changes are those that findings propose."""
+    for facts that cannot be determined."""
 
     target: str
     about: Ref
@@ -171,29 +171,9 @@ class PlanSubject(ABC, Generic[UnitT]):
     line: int | None = None
     """Line of the file on which the definition begins."""
 
-    def requested_changes(self) -> ProposedChanges:
-        """Changes that were requested, whatever was found: another backend."""
-        return ProposedChanges()
-
-    def findings_with(self, changes: Sequence[Change]) -> Iterable[Finding]:
-        """The findings once these changes are made, in the order in which to resolve them. Empty:
-        no changes that findings propose are made."""
-        del changes
-        return ()
-
-    def planned_change(self, finding: Finding) -> Change | None:
-        """The change that a finding proposes, as it is planned; None: it proposes none, or one that
-        may do harm and was not requested."""
-        return finding.change
-
-    def key(self, change: Change) -> str:
-        """The key of a change: if two have the same key, only the first is made."""
-        return change.field
-
-    def completed(self, proposed: ProposedChanges) -> ProposedChanges:
-        """The proposed changes with those that go along with them, and with those of the policy for
-        queues and rings."""
-        return proposed
+    @abstractmethod
+    def proposed(self) -> ProposedChanges:
+        """All changes to make."""
 
     @abstractmethod
     def held_back(self, proposed: ProposedChanges) -> Iterator[tuple[Reason, str]]:
@@ -222,7 +202,7 @@ def plan_subject(subject: PlanSubject[UnitT]) -> Iterator[UnitStep[UnitT] | NotP
     proposed = ProposedChanges()
     refused: Reason | None = None
     try:
-        proposed = _proposed(subject)
+        proposed = subject.proposed()
         step = subject.step(proposed) if proposed.changes or proposed.blocked else None
     except RefusedError as error:
         step, refused = None, reason_of(error)
@@ -244,29 +224,32 @@ def _held_back(subject: PlanSubject[UnitT], proposed: ProposedChanges) -> Iterat
         yield subject.not_planned(tuple(filter(None, rules)), reason)
 
 
-def _proposed(subject: PlanSubject[UnitT]) -> ProposedChanges:
-    """All changes proposed for a subject."""
-    proposed = subject.requested_changes()
-    if proposed.blocked:
-        return proposed
-    changes, rules = list(proposed.changes), list(proposed.rules)
+def resolved(
+    start: ProposedChanges,
+    findings_with: Callable[[Sequence[Change]], Iterable[Finding]],
+    planned_change: Callable[[Finding], Change | None],
+    key: Callable[[Change], str] = lambda change: change.field,
+) -> ProposedChanges:
+    """``start``, with the changes that findings propose once the earlier changes are made.
+    ``findings_with`` returns the findings with these changes, in the order in which to resolve
+    them; ``planned_change`` the change of a finding as it is planned, or None; of changes with the
+    same ``key``, only the first is made."""
+    changes, rules = list(start.changes), list(start.rules)
     for _ in range(_ROUNDS):
-        done = set(map(subject.key, changes))
+        done = set(map(key, changes))
         more = [
             (change, finding.rule)
-            for finding in subject.findings_with(changes)
-            if (change := subject.planned_change(finding)) is not None
-            and subject.key(change) not in done
+            for finding in findings_with(changes)
+            if (change := planned_change(finding)) is not None and key(change) not in done
         ]
         if not more:
             break
         for change, rule in more:
-            if subject.key(change) not in done:
+            if key(change) not in done:
                 changes.append(change)
-                done.add(subject.key(change))
+                done.add(key(change))
             rules.append(rule)
-    rules = list(dict.fromkeys(rules))
-    return subject.completed(proposed._replace(changes=tuple(changes), rules=tuple(rules)))
+    return start._replace(changes=tuple(changes), rules=tuple(dict.fromkeys(rules)))
 
 
 def unsafe(change: Change) -> Reason:

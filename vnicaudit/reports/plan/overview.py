@@ -3,39 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from vnicaudit.base.wording import count, shared_folder, told_apart
+from vnicaudit.base.wording import count
 from vnicaudit.model.finding import Change, name_of
-from vnicaudit.model.names import NAMELESS
-from vnicaudit.model.plan import CloudUnit, FileUnit, Naming, Plan, ServerUnit, Step
-from vnicaudit.reports.plan.step_text import STYLES, state_of
+from vnicaudit.model.plan import FileUnit, Naming, Plan, ServerUnit, Step
+from vnicaudit.reports.plan.steps import (
+    STYLES,
+    guest_key,
+    guest_kind,
+    guest_names,
+    of_any,
+    state_of,
+)
 from vnicaudit.reports.report_file import Options
 from vnicaudit.reports.safe import Paint, fold, safe, wrap
 from vnicaudit.reports.table.model import Grid, Part, TableLine, piece_of
-
-# Makes text about one guest independent of the guest.
-
-
-_LONG = 8
-"""Minimum length of an id: a shorter one may be part of another word."""
-
-
-def without_heads(diff: str) -> str:
-    """A diff without the lines that name the file."""
-    lines = diff.splitlines(keepends=True)
-    return "".join(line for line in lines if not line.startswith(("--- ", "+++ ")))
-
-
-def of_any(text: str, step: Step) -> str:
-    """Part of a definition or guest configuration, with the guest's UUID and MAC address replaced
-    by words."""
-    for value, word in ((step.about.id, "UUID"), (step.about.mac, "MAC")):
-        if value and len(value) >= _LONG:
-            text = text.replace(value, word)
-    return text
-
 
 _EACH = 20
 """Up to this number, each step has a row; beyond it, equal changes share one."""
@@ -98,7 +82,7 @@ def _by_change(steps: Sequence[Step], width: int, paint: Paint) -> Iterator[str]
     kinds: dict[tuple[str, ...], list[tuple[Step, str]]] = {}
     for step, name in zip(steps, guest_names(steps), strict=True):
         row = _row(step, name)
-        key = (_kind(step), row.change, row.risk, _naming_class(step.guest.name), row.effect)
+        key = (guest_kind(step), row.change, row.risk, _naming_class(step.guest.name), row.effect)
         kinds.setdefault(key, []).append((step, name))
     ordered = sorted(kinds.items(), key=lambda item: (_ORDER.index(item[0][2]), -len(item[1])))
     rows = []
@@ -144,42 +128,6 @@ def _row(step: Step, name: str) -> _Row:
     return _Row(name, _nic(step), changes, _risk(step), naming, _effect(step))
 
 
-def guest_key(step: Step) -> tuple[str, ...]:
-    """Key that identifies a guest: two files may contain guests with the same name."""
-    file, place = _file_and_place(step)
-    return step.target, file, place, step.about.id or "", step.about.name or ""
-
-
-def _file_and_place(step: Step) -> tuple[str, str]:
-    """The file of a definition, and where in the file it starts; empty: it is not in a file."""
-    unit = step.unit
-    if not isinstance(unit, FileUnit):
-        return "", ""
-    return unit.path, unit.definition if unit.line is None else f"line {unit.line}"
-
-
-def _kind(step: Step) -> str:
-    unit = step.unit
-    return unit.kind if isinstance(unit, CloudUnit) and unit.kind != "server" else "guest"
-
-
-def guest_names(steps: Iterable[Step]) -> list[str]:
-    """The name of each step's guest, with its file, target or id if the name is not unique. Common
-    parent folders of files are left out."""
-    steps = tuple(steps)
-    shared = shared_folder(step.unit.path for step in steps if isinstance(step.unit, FileUnit))
-    return told_apart(_name_and_place(step, shared) for step in steps)
-
-
-def _name_and_place(step: Step, shared: int) -> tuple[str, ...]:
-    """``shared``: number of characters that all file paths have in common."""
-    name = step.about.name or step.about.id or NAMELESS
-    kind = _kind(step)
-    shown = name if kind == "guest" else f"{kind} {name}"
-    file, place = _file_and_place(step)
-    return shown, file[shared:], step.target, step.about.id or "", place
-
-
 def _nic(step: Step) -> str:
     index = step.about.index
     if index is not None:
@@ -215,7 +163,7 @@ def _naming_class(naming: Naming) -> str:
 def _effect(step: Step) -> str:
     """When the guest gets the new NIC."""
     if step.procedure:
-        return f"by {name_of(step.owner)}" if _kind(step) == "guest" else "for new servers"
+        return f"by {name_of(step.owner)}" if guest_kind(step) == "guest" else "for new servers"
     if state_of(step) == "blocked":
         return "-"
     if isinstance(step.unit, FileUnit):

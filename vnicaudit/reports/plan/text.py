@@ -10,9 +10,8 @@ from vnicaudit.model.finding import Ref, name_of
 from vnicaudit.model.names import NAMELESS
 from vnicaudit.model.plan import CloudUnit, FileUnit, NotPlanned, Plan, ServerUnit, Step
 from vnicaudit.model.ranking import NO_HISTORY, PlanHistory
-from vnicaudit.reports.plan.grouped import coverage_line, grouped_steps, unread_lines
 from vnicaudit.reports.plan.overview import names_of, overview
-from vnicaudit.reports.plan.step_text import StepText, state_of
+from vnicaudit.reports.plan.steps import StepText, grouped_steps, guest_key, state_of, unread_lines
 from vnicaudit.reports.report_file import Options
 from vnicaudit.reports.safe import Paint, Piece, fold, hidden, safe, wrap
 from vnicaudit.reports.wording import name_and_id, nic_label
@@ -20,8 +19,6 @@ from vnicaudit.reports.wording import name_and_id, nic_label
 _SHOWN_ERRORS = 20
 _SHOWN_REASONS = 5
 _STATES = ("safe", "unsafe", "blocked", "for the owner to do")
-
-_Key = tuple[str, "str | None", str, "str | None", "str | None"]
 
 
 def render(plan: Plan, options: Options, history: PlanHistory = NO_HISTORY) -> Iterator[str]:
@@ -43,7 +40,6 @@ def render(plan: Plan, options: Options, history: PlanHistory = NO_HISTORY) -> I
     yield from unread_lines(history, options)
     if not options.quiet:
         yield text.closing()
-        yield from coverage_line(history, options)
 
 
 def summary(plan: Plan) -> str:
@@ -72,7 +68,7 @@ def _steps(plan: Plan) -> str:
 
 def _objects(steps: Iterable[Step]) -> str:
     """``9 domains``, ``1 image and 12 servers``."""
-    found = {_key(step): _kind(step) for step in steps}
+    found = {guest_key(step): _kind(step) for step in steps}
     return _listed(Counter(found.values()))
 
 
@@ -197,20 +193,12 @@ def _names_told_apart(group: list[NotPlanned]) -> list[str]:
     )  # fmt: skip
 
 
-def _grouped(steps: Iterable[Step]) -> dict[str, dict[_Key, list[Step]]]:
+def _grouped(steps: Iterable[Step]) -> dict[str, dict[tuple[str, ...], list[Step]]]:
     """Target -> domain -> its steps, in the order of the plan."""
-    found: dict[str, dict[_Key, list[Step]]] = {}
+    found: dict[str, dict[tuple[str, ...], list[Step]]] = {}
     for step in steps:
-        found.setdefault(step.target, {}).setdefault(_key(step), []).append(step)
+        found.setdefault(step.target, {}).setdefault(guest_key(step), []).append(step)
     return found
-
-
-def _key(step: Step) -> _Key:
-    """Key that identifies a domain: two in one file may have the same name."""
-    file, place = None, ""
-    if isinstance(step.unit, FileUnit):
-        file, place = step.unit.path, step.unit.definition
-    return step.target, file, place, step.about.id, step.about.name
 
 
 def _name(about: Ref) -> str:

@@ -154,7 +154,7 @@ def test_what_the_flavor_says_is_not_the_policys() -> None:
     found = step(server(config={"flavor": flavor(specs)}), options=policy)
     said, of_its_image = found.notes
     assert said == "its flavor decides on multiqueue (hw:vif_multiqueue_enabled=true)"
-    assert of_its_image.startswith("its image has hw_vif_model=rtl8139, which this plan does not")
+    assert of_its_image.startswith("its image has hw_vif_model=rtl8139: unless")
 
 
 def test_a_server_that_could_not_be_started_again_is_put_right() -> None:

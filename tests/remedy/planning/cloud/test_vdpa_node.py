@@ -3,10 +3,8 @@
 import pytest
 from msgspec.structs import replace
 
-from tests.remedy.planning.cloud.clouds import OVS, SECOND, port, server
-from tests.rows import rows
+from tests.remedy.planning.cloud.clouds import OVS, port, server
 from vnicaudit.model.domain import Server
-from vnicaudit.model.host import Version
 from vnicaudit.model.openstack import NodeFacts, ProviderNetwork
 from vnicaudit.remedy.planning.cloud.ports import Prerequisite, node_prerequisites
 
@@ -48,43 +46,3 @@ def test_a_device_for_the_ports_network(network: ProviderNetwork | None, says: s
 def test_segments_without_a_physical_network() -> None:
     found = checked(on(None, ProviderNetwork("", "", segmented=True)), "physical network")
     assert found.verdict == "missing"
-
-
-@rows
-def test_the_accelerator(kind: str, verdict: str, says: str) -> None:
-    node = NodeFacts(FILE, (("virt_type", kind),))
-    assert (verdict, says) in list(node_prerequisites(on(node), port("virtio")))
-
-
-def test_an_accelerator_that_is_not_known() -> None:
-    assert checked(on(None), "KVM") == (
-        "unknown", "whether cmp1 runs servers with KVM: virt_type in its nova.conf",
-    )  # fmt: skip
-
-
-def test_the_memory_that_is_locked() -> None:
-    assert checked(on(None), "Huge pages") == (
-        "unknown",
-        (
-            "whether cmp1 has memory for it: all of the server's memory is locked while it "
-            "runs, plus up to 1 GiB; overcommitted memory is not enough. Huge pages are not "
-            "needed: free -m there"
-        ),
-    )
-
-
-def test_a_libvirt_that_does_not_let_it_be_locked() -> None:
-    old = replace(on(None), libvirt_version=Version(7, 1))
-    assert checked(old, "lock") == (
-        "missing",
-        "libvirt 7.2.0, which lets QEMU lock the memory for a vDPA device: cmp1 has 7.1.0",
-    )
-    second = replace(server(port("virtio"), port(None, SECOND, 1, kind="vdpa")),
-                     libvirt_version=Version(8, 6))  # fmt: skip
-    assert checked(second, "lock") == (
-        "missing",
-        "libvirt 8.7.0, which lets QEMU lock the memory for each of several vDPA devices: cmp1 has "
-        "8.6.0",
-    )
-    one = replace(on(None), libvirt_version=Version(8, 6))
-    assert checked(one, "lock").verdict == "unknown"

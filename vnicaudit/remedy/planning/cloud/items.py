@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from functools import cached_property
 from itertools import chain
 from typing import TypeVar
@@ -11,11 +11,10 @@ from msgspec.structs import replace
 
 from vnicaudit.base.wording import word
 from vnicaudit.model.domain import Server
-from vnicaudit.model.finding import VIRTIO, Change, Finding, Readiness, Ref
+from vnicaudit.model.finding import Change, Finding, Readiness, Ref
 from vnicaudit.model.fleet import CloudRecord
 from vnicaudit.model.openstack import (
     FLAVOR_WORDS,
-    MODEL,
     MULTIQUEUE,
     MULTIQUEUE_VCPUS,
     Flavor,
@@ -42,6 +41,7 @@ from vnicaudit.remedy.planning.subject import (
     PlanSubject,
     ProposedChanges,
     plan_subject,
+    resolved,
     safety,
     unsafe,
 )
@@ -89,15 +89,14 @@ class PlannedImage(PlanSubject[ImageUnit]):
     def _judged_image(self) -> JudgedItem[Image]:
         return judged_description(self._image, self.target, self._judges)
 
-    def findings_with(self, changes: Sequence[Change]) -> Iterable[Finding]:
-        """The findings on the image as it is: changing one property causes no finding on
-        another."""
-        del changes
-        return self._judged_image.findings
-
-    def planned_change(self, finding: Finding) -> Change | None:
-        """The finding's change; None if it is held back."""
-        return None if self._reason_to_hold(finding) else finding.change
+    def proposed(self) -> ProposedChanges:
+        """The changes that findings propose, without those that are held back."""
+        findings = self._judged_image.findings
+        return resolved(
+            ProposedChanges(),
+            lambda _changes: findings,  # changing one property causes no finding on another
+            lambda found: None if self._reason_to_hold(found) else found.change,
+        )
 
     def held_back(self, proposed: ProposedChanges) -> Iterator[tuple[Reason, str]]:
         """Changes that may do harm, or that would remove a property."""
@@ -200,7 +199,7 @@ class PlannedFlavor(PlanSubject[FlavorUnit]):
     def _judged_flavor(self) -> JudgedItem[Flavor]:
         return judged_description(self._flavor, self.target, self._judges)
 
-    def requested_changes(self) -> ProposedChanges:
+    def proposed(self) -> ProposedChanges:
         """The removal of extra specs with which a server of this flavor would not start."""
         found = self._judged_flavor.findings
         rules = tuple(dict.fromkeys(one.rule for one in found if one.severity == "error"))
@@ -256,11 +255,6 @@ def _free(name: str, taken: set[str]) -> str:
 
 PlannedInCloud = UnitStep[UnitInCloud] | NotPlanned
 
-_REBUILD = (
-    "its image has hw_vif_model={model}, which this plan does not change: a rebuild would bring "
-    "it back (VNIC064)"
-)
-
 
 class CloudPlanner:
     """Plans one cloud. It is shown everything in the cloud, servers before images and flavors, and
@@ -277,8 +271,6 @@ class CloudPlanner:
         self._projects: set[str] = set()
         self._names: dict[str, str] = {}
         self._operator: bool | None = None
-        self._emulated: dict[str, Image] = {}
-        """Id of a planned server -> its image, if that names an emulated model."""
 
     def add(self, item: CloudRecord) -> None:
         """Add one server, image or flavor."""
@@ -303,25 +295,16 @@ class CloudPlanner:
             case Image():
                 return self._own is None or item.owner in self._own
 
-    def changed_images(self) -> Iterator[str]:
-        """Ids of the images that the plan changes."""
-        for _servers, planned in self._images:
-            for one in planned:
-                if not isinstance(one, NotPlanned) and not one.blocked:
-                    yield one.about.id or ""
-
-    def plan(self, is_changed: Callable[[str], bool] | None = None) -> Iterator[PlannedInCloud]:
-        """All steps, and everything that is not planned, in the order of execution. ``is_changed``
-        tells if the plan changes an image (given by id), here or under another name of the cloud;
-        None: only images planned here count."""
-        changed = is_changed or frozenset(self.changed_images()).__contains__
-        return map(self._with_project_name, self._planned(changed))
-
-    def _planned(self, is_changed: Callable[[str], bool]) -> Iterator[PlannedInCloud]:
+    def plan(self) -> Iterator[PlannedInCloud]:
+        """All steps, and everything that is not planned, in the order of execution."""
         by_use = sorted(self._images, key=lambda image: -image[0])
-        yield from chain.from_iterable(planned for _servers, planned in by_use)
-        yield from self._planned_flavors()
-        yield from self._planned_servers(is_changed)
+        of_images = (one for _servers, planned in by_use for one in planned)
+        for one in chain(of_images, self._planned_flavors(), self._servers):
+            if isinstance(one, NotPlanned):
+                yield replace(one, project_name=self._names.get(one.project, ""))
+            else:
+                name = self._names.get(one.unit.project, "")
+                yield replace(one, unit=replace(one.unit, project_name=name))
 
     def _planned_flavors(self) -> Iterator[PlannedInCloud]:
         """A new name must differ from these names and from all others in this cloud."""
@@ -331,20 +314,6 @@ class CloudPlanner:
             if self._options.takes(one.name, one.id):
                 subject = PlannedFlavor(one, self.target, self._judges, taken, operator=operator)
                 yield from plan_subject(subject)
-
-    def _planned_servers(self, is_changed: Callable[[str], bool]) -> Iterator[PlannedInCloud]:
-        """The planned servers; those that get a model which differs from their unchanged image's
-        get a note on that."""
-        for one in self._servers:
-            if isinstance(one, NotPlanned) or not one.unit.properties.get(MODEL):
-                yield one
-                continue
-            image = self._emulated.get(one.about.id or "")
-            if image is None or is_changed(image.id or ""):
-                yield one
-            else:
-                note = _REBUILD.format(model=image.vif_model)
-                yield replace(one, notes=(*one.notes, note))
 
     def _add_image(self, image: Image) -> None:
         subject = PlannedImage(image, self.target, self._judges, self._options, self._own)
@@ -359,9 +328,6 @@ class CloudPlanner:
             return
         if options.macs and not any(nic.mac in options.macs for nic in server.nics):
             return
-        image = server.config.image
-        if image is not None and image.vif_model not in (None, *VIRTIO):
-            self._emulated[ref.id] = image
         if options.to == "virtio":
             subject = PlannedServer(server, self.target, self._judges, options)
             self._servers.extend(plan_subject(subject))
@@ -371,13 +337,6 @@ class CloudPlanner:
             if options.converts(nic.mac):
                 port = PlannedPort(server, nic, self.target, options, wordings)
                 self._servers.extend(plan_subject(port))
-
-    def _with_project_name(self, one: PlannedInCloud) -> PlannedInCloud:
-        """The planned item with the name of its project."""
-        if isinstance(one, NotPlanned):
-            return replace(one, project_name=self._names.get(one.project, ""))
-        name = self._names.get(one.unit.project, "")
-        return replace(one, unit=replace(one.unit, project_name=name))
 
     @property
     def _plans_sources(self) -> bool:

@@ -11,10 +11,8 @@ from vnicaudit.base.wording import word
 from vnicaudit.knowledge.fixes.owners import Wordings
 from vnicaudit.model.domain import Server
 from vnicaudit.model.finding import VIRTIO, Change
-from vnicaudit.model.host import Version
 from vnicaudit.model.nic import Nic
 from vnicaudit.model.openstack import (
-    NodeFacts,
     NovaVersions,
     PortBinding,
     ServerConfig,
@@ -35,8 +33,7 @@ class Prerequisite(NamedTuple):
     text: str
 
 
-# Prerequisites on the compute node for a server's port on vDPA, as far as the cloud and the
-# nova.conf of that node show them.
+# Prerequisites on the compute node for a server's port on vDPA, which only the node shows.
 #
 # Sources: Nova 34.0.0, ``doc/source/admin/vdpa.rst`` (KVM; QEMU alone is untested; kernel 5.7,
 # libvirt 6.9, QEMU 5.1; the parent is a virtual function listed in ``[pci] device_spec``; Nova
@@ -44,12 +41,18 @@ class Prerequisite(NamedTuple):
 # :func:`vnicaudit.model.host.needed_memlock_kib`.
 
 
-_LIBVIRT, _QEMU = Version(6, 9), Version(5, 1)
-_LOCKS, _LOCKS_EACH = Version(7, 2), Version(8, 7)
-"""The first libvirt that counts vDPA devices in the memory that QEMU may lock, and the first that
-counts each of them."""
-_LONGEST_VDPA_NODE = 40
-"""Maximum number of characters shown of a name that a user entered."""
+_ON_NODE = (
+    "whether Open vSwitch of {host} leaves the packets to the card: ovs-vsctl get Open_vSwitch . "
+    "other_config:hw-offload",
+    "whether {host} has Linux 5.7, QEMU 5.1 and libvirt 7.2, with several vDPA NICs in one server "
+    "8.7: uname -r and virsh version there",
+    "whether {host} runs servers with KVM (Nova has not tested it without): virt_type in its "
+    "nova.conf",
+    "whether a vDPA device for {network} is free on {host}, made on a virtual function of a card "
+    "(Nova makes none) that [pci] device_spec of its nova.conf lists: vdpa dev show there",
+    "whether {host} has memory for it: all of the server's memory is locked while it runs, plus up "
+    "to 1 GiB; overcommitted memory is not enough. Huge pages are not needed: free -m there",
+)
 
 
 def binding_of(server: Server, nic: Nic) -> PortBinding:
@@ -65,76 +68,20 @@ def is_vdpa(server: Server, nic: Nic) -> bool:
 
 def node_prerequisites(server: Server, nic: Nic) -> Iterator[Prerequisite]:
     """All prerequisites on the node, in the order in which to check them."""
-    config, host = server.config, server.cloud.host or "its compute node"
-    yield Prerequisite(
-        "unknown",
-        f"whether Open vSwitch of {host} leaves the packets to the card: ovs-vsctl get "
-        "Open_vSwitch . other_config:hw-offload",
-    )
-    yield Prerequisite("unknown", f"whether Linux of {host} is 5.7 or later: uname -r there")
-    yield _version("libvirt", server.libvirt_version, _LIBVIRT, host)
-    yield _version("QEMU", server.qemu_version, _QEMU, host)
-    yield _accelerator(config.node, host)
-    yield _device(server, nic, host)
-    yield _memory(server, host)
-
-
-def _version(what: str, found: Version | None, least: Version, host: str) -> Prerequisite:
-    if found is None:
-        tell = f"whether {what} of {host} is {least} or later: virsh version there"
-        return Prerequisite("unknown", tell)
-    if found < least:
-        return Prerequisite("missing", f"{what} {least}: {host} has {found}")
-    return Prerequisite("ok", f"{what} is {found} ({least} or later)")
-
-
-def _accelerator(node: NodeFacts | None, host: str) -> Prerequisite:
-    kind = None if node is None else node.value("virt_type")
-    if node is None or kind is None:
-        tell = f"whether {host} runs servers with KVM: virt_type in its nova.conf"
-        return Prerequisite("unknown", tell)
-    if kind == "kvm":
-        return Prerequisite("ok", f"virt_type is kvm in {node.file}")
-    if kind == "qemu":
-        tell = f"whether it works without KVM, which Nova has not tested (qemu in {node.file})"
-        return Prerequisite("unknown", f"{tell}: a server that is made to try it")
-    return Prerequisite("missing", f"virt_type kvm: {node.file} has {kind[:_LONGEST_VDPA_NODE]}")
-
-
-def _device(server: Server, nic: Nic, host: str) -> Prerequisite:
-    """The prerequisite that Nova has a device for the port, which only the node shows."""
     network = binding_of(server, nic).network
-    if network is not None and network.segmented and not network.physical:
-        return Prerequisite(
-            "missing",
-            "a physical network: no segment of the port's network has one, and Nova refuses a "
-            "port on such a network",
-        )
-    on = "the port's physical network (openstack network show -c provider:physical_network)"
+    openstack = client(server.cloud.target)
+    on = f"the port's physical network ({openstack} network show -c provider:physical_network)"
     if network is not None:
         on = network.physical or "networks without a physical one"
-    return Prerequisite(
-        "unknown",
-        f"whether a vDPA device for {on} is free on {host}, made on a virtual function of a card "
-        "(Nova makes none) that [pci] device_spec of its nova.conf lists: vdpa dev show there",
-    )
-
-
-def _memory(server: Server, host: str) -> Prerequisite:
-    """The prerequisite on memory. Neither huge pages nor shared memory is needed; QEMU locks all of
-    the guest's memory."""
-    several = any(is_vdpa(server, nic) for nic in server.nics)
-    least, found = _LOCKS_EACH if several else _LOCKS, server.libvirt_version
-    if found is not None and found < least:
-        what = "each of several vDPA devices" if several else "a vDPA device"
-        text = f"libvirt {least}, which lets QEMU lock the memory for {what}: {host} has {found}"
-        return Prerequisite("missing", text)
-    return Prerequisite(
-        "unknown",
-        f"whether {host} has memory for it: all of the server's memory is locked while it runs, "
-        "plus up to 1 GiB; overcommitted memory is not enough. Huge pages are not needed: free "
-        "-m there",
-    )
+        if network.segmented and not network.physical:
+            yield Prerequisite(
+                "missing",
+                "a physical network: no segment of the port's network has one, and Nova refuses a "
+                "port on such a network",
+            )
+    host = server.cloud.host or "its compute node"
+    for text in _ON_NODE:
+        yield Prerequisite("unknown", text.format(host=host, network=on))
 
 
 # Move a server's port to vDPA: each prerequisite, as far as the cloud shows it, and the procedure,
@@ -340,7 +287,7 @@ class PlannedPort(PlanSubject[ServerUnit]):
         self.project = server.cloud.project
         self._to = options.to
 
-    def requested_changes(self) -> ProposedChanges:
+    def proposed(self) -> ProposedChanges:
         """The change for an operator to make: the procedure, its obstacles and notes. Empty if the
         NIC is on that backend already."""
         if self._to != "vdpa":

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator
-from functools import cached_property, partial
+from collections.abc import Iterator
+from functools import cached_property
 
 from msgspec.structs import replace
 
 from vnicaudit.audit.reading.error_boundary import guarded
 from vnicaudit.audit.reading.machines import ServerSelection
-from vnicaudit.audit.reading.servers import NodesByHost, ObjectKey, SeenObjects, with_node
+from vnicaudit.audit.reading.servers import NodesByHost, SeenObjects, with_node
 from vnicaudit.audit.reading.targets import Target
 from vnicaudit.audit.work import AuditWork
 from vnicaudit.base.wording import bare_uuid
@@ -177,17 +177,8 @@ class CloudTargets(TargetPlanner):
         self._waiting = {}
         for name, item in self._seen.waiting():
             self._planners[name].add(item)
-        changed = {
-            self._seen.first((name, "image", id))
-            for name, planner in self._planners.items() for id in planner.changed_images()
-        }  # fmt: skip
         for name, planner in self._planners.items():
-            yield name, list(planner.plan(partial(self._is_changed, changed, name)))
-
-    def _is_changed(self, changed: Container[ObjectKey], target: str, image: str) -> bool:
-        """True if the plan changes an image, given by its id in this cloud, under any name of
-        the cloud."""
-        return self._seen.first((target, "image", image)) in changed
+            yield name, list(planner.plan())
 
     def _notes(self) -> list[str]:
         """Notes on objects planned under two names, and on nova.conf files that could not be

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import NamedTuple
 
@@ -19,7 +19,7 @@ from vnicaudit.model.finding import EVERY_RULE, VIRTIO, Change, Finding
 from vnicaudit.model.host import HostConfig
 from vnicaudit.model.nic import Nic
 from vnicaudit.model.nova import as_number
-from vnicaudit.model.openstack import FLAVOR_WORDS, MULTIQUEUE, MULTIQUEUE_VCPUS, PROPERTY_OF
+from vnicaudit.model.openstack import FLAVOR_WORDS, MODEL, MULTIQUEUE, MULTIQUEUE_VCPUS, PROPERTY_OF
 from vnicaudit.model.plan import Blocked, GuestView, Naming, Reason, ServerUnit, UnitStep
 from vnicaudit.remedy.planning import backends as guests
 from vnicaudit.remedy.planning.cloud import properties as gates
@@ -42,6 +42,7 @@ from vnicaudit.remedy.planning.subject import (
     PlanSubject,
     ProposedChanges,
     is_decided,
+    resolved,
     safety,
     unsafe,
     worst_first,
@@ -211,6 +212,10 @@ NO_MODEL = facts.SERVER_MODEL.tell
 """The words for what would show a NIC's model."""
 _NO_MODEL = f"its NIC model is unknown: that needs {NO_MODEL}"
 _STARTABLE = "its flavor requires it; Nova cannot start it as it is (FlavorImageConflict)"
+_REBUILD = (
+    "its image has hw_vif_model={model}: unless that is changed too, a rebuild would bring it back "
+    "(VNIC064)"
+)
 _KEEPS = "the guest is known to support virtio; MAC addresses stay the same"
 
 
@@ -229,11 +234,22 @@ class PlannedServer(PlanSubject[ServerUnit]):
     def _judged_server(self) -> JudgedItem[Server]:
         return judged_server(self._server, self.target, self._judges)
 
-    def findings_with(self, changes: Sequence[Change]) -> Iterable[Finding]:
-        """The findings on the server with these properties, the most severe first."""
-        return worst_first(self._judged_server.findings_after(self._with_changes(changes)))
+    def proposed(self) -> ProposedChanges:
+        """The changes that findings propose, with those that are needed for the server to start
+        again, if it is stopped for them, and with the policy's."""
+        proposed = resolved(
+            ProposedChanges(),
+            lambda changes: worst_first(
+                self._judged_server.findings_after(self._with_changes(changes))
+            ),
+            self._planned_change,
+            _key,
+        )
+        proposed = self._with_new(proposed, self._startable(proposed))
+        tuning = server_tuning(self._options.policy, self._with_changes(proposed.changes))
+        return self._with_new(proposed, tuning.changes, POLICY)._replace(notes=tuning.notes)
 
-    def planned_change(self, finding: Finding) -> Change | None:
+    def _planned_change(self, finding: Finding) -> Change | None:
         """The finding's change, if it sets a property to a new value and is not left to the policy
         or held back as unsafe."""
         change = finding.change
@@ -242,17 +258,6 @@ class PlannedServer(PlanSubject[ServerUnit]):
         # a rule's reason is about one NIC's definition, whose address stays
         model = change.safe and change.field == "model"
         return replace(change, reason=_KEEPS) if model else change
-
-    def key(self, change: Change) -> str:
-        """The property that the change sets."""
-        return PROPERTY_OF.get(change.field, change.field)
-
-    def completed(self, proposed: ProposedChanges) -> ProposedChanges:
-        """The proposed changes with those that are needed for the server to start again, if it is
-        stopped for them, and with the policy's."""
-        proposed = self._with_new(proposed, self._startable(proposed))
-        tuning = server_tuning(self._options.policy, self._with_changes(proposed.changes))
-        return self._with_new(proposed, tuning.changes, POLICY)._replace(notes=tuning.notes)
 
     def held_back(self, proposed: ProposedChanges) -> Iterator[tuple[Reason, str]]:
         """Changes that are proposed and not planned, because they may hurt the guest or because
@@ -285,7 +290,11 @@ class PlannedServer(PlanSubject[ServerUnit]):
             rules=tuple(rules),
             blocked=(*_state_blocks(server), *self._against(after)),
             procedure=_procedure(server, properties),
-            notes=(*proposed.notes, *gates.notes(server, properties)),
+            notes=(
+                *proposed.notes,
+                *gates.notes(server, properties),
+                *_rebuild(server, properties),
+            ),
         )
         step = unit_step(
             self, proposed, unit,
@@ -300,7 +309,7 @@ class PlannedServer(PlanSubject[ServerUnit]):
     def _with_new(
         self, proposed: ProposedChanges, more: Iterable[Change], *rules: str
     ) -> ProposedChanges:
-        done = set(map(self.key, proposed.changes))
+        done = set(map(_key, proposed.changes))
         return proposed.and_((one for one in more if one.field not in done), *rules)
 
     def _startable(self, proposed: ProposedChanges) -> Iterator[Change]:
@@ -356,6 +365,18 @@ def _procedure(server: Server, properties: dict[str, str]) -> tuple[str, ...]:
     if gates.may_operate(ref):
         return ()
     return tuple(tenant_procedure(server.config, ref, properties))
+
+
+def _rebuild(server: Server, properties: dict[str, str]) -> Iterator[str]:
+    """A note that the image still names an emulated model."""
+    image = server.config.image
+    if MODEL in properties and image is not None and image.vif_model not in (None, *VIRTIO):
+        yield _REBUILD.format(model=image.vif_model)
+
+
+def _key(change: Change) -> str:
+    """The property that the change sets."""
+    return PROPERTY_OF.get(change.field, change.field)
 
 
 def judged_server(server: Server, target: str, judges: Judges) -> JudgedItem[Server]:

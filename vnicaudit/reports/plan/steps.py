@@ -1,0 +1,475 @@
+"""The steps of a plan as text: one step, and equal steps once, with their number and guests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Literal, get_args
+
+from vnicaudit.base.wording import count, shared_folder, told_apart
+from vnicaudit.model.finding import Change, name_of
+from vnicaudit.model.names import NAMELESS
+from vnicaudit.model.plan import (
+    CloudUnit,
+    FileUnit,
+    FlavorUnit,
+    Loss,
+    ModeOption,
+    Naming,
+    ServerUnit,
+    Snippet,
+    Step,
+)
+from vnicaudit.model.ranking import PlanHistory, StepHistory, UnreadHost
+from vnicaudit.reports.findings.grouped import files_of_a_host
+from vnicaudit.reports.report_file import Options
+from vnicaudit.reports.safe import Paint, Piece, fold, hidden, safe, title_line, with_lead, wrap
+from vnicaudit.reports.wording import name_and_id, nic_label
+from vnicaudit.text.secrets import STARS
+
+# One step: the change, the NIC, how it is made, and its effect on the guest.
+
+
+_HEAD = "    "
+_BODY = "      "
+_HANG = "        "
+STYLES = {"safe": "good", "unsafe": "medium", "blocked": "bad"}
+_DIFF_STYLES = {"-": "removed", "+": "added", "@": "hunk"}
+
+
+def state_of(step: Step) -> str:
+    """``blocked``, else ``safe`` or ``unsafe``. A loss that was not accepted blocks a step."""
+    if step.blocked or any(not loss.accepted for loss in step.losses):
+        return "blocked"
+    return _safety(step.safe)
+
+
+def about_label(step: Step) -> str:
+    """The NICs of the step; for an image or a flavor, its kind."""
+    unit = step.unit
+    if not isinstance(unit, CloudUnit) or step.about.index is not None:
+        return nic_label(step.about)
+    if isinstance(unit, FlavorUnit) and unit.new_name:
+        return f"new flavor {unit.new_name}"
+    if isinstance(unit, ServerUnit) and unit.macs:
+        return f"NIC{'s' * (len(unit.macs) != 1)} {' '.join(unit.macs)}"
+    return unit.kind
+
+
+class StepText:
+    """Renders steps for a terminal. Text to be copied (the diff, commands, snippets) is not
+    wrapped."""
+
+    def __init__(self, options: Options) -> None:
+        self._width = options.width
+        self._verbose = options.verbose
+        self._paint = Paint(color=options.color)
+
+    def lines(self, step: Step) -> Iterator[str]:
+        """The whole step, in pieces that end with a line break."""
+        yield self._head(step)
+        each = self._verbose or _reasons_differ(step.changes)
+        for change in step.changes:
+            yield self._labelled("change", _change_words(change, explained=each))
+        yield from self._safety(step)
+        yield from self._modes(step)
+        yield from self._guest(step)
+        for loss in step.losses:
+            yield self._labelled("loses", _loss_words(loss), "quiet" if loss.accepted else "bad")
+        for reason in step.blocked:
+            yield self._labelled("blocked", reason.text, "bad")
+        yield from self._procedure(step)
+        for note in step.notes:
+            yield self._labelled("note", note)
+        yield from self._diff(step.diff)
+        yield from self._snippets(step.guest.snippets)
+        if self._verbose:
+            yield from self._identity(step)
+
+    def _identity(self, step: Step) -> Iterator[str]:
+        if isinstance(step.unit, FileUnit) and step.unit.place is not None:
+            yield self._labelled("place", step.unit.place)
+        yield self._labelled("digest", step.digest)
+
+    def _head(self, step: Step) -> str:
+        state = state_of(step)
+        words = [step.id, about_label(step), f"to {step.to}", ", ".join(step.rules)]
+        pieces = [Piece(state, self._paint(STYLES[state], state))]
+        pieces.extend(Piece(word, word) for word in map(safe, words) if word)
+        return fold(pieces, self._width, _HEAD, _BODY, "  ")
+
+    def _labelled(self, label: str, text: str, style: str = "quiet") -> str:
+        """``label: text``, wrapped; only the label if there is no text."""
+        lead = Piece(safe(label), self._paint(style, safe(label)))
+        return with_lead(lead, safe(f": {text}") if text else "", self._width, _BODY, _HANG)
+
+    def _safety(self, step: Step) -> Iterator[str]:
+        """Why the step is safe or unsafe, without reasons already shown after each change."""
+        held = step.safe and state_of(step) == "blocked" and not step.procedure
+        told = _reasons_differ(step.changes)
+        reason = _further_reason(step) if told else step.reason
+        if reason or held or (step.changes and not told):
+            label = f"{'would be ' if held else ''}{_safety(step.safe)}"
+            yield self._labelled(label, reason, STYLES["blocked" if held else _safety(step.safe)])
+
+    def _modes(self, step: Step) -> Iterator[str]:
+        possible = [option for option in step.modes if option.possible]
+        if step.modes and not step.procedure:
+            names = ", ".join(option.mode for option in possible if not option.reason)
+            yield self._labelled("mode", names or _at_next_start(possible))
+        for option in step.modes:
+            if not (option.possible or step.procedure or isinstance(step.unit, FileUnit)):
+                yield self._labelled(f"not {option.mode}", option.reason)
+
+    def _guest(self, step: Step) -> Iterator[str]:
+        view = step.guest
+        seen = [
+            *_before_after("id", view.id_before, view.id_after),
+            *_before_after("slot", view.slot_before, view.slot_after),
+        ]
+        if seen:
+            yield self._labelled("guest sees", ", ".join(seen))
+        name = _naming_words(view.name)
+        if name:
+            yield self._labelled("name", name, "medium" if view.name.changes else "quiet")
+        if view.drivers:
+            yield self._labelled("needs in the guest", ", ".join(view.drivers))
+        for note in view.notes:
+            yield self._labelled("guest", note)
+
+    def _procedure(self, step: Step) -> Iterator[str]:
+        if step.procedure and isinstance(step.unit, CloudUnit):
+            yield self._labelled("procedure", "this is done by hand, in this order")
+        elif step.procedure:
+            order = "do this there, in this order"
+            yield self._labelled("procedure", f"{name_of(step.owner)} owns the definition: {order}")
+        for number, part in enumerate(step.procedure, 1):
+            yield f"{_HANG}{number}. {safe(part)}\n"
+
+    def _diff(self, diff: str) -> Iterator[str]:
+        inside = False
+        for line in _split(diff):
+            inside = inside or line.startswith("@@")
+            style = _DIFF_STYLES.get(line[:1], "") if inside else "name"
+            yield f"{_BODY}{self._paint(style, _tabbed(line))}\n"
+        if STARS in diff:
+            yield f"{_BODY}(secrets are shown as {STARS}: apply makes the change, patch cannot)\n"
+
+    def _snippets(self, snippets: tuple[Snippet, ...]) -> Iterator[str]:
+        if snippets and not self._verbose:
+            kinds = ", ".join(snippet.kind for snippet in snippets)
+            what = "a snippet that pins" if len(snippets) == 1 else "snippets that pin"
+            yield self._labelled(f"{what} the name ({safe(kinds)})", "--verbose")
+            return
+        for snippet in snippets:
+            yield self._labelled("pins the name", f"{snippet.kind}, {snippet.path}", "fix")
+            for line in _split(snippet.text):
+                yield f"{_HANG}{_tabbed(line)}".rstrip() + "\n"
+
+
+def _at_next_start(options: list[ModeOption]) -> str:
+    """Mode and reason for a guest that is off, for which all modes are the same."""
+    return f"{options[0].mode} ({options[0].reason})" if options else "none"
+
+
+def _reasons_differ(changes: tuple[Change, ...]) -> bool:
+    """True if the changes of a step have different reasons, so that one reason is not enough."""
+    return len({(change.safe, change.reason) for change in changes}) > 1
+
+
+def _change_words(change: Change, *, explained: bool) -> str:
+    """``queues 1 → 4``. An unsafe change is always marked; ``explained``: a safe one too."""
+    old = "not set" if change.old is None else change.old
+    new = "removed" if change.new is None else change.new
+    text = f"{change.field} {old} → {new}"
+    if change.safe and not explained:
+        return text
+    why = f"{_safety(change.safe)}: {change.reason}" if change.reason else ""
+    return f"{text} ({why or _safety(change.safe)})"
+
+
+def _further_reason(step: Step) -> str:
+    """The step's reason without those of its changes. If it does not start with them (a plan may be
+    edited), the whole reason."""
+    return "" if step.reason == step.reason_of_changes else step.risk or step.reason
+
+
+def _safety(safe_: bool) -> str:
+    return "safe" if safe_ else "unsafe"
+
+
+def _loss_words(loss: Loss) -> str:
+    text = f"{loss.function}: {loss.detail}" if loss.detail else loss.function
+    return f"{text} ({'accepted' if loss.accepted else 'blocks the step unless it is accepted'})"
+
+
+def _before_after(what: str, before: str | None, after: str | None) -> Iterator[str]:
+    if before is not None and before == after:
+        yield f"{what} {before} as before"
+    elif before is not None or after is not None:
+        yield f"{what} {before or 'none or unknown'} → {after or 'none or unknown'}"
+
+
+def _naming_words(naming: Naming) -> str:
+    if naming.changes is False:
+        text = f"{naming.before or 'the present one'} stays"
+    elif naming.before is None and naming.after is None:
+        return f"unknown: {naming.reason}" if naming.reason else ""
+    else:
+        text = f"{naming.before or 'unknown'} → {naming.after or 'unknown'}"
+    return f"{text} ({naming.reason})" if naming.reason else text
+
+
+def _split(text: str) -> list[str]:
+    """Lines without their line breaks; only LF ends a line."""
+    return text.removesuffix("\n").split("\n") if text else []
+
+
+def _tabbed(line: str) -> str:
+    return "\t".join(map(safe, line.split("\t")))
+
+
+# The guest of a step.
+
+
+def guest_key(step: Step) -> tuple[str, ...]:
+    """Key that identifies a guest: two files may contain guests with the same name."""
+    file, place = _file_and_place(step)
+    return step.target, file, place, step.about.id or "", step.about.name or ""
+
+
+def _file_and_place(step: Step) -> tuple[str, str]:
+    """The file of a definition, and where in the file it starts; empty: it is not in a file."""
+    unit = step.unit
+    if not isinstance(unit, FileUnit):
+        return "", ""
+    return unit.path, unit.definition if unit.line is None else f"line {unit.line}"
+
+
+def guest_kind(step: Step) -> str:
+    unit = step.unit
+    return unit.kind if isinstance(unit, CloudUnit) and unit.kind != "server" else "guest"
+
+
+def guest_names(steps: Iterable[Step]) -> list[str]:
+    """The name of each step's guest, with its file, target or id if the name is not unique. Common
+    parent folders of files are left out."""
+    steps = tuple(steps)
+    shared = shared_folder(step.unit.path for step in steps if isinstance(step.unit, FileUnit))
+    return told_apart(_name_and_place(step, shared) for step in steps)
+
+
+def _name_and_place(step: Step, shared: int) -> tuple[str, ...]:
+    """``shared``: number of characters that all file paths have in common."""
+    name = step.about.name or step.about.id or NAMELESS
+    kind = guest_kind(step)
+    shown = name if kind == "guest" else f"{kind} {name}"
+    file, place = _file_and_place(step)
+    return shown, file[shared:], step.target, step.about.id or "", place
+
+
+# Makes text about one guest independent of the guest.
+
+
+_LONG = 8
+"""Minimum length of an id: a shorter one may be part of another word."""
+
+
+def without_heads(diff: str) -> str:
+    """A diff without the lines that name the file."""
+    lines = diff.splitlines(keepends=True)
+    return "".join(line for line in lines if not line.startswith(("--- ", "+++ ")))
+
+
+def of_any(text: str, step: Step) -> str:
+    """Part of a definition or guest configuration, with the guest's UUID and MAC address replaced
+    by words."""
+    for value, word in ((step.about.id, "UUID"), (step.about.mac, "MAC")):
+        if value and len(value) >= _LONG:
+            text = text.replace(value, word)
+    return text
+
+
+# The part of a plan that comes from the history: age of findings, measured gains, and open findings
+# on hosts that could not be read.
+
+
+_SHOWN_HOSTS = 20
+
+
+def history_line(steps: Iterable[Step], history: PlanHistory, options: Options) -> Iterator[str]:
+    """One line about steps with the same change; nothing if nothing is known about them."""
+    facts = [history.steps[step.id] for step in steps if step.id in history.steps]
+    if words := "; ".join(_words(facts)):
+        yield wrap(f"history: {words}", options.width, "    ", "      ")
+
+
+def _words(facts: Sequence[StepHistory]) -> Iterator[str]:
+    findings, new = sum(one.findings for one in facts), sum(one.new for one in facts)
+    known = sum(one.known for one in facts)
+    oldest = min((one.first_seen for one in facts if one.first_seen), default="")
+    if oldest:
+        yield f"{_oldest_of(known, findings)}first seen {_day(oldest)}"
+    if new:
+        of_all = "" if oldest else f" of {count(findings, 'finding')}"
+        yield f"{new:,}{of_all} not in the last audit"
+    if gain := next((one.gain for one in facts if one.gain is not None), None):
+        from vnicaudit.fleet.ranking import gain_words
+
+        yield gain_words(gain)
+
+
+def _oldest_of(known: int, findings: int) -> str:
+    if findings == 1:
+        return ""
+    if known == 1:
+        return "1 known finding, "
+    return f"oldest of {known:,} {'findings' if known == findings else 'known findings'} "
+
+
+def unread_lines(history: PlanHistory, options: Options) -> Iterator[str]:
+    """The hosts that could not be read, those with most findings first, with the findings open
+    after their last audit."""
+    if not history.unread:
+        return
+    yield wrap(_unread_title(history.unread), options.width, "", "  ")
+    ordered = sorted(history.unread, key=_most_findings_first)
+    shown = ordered if options.verbose else ordered[:_SHOWN_HOSTS]
+    for one in shown:
+        yield wrap(f"{safe(one.name)}: {_last_words(one)}", options.width, "  ", "    ")
+    if len(shown) < len(ordered):
+        yield wrap(hidden(len(ordered) - len(shown)), options.width, "  ", "    ")
+    yield "\n"
+
+
+def _unread_title(unread: Sequence[UnreadHost]) -> str:
+    hosts, read = count(len(unread), "host"), [one.last for one in unread if one.last is not None]
+    if not read:
+        return f"{hosts} not read, now or by any audit"
+    findings = count(sum(last.findings for last in read), "finding")
+    whose = "its" if len(unread) == 1 else "their"
+    return f"{hosts} not read; {findings} open there at {whose} last audit"
+
+
+def _most_findings_first(one: UnreadHost) -> tuple[int, str]:
+    return (0 if one.last is None else -one.last.findings), one.name
+
+
+def _last_words(one: UnreadHost) -> str:
+    last = one.last
+    if last is None:
+        return "no audit has read it"
+    size = f"{count(last.domains, 'guest')}, {count(last.nics, 'NIC')}"
+    return f"last read {_day(last.read_at)}: {size}, {count(last.findings, 'finding')} open"
+
+
+def _day(time: str) -> str:
+    """The date of a time in RFC 3339."""
+    return time[:10]
+
+
+# A large plan for review: equal steps are shown once.
+#
+# Steps are equal if everything that decides about them is equal: state, changes, reasons, modes,
+# losses, and the lines of the definition that change. The position and name of a NIC and the
+# surrounding lines differ from guest to guest, and are shown for the first one.
+
+
+PlanGroupBy = Literal["change", "image", "flavor", "project", "host", "rule"]
+PLAN_GROUP_BY: tuple[PlanGroupBy, ...] = get_args(PlanGroupBy)
+
+_NAMES = 3
+_MANY_NAMES = 20
+_OWNER = "for the owner to do"
+_STATES = ("blocked", "unsafe", _OWNER, "safe")
+"""Order of states for review: exceptions first."""
+_NOT_TOLD = "not told"
+
+
+def grouped_steps(steps: Iterable[Step], options: Options, history: PlanHistory) -> Iterator[str]:
+    """Each change once: its first step as an example, the number of steps, and their guests. By
+    ``change``, the exceptions come first, and within a state the rarest change, because it is the
+    least expected; by image, flavor, project, host or rules, the largest group comes first, and its
+    most frequent change."""
+    paint, text = Paint(color=options.color), StepText(options)
+    for title, changes in _groups(steps, options.group_by):
+        about = f"{count(sum(map(len, changes)), 'step')}, {count(len(changes), 'kind')}"
+        yield title_line(Piece(safe(title), paint("name", safe(title))), about, options.width)
+        for equal in changes:
+            yield from text.lines(equal[0])
+            yield wrap(safe(_extent(equal, options)), options.width, "    ", "      ")
+            yield from history_line(equal, history, options)
+            yield "\n"
+
+
+def _groups(steps: Iterable[Step], by: str) -> list[tuple[str, list[list[Step]]]]:
+    """``(title, equal steps)``, in the order in which to show them."""
+    found: dict[str, dict[tuple[object, ...], list[Step]]] = {}
+    for step in steps:
+        found.setdefault(_group(step, by), {}).setdefault(_change_of(step), []).append(step)
+    groups = [(title, list(changes.values())) for title, changes in found.items()]
+    for _title, changes in groups:
+        changes.sort(key=len, reverse=by != "change")
+    if by == "change":
+        return sorted(groups, key=lambda group: _STATES.index(group[0]))
+    return sorted(groups, key=lambda group: (-sum(map(len, group[1])), group[0]))
+
+
+def _extent(equal: Sequence[Step], options: Options) -> str:
+    """``8,120 steps like this, on 6,000 guests of 212 hosts: web-1 (step 3), … and 8,117 more``."""
+    first = equal[: _MANY_NAMES if options.verbose else _NAMES]
+    shown = ", ".join(
+        f"{name} (step {step.id})" for step, name in zip(first, guest_names(first), strict=True)
+    )
+    if len(equal) == 1:
+        return f"1 step like this, on {shown} at {equal[0].target}"
+    more = f" and {len(equal) - len(first):,} more" if len(equal) > len(first) else ""
+    guests = count(len({guest_key(step) for step in equal}), "guest")
+    places = count(len({step.target for step in equal}), "target")
+    return f"{count(len(equal), 'step')} like this, on {guests} of {places}: {shown}{more}"
+
+
+def _change_of(step: Step) -> tuple[object, ...]:
+    """Everything that decides about a step, without what is specific to its guest."""
+    guest = step.guest
+    lines = without_heads(step.diff).splitlines()
+    texts = (
+        *(one.text for one in step.blocked), *step.procedure, *step.notes, *guest.notes,
+        *(line for line in lines if line[:1] in ("+", "-")),
+    )  # fmt: skip
+    return (
+        step.unit.kind, step.owner, step.to, step.rules, step.changes, step.safe, step.reason,
+        step.risk, step.readiness, step.modes, step.losses, guest.name.changes, guest.drivers,
+        of_any("\n".join(texts), step),
+    )  # fmt: skip
+
+
+def _group(step: Step, by: str) -> str:
+    unit = step.unit
+    if by == "change":
+        return _OWNER if step.procedure else state_of(step)
+    if by == "rule":
+        return f"rules {', '.join(step.rules)}" if step.rules else "no rule: requested"
+    if by == "host" and isinstance(unit, FileUnit):
+        return f"host {files_of_a_host(unit.path)}"
+    if not isinstance(unit, CloudUnit):
+        return f"host {step.target}" if by == "host" else "no server of a cloud"
+    if by == "project":
+        return f"project {name_and_id(unit.project_name, unit.project) or _NOT_TOLD}"
+    if unit.kind == by:  # the step on the image is listed with those on its servers
+        return f"{by} {_own_name(step)}"
+    if not isinstance(unit, ServerUnit):
+        return f"{unit.kind}s"
+    found = {
+        "host": unit.host,
+        "image": name_and_id(unit.image_name, unit.image),
+        "flavor": unit.flavor,
+    }
+    return f"{by} {found.get(by) or _NOT_TOLD}"
+
+
+def _own_name(step: Step) -> str:
+    """Name of the step's object. For an image: name and id, as its servers refer to it. A flavor
+    has only a name."""
+    if step.unit.kind == "image":
+        return name_and_id(step.about.name or "", step.about.id or "") or _NOT_TOLD
+    return step.about.name or _NOT_TOLD
