@@ -15,7 +15,7 @@ from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.model.finding import Finding, Location, Ref
 from vnicaudit.model.report import Audited, Placed, RunEnd, RunInfo, Summary, TargetResult, Tool
 from vnicaudit.reports.formats import writer
-from vnicaudit.reports.report_file import GROUP_BY, Options
+from vnicaudit.reports.writers import GROUP_BY, Options
 
 _TARGET = "openstack:prod"
 _FIX = (

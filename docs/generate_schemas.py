@@ -26,11 +26,10 @@ from vnicaudit.model.measurement import BenchResult
 from vnicaudit.model.names import RulesReport
 from vnicaudit.model.plan import Plan
 from vnicaudit.model.ranking import Ranking
-from vnicaudit.model.report import NicsReport
+from vnicaudit.model.report import Explanation, NicsReport, Report
 from vnicaudit.reports.inventory.text import InventoryReport
 from vnicaudit.reports.notices.json import Notice
 from vnicaudit.reports.profiles.text import ProfilesReport
-from vnicaudit.reports.report_file import FileExplanation, Report
 from vnicaudit.reports.runs.json import RunsReport
 from vnicaudit.reports.runs.text import DryRunReport
 
@@ -38,7 +37,7 @@ FOLDER = Path(__file__).parent / "schemas"
 RECORDS: dict[str, type[msgspec.Struct]] = {
     "vnicaudit.report-1.json": Report,
     "vnicaudit.nics-1.json": NicsReport,
-    "vnicaudit.explain-1.json": FileExplanation,
+    "vnicaudit.explain-1.json": Explanation,
     "vnicaudit.rules-1.json": RulesReport,
     "vnicaudit.plan-1.json": Plan,
     "vnicaudit.runs-1.json": RunsReport,
@@ -67,12 +66,6 @@ PROFILE = "vnicaudit.profile.json"
 
 _PUBLISHED = {
     "ArmSummary": "Summary",
-    "FileCrashed": "Crashed",
-    "FileExplanation": "Explanation",
-    "FileFinding": "Finding",
-    "FileNicRef": "NicRef",
-    "FileSkipped": "Skipped",
-    "FileSuppressed": "Suppressed",
 }
 """Record -> its name in the schemas, which code is generated from: it stays when ours changes."""
 

@@ -197,7 +197,7 @@ def outcome(file: CommandFile, folder: Path) -> str:
         path.unlink()
     report = json.loads(ran.stdout)
     (target,) = report["targets"]
-    nics = [one["nic"] for one in report["findings"] if one["rule"] == "VNIC001"]
+    nics = [one["about"] for one in report["findings"] if one["rule"] == "VNIC001"]
     if len(nics) == file.nics:
         return "judged"
     told = json.dumps([target["errors"], target["not_judged"], target["notes"]])

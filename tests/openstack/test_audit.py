@@ -53,7 +53,7 @@ def audit(cloud: Cloud, *targets: str, env: Mapping[str, str] | None = None) -> 
 
 def found(report: dict[str, Any], server: Server) -> dict[str, str]:
     """Rule -> message, of one server; never one rule twice."""
-    mine = [one for one in report["findings"] if one["nic"]["uuid"] == server.id]
+    mine = [one for one in report["findings"] if one["about"]["id"] == server.id]
     assert len({one["rule"] for one in mine}) == len(mine), mine
     return {one["rule"]: one["message"] for one in mine}
 

@@ -25,7 +25,7 @@ from vnicaudit.model.report import (
     Tool,
 )
 from vnicaudit.reports.formats import writer
-from vnicaudit.reports.report_file import Options
+from vnicaudit.reports.writers import Options
 
 WEB_UUID = "3b2bb8cc-9a31-4a4b-a26c-1a7d0a5c8e01"
 WEB = Ref("nic", "web-01", WEB_UUID, "52:54:00:6b:3c:58", 0, None)

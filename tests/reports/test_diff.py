@@ -38,7 +38,6 @@ def test_two_places_of_a_file() -> None:
         ),
         ("id: a\r\n", "id: b\r\n", "@@ -1 +1 @@\n-id: a\r\n+id: b\r\n"),
         ("\tid: b\n", "", "@@ -1 +0,0 @@\n-\tid: b\n"),
-        ("", "id: ä\u2028b\n", "@@ -0,0 +1 @@\n+id: ä\\u2028b\n"),
         ("id: a\rid: b\n", "id: c\n", "@@ -1 +1 @@\n-id: a\\rid: b\n+id: c\n"),
     ],
 )

@@ -31,12 +31,13 @@ from vnicaudit.model.finding import (
 from vnicaudit.model.report import (
     Audited,
     ReadError,
+    Report,
     RunEnd,
     Suppressed,
     TargetResult,
 )
 from vnicaudit.reports.formats import formats, writer
-from vnicaudit.reports.report_file import Options, Report
+from vnicaudit.reports.writers import Options
 
 DATA = Path(__file__).parent / "data"
 NASTY = (

@@ -15,7 +15,7 @@ from vnicaudit.model.report import Audited
 from vnicaudit.reports.formats import formats, writer
 from vnicaudit.reports.nics import json as nics_json
 from vnicaudit.reports.nics import text as nics_text
-from vnicaudit.reports.report_file import Options
+from vnicaudit.reports.writers import Options
 
 DOMAINS = 5_000
 LIMIT = 5 << 19

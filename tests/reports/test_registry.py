@@ -7,7 +7,7 @@ import pytest
 
 from vnicaudit.errors import UsageError
 from vnicaudit.reports.formats import formats, load, writer
-from vnicaudit.reports.report_file import Options
+from vnicaudit.reports.writers import Options
 
 
 def test_the_formats_of_the_command_line_are_there() -> None:

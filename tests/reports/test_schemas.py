@@ -39,9 +39,9 @@ from vnicaudit.reports.notices.forms import messages_of
 from vnicaudit.reports.plan import json as plan_json
 from vnicaudit.reports.profiles import text as profiles_json
 from vnicaudit.reports.ranking.text import ranking_json
-from vnicaudit.reports.report_file import Options, written_finding
 from vnicaudit.reports.runs import json as runs_json
 from vnicaudit.reports.runs import text as dry_run
+from vnicaudit.reports.writers import Options
 
 DOCS = Path(__file__).parents[2] / "docs"
 HOST_OF_A_FLEET = inventory_json.InventoryRow(
@@ -51,8 +51,8 @@ HOST_OF_A_FLEET = inventory_json.InventoryRow(
 DIFFERENCES = diff_output.differences(
     "old.json", "new.json",
     [
-        ReportDifference("worse", written_finding(finding(), "web-01"), "low"),
-        ReportDifference("unknown", written_finding(finding(), "web-01"), "low", "not read"),
+        ReportDifference("worse", finding(), "low"),
+        ReportDifference("unknown", finding(), "low", "not read"),
     ],
     ["a note"],
 )  # fmt: skip

@@ -70,4 +70,4 @@ def effective(nic: dict[str, Any], fact: str) -> tuple[Any, str]:
 
 def rules_of(report: dict[str, Any], domain: str) -> set[str]:
     """The rules that found something about a domain."""
-    return {f["rule"] for f in report["findings"] if f["nic"]["domain"] == domain}
+    return {f["rule"] for f in report["findings"] if f["about"]["name"] == domain}

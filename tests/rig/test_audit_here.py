@@ -32,9 +32,9 @@ def test_a_legacy_nic_is_found_on_what_runs(legacy: Guest) -> None:
     report = report_here("audit", SYSTEM)
     (finding,) = (
         f for f in report["findings"]
-        if f["nic"]["domain"] == legacy.name and f["rule"] == "VNIC001"
+        if f["about"]["name"] == legacy.name and f["rule"] == "VNIC001"
     )  # fmt: skip
-    assert finding["nic"]["mac"] == MAC
+    assert finding["about"]["mac"] == MAC
     assert finding["message"].startswith("rtl8139 is emulated packet by packet")
     assert (finding["change"]["new"], finding["change"]["safe"]) == ("virtio", True)
     nic = nic_of(report_here("nics", SYSTEM), legacy.name)
@@ -104,7 +104,7 @@ def test_s390x_with_e1000_is_an_error_before_it_is_started(s390x_guest: GuestFac
         report = report_here("audit", SYSTEM)
         (finding,) = (
             f for f in report["findings"]
-            if f["nic"]["domain"] == guest.name and f["rule"] == "VNIC008"
+            if f["about"]["name"] == guest.name and f["rule"] == "VNIC008"
         )  # fmt: skip
         assert finding["severity"] == "error"
         assert "VNIC002" not in rules_of(report, guest.name)

@@ -344,6 +344,27 @@ class RunEnd(msgspec.Struct, frozen=True):
         return bool(self.summary.crashed) or any(one.status != "ok" for one in self.targets)
 
 
+class Report(msgspec.Struct, frozen=True, kw_only=True):
+    """``vnicaudit.report/1``: one complete audit."""
+
+    schema: Literal["vnicaudit.report/1"] = REPORT_SCHEMA
+    tool: Tool
+    started: str
+    request: ReportRequest | None = None
+    """The request of the audit; missing if it is unknown."""
+    finished: str
+    targets: tuple[TargetResult, ...]
+    findings: tuple[Finding, ...]
+    skipped: tuple[Skipped, ...]
+    crashed: tuple[Crashed, ...]
+    suppressed: tuple[Suppressed, ...] = ()
+    coverage: Coverage | None = None
+    """For a fleet: the part of it that was audited."""
+    summary: Summary = Summary()
+    not_fixed: tuple[NotFixed, ...] = ()
+    """Fixes that should have been made in place but were not; missing if there are none."""
+
+
 class NicsReport(msgspec.Struct, frozen=True, kw_only=True):
     """``vnicaudit.nics/1``."""
 
@@ -394,9 +415,10 @@ class ServerName(msgspec.Struct, frozen=True):
 
 
 class Explanation(msgspec.Struct, frozen=True, kw_only=True):
-    """One NIC, layer by layer, and its problems. ``server`` None: it is not a server of a cloud
-    that was read."""
+    """``vnicaudit.explain/1``: one NIC, layer by layer, and its problems. ``server`` None: it is
+    not a server of a cloud that was read."""
 
+    schema: Literal["vnicaudit.explain/1"] = EXPLAIN_SCHEMA
     nic: NicRow
     server: ServerName | None = None
     layers: tuple[Layer, ...]

@@ -16,8 +16,7 @@ from vnicaudit.audit.accepting.baseline import (
 )
 from vnicaudit.errors import UsageError
 from vnicaudit.model.finding import Finding, Location, Ref, Severity
-from vnicaudit.model.report import Suppressed, Tool
-from vnicaudit.reports.report_file import Report, written_finding, written_suppressed
+from vnicaudit.model.report import Report, Suppressed, Tool
 
 CREATED = "2026-11-21T03:00:00Z"
 
@@ -36,10 +35,8 @@ def report(*findings: Finding, suppressed: tuple[Finding, ...] = ()) -> bytes:
     return msgspec.json.encode(
         Report(
             tool=Tool("vnicaudit", "1"), started=CREATED, finished=CREATED, targets=(),
-            findings=tuple(written_finding(one, "") for one in findings), skipped=(), crashed=(),
-            suppressed=tuple(
-                written_suppressed(Suppressed(item, "agreed", "here"), "") for item in suppressed
-            ),
+            findings=findings, skipped=(), crashed=(),
+            suppressed=tuple(Suppressed(item, "agreed", "here") for item in suppressed),
         )
     )  # fmt: skip
 

@@ -44,7 +44,7 @@ def states(*arguments: str | Path) -> tuple[int, set[tuple[str, str]]]:
     found = json.loads(done.stdout)["findings"]
     on_model = {"VNIC001", "VNIC002"}
     return done.returncode, {
-        (one["state"], one["finding"]["nic"]["domain"])
+        (one["state"], one["finding"]["about"]["name"])
         for one in found
         if one["finding"]["rule"] in on_model
     }
@@ -178,7 +178,7 @@ def test_what_was_judged_for_another_release_is_not_gone(
     (one,) = (
         one
         for one in found["findings"]
-        if one["finding"]["nic"]["domain"] == "fixed"
+        if one["finding"]["about"]["name"] == "fixed"
         and one["state"] == "unknown"
         and one["finding"]["rule"] == "VNIC001"
     )

@@ -99,7 +99,7 @@ def test_twenty_hosts_are_read_whatever_the_way_to_them(
     assert result.stderr == "Read 20 of 20 hosts, 60 domains\n"
     assert result.returncode == 1
     assert [target["target"] for target in report["targets"]] == list(uris.values())
-    found = [finding["nic"]["domain"] for finding in report["findings"]]
+    found = [finding["about"]["name"] for finding in report["findings"]]
     assert found == [f"h{n}-d1" for n in range(20)]
     assert report["coverage"]["hosts"] == report["coverage"]["inventory"] == 20
 
@@ -197,7 +197,7 @@ def test_mac_addresses_are_compared_over_the_fleet(daemon: HostsDaemon, tmp_path
         write_host(tmp_path / f"h{number}.xml", number, 2, mac=shared)
     uris = {f"h{n}": f"test://{tmp_path}/h{n}.xml" for n in (0, 9)} | {"h3": daemon.tcp(3)}
     report = audited(tmp_path, uris, "--select", "VNIC016,VNIC017")[0]
-    found = [(one["rule"], one["nic"]["domain"], one["nic"]["mac"]) for one in report["findings"]]
+    found = [(one["rule"], one["about"]["name"], one["about"]["mac"]) for one in report["findings"]]
     assert found == [("VNIC016", "h0-d0", shared), ("VNIC016", "h9-d0", shared)]
 
 

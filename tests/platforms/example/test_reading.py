@@ -43,8 +43,8 @@ def test_it_is_recognised_read_and_judged(inventory: Path, capsys: Capture) -> N
     report = said(capsys, "audit", str(inventory), "--select", "VNIC001", code=1)
     ((target,), (finding,)) = report["targets"], report["findings"]
     assert (target["domains"], target["nics"], target["errors"]) == (1, 2, [])
-    assert (finding["rule"], finding["owner"]) == ("VNIC001", "example")
-    assert finding["nic"]["mac"] == "52:54:00:12:34:56"
+    assert (finding["rule"], finding["owner"]["name"]) == ("VNIC001", "example")
+    assert finding["about"]["mac"] == "52:54:00:12:34:56"
     place = finding["location"]
     assert (place["file"], place["line"], place["xpath"]) == (str(inventory), 4, "mail-01/nic0")
     assert finding["change"]["new"] == "virtio"

@@ -190,7 +190,7 @@ def test_the_domain_of_a_server_that_was_left_out_is_left_out_too(tmp_path: Path
         (tmp_path / f"{number}.xml").write_text(text, "utf-8")
     result = inside("audit", TARGET, str(tmp_path), "--project", "mail", "--format", "json")
     report = json.loads(result.stdout)
-    named = {one["nic"]["uuid"] for one in report["findings"]}
+    named = {one["about"]["id"] for one in report["findings"]}
     assert UUID.format(1) in named
     assert UUID.format(2) not in named
     assert report["summary"]["domains"] == 1

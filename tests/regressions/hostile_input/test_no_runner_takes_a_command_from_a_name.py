@@ -73,7 +73,7 @@ def test_no_line_of_a_command_is_one(words: tuple[str, ...], folder: Path) -> No
 
 def test_json_says_what_the_name_is(folder: Path) -> None:
     result = inside("audit", ".", "--format", "json", cwd=folder)
-    found = {finding["nic"]["domain"] for finding in json.loads(result.stdout)["findings"]}
+    found = {finding["about"]["name"] for finding in json.loads(result.stdout)["findings"]}
     assert {name.strip() for name in found} == {name.strip() for name in NAMES}
     assert json.loads(encode("##[x]")) == "##[x]"
 

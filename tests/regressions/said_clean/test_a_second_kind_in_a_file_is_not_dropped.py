@@ -128,7 +128,7 @@ def test_a_guest_in_the_same_play_as_an_image_is_judged(tmp_path: Path) -> None:
     path.write_text(IMAGE_PLAY + "".join(lines(GUEST_PLAY)[2:]))
     findings = audited(path)
     assert {f["rule"] for f in findings} >= {"VNIC001"}
-    assert {f["nic"]["domain"] for f in findings} >= {"inline"}
+    assert {f["about"]["name"] for f in findings} >= {"inline"}
     nics = inside("nics", path)
     assert nics.returncode == 0
     assert "inline" in nics.stdout

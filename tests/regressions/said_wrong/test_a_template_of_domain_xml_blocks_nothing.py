@@ -88,4 +88,4 @@ def test_a_domain_is_called_as_the_template_calls_it(tmp_path: Path, name: str) 
     path = tmp_path / "guest.xml.j2"
     path.write_text(GUEST.replace("{{ name }}", name))
     report = json.loads(inside("audit", "--format", "json", path).stdout)
-    assert {f["nic"]["domain"] for f in report["findings"]} == {NAMES[name]}
+    assert {f["about"]["name"] for f in report["findings"]} == {NAMES[name]}

@@ -40,7 +40,7 @@ def report(folder: Path, *targets: str) -> dict[str, Any]:
 )  # fmt: skip
 def test_each_file_is_judged_once(folder: Path, targets: tuple[str, ...]) -> None:
     found = report(folder, *targets)
-    assert sorted(finding["nic"]["domain"] for finding in found["findings"]) == ["a", "b"]
+    assert sorted(finding["about"]["name"] for finding in found["findings"]) == ["a", "b"]
     assert (found["summary"]["domains"], found["summary"]["nics"]) == (2, 2)
     nics = json.loads(inside("nics", *targets, "--format", "json", cwd=folder).stdout)["nics"]
     assert sorted(nic["domain"] for nic in nics) == ["a", "b"]

@@ -22,7 +22,7 @@ from vnicaudit.model.plan import Plan, Step
 from vnicaudit.remedy.planning.run import PlanOptions
 from vnicaudit.reports.plan.json import from_json, to_json
 from vnicaudit.reports.plan.text import render
-from vnicaudit.reports.report_file import Options
+from vnicaudit.reports.writers import Options
 
 AGENT = (
     "    <channel type='unix'><target type='virtio' name='org.qemu.guest_agent.0' "

@@ -118,6 +118,6 @@ def test_findings_on_images_name_their_image(tmp_path: Path) -> None:
     path = tmp_path / "images.yml"
     path.write_text(IMAGES)
     report = json.loads(inside("audit", path, "--format", "json").stdout)
-    assert {finding["nic"]["domain"] for finding in report["findings"]} == {"debian", "fedora"}
+    assert {finding["about"]["name"] for finding in report["findings"]} == {"debian", "fedora"}
     rows = csv.DictReader(io.StringIO(inside("audit", path, "--format", "csv").stdout))
     assert {row["domain"] for row in rows} == {"debian", "fedora"}

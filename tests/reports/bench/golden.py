@@ -4,7 +4,7 @@ from pathlib import Path
 
 from vnicaudit.model.measurement import BenchResult
 from vnicaudit.reports.bench.formats import load
-from vnicaudit.reports.report_file import Options
+from vnicaudit.reports.writers import Options
 
 DATA = Path(__file__).parent / "data"
 

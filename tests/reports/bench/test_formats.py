@@ -16,7 +16,7 @@ from vnicaudit.errors import UsageError
 from vnicaudit.model.measurement import BenchResult
 from vnicaudit.reports.bench.formats import formats, load
 from vnicaudit.reports.bench.formats.json import from_json
-from vnicaudit.reports.report_file import Options
+from vnicaudit.reports.writers import Options
 
 SCHEMAS = Path(__file__).parents[3] / "docs" / "schemas"
 FITS = jsonschema.Draft202012Validator(

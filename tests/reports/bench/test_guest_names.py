@@ -6,7 +6,7 @@ from tests.reports.bench.golden import written
 from tests.reports.bench.samples import VM_PATH, two_arms
 from vnicaudit.model.measurement import BenchResult, Decision, GuardRail, Setup
 from vnicaudit.reports.bench.labels import with_guest_names
-from vnicaudit.reports.report_file import Options
+from vnicaudit.reports.writers import Options
 
 UUID = "1d05102d-34ca-4c3b-8f1c-5a1f9d8f2f11"
 URL = f"agent://{UUID}?connect=qemu:///system"

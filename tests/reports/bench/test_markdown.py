@@ -15,7 +15,7 @@ from tests.reports.bench.samples import (
     two_arms,
 )
 from vnicaudit.model.measurement import BenchResult
-from vnicaudit.reports.report_file import Options
+from vnicaudit.reports.writers import Options
 
 
 @pytest.mark.parametrize(

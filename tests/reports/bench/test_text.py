@@ -18,8 +18,8 @@ from tests.reports.bench.samples import (
 )
 from vnicaudit.model.measurement import BenchResult, Decision
 from vnicaudit.reports.bench.formats.text import tables
-from vnicaudit.reports.report_file import Options
 from vnicaudit.reports.safe import width_of
+from vnicaudit.reports.writers import Options
 
 
 @pytest.mark.parametrize(

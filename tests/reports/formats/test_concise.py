@@ -3,7 +3,7 @@
 from msgspec.structs import replace
 
 from tests.reports.samples import CLEAN, OK_END, WEB_01, written
-from vnicaudit.reports.report_file import Options
+from vnicaudit.reports.writers import Options
 
 WHOLE = """\
 domains/web-01.xml:18: high VNIC001 web-01/0 rtl8139 is emulated packet by packet: no offload, no vhost [unsafe fix]

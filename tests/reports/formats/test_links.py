@@ -9,8 +9,8 @@ from msgspec.structs import replace
 from tests.cli.inside import inside
 from tests.reports.samples import WEB_01, written
 from vnicaudit.cli.options.output import shows_links
-from vnicaudit.reports.report_file import Options
 from vnicaudit.reports.safe import Paint
+from vnicaudit.reports.writers import Options
 
 DOCS = "https://docs.example.org/v/"
 PAGE = f"\x1b]8;;{DOCS}rules/VNIC001.html\x1b\\"

@@ -10,8 +10,8 @@ from vnicaudit.knowledge.fixes.owners import Wordings
 from vnicaudit.model.finding import EVERY_RULE, AuditedScope, Change, Ref, Severity, Skipped
 from vnicaudit.model.report import Audited, RunEnd, Summary
 from vnicaudit.reports.formats.text import FEW
-from vnicaudit.reports.report_file import Options, SortBy, View
 from vnicaudit.reports.safe import width_of
+from vnicaudit.reports.writers import Options, SortBy, View
 
 MESSAGE = finding().message
 SHORT = Options(width=80, view="short", wordings=Wordings())

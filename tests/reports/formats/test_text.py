@@ -8,8 +8,8 @@ import pytest
 from tests.reports.samples import CLEAN, END, OK_END, STREAM, WEB_01, finding, written
 from vnicaudit.model.finding import Ref, Skipped
 from vnicaudit.model.report import Audited, ReadError, RunEnd, Summary, TargetResult
-from vnicaudit.reports.report_file import Options
 from vnicaudit.reports.safe import width_of
+from vnicaudit.reports.writers import Options
 
 AT_80 = """\
 web-01  libvirt, 2 NICs

@@ -15,7 +15,7 @@ from vnicaudit.reports.history.text import (
     trend_csv,
     trend_text,
 )
-from vnicaudit.reports.report_file import Options
+from vnicaudit.reports.writers import Options
 
 WIDE = Options(width=200)
 WRITTEN: dict[str, Callable[[], str]] = {

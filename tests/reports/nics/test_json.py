@@ -7,7 +7,7 @@ from tests.reports.nics.samples import EMPTY, LEGACY, ODD, WEB
 from vnicaudit.model.nic import Resolved
 from vnicaudit.model.report import NicsReport
 from vnicaudit.reports.nics.json import render
-from vnicaudit.reports.report_file import Options
+from vnicaudit.reports.writers import Options
 
 
 def test_every_nic_is_a_row_with_both_sides_and_the_reason() -> None:

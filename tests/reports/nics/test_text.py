@@ -9,8 +9,8 @@ from tests.reports.nics.samples import EMPTY, LEGACY, ODD, REFUSED, TUNED, WEB
 from vnicaudit.audit.judging.domains import nic_row
 from vnicaudit.model.nic import NicConfig
 from vnicaudit.reports.nics.text import connection_of, render
-from vnicaudit.reports.report_file import Options
 from vnicaudit.reports.safe import width_of
+from vnicaudit.reports.writers import Options
 
 TABLE = """\
   NIC  MAC                connected to     model     vhost    queues  rx    tx

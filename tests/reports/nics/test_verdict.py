@@ -12,7 +12,7 @@ from vnicaudit.model.nic import NONE, UNKNOWN, Resolved
 from vnicaudit.model.report import NicRow
 from vnicaudit.reports.nics import csv as nics_csv
 from vnicaudit.reports.nics.text import Verdict, kind_of, render, verdict_of
-from vnicaudit.reports.report_file import Options
+from vnicaudit.reports.writers import Options
 
 PLAIN: NicRow = replace(
     nic_row(WEB, WEB.nics[1]),

@@ -9,7 +9,7 @@ from tests.reports.plan.samples import MAIL
 from vnicaudit.model.finding import Ref
 from vnicaudit.model.plan import Blocked, GuestView, Naming, Plan, Step
 from vnicaudit.reports.plan.text import render
-from vnicaudit.reports.report_file import Options
+from vnicaudit.reports.writers import Options
 
 STEPS = 10_000
 HOSTS = 200

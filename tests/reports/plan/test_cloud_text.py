@@ -8,7 +8,7 @@ from vnicaudit.model.finding import Ref
 from vnicaudit.model.plan import Plan
 from vnicaudit.reports.plan.json import from_json, to_json
 from vnicaudit.reports.plan.text import render, summary
-from vnicaudit.reports.report_file import Options
+from vnicaudit.reports.writers import Options
 
 WHOLE = """\
 openstack:prod

@@ -7,7 +7,7 @@ from tests.reports.plan.test_by_change import step_on
 from vnicaudit.model.plan import Plan
 from vnicaudit.model.ranking import GainEstimate, LastReading, PlanHistory, StepHistory, UnreadHost
 from vnicaudit.reports.plan.text import render
-from vnicaudit.reports.report_file import Options
+from vnicaudit.reports.writers import Options
 
 GAIN = GainEstimate(workload="bulk", metric="throughput", measurements=1, percent=104.0)
 

@@ -12,8 +12,8 @@ from tests.shares import examples
 from vnicaudit.model.finding import Change, Ref
 from vnicaudit.model.plan import FileUnit, GuestView, Naming, NotPlanned, Plan, Step
 from vnicaudit.reports.plan.text import render
-from vnicaudit.reports.report_file import Options
 from vnicaudit.reports.safe import width_of
+from vnicaudit.reports.writers import Options
 
 SHORT = Options(width=120, view="short")
 

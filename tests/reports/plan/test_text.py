@@ -23,8 +23,8 @@ from vnicaudit.model.plan import (
     Step,
 )
 from vnicaudit.reports.plan.text import render, summary
-from vnicaudit.reports.report_file import Options
 from vnicaudit.reports.safe import width_of
+from vnicaudit.reports.writers import Options
 
 WHOLE = """\
 qemu:///system

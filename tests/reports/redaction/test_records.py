@@ -14,7 +14,7 @@ from vnicaudit.model.report import Audited, Explanation, RunEnd, RunInfo, Target
 from vnicaudit.reports.audit.explain import explanation_json, explanation_text
 from vnicaudit.reports.formats import formats, writer
 from vnicaudit.reports.redaction.records import Redactor
-from vnicaudit.reports.report_file import GROUP_BY, Options
+from vnicaudit.reports.writers import GROUP_BY, Options
 
 KEY, OTHER_KEY = b"k" * 32, b"o" * 32
 RECORDS = (Audited, Domain, Server, Explanation, RunEnd, TargetResult, HostReading, FleetAudit)

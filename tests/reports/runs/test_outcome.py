@@ -4,8 +4,8 @@ from msgspec.structs import replace
 
 from tests.reports.runs.samples import APPLY, BACK, MAIL
 from vnicaudit.model.runs import RunRecord
-from vnicaudit.reports.report_file import Options
 from vnicaudit.reports.runs.text import render_outcome
+from vnicaudit.reports.writers import Options
 
 WHOLE = """\
   applied      mail-01  52:54:00:12:34:56, 52:54:00:12:34:57  down for 6.2 s  qemu:///system

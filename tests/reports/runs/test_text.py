@@ -14,9 +14,9 @@ from tests.reports.runs.samples import APPLY, BACK, BROKEN, DB, RUNS
 from tests.shares import examples
 from vnicaudit.model.plan import UnitKind
 from vnicaudit.model.runs import RunRecord
-from vnicaudit.reports.report_file import Options
 from vnicaudit.reports.runs.text import counts, local_time, render, render_one
 from vnicaudit.reports.safe import width_of
+from vnicaudit.reports.writers import Options
 
 LIST = """\
 20261121-101500-3f2a  rolled-back  apply restart       2026-11-21 11:15:00

@@ -24,6 +24,7 @@ from vnicaudit.model.finding import (
     Confidence,
     Finding,
     Keeper,
+    Ref,
     Severity,
     name_of,
 )
@@ -60,27 +61,16 @@ class BaselineFile(msgspec.Struct, frozen=True, kw_only=True):
     fingerprints: dict[_Fingerprint, BaselineEntry]
 
 
-class _Identity(msgspec.Struct, frozen=True):
-    """The domain or NIC that a finding of a report is about."""
-
-    domain: str | None = None
-    uuid: str | None = None
-    mac: str | None = None
-    index: int | None = None
-    target_dev: str | None = None
-
-
 class _ReportedFinding(msgspec.Struct):
     rule: str
     fingerprint: _Fingerprint
     severity: Severity
-    nic: _Identity = _Identity()
+    about: Ref
 
     @property
     def entry(self) -> BaselineEntry:
         """The baseline entry that accepts this finding."""
-        who = self.nic
-        return _entry(self.rule, self.severity, who.domain, who.mac, who.index)
+        return _entry(self.rule, self.severity, self.about)
 
 
 class _ReportFile(msgspec.Struct):
@@ -122,9 +112,7 @@ def load_entries(path: str) -> dict[str, BaselineEntry]:
 
 def entry_of(finding: Finding) -> BaselineEntry:
     """The entry of a baseline for one finding."""
-    about = finding.about
-    mac, index = about.mac, about.index
-    return _entry(finding.rule, finding.severity, about.name, mac, index)
+    return _entry(finding.rule, finding.severity, finding.about)
 
 
 def _entries_of(findings: Iterable[_ReportedFinding]) -> dict[str, BaselineEntry]:
@@ -164,11 +152,9 @@ def _rank(severity: Severity | None) -> int:
     return len(SEVERITIES) if severity is None else SEVERITIES.index(severity)
 
 
-def _entry(
-    rule: str, severity: Severity, domain: str | None, mac: str | None, index: int | None
-) -> BaselineEntry:
-    nic = mac or (None if index is None else f"#{index}")
-    return BaselineEntry(rule=rule, severity=severity, domain=domain, nic=nic)
+def _entry(rule: str, severity: Severity, about: Ref) -> BaselineEntry:
+    nic = about.mac or (None if about.index is None else f"#{about.index}")
+    return BaselineEntry(rule=rule, severity=severity, domain=about.name, nic=nic)
 
 
 def _file_content(path: str) -> bytes:

@@ -36,9 +36,9 @@ from vnicaudit.cli.wiring import Wiring, pass_wiring
 from vnicaudit.errors import RefusedError
 from vnicaudit.model.report import Summary, TargetResult
 from vnicaudit.reports.formats import load
-from vnicaudit.reports.report_file import Replacements
 from vnicaudit.reports.safe import safe
 from vnicaudit.reports.wording import not_judged_of, not_judged_sentence, unread_of
+from vnicaudit.reports.writers import Replacements
 
 if TYPE_CHECKING:
     from vnicaudit.remedy.offered import OfferedFixes

@@ -102,10 +102,9 @@ def command(options: ExplainOptions, wiring: Wiring) -> int:
     if redactor is not None:
         found = list(map(redactor.record, found))
         results = tuple(map(redactor.record, results))
-    docs_url = reading.docs_url(redacted=redactor is not None)
     for number, explanation in enumerate(found):
         if options.format == "json":
-            emit(explanation_json(explanation, docs_url))
+            emit(explanation_json(explanation))
         else:
             emit("\n" * bool(number) + explanation_text(explanation, style))
     flush()

@@ -36,9 +36,9 @@ from vnicaudit.model.fleet import LiveOptions
 from vnicaudit.model.report import TargetResult
 from vnicaudit.reports.nics import csv, json, text
 from vnicaudit.reports.nics.text import VERDICTS, verdict_of
-from vnicaudit.reports.report_file import Options
 from vnicaudit.reports.safe import safe
 from vnicaudit.reports.wording import calls_sentence, not_judged_of, notes_of
+from vnicaudit.reports.writers import Options
 
 if TYPE_CHECKING:
     from vnicaudit.reports.nics.text import Verdict

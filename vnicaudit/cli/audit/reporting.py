@@ -34,7 +34,7 @@ from vnicaudit.model.report import (
 )
 from vnicaudit.reports.coverage import BaselineWriter
 from vnicaudit.reports.formats import load, writer
-from vnicaudit.reports.report_file import Options, Replacements, ReportWriter
+from vnicaudit.reports.writers import Options, Replacements, ReportWriter
 
 if TYPE_CHECKING:
     from vnicaudit.model.names import RuleInfo

@@ -49,7 +49,7 @@ from vnicaudit.cli.output.progress import Progress
 from vnicaudit.errors import UsageError
 from vnicaudit.model.finding import Confidence
 from vnicaudit.reports.formats import formats
-from vnicaudit.reports.report_file import SortBy, View
+from vnicaudit.reports.writers import SortBy, View
 
 if TYPE_CHECKING:
     from vnicaudit.audit.accepting.baseline import Baseline

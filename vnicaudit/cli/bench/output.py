@@ -226,7 +226,7 @@ def _rendered(
     output: OutputOptions,
 ) -> Iterator[str]:
     from vnicaudit.reports.bench.formats import load
-    from vnicaudit.reports.report_file import Options
+    from vnicaudit.reports.writers import Options
 
     if name == _WITH_TOOLS:
         from vnicaudit.reports.bench.formats import json

@@ -21,21 +21,14 @@ from vnicaudit.base.opening import as_usage_error, open_regular
 from vnicaudit.base.wording import count
 from vnicaudit.errors import UsageError
 from vnicaudit.model.decoding import json_as
-from vnicaudit.model.finding import SEVERITIES, Severity
-from vnicaudit.model.report import REPORT_SCHEMA, ReportRequest, TargetResult
+from vnicaudit.model.finding import SEVERITIES, Crashed, Finding, Ref, Severity, Skipped
+from vnicaudit.model.report import REPORT_SCHEMA, Report, ReportRequest, TargetResult
 from vnicaudit.reports.findings.finding_text import SEVERITY
-from vnicaudit.reports.report_file import (
-    FileCrashed,
-    FileFinding,
-    FileNicRef,
-    FileSkipped,
-    Options,
-    Report,
-)
 from vnicaudit.reports.safe import Paint, Piece, fold, markdown, safe, wrap
 from vnicaudit.reports.table.csv import lines
 from vnicaudit.reports.table.markdown import table_text
 from vnicaudit.reports.table.model import Part, Row, Table, padded_cell
+from vnicaudit.reports.writers import Options
 
 State = Literal["new", "worse", "unknown", "gone", "accepted", "still"]
 STATES: tuple[State, ...] = ("new", "worse", "unknown", "gone", "accepted", "still")
@@ -51,7 +44,7 @@ class ReportDifference(msgspec.Struct, frozen=True):
     new finding, why the older report could not have it."""
 
     state: State
-    finding: FileFinding
+    finding: Finding
     before: str = ""
     reason: str = ""
 
@@ -193,12 +186,12 @@ class _Unjudged:
         self._parts = dict((_parts_not_judged(new) - _parts_not_judged(old)).keys())
         findings = (*new.findings, *(one.finding for one in new.suppressed))
         self._named = {one.location.file for one in findings}
-        self._skipped: dict[_Subject, list[FileSkipped | FileCrashed]] = {}
-        unjudged: list[FileSkipped | FileCrashed] = [*new.skipped, *new.crashed]
+        self._skipped: dict[_Subject, list[Skipped | Crashed]] = {}
+        unjudged: list[Skipped | Crashed] = [*new.skipped, *new.crashed]
         for one in unjudged:
             self._skipped.setdefault(_subject(one), []).append(one)
 
-    def reason(self, finding: FileFinding) -> str:
+    def reason(self, finding: Finding) -> str:
         """Why the report does not show whether a finding is gone; empty: it does show it."""
         target = self._targets.get(finding.location.target)
         if target is None:
@@ -216,8 +209,8 @@ class _Unjudged:
                 return f"{file} may be one of the files that NEW did not judge and does not name"
         for one in self._skipped.get(_subject(finding), ()):
             is_of = one.rule == finding.rule or one.rule.startswith("*")
-            if is_of and one.nic.mac in (None, finding.nic.mac):
-                return one.needs if isinstance(one, FileSkipped) else one.error
+            if is_of and one.about.mac in (None, finding.about.mac):
+                return one.needs if isinstance(one, Skipped) else one.error
         return (
             _did_not_run(finding, self._request, "NEW")
             or self._not_selected(finding)
@@ -225,7 +218,7 @@ class _Unjudged:
             or (_FILTERED if self._left_out else "")
         )
 
-    def _not_selected(self, finding: FileFinding) -> str:
+    def _not_selected(self, finding: Finding) -> str:
         """Why a file or server was not read; empty: nothing was left out."""
         asked, file = self._request, finding.location.file
         if asked is None:
@@ -255,7 +248,7 @@ def _excludes(pattern: str, file: str) -> bool:
     return any(fnmatchcase(f"/{one}", f"*/{pattern.lstrip('/')}") for one in places)
 
 
-def _did_not_run(finding: FileFinding, asked: ReportRequest | None, name: str) -> str:
+def _did_not_run(finding: Finding, asked: ReportRequest | None, name: str) -> str:
     """A sentence if the rule of a finding did not run for a report; else empty."""
     if asked is None or finding.rule.startswith("SUPP") or finding.rule in asked.rules:
         return ""
@@ -277,12 +270,12 @@ def _other_versions(old: ReportRequest | None, new: ReportRequest | None) -> str
     return ""
 
 
-def _rank(finding: FileFinding) -> int:
+def _rank(finding: Finding) -> int:
     return SEVERITIES.index(finding.severity)
 
 
-def _subject(one: FileFinding | FileSkipped | FileCrashed) -> _Subject:
-    return one.nic.domain, one.nic.uuid
+def _subject(one: Finding | Skipped | Crashed) -> _Subject:
+    return one.about.name, one.about.id
 
 
 # The differences between two reports as text, JSON, CSV or Markdown.
@@ -385,11 +378,11 @@ def _row(one: ReportDifference) -> tuple[str, ...]:
     finding = one.finding
     severity = f"{one.before} → {finding.severity}" if one.state == "worse" else finding.severity
     problem = f"{finding.message} ({one.reason})" if one.reason else finding.message
-    about = finding.nic.domain or ""
-    return severity, finding.rule, about, _nic(finding.nic), str(finding.location), problem
+    about = finding.about.name or ""
+    return severity, finding.rule, about, _nic(finding.about), str(finding.location), problem
 
 
-def _nic(nic: FileNicRef) -> str:
+def _nic(nic: Ref) -> str:
     return nic.mac or ("" if nic.index is None else f"#{nic.index}")
 
 

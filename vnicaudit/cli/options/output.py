@@ -20,7 +20,7 @@ from vnicaudit.cli.output.files import stream
 from vnicaudit.errors import UsageError
 from vnicaudit.model.finding import CONFIDENCES, SEVERITIES, Confidence, Severity
 from vnicaudit.reports.formats import formats
-from vnicaudit.reports.report_file import GROUP_BY, SORT_BY, VIEWS, GroupBy, Options, SortBy, View
+from vnicaudit.reports.writers import GROUP_BY, SORT_BY, VIEWS, GroupBy, Options, SortBy, View
 from vnicaudit.text.diff import default_state
 
 if TYPE_CHECKING:

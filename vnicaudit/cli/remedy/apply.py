@@ -79,7 +79,7 @@ if TYPE_CHECKING:
     from vnicaudit.remedy.applying.driver import KindTable
     from vnicaudit.remedy.applying.journal.events import UnitRequest
     from vnicaudit.remedy.applying.runner import RunResult
-    from vnicaudit.reports.report_file import View
+    from vnicaudit.reports.writers import View
 
 # How guests will be measured while a plan is applied, and what that costs, before it starts.
 

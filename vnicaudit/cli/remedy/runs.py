@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from vnicaudit.model.runs import RunRecord
     from vnicaudit.remedy.applying.driver import UnitState
     from vnicaudit.remedy.applying.pruning import Recovered
-    from vnicaudit.reports.report_file import Options
+    from vnicaudit.reports.writers import Options
 
 _WAITING = 1
 """Exit code: all is as planned, but not yet in effect everywhere."""

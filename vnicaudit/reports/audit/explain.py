@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from vnicaudit.model.report import Explanation, Layer, LayerFact
 from vnicaudit.reports.findings.finding_text import FindingText
 from vnicaudit.reports.nics.text import facts_text, type_of
-from vnicaudit.reports.report_file import Options, written_explanation
 from vnicaudit.reports.safe import Paint, Piece, encode, fold, safe, wrap
 from vnicaudit.reports.table.model import Part, columns, row_with_text
+from vnicaudit.reports.writers import Options
 
 
-def explanation_json(explanation: Explanation, docs_url: str = "") -> str:
-    """``vnicaudit.explain/1``, on one line. ``docs_url``: base URL of the documentation."""
-    return encode(written_explanation(explanation, docs_url)) + "\n"
+def explanation_json(explanation: Explanation) -> str:
+    """``vnicaudit.explain/1``, on one line."""
+    return encode(explanation) + "\n"
 
 
 def explanation_text(explanation: Explanation, options: Options) -> str:

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 
 from vnicaudit.model.names import RULES_SCHEMA, RuleInfo
 from vnicaudit.reports.findings.finding_text import SEVERITY
-from vnicaudit.reports.report_file import Options
 from vnicaudit.reports.safe import Paint, Piece, encode_items
 from vnicaudit.reports.table.model import Part, columns, row_with_text
+from vnicaudit.reports.writers import Options
 
 _READABLE = 100
 """Maximum width of running text."""

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator
 
 from vnicaudit.bench.line_rate import LineRate
 from vnicaudit.reports.bench.labels import scale_of
-from vnicaudit.reports.report_file import Options
 from vnicaudit.reports.safe import Paint
 from vnicaudit.reports.table.model import GAP, Part, columns
+from vnicaudit.reports.writers import Options
 
 _WIDTHS = (22, 13, 0)
 """Minimum widths of columns, the same in both tables."""

@@ -17,7 +17,7 @@ from msgspec.structs import astuple, replace
 
 from vnicaudit.base.opening import as_usage_error, open_regular
 from vnicaudit.errors import UsageError
-from vnicaudit.model.decoding import json_as, json_decoder
+from vnicaudit.model.decoding import json_as, json_decoder, malformed, mismatch
 from vnicaudit.model.measurement import (
     BENCH_SCHEMA,
     ArmSummary,
@@ -27,7 +27,6 @@ from vnicaudit.model.measurement import (
     Sample,
 )
 from vnicaudit.reports.coverage import Separator
-from vnicaudit.reports.report_file import malformed, mismatch
 from vnicaudit.reports.safe import encode, encode_items
 
 WHAT = "not a measurement"

@@ -22,9 +22,9 @@ from vnicaudit.reports.bench.rows import (
 )
 from vnicaudit.reports.bench.tables import measured_table
 from vnicaudit.reports.bench.verdict import verdicts
-from vnicaudit.reports.report_file import Options
 from vnicaudit.reports.safe import hidden
 from vnicaudit.reports.table.model import Table
+from vnicaudit.reports.writers import Options
 
 _MOST_REASONS = 20
 

@@ -16,7 +16,6 @@ from vnicaudit.model.finding import (
     Severity,
 )
 from vnicaudit.model.report import Audited, RunEnd, TargetResult
-from vnicaudit.reports.report_file import Options
 from vnicaudit.reports.safe import Paint, Piece, aligned, fold, hidden, safe, with_lead, wrap
 from vnicaudit.reports.wording import (
     WORST_FIRST,
@@ -27,6 +26,7 @@ from vnicaudit.reports.wording import (
     is_clean,
     notes_of,
 )
+from vnicaudit.reports.writers import Options
 
 _SHOWN = 20
 

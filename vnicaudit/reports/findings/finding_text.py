@@ -19,9 +19,9 @@ from vnicaudit.reports.findings.grouped import (
     names_of,
     names_within,
 )
-from vnicaudit.reports.report_file import Options
 from vnicaudit.reports.safe import Paint, Piece, fold, padded, safe, title_line, with_lead, wrap
 from vnicaudit.reports.wording import fix_label, message_of, nic_label
+from vnicaudit.reports.writers import Options
 
 SEVERITY = 6
 """Width of the longest severity."""

@@ -17,7 +17,6 @@ from vnicaudit.knowledge.fixes.wording import unsafe_because
 from vnicaudit.model.finding import Finding, Severity, name_of
 from vnicaudit.model.names import file_title
 from vnicaudit.model.report import Audited
-from vnicaudit.reports.report_file import GROUP_BY, GroupBy, Options, SortBy
 from vnicaudit.reports.wording import (
     SCOPE_WORD,
     WORST_FIRST,
@@ -26,6 +25,7 @@ from vnicaudit.reports.wording import (
     name_and_id,
     nic_label,
 )
+from vnicaudit.reports.writers import GROUP_BY, GroupBy, Options, SortBy
 
 # Equal findings: how many, their wordings, and their subjects.
 

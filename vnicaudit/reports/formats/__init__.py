@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from vnicaudit.base.registry import Registry
-from vnicaudit.reports.report_file import Format, Options, ReportWriter
+from vnicaudit.reports.writers import Format, Options, ReportWriter
 
 if TYPE_CHECKING:
     from vnicaudit.reports.formats import (

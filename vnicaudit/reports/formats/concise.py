@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from vnicaudit.base.wording import count
 from vnicaudit.model.finding import Crashed, Finding, Ref
 from vnicaudit.model.report import Audited, RunEnd, RunInfo
-from vnicaudit.reports.report_file import Options, ReportWriter
 from vnicaudit.reports.safe import Paint, safe
 from vnicaudit.reports.wording import Tally, accepted_sentence, closing, message_of, unread_of
+from vnicaudit.reports.writers import Options, ReportWriter
 
 if TYPE_CHECKING:
     from vnicaudit.reports.findings.ending import WorstFindings

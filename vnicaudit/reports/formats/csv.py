@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from vnicaudit.model.finding import Finding, name_of
 from vnicaudit.model.report import Audited, RunEnd, RunInfo
-from vnicaudit.reports.report_file import Options, ReportWriter, flat
 from vnicaudit.reports.table.csv import lines
+from vnicaudit.reports.writers import Options, ReportWriter
 
 FORMAT = "csv"
 SUMMARY = "one line per finding, for spreadsheets"
@@ -42,11 +42,11 @@ class _Csv:
 
 
 def _row(finding: Finding) -> tuple[str | int | None, ...]:
-    nic, place = flat(finding.about), finding.location
+    about, place = finding.about, finding.location
     safe = None if finding.change is None else str(finding.change.safe).lower()
     return (
         finding.rule, finding.name, finding.severity, finding.confidence,
-        nic.domain, nic.uuid, nic.index, nic.mac, nic.target_dev,
+        about.name, about.id, about.index, about.mac, about.target_dev,
         name_of(finding.owner), place.target, place.file, place.line,
         finding.message, finding.fix, safe, finding.fingerprint,
     )  # fmt: skip

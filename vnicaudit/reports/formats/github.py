@@ -10,7 +10,6 @@ from collections.abc import Iterator
 
 from vnicaudit.model.finding import Confidence, Crashed, Finding
 from vnicaudit.model.report import Audited, RunEnd, RunInfo
-from vnicaudit.reports.report_file import Options, ReportWriter
 from vnicaudit.reports.safe import annotation, annotation_property
 from vnicaudit.reports.wording import (
     Tally,
@@ -21,6 +20,7 @@ from vnicaudit.reports.wording import (
     subject_label,
     unread_of,
 )
+from vnicaudit.reports.writers import Options, ReportWriter
 
 FORMAT = "github"
 SUMMARY = "GitHub annotations on files and lines"

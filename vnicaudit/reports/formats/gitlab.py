@@ -19,7 +19,6 @@ from hashlib import blake2b
 from vnicaudit.model.finding import Confidence, Crashed, Finding
 from vnicaudit.model.report import Audited, RunEnd, RunInfo, TargetResult
 from vnicaudit.reports.coverage import Separator
-from vnicaudit.reports.report_file import Options, ReportWriter
 from vnicaudit.reports.safe import encode_items, safe
 from vnicaudit.reports.wording import (
     Unread,
@@ -30,6 +29,7 @@ from vnicaudit.reports.wording import (
     subject_label,
     unread_of,
 )
+from vnicaudit.reports.writers import Options, ReportWriter
 
 FORMAT = "gitlab"
 SUMMARY = "GitLab Code Quality, for merge requests"

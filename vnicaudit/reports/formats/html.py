@@ -21,7 +21,7 @@ from vnicaudit.reports.page.from_audit import (
     with_memory,
 )
 from vnicaudit.reports.page.summary import HtmlPage
-from vnicaudit.reports.report_file import Options, ReportWriter
+from vnicaudit.reports.writers import Options, ReportWriter
 
 FORMAT = "html"
 SUMMARY = "one page to read, search and send by mail"

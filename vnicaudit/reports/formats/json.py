@@ -10,15 +10,8 @@ from collections.abc import Iterator
 
 from vnicaudit.model.report import REPORT_SCHEMA, Audited, RunEnd, RunInfo
 from vnicaudit.reports.coverage import Separator, SpooledArray
-from vnicaudit.reports.report_file import (
-    Options,
-    ReportWriter,
-    written_crash,
-    written_finding,
-    written_skip,
-    written_suppressed,
-)
 from vnicaudit.reports.safe import encode, encode_items
+from vnicaudit.reports.writers import Options, ReportWriter
 
 FORMAT = "json"
 SUMMARY = "vnicaudit.report/1: everything, for programs"
@@ -28,13 +21,13 @@ NEEDS_ROWS = False
 
 
 def writer(options: Options) -> ReportWriter:
-    """A JSON writer. Option used: the base URL of the documentation."""
-    return _Json(options.docs_url)
+    """A JSON writer. Options have no effect."""
+    del options
+    return _Json()
 
 
 class _Json:
-    def __init__(self, docs_url: str) -> None:
-        self._docs_url = docs_url
+    def __init__(self) -> None:
         self._separator = Separator()
         self._later = {name: SpooledArray() for name in ("skipped", "crashed", "suppressed")}
 
@@ -46,22 +39,12 @@ class _Json:
         )
 
     def add(self, audited: Audited) -> str:
-        if audited.skipped:
-            self._later["skipped"].extend([written_skip(one) for one in audited.skipped])
-        if audited.crashed:
-            self._later["crashed"].extend([written_crash(one) for one in audited.crashed])
-        if audited.suppressed:
-            self._later["suppressed"].extend(
-                [
-                    written_suppressed(one, audited.subject, self._docs_url)
-                    for one in audited.suppressed
-                ]
-            )
+        self._later["skipped"].extend(audited.skipped)
+        self._later["crashed"].extend(audited.crashed)
+        self._later["suppressed"].extend(audited.suppressed)
         if not audited.findings:
             return ""
-        return self._separator.before() + encode_items(
-            [written_finding(one, audited.subject, self._docs_url) for one in audited.findings]
-        )
+        return self._separator.before() + encode_items(audited.findings)
 
     def finish(self, end: RunEnd) -> Iterator[str]:
         yield "]"

@@ -15,7 +15,6 @@ from lxml import etree
 
 from vnicaudit.model.finding import Confidence, Finding
 from vnicaudit.model.report import Audited, RunEnd, RunInfo, TargetResult
-from vnicaudit.reports.report_file import Options, ReportWriter
 from vnicaudit.reports.safe import safe
 from vnicaudit.reports.wording import (
     fix_label,
@@ -25,6 +24,7 @@ from vnicaudit.reports.wording import (
     not_judged_of,
     unread_of,
 )
+from vnicaudit.reports.writers import Options, ReportWriter
 
 # JUnit XML: suites of tests, for build servers.
 

@@ -16,7 +16,6 @@ from vnicaudit.reports.findings.grouped import (
     groups_of,
     names_of,
 )
-from vnicaudit.reports.report_file import GROUP_BY, Options, ReportWriter
 from vnicaudit.reports.safe import markdown, markdown_code
 from vnicaudit.reports.table.markdown import table_text
 from vnicaudit.reports.table.model import Cell, Part, Row, Table
@@ -32,6 +31,7 @@ from vnicaudit.reports.wording import (
     skip_sentences,
     unread_of,
 )
+from vnicaudit.reports.writers import GROUP_BY, Options, ReportWriter
 
 FORMAT = "markdown"
 SUMMARY = "tables for comments and issues"

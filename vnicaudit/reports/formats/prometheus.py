@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from vnicaudit.reports.metrics.families import AuditMetrics
-from vnicaudit.reports.report_file import Options, ReportWriter
+from vnicaudit.reports.writers import Options, ReportWriter
 
 FORMAT = "prometheus"
 SUMMARY = "counts for node_exporter's textfile collector"

@@ -15,13 +15,6 @@ from vnicaudit.model.finding import Crashed, Finding, Location, Ref, name_of
 from vnicaudit.model.names import RuleInfo
 from vnicaudit.model.report import Audited, RunEnd, RunInfo, Suppressed
 from vnicaudit.reports.coverage import Separator, SpooledArray
-from vnicaudit.reports.report_file import (
-    Options,
-    ReportWriter,
-    fixable,
-    rule_page,
-    subject_of,
-)
 from vnicaudit.reports.safe import encode, encode_items, safe
 from vnicaudit.reports.wording import (
     Unread,
@@ -31,6 +24,11 @@ from vnicaudit.reports.wording import (
     nic_label,
     not_judged_of,
     unread_of,
+)
+from vnicaudit.reports.writers import (
+    Options,
+    ReportWriter,
+    rule_page,
 )
 from vnicaudit.text.yaml_edits import Replacement
 
@@ -154,11 +152,8 @@ class _Sarif:
     def add(self, audited: Audited) -> str:
         self._crashed = self._crashed or bool(audited.crashed)
         self._notifications.extend([self._crash(crashed) for crashed in audited.crashed])
-        subject = audited.subject
-        results = [
-            self._result(finding, subject) | self._fixes(finding) for finding in audited.findings
-        ]
-        results.extend(self._suppressed(entry, subject) for entry in audited.suppressed)
+        results = [self._result(finding) | self._fixes(finding) for finding in audited.findings]
+        results.extend(map(self._suppressed, audited.suppressed))
         return self._separator.before() + encode_items(results) if results else ""
 
     def finish(self, end: RunEnd) -> Iterator[str]:
@@ -183,7 +178,7 @@ class _Sarif:
         index = self._rules.get(rule)
         return {"id": rule} if index is None else {"id": rule, "index": index}
 
-    def _result(self, finding: Finding, judged: str) -> dict[str, object]:
+    def _result(self, finding: Finding) -> dict[str, object]:
         text = message_of(finding)
         if finding.fix:
             text += f"\n{fix_label(finding)}: {finding.fix}"
@@ -193,7 +188,7 @@ class _Sarif:
             "message": _message(text),
             "locations": [location_of(finding)],
             "partialFingerprints": {_FINGERPRINT: finding.fingerprint},
-            "properties": _properties(finding, judged),
+            "properties": _properties(finding),
         }
         if finding.related:
             result["relatedLocations"] = [
@@ -218,12 +213,12 @@ class _Sarif:
         }
         return {"fixes": [{"description": _message(finding.fix), "artifactChanges": [change]}]}
 
-    def _suppressed(self, entry: Suppressed, judged: str) -> dict[str, object]:
+    def _suppressed(self, entry: Suppressed) -> dict[str, object]:
         reason = safe(f"{entry.reason} ({entry.source})")
         in_file = entry.in_source and entry.finding.location.file is not None
         kind = "inSource" if in_file else "external"  # SARIF 2.1.0, 3.35.2
         note = {"kind": kind, "status": "accepted", "justification": reason}
-        return {**self._result(entry.finding, judged), "suppressions": [note]}
+        return {**self._result(entry.finding), "suppressions": [note]}
 
     def _crash(self, crashed: Crashed) -> dict[str, object]:
         who = ", ".join(filter(None, (crashed.about.name, nic_label(crashed.about))))
@@ -255,17 +250,13 @@ def _rule(rule: RuleInfo, docs_url: str) -> dict[str, object]:
     return described | {"helpUri": page} if page else described
 
 
-def _properties(finding: Finding, judged: str) -> dict[str, object]:
+def _properties(finding: Finding) -> dict[str, object]:
     return {
         "severity": finding.severity,
         "confidence": finding.confidence,
         "owner": name_of(finding.owner),
-        "domain": finding.about.name,
-        "uuid": finding.about.id,
-        "mac": finding.about.mac,
+        "about": finding.about,
         "change": finding.change,
-        "subject": subject_of(finding.about, judged),
-        "fixable": fixable(finding),
     }
 
 

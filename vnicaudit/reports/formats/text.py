@@ -11,9 +11,9 @@ from vnicaudit.audit.kinds import KINDS
 from vnicaudit.model.finding import name_of
 from vnicaudit.model.report import Audited, RunEnd, RunInfo
 from vnicaudit.reports.findings.ending import Ending
-from vnicaudit.reports.report_file import Options, ReportWriter
 from vnicaudit.reports.safe import Paint, Piece, safe, title_line
 from vnicaudit.reports.wording import Tally, about_domain
+from vnicaudit.reports.writers import Options, ReportWriter
 
 if TYPE_CHECKING:
     from vnicaudit.reports.findings.ending import WorstFindings

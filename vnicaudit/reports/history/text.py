@@ -20,11 +20,11 @@ from vnicaudit.model.history import (
     TrendPoint,
 )
 from vnicaudit.reports.coverage import percent
-from vnicaudit.reports.report_file import Options
 from vnicaudit.reports.safe import Paint, fold, markdown, safe, wrap
 from vnicaudit.reports.table.csv import lines
 from vnicaudit.reports.table.markdown import table_text
 from vnicaudit.reports.table.model import Cell, Part, Row, Table, columns
+from vnicaudit.reports.writers import Options
 
 # Rows of words and numbers below column heads.
 

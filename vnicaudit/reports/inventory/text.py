@@ -10,8 +10,8 @@ import msgspec
 from vnicaudit.base.wording import count
 from vnicaudit.fleet.inventory.own_format import HostCheck
 from vnicaudit.model.fleet import HostOptions
-from vnicaudit.reports.report_file import Options
 from vnicaudit.reports.safe import Paint, encode, encode_items, safe, wrap
+from vnicaudit.reports.writers import Options
 
 # ``vnicaudit.inventory/1``: one host per line, in the order of the inventory.
 

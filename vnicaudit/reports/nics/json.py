@@ -8,8 +8,8 @@ from vnicaudit.audit.judging.domains import nic_row
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.report import NICS_SCHEMA
 from vnicaudit.reports.coverage import Separator
-from vnicaudit.reports.report_file import Options
 from vnicaudit.reports.safe import encode_items
+from vnicaudit.reports.writers import Options
 
 
 def render(domains: Iterable[Domain], options: Options) -> Iterator[str]:

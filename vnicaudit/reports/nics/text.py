@@ -12,9 +12,9 @@ from vnicaudit.model.domain import Domain, Server
 from vnicaudit.model.finding import VIRTIO, name_of
 from vnicaudit.model.nic import NONE, UNKNOWN, Resolved
 from vnicaudit.model.report import NicRow
-from vnicaudit.reports.report_file import Options
 from vnicaudit.reports.safe import Paint, Piece, fold, safe, title_line, width_of, wrap
 from vnicaudit.reports.table.model import GAP, Part, at_stops, columns, row_with_text
+from vnicaudit.reports.writers import Options
 
 # The mark of a NIC: emulated, below what its definition or host allows, or neither.
 

@@ -9,9 +9,8 @@ from collections import Counter
 import msgspec
 
 from vnicaudit.errors import UsageError
-from vnicaudit.model.decoding import json_as
+from vnicaudit.model.decoding import json_as, malformed, mismatch
 from vnicaudit.model.plan import PLAN_SCHEMA, Plan
-from vnicaudit.reports.report_file import malformed, mismatch
 from vnicaudit.reports.safe import encode
 
 MAX_BYTES = 256 * 1024 * 1024

@@ -17,9 +17,9 @@ from vnicaudit.reports.plan.steps import (
     of_any,
     state_of,
 )
-from vnicaudit.reports.report_file import Options
 from vnicaudit.reports.safe import Paint, fold, safe, wrap
 from vnicaudit.reports.table.model import Grid, Part, TableLine, piece_of
+from vnicaudit.reports.writers import Options
 
 _EACH = 20
 """Up to this number, each step has a row; beyond it, equal changes share one."""

@@ -21,9 +21,9 @@ from vnicaudit.model.plan import (
 )
 from vnicaudit.model.ranking import PlanHistory, StepHistory, UnreadHost
 from vnicaudit.reports.findings.grouped import files_of_a_host
-from vnicaudit.reports.report_file import Options
 from vnicaudit.reports.safe import Paint, Piece, fold, hidden, safe, title_line, with_lead, wrap
 from vnicaudit.reports.wording import name_and_id, nic_label
+from vnicaudit.reports.writers import Options
 from vnicaudit.text.secrets import STARS
 
 # One step: the change, the NIC, how it is made, and its effect on the guest.

@@ -12,9 +12,9 @@ from vnicaudit.model.plan import CloudUnit, FileUnit, NotPlanned, Plan, ServerUn
 from vnicaudit.model.ranking import NO_HISTORY, PlanHistory
 from vnicaudit.reports.plan.overview import names_of, overview
 from vnicaudit.reports.plan.steps import StepText, grouped_steps, guest_key, state_of, unread_lines
-from vnicaudit.reports.report_file import Options
 from vnicaudit.reports.safe import Paint, Piece, fold, hidden, safe, wrap
 from vnicaudit.reports.wording import name_and_id, nic_label
+from vnicaudit.reports.writers import Options
 
 _SHOWN_ERRORS = 20
 _SHOWN_REASONS = 5

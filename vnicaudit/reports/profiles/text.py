@@ -11,9 +11,9 @@ from vnicaudit.base.wording import count
 from vnicaudit.bench.profiles.profile import Profile, estimate, sample_seconds
 from vnicaudit.model.measurement import Workload
 from vnicaudit.reports.bench.labels import DESIGNS, describe
-from vnicaudit.reports.report_file import Options
 from vnicaudit.reports.safe import Paint, encode_items, safe, width_of, wrap
 from vnicaudit.reports.table.model import GAP, Part, columns, padded_cell, row_with_text
+from vnicaudit.reports.writers import Options
 
 _LABEL = 11
 """Width of the labels in front of facts."""

@@ -9,8 +9,8 @@ import msgspec
 from vnicaudit.base.wording import count
 from vnicaudit.model.ranking import ChangePlace, RankedChange, Ranking
 from vnicaudit.reports.nics.text import ARROW
-from vnicaudit.reports.report_file import Options
 from vnicaudit.reports.safe import Paint, Piece, encode, safe, with_lead, wrap
+from vnicaudit.reports.writers import Options
 
 _RULES = 3
 """Maximum rules to name; beyond that, only their number."""

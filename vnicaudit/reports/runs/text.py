@@ -12,9 +12,9 @@ import msgspec
 from vnicaudit.base.wording import count
 from vnicaudit.model.plan import Mode
 from vnicaudit.model.runs import Check, Foreseen, Outcome, RunRecord, UnitRun
-from vnicaudit.reports.report_file import Options
 from vnicaudit.reports.safe import Paint, Piece, encode_items, fold, safe, width_of, with_lead, wrap
 from vnicaudit.reports.table.model import Part, columns, padded_cell
+from vnicaudit.reports.writers import Options
 
 _OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 _WORDS_IN_ORDER = ("applied", "undone", *_OUTCOMES[1:])

@@ -8,10 +8,10 @@ from typing import Protocol
 
 from vnicaudit.base.wording import count
 from vnicaudit.model.runs import Check
-from vnicaudit.reports.report_file import Options
 from vnicaudit.reports.runs.text import check_text
 from vnicaudit.reports.safe import Paint, safe, wrap
 from vnicaudit.reports.table.model import Part, padded_cell
+from vnicaudit.reports.writers import Options
 
 _STATE = 10
 """Width of the longest state."""

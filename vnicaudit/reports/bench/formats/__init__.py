@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Protocol
 
 from vnicaudit.base.registry import Registry
-from vnicaudit.reports.report_file import Options
+from vnicaudit.reports.writers import Options
 
 if TYPE_CHECKING:
     from vnicaudit.model.measurement import BenchResult

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from vnicaudit.bench.metrics import METRICS
 from vnicaudit.model.measurement import BenchResult, BenchRun, Sample, Workload
-from vnicaudit.reports.report_file import Options
 from vnicaudit.reports.table.csv import lines
+from vnicaudit.reports.writers import Options
 
 FORMAT = "csv"
 SUMMARY = "one line per run and metric, for spreadsheets"

@@ -16,9 +16,9 @@ from vnicaudit.reports.bench.dots import charts
 from vnicaudit.reports.bench.rows import rows
 from vnicaudit.reports.bench.sections import ReportSection, sections
 from vnicaudit.reports.coverage import head, stylesheet
-from vnicaudit.reports.report_file import Options
 from vnicaudit.reports.safe import safe
 from vnicaudit.reports.table.html import table_text, text
+from vnicaudit.reports.writers import Options
 
 FORMAT = "html"
 SUMMARY = "one HTML page with charts, that needs no other file"

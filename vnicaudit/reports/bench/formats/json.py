@@ -13,7 +13,7 @@ from vnicaudit.reports.bench.reading import (
     pieces,
     samples_in,
 )
-from vnicaudit.reports.report_file import Options
+from vnicaudit.reports.writers import Options
 
 __all__ = [
     "FORMAT", "MAX_BYTES", "SUMMARY", "from_file", "from_json", "render", "samples_in", "stream",

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from vnicaudit.model.measurement import BenchResult
 from vnicaudit.reports.bench.matrix import all_matrices, matrix_table
 from vnicaudit.reports.bench.sections import ReportSection, sections
-from vnicaudit.reports.report_file import Options
 from vnicaudit.reports.safe import markdown
 from vnicaudit.reports.table.markdown import table_text
+from vnicaudit.reports.writers import Options
 
 FORMAT = "markdown"
 SUMMARY = "tables for comments on merge requests"

@@ -11,7 +11,7 @@ from vnicaudit.bench.metrics import METRICS
 from vnicaudit.model.measurement import BenchResult
 from vnicaudit.reports.bench.rows import values_that_count
 from vnicaudit.reports.metrics.families import Labels, gauge, written
-from vnicaudit.reports.report_file import Options
+from vnicaudit.reports.writers import Options
 
 FORMAT = "prometheus"
 SUMMARY = "medians of each metric, for node_exporter"

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from vnicaudit.model.measurement import BenchResult
 from vnicaudit.reports.bench.matrix import all_matrices, matrix_table
 from vnicaudit.reports.bench.sections import ReportSection, sections
-from vnicaudit.reports.report_file import Options
 from vnicaudit.reports.safe import Paint, Piece, fold, safe, title_line, wrap
 from vnicaudit.reports.table.model import (
     Cell,
@@ -20,6 +19,7 @@ from vnicaudit.reports.table.model import (
     parts_of,
     piece_of,
 )
+from vnicaudit.reports.writers import Options
 
 FORMAT = "text"
 SUMMARY = "for people: the verdict, tables, what does not count"

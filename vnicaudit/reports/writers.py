@@ -1,0 +1,112 @@
+"""How reports are written: their options, and the interface of a format."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Literal, Protocol, get_args
+
+import msgspec
+
+from vnicaudit.model.finding import Confidence, Finding
+from vnicaudit.model.report import Audited, RunEnd, RunInfo
+
+if TYPE_CHECKING:
+    from vnicaudit.knowledge.fixes.owners import Wordings
+    from vnicaudit.model.ranking import PageMemory
+    from vnicaudit.text.yaml_edits import Replacement
+
+# The interface of a report writer: an audit is a stream, and so is its report.
+#
+# A format is a module in :mod:`vnicaudit.reports.formats` with ``FORMAT`` (its name on the command
+# line, and the name of its module), ``SUMMARY`` (one line for ``--help``), ``NAMES_NOT_JUDGED``
+# (true if the report names the parts of files that were not judged; otherwise the command line
+# prints them), ``TELLS_FILTERED`` (the same for the number of findings left out by a filter),
+# ``NEEDS_ROWS`` (true if it shows every NIC, wrong or not, so that the audit must provide their
+# rows) and ``writer(options)``.
+
+
+View = Literal["auto", "short", "full"]
+VIEWS: tuple[View, ...] = get_args(View)
+SortBy = Literal["severity", "number", "name"]
+SORT_BY: tuple[SortBy, ...] = get_args(SortBy)
+GroupBy = Literal["rule", "domain", "host", "owner", "image", "flavor", "project"]
+GROUP_BY: tuple[GroupBy, ...] = get_args(GroupBy)
+
+_SHIPPED = r"(?a)VNIC\d{3}"
+
+
+Replacements = Callable[[Finding], "Sequence[Replacement]"]
+"""The edits that fix a finding in its file; empty if it cannot be fixed there."""
+
+
+class Options(msgspec.Struct, frozen=True):
+    """How to write a report. ``width``: in columns. ``color`` False: no escape sequences at all.
+    ``fail_confidence``: findings of lower confidence do not fail the run. ``group_by``: property by
+    which equal findings are grouped (:mod:`vnicaudit.reports.findings.grouped`); empty: not
+    grouped. ``wordings``: wordings of fixes for each owner, required by ``group_by`` and ``view``,
+    where one fix is worded for several subjects. ``view``: each finding (``full``), equal ones once
+    (``short``), or the shorter of both (``auto``). ``sort``: order of groups. ``most``: maximum
+    groups, or worst findings, to show; the others are counted."""
+
+    width: int = 80
+    color: bool = False
+    verbose: bool = False
+    quiet: bool = False
+    fail_confidence: Confidence = "medium"
+    group_by: str = ""
+    wordings: Wordings | None = None
+    view: View = "full"
+    sort: SortBy = "severity"
+    most: int | None = None
+    docs_url: str = ""
+    """Base URL of the published documentation; empty: unknown."""
+    links: bool = False
+    """Write rule ids as terminal hyperlinks to their pages."""
+    replacements: Replacements | None = None
+    """None: fixes in files are not known."""
+    memory: Callable[[], PageMemory] | None = None
+    """For a fleet, known facts other than those of its audit; called at the start and at the end of
+    a report."""
+
+    def page_to_link(self, rule: str) -> str:
+        """The address to which the id of a rule links; empty: no link."""
+        return rule_page(self.docs_url, rule) if self.links else ""
+
+
+def rule_page(docs_url: str, rule: str) -> str:
+    """The address of a rule's page; empty if ``docs_url`` is empty, and for rules that are not
+    built in, which have no page."""
+    if not docs_url or re.fullmatch(_SHIPPED, rule) is None:
+        return ""
+    return f"{docs_url.rstrip('/')}/rules/{rule}.html"
+
+
+class ReportWriter(Protocol):
+    """Turns the events of one audit into text, piece by piece, in bounded memory.
+
+    All text can be encoded as UTF-8, whatever bytes file names contain.
+    """
+
+    def start(self, run: RunInfo) -> str:
+        """Return the start; nothing has been audited yet."""
+
+    def add(self, audited: Audited) -> str:
+        """Return the text for one domain or host; may be empty."""
+
+    def finish(self, end: RunEnd) -> Iterator[str]:
+        """Yield the end, in pieces: totals, the result of each target, and everything that had to
+        wait for its place in the document. Called once."""
+
+
+class Format(Protocol):
+    """The attributes that a module of :mod:`vnicaudit.reports.formats` has."""
+
+    FORMAT: str
+    SUMMARY: str
+    NAMES_NOT_JUDGED: bool
+    TELLS_FILTERED: bool
+    NEEDS_ROWS: bool
+
+    def writer(self, options: Options) -> ReportWriter:
+        """A new writer for one report."""
