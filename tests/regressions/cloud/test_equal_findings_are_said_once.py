@@ -13,13 +13,8 @@ from tests.audit.clouds import TARGET, FakeCloud, config, image, port, server
 from tests.cli.inside import inside as anywhere
 from vnicaudit.model.domain import Server
 from vnicaudit.reports.findings import grouped
-<<<<<<< HEAD
 from vnicaudit.reports.plan.steps import PLAN_GROUP_BY
 from vnicaudit.reports.writers import GROUP_BY
-=======
-from vnicaudit.reports.plan.grouped import PLAN_GROUP_BY
-from vnicaudit.reports.writers import GROUP_BY
->>>>>>> ef42ece2 (A finding is its JSON: about, owner and change as the records have them, in place of nine File records and their conversions; JSON loses nic (now about), subject, fixable and docs_url, SARIF has about in place of domain, uuid, mac, subject and fixable; report_file.py is writers.py)
 
 CLOUD = FakeCloud()
 inside = partial(anywhere, wiring=CLOUD.wiring)
