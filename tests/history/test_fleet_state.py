@@ -120,12 +120,11 @@ def test_a_host_whose_reading_is_not_kept_has_what_the_history_knows(history: Hi
     history.store(audit("a1", 1, (A,)), [one])
     with history.fleet_state() as state:
         ((known_host, findings),) = state.open_on(state.hosts())
-        ((_same, nics),) = state.nics_on([known_host])
-        made = merged_reading(known_host, findings, None, nics)
-        kept = merged_reading(known_host, findings, one, nics)
+        made = merged_reading(known_host, findings, None, state.nics_on)
+        kept = merged_reading(known_host, findings, one, state.nics_on)
         (found,) = findings
         changes = replace(found, field="model", old="e1000", new="virtio", safe=True)
-        worded = merged_reading(known_host, [changes], None, nics)
+        worded = merged_reading(known_host, [changes], None, state.nics_on)
     assert worded.audited[0].findings[0].fix == (
         "Set <model type='virtio'/> (virsh edit), then power the guest off and on. "
         "`vnicaudit rules TEST01` says more."
@@ -149,8 +148,7 @@ def test_a_part_that_was_not_read_stays_beside_what_was(history: History) -> Non
     history.store(audit("a2", 2, (A,)), [part])
     with history.fleet_state() as state:
         ((known_host, findings),) = state.open_on(state.hosts())
-        ((_same, nics),) = state.nics_on([known_host])
-        made = merged_reading(known_host, findings, part, nics)
+        made = merged_reading(known_host, findings, part, state.nics_on)
     assert {one.fingerprint: one.state for one in findings} == {
         mark(1, 1): "known", mark(1, 2): "not looked at",
     }  # fmt: skip

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TypeVar
 
@@ -24,7 +23,6 @@ from vnicaudit.history.tables import (
     host,
     inventory,
     nic,
-    problem,
     reading,
 )
 from vnicaudit.history.transitions import grouped
@@ -37,7 +35,6 @@ from vnicaudit.model.history import (
     NicMeasurement,
 )
 from vnicaudit.model.nic import KNOWN, NONE, UNKNOWN, Resolved
-from vnicaudit.model.ranking import FindingHistory, FindingState
 from vnicaudit.model.report import NicRow
 
 # The NICs of hosts as the history knows them, in the state of their last reading.
@@ -46,20 +43,6 @@ T = TypeVar("T", str, bool, int)
 
 _OWN_PATH = frozenset({"vhostuser", "vdpa", "hostdev"})
 _KEPT = "as last read; the history does not store reasons"
-
-
-def known_nics(
-    connection: Connection, hosts: Sequence[FleetHost]
-) -> Iterator[tuple[FleetHost, list[NicRow]]]:
-    """Each host with its NICs, guest by guest, from one query for all hosts."""
-    n = nic.c
-    columns = (n[name] for name in NicFacts._fields)
-    here = and_(n.host.in_([one.id for one in hosts]), n.closed.is_(None))
-    query = select(n.host, *columns).where(here).order_by(n.domain, n.uuid, n.nic_index)
-    rows = connection.execute(query)
-    known = grouped((number, NicFacts._make(facts)) for number, *facts in rows)
-    for one in hosts:
-        yield one, [_row(facts, one) for facts in known.pop(one.id, ())]
 
 
 def _row(nic: NicFacts, host: FleetHost) -> NicRow:
@@ -89,11 +72,8 @@ SETTLED = 20_000
 """Maximum findings listed as fixed, gone or suppressed."""
 _MEASURED = 10_000
 _HOSTS_AT_ONCE = 64
-_ROWS_AT_ONCE = 8000
 _STATUS: dict[str, HostStatus] = {"ok": "ok", "partial": "partial", "failed": "failed"}
-_OPENED: dict[str, FindingState] = {
-    "new": "new", "reopened": "reopened", "returned": "returned", "moved": "moved",
-}  # fmt: skip
+_OPENED = ("new", "reopened", "returned", "moved")
 _ENDED = ("fixed", "gone")
 
 
@@ -137,44 +117,25 @@ class FleetState:
         """The hosts of the inventory, by name."""
         return [self._host(row) for row in self._connection.execute(_hosts())]
 
-    def groups(self, hosts: Sequence[FleetHost]) -> Iterator[list[FleetHost]]:
-        """The hosts in groups to be queried together. Groups are small if hosts have many NICs and
-        findings, because those of a whole group are in memory."""
-        for some in chunks(hosts, _HOSTS_AT_ONCE):
-            rows = self._rows([one.id for one in some])
-            group: list[FleetHost] = []
-            room = _ROWS_AT_ONCE
-            for one in some:
-                if group and rows[one.id] > room:
-                    yield group
-                    group, room = [], _ROWS_AT_ONCE
-                group.append(one)
-                room -= rows[one.id]
-            yield group
-
-    def marks_on(
-        self, group: Sequence[FleetHost]
-    ) -> Iterator[tuple[FleetHost, dict[str, FindingHistory]]]:
-        """Each host with its open findings by fingerprint, accepted ones left out: a tenth of the
-        work of :meth:`open_on`."""
-        marks = self._marks([one.id for one in group])
-        for one in group:
-            yield one, marks[one.id]
-
     def open_on(
-        self, group: Sequence[FleetHost]
+        self, hosts: Sequence[FleetHost]
     ) -> Iterator[tuple[FleetHost, list[FindingRecord]]]:
-        """Each host with its open findings; accepted ones are left out."""
+        """Each host with its open findings, in their order; accepted ones are left out."""
         f = finding.c
-        hosts = f.host.in_([one.id for one in group])
-        here = and_(hosts, f.closed.is_(None), f.accepted == 0)
-        found = grouped(self._records(here, f.host, f.id))
-        for one in group:
-            yield one, found.pop(one.id, [])
+        for some in chunks(hosts, _HOSTS_AT_ONCE):
+            numbers = f.host.in_([one.id for one in some])
+            here = and_(numbers, f.closed.is_(None), f.accepted == 0)
+            found = grouped(self._records(here, f.host, f.id))
+            for one in some:
+                yield one, found.pop(one.id, [])
 
-    def nics_on(self, group: Sequence[FleetHost]) -> Iterator[tuple[FleetHost, list[NicRow]]]:
-        """Each host with its NICs, guest by guest."""
-        return known_nics(self._connection, group)
+    def nics_on(self, one: FleetHost) -> list[NicRow]:
+        """The NICs of a host, guest by guest."""
+        n = nic.c
+        query = select(*(n[name] for name in NicFacts._fields))
+        query = query.where(n.host == one.id, n.closed.is_(None))
+        rows = self._connection.execute(query.order_by(n.domain, n.uuid, n.nic_index))
+        return [_row(NicFacts._make(facts), one) for facts in rows]
 
     def settled(self) -> list[FindingRecord]:
         """Findings that were fixed or gone in the audits of the trend and did not come back, newest
@@ -237,37 +198,6 @@ class FleetState:
             is_tried=tried == self._newest,
         )
 
-    def _rows(self, hosts: Sequence[int]) -> Counter[int]:
-        """Number of NICs and open findings of each of these hosts."""
-        numbers: Counter[int] = Counter()
-        for table in (nic, finding):
-            here = and_(table.c.host.in_(hosts), table.c.closed.is_(None))
-            query = select(table.c.host, func.count()).where(here).group_by(table.c.host)
-            numbers.update(
-                {int(one): int(number) for one, number in self._connection.execute(query)}
-            )
-        return numbers
-
-    def _marks(self, hosts: Sequence[int]) -> dict[int, dict[str, FindingHistory]]:
-        f, p, h = finding.c, problem.c, host.c
-        query = (
-            select(f.host, f.fingerprint, f.first_seen, h.read, p.rule, f.unlooked, f.opened)
-            .add_columns(f.opened_as)
-            .join(problem, p.id == f.problem)
-            .join(host, h.id == f.host)
-            .where(f.host.in_(hosts), f.closed.is_(None), f.accepted == 0)
-        )
-        marks: dict[int, dict[str, FindingHistory]] = {number: {} for number in hosts}
-        known: dict[tuple[object, ...], FindingHistory] = {}
-        rows = self._connection.execute(query.order_by(f.id)).all()
-        for number, fingerprint, seen, *state in rows:
-            key = (seen, *state)
-            mark = known.get(key)
-            if mark is None:
-                mark = known[key] = FindingHistory(self._open_state(*state), time_text(seen))
-            marks[number][fingerprint.hex()] = mark
-        return marks
-
     def _records(
         self, condition: ColumnElement[bool], *order: ColumnElement[object], most: int | None = None
     ) -> Iterator[tuple[int, FindingRecord]]:
@@ -283,18 +213,11 @@ class FleetState:
             return "fixed" if one.closed_as == "fixed" else "gone"
         if one.accepted:
             return "suppressed"
-        return self._open_state(one.read, one.rule, one.unlooked, one.opened, one.opened_as)
-
-    def _open_state(
-        self, read: int | None, rule: str, unlooked: int | None, opened: int, opened_as: str
-    ) -> FindingState:
-        """The state of a finding that is open and not accepted."""
-        is_fresh = read == self._newest and rule in self._rules
-        if not is_fresh or unlooked is not None:
+        is_fresh = one.read == self._newest and one.rule in self._rules
+        if not is_fresh or one.unlooked is not None:
             return "not looked at"
-        if opened != self._newest:
-            return "known"
-        return _OPENED.get(opened_as, "known")
+        is_new = one.opened == self._newest and one.opened_as in _OPENED
+        return one.opened_as if is_new else "known"
 
 
 def _hosts() -> Select[tuple[object, ...]]:

@@ -189,17 +189,14 @@ NO_HISTORY = PlanHistory()
 # History of a fleet for the page of one audit: records that a history fills and a page shows.
 
 
-FindingState = Literal["", "new", "known", "reopened", "returned", "moved", "not looked at"]
-"""The state of an open finding after an audit; empty: there is nothing to compare with. ``new``:
-never seen before; ``known``: unchanged, or only worded differently; ``reopened``: it had been
-fixed; ``returned``: its object had disappeared, and is back; ``moved``: it was known on another
-host; ``not looked at``: it is open as far as is known, and the audit did not check it."""
-
-
 class FindingHistory(msgspec.Struct, frozen=True):
-    """The past of an open finding. ``first_seen``: UTC, RFC 3339."""
+    """The past of an open finding; ``first_seen``: UTC, RFC 3339. The state after an audit; empty:
+    there is nothing to compare with. ``new``: never seen before; ``known``: unchanged, or only
+    worded differently; ``reopened``: it had been fixed; ``returned``: its object had disappeared,
+    and is back; ``moved``: it was known on another host; ``not looked at``: it is open as far as is
+    known, and the audit did not check it."""
 
-    state: FindingState = ""
+    state: str = ""
     first_seen: str = ""
 
 

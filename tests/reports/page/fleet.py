@@ -9,7 +9,6 @@ from vnicaudit.model.nic import NONE, Resolved
 from vnicaudit.model.report import NicRow, Tool
 from vnicaudit.reports.page.from_audit import (
     FindingHistory,
-    FindingState,
     PageAbout,
     PageChanges,
     PageData,
@@ -86,7 +85,7 @@ def subject(number: int, at: int, draw: random.Random) -> PageSubject:
     name, uuid = f"instance-{number * GUESTS + at:08x}", uuid_of(draw)
     rows = tuple(nic(name, uuid, index, number, draw) for index in range(NICS))
     findings = tuple(one for row in rows for one in findings_of(row, draw))
-    states: tuple[FindingState, ...] = ("known", "known", "known", "new", "reopened")
+    states = ("known", "known", "known", "new", "reopened")
     history = {
         one.fingerprint: FindingHistory(draw.choice(states), "2026-11-01T03:00:00Z")
         for one in findings

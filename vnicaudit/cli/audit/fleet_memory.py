@@ -12,7 +12,7 @@ from vnicaudit.errors import HistoryError, MissingExtraError, UsageError
 from vnicaudit.fleet.ranking import rank
 from vnicaudit.fleet.running.fleet_run import FleetRun
 from vnicaudit.history.opening import history_to_read
-from vnicaudit.reports.page.from_audit import FindingHistory, FindingState, PageMemory
+from vnicaudit.reports.page.from_audit import FindingHistory, PageMemory
 from vnicaudit.reports.page.from_history import changes_of
 from vnicaudit.reports.safe import safe
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 FIRST = 10
 """Changes of the ranking shown in a report."""
-_AGAIN: dict[str, FindingState] = {"fixed": "reopened", "gone": "returned"}
+_AGAIN = {"fixed": "reopened", "gone": "returned"}
 """Previous state of a finding that occurs again -> its state in the report; with any other previous
 state it is "known"."""
 
@@ -71,11 +71,9 @@ class AuditMemory:
             ):
                 for one in state.settled():
                     findings[one.fingerprint] = _past(one.state, one.first_seen)
-                for group in state.groups(state.hosts()):
-                    for _host, marks in state.marks_on(group):
-                        findings |= {
-                            key: _past(mark.state, mark.first_seen) for key, mark in marks.items()
-                        }
+                for _host, known in state.open_on(state.hosts()):
+                    for one in known:
+                        findings[one.fingerprint] = _past(one.state, one.first_seen)
         except MissingExtraError:
             return PageMemory(hosts=_hosts(run))
         except UsageError:  # nothing is stored yet: everything is new

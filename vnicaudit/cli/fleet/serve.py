@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import click
 import msgspec
@@ -37,6 +37,7 @@ from vnicaudit.model.history import FleetHost
 from vnicaudit.model.report import Tool
 from vnicaudit.reports.metrics.families import check_exposition, exposed, fleet_families
 from vnicaudit.reports.page.from_audit import (
+    FindingHistory,
     PageAbout,
     PageData,
     PageEnd,
@@ -51,7 +52,6 @@ from vnicaudit.reports.page.from_audit import (
 from vnicaudit.reports.page.from_history import (
     changes_of,
     coverage_notes,
-    kept_reading,
     measured_of,
     measured_on,
     merged_reading,
@@ -61,12 +61,12 @@ from vnicaudit.reports.page.summary import HtmlPage, render_page
 from vnicaudit.reports.safe import message
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from vnicaudit.history.fleet_state import FleetState
     from vnicaudit.history.place import HistoryPlace
     from vnicaudit.model.fleet import FleetCounts
-    from vnicaudit.model.ranking import FindingHistory, MeasuredGain
+    from vnicaudit.model.ranking import MeasuredGain
 
 # Page from a history: every host as last read, and what became of each finding.
 
@@ -74,23 +74,11 @@ if TYPE_CHECKING:
 FIRST = 10
 """Changes of the ranking shown on the page."""
 _MOST_NOTES = 2000
-_KEPT_AT_ONCE = 8
-"""Stored readings held in memory at the same time."""
 
 
 def history_page(state: FleetState, gains: Sequence[MeasuredGain], folder: SpoolFolder) -> bytes:
     """The page of a fleet. ``folder``: the stored readings."""
     return "".join(_LivePage(state, folder).pieces(gains)).encode()
-
-
-class _HeldHost(NamedTuple):
-    """A host, the marks of its findings by fingerprint, and its stored reading. ``whole``: the
-    reading for the page, if the stored one is complete; else None."""
-
-    host: FleetHost
-    marks: Mapping[str, FindingHistory]
-    stored: HostReading | None
-    whole: HostReading | None
 
 
 class _LivePage:
@@ -141,51 +129,21 @@ class _LivePage:
 
     def _readings_into_page(self, hosts: Sequence[FleetHost]) -> Iterator[HostReading]:
         """The reading of each host, added to the page as it passes."""
-        for host, marks, reading in self._readings_of(hosts):
+        for host, findings in self._state.open_on(hosts):
+            stored = self._readings.of(host)
+            reading = merged_reading(host, findings, stored, self._state.nics_on)
             self._note(host, reading)
-            subjects = zip(subjects_of(reading), reading.audited, strict=True)
-            for subject, audited in subjects:
+            past = {one.fingerprint: FindingHistory(one.state, one.first_seen) for one in findings}
+            for subject, audited in zip(subjects_of(reading), reading.audited, strict=True):
                 self._page.add(
                     replace(
                         subject,
-                        history=marks,
+                        history=past,
                         measured=measured_on(audited, self._measured),
                         read_at="" if host.is_fresh else host.read_at or "",
                     )
                 )
             yield reading
-
-    def _readings_of(
-        self, hosts: Sequence[FleetHost]
-    ) -> Iterator[tuple[FleetHost, Mapping[str, FindingHistory], HostReading]]:
-        """Each host with its marks and its reading. Several are collected first, so that one query
-        of the history completes the readings that are not stored completely."""
-        for group in self._state.groups(hosts):
-            held: list[_HeldHost] = []
-            kept_readings = 0
-            for host, marks in self._state.marks_on(group):
-                stored = self._readings.of(host)
-                whole = None if stored is None else kept_reading(stored, host, marks)
-                held.append(_HeldHost(host, marks, stored, whole))
-                kept_readings += stored is not None
-                if kept_readings >= _KEPT_AT_ONCE:
-                    yield from self._completed(held)
-                    held, kept_readings = [], 0
-            yield from self._completed(held)
-
-    def _completed(
-        self, held: Sequence[_HeldHost]
-    ) -> Iterator[tuple[FleetHost, Mapping[str, FindingHistory], HostReading]]:
-        """Everything known about these hosts: the stored reading, completed from the history if
-        necessary."""
-        incomplete = [one.host for one in held if one.whole is None]
-        known, nics = self._state.open_on(incomplete), self._state.nics_on(incomplete)
-        for host, marks, stored, whole in held:
-            if whole is None:
-                (_host, findings), (_same, rows) = next(known), next(nics)
-                yield host, marks, merged_reading(host, findings, stored, rows)
-            else:
-                yield host, marks, whole
 
     def _note(self, host: FleetHost, reading: HostReading) -> None:
         self._hosts.append(page_host(host, reading))

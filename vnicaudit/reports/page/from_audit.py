@@ -16,7 +16,6 @@ from vnicaudit.model.history import AuditSummary, FindingRecord
 from vnicaudit.model.names import RuleInfo
 from vnicaudit.model.ranking import NO_MEMORY as NO_MEMORY
 from vnicaudit.model.ranking import FindingHistory as FindingHistory
-from vnicaudit.model.ranking import FindingState as FindingState
 from vnicaudit.model.ranking import PageChanges as PageChanges
 from vnicaudit.model.ranking import PageMemory as PageMemory
 from vnicaudit.model.ranking import Ranking

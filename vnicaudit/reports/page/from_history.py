@@ -8,7 +8,7 @@ from the history.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import get_args
 
 from msgspec.structs import replace
@@ -49,30 +49,20 @@ _KINDS: dict[str, SubjectKind] = {each: each for each in get_args(SubjectKind)}
 _WORDINGS = Wordings()
 
 
-def kept_reading(kept: HostReading, host: FleetHost, marks: Collection[str]) -> HostReading | None:
-    """A stored reading with only the findings that are open in the history, whose fingerprints are
-    ``marks``; None if it lacks any of them, or was incomplete."""
-    audited = tuple(_open_part(one, marks) for one in kept.audited)
-    read = {finding.fingerprint for one in audited for finding in one.findings}
-    if kept.status != "ok" or len(read) < len(marks):
-        return None
-    return replace(kept, host=InventoryHost(host.name, host.uri, host.site), audited=audited)
-
-
 def merged_reading(
     host: FleetHost,
     findings: Sequence[FindingRecord],
     kept: HostReading | None,
-    nics: Sequence[NicRow],
+    nics: Callable[[FleetHost], Iterable[NicRow]],
 ) -> HostReading:
     """Everything open on a host: from its stored reading, and what only the history knows.
-    ``nics``: the NICs known to the history."""
+    ``nics`` reads the NICs known to the history."""
     wanted = {one.fingerprint: one for one in findings}
     read = [_open_part(one, wanted) for one in (() if kept is None else kept.audited)]
     seen = {finding.fingerprint for one in read for finding in one.findings}
     missing = [one for mark, one in wanted.items() if mark not in seen]
     is_whole = kept is not None and kept.status == "ok" and not missing
-    known = () if is_whole else tuple(_subjects(host, read, nics, missing))
+    known = () if is_whole else tuple(_subjects(host, read, nics(host), missing))
     place = InventoryHost(host.name, host.uri, host.site)
     if kept is not None:
         return replace(kept, host=place, audited=(*_completed(read, missing, host), *known))
