@@ -120,6 +120,19 @@ def test_listing_cut_at_the_width_of_a_terminal() -> None:
     assert caught.value.line == 3
 
 
+def test_whole_lines_of_equal_length_are_not_cut() -> None:
+    """Two guests of libvirt with names of one length; its last option shows that nothing is cut."""
+    line = (
+        "qemu 26{0} 1 0 10:00 ? 00:00:07 /usr/bin/qemu-system-x86_64 -name guest=vm-{0} "
+        "-nodefaults -netdev user,id=n -device e1000,netdev=n,mac=52:54:00:00:00:{0} "
+        "-msg timestamp=on"
+    )
+    listing = "\n".join([line.format("01"), line.format("02")]).encode()
+    assert [qemu.name for qemu in _read(listing)] == ["vm-01", "vm-02"]
+    with pytest.raises(TargetError, match=r"cut its lines at .*\(and 1 more\)"):
+        _read(listing.replace(b" -msg timestamp=on", b""))
+
+
 @pytest.mark.parametrize(("name", "count"), [("cmdline-libvirt", 2), ("cmdline-nic", 1)])
 def test_copy_of_proc_cmdline(name: str, count: int) -> None:
     data = (DATA / name).read_bytes()

@@ -239,6 +239,8 @@ _FILLED_IN = (
 )
 
 _MAX_COMMANDS = 100_000
+_LAST = " -msg timestamp=on"
+"""libvirt's last option (qemuBuildCommandLine)."""
 _WIDEST_TERMINAL = 512
 """Columns. ``ps`` on a terminal cuts its lines; a listing as wide as this was not cut."""
 
@@ -421,15 +423,16 @@ def _pasted_one(command: Command, arguments: Arguments, place: Location) -> Buil
 
 def _cut_lines(text: str, found: list[Command]) -> dict[int, str]:
     """Lines of a listing that ``ps`` cut at the width of a terminal: several lines have the maximum
-    length."""
+    length, and they do not end like a whole command of libvirt."""
     if not any(command.pid is not None for command in found):
         return {}
-    lengths = [len(line.rstrip("\r")) for line in text.split("\n")]
+    lines = [line.rstrip("\r") for line in text.split("\n")]
+    lengths = [len(line) for line in lines]
     width = max(lengths)
     if width > _WIDEST_TERMINAL or lengths.count(width) < 2:
         return {}
     return {
         command.line: f"ps cut its lines at {width} columns (use ps -ww)"
         for command in found
-        if lengths[command.line - 1] == width
+        if lengths[command.line - 1] == width and not lines[command.line - 1].endswith(_LAST)
     }
