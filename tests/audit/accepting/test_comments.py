@@ -295,17 +295,6 @@ def test_a_carriage_return_alone_hides_nothing(tmp_path: Path) -> None:
     assert rules_of(audited(path)) == (["SUPP003", "VNIC062", "VNIC062"], [])
 
 
-def test_comments_of_a_file_of_flags(tmp_path: Path) -> None:
-    path = tmp_path / "nova.conf"
-    flags = "--libvirt_use_virtio_for_bridges=true\n--connection_type=libvirt\n"
-    path.write_text(flags)
-    before, _none = rules_of(audited(path))
-    assert before
-    path.write_text("--verbose\n" + comment(f"{before[0]} goes with the upgrade") + flags)
-    _after, accepted = rules_of(audited(path))
-    assert accepted == before[:1]
-
-
 def test_one_of_several_explained_alone_tells_nothing_of_comments(tmp_path: Path) -> None:
     """Whether another guest of the file needs one is not known then."""
     used = _MACHINE.format(name="vm1", behind="  # vnicaudit: suppress VNIC071 vendor")

@@ -7,7 +7,7 @@ import pytest
 
 from tests.platforms.host.trees import CPUINFO_VMX, write
 from tests.rows import rows
-from vnicaudit.platforms.host.kvm import can_open, hardware, judge, read_kvm
+from vnicaudit.platforms.host.read import can_open, hardware, kvm_is_usable, read_kvm
 from vnicaudit.platforms.host.tree import Tree
 
 
@@ -24,7 +24,7 @@ def test_judge(
     cpu: bool | None,
     usable: bool | None,
 ) -> None:
-    assert judge(device=device, loaded=loaded, opened=opened, cpu=cpu) is usable
+    assert kvm_is_usable(device=device, loaded=loaded, opened=opened, cpu=cpu) is usable
 
 
 def test_can_open() -> None:

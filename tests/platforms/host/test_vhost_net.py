@@ -12,8 +12,13 @@ from tests.platforms.host.trees import (
     write,
 )
 from tests.rows import rows
+from vnicaudit.platforms.host.read import (
+    configured,
+    listed,
+    read_vhost_net,
+    vhost_net_is_usable,
+)
 from vnicaudit.platforms.host.tree import Tree
-from vnicaudit.platforms.host.vhost_net import configured, judge, listed, read_vhost_net
 
 
 @rows
@@ -32,7 +37,7 @@ def test_configured() -> None:
 def test_judge(
     device: bool | None, loaded: bool | None, available: bool | None, usable: bool | None
 ) -> None:
-    assert judge(device=device, loaded=loaded, available=available) is usable
+    assert vhost_net_is_usable(device=device, loaded=loaded, available=available) is usable
 
 
 def _read(root: Path, files: dict[str, str]) -> bool | None:

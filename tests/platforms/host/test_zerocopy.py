@@ -5,16 +5,16 @@ from pathlib import Path
 import pytest
 
 from tests.platforms.host.trees import write
+from vnicaudit.platforms.host.read import read_zerocopy, zerocopy_of
 from vnicaudit.platforms.host.tree import Tree
-from vnicaudit.platforms.host.vhost_net import parse, read_zerocopy
 
 
 @pytest.mark.parametrize(
     ("text", "value"),
     [("0\n", False), ("1\n", True), ("N\n", False), ("Y\n", True), ("", None), ("what\n", None)],
 )
-def test_parse(text: str, value: bool | None) -> None:
-    assert parse(text) is value
+def test_zerocopy_of(text: str, value: bool | None) -> None:
+    assert zerocopy_of(text) is value
 
 
 def test_read(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.rows import rows
 from vnicaudit.model.openstack import Flavor, Image
-from vnicaudit.platforms.infra_code.shell import looks_like, read
+from vnicaudit.platforms.infra_code.clients import looks_like, read
 from vnicaudit.platforms.infra_code.shell_words import commands
 from vnicaudit.text.template_walk import HOLE, with_holes
 

@@ -19,9 +19,8 @@ from vnicaudit.history.opening import history_to_write
 from vnicaudit.model.measurement import Ran
 from vnicaudit.model.nic import RunningQemu
 from vnicaudit.platforms.host import tree
-from vnicaudit.platforms.host.read import read_release
+from vnicaudit.platforms.host.read import read_release, read_vhost_net
 from vnicaudit.platforms.host.tree import Tree
-from vnicaudit.platforms.host.vhost_net import read_vhost_net
 from vnicaudit.platforms.qemu import proc
 from vnicaudit.platforms.qemu.proc import read_proc, vhost_descriptors
 from vnicaudit.platforms.qemu.read import read_text

@@ -128,8 +128,6 @@ _CONVERT: dict[Kind, Callable[[str], str | int | None]] = {
 SOURCE_ATTRIBUTES = ("bridge", "network", "dev", "path", "name", "address")
 
 _NEEDED_INSIDE = {"udp": "local", "hostdev": "address"}
-SOURCE_INSIDE = ("client", "hostdev", "mcast", "server", "udp", "vdpa", "vhostuser")
-"""Types whose source is more than one name, or holds settings as well."""
 _SOCKETS = ("client", "mcast", "server", "udp")
 """Types whose source is the address and port of a socket."""
 

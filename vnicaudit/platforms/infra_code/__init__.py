@@ -27,7 +27,7 @@ def _read_content(content: Content) -> Iterator[Item]:
 
 
 def _comments(content: Content) -> tuple[AcceptingComment, ...]:
-    from vnicaudit.platforms.infra_code.code_comments import code_comments
+    from vnicaudit.platforms.infra_code.recognise import code_comments
 
     entries = code_comments(content.data, content.path)
     return tuple(AcceptingComment(content.path, *one) for one in entries)

@@ -12,8 +12,11 @@ from types import ModuleType
 
 from vnicaudit.errors import TargetError
 from vnicaudit.model.file_kind import Item
-from vnicaudit.platforms.infra_code import ansible, client_json, heat, shell, terraform
-from vnicaudit.text.beginning import quotes_others
+from vnicaudit.platforms.infra_code import ansible, client_json, clients, heat, terraform
+from vnicaudit.platforms.infra_code.hcl import MAX_LENGTH, UnexpectedError, without_texts
+from vnicaudit.text.beginning import is_script, like_hcl, like_yaml, quotes_others
+from vnicaudit.text.comment_walk import CommentEntry, accepting_comments
+from vnicaudit.text.yaml_nodes import yaml_comments
 
 _UTF16 = (BOM_UTF16_LE, BOM_UTF16_BE)
 
@@ -56,5 +59,28 @@ def _formats_of(head: bytes) -> list[ModuleType]:
     if quotes_others(head):
         return []
     head = head.lstrip(_BLANKS)
-    formats = (terraform, heat, shell, ansible, client_json)
+    formats = (terraform, heat, clients, ansible, client_json)
     return [each for each in formats if each.looks_like(head)]
+
+
+# Comments that accept findings. Those in shell scripts are ignored, because they cannot be told
+# apart from texts and input for other programs.
+
+
+def code_comments(data: bytes, file: str) -> tuple[CommentEntry, ...]:
+    """The comments of a file that accept findings; empty if it cannot be read."""
+    data = data.removeprefix(BOM_UTF8)
+    if like_hcl(data):
+        is_read = terraform.looks_like(data)
+        return _hcl_comments(data) if is_read else ()
+    return () if is_script(data) or not like_yaml(data) else yaml_comments(data, file)
+
+
+def _hcl_comments(data: bytes) -> tuple[CommentEntry, ...]:
+    text = data.decode("utf-8", "replace")
+    if len(text) > MAX_LENGTH:
+        return ()
+    try:
+        return accepting_comments(without_texts(text.replace("\r\n", "\n")), "code")
+    except UnexpectedError:  # the reader of the file reports it
+        return ()
