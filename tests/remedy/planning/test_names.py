@@ -10,7 +10,7 @@ from vnicaudit.knowledge.systems import system_of
 from vnicaudit.model.domain import DomainConfig
 from vnicaudit.model.nic import Nic
 from vnicaudit.model.plan import Naming
-from vnicaudit.remedy.planning.policy import naming
+from vnicaudit.remedy.planning.naming import naming
 
 AGENT = "the guest agent reports the current name"
 STAYS = f"{AGENT}; systemd derives it from the address, which stays the same"

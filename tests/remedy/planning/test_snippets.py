@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.rows import rows_of_tuples
 from vnicaudit.knowledge.systems import System
 from vnicaudit.model.plan import Snippet
-from vnicaudit.remedy.planning.guest_view import snippets
+from vnicaudit.remedy.planning.naming import snippets
 
 MAC = "52:54:00:12:34:56"
 

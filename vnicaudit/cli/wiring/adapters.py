@@ -12,7 +12,6 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from vnicaudit.base.wording import count
-from vnicaudit.bench.endpoints.opening import parse
 from vnicaudit.cli.output.progress import tell
 from vnicaudit.errors import ActionError, EndpointError, MissingExtraError, UsageError
 from vnicaudit.history.opening import history_to_write
@@ -173,6 +172,8 @@ class Controller:
     def __init__(
         self, url: str, command: tuple[str, ...], seconds: float, connect: Connect
     ) -> None:
+        from vnicaudit.bench.endpoints.opening import parse  # endpoints are for a controller alone
+
         parse(url)
         self._connect = connect
         self._url = url

@@ -16,7 +16,7 @@ from vnicaudit.model.plan import NotPlanned, Planned, Reason
 from vnicaudit.model.report import NotJudged, ReadError
 from vnicaudit.remedy.planning import backends
 from vnicaudit.remedy.planning.nic import EditedNic, NicContext, OwnerEditedNic
-from vnicaudit.remedy.planning.policy import NicTuning, planned_tuning
+from vnicaudit.remedy.planning.policy import Tuning, planned_tuning
 from vnicaudit.remedy.planning.run import PlanRun, ReadHosts, TargetPlanner
 from vnicaudit.remedy.planning.source import (
     AgentNames,
@@ -92,7 +92,7 @@ class DomainPlanner:
             if source.text and emulated and nic.mac is not None and nic.mac not in known:
                 yield _not_planned(source.running, nic, source, _LIVE_ONLY)
 
-    def _tuning(self, judged: JudgedDomain) -> dict[int, NicTuning]:
+    def _tuning(self, judged: JudgedDomain) -> dict[int, Tuning]:
         """NIC index -> the queues and rings that the policy gives to each NIC that is or becomes
         virtio."""
         domain = judged.source.domain
@@ -100,8 +100,7 @@ class DomainPlanner:
             nic.index: self._options.to for nic in domain.nics
             if nic.declared.model in VIRTIO or judged.findings_of(nic)
         }  # fmt: skip
-        found = planned_tuning(self._options.policy, domain.declared, domain.nics, chosen)
-        return {tuning.index: tuning for tuning in found.nics}
+        return planned_tuning(self._options.policy, domain.declared, domain.nics, chosen)
 
 
 def _not_planned(domain: Domain, nic: Nic, source: Source, reason: Reason) -> NotPlanned:

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 from msgspec.structs import replace
 
-from vnicaudit.base.wording import MAC
 from vnicaudit.knowledge.systems import (
     KERNEL_NAME,
-    LINUX,
     MODERN,
     TRANSITIONAL,
     VIRTIO_DRIVERS,
@@ -25,136 +22,14 @@ from vnicaudit.knowledge.systems import (
 )
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.nic import Nic
-from vnicaudit.model.plan import GuestView, Naming, Snippet
-from vnicaudit.remedy.planning.policy import called_otherwise, naming, only_nic, same_device
-
-# Snippets of a guest's configuration that keep an interface's name or address by its MAC.
-#
-# A MAC and a name come from outside: if either is not clearly valid, there is no snippet.
-
-
-_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:-]{0,14}", re.ASCII)
-
-_CHECK = "# {name} is predicted: compare with `ip -br link` in the guest first\n"
-_RACE = (
-    "# the kernel may give {name} to another NIC first: safe where this is the only one, else use\n"
-    "# a name of your own, as lan0\n"
+from vnicaudit.model.plan import GuestView, Naming
+from vnicaudit.remedy.planning.naming import (
+    called_otherwise,
+    naming,
+    only_nic,
+    same_device,
+    snippets,
 )
-_RED_HAT = ("centos", "eurolinux", "ol", "rhel", "rhel-atomic", "scientificlinux")
-_SUSE = ("opensuse", "sle", "sled", "slem", "sles")
-_LINKS_SINCE = {
-    "debian": (9, 0),
-    "ubuntu": (15, 10),
-    **dict.fromkeys(_RED_HAT, (8, 0)),
-    **dict.fromkeys(_SUSE, (15, 0)),
-    **dict.fromkeys(("almalinux", "archlinux", "centos-stream", "fedora", "rocky"), (0, 0)),
-}
-"""Distribution -> the first version in which systemd.link decides the names; before, udev."""
-
-
-def snippets(
-    system: System, mac: str | None, name: str | None, *, predicted: bool
-) -> tuple[Snippet, ...]:
-    """Snippets for the guest's system; all Linux snippets if the distribution is unknown. ``name``
-    is the name to keep; ``predicted``: it was not read from the guest."""
-    if mac is None or MAC.fullmatch(mac) is None:
-        return ()
-    if system.family == WINDOWS:
-        return tuple(_windows(system, mac))
-    if system.family != LINUX or name is None or _NAME.fullmatch(name) is None:
-        return ()
-    head = _CHECK.format(name=name) if predicted else ""
-    return tuple(make(mac, name, head) for make in _fitting(system))
-
-
-_Make = Callable[[str, str, str], Snippet]
-
-
-def _fitting(system: System) -> tuple[_Make, ...]:
-    """The snippets that the guest's distribution supports."""
-    if system.distribution == "alpinelinux":
-        return ()
-    since = _LINKS_SINCE.get(system.distribution or "")
-    if system.version is None or since is None:
-        return (_systemd_link, _udev)
-    return (_systemd_link,) if system.version >= since else (_udev,)
-
-
-def _systemd_link(mac: str, name: str, head: str) -> Snippet:
-    """systemd.link(5): ``MACAddress=`` and nothing else, as in its example 10-dmz.link; a VLAN with
-    the same MAC keeps its own name (measured with systemd 257). It warns about names that the
-    kernel assigns. The file must be in the initramfs too, where NICs get their names."""
-    text = (
-        f"{head}{_race(name)}"
-        "# then renew the initramfs: update-initramfs -u, dracut -f or mkinitcpio -P\n"
-        f"[Match]\nMACAddress={mac}\n\n[Link]\nName={name}\n"
-    )
-    return Snippet("systemd-link", f"/etc/systemd/network/10-vnicaudit-{name}.link", text)
-
-
-def _udev(mac: str, name: str, head: str) -> Snippet:
-    """Red Hat solution 1301563, option 1; the file that udev's own generator wrote, where it had
-    one."""
-    rule = (
-        f'SUBSYSTEM=="net", ACTION=="add", ATTR{{address}}=="{mac}", ATTR{{type}}=="1", '
-        f'NAME="{name}"\n'
-    )
-    text = f"{head}{_race(name)}# instead of a line there is for this MAC\n{rule}"
-    return Snippet("udev", "/etc/udev/rules.d/70-persistent-net.rules", text)
-
-
-def _race(name: str) -> str:
-    return _RACE.format(name=name) if KERNEL_NAME.fullmatch(name) else ""
-
-
-def _windows(system: System, mac: str) -> Iterator[Snippet]:
-    """Windows stores static addresses with the adapter, and the new device is a new one."""
-    file = f"C:\\vnicaudit-{mac.replace(':', '')}"
-    hyphens = mac.replace(":", "-").upper()
-    if not system.old_windows:
-        yield Snippet("powershell", "", _POWERSHELL.format(file=file, mac=hyphens))
-    yield Snippet("netsh", "", _NETSH.format(file=file, mac=hyphens))
-
-
-_POWERSHELL = """\
-# 1. before the change, in the guest, as administrator
-$nic = Get-NetAdapter | Where-Object {{ $_.MacAddress -eq '{mac}' }}
-@{{
-    Addresses = @(Get-NetIPAddress -InterfaceIndex $nic.ifIndex -PrefixOrigin Manual -ErrorAction SilentlyContinue |
-        Select-Object IPAddress, PrefixLength)
-    Gateways = @(Get-NetRoute -InterfaceIndex $nic.ifIndex -DestinationPrefix '0.0.0.0/0', '::/0' -ErrorAction SilentlyContinue |
-        Select-Object DestinationPrefix, NextHop)
-    Servers = @(Get-DnsClientServerAddress -InterfaceIndex $nic.ifIndex | ForEach-Object {{ $_.ServerAddresses }})
-}} | Export-Clixml '{file}.xml'
-
-# 2. after it; nothing is set where nothing was static
-$nic = Get-NetAdapter | Where-Object {{ $_.MacAddress -eq '{mac}' }}
-$kept = Import-Clixml '{file}.xml'
-if ($kept.Addresses) {{
-    foreach ($one in $kept.Addresses) {{
-        New-NetIPAddress -InterfaceIndex $nic.ifIndex -IPAddress $one.IPAddress -PrefixLength $one.PrefixLength
-    }}
-    foreach ($one in $kept.Gateways) {{
-        New-NetRoute -InterfaceIndex $nic.ifIndex -DestinationPrefix $one.DestinationPrefix -NextHop $one.NextHop
-    }}
-    if ($kept.Servers) {{
-        Set-DnsClientServerAddress -InterfaceIndex $nic.ifIndex -ServerAddresses $kept.Servers
-    }}
-}}
-"""  # noqa: E501
-"""NetTCPIP, DnsClient and NetAdapter modules, from Windows 8 and Server 2012 on."""
-
-_NETSH = """\
-rem 1. before the change, in the guest, as administrator: keep what is static
-netsh interface ip dump > {file}.txt
-rem 2. after it: the new adapter's name, by its physical address {mac}
-getmac /v /fo list
-rem 3. give it what {file}.txt has for the old one, in place of CAPITALS
-netsh interface ip set address name="NEW NAME" source=static addr=ADDRESS mask=MASK gateway=GATEWAY
-netsh interface ip set dns name="NEW NAME" source=static addr=SERVER
-"""
-"""netsh of every Windows; ``set address`` as in its own help."""
-
 
 _LONGEST_NAME = 256
 """Maximum length of a name in characters. Linux allows 15; Windows 256."""

@@ -31,9 +31,9 @@ from vnicaudit.remedy.planning import backends
 from vnicaudit.remedy.planning.backends import to_backend
 from vnicaudit.remedy.planning.diffs import unified_diff
 from vnicaudit.remedy.planning.guest_view import guest_view, name_lost
-from vnicaudit.remedy.planning.policy import NicTuning
+from vnicaudit.remedy.planning.policy import Tuning
 from vnicaudit.remedy.planning.run import PlanOptions
-from vnicaudit.remedy.planning.source import AskNames, JudgedDomain, Source
+from vnicaudit.remedy.planning.source import AskNames, JudgedDomain
 from vnicaudit.remedy.planning.subject import (
     POLICY,
     NotPlannedError,
@@ -69,87 +69,10 @@ class NicContext(NamedTuple):
         return self.options.unsafe or change is None or change.safe
 
 
-def nic_step(
-    source: Source, nic: Nic, after: Nic, proposed: ProposedChanges, context: NicContext,
-    diff: str = "",
-) -> NicStep:  # fmt: skip
-    """The step. ``nic``: before the change; ``after``: after it; ``diff``: of its definition, empty
-    if that is not changed here."""
-    domain, options = source.domain, context.options
-    live = source.file is None
-    state = source.running.state if live else None
-    view, risk = _guest_effects(source, nic, after, context) if diff else (GuestView(), "")
-    safe, reason = safety(proposed.changes, risk)
-    server = options.to == "vhostuser" and options.socket_mode == "server"
-    blocked = proposed.blocked
-    if not proposed.procedure:
-        blocked += tuple(backends.state_blocks(state))
-        blocked += tuple(backends.identity_blocks(domain, nic)) if live else ()
-    notes = (*proposed.notes, *backends.state_notes(state), *filter(None, [source.way_back]))
-    return UnitStep(
-        id="",
-        target=source.target,
-        about=domain.ref_of(nic),
-        owner=domain.declared.owner,
-        to=options.to,
-        rules=proposed.rules,
-        changes=proposed.changes,
-        readiness=domain.declared.readiness,
-        safe=safe,
-        reason=reason,
-        running=(state or DomainState()).active or False,
-        modes=backends.modes(
-            source.running, options.to, server_socket=server, live=live,
-            shares_slot=_shares_slot(source, nic, context.texts),
-        ),
-        digest=_digest(source.text),
-        diff=diff,
-        guest=view,
-        losses=proposed.losses,
-        blocked=blocked,
-        procedure=proposed.procedure,
-        notes=notes,
-        unit=_unit(source, nic),
-        risk=risk,
-    )  # fmt: skip
-
-
-def _guest_effects(
-    source: Source, before: Nic, after: Nic, context: NicContext
-) -> tuple[GuestView, str]:
-    """``(view, risk)`` of a change: what the guest notices of it, and what it may lose by it
-    (empty: nothing)."""
-    domain, names = _with_ports(source, context.texts), context.names(source)
-    return guest_view(domain, before, after, names), name_lost(domain, before, after, names)
-
-
-def _unit(source: Source, nic: Nic) -> DomainUnit | FileUnit:
-    if source.file is None:
-        return DomainUnit()
-    return FileUnit(source.file, nic.location.xpath, source.line)
-
-
 @lru_cache(maxsize=1)
 def _digest(text: bytes) -> str:
     """The digest, cached: all steps of one definition or file have the same."""
     return digest(text)
-
-
-def _shares_slot(source: Source, nic: Nic, texts: Texts) -> bool:
-    """True if another device is known to be on the NIC's PCI slot."""
-    if not source.alone or nic.declared.address_type != "pci" or nic.location.xpath is None:
-        return False
-    number = int(nic.location.xpath.rpartition("[")[2].rstrip("]"))
-    return texts.reading.shares_slot(source.text, number)
-
-
-def _with_ports(source: Source, texts: Texts) -> Domain:
-    """The domain with its PCI Express ports, on which the id of a virtio device depends."""
-    if not source.alone:
-        return source.domain
-    ports = texts.reading.ports_of(source.text)
-    declared = replace(source.domain.declared, pcie_ports=ports)
-    return replace(source.domain, declared=declared).with_state(source.running.state)
 
 
 _NEVER_RAN = "the guest has never started with this NIC: there is no name or address in it to keep"
@@ -189,10 +112,82 @@ class PlannedNic(PlanSubject[DomainUnit | FileUnit]):
         return tuple(dict.fromkeys(one.rule for one in found))
 
     def step_for(self, after: Nic, proposed: ProposedChanges, diff: str = "") -> NicStep:
-        """The step to ``after``, with those of the NIC's findings that it is planned for."""
-        step = nic_step(self.source, self.nic, after, proposed, self.context, diff)
-        found = (one for one in self.judged.findings_of(self.nic) if one.rule in step.rules)
-        return replace(step, findings=tuple(FindingKey(one.rule, one.fingerprint) for one in found))
+        """The step to ``after``, with those of the NIC's findings that it is planned for; ``diff``:
+        of its definition, empty if that is not changed here."""
+        source, nic, options = self.source, self.nic, self.context.options
+        domain, live = source.domain, source.file is None
+        state = source.running.state if live else None
+        view, risk = GuestView(), ""
+        if diff:
+            seen, names = self._with_ports(), self.context.names(source)
+            view = guest_view(seen, nic, after, names)
+            risk = name_lost(seen, nic, after, names)
+        safe, reason = safety(proposed.changes, risk)
+        blocked = proposed.blocked
+        if not proposed.procedure:
+            blocked += tuple(backends.state_blocks(state))
+            blocked += tuple(backends.identity_blocks(domain, nic)) if live else ()
+        return UnitStep(
+            id="",
+            target=source.target,
+            about=self.about,
+            owner=domain.declared.owner,
+            to=options.to,
+            rules=proposed.rules,
+            changes=proposed.changes,
+            readiness=domain.declared.readiness,
+            safe=safe,
+            reason=reason,
+            running=(state or DomainState()).active or False,
+            modes=backends.modes(
+                source.running,
+                options.to,
+                server_socket=options.to == "vhostuser" and options.socket_mode == "server",
+                live=live,
+                shares_slot=self._shares_slot(),
+            ),
+            digest=_digest(source.text),
+            diff=diff,
+            guest=view,
+            losses=proposed.losses,
+            blocked=blocked,
+            procedure=proposed.procedure,
+            notes=(
+                *proposed.notes,
+                *backends.state_notes(state),
+                *filter(None, [source.way_back]),
+            ),
+            unit=DomainUnit()
+            if source.file is None
+            else FileUnit(source.file, nic.location.xpath, source.line),
+            risk=risk,
+            findings=tuple(
+                FindingKey(one.rule, one.fingerprint)
+                for one in self.judged.findings_of(nic)
+                if one.rule in proposed.rules
+            ),
+        )
+
+    @property
+    def _number(self) -> int:
+        """The NIC's number among the interfaces of its definition, from 1."""
+        return int((self.nic.location.xpath or "[1]").rpartition("[")[2].rstrip("]"))
+
+    def _shares_slot(self) -> bool:
+        """True if another device is known to be on the NIC's PCI slot."""
+        source, nic = self.source, self.nic
+        if not source.alone or nic.declared.address_type != "pci" or nic.location.xpath is None:
+            return False
+        return self.context.texts.reading.shares_slot(source.text, self._number)
+
+    def _with_ports(self) -> Domain:
+        """The domain with its PCI Express ports, on which the id of a virtio device depends."""
+        source = self.source
+        if not source.alone:
+            return source.domain
+        ports = self.context.texts.reading.ports_of(source.text)
+        declared = replace(source.domain.declared, pcie_ports=ports)
+        return replace(source.domain, declared=declared).with_state(source.running.state)
 
     def change_among_others(self, change: Change) -> Change:
         """The change, marked safe if it is unsafe only on its own and goes with another here: a
@@ -244,7 +239,7 @@ class EditedNic(PlannedNic):
     """A NIC whose definition is changed. ``tuning``: the policy's queues and rings for it."""
 
     def __init__(
-        self, judged: JudgedDomain, nic: Nic, context: NicContext, tuning: NicTuning | None
+        self, judged: JudgedDomain, nic: Nic, context: NicContext, tuning: Tuning | None
     ) -> None:
         super().__init__(judged, nic, context)
         self._tuning = tuning
@@ -365,11 +360,10 @@ class EditedNic(PlannedNic):
         options, source, nic = self.context.options, self.source, self.nic
         if source.file is not None:
             return ProposedChanges(blocked=(_IN_FILE,))
-        number = int((nic.location.xpath or "[1]").rpartition("[")[2].rstrip("]"))
         device, reading = options.device(nic.mac), self.context.texts.reading
         made = to_backend(
             options.to, nic, source.domain, source.host,
-            reading.children_of(source.text, number), device,
+            reading.children_of(source.text, self._number), device,
             self.context.devices if source.local else None, options.socket_mode, options.accepted,
             reading.memory_kib(source.text),
         )  # fmt: skip

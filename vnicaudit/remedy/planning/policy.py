@@ -13,8 +13,6 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-import msgspec
-
 from vnicaudit.audit.settings.keys import PolicyTable
 from vnicaudit.base.wording import count
 from vnicaudit.knowledge.backends import (
@@ -26,24 +24,12 @@ from vnicaudit.knowledge.backends import (
     tx_limit,
 )
 from vnicaudit.knowledge.systems import (
-    KERNEL_NAME,
-    LINUX,
-    MAC_NAME,
-    SYSTEMD_NAME,
-    VIRTIO_DRIVERS,
-    WINDOWS,
-    Scheme,
-    System,
-    is_virtio,
     model_of,
-    name_by_address,
-    same_place,
-    scheme_of,
 )
-from vnicaudit.model.domain import Domain, DomainConfig
-from vnicaudit.model.finding import S390, VIRTIO, Change, name_of
+from vnicaudit.model.domain import DomainConfig
+from vnicaudit.model.finding import S390, VIRTIO, Change
 from vnicaudit.model.nic import Nic
-from vnicaudit.model.plan import Goal, Naming
+from vnicaudit.model.plan import Goal
 
 # The size of rings that a plan gives to a NIC.
 
@@ -143,7 +129,6 @@ _MORE_QUEUES = {"vhostuser": (_SWITCH, False), "ethernet": (_OWN_TAP, False)}
 nothing else."""
 _FEWER = "queues beyond what the guest or the backend can use only cost"
 _FEWER_ASKED = "the policy asks for it"
-_KEPT_ELSEWHERE = "queues and rings are set by the owner of the definition ({})"
 _DEVICE_DECIDES = "queue pairs stay as they are: for a vDPA NIC the device decides"
 _NO_VCPUS = "no queue pairs are added: the number of vCPUs is unknown"
 _ONE_THREAD = "no queue pairs are added: QEMU carries the packets in one thread however many it has"
@@ -152,25 +137,12 @@ _SEVERAL = frozenset({None, "vhostuser", *TAP_TYPES})
 a macvtap."""
 
 
-class NicTuning(msgspec.Struct, frozen=True):
-    """The queues and rings that the policy gives to one NIC. ``notes``: where a number was
-    reduced, and why."""
+class Tuning(NamedTuple):
+    """The changes of queues and rings that the policy makes, and notes on those that it cannot make
+    in full."""
 
-    index: int
     changes: tuple[Change, ...] = ()
     notes: tuple[str, ...] = ()
-
-
-class Tuning(msgspec.Struct, frozen=True):
-    """The queues and rings that the policy gives to the chosen NICs of a domain."""
-
-    nics: tuple[NicTuning, ...] = ()
-    notes: tuple[str, ...] = ()
-
-    @property
-    def changes(self) -> dict[int, tuple[Change, ...]]:
-        """Index of a NIC -> its changes, for NICs that have any."""
-        return {nic.index: nic.changes for nic in self.nics if nic.changes}
 
 
 class _Queues(NamedTuple):
@@ -183,26 +155,24 @@ class _Queues(NamedTuple):
 
 def planned_tuning(
     policy: PolicyTable, domain: DomainConfig, nics: Sequence[Nic], chosen: Mapping[int, Goal]
-) -> Tuning:
-    """The tuning of a domain's NICs. ``chosen``: index -> goal of the NICs to be changed, all of
-    which are virtio afterwards; the others only count for the vectors. Nothing changes if somebody
-    else owns the definition."""
-    ours = domain.owner == "libvirt"
-    if not ours:
-        chosen = {}
+) -> dict[int, Tuning]:
+    """NIC index -> its tuning. ``chosen``: index -> goal of the NICs to be changed, all of which
+    are virtio afterwards; the others only count for the vectors. Empty if somebody else owns the
+    definition."""
+    if domain.owner != "libvirt":
+        return {}
     queues = [_queues(policy, domain, nic, chosen.get(nic.index)) for nic in nics]
     most = _most(policy.vectors_max, domain, nics, queues)
-    found = tuple(
-        _tuned(policy, domain, nic, goal, pairs, most)
+    return {
+        nic.index: _tuned(policy, domain, nic, goal, pairs, most)
         for nic, pairs in zip(nics, queues, strict=True)
         if (goal := chosen.get(nic.index)) is not None
-    )
-    return Tuning(found, () if ours else (_KEPT_ELSEWHERE.format(name_of(domain.owner)),))
+    }
 
 
 def _tuned(
     policy: PolicyTable, domain: DomainConfig, nic: Nic, goal: Goal, pairs: _Queues, most: int
-) -> NicTuning:
+) -> Tuning:
     got = max(pairs.least, min(pairs.desired, most))
     notes = list(pairs.notes)
     if got < pairs.desired:
@@ -212,7 +182,7 @@ def _tuned(
         )
     rings, cut = ring_changes(policy, domain, nic, backend_of(nic, goal))
     changes = (*_queue_change(nic, goal, got, policy), *rings)
-    return NicTuning(nic.index, changes, (*notes, *cut))
+    return Tuning(changes, (*notes, *cut))
 
 
 def backend_of(nic: Nic, goal: Goal) -> str | None:
@@ -334,158 +304,3 @@ def _queue_change(nic: Nic, goal: Goal, got: int, policy: PolicyTable) -> tuple[
     backend = backend_of(nic, goal)
     reason, safe = _MORE_QUEUES.get(backend or "", (_ASKED, True))
     return (Change("queues", old, new, safe=safe, reason=reason),)
-
-
-# The name of an interface in the guest, before and after a change.
-#
-# The present name is known if the guest's agent reports it. Every other name is a prediction, which
-# says how it was made and for which guests it holds, or is left open with the reason.
-
-
-_Prediction = tuple[str | None, str]
-"""A name, and how it was found; or None, and what the name depends on."""
-
-_AGENT = "the guest agent reports the current name"
-_STAYS = "driver and address stay the same, so the name does too"
-_NOT_KNOWN = "the guest's naming scheme is unknown"
-_PREDICTED = (
-    "{} is predicted, if systemd (197 or newer, without net.ifnames=0) names the interfaces, the "
-    "default of its distribution"
-)
-_NO_ADDRESS = (
-    "systemd derives the name from the guest's own numbering of addresses, which is unknown"
-)
-_KERNEL_ONLY = (
-    "{} is predicted: the kernel names NICs in the order it finds them, and this is the only one"
-)
-_KERNEL = "the kernel names NICs in the order it finds them, which depends on their drivers"
-_ADDRESS_STAYS = "systemd derives it from the address, which stays the same"
-_WHATEVER = "the address stays the same, and so does any name derived from it"
-_MAC_STAYS = "systemd derives it from the MAC address, which stays the same"
-_ETH = (
-    "this system calls virtio NICs ethN, unless the kernel is started with net.ifnames=1 or a file "
-    "ifcfg-* has their HWADDR (Red Hat solution 3219091)"
-)
-_MAY_BE_ETH = (
-    "if it stays the same, so does a name derived from it, except in systems that call virtio NICs "
-    "ethN, such as Red Hat Enterprise Linux 7"
-)
-_OWN = "it is a custom name, and stays if it is assigned by MAC address"
-NEW_ADAPTER = "Windows creates a new adapter for the new device, with another name"
-_BY_DRIVER = "this system names interfaces after their driver"
-
-
-def naming(domain: Domain, system: System, before: Nic, after: Nic, today: str | None) -> Naming:
-    """The names before and after a change; ``today`` is the agent's name for the interface, if it
-    reports one. ``before`` and ``after`` are the NIC of the definition before and after."""
-    now, why = (today, _AGENT) if today is not None else _predicted(domain, system, before)
-    if same_device(before, after):
-        reason = _STAYS if now is None else f"{why}; {_STAYS}"
-        return Naming(now, now, reason, same_device=True)
-    later, then = _later(domain, system, before, after, today)
-    return Naming(now, later, why if then == why else f"{why}; {then}")
-
-
-def same_device(before: Nic, after: Nic) -> bool:
-    """True if the guest finds the same device: the same model at the same address. Without an
-    address in the definition, libvirt gives the same address to the same model."""
-    return (
-        model_of(before) == model_of(after)
-        and before.address == after.address
-        and before.declared.address_type == after.declared.address_type
-    )
-
-
-def called_otherwise(
-    system: System, before: Nic, after: Nic, called: Naming, today: str | None
-) -> bool:
-    """True if the interface will have another name: because both names are known or predicted, or
-    because another part of the guest will choose the name. False if nothing indicates that."""
-    if same_device(before, after):
-        return False
-    if system.family == WINDOWS:
-        return True
-    if called.changes is not None:
-        return called.changes
-    if system.family not in (LINUX, None):
-        return is_virtio(before) != is_virtio(after)
-    by_systemd = _style(system, before, today) == "systemd" or (
-        today is not None and MAC_NAME.fullmatch(today) is not None
-    )
-    return by_systemd and scheme_of(system, after) == "kernel"
-
-
-def only_nic(domain: Domain) -> bool:
-    """True if the guest has only one NIC."""
-    return max(domain.declared.nics, len(domain.nics)) == 1
-
-
-def _predicted(domain: Domain, system: System, nic: Nic) -> _Prediction:
-    if system.family not in (LINUX, None):
-        return None, "the guest agent does not report the current name"
-    scheme = scheme_of(system, nic)
-    if scheme is None:
-        return None, _NOT_KNOWN
-    return _by_kernel(domain) if scheme == "kernel" else _by_systemd(domain, nic)
-
-
-def _by_systemd(domain: Domain, nic: Nic) -> _Prediction:
-    name = name_by_address(nic, domain.nics, domain.declared)
-    return (None, _NO_ADDRESS) if name is None else (name, _PREDICTED.format(name))
-
-
-def _by_kernel(domain: Domain) -> _Prediction:
-    return ("eth0", _KERNEL_ONLY.format("eth0")) if only_nic(domain) else (None, _KERNEL)
-
-
-def _later(
-    domain: Domain, system: System, before: Nic, after: Nic, today: str | None
-) -> _Prediction:
-    if system.family == WINDOWS:
-        return None, NEW_ADAPTER
-    if system.family not in (LINUX, None):
-        return _by_driver(domain, system.family)
-    if today is not None and MAC_NAME.fullmatch(today):
-        known = scheme_of(system, after) == "systemd" or is_virtio(before)
-        return (today, _MAC_STAYS) if known else _not_by_address(system, after)
-    style = _style(system, before, today)
-    if style == "systemd":
-        return _renamed(domain, system, before, after, today)
-    if style == "kernel":
-        if only_nic(domain) and today not in (None, "eth0"):
-            return None, _OWN  # the only NIC, yet not eth0: a rule of the guest named it
-        return _by_kernel(domain)
-    return None, _OWN if today is not None else _NOT_KNOWN
-
-
-def _style(system: System, before: Nic, today: str | None) -> Scheme | None:
-    """The part of the guest that names this NIC now; None: another one, or unknown."""
-    if today is None:
-        return scheme_of(system, before)
-    if KERNEL_NAME.fullmatch(today):
-        return "kernel"
-    return "systemd" if SYSTEMD_NAME.fullmatch(today) else None
-
-
-def _renamed(
-    domain: Domain, system: System, before: Nic, after: Nic, today: str | None
-) -> _Prediction:
-    """``(name, reason)``: the predicted name of an interface that systemd named after an address;
-    None: unknown."""
-    if not is_virtio(before) and scheme_of(system, after) != "systemd":
-        return _not_by_address(system, after)
-    if not same_place(before, after):
-        return _by_systemd(domain, after)
-    if today is not None:
-        return today, _ADDRESS_STAYS
-    name, why = _by_systemd(domain, before)
-    return (name, why) if name is not None else (None, _WHATEVER)
-
-
-def _not_by_address(system: System, after: Nic) -> _Prediction:
-    return None, _ETH if scheme_of(system, after) == "kernel" else _MAY_BE_ETH
-
-
-def _by_driver(domain: Domain, family: str | None) -> _Prediction:
-    name = f"{VIRTIO_DRIVERS[family or '']}0" if only_nic(domain) else None
-    return name, _BY_DRIVER

@@ -18,7 +18,7 @@ from vnicaudit.audit.workers import why_not_here
 from vnicaudit.base.opening import NotRegularError, read_regular
 from vnicaudit.errors import ActionError, RefusedError, TargetError, UsageError
 from vnicaudit.model.domain import Domain
-from vnicaudit.model.file_kind import FileKinds, Item
+from vnicaudit.model.file_kind import FileKinds
 from vnicaudit.model.finding import Change, Description, Finding
 from vnicaudit.model.fleet import LiveDefinition
 from vnicaudit.model.host import Host, HostConfig
@@ -118,21 +118,8 @@ def _file(
     if (fatal := why_not_here(data, path, platforms)) is not None:
         yield fatal
         return
-    items = read_stream(BytesIO(data), path, platforms.files, explicit=named)
-    yield from _described(items, data, path, top, is_of_use, named=named)
-
-
-def _described(
-    items: Iterator[Item],
-    data: bytes,
-    path: str,
-    top: str,
-    is_of_use: IsOfUse,
-    *,
-    named: bool,
-) -> Iterator[Source | ReadError | NotJudged]:
     domains = other = False
-    for item in items:
+    for item in read_stream(BytesIO(data), path, platforms.files, explicit=named):
         if isinstance(item, Domain):
             domains = True
             yield Source(top, item, item, data, file=os.path.abspath(path))

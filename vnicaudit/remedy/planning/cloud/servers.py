@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import cached_property
-from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -33,7 +32,8 @@ from vnicaudit.remedy.planning.cloud.properties import (
     with_properties,
 )
 from vnicaudit.remedy.planning.guest_view import GHOST, device_view, driver_notes, name_lost
-from vnicaudit.remedy.planning.policy import NEW_ADAPTER
+from vnicaudit.remedy.planning.naming import NEW_ADAPTER
+from vnicaudit.remedy.planning.policy import Tuning
 from vnicaudit.remedy.planning.run import PlanOptions
 from vnicaudit.remedy.planning.subject import (
     POLICY,
@@ -69,77 +69,59 @@ _FLAVORS = "its flavor decides on multiqueue ({spec})"
 _EMULATED = "no multiqueue: Nova does not give it to guests with virt_type qemu"
 _NO_VCPUS = "no multiqueue: the number of vCPUs is unknown"
 _BOUND = "no multiqueue: [libvirt] max_queues of {host} leaves one queue pair"
-_RING = (
-    "{name} is set on the compute node, not the server: [libvirt] {name} = {size} in nova.conf "
-    "of {host}, then a hard reboot"
+_RINGS = (
+    "ring sizes are set on the compute node, not the server: [libvirt] rx_queue_size, and for "
+    "vhost-user tx_queue_size, in nova.conf of {host}, then a hard reboot"
 )
-_TX = "tx_queue_size is for vhost-user only: Nova never writes it for a tap"
 
 
-class ServerTuning(NamedTuple):
-    """The changes that the policy makes to a server whose NICs are virtio, and notes on those it
-    cannot make."""
-
-    changes: tuple[Change, ...] = ()
-    notes: tuple[str, ...] = ()
-
-
-def server_tuning(policy: PolicyTable, server: Server) -> ServerTuning:
+def server_tuning(policy: PolicyTable, server: Server) -> Tuning:
     """The policy's changes for ``server``, which has all other changes already."""
     if not any(nic.declared.model == "virtio" for nic in server.nics):
-        return ServerTuning()
+        return Tuning()
     changes, notes = _multiqueue(policy, server)
-    return ServerTuning(changes, (*notes, *_rings(policy, server)))
+    rx, tx = policy.rx_queue_size, policy.tx_queue_size
+    if tx != "keep" or rx not in ("keep", as_number(_of_node(server, "rx_queue_size"))):
+        notes = (*notes, _RINGS.format(host=_host(server)))
+    return Tuning(changes, notes)
 
 
-def _multiqueue(policy: PolicyTable, server: Server) -> ServerTuning:
+def _multiqueue(policy: PolicyTable, server: Server) -> Tuning:
     if policy.queues == "keep":
-        return ServerTuning()
+        return Tuning()
     config = server.config
     flavors = config.flavor_flag(MULTIQUEUE)
     if flavors is not None:
         same = flavors == (policy.queues != 1)
         note = _FLAVORS.format(spec=f"{FLAVOR_WORDS[MULTIQUEUE]}={str(flavors).lower()}")
-        return ServerTuning(notes=() if same else (note,))
+        return Tuning(notes=() if same else (note,))
     is_on, now = config.flag(MULTIQUEUE), config.property(MULTIQUEUE)
     if policy.queues == 1:
         off = Change(MULTIQUEUE, now, "false", safe=True, reason=_ONE)
-        return ServerTuning((off,) if is_on else ())
-    return ServerTuning() if is_on else _switched_on(policy, server)
+        return Tuning((off,) if is_on else ())
+    return Tuning() if is_on else _switched_on(policy, server)
 
 
-def _switched_on(policy: PolicyTable, server: Server) -> ServerTuning:
+def _switched_on(policy: PolicyTable, server: Server) -> Tuning:
     vcpus = server.declared.vcpus
     if vcpus is None:
-        return ServerTuning(notes=(_NO_VCPUS,))
+        return Tuning(notes=(_NO_VCPUS,))
     if vcpus < MULTIQUEUE_VCPUS:
-        return ServerTuning()
+        return Tuning()
     if server.declared.type == "qemu":
-        return ServerTuning(notes=(_EMULATED,))
+        return Tuning(notes=(_EMULATED,))
     queues = min(vcpus, as_number(_of_node(server, "max_queues")) or vcpus)
     if queues < 2:
-        return ServerTuning(notes=(_BOUND.format(host=_host(server)),))
+        return Tuning(notes=(_BOUND.format(host=_host(server)),))
     most = policy.queues_max if policy.queues == "auto" else int(policy.queues)
     if queues > most:
         note = _TOO_MANY.format(queues=queues, most=most, host=_host(server))
-        return ServerTuning(notes=(note,))
+        return Tuning(notes=(note,))
     if len(server.nics) * (2 * queues + 2) > policy.vectors_max:
-        return ServerTuning(notes=(_VECTORS.format(queues=queues, most=policy.vectors_max),))
+        return Tuning(notes=(_VECTORS.format(queues=queues, most=policy.vectors_max),))
     reason = _PER_VCPU.format(queues=queues)
     now = server.config.property(MULTIQUEUE)
-    return ServerTuning((Change(MULTIQUEUE, now, "true", safe=True, reason=reason),))
-
-
-def _rings(policy: PolicyTable, server: Server) -> Iterator[str]:
-    so = _of_node(server, "rx_queue_size") == str(policy.rx_queue_size)
-    if policy.rx_queue_size != "keep" and not so:
-        yield _RING.format(name="rx_queue_size", size=policy.rx_queue_size, host=_host(server))
-    if policy.tx_queue_size == "keep":
-        return
-    if any(nic.declared.actual_type == "vhostuser" for nic in server.nics):
-        yield _RING.format(name="tx_queue_size", size=policy.tx_queue_size, host=_host(server))
-    else:
-        yield _TX
+    return Tuning((Change(MULTIQUEUE, now, "true", safe=True, reason=reason),))
 
 
 def _of_node(server: Server, option: str) -> str:
