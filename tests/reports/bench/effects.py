@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from vnicaudit.bench.judging.effect import centres_of, effect_of, shift_of
+from vnicaudit.bench.judging.effect import effect_of, shift_of
 from vnicaudit.bench.judging.statistics import median, median_interval, variation
 from vnicaudit.bench.metrics import Metric
 from vnicaudit.model.measurement import ArmSummary, Effect
@@ -24,5 +24,5 @@ def effect(
     return (
         None
         if shift is None
-        else effect_of(metric, shift, centres_of(metric, before, after, shift))
+        else effect_of(metric, shift, (before, after))
     )

@@ -10,7 +10,6 @@ from msgspec.structs import replace
 from vnicaudit.bench.judging.catastrophe import Question, fallen_metrics, silent_workloads
 from vnicaudit.bench.judging.effect import (
     Deciding,
-    centres_of,
     deciding,
     effect_of,
     is_share,
@@ -18,18 +17,15 @@ from vnicaudit.bench.judging.effect import (
     shift_of,
 )
 from vnicaudit.bench.judging.sides import (
-    Level,
-    Series,
     Side,
-    Sides,
     ceiling,
     difference_notes,
     effect_notes,
     fills,
     levelled,
     path_of,
-    runs_of,
     side_notes,
+    side_of,
 )
 from vnicaudit.bench.judging.statistics import holm, median, median_interval, variation
 from vnicaudit.bench.judging.terms import Terms
@@ -78,13 +74,15 @@ def compare(
     for workload in workloads:
         of_this = [sample for sample in samples if sample.workload == workload.id]
         for metric in _metrics(workload, of_this):
-            sides = Sides(
-                _side(of_this, workload, metric, before_arm, terms, paths),
-                _side(of_this, workload, metric, after_arm, terms, paths),
-            )
-            both = sides.before.runs.values and sides.after.runs.values
-            if metric.name in workload.decides or both:
-                one = comparison_of(workload, metric, sides, terms)
+            before, after = (
+                side_of(
+                    of_this, workload.id, arm, metric.name, terms,
+                    ceiling(workload, metric.name, path_of(arm, paths)),
+                )
+                for arm in (before_arm, after_arm)
+            )  # fmt: skip
+            if metric.name in workload.decides or (before.values and after.values):
+                one = comparison_of(workload, metric, before, after, terms)
                 one = harm.noted_in(one)
                 unknown = is_cost(metric) and not _has_values(of_this, metric)
                 found.append(_set_aside(one) if unknown else one)
@@ -125,14 +123,6 @@ def _harm(samples: Sequence[Sample], question: Question) -> _Harm:
     return _Harm(silent, fallen_metrics(samples, question))
 
 
-def _side(
-    samples: Sequence[Sample], workload: Workload, metric: Metric, arm: str, terms: Terms,
-    paths: Sequence[Path],
-) -> Side:  # fmt: skip
-    runs = runs_of(samples, workload.id, arm, metric.name, terms.design, terms.runs_per_turn)
-    return Side(arm, runs, ceiling(workload, metric.name, path_of(arm, paths)))
-
-
 def _harmed(comparison: Comparison, why: str) -> Comparison:
     """The row of a workload that the change harmed so badly that it ends the measurement: it agrees
     with the overall verdict, however few runs there are."""
@@ -157,46 +147,41 @@ def _metrics(workload: Workload, samples: Sequence[Sample]) -> list[Metric]:
     return [METRICS[name] for name in names if name in METRICS]
 
 
-def comparison_of(workload: Workload, metric: Metric, sides: Sides, terms: Terms) -> Comparison:
+def comparison_of(
+    workload: Workload, metric: Metric, before: Side, after: Side, terms: Terms
+) -> Comparison:
     """One metric of one workload; ``p_holm`` is not adjusted yet. A single flip has no effect: what
     two boots differ by cannot be told from what the change did."""
-    before, after = sides.before.runs.values, sides.after.runs.values
     notes: list[str] = []
     effect, found = None, None
     if terms.design == "single-flip":
-        notes += difference_notes(metric, sides)
+        notes += difference_notes(metric, before, after)
     else:
-        level = _level(metric, sides)
-        shift = shift_of(metric, level.before, level.after, terms.design)
-        alpha = terms.alpha(min(len(before), len(after)))
+        level = levelled(before, after, by_difference=is_share(metric))
+        first, second = level or (before.values, after.values)
+        shift = shift_of(metric, first, second, terms.design)
+        alpha = terms.alpha(min(len(before.values), len(after.values)))
         if shift is not None:
             found = deciding(metric, shift, alpha)
-            centres = centres_of(metric, level.before, level.after, shift)
-            effect = effect_of(metric, shift, centres)
+            effect = effect_of(metric, shift, (first, second))
         notes += effect_notes(metric, shift, found, alpha)
-        if level.drifts:
+        if level:
             notes.append("the runs drift: each is compared with the level of both arms at its time")
-    notes += [note for side in sides for note in side_notes(metric, side)]
+    notes += [note for side in (before, after) for note in side_notes(metric, side)]
     return Comparison(
         workload=workload.id,
         metric=metric.name,
         unit=metric.unit,
         better=metric.better,
         primary=workload.primary and metric.name in workload.decides,
-        before_arm=sides.before.arm,
-        after_arm=sides.after.arm,
-        before=summary(before, sides.before.most),
-        after=summary(after, sides.after.most),
+        before_arm=before.arm,
+        after_arm=after.arm,
+        before=summary(before.values, before.most),
+        after=summary(after.values, after.most),
         effect=effect,
-        verdict=_verdict(metric, sides, found, terms),
+        verdict=_verdict(metric, (before, after), found, terms),
         notes=tuple(notes),
     )
-
-
-def _level(metric: Metric, sides: Sides) -> Level:
-    """The values of both arms; freed of drift, if the arms ran side by side."""
-    before, after = (Series(side.runs.values, side.runs.blocks) for side in sides)
-    return levelled(before, after, by_difference=is_share(metric))
 
 
 def summary(values: Sequence[float], most: float | None = None) -> ArmSummary | None:
@@ -214,26 +199,28 @@ def summary(values: Sequence[float], most: float | None = None) -> ArmSummary | 
     )
 
 
-def _verdict(metric: Metric, sides: Sides, found: Deciding | None, terms: Terms) -> Verdict:
+def _verdict(
+    metric: Metric, sides: tuple[Side, Side], found: Deciding | None, terms: Terms
+) -> Verdict:
     """The verdict by the effect; another one if there are too few values, or if both arms show the
     limit of the line or of the generator."""
-    if terms.too_few(*(len(side.runs.values) for side in sides)):
-        short = [side for side in sides if len(side.runs.values) < terms.looks[0]]
-        limited = any(side.runs.spoiled_by_generator for side in short)
+    if terms.too_few(*(len(side.values) for side in sides)):
+        short = [side for side in sides if len(side.values) < terms.looks[0]]
+        limited = any(side.spoiled_by_generator for side in short)
         return "generator-limited" if limited else "invalid"
     if terms.design == "single-flip":
         return "not-judged"
-    if all(fills(median(side.runs.values), side.most) for side in sides):
+    if all(fills(median(side.values), side.most) for side in sides):
         return "at-ceiling"
     verdict = verdict_of(found, margin_of(metric, terms.margins))
     return verdict if _is_conclusive(metric, sides, verdict) else "generator-limited"
 
 
-def _is_conclusive(metric: Metric, sides: Sides, verdict: Verdict) -> bool:
+def _is_conclusive(metric: Metric, sides: tuple[Side, Side], verdict: Verdict) -> bool:
     """True if the verdict holds despite the limits of the generator. If the generator was the limit
     after the change, it can have hidden a gain but not caused one; before the change, it can have
     hidden harm. Nothing follows for latency and costs, since they belong to another load."""
-    before, after = (side.runs.limited for side in sides)
+    before, after = (side.limited for side in sides)
     if not before and not after:
         return True
     if metric.better == "lower" or (before and after):

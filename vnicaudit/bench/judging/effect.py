@@ -221,13 +221,6 @@ class Deciding(NamedTuple):
     inner: Interval
 
 
-class Centres(NamedTuple):
-    """The centre of the values of each arm, consistent with the effect."""
-
-    before: float
-    after: float
-
-
 def margin_of(metric: Metric, margins: Mapping[str, float]) -> float:
     """How much worse, or better, the metric must be to count: per cent, or percentage points.
     ``margins``: shares that override the metric's own."""
@@ -277,10 +270,13 @@ def _logs(before: Sequence[float], after: Sequence[float]) -> tuple[list[float],
     return first, second
 
 
-def effect_of(metric: Metric, shift: Shift, centres: Centres | None = None) -> Effect | None:
-    """Return the effect for the report, with intervals at 95 and 90 %; None if there are too few
-    values for them. ``p_holm`` is as if this were the only comparison."""
-    before, after = centres or (None, None)
+def effect_of(
+    metric: Metric, shift: Shift, arms: tuple[Sequence[float], Sequence[float]] | None = None
+) -> Effect | None:
+    """Return the effect for the report, with intervals at 95 and 90 %, and the centres of the
+    values of both ``arms``; None if there are too few values for them. ``p_holm`` is as if this
+    were the only comparison."""
+    before, after = _centres(metric, arms, shift) if arms else (None, None)
     wide, narrow = shift.interval(0.05), shift.interval(0.10)
     if wide is None or narrow is None:
         return None
@@ -299,20 +295,15 @@ def effect_of(metric: Metric, shift: Shift, centres: Centres | None = None) -> E
     )
 
 
-def centres_of(
-    metric: Metric, before: Sequence[float], after: Sequence[float], shift: Shift
-) -> Centres:
+def _centres(
+    metric: Metric, arms: tuple[Sequence[float], Sequence[float]], shift: Shift
+) -> list[float]:
     """The centres of both arms that match the shift, in the metric's unit. The limits are for runs
     that carried nothing, which have no logarithm, and for rounding."""
     both = (shift.centre, shift.centre + shift.estimate)
     if not is_share(metric):
         both = (math.exp(min(both[0], _LARGEST_LOG)), math.exp(min(both[1], _LARGEST_LOG)))
-    return Centres(
-        *(
-            min(max(centre, min(arm)), max(arm))
-            for centre, arm in zip(both, (before, after), strict=True)
-        )
-    )
+    return [min(max(centre, min(arm)), max(arm)) for centre, arm in zip(both, arms, strict=True)]
 
 
 def deciding(metric: Metric, shift: Shift, alpha: float) -> Deciding | None:
@@ -339,13 +330,6 @@ def difference(metric: Metric, before: float, after: float) -> float | None:
     if before <= 0 or after <= 0:
         return None
     return percent(metric, math.log(after) - math.log(before))
-
-
-def amount_of(metric: Metric, difference: float) -> str:
-    """The size of a difference on the metric's scale, in words: ``5 %``, ``0.5 points``."""
-    if is_share(metric):
-        return f"{difference:.2g} points"
-    return f"{100 * math.expm1(min(difference, _LARGEST_LOG)):.0f} %"
 
 
 def _effects(metric: Metric, interval: Interval) -> Interval:

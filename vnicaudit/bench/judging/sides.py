@@ -24,7 +24,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from vnicaudit.bench.judging.effect import TURNS, Deciding, Shift, difference, is_usable, percent
 from vnicaudit.bench.judging.statistics import doubled_ranks, median, two_bands
@@ -94,9 +94,22 @@ def _framing(path: Path) -> Framing | None:
 _POLLING = "host_cpu"
 
 
-class Runs(NamedTuple):
-    """One metric of one workload in one arm."""
+class Judged(Protocol):
+    """The design by which runs are judged: of a run, or of the terms for one."""
 
+    @property
+    def design(self) -> Design:
+        """The order of the arms."""
+
+    @property
+    def runs_per_turn(self) -> int:
+        """Runs of a workload between two changes."""
+
+
+class Side(NamedTuple):
+    """One metric of one workload in one arm. ``most``: the limit of its line."""
+
+    arm: str
     values: tuple[float, ...]
     blocks: tuple[int, ...] = ()
     """The block, or turn, of each value."""
@@ -107,30 +120,29 @@ class Runs(NamedTuple):
     limited: bool = False
     """The generator was the limit in most runs that count."""
     spoiled_by_generator: bool = False
+    most: float | None = None
 
 
-def runs_of(
-    samples: Iterable[Sample],
-    workload: str,
-    arm: str,
-    metric: str,
-    design: Design,
-    runs_per_turn: int = 1,
-) -> Runs:
-    """The runs of one metric of a workload in one arm. A valid sample without the metric did not
-    measure it, and is left out."""
+def side_of(
+    samples: Iterable[Sample], workload: str, arm: str, metric: str, run: Judged,
+    most: float | None = None,
+) -> Side:  # fmt: skip
+    """The runs of one metric of a workload in one arm. ``run``: the design. A valid sample without
+    the metric did not measure it, and is left out."""
     mine = [each for each in samples if each.workload == workload and each.arm == arm]
     counted = [each for each in mine if each.valid and _value(each, metric) is not None]
     spoiled = [each for each in mine if not each.valid]
     reasons = Counter(each.reason for each in spoiled if each.reason)
-    units = _units(counted, metric, design, runs_per_turn)
-    return Runs(
+    units = _units(counted, metric, run.design, run.runs_per_turn)
+    return Side(
+        arm=arm,
         values=tuple(value for value, _block in units),
         blocks=tuple(block for _value, block in units),
         spoiled=len(spoiled),
         spoiled_reason=reasons.most_common(1)[0][0] if reasons else "",
         limited=_mostly_limited(counted),
         spoiled_by_generator=_mostly_limited(spoiled),
+        most=most,
     )
 
 
@@ -172,26 +184,11 @@ def _unit(sample: Sample, place: int, design: Design, runs_per_turn: int) -> str
     return sample.block // max(1, runs_per_turn) if design in TURNS else place
 
 
-class Side(NamedTuple):
-    """One arm. ``most``: the limit of its line."""
-
-    arm: str
-    runs: Runs
-    most: float | None = None
-
-
-class Sides(NamedTuple):
-    """Both arms of a comparison."""
-
-    before: Side
-    after: Side
-
-
-def difference_notes(metric: Metric, sides: Sides) -> Iterator[str]:
+def difference_notes(metric: Metric, *sides: Side) -> Iterator[str]:
     """How far apart the medians of a single flip are; nothing if one is unknown, or 0."""
-    if not all(side.runs.values for side in sides):
+    if not all(side.values for side in sides):
         return
-    found = difference(metric, *(median(side.runs.values) for side in sides))
+    found = difference(metric, *(median(side.values) for side in sides))
     if found is not None:
         size, unit = signed(found), effect_unit(metric.unit)
         yield f"about {size} {unit} (minus is worse), not judged"
@@ -216,23 +213,23 @@ def effect_notes(
 
 def side_notes(metric: Metric, side: Side) -> Iterator[str]:
     """Notes on oddities in the runs of an arm."""
-    runs, arm = side.runs, side.arm
-    if not runs.values:
+    arm = side.arm
+    if not side.values:
         yield f"{arm}: not measured"
-    if runs.spoiled:
-        yield f"{arm}: {runs.spoiled} more were invalid" + (
-            f" ({runs.spoiled_reason})" if runs.spoiled_reason else ""
+    if side.spoiled:
+        yield f"{arm}: {side.spoiled} more were invalid" + (
+            f" ({side.spoiled_reason})" if side.spoiled_reason else ""
         )
-    dead = sum(value <= 0 for value in runs.values)
+    dead = sum(value <= 0 for value in side.values)
     if dead and metric.better == "higher":
-        yield f"{arm}: {dead} of {len(runs.values)} carried nothing"
-    bands = two_bands(runs.values)
+        yield f"{arm}: {dead} of {len(side.values)} carried nothing"
+    bands = two_bands(side.values)
     if bands:
         low, high = (amount(value, metric.unit) for value in bands)
         yield f"{arm}: values fall into two bands, around {low} and {high}"
-    if runs.limited:
+    if side.limited:
         yield f"{arm}: the limit was the generator, not the path"
-    if runs.values and exceeds(median(runs.values), side.most):
+    if side.values and exceeds(median(side.values), side.most):
         yield f"{arm}: more than the line allows; --line-rate is not that of its path"
 
 
@@ -246,41 +243,27 @@ false positives cost little: values that do not drift are then taken relative to
 similar ones."""
 
 
-class Series(NamedTuple):
-    """The values of one arm, and the block of each."""
-
-    values: Sequence[float]
-    blocks: Sequence[int]
-
-
-class Level(NamedTuple):
-    """The values of both arms; ``drifts``: they are relative to the level around each block."""
-
-    before: list[float]
-    after: list[float]
-    drifts: bool
-
-
-def levelled(before: Series, after: Series, *, by_difference: bool) -> Level:
-    """Return the values as if all blocks were on one level, if both arms drift; else unchanged.
+def levelled(
+    before: Side, after: Side, *, by_difference: bool
+) -> tuple[list[float], list[float]] | None:
+    """Return the values as if all blocks were on one level, if both arms drift; None: they do not.
     ``by_difference``: levels are subtracted, not divided out."""
     centres = _centres(before, after, by_difference=by_difference)
-    unchanged = Level(list(before.values), list(after.values), drifts=False)
     if len(centres) < _FEWEST or bartels_ratio(list(centres.values())) >= _RESEMBLE:
-        return unchanged
+        return None
     around = _around(centres)
     usual = median(list(centres.values()))
 
-    def placed(series: Series) -> list[float]:
+    def placed(side: Side) -> list[float]:
         found = []
-        for value, block in zip(series.values, series.blocks, strict=True):
+        for value, block in zip(side.values, side.blocks, strict=True):
             off = around[min(around, key=lambda each: (abs(each - block), each))] - usual
             found.append(value - off if by_difference else value * math.exp(-off))
         return found
 
-    level = Level(placed(before), placed(after), drifts=True)
-    inside = _is_within(level.before, before.values) and _is_within(level.after, after.values)
-    return level if inside else unchanged
+    level = placed(before), placed(after)
+    inside = _is_within(level[0], before.values) and _is_within(level[1], after.values)
+    return level if inside else None
 
 
 def _is_within(values: Sequence[float], runs: Sequence[float]) -> bool:
@@ -299,17 +282,17 @@ def bartels_ratio(values: Sequence[float]) -> float:
     return steps / squares if squares else 2.0
 
 
-def _centres(before: Series, after: Series, *, by_difference: bool) -> dict[int, float]:
+def _centres(before: Side, after: Side, *, by_difference: bool) -> dict[int, float]:
     """Block -> the mean of both arms in it, in order; of logarithms, unless ``by_difference``. Only
     blocks in which both arms carried traffic."""
-    arms = [_by_block(series, by_difference=by_difference) for series in (before, after)]
+    arms = [_by_block(side, by_difference=by_difference) for side in (before, after)]
     first, second = arms
     return {block: (first[block] + second[block]) / 2 for block in sorted({*first} & {*second})}
 
 
-def _by_block(series: Series, *, by_difference: bool) -> dict[int, float]:
+def _by_block(side: Side, *, by_difference: bool) -> dict[int, float]:
     found: dict[int, list[float]] = {}
-    for value, block in zip(series.values, series.blocks, strict=True):
+    for value, block in zip(side.values, side.blocks, strict=True):
         if by_difference or value > 0:
             found.setdefault(block, []).append(value if by_difference else math.log(value))
     return {block: math.fsum(values) / len(values) for block, values in found.items()}

@@ -12,7 +12,7 @@ import msgspec
 from vnicaudit.base.wording import count
 from vnicaudit.bench.judging.comparing import summary
 from vnicaudit.bench.judging.effect import is_share, margin_of
-from vnicaudit.bench.judging.sides import ceiling, path_of, runs_of
+from vnicaudit.bench.judging.sides import ceiling, path_of, side_of
 from vnicaudit.bench.metrics import METRICS
 from vnicaudit.model.measurement import (
     ArmSummary,
@@ -79,9 +79,7 @@ def values_that_count(result: BenchResult) -> Values:
         metrics = dict.fromkeys(metric for sample in samples for metric in sample.values)
         for metric in metrics:
             for arm in result.arms:
-                values = runs_of(
-                    samples, workload, arm, metric, result.run.design, result.run.runs_per_turn
-                ).values
+                values = side_of(samples, workload, arm, metric, result.run).values
                 if values:
                     found[workload, metric, arm] = values
     return found
