@@ -21,8 +21,4 @@ def effect(
 ) -> Effect | None:
     """After against before; positive is better."""
     shift = shift_of(metric, before, after, "flips" if flip else "live-flip")
-    return (
-        None
-        if shift is None
-        else effect_of(metric, shift, (before, after))
-    )
+    return None if shift is None else effect_of(metric, shift, (before, after))
