@@ -27,7 +27,7 @@ def severity_of(rule: str) -> Severity | None:
 
 def counts(history: History) -> FleetCounts:
     found = counts_of(history.database, severity_of)
-    checked_metrics("".join(written(fleet_families(found), "prometheus")))
+    checked_metrics("".join(written(fleet_families(found))))
     return found
 
 

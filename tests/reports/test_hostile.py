@@ -154,8 +154,8 @@ def _gitlab(text: str, stream: list[Audited]) -> None:
         assert entry["location"]["lines"]["begin"] >= 1
 
 
-def _openmetrics(text: str, stream: list[Audited]) -> None:
-    families = text_string_to_metric_families(text)  # type: ignore[no-untyped-call]
+def _prometheus(text: str, stream: list[Audited]) -> None:
+    families = text_string_to_metric_families(f"{text}# EOF\n")  # type: ignore[no-untyped-call]
     values = {family.name: sum(sample.value for sample in family.samples) for family in families}
     assert values["vnicaudit_findings"] == sum(len(audited.findings) for audited in stream)
 
@@ -187,8 +187,7 @@ CHECKS: dict[str, Callable[[str, list[Audited]], None]] = {
     "json": _json,
     "junit": _junit,
     "markdown": _markdown,
-    "openmetrics": _openmetrics,
-    "prometheus": lambda text, stream: _openmetrics(f"{text}# EOF\n", stream),
+    "prometheus": _prometheus,
     "sarif": _sarif,
     "text": _text,
 }

@@ -40,7 +40,7 @@ def dashboard() -> dict[str, Any]:
 
 def metrics() -> set[str]:
     """Names of all that is exported."""
-    text = text_of(COUNTS, "prometheus") + written("prometheus")
+    text = text_of(COUNTS) + written("prometheus")
     text += measured("prometheus", one_arm())
     return set(re.findall(r"^# TYPE (\S+)", text, re.MULTILINE))
 

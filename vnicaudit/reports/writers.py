@@ -16,16 +16,6 @@ if TYPE_CHECKING:
     from vnicaudit.model.ranking import PageMemory
     from vnicaudit.text.yaml_edits import Replacement
 
-# The interface of a report writer: an audit is a stream, and so is its report.
-#
-# A format is a module in :mod:`vnicaudit.reports.formats` with ``FORMAT`` (its name on the command
-# line, and the name of its module), ``SUMMARY`` (one line for ``--help``), ``NAMES_NOT_JUDGED``
-# (true if the report names the parts of files that were not judged; otherwise the command line
-# prints them), ``TELLS_FILTERED`` (the same for the number of findings left out by a filter),
-# ``NEEDS_ROWS`` (true if it shows every NIC, wrong or not, so that the audit must provide their
-# rows) and ``writer(options)``.
-
-
 View = Literal["auto", "short", "full"]
 VIEWS: tuple[View, ...] = get_args(View)
 SortBy = Literal["severity", "number", "name"]
@@ -97,16 +87,3 @@ class ReportWriter(Protocol):
     def finish(self, end: RunEnd) -> Iterator[str]:
         """Yield the end, in pieces: totals, the result of each target, and everything that had to
         wait for its place in the document. Called once."""
-
-
-class Format(Protocol):
-    """The attributes that a module of :mod:`vnicaudit.reports.formats` has."""
-
-    FORMAT: str
-    SUMMARY: str
-    NAMES_NOT_JUDGED: bool
-    TELLS_FILTERED: bool
-    NEEDS_ROWS: bool
-
-    def writer(self, options: Options) -> ReportWriter:
-        """A new writer for one report."""

@@ -86,7 +86,7 @@ class TestAudit:
 
     @pytest.mark.parametrize(
         "name",
-        ["csv", "github", "gitlab", "junit", "markdown", "openmetrics", "prometheus", "sarif"],
+        ["csv", "github", "gitlab", "junit", "markdown", "prometheus", "sarif"],
     )
     def test_every_format_can_write_it(self, name: str) -> None:
         result = inside("audit", TARGET, "--format", name, "--select", "VNIC001")

@@ -28,7 +28,7 @@ SAMPLE_IN = {
     "html": "Only a part was audited: 10% of hosts (seed 7)",
     "text": "sample of 10%",
     "markdown": "sample of 10%",
-    "openmetrics": "vnicaudit_sample_share 0.1",
+    "prometheus": "vnicaudit_sample_share 0.1",
     "sarif": '"seed":7',
 }
 """Format -> how a sample stands in it."""

@@ -66,7 +66,7 @@ def test_each_format_is_what_was_asked_for_and_says_the_same() -> None:
     assert openmetrics_type.startswith("application/openmetrics-text; version=1.0.0")
     checked_metrics(prometheus.decode())
     parsed = text_string_to_metric_families(openmetrics.decode())  # type: ignore[no-untyped-call]
-    own = text_string_to_metric_families(text_of(COUNTS, "openmetrics"))  # type: ignore[no-untyped-call]
+    own = text_string_to_metric_families(f"{text_of(COUNTS)}# EOF\n")  # type: ignore[no-untyped-call]
     assert [(one.name, one.samples) for one in parsed] == [(one.name, one.samples) for one in own]
 
 

@@ -201,12 +201,12 @@ def test_a_bare_interface_is_told_what_it_is(tmp_path: Path) -> None:
     assert error["message"] == "a libvirt <interface> document: it describes no NIC"
 
 
-WITHOUT_PLACES = ["concise", "csv", "github", "openmetrics", "prometheus"]
+WITHOUT_PLACES = ["concise", "csv", "github", "prometheus"]
 
 
 @pytest.mark.parametrize("name", formats())
 def test_no_format_leaves_it_unsaid(tmp_path: Path, name: str) -> None:
-    """CSV, GitLab and OpenMetrics had no word of it: a green pipeline was taken for all judged."""
+    """CSV, GitLab and metrics had no word of it: a green pipeline was taken for all judged."""
     path = tmp_path / "play.yml"
     path.write_text(BESIDE["a play that copies a nova.conf"][0])
     result = inside("audit", "--format", name, path)
@@ -247,4 +247,4 @@ def test_merge_requests_and_dashboards_have_it(tmp_path: Path) -> None:
     assert first["location"]["lines"]["begin"] == 10
     assert first["fingerprint"] == entry["fingerprint"] != second["fingerprint"]
     path.write_text(BESIDE["a play that copies a nova.conf"][0])
-    assert "\nvnicaudit_not_judged 1\n" in inside("audit", "--format", "openmetrics", path).stdout
+    assert "\nvnicaudit_not_judged 1\n" in inside("audit", "--format", "prometheus", path).stdout

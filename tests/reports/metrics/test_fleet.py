@@ -10,7 +10,6 @@ from vnicaudit.reports.metrics.families import (
     MAX_OWNERS,
     MAX_RULES,
     MAX_SITES,
-    Flavour,
     bounded,
     fleet_families,
     written,
@@ -37,14 +36,14 @@ COUNTS = FleetCounts(
 )
 
 
-def text_of(counts: FleetCounts, flavour: Flavour) -> str:
-    return "".join(written(fleet_families(counts), flavour))
+def text_of(counts: FleetCounts) -> str:
+    return "".join(written(fleet_families(counts)))
 
 
 def samples(counts: FleetCounts) -> Samples:
     """Every sample, by name and labels; none comes twice."""
     found: Samples = {}
-    text = text_of(counts, "openmetrics")
+    text = f"{text_of(counts)}# EOF\n"
     for family in text_string_to_metric_families(text):  # type: ignore[no-untyped-call]
         for sample in family.samples:
             key = (sample.name.removeprefix("vnicaudit_fleet_"), frozenset(sample.labels.items()))
@@ -58,8 +57,8 @@ def labels(**named: str) -> frozenset[tuple[str, str]]:
 
 
 def test_promtool_has_no_complaint() -> None:
-    checked_metrics(text_of(COUNTS, "prometheus"))
-    checked_metrics(text_of(FleetCounts(), "prometheus"))
+    checked_metrics(text_of(COUNTS))
+    checked_metrics(text_of(FleetCounts()))
 
 
 def test_findings_are_by_rule_severity_site_and_owner() -> None:
@@ -137,4 +136,4 @@ def test_label_sets_are_bounded_and_totals_add_up(_round: int) -> None:
         if name == "findings_by_severity" and ("state", "open") in key
     )
     assert by_rule == by_severity == sum(one.open for one in counts.findings)
-    checked_metrics(text_of(counts, "prometheus"))
+    checked_metrics(text_of(counts))

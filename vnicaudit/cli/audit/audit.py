@@ -35,7 +35,7 @@ from vnicaudit.cli.output.progress import Progress, tell
 from vnicaudit.cli.wiring import Wiring, pass_wiring
 from vnicaudit.errors import RefusedError
 from vnicaudit.model.report import Summary, TargetResult
-from vnicaudit.reports.formats import load
+from vnicaudit.reports.formats import FORMATS
 from vnicaudit.reports.safe import safe
 from vnicaudit.reports.wording import not_judged_of, not_judged_sentence, unread_of
 from vnicaudit.reports.writers import Replacements
@@ -64,7 +64,7 @@ def audit(request: AuditRequest) -> int:
         done = fix(
             request.targets, request.fixing, judging, request.reading.options, request.platforms
         )
-        rows = any(load(name).NEEDS_ROWS for name, _place in request.outputs)
+        rows = any(FORMATS[name].needs_rows for name, _place in request.outputs)
         work = audit_work(request, regrades=True, with_rows=rows)
         progress = Progress(enabled=not request.quiet)
         run = AuditRun(work, request.reading.options, progress, done.input)
@@ -117,7 +117,7 @@ def _tell_unread(run: AuditRun) -> None:
 def _tell_not_judged(results: tuple[TargetResult, ...], request: AuditRequest) -> None:
     """Print how many parts of files were not judged, and where the first is, if no report lists
     them."""
-    if any(load(name).NAMES_NOT_JUDGED for name, _place in request.outputs):
+    if any(FORMATS[name].names_not_judged for name, _place in request.outputs):
         return
 
     sentence = not_judged_sentence(results)

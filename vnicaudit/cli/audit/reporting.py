@@ -33,7 +33,7 @@ from vnicaudit.model.report import (
     Tool,
 )
 from vnicaudit.reports.coverage import BaselineWriter
-from vnicaudit.reports.formats import load, writer
+from vnicaudit.reports.formats import FORMATS, writer
 from vnicaudit.reports.writers import Options, Replacements, ReportWriter
 
 if TYPE_CHECKING:
@@ -270,5 +270,5 @@ def tell_filtered(number: int, request: AuditRequest) -> None:
     since they may be the reason for exit code 0."""
     silent = ("text", "concise") if request.quiet else ()
     names = [name for name, _place in request.outputs if name not in silent]
-    if number and not any(load(name).TELLS_FILTERED for name in names):
+    if number and not any(FORMATS[name].tells_filtered for name in names):
         tell(f"{count(number, 'finding')} left out by {options_of(request.finding_filter)}")

@@ -15,12 +15,6 @@ from vnicaudit.reports.writers import Options, ReportWriter
 if TYPE_CHECKING:
     from vnicaudit.reports.findings.ending import WorstFindings
 
-FORMAT = "concise"
-SUMMARY = "one line per finding, for grep and editors"
-NAMES_NOT_JUDGED = False
-TELLS_FILTERED = True
-NEEDS_ROWS = False
-
 
 def writer(options: Options) -> ReportWriter:
     """A writer of lines that are never wrapped."""

@@ -10,12 +10,6 @@ from vnicaudit.model.report import Audited, RunEnd, RunInfo
 from vnicaudit.reports.table.csv import lines
 from vnicaudit.reports.writers import Options, ReportWriter
 
-FORMAT = "csv"
-SUMMARY = "one line per finding, for spreadsheets"
-NAMES_NOT_JUDGED = False
-TELLS_FILTERED = False
-NEEDS_ROWS = False
-
 COLUMNS = (
     "rule", "name", "severity", "confidence", "domain", "uuid", "nic", "mac", "target_dev",
     "owner", "target", "file", "line", "message", "fix", "fix_safe", "fingerprint",

@@ -22,12 +22,6 @@ from vnicaudit.reports.wording import (
 )
 from vnicaudit.reports.writers import Options, ReportWriter
 
-FORMAT = "github"
-SUMMARY = "GitHub annotations on files and lines"
-NAMES_NOT_JUDGED = False
-TELLS_FILTERED = False
-NEEDS_ROWS = False
-
 _LEVELS = {
     "error": "error", "high": "error", "medium": "warning", "low": "notice", "info": "notice",
 }  # fmt: skip

@@ -31,12 +31,6 @@ from vnicaudit.reports.wording import (
 )
 from vnicaudit.reports.writers import Options, ReportWriter
 
-FORMAT = "gitlab"
-SUMMARY = "GitLab Code Quality, for merge requests"
-NAMES_NOT_JUDGED = True
-TELLS_FILTERED = False
-NEEDS_ROWS = False
-
 _SEVERITIES = {
     "error": "blocker", "high": "critical", "medium": "major", "low": "minor", "info": "info",
 }  # fmt: skip

@@ -23,12 +23,6 @@ from vnicaudit.reports.page.from_audit import (
 from vnicaudit.reports.page.summary import HtmlPage
 from vnicaudit.reports.writers import Options, ReportWriter
 
-FORMAT = "html"
-SUMMARY = "one page to read, search and send by mail"
-NAMES_NOT_JUDGED = True
-TELLS_FILTERED = True
-NEEDS_ROWS = True
-
 
 def writer(options: Options) -> ReportWriter:
     """A writer of a page, including the known state of a fleet."""

@@ -13,12 +13,6 @@ from vnicaudit.reports.coverage import Separator, SpooledArray
 from vnicaudit.reports.safe import encode, encode_items
 from vnicaudit.reports.writers import Options, ReportWriter
 
-FORMAT = "json"
-SUMMARY = "vnicaudit.report/1: everything, for programs"
-NAMES_NOT_JUDGED = True
-TELLS_FILTERED = True
-NEEDS_ROWS = False
-
 
 def writer(options: Options) -> ReportWriter:
     """A JSON writer. Options have no effect."""

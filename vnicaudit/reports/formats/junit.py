@@ -79,13 +79,6 @@ def _append(suite: etree._Element, domain: str, case: JUnitCase) -> None:
         end.text = case.text
 
 
-FORMAT = "junit"
-SUMMARY = "JUnit XML, for build servers"
-NAMES_NOT_JUDGED = True
-TELLS_FILTERED = False
-NEEDS_ROWS = False
-
-
 def writer(options: Options) -> ReportWriter:
     """A JUnit writer. Option used: the confidence that fails."""
     return _Junit(options.fail_confidence)

@@ -33,12 +33,6 @@ from vnicaudit.reports.wording import (
 )
 from vnicaudit.reports.writers import GROUP_BY, Options, ReportWriter
 
-FORMAT = "markdown"
-SUMMARY = "tables for comments and issues"
-NAMES_NOT_JUDGED = True
-TELLS_FILTERED = True
-NEEDS_ROWS = False
-
 _GROUP = ("Severity", "Rule", "Number", "Problem", "On")
 _WORDINGS = 3
 """Messages and fixes shown per rule and group."""

@@ -5,14 +5,8 @@ from __future__ import annotations
 from vnicaudit.reports.metrics.families import AuditMetrics
 from vnicaudit.reports.writers import Options, ReportWriter
 
-FORMAT = "prometheus"
-SUMMARY = "counts for node_exporter's textfile collector"
-NAMES_NOT_JUDGED = False
-TELLS_FILTERED = False
-NEEDS_ROWS = False
-
 
 def writer(options: Options) -> ReportWriter:
     """A writer that writes all metrics at the end. Options have no effect."""
     del options
-    return AuditMetrics("prometheus")
+    return AuditMetrics()

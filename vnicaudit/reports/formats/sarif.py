@@ -102,12 +102,6 @@ def _encodable(file: str) -> str:
     return file
 
 
-FORMAT = "sarif"
-SUMMARY = "SARIF 2.1.0, for code scanning"
-NAMES_NOT_JUDGED = True
-TELLS_FILTERED = False
-NEEDS_ROWS = False
-
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/os/schemas/sarif-schema-2.1.0.json"
 _LEVELS = {
     "error": "error", "high": "error", "medium": "warning", "low": "note", "info": "note",

@@ -19,12 +19,6 @@ if TYPE_CHECKING:
     from vnicaudit.reports.findings.ending import WorstFindings
     from vnicaudit.reports.findings.finding_text import FindingText, GroupedText
 
-FORMAT = "text"
-SUMMARY = "for people: by domain, or by rule if there are many findings"
-NAMES_NOT_JUDGED = True
-TELLS_FILTERED = True
-NEEDS_ROWS = False
-
 FEW = 10
 """Up to this number, findings are shown one by one by default."""
 _CRASHES = 20

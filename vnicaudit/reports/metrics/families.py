@@ -1,16 +1,15 @@
 """Families of gauges, and how they are written.
 
-For gauges, the two text formats are nearly the same. OpenMetrics names the unit and ends with ``#
-EOF``; the Prometheus text format, read by node_exporter's textfile collector, has neither. A family
-without samples is left out of both: promtool warns about it, and it cannot be queried. Sources:
-OpenMetrics 1.0 (draft-richih-opsawg-openmetrics-00); Prometheus, "Exposition formats".
+In the text format of Prometheus, which node_exporter's textfile collector reads. A family without
+samples is left out: promtool warns about it, and it cannot be queried. Source: Prometheus,
+"Exposition formats".
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -25,7 +24,6 @@ from vnicaudit.reports.safe import safe
 if TYPE_CHECKING:
     from prometheus_client.core import GaugeMetricFamily
 
-Flavour = Literal["openmetrics", "prometheus"]
 Labels = tuple[tuple[str, str], ...]
 
 
@@ -48,22 +46,14 @@ def single(name: str, help_: str, value: float, unit: str = "") -> Family:
     return gauge(name, help_, (((), value),), unit)
 
 
-def written(families: Iterable[Family], flavour: Flavour) -> Iterator[str]:
+def written(families: Iterable[Family]) -> Iterator[str]:
     """The text, one piece per family."""
     for family in families:
         if family.samples:
-            yield _family(family, flavour)
-    if flavour == "openmetrics":
-        yield "# EOF\n"
-
-
-def _family(family: Family, flavour: Flavour) -> str:
-    name = family.name
-    lines = [f"# HELP {name} {family.help}", f"# TYPE {name} gauge"]
-    if family.unit and flavour == "openmetrics":
-        lines.append(f"# UNIT {name} {family.unit}")
-    lines.extend(f"{name}{_labels(labels)} {value:.15g}" for labels, value in family.samples)
-    return "\n".join([*lines, ""])
+            name = family.name
+            yield f"# HELP {name} {family.help}\n# TYPE {name} gauge\n"
+            for labels, value in family.samples:
+                yield f"{name}{_labels(labels)} {value:.15g}\n"
 
 
 def _labels(labels: Labels) -> str:
@@ -136,10 +126,9 @@ Key = tuple[str, Severity, str]
 
 
 class AuditMetrics:
-    """A report writer for either text format of metrics."""
+    """A report writer for metrics."""
 
-    def __init__(self, flavour: Flavour) -> None:
-        self._flavour: Flavour = flavour
+    def __init__(self) -> None:
         self._rules: tuple[RuleInfo, ...] = ()
         self._findings: Counter[Key] = Counter()
         self._owners: Counter[str] = Counter()
@@ -165,7 +154,7 @@ class AuditMetrics:
 
     def finish(self, end: RunEnd) -> Iterator[str]:
         """The metrics of the whole audit."""
-        return written((*self._counted(end), *_of_targets(end)), self._flavour)
+        return written((*self._counted(end), *_of_targets(end)))
 
     def _counted(self, end: RunEnd) -> Iterator[Family]:
         summary = end.summary

@@ -27,8 +27,7 @@ def render(result: BenchResult, options: Options) -> Iterator[str]:
                   _values(result)),
             gauge("bench_run_timestamp_seconds", "Start of the measurement, Unix time.",
                   _started(result), "seconds"),
-        ],
-        "prometheus",
+        ]
     )  # fmt: skip
 
 
