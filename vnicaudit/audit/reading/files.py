@@ -266,7 +266,7 @@ def _file_items(name: str, file: _Input) -> Iterator[Item]:
             head = os.read(descriptor, HEAD)
             if len(head) == HEAD and is_fully_read(head, status.st_size):
                 head += _read_up_to(descriptor, status.st_size - HEAD)
-            if len(head) < max(status.st_size, HEAD):
+            if HEAD <= len(head) < status.st_size:
                 found = _large(descriptor, head, status.st_size, file)
             else:
                 found = _recognised(head, file)
