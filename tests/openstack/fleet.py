@@ -141,7 +141,7 @@ class Fleet:
     def _set_unseen(self) -> bool:
         """Whether a nova-manage may still be at work: a rollback waits for its end."""
         events = [
-            json.loads(line)["event"]
+            json.loads(line)["event"]["event"]
             for path in self._state.glob("runs/*/journal.jsonl")
             for line in path.read_text().splitlines(keepends=True)
             if line.endswith("\n")

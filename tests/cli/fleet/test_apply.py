@@ -281,7 +281,7 @@ def spans_of(state: Path, hosts: list[QemuHost]) -> dict[int, tuple[str, str]]:
     found: dict[int, tuple[str, str]] = {}
     for host in hosts:
         begun = {
-            line["unit"] for line in lines if line.get("event") == "begin"
+            line["unit"] for line in lines if line["event"]["event"] == "begin"
             and targets.get(line["unit"]) == host.uri
         }  # fmt: skip
         times = [line["at"] for line in lines if line.get("unit") in begun]

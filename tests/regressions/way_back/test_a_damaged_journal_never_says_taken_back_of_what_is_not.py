@@ -73,13 +73,9 @@ class Applied:
         """Whether all that was changed is back."""
         return [machine.persistent for machine in self.world.machines] == self.world.before
 
-    def check(self, journal: bytes, what: str, *, tasks: bool = True) -> None:
-        """Whatever was done to the journal: every command is honest, and there is a way back.
-        Without ``tasks``, those that were kept beside the originals are gone as well."""
+    def check(self, journal: bytes, what: str) -> None:
+        """Whatever was done to the journal: every command is honest, and there is a way back."""
         self.copy_with(journal)
-        for path in self.world.folder.glob("runs/*/definitions/*.task.json"):
-            if not tasks:
-                path.unlink()
         folder = str(self.world.folder)
         for run in runs(folder):
             assert "\x00" not in "".join(run.damage), what
@@ -143,12 +139,11 @@ JUNK: list[Callable[[bytes], bytes]] = [
 ]
 
 
-def test_what_is_lost_with_the_tasks_is_not_called_taken_back(applied: Applied) -> None:
+def test_what_is_lost_is_not_called_taken_back(applied: Applied) -> None:
     lines = applied.journal.splitlines(keepends=True)
     for number in range(len(lines)):
-        what = f"the first {number} lines and no task"
-        applied.check(b"".join(lines[:number]), what, tasks=False)
-        applied.check(b"".join(lines[number + 1 :]), f"the last of {number + 1}", tasks=False)
+        applied.check(b"".join(lines[:number]), f"the first {number} lines")
+        applied.check(b"".join(lines[number + 1 :]), f"the last of {number + 1}")
 
 
 @pytest.mark.parametrize("junk", JUNK, ids=range(len(JUNK)))
@@ -164,12 +159,3 @@ def test_a_flipped_bit_is_named_with_file_and_line(applied: Applied) -> None:
     path = applied.world.folder / "runs" / applied.run / NAME
     (run,) = runs(str(applied.world.folder))
     assert run.damage == (f"{path}:2: damaged: its checksum does not match",)
-
-
-def test_without_journal_and_sheet_the_kept_tasks_tell(applied: Applied) -> None:
-    applied.copy_with(b"")
-    (applied.world.folder / "runs" / applied.run / "run.json").write_bytes(b"\x00" * 100)
-    (run,) = runs(str(applied.world.folder))
-    assert [unit.name for unit in run.steps] == ["guest-1", "guest-2"]
-    assert applied.taken_back() == 0
-    assert applied.is_as_before()

@@ -11,7 +11,13 @@ from vnicaudit.cli.main import run
 from vnicaudit.errors import UsageError
 from vnicaudit.remedy.applying.apply import apply
 from vnicaudit.remedy.applying.history import runs
-from vnicaudit.remedy.applying.journal.events import Done, End, RunRequest, Transaction, UnitRequest
+from vnicaudit.remedy.applying.journal.events import (
+    End,
+    Result,
+    RunRequest,
+    Transaction,
+    UnitRequest,
+)
 from vnicaudit.remedy.applying.journal.journal_file import Journal
 from vnicaudit.remedy.applying.journal.past_run import PastRun, begin_run, read_run
 from vnicaudit.remedy.applying.journal.state import begun_with
@@ -41,9 +47,9 @@ def begun_by(world: World, *units: UnitRequest, done: bool = False) -> PastRun:
     sheet = RunRequest("", "apply", "2026-11-21T10:00:00.000Z", "sha256:0", "restart", units)
     found = begin_run(world.context().state, sheet)
     journal = Journal(found.folder)
-    journal.write(begun_with(TASK, ELSEWHERE), ELSEWHERE.key)
+    journal.write(begun_with(TASK), ELSEWHERE.key)
     if done:
-        journal.write(Done("applied"), ELSEWHERE.key)
+        journal.write(Result("applied"), ELSEWHERE.key)
         journal.write(End())
     journal.close()
     again = read_run(found.folder)

@@ -1,4 +1,4 @@
-"""A run on files whose journal was emptied, and whose tasks were gone as well: rollback said "taken
+"""A run on files whose journal was emptied: rollback said "taken
 back", exit code 0, with every file still changed."""
 
 from pathlib import Path
@@ -22,11 +22,9 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def lost(folder: Path, lines: int) -> None:
-    """Of a run's journal so many lines are left, and no task."""
+    """Of a run's journal so many lines are left."""
     journal = folder / "journal.jsonl"
     journal.write_bytes(b"".join(journal.read_bytes().splitlines(keepends=True)[:lines]))
-    for task in folder.glob("definitions/*.task.json"):
-        task.unlink()
 
 
 def test_they_are_told_as_lost_and_come_back_by_restore(
@@ -62,7 +60,7 @@ def test_they_are_lost_where_the_journal_still_has_its_beginning(
 
 
 def test_one_that_was_not_replaced_yet_is_not_lost(file: Path) -> None:
-    """The program was ended before it had written the task: nothing was done."""
+    """The program was ended before it had written a line: nothing was done."""
     (folder,) = (file.parent / "state/runs").iterdir()
     lost(folder, 1)
     file.write_text(E1000)

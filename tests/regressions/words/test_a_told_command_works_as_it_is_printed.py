@@ -51,8 +51,6 @@ def cut(folder: Path, lines: int) -> None:
 
 def test_an_original_of_a_lost_run_comes_back_by_it(folder: Path, capsys: Capture) -> None:
     cut(folder, 0)
-    for task in folder.glob("definitions/*.task.json"):
-        task.unlink()
     capsys.readouterr()
     assert run(["rollback", folder.name, "--yes", "--state", STATE]) == 5
     back = ["rollback", folder.name, "--restore", "--state", STATE]

@@ -32,7 +32,7 @@ def is_refused(tmp_path: Path, opened: UnitRequest, other: UnitRequest) -> bool:
     run = begin_run(StateFolder(str(tmp_path)), sheet)
     task = Transaction(opened.key, opened.name, opened.target, opened.steps, "restart")
     journal = Journal(run.folder)
-    journal.write(begun_with(task, opened), opened.key)
+    journal.write(begun_with(task), opened.key)
     journal.close()
     found = read_run(run.folder)
     assert found is not None

@@ -1,20 +1,19 @@
 """What is said of runs, from what they left behind."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from msgspec.structs import replace
 
 from vnicaudit.errors import KeptError
 from vnicaudit.model.runs import Check
 from vnicaudit.remedy.applying.domains.definition_transactions import DomainTransaction
 from vnicaudit.remedy.applying.history import record, runs
 from vnicaudit.remedy.applying.journal.events import (
-    Done,
     End,
     Event,
+    Result,
     RunRequest,
-    Transaction,
     UnitRequest,
     name_of,
 )
@@ -39,10 +38,10 @@ Line = tuple[Event, str]
 TASK = DomainTransaction(
     "a", "guest-a", A.target, A.steps, "restart", before="sha256:1", goal="sha256:2", uuid="a"
 )
-BEGIN_A: Line = (begun_with(TASK, A), "a")
-DONE_A: Line = (Done("applied", checks=(("device", "ok", "as wanted"),)), "a")
-DONE_B: Line = (Done("rolled-back", "the domain is off"), "b")
-FAILED_B: Line = (Done("failed", "libvirt says no"), "b")
+BEGIN_A: Line = (begun_with(TASK), "a")
+DONE_A: Line = (Result("applied", checks=(Check("device", "ok", "as wanted"),)), "a")
+DONE_B: Line = (Result("rolled-back", "the domain is off"), "b")
+FAILED_B: Line = (Result("failed", "libvirt says no"), "b")
 END: Line = (End(), "")
 BACK: Line = (End("undone", taken_back=True), "")
 SOME_BACK: Line = (End("partly rolled back"), "")
@@ -115,13 +114,22 @@ def test_a_run_that_was_ended_before_anything_was_noted_of_it(tmp_path: Path) ->
     assert runs(str(tmp_path)) == []
 
 
-def test_an_edited_sheet_is_named(tmp_path: Path) -> None:
-    found = run_with(StateFolder(str(tmp_path)))
-    (found.folder / "run.json").write_text("{}")
-    (run,) = runs(str(tmp_path))
-    assert [unit.name for unit in run.steps] == ["guest-a", "guest-b"]
-    (said,) = run.damage
-    assert "run.json: not the request of a run" in said
+@pytest.mark.parametrize(
+    ("edit", "words"),
+    [
+        (lambda _text: "{}", "not the request of a run"),
+        (lambda text: text.replace("guest-a", "guest-z"), "it does not match the journal"),
+    ],
+)
+def test_an_edited_request_is_named_and_not_followed(
+    tmp_path: Path, edit: Callable[[str], str], words: str
+) -> None:
+    path = run_with(StateFolder(str(tmp_path)), BEGIN_A).folder / "run.json"
+    path.write_text(edit(path.read_text()))
+    assert runs(str(tmp_path)) == []
+    (said,) = damaged(StateFolder(str(tmp_path)))
+    assert said.startswith(f"{path}: ")
+    assert words in said
 
 
 def test_a_run_of_which_nothing_can_be_told_is_named_and_passed_over(tmp_path: Path) -> None:
@@ -175,49 +183,3 @@ def test_a_run_that_ended_is_read_once_to_see_that(tmp_path: Path) -> None:
     assert [found.folder for found in unfinished(state)] == [left.folder]
     anew = {found.folder for found in unfinished(StateFolder(str(tmp_path)))}
     assert anew == {ended.folder, left.folder}
-
-
-def test_a_run_goes_on_from_what_was_read_of_it(tmp_path: Path) -> None:
-    """As it does from what is read anew."""
-    found = run_with(StateFolder(str(tmp_path)), BEGIN_A)
-    journal = Journal(found.folder)
-    for event, unit in (DONE_A, DONE_B, END):
-        journal.write(event, unit)
-    journal.close()
-    assert found.gone_on(journal.added) == read_run(found.folder)
-
-
-class OwnTask(Transaction, frozen=True, kw_only=True):
-    """Of a driver from elsewhere, with fields of its own of names that others have used."""
-
-    kind: tuple[str, ...]
-    uuid: int
-    file: bool
-    object: dict[str, str]
-
-
-@pytest.mark.parametrize("has_sheet", [True, False])
-def test_which_unit_it_is_stands_in_the_line_that_begins_it(
-    has_sheet: bool, tmp_path: Path
-) -> None:
-    unit = replace(A, kind="elsewhere", file="guests.ini")
-    task = OwnTask(
-        "a", "guest-a", A.target, A.steps, "restart", kind=("a",), uuid=1, file=True, object={}
-    )
-    begin = begun_with(task, unit)
-    state = StateFolder(str(tmp_path))
-    sheet = RunRequest("", "apply", "2026-11-21T10:00:00.000Z", "sha256:0", "restart", (unit,))
-    found = begin_run(state, sheet)
-    KeptTexts(found.folder, "a").keep_transaction(begin)
-    if has_sheet:
-        journal = Journal(found.folder)
-        journal.write(begin, "a")
-        journal.close()
-    else:
-        (found.folder / "run.json").unlink()
-        (found.folder / NAME).unlink()
-    again = read_run(found.folder)
-    assert again is not None
-    assert [one.identity for one in again.request.units] == [unit.identity]
-    assert again.is_open("a")
-    assert again.begin("a") == begin

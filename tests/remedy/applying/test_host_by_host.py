@@ -262,10 +262,7 @@ def half_done_on_the_second(fleet: Fleet) -> Path:
 def test_what_is_lost_keeps_its_host_locked(fleet: Fleet) -> None:
     folder = half_done_on_the_second(fleet)
     journal = folder / "journal.jsonl"
-    journal.write_bytes(b"".join(journal.read_bytes().splitlines(keepends=True)[:-1]))
-    begun = fleet.machines[2 * GUESTS - 1].uuid
-    (task,) = (path for path in folder.glob("definitions/*.task.json") if begun in path.read_text())
-    task.write_text("{\n")
+    journal.write_bytes(b"".join(journal.read_bytes().splitlines(keepends=True)[1:-1]))
     assert fleet.half_done() == [False] * HOSTS
     fleet.apply((fleet.steps[2],), fleet.fleet_context(), b"another plan")
     assert fleet.locked() == [False, True, False]

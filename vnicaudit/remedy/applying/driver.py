@@ -256,7 +256,7 @@ class KindTable:
         if unit.kind != other.kind:
             return False
         if unit.uuid is None:
-            return unit.identity == other.identity
+            return (unit.key, unit.target) == (other.key, other.target)
         return unit.target == other.target or self.by_name(unit.kind).may_move
 
     def units(self, steps: Iterable[Step]) -> list[UnitRequest]:

@@ -15,7 +15,6 @@ from vnicaudit.remedy.applying.journal.events import (
     Stopped,
     Stopping,
     UnitRequest,
-    common_part,
 )
 from vnicaudit.remedy.applying.journal.journal_file import Entry, begin_of, seconds_between
 from vnicaudit.remedy.applying.journal.past_run import PastRun, all_past
@@ -34,7 +33,7 @@ def may_be_off(entries: Sequence[Entry]) -> str:
     power = [entry.event for entry in entries if isinstance(entry.event, _POWER)]
     if begin is None or not power or isinstance(power[-1], Started):
         return ""
-    transaction = common_part(begin)
+    transaction = begin.common()
     if not transaction.active or not transaction.start:
         return ""
     return f"it was running before and may be off now; to start it by hand: {transaction.start}"
@@ -106,7 +105,7 @@ def parts_undone(newest_first: Iterable[PastRun]) -> Mapping[tuple[str, str], Pa
             if run.plan in seen:  # runs cannot undo each other in a circle
                 undoes[run.id] = run.plan
             for unit in run.units:
-                done = back.done_event(unit.key)
+                done = back.result(unit.key)
                 if done is not None and done.outcome in _BACK:
                     for part in _parts(unit):
                         _turn(found, undoes, unit.key, part, (run.plan, run.id))
@@ -151,7 +150,7 @@ def record(found: PastRun, undone: Undone | None = None) -> RunRecord:
 
 
 def _unit(found: PastRun, unit: UnitRequest, undone: Undone) -> UnitRun:
-    done = found.done_event(unit.key)
+    done = found.result(unit.key)
     shown = UnitRun(
         unit.name, unit.uuid, unit.file or unit.target, unit.steps, unit.macs, "not-reached",
         kind=unit.kind,
@@ -167,7 +166,7 @@ def _unit(found: PastRun, unit: UnitRequest, undone: Undone) -> UnitRun:
         shown,
         outcome=done.outcome,
         message=done.message,
-        checks=done.check_records,
+        checks=done.checks,
         downtime=done.downtime,
         codes=done.codes,
         waiting=done.outcome == "applied" and _waits(found, unit, undone),
@@ -178,13 +177,13 @@ def _unit(found: PastRun, unit: UnitRequest, undone: Undone) -> UnitRun:
 def _waits(found: PastRun, unit: UnitRequest, undone: Undone) -> bool:
     """True if a running guest was changed only for its next boot, and has neither been rolled back
     nor been found to run with the change."""
-    done = found.done_event(unit.key)
+    done = found.result(unit.key)
     if done is None or not done.waits:
         return False
     begin = found.begin(unit.key)
     if begin is None or (found.request.id, unit.key) in undone:
         return False
-    transaction = common_part(begin)
+    transaction = begin.common()
     return transaction.active and transaction.mode == "next-boot"
 
 

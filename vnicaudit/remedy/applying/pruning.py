@@ -103,7 +103,7 @@ def in_effect(found: PastRun, context: RunContext) -> Iterator[UnitState]:
     with ExitStack() as stack:
         drivers = context.drivers(stack, hold=False)
         for unit in found.request.units:
-            done = found.done_event(unit.key)
+            done = found.result(unit.key)
             if back := undone.get((found.request.id, unit.key)):
                 yield UnitState(unit.name, "taken-back", f"by run {back}")
             elif found.is_lost(unit.key):

@@ -27,7 +27,13 @@ from vnicaudit.remedy.applying.apply import (
 )
 from vnicaudit.remedy.applying.driver import Drivers, Prepared, UndoRequest
 from vnicaudit.remedy.applying.history import record, undone_by
-from vnicaudit.remedy.applying.journal.events import Done, End, NicChanges, RunRequest, UnitRequest
+from vnicaudit.remedy.applying.journal.events import (
+    End,
+    NicChanges,
+    Result,
+    RunRequest,
+    UnitRequest,
+)
 from vnicaudit.remedy.applying.journal.journal_file import Journal
 from vnicaudit.remedy.applying.journal.past_run import (
     PastRun,
@@ -200,7 +206,7 @@ def _earlier(found: PastRun, context: RunContext) -> str | None:
     already."""
     units = [
         unit for unit in found.request.units
-        if (done := found.done_event(unit.key)) is not None and done.outcome == "already"
+        if (done := found.result(unit.key)) is not None and done.outcome == "already"
     ]  # fmt: skip
     earlier = (one for one in all_past(context.state) if one.request.id < found.request.id)
     made = (
@@ -293,7 +299,7 @@ def _note_restored(found: PastRun, units: Sequence[UnitRequest], went: RunResult
     journal, run = Journal(found.folder), went.run.id
     try:
         for key in sorted(lost & keys):
-            journal.write(Done("rolled-back", f"its original was restored by run {run}"), key)
+            journal.write(Result("rolled-back", f"its original was restored by run {run}"), key)
         if not found.has_ended:
             journal.write(End(f"its originals were restored by run {run}"))
         journal.sync()
@@ -320,7 +326,7 @@ def _not_undone(
 
 
 def _undoable(found: PastRun, unit: UnitRequest) -> bool:
-    done = found.done_event(unit.key)
+    done = found.result(unit.key)
     if done is None or not found.has_begun(unit.key):
         return False
     return done.outcome in _CHANGED or not done.undone

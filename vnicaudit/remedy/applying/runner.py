@@ -28,8 +28,6 @@ from vnicaudit.remedy.applying.journal.events import (
     Result,
     Undoing,
     UnitRequest,
-    common_part,
-    done_with,
 )
 from vnicaudit.remedy.applying.journal.journal_file import Journal, KeptTexts
 from vnicaudit.remedy.applying.journal.past_run import PastRun, reread
@@ -147,7 +145,7 @@ class Runner:
         """Do the remaining work, batch by batch; units left half done come first, whatever the
         schedule says, as a guest may be off because of them."""
         stopped, silent = self._to_its_end(lambda: self._go(schedule))
-        run = current_record(self._found.gone_on(self._journal.added))
+        run = current_record(reread(self._found))
         return RunResult(run, stopped, silent=silent)
 
     def _go(self, schedule: Schedule) -> str:
@@ -332,7 +330,7 @@ class Runner:
             self._drivers.clock, partial(self._tell, self._names[unit.key]), self._trials, [],
             run.plan if run.kind == "rollback" else "",
         )  # fmt: skip
-        with self._exclusion.hold(common_part(begin).shared):
+        with self._exclusion.hold(begin.common().shared):
             result = _record_result(notes, self._driven(work))
             for tell in work.at_end:
                 tell(result)
@@ -371,8 +369,7 @@ class Runner:
             self._tell(self._names[unit.key], prepared.note)
         if prepared.keeps_texts:
             kept.keep_both(prepared.before, prepared.goal)
-        begin = begun_with(prepared.transaction, unit)
-        kept.keep_transaction(begin)
+        begin = begun_with(prepared.transaction)
         notes.write(begin)
         return begin
 
@@ -397,11 +394,11 @@ def _best_effort(tell: Tell) -> Tell:
 def _results(found: PastRun) -> Iterator[tuple[str, Result]]:
     """The results of the units that an interrupted process finished."""
     for unit in found.request.units:
-        done = found.done_event(unit.key)
+        done = found.result(unit.key)
         if done is not None:
-            yield unit.key, Result(done.outcome, done.message)
+            yield unit.key, done
 
 
 def _record_result(notes: Notes, result: Result) -> Result:
-    notes.write(done_with(result))
+    notes.write(result)
     return result

@@ -21,7 +21,6 @@ from vnicaudit.remedy.applying.journal.events import (
     RunLimits,
     Transaction,
     UnitRequest,
-    transaction_of,
 )
 from vnicaudit.remedy.applying.journal.journal_file import KeptTexts
 from vnicaudit.remedy.applying.journal.state import Notes
@@ -69,7 +68,7 @@ class BegunUnit(msgspec.Struct, frozen=True):
         """The work on this unit at ``place``, with the transaction that its driver recorded. Raises
         KeptError if that is damaged."""
         own = {name: getattr(self, name) for name in BegunUnit.__struct_fields__}
-        return UnitWork(**own, place=place, transaction=transaction_of(self.begin, transaction))
+        return UnitWork(**own, place=place, transaction=self.begin.of(transaction))
 
 
 class UnitWork(BegunUnit, Generic[P, T], frozen=True):

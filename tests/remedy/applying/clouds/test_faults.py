@@ -532,8 +532,8 @@ def test_what_comes_late_is_waited_for_and_taken_back(
             world.image[MODEL] = "virtio"
         else:
             (journal,) = world.folder.glob("runs/*/journal.jsonl")
-            events = [json.loads(line) for line in journal.read_text().splitlines()]
-            (copy,) = [event["data"]["id"] for event in events if event["event"] == "copying"]
+            events = [json.loads(line)["event"] for line in journal.read_text().splitlines()]
+            (copy,) = [event["id"] for event in events if event["event"] == "copying"]
             world.flavors[copy] = FlavorState(copy, "m1.small-multiqueue", {MODEL: "virtio"})
 
     if error is BROKEN:

@@ -26,7 +26,6 @@ from vnicaudit.remedy.applying.journal.events import (
     Defined,
     NicChanges,
     UnitRequest,
-    transaction_of,
 )
 from vnicaudit.remedy.applying.journal.journal_file import KeptTexts
 from vnicaudit.remedy.applying.journal.past_run import PastRun
@@ -55,7 +54,7 @@ def kept_original(
     begin, texts = run.begin(unit.key), KeptTexts(run.folder, unit.key)
     if begin is None:
         return None, texts.get("before", None)
-    transaction = transaction_of(begin, kind)
+    transaction = begin.of(kind)
     return transaction, texts.get("before", transaction.before, transaction.by_hand())
 
 
@@ -170,7 +169,7 @@ class DomainRollback:
     def _stays_off(self, transaction: DomainTransaction) -> bool:
         """True if the guest ran before the run and the run could not undo its change, so that
         the guest may be off."""
-        done = self._request.run.done_event(transaction.key)
+        done = self._request.run.result(transaction.key)
         return transaction.active and done is not None and not done.undone
 
     def _check_edits(self, current: bytes, key: str) -> None:

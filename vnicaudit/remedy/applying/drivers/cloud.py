@@ -42,7 +42,6 @@ from vnicaudit.remedy.applying.journal.events import (
     Result,
     Undoing,
     UnitRequest,
-    transaction_of,
     unit_of,
 )
 from vnicaudit.remedy.applying.journal.past_run import PastRun
@@ -143,7 +142,7 @@ class CloudDriver(Generic[CloudUnitT]):
         del back
         place, transaction = (
             self._clouds.place(unit.target),
-            transaction_of(begin, CloudTransaction),
+            begin.of(CloudTransaction),
         )
         return UnitState(unit.name, *self._actions.verify(place, transaction))
 

@@ -46,7 +46,6 @@ from vnicaudit.remedy.applying.journal.events import (
     Result,
     Undoing,
     UnitRequest,
-    transaction_of,
     unit_of,
 )
 from vnicaudit.remedy.applying.journal.journal_file import KeptTexts
@@ -156,7 +155,7 @@ class DomainDriver:
     def verify(self, unit: UnitRequest, begin: Begin, back: Mapping[str, str]) -> UnitState:
         """The state of the definition and of the running guest, compared with the planned changes;
         NICs that were rolled back since are only mentioned."""
-        transaction = transaction_of(begin, DomainTransaction)
+        transaction = begin.of(DomainTransaction)
         meant = replace(
             transaction,
             nic_changes=tuple(one for one in transaction.nic_changes if one.mac not in back),
@@ -346,7 +345,7 @@ class FileDriver:
         """The state of the file: ``in-effect`` with the content that the run gave it, else
         ``differs``."""
         del back
-        transaction = transaction_of(begin, FileTransaction)
+        transaction = begin.of(FileTransaction)
         if digest(read_file(transaction.file, _MOST)) == transaction.goal:
             return UnitState(unit.name, "in-effect", "the file is as planned")
         return UnitState(unit.name, "differs", "the file is not as the run left it")

@@ -6,27 +6,26 @@ is damaged. The names (tags) and fields are those of the journal's lines.
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Literal, NamedTuple, TypeVar
+from typing import Literal, TypeVar
 
 import msgspec
 from msgspec.structs import replace
 
-from vnicaudit.base.files import write_private
 from vnicaudit.base.wording import UUID
-from vnicaudit.errors import KeptError, UsageError
+from vnicaudit.errors import KeptError
 from vnicaudit.model.decoding import json_as
 from vnicaudit.model.finding import Change
 from vnicaudit.model.guest_network import GuestNetwork
 from vnicaudit.model.plan import Mode, Step
-from vnicaudit.model.runs import Check, Outcome, Verdict
+from vnicaudit.model.runs import Check, Outcome
 from vnicaudit.remedy.hypervisor import MANAGE_SECONDS
 from vnicaudit.remedy.replacing import read_file
 
 # The request of a run, saved before the run starts.
 
 
-NAME = "run.json"
+T = TypeVar("T")
+REQUEST = "run.json"
 SCHEMA: Literal["vnicaudit.run/1"] = "vnicaudit.run/1"
 
 
@@ -40,17 +39,6 @@ class RunLimits(msgspec.Struct, frozen=True):
     manage_seconds: float = MANAGE_SECONDS
 
 
-class UnitIdentity(msgspec.Struct, frozen=True):
-    """``kind`` is the name of its ``Kind``; ``uuid`` or ``file`` identify the unit within its
-    kind."""
-
-    kind: str
-    key: str
-    target: str
-    uuid: str | None = None
-    file: str | None = None
-
-
 class UnitRequest(msgspec.Struct, frozen=True):
     """One unit of a run (a domain, a file, a server …), in the order in which they are to be
     changed. ``uuid`` or ``file`` identify it within its kind."""
@@ -61,17 +49,12 @@ class UnitRequest(msgspec.Struct, frozen=True):
     steps: tuple[str, ...]
     macs: tuple[str, ...]
     kind: str
-    """The name of its :class:`Kind`."""
+    """The name of its ``Kind``."""
     uuid: str | None = None
     file: str | None = None
     exclusive: tuple[str, ...] = ()
     """Server groups and the like that it shares with other units, of which one is changed at a
     time."""
-
-    @property
-    def identity(self) -> UnitIdentity:
-        """The fields that identify the unit; the line that begins it records them."""
-        return UnitIdentity(self.kind, self.key, self.target, self.uuid, self.file)
 
     @property
     def place(self) -> str:
@@ -111,25 +94,6 @@ class RunRequest(msgspec.Struct, frozen=True):
         return tuple(dict.fromkeys(unit.target for unit in self.units))
 
 
-def write_request(folder: Path, request: RunRequest) -> None:
-    """Save the request in the run's folder."""
-    write_private(folder / NAME, msgspec.json.format(msgspec.json.encode(request), indent=1))
-
-
-def read_request(folder: Path) -> RunRequest | None:
-    """The run's request; None for a run that ended before the request was written. Raises
-    UsageError for a file that is unreadable or not a request."""
-    path = folder / NAME
-    try:
-        return json_as(path.read_bytes(), RunRequest)
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        raise UsageError(f"{path}: {error.strerror}") from None
-    except (msgspec.MsgspecError, RecursionError) as error:
-        raise UsageError(f"{path}: not the request of a run: {error}") from None
-
-
 def unit_of(
     key: str,
     steps: tuple[Step, ...],
@@ -151,11 +115,56 @@ def unit_of(
     )  # fmt: skip
 
 
+# The transaction of a unit: everything recorded about the unit before its change starts.
+
+
+class NicChanges(msgspec.Struct, frozen=True):
+    """The changes of one NIC. ``index`` is its place among the domain's NICs, ``number`` its place
+    among the ``<interface>`` elements, from 1."""
+
+    index: int
+    number: int
+    mac: str
+    changes: tuple[Change, ...]
+
+    def inverse(self) -> NicChanges:
+        """The changes that undo these."""
+        back = tuple(
+            replace(change, old=change.new, new=change.old) for change in reversed(self.changes)
+        )
+        return replace(self, changes=back)
+
+
+class Transaction(msgspec.Struct, frozen=True):
+    """The fields that the transactions of all kinds of units share; the record of each driver adds
+    its own. ``active``: the guest ran when the unit was started, and is to run when it ends;
+    ``shared``: resources of the unit whose users are changed one at a time; ``start``: the command
+    that starts the guest by hand, if a run may leave it off."""
+
+    key: str
+    name: str
+    target: str
+    steps: tuple[str, ...]
+    mode: Mode
+    nic_changes: tuple[NicChanges, ...] = ()
+    active: bool = False
+    shared: tuple[str, ...] = ()
+    start: str = ""
+
+    @property
+    def macs(self) -> tuple[str, ...]:
+        """MACs of the NICs that it changes."""
+        return tuple(one.mac for one in self.nic_changes)
+
+
+# The lines of the journal.
+
+
 Properties = dict[str, str | None]
 """Names of properties as a cloud has them -> values; None: not set."""
 
 
-class BaseEvent(msgspec.Struct, frozen=True, tag_field="event"):
+class BaseEvent(msgspec.Struct, frozen=True, tag_field="event", forbid_unknown_fields=True):
     """The base of all journal events; it has no fields."""
 
 
@@ -169,17 +178,28 @@ class OfNic(BaseEvent, frozen=True):
 
 
 class Run(BaseEvent, frozen=True, tag="run"):
-    """The first line: the request of the run (a RunRequest), as in ``run.json``."""
+    """The first line. ``request``: digest of the run's request (``run.json``)."""
 
-    request: msgspec.Raw
+    request: str
 
 
 class Begin(BaseEvent, frozen=True, tag="begin"):
-    """Work on a unit starts. ``transaction``: everything that its driver has to record; ``of``: the
-    unit's identity, equal to that of its UnitRequest."""
+    """Work on a unit starts. ``transaction``: everything that its driver has to record."""
 
     transaction: msgspec.Raw
-    of: UnitIdentity
+
+    def common(self) -> Transaction:
+        """The part of the transaction that all drivers share. Raises ValidationError if the line
+        has other data."""
+        return json_as(self.transaction, Transaction)
+
+    def of(self, kind: type[T]) -> T:
+        """The transaction, as its driver recorded it. Raises KeptError if the line has other
+        data."""
+        try:
+            return json_as(self.transaction, kind)
+        except msgspec.MsgspecError as error:
+            raise KeptError(f"its first journal entry is damaged: {error}") from None
 
 
 class Undoing(BaseEvent, frozen=True, tag="undoing"):
@@ -190,24 +210,19 @@ class Undoing(BaseEvent, frozen=True, tag="undoing"):
     outcome: Outcome
 
 
-class Done(BaseEvent, frozen=True, tag="done"):
-    """The unit is finished. ``checks``: name, verdict and detail of each check."""
+class Result(BaseEvent, frozen=True, tag="done"):
+    """The unit is finished: its result, as its driver returned it."""
 
     outcome: Outcome
     message: str = ""
-    checks: tuple[tuple[str, Verdict, str], ...] = ()
+    checks: tuple[Check, ...] = ()
     downtime: float | None = None
     undone: bool = True
     """For a failed unit: everything was undone."""
-    waits: bool = True
-    """False: the running guest is known to be as wanted."""
+    waits: bool = False
+    """The change takes effect when the running guest is powered off and on."""
     codes: tuple[str, ...] = ()
     """For a refused unit: the reasons, for programs."""
-
-    @property
-    def check_records(self) -> tuple[Check, ...]:
-        """The checks of the unit, as records."""
-        return tuple(Check(*row) for row in self.checks)
 
 
 class End(BaseEvent, frozen=True, tag="end", omit_defaults=True):
@@ -347,7 +362,7 @@ class Removing(BaseEvent, frozen=True, tag="removing"):
 
 
 Event = (
-    Run | Begin | Undoing | Done | End
+    Run | Begin | Undoing | Result | End
     | Defining | Defined | KeptRunning | Replacing
     | Stopping | Stopped | StayedOn | Starting | Started
     | Captured | Detaching | Detached | Stayed | Attaching | Attached | Restoring | Restored
@@ -355,7 +370,7 @@ Event = (
 )  # fmt: skip
 """Any event."""
 
-ANNOUNCE_NOTHING = (Begin, Defined, Done)
+ANNOUNCE_NOTHING = (Begin, Defined, Result)
 """Events that announce no change, as every change has a line of its own that announces it. If one
 of these is lost, a resumed run checks the unit again and reaches the same result."""
 
@@ -363,95 +378,3 @@ of these is lost, a resumed run checks the unit again and reaches the same resul
 def name_of(event: BaseEvent) -> str:
     """The tag of the event, which names its kind of line in the journal."""
     return str(event.__struct_config__.tag)
-
-
-# The result of a unit.
-
-
-class Result(NamedTuple):
-    """The result of a unit."""
-
-    outcome: Outcome
-    message: str = ""
-    checks: tuple[Check, ...] = ()
-    downtime: float | None = None
-    undone: bool = True
-    """For a failed unit: everything was undone."""
-    waits: bool = False
-    """The change takes effect when the running guest is powered off and on."""
-    codes: tuple[str, ...] = ()
-    """For a refused unit: the reasons, for programs."""
-
-
-def done_with(result: Result) -> Done:
-    """The line that finishes a unit."""
-    checks = tuple((one.name, one.verdict, one.detail) for one in result.checks)
-    return Done(
-        result.outcome,
-        result.message,
-        checks,
-        result.downtime,
-        result.undone,
-        result.waits,
-        result.codes,
-    )
-
-
-# The transaction of a unit: everything recorded about the unit before its change starts.
-
-
-T = TypeVar("T")
-
-
-class NicChanges(msgspec.Struct, frozen=True):
-    """The changes of one NIC. ``index`` is its place among the domain's NICs, ``number`` its place
-    among the ``<interface>`` elements, from 1."""
-
-    index: int
-    number: int
-    mac: str
-    changes: tuple[Change, ...]
-
-    def inverse(self) -> NicChanges:
-        """The changes that undo these."""
-        back = tuple(
-            replace(change, old=change.new, new=change.old) for change in reversed(self.changes)
-        )
-        return replace(self, changes=back)
-
-
-class Transaction(msgspec.Struct, frozen=True):
-    """The fields that the transactions of all kinds of units share; the record of each driver adds
-    its own. ``active``: the guest ran when the unit was started, and is to run when it ends;
-    ``shared``: resources of the unit whose users are changed one at a time; ``start``: the command
-    that starts the guest by hand, if a run may leave it off."""
-
-    key: str
-    name: str
-    target: str
-    steps: tuple[str, ...]
-    mode: Mode
-    nic_changes: tuple[NicChanges, ...] = ()
-    active: bool = False
-    shared: tuple[str, ...] = ()
-    start: str = ""
-
-    @property
-    def macs(self) -> tuple[str, ...]:
-        """MACs of the NICs that it changes."""
-        return tuple(one.mac for one in self.nic_changes)
-
-
-def common_part(begin: Begin) -> Transaction:
-    """The part of a unit's transaction that all drivers share, from the line that started it.
-    Raises ValidationError if the line has other data."""
-    return json_as(begin.transaction, Transaction)
-
-
-def transaction_of(begin: Begin, kind: type[T]) -> T:
-    """The transaction that the driver of a unit recorded when it started. Raises KeptError if the
-    line has other data."""
-    try:
-        return json_as(begin.transaction, kind)
-    except msgspec.MsgspecError as error:
-        raise KeptError(f"its first journal entry is damaged: {error}") from None

@@ -3,7 +3,7 @@ announces a change is on disk before the change is made, and so are all lines ab
 announces none (``events.py``: ANNOUNCE_NOTHING) is written to disk with the next that does.
 
 A line without an end was cut off when the program ended, and counts as not written: the change it
-would have announced was not started. Each line can be verified (``journal_line.py``): damaged lines
+would have announced was not started. Each line can be verified (:func:`decoded`): damaged lines
 are reported and skipped, and the others are trusted.
 """
 
@@ -24,7 +24,6 @@ from vnicaudit.base.files import (
     DEFINITIONS,
     sync_folder,
     write_private,
-    write_private_quickly,
     write_several_private,
     writing,
 )
@@ -34,16 +33,14 @@ from vnicaudit.remedy.applying.journal.events import (
     ANNOUNCE_NOTHING,
     Begin,
     Event,
-    common_part,
-    name_of,
 )
 from vnicaudit.remedy.replacing import digest, short_digest
 
 # One line of a journal: written with its length, its number and a checksum, and read strictly.
 #
-# ``{"sum":"…","length":57,"line":3,"at":…,"event":…,"unit":…,"data":{…}}``. ``length`` is that of
-# the object without these three, ``sum`` the first 16 digits of the SHA-256 of ``length``, ``line``
-# and that object.
+# ``{"sum":"…","length":57,"line":3,"at":…,"event":{"event":…},"unit":…}``. ``length`` is that of
+# the object without the first three, ``sum`` the first 16 digits of the SHA-256 of ``length``,
+# ``line`` and that object.
 
 
 _LINE = re.compile(
@@ -51,10 +48,9 @@ _LINE = re.compile(
 )
 _DIGITS = 16
 _NO_LINE = "not a line of a journal"
-_NOT_WHOLE = "its checksum does not match"
 
 
-class Entry(msgspec.Struct, frozen=True):
+class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One line. ``unit`` is the key of the unit it is about; empty: the run itself."""
 
     at: str
@@ -70,22 +66,9 @@ class JournalLine(NamedTuple):
     wrong: str = ""
 
 
-class _Written(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """A line in its written form: the data of the event beside its name."""
-
-    at: str
-    event: str
-    unit: str = ""
-    data: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
-
-
 def encoded(entry: Entry, number: int) -> bytes:
     """The line, including its end."""
-    name = name_of(entry.event)
-    tag = b'{"event":' + msgspec.json.encode(name)
-    said = msgspec.json.encode(entry.event)[len(tag) :].removeprefix(b",")
-    data = msgspec.UNSET if said == b"}" else msgspec.Raw(b"{" + said)
-    body = msgspec.json.encode(_Written(entry.at, name, entry.unit, data))
+    body = msgspec.json.encode(entry)
     head = f'{{"sum":"{_sum(body, number)}","length":{len(body)},"line":{number},'
     return head.encode() + body[1:] + b"\n"
 
@@ -95,35 +78,18 @@ def decoded(line: bytes) -> JournalLine:
     found = _LINE.fullmatch(line)
     if found is None:
         return JournalLine(None, wrong=_NO_LINE)
-    if not _is_whole(found):
-        return JournalLine(None, wrong=_NOT_WHOLE)
-    body = b"{" + found[4]
+    body, number = b"{" + found[4], int(found[3])
+    if (len(body), _sum(body, number)) != (int(found[2]), found[1].decode()):
+        return JournalLine(None, wrong="its checksum does not match")
     try:
-        body.decode()  # an intact event is decoded later
-        entry = _entry(json_as(body, _Written))
-        _check(entry)
+        entry = json_as(body.decode(), Entry)
+        if moment(entry.at).tzinfo is None:
+            raise ValueError(entry.at)  # the age of the line would be unknown
+        if isinstance(entry.event, Begin):
+            entry.event.common()
     except (ValueError, RecursionError):  # msgspec's errors and UnicodeDecodeError are ValueErrors
         return JournalLine(None, wrong=_NO_LINE)
-    return JournalLine(entry, int(found[3]))
-
-
-def damage_of(line: bytes) -> str:
-    """Why a line cannot be trusted; empty: it is as it was written."""
-    found = _LINE.fullmatch(line)
-    if found is None:
-        return _NO_LINE
-    return "" if _is_whole(found) else _NOT_WHOLE
-
-
-def _is_whole(found: re.Match[bytes]) -> bool:
-    body = b"{" + found[4]
-    return (len(body), _sum(body, int(found[3]))) == (int(found[2]), found[1].decode())
-
-
-def _entry(line: _Written) -> Entry:
-    said = b"" if isinstance(line.data, msgspec.UnsetType) else bytes(line.data)[1:-1]
-    fields = [b'"event":' + msgspec.json.encode(line.event), *filter(None, [said])]
-    return Entry(line.at, json_as(b"{" + b",".join(fields) + b"}", Event), line.unit)
+    return JournalLine(entry, number)
 
 
 def begin_of(entries: Iterable[Entry]) -> Begin | None:
@@ -131,20 +97,12 @@ def begin_of(entries: Iterable[Entry]) -> Begin | None:
     return next((one.event for one in entries if isinstance(one.event, Begin)), None)
 
 
-def _check(entry: Entry) -> None:
-    """Raises ValueError for data that cannot be relied on."""
-    if moment(entry.at).tzinfo is None:
-        raise ValueError(entry.at)  # the age of the line would be unknown
-    if isinstance(entry.event, Begin):
-        common_part(entry.event)
-
-
 def _sum(body: bytes, number: int) -> str:
     head = f"{len(body)} {number} ".encode()
     return short_digest(head + body, _DIGITS)
 
 
-# The texts of a unit that a run saves in its folder, and the unit's transaction.
+# The texts of a unit that a run saves in its folder.
 
 
 KeptKind = Literal["before", "goal", "settled", "running"]
@@ -156,27 +114,25 @@ class KeptTexts:
     """The saved definitions of a unit, in the run's folder."""
 
     def __init__(self, folder: Path, key: str) -> None:
-        self._names = f"{folder}/{DEFINITIONS}/{key}."
+        self._folder = folder / DEFINITIONS
         self._key = key
-        self._known: dict[KeptKind, tuple[str, bytes]] = {}
 
     def keep(self, kind: KeptKind, data: bytes) -> str:
         """Save a definition and return its digest. It is on disk when this returns."""
-        write_private(self._path(kind), data)
+        write_private(self.path(kind), data)
         return digest(data)
 
     def keep_both(self, before: bytes, goal: bytes) -> None:
         """Save the definitions before the change and of the goal. They are on disk when this
         returns."""
-        write_several_private(((self._path("before"), before), (self._path("goal"), goal)))
-        self._known = {"before": (digest(before), before), "goal": (digest(goal), goal)}
+        write_several_private(((self.path("before"), before), (self.path("goal"), goal)))
 
     def keep_settled(self, data: bytes, goal: bytes) -> str:
         """Save the definition that the hypervisor made of the goal, and return its digest. If both
         are equal, the saved goal, which is on disk already, gets a second name."""
         if data == goal:
             with suppress(OSError):  # the name exists, or the file system has no links
-                os.link(self._path("goal"), self._path("settled"))
+                os.link(self.path("goal"), self.path("settled"))
                 return digest(data)
         return self.keep("settled", data)
 
@@ -184,12 +140,9 @@ class KeptTexts:
         """A saved definition. ``wanted`` is its digest in the journal (None: it records none).
         Raises KeptError if the file is missing or differs; ``by_hand`` is added to the message, as
         what else can be done then."""
-        known = self._known.get(kind)
-        if known is not None and known[0] == wanted:
-            return known[1]
-        path = self._path(kind)
+        path = self.path(kind)
         try:
-            data = _read(path)
+            data = path.read_bytes()
         except OSError as error:
             if kind == "settled" and wanted is not None:
                 with suppress(KeptError):  # a power failure may have lost the second name
@@ -206,55 +159,11 @@ class KeptTexts:
 
     def has(self, kind: KeptKind) -> bool:
         """True if a text of that kind was saved."""
-        return os.path.isfile(self._path(kind))
-
-    def keep_transaction(self, begin: Begin) -> None:
-        """Save the transaction beside the definitions, in the form of the journal's line, so that
-        the journal is not its only record. It is the second copy, so this does not wait for the
-        disk."""
-        entry = Entry(timestamp(), begin, self._key)
-        write_private_quickly(self._transaction_path, encoded(entry, 1))
-
-    def begin(self) -> JournalLine | None:
-        """The line that :meth:`keep_transaction` saved; None if there is none."""
-        try:
-            line = self._transaction()
-        except OSError as error:
-            return JournalLine(None, wrong=error.strerror or "it cannot be read")
-        return decoded(line) if line else None
-
-    def damage(self) -> str:
-        """Why that line cannot be trusted; empty: it is whole, or there is none."""
-        try:
-            line = self._transaction()
-        except OSError as error:
-            return error.strerror or "it cannot be read"
-        return damage_of(line) if line else ""
-
-    def _transaction(self) -> bytes:
-        """The saved line; empty if there is none, or if it has no end because the power failed
-        before it was on disk."""
-        try:
-            line = _read(self._transaction_path)
-        except FileNotFoundError:
-            return b""
-        return line[:-1] if line.endswith(b"\n") else b""
-
-    @property
-    def _transaction_path(self) -> str:
-        return f"{self._names}task.json"
+        return self.path(kind).is_file()
 
     def path(self, kind: KeptKind) -> Path:
         """The path of a saved definition."""
-        return Path(self._path(kind))
-
-    def _path(self, kind: KeptKind) -> str:
-        return f"{self._names}{kind}.xml"
-
-
-def _read(path: str) -> bytes:
-    with open(path, "rb", buffering=0) as stream:
-        return stream.read()
+        return self._folder / f"{self._key}.{kind}.xml"
 
 
 def _mend(by_hand: str) -> str:
@@ -282,13 +191,11 @@ class Journal:
         self._path = folder / NAME
         self._lock = threading.Lock()
         self._over = ""
-        self._added: list[Entry] = []
         self._unsynced = False
         flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
         with writing(self._path):
             self._descriptor = os.open(self._path, flags, 0o600)
-            os.ftruncate(self._descriptor, _whole(self._descriptor))
-            self._number = _number(self._descriptor)
+            self._number = self._cut()
             sync_folder(folder)
 
     def write(self, event: Event, unit: str = "") -> Entry:
@@ -302,7 +209,6 @@ class Journal:
             self._unsynced = True
             if not isinstance(event, ANNOUNCE_NOTHING):
                 self._sync()
-            self._added.append(entry)
         return entry
 
     def sync(self) -> None:
@@ -322,12 +228,6 @@ class Journal:
                 self._over = str(error)
                 raise
 
-    @property
-    def added(self) -> tuple[Entry, ...]:
-        """The lines that were appended, in order."""
-        with self._lock:
-            return tuple(self._added)
-
     def close(self) -> None:
         """Close the journal: a thread that is still working gets a JournalError at its next
         line."""
@@ -339,6 +239,16 @@ class Journal:
                     self._sync()
             finally:
                 os.close(self._descriptor)
+
+    def _cut(self) -> int:
+        """Cut off half a line at the end. Returns the number of the last line, which also counts
+        the lines that were lost before it."""
+        whole, end, _half = self._path.read_bytes().rpartition(b"\n")
+        os.ftruncate(self._descriptor, len(whole + end))
+        number = 0
+        for line in whole.split(b"\n") if end else ():
+            number = decoded(line).number or number + 1
+        return number
 
     def _add(self, line: bytes) -> None:
         written = 0
@@ -399,26 +309,3 @@ def seconds_between(first: Entry, second: Entry) -> float:
 
 def _seconds(first: str, second: str) -> float:
     return max(0.0, (moment(second) - moment(first)).total_seconds())  # a clock may be set back
-
-
-def _number(descriptor: int) -> int:
-    """The number of the last line. A later line's number also counts the lines lost before it."""
-    number = 0
-    with open(os.dup(descriptor), "rb") as stream:
-        stream.seek(0)
-        for line in stream:
-            number = decoded(line.rstrip(b"\n")).number or number + 1
-    return number
-
-
-def _whole(descriptor: int) -> int:
-    """The length of the file up to the end of its last whole line."""
-    size = os.fstat(descriptor).st_size
-    position = size
-    while position:
-        start = max(0, position - 65536)
-        found = os.pread(descriptor, position - start, start).rfind(b"\n")
-        if found >= 0:
-            return start + found + 1
-        position = start
-    return 0

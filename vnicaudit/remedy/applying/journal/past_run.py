@@ -2,34 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 import msgspec
-from msgspec import Raw
-from msgspec.json import encode
 from msgspec.structs import replace
 
-from vnicaudit.base.files import DEFINITIONS
-from vnicaudit.errors import KeptError, RefusedError, UsageError
+from vnicaudit.base.files import write_private
+from vnicaudit.errors import RefusedError, UsageError
 from vnicaudit.model.decoding import json_as
-from vnicaudit.model.plan import Mode
 from vnicaudit.remedy.applying.journal.events import (
+    REQUEST,
     Begin,
-    Defined,
-    Done,
     End,
+    Result,
     Run,
     RunRequest,
-    Transaction,
-    UnitIdentity,
     UnitRequest,
-    common_part,
-    read_request,
-    transaction_of,
-    write_request,
 )
 from vnicaudit.remedy.applying.journal.journal_file import (
     NAME,
@@ -44,149 +35,30 @@ from vnicaudit.remedy.applying.journal.state import StateFolder
 from vnicaudit.remedy.replacing import UnitRefusedError, digest
 from vnicaudit.text.diff import command
 
-# Salvage of a run whose journal or request is damaged, from everything else that was saved.
-#
-# Beside each saved original is its transaction (``KEY.task.json``), written before any change;
-# ``run.json`` has the run's request. So a unit whose lines are lost is checked again, and not
-# mistaken for one that was never started.
+# A unit whose lines are lost, although its definitions were saved, may have been changed: it is not
+# mistaken for one that was never started, and its original can be restored.
 
 
-_TASK = ".task.json"
 _MAY_BE_CHANGED = ("applied", "failed")
 
 
-class Salvaged(NamedTuple):
-    """The lines of a unit, with lines reconstructed from the saved files. ``is_lost``: something
-    was saved, but nothing tells what was done to the unit."""
-
-    entries: tuple[Entry, ...]
-    is_lost: bool = False
-    damage: str = ""
-
-    @classmethod
-    def of(
-        cls,
-        folder: Path,
-        unit: UnitRequest,
-        entries: Iterable[Entry],
-        *,
-        has_beginning: bool,
-    ) -> Salvaged:
-        """Salvage one unit of a run. ``has_beginning``: the journal still has its first line, which
-        is written before anything is saved."""
-        key = unit.key
-        kept = KeptTexts(folder, key)
-        lines = [entry for entry in entries if _is_about(entry, unit)]
-        begun = any(isinstance(entry.event, Begin) for entry in lines)
-        line = None if begun else kept.begin()
-        wrong = kept.damage() if begun else "" if line is None else line.wrong
-        damage = f"{key}{_TASK} is damaged: {wrong}" if wrong else ""
-        if not begun:
-            if line is None or line.entry is None or not _is_about(line.entry, unit):
-                lost = _is_lost(kept, lines, damage, whole=has_beginning)
-                lost = lost or (not lines and _is_replaced(kept, unit))
-                return cls(tuple(lines), lost, damage)
-            lines.insert(0, line.entry)
-        if not any(isinstance(entry.event, Defined) for entry in lines) and kept.has("settled"):
-            with suppress(KeptError):
-                lines.append(_settled(kept, lines[0]))
-        return cls(tuple(sorted(lines, key=_done_last)), damage=damage)
-
-
-def _is_about(entry: Entry, unit: UnitRequest) -> bool:
-    """True unless the line starts another unit, as a file of another name may do."""
-    return not isinstance(entry.event, Begin) or entry.event.of == unit.identity
-
-
-def _is_lost(kept: KeptTexts, lines: Sequence[Entry], damage: str, *, whole: bool) -> bool:
-    """True if the unit may have been changed without the journal recording it. An original alone
-    belongs to a run that ended before it did anything, or to one whose journal is gone, which is
-    possible if the journal has lost its beginning (not ``whole``)."""
-    outcomes = [one.event.outcome for one in lines if isinstance(one.event, Done)]
-    if outcomes:
-        return outcomes[-1] in _MAY_BE_CHANGED and (bool(damage) or kept.has("before"))
-    if damage or kept.has("settled"):
+def _is_lost(
+    kept: KeptTexts, unit: UnitRequest, lines: Sequence[Entry], *, has_beginning: bool
+) -> bool:
+    """True if the unit may have been changed, and no line tells how. An original alone belongs to a
+    run that ended before it did anything, or to one whose journal is gone, which is possible if the
+    journal has lost its first line (not ``has_beginning``)."""
+    if begin_of(lines) is not None:
+        return False
+    if results := [one.event for one in lines if isinstance(one.event, Result)]:
+        return results[-1].outcome in _MAY_BE_CHANGED and kept.has("before")
+    if kept.has("settled") or (kept.has("before") and (lines or not has_beginning)):
         return True
-    return kept.has("before") and (not whole or bool(lines))
-
-
-def _is_replaced(kept: KeptTexts, unit: UnitRequest) -> bool:
-    """True if a file has its planned content. False for a domain: the definition that libvirt made
-    of the goal is saved instead."""
-    try:
+    try:  # a file has its planned content; of a domain's, libvirt's own form is saved
         before, goal = kept.get("before", None), kept.get("goal", None)
-        return before != goal and unit.file_holds(goal)
+        return not lines and before != goal and unit.file_holds(goal)
     except RefusedError:  # including KeptError
         return False
-
-
-def _settled(kept: KeptTexts, begin: Entry) -> Entry:
-    """A replacement for the lost line about the definition that libvirt made, from the saved text.
-    Raises KeptError if that cannot be read."""
-    settled = digest(kept.get("settled", None))
-    return Entry(begin.at, Defined(settled), begin.unit)
-
-
-def _done_last(entry: Entry) -> int:
-    """Sort key: the unit ended after everything else, including lines reconstructed from files."""
-    return int(isinstance(entry.event, Done))
-
-
-def salvage_request(
-    folder: Path, lines: Sequence[Entry]
-) -> tuple[RunRequest | None, tuple[str, ...]]:
-    """``(request, damage)`` of a run: the request from its journal, else from its file, else from
-    its transactions, and a sentence on damage to its file. The request is None if the run ended
-    before anything was written. Raises UsageError if the file is damaged and nothing else has the
-    request."""
-    noted = _recorded_request(lines)
-    damage: tuple[str, ...] = ()
-    try:
-        written = read_request(folder)
-    except UsageError as error:
-        written, damage = None, (str(error),)
-    if noted is not None and written is None and not damage:
-        return noted, (f"{folder / 'run.json'}: it is missing",)
-    if noted is not None and written not in (None, noted):
-        return noted, (f"{folder / 'run.json'}: damaged: it does not match the journal",)
-    if written is not None or noted is not None:
-        return noted or written, damage
-    units = _units(folder)
-    if units:
-        known = RunRequest(
-            folder.name, "apply", "", "", units[0][1], tuple(one for one, _ in units)
-        )
-        missing = (f"{folder / 'run.json'}: it is missing",)
-        return known, damage or missing
-    if damage:
-        raise UsageError(damage[0])
-    return None, ()
-
-
-def _recorded_request(lines: Sequence[Entry]) -> RunRequest | None:
-    for entry in lines:
-        if isinstance(entry.event, Run):
-            try:
-                return json_as(entry.event.request, RunRequest)
-            except msgspec.MsgspecError:
-                return None
-    return None
-
-
-def _units(folder: Path) -> list[tuple[UnitRequest, Mode]]:
-    found = []
-    for path in sorted((folder / DEFINITIONS).glob(f"*{_TASK}")):
-        line = KeptTexts(folder, path.name.removesuffix(_TASK)).begin()
-        begin = None if line is None or line.entry is None else line.entry.event
-        if isinstance(begin, Begin):
-            noted = common_part(begin)
-            found.append((_unit(begin.of, noted), noted.mode))
-    return found
-
-
-def _unit(of: UnitIdentity, noted: Transaction) -> UnitRequest:
-    name, steps, macs = noted.name, noted.steps, noted.macs
-    return UnitRequest(of.key, name, of.target, steps, macs, of.kind, of.uuid, of.file)
 
 
 T = TypeVar("T")
@@ -195,23 +67,26 @@ _LOST = "the journal lost the record of this change, but the original is saved; 
 
 
 class PastRun(NamedTuple):
-    """A run and everything its journal records. ``has_ended``: it came to its end, good or bad."""
+    """A run and everything its journal records."""
 
     folder: Path
     request: RunRequest
     entries: tuple[Entry, ...]
-    has_ended: bool
     by_unit: Mapping[str, tuple[Entry, ...]]
     damage: tuple[str, ...] = ()
     """Damage in the run's folder: one sentence for each place, with the file's name."""
     without_lines: frozenset[str] = frozenset()
-    """Units whose lines are missing from the journal although something was saved
-    (``salvage.py``)."""
+    """Units whose lines are missing from the journal although something was saved."""
+
+    @property
+    def has_ended(self) -> bool:
+        """True if it came to its end, good or bad."""
+        return any(isinstance(one.event, End) for one in self.of(""))
 
     @property
     def taken_back(self) -> bool:
         """True if the run was interrupted, and everything it had started was undone."""
-        return any(isinstance(one.event, End) and one.event.taken_back for one in self.entries)
+        return any(isinstance(one.event, End) and one.event.taken_back for one in self.of(""))
 
     def of(self, key: str) -> tuple[Entry, ...]:
         """The lines about one unit."""
@@ -227,35 +102,24 @@ class PastRun(NamedTuple):
         begin = self.begin(key)
         if begin is None:
             raise UnitRefusedError("it was not started", "not-begun")
-        return transaction_of(begin, kind)
+        return begin.of(kind)
 
-    def done_event(self, key: str) -> Done | None:
+    def result(self, key: str) -> Result | None:
         """The result of a unit; None if it is not finished."""
-        found = [one.event for one in self.of(key) if isinstance(one.event, Done)]
+        found = [one.event for one in self.of(key) if isinstance(one.event, Result)]
         return found[-1] if found else None
 
     def has_begun(self, key: str) -> bool:
         """True if the run started to change the unit."""
-        return any(isinstance(one.event, Begin) for one in self.of(key))
+        return self.begin(key) is not None
 
     def is_open(self, key: str) -> bool:
         """True if the run started the unit and left it unfinished."""
-        return self.has_begun(key) and self.done_event(key) is None
+        return self.has_begun(key) and self.result(key) is None
 
     def is_lost(self, key: str) -> bool:
         """True if the unit may be changed, and only its saved original is left."""
         return key in self.without_lines
-
-    def gone_on(self, lines: Sequence[Entry]) -> PastRun:
-        """The run with more lines, which were added since it was read."""
-        by_unit = dict(self.by_unit)
-        for entry in lines:
-            by_unit[entry.unit] = (*by_unit.get(entry.unit, ()), entry)
-        ended = self.has_ended or any(isinstance(entry.event, End) for entry in lines)
-        return self._replace(
-            entries=(*self.entries, *lines), has_ended=ended, by_unit=by_unit,
-            without_lines=self.without_lines - {entry.unit for entry in lines},
-        )  # fmt: skip
 
     def rollback_command(self, options: str = "") -> str:
         """The command that rolls the run back."""
@@ -274,13 +138,24 @@ class PastRun(NamedTuple):
 
 
 def read_run(folder: Path) -> PastRun | None:
-    """One run; None if it ended before anything could be recorded. Raises UsageError for a run of
-    which nothing can be read."""
-    text = read_journal(folder)
-    request, damage = salvage_request(folder, text.entries)
-    if request is None:
-        return None
-    return _past_run(folder, request, text, damage)
+    """One run; None if it ended before anything could be recorded. Raises UsageError if its request
+    is not as the run saved it: nobody can tell what it was to change."""
+    path, text = folder / REQUEST, read_journal(folder)
+    try:
+        data = path.read_bytes()
+        request = json_as(data, RunRequest)
+    except FileNotFoundError:
+        if all(isinstance(one.event, Run) for one in text.entries):
+            return None
+        raise UsageError(f"{path}: it is missing") from None
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror}") from None
+    except (msgspec.MsgspecError, RecursionError) as error:
+        raise UsageError(f"{path}: not the request of a run: {error}") from None
+    first = next((one.event for one in text.entries if isinstance(one.event, Run)), None)
+    if first is not None and first.request != digest(data):
+        raise UsageError(f"{path}: damaged: it does not match the journal")
+    return _past_run(folder, request, text)
 
 
 def reread(found: PastRun) -> PastRun:
@@ -292,37 +167,32 @@ def begin_run(state: StateFolder, request: RunRequest) -> PastRun:
     """Create a new run: its folder, with its request in it."""
     folder = state.new()
     request = replace(request, id=folder.name)
-    write_request(folder, request)
+    data = msgspec.json.format(msgspec.json.encode(request), indent=1)
     journal = Journal(folder)
     try:
-        journal.write(Run(Raw(encode(request))))
+        journal.write(Run(digest(data)))
     finally:
         journal.close()
+    write_private(folder / REQUEST, data)
     return _past_run(folder, request, read_journal(folder))
 
 
-def _past_run(
-    folder: Path, request: RunRequest, text: JournalText, damage: tuple[str, ...] = ()
-) -> PastRun:
-    by_unit: dict[str, list[Entry]] = {}
+def _past_run(folder: Path, request: RunRequest, text: JournalText) -> PastRun:
+    grouped: dict[str, list[Entry]] = {}
     for entry in text.entries:
-        by_unit.setdefault(entry.unit, []).append(entry)
-    ended = any(isinstance(one.event, End) for one in by_unit.get("", ()))
-    lost, more = set(), []
+        grouped.setdefault(entry.unit, []).append(entry)
+    by_unit = {key: tuple(lines) for key, lines in grouped.items()}
     begun = any(isinstance(one.event, Run) for one in by_unit.get("", ()))
-    for unit in request.units:
-        lines = by_unit.get(unit.key, ())
-        known = Salvaged.of(folder, unit, lines, has_beginning=begun)
-        by_unit[unit.key] = list(known.entries)
-        if known.is_lost:
-            lost.add(unit.key)
-        more += [f"{folder / DEFINITIONS}: {known.damage}"] if known.damage else []
-    if (lost or any(by_unit.values())) and not begun:
-        more.append(f"{folder / NAME}: {text.gone or 'its beginning is missing'}")
-    return PastRun(
-        folder, request, text.entries, ended, {key: tuple(of) for key, of in by_unit.items()},
-        (*damage, *text.damage, *more), frozenset(lost),
+    lost = frozenset(
+        unit.key for unit in request.units
+        if _is_lost(
+            KeptTexts(folder, unit.key), unit, by_unit.get(unit.key, ()), has_beginning=begun
+        )
     )  # fmt: skip
+    damage = text.damage
+    if (lost or by_unit) and not begun:
+        damage += (f"{folder / NAME}: {text.gone or 'its beginning is missing'}",)
+    return PastRun(folder, request, text.entries, by_unit, damage, lost)
 
 
 def all_past(state: StateFolder, *, since: str = "", unfinished: bool = False) -> Iterator[PastRun]:

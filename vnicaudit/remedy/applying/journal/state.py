@@ -44,7 +44,6 @@ from vnicaudit.remedy.applying.journal.events import (
     Event,
     OfNic,
     Transaction,
-    UnitRequest,
 )
 from vnicaudit.remedy.applying.journal.journal_file import Entry, Journal
 from vnicaudit.remedy.replacing import short_digest
@@ -221,8 +220,8 @@ E = TypeVar("E", bound=BaseEvent)
 
 
 class Notes:
-    """The journal of one unit, including the lines of an interrupted run. ``journal`` is None for
-    code that only reads and changes nothing."""
+    """The journal of one unit, including the lines of an interrupted run. Without ``journal``, new
+    lines are only remembered: for actions that cannot wait until the journal can be written."""
 
     def __init__(self, journal: Journal | None, key: str, past: Iterable[Entry] = ()) -> None:
         self._journal = journal
@@ -233,8 +232,9 @@ class Notes:
         """Record an action that is about to start, or its observed result; on disk when this
         returns."""
         if self._journal is None:
-            raise AssertionError(event)
-        self._past.append(self._journal.write(event, self._key))
+            self._past.append(Entry(timestamp(), event, self._key))
+        else:
+            self._past.append(self._journal.write(event, self._key))
 
     def last(self, kind: type[E]) -> E | None:
         """The last event of that kind; None if there is none."""
@@ -262,18 +262,6 @@ class Notes:
         return (one.event for one in self._past if isinstance(one.event, kind))
 
 
-class UnwrittenNotes(Notes):
-    """Notes kept in memory and not written: for actions that cannot wait until the journal can be
-    written."""
-
-    def __init__(self, notes: Notes, key: str) -> None:
-        super().__init__(None, key, notes.entries())
-
-    def write(self, event: Event) -> None:
-        """Remember the event."""
-        self._past.append(Entry(timestamp(), event, self._key))
-
-
-def begun_with(transaction: Transaction, unit: UnitRequest) -> Begin:
+def begun_with(transaction: Transaction) -> Begin:
     """The line that starts a unit with that transaction."""
-    return Begin(msgspec.Raw(msgspec.json.encode(transaction)), unit.identity)
+    return Begin(msgspec.Raw(msgspec.json.encode(transaction)))
