@@ -191,7 +191,7 @@ def test_a_domain_that_is_not_in_it(here: Path, capsys: Capture) -> None:
     capsys.readouterr()
     assert rollback(run_id, "--domain", "b") == 2
     assert capsys.readouterr().err == (
-        f"Error: run {run_id} has no such domain or NIC 'b'; vnicaudit runs {run_id} --state "
+        f"Error: run {run_id} has no such domain 'b'; vnicaudit runs {run_id} --state "
         f"{here}/state\n"
     )
     assert (here / "a.xml").read_text() == VIRTIO

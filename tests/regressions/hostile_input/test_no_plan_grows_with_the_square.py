@@ -20,7 +20,7 @@ from vnicaudit.cli.wiring.adapters import adapters, texts
 from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.model.plan import FileUnit, NotPlanned, Plan, Step
 from vnicaudit.remedy.applying.apply import RunContext, dry_run_apply
-from vnicaudit.remedy.applying.domains.prepare import prepare_file
+from vnicaudit.remedy.applying.domains.file import prepare_file
 from vnicaudit.remedy.applying.journal.events import Result, RunLimits
 from vnicaudit.remedy.applying.journal.state import StateFolder
 from vnicaudit.remedy.applying.unit_queue import Schedule, UnitQueue

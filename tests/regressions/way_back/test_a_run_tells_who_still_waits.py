@@ -147,13 +147,6 @@ def test_an_original_is_put_back_by_a_command(world: World, capsys: Capture) -> 
     assert "undone" in capsys.readouterr().out
 
 
-def test_to_restore_is_for_whole_definitions(world: World, capsys: Capture) -> None:
-    first = runs(str(world.folder))[0].id
-    words = ["--restore", "--nic", "52:54:00:00:01:01", "--yes", "--state", str(world.folder)]
-    assert run(["rollback", first, *words], world.wiring) == 2
-    assert "--restore cannot be used with --nic" in capsys.readouterr().err
-
-
 def test_an_original_that_was_edited_is_not_put_back(world: World, capsys: Capture) -> None:
     first = runs(str(world.folder))[0].id
     (kept,) = (world.folder / "runs" / first / "definitions").glob("*000001-*.before.xml")

@@ -29,7 +29,7 @@ def test_a_domain_is_refused_and_the_file_is_not(tmp_path: Path) -> None:
     for name in ("vm1", "vm2"):
         refused = inside("rollback", run["id"], "--domain", name, "--yes", *state)
         assert refused.returncode == 2
-        assert f"has no such domain or NIC '{name}'; vnicaudit runs" in refused.stderr
+        assert f"has no such domain '{name}'; vnicaudit runs" in refused.stderr
         assert file.read_text() == changed
 
     wide = inside("runs", run["id"], *state, env={"COLUMNS": "1000"})  # however long the path is

@@ -5,18 +5,27 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from vnicaudit.cli.wiring.platforms import PLATFORMS
 from vnicaudit.errors import RefusedError
 from vnicaudit.remedy.applying.apply import refuse_beside
-from vnicaudit.remedy.applying.driver import KindTable
-from vnicaudit.remedy.applying.drivers.cloud import CLOUD_KINDS
-from vnicaudit.remedy.applying.drivers.domain import DOMAIN, FILE
+from vnicaudit.remedy.applying.domains.driver import DomainDriver
+from vnicaudit.remedy.applying.driver import Driver, KindTable
 from vnicaudit.remedy.applying.journal.events import RunRequest, Transaction, UnitRequest
 from vnicaudit.remedy.applying.journal.journal_file import Journal
 from vnicaudit.remedy.applying.journal.past_run import begin_run, read_run
 from vnicaudit.remedy.applying.journal.state import StateFolder, begun_with
 
-ELSEWHERE = replace(DOMAIN, name="elsewhere", may_move=False)
-KINDS = KindTable((DOMAIN, FILE, *CLOUD_KINDS, ELSEWHERE))
+
+class ElsewhereDriver(DomainDriver):
+    """Of units that stay where they are."""
+
+    kind = "elsewhere"
+    may_move = False
+
+
+DRIVERS: list[type[Driver]] = [driver for one in PLATFORMS for driver in one.drivers()]
+DRIVERS.append(ElsewhereDriver)
+KINDS = KindTable((driver, lambda _: True) for driver in DRIVERS)
 UUID = "6f2c3a52-5d0e-4a35-9d15-3f3b1f1f0a01"
 
 

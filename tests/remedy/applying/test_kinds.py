@@ -31,7 +31,7 @@ CLOUD = "openstack:prod"
 )
 def test_the_record_tells_the_kind(world: World, unit: Unit, target: str, kind: str) -> None:
     step = replace(world.steps[0], unit=unit, target=target)
-    assert KINDS.of(step).name == kind
+    assert KINDS.of(step).kind == kind
 
 
 @pytest.mark.parametrize("unit", [DomainUnit(), FileUnit("a.xml")])

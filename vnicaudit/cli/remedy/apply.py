@@ -278,8 +278,7 @@ def _check_reachable(steps: list[Step], context: RunContext, options: ApplyOptio
     if options.trials.bench is None:
         return
     for kind in (context.kinds.by_name(unit.kind) for unit in units):
-        if not kind.bench:
-            which = kind.steps_called or f"on {kind.name}s"
+        if which := kind.unmeasured:
             raise UsageError(f"--bench measures libvirt domains only; this plan has steps {which}")
 
 

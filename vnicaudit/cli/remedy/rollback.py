@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 from msgspec.structs import replace
 
-from vnicaudit.cli.options.filters import domain_option, nic_option
+from vnicaudit.cli.options.filters import domain_option
 from vnicaudit.cli.options.output import Format, format_option, output_options
 from vnicaudit.cli.options.records import SectionedCommand, as_record
 from vnicaudit.cli.options.remedy import (
@@ -35,7 +35,7 @@ from vnicaudit.cli.remedy.run_output import (
 )
 from vnicaudit.cli.remedy.runs import run_ids
 from vnicaudit.cli.wiring import Wiring, pass_wiring
-from vnicaudit.errors import RefusedError, UsageError
+from vnicaudit.errors import RefusedError
 from vnicaudit.model.plan import Mode
 from vnicaudit.remedy.applying.journal.past_run import read_run
 from vnicaudit.remedy.applying.journal.state import StateFolder
@@ -50,7 +50,7 @@ Examples:
   vnicaudit runs                                  list the runs
   vnicaudit rollback 20261121-101500-3f2a
   vnicaudit rollback 20261121-101500-3f2a --domain mail-01
-  vnicaudit rollback 20261121-101500-3f2a --nic 52:54:00:12:34:56 --mode next-boot
+  vnicaudit rollback 20261121-101500-3f2a --mode next-boot
   vnicaudit rollback 20261121-101500-3f2a --nova-manage ssh://controller
   vnicaudit rollback 20261121-101500-3f2a --restore --domain mail-01
 
@@ -63,7 +63,6 @@ class RollbackOptions(RemedyOptions, frozen=True, kw_only=True):
 
     run: str
     domains: tuple[str, ...]
-    macs: tuple[str, ...]
     over_edits: bool
     restore: bool
     mode: Mode | None
@@ -74,11 +73,10 @@ class RollbackOptions(RemedyOptions, frozen=True, kw_only=True):
 @click.command("rollback", cls=SectionedCommand, epilog=_EPILOG)
 @click.argument("run", metavar="RUN", shell_complete=run_ids)
 @domain_option
-@nic_option
 @click.option(
     "--over-edits",
     is_flag=True,
-    help="Roll back even if the definition was edited since; restores only the NIC. For servers "
+    help="Roll back even if the definition was edited since; restores only the NICs. For servers "
     "and images: even if somebody set the property since. For files use --restore.",
 )
 @click.option(
@@ -103,11 +101,8 @@ def command(options: RollbackOptions, wiring: Wiring) -> int:
     """
     run, restore = options.run, options.restore
     found = read_run(StateFolder(options.folder).run(run))
-    if restore and options.macs:
-        raise UsageError("--restore cannot be used with --nic: it restores whole definitions")
     mode = options.mode or (found.request.mode if found and not restore else "next-boot")
-    macs = tuple(mac.lower() for mac in options.macs)
-    selection = RollbackSelection(options.domains, macs, options.over_edits, restore)
+    selection = RollbackSelection(options.domains, options.over_edits, restore)
     context = run_context(options, wiring, mode, options.schedule)
     if found is not None:
         units = selection.units_of(found)

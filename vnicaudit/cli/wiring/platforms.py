@@ -3,7 +3,7 @@ module knows all of them."""
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -31,8 +31,7 @@ if TYPE_CHECKING:
     from vnicaudit.model.finding import Description, Form, PlatformName
     from vnicaudit.model.host import HostConfig
     from vnicaudit.model.nic import Effective, NicConfig, RunningNic
-    from vnicaudit.model.plan import Unit
-    from vnicaudit.remedy.applying.driver import Kind, KindTable
+    from vnicaudit.remedy.applying.driver import Driver, KindTable
     from vnicaudit.remedy.planning.run import NewPlanner, PlanRun, TargetPlanner
     from vnicaudit.remedy.replacing import PlatformWriter
 
@@ -41,13 +40,17 @@ def _its_name(field: str) -> str:
     return field
 
 
+def _none_change() -> tuple[type[Driver], ...]:
+    return ()
+
+
 def _domains_alone() -> tuple[type[Description], ...]:
     return ()
 
 
 class RegisteredPlatform(msgspec.Struct, frozen=True):
     """One platform, as it is read (see :class:`vnicaudit.audit.reading.targets.Platform`) and
-    changed. ``planner`` plans changes for its targets, ``kinds`` are the kinds of units it changes,
+    changed. ``planner`` plans changes for its targets, ``drivers`` change its units,
     ``writer`` writes changes into its files; each is loaded on first use, and None if the platform
     has none. ``place_of``: by default a field's place is its name. ``describes`` returns the
     records, other than domains, that it reads from files and may write."""
@@ -60,7 +63,7 @@ class RegisteredPlatform(msgspec.Struct, frozen=True):
     wordings: Mapping[str, Wording] = {}
     place_of: Callable[[str], str] = _its_name
     planner: NewPlanner | None = None
-    kinds: Callable[[], tuple[Kind[Unit], ...]] | None = None
+    drivers: Callable[[], tuple[type[Driver], ...]] = _none_change
     writer: Callable[[], PlatformWriter] | None = None
     describes: Callable[[], tuple[type[Description], ...]] = _domains_alone
 
@@ -84,9 +87,9 @@ class PlatformRegistry(Platforms):
 
         at = TargetOwners(self.registered)
         return KindTable(
-            at.narrowed(kind, one)
+            (driver, partial(at.is_of, platform=one))
             for one in self.registered
-            for kind in (() if one.kinds is None else one.kinds())
+            for driver in one.drivers()
         )
 
     def writer(self, item: Item) -> PlatformWriter | None:
@@ -121,10 +124,6 @@ class TargetOwners:
         if kind == "path":
             return bool(platform.files)
         return kind in (one.kind for one in platform.targets)
-
-    def narrowed(self, kind: Kind[Unit], platform: RegisteredPlatform) -> Kind[Unit]:
-        """A kind of units that accepts only steps at targets of its platform."""
-        return msgspec.structs.replace(kind, is_at=lambda target: self.is_of(target, platform))
 
 
 def definition(
@@ -168,22 +167,23 @@ def _cloud_planner(run: PlanRun) -> TargetPlanner | None:
     return CloudTargets(run)
 
 
-def _domain_kinds() -> tuple[Kind[Unit], ...]:
-    from vnicaudit.remedy.applying.drivers.domain import DOMAIN
+def _domain_drivers() -> tuple[type[Driver], ...]:
+    from vnicaudit.remedy.applying.domains.driver import DomainDriver
 
-    return (DOMAIN,)
-
-
-def _file_kinds() -> tuple[Kind[Unit], ...]:
-    from vnicaudit.remedy.applying.drivers.domain import FILE
-
-    return (FILE,)
+    return (DomainDriver,)
 
 
-def _cloud_kinds() -> tuple[Kind[Unit], ...]:
-    from vnicaudit.remedy.applying.drivers.cloud import CLOUD_KINDS
+def _file_drivers() -> tuple[type[Driver], ...]:
+    from vnicaudit.remedy.applying.domains.file import FileDriver
 
-    return CLOUD_KINDS
+    return (FileDriver,)
+
+
+def _cloud_drivers() -> tuple[type[Driver], ...]:
+    from vnicaudit.remedy.applying.clouds.prepare_server import ServerDriver
+    from vnicaudit.remedy.applying.clouds.sources import FlavorDriver, ImageDriver
+
+    return ServerDriver, ImageDriver, FlavorDriver
 
 
 def _domain_writer() -> PlatformWriter:
@@ -224,7 +224,7 @@ PLATFORMS = (
         },
         place_of=xpath_of,
         planner=_domain_planner,  # for live hosts too: both read definitions
-        kinds=_file_kinds,
+        drivers=_file_drivers,
         writer=_domain_writer,
     ),
     RegisteredPlatform(
@@ -262,7 +262,7 @@ PLATFORMS = (
             ),
         ),
         planner=_cloud_planner,
-        kinds=_cloud_kinds,
+        drivers=_cloud_drivers,
     ),
     RegisteredPlatform(
         names.LIBVIRT,
@@ -277,7 +277,7 @@ PLATFORMS = (
                 probe=libvirt.probe_host,
             ),
         ),
-        kinds=_domain_kinds,
+        drivers=_domain_drivers,
     ),
 )
 """In the order in which files are tried and targets are planned. Planning the servers of a cloud

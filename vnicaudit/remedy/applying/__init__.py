@@ -4,8 +4,8 @@
 ``runner.py`` goes through its units (``unit_queue.py``), and keeps those that must not be down
 together from being changed at the same time. Each kind of unit has its own ``driver.py``, made for
 a ``session.py``; ``verifying.py`` is the context that every driver gets, and the loop that checks
-whether the change helped. ``drivers/`` has the drivers that come with the program: ``domains/``
-changes definitions, on live hosts and in files, ``clouds/`` changes objects of a cloud.
+whether the change helped. ``domains/`` changes definitions, on live hosts and in files, ``clouds/``
+changes objects of a cloud.
 ``journal/`` is the record of each run; from it ``history.py`` tells the outcome of each run, and
 ``pruning.py`` whether its changes still hold, and finishes or undoes the work that a dead process
 left half done.

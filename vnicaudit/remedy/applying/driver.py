@@ -8,29 +8,27 @@ its driver knows what a unit is, how it is reached, what is recorded about it an
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import Generic, Literal, NamedTuple, Protocol, TypeVar
-
-import msgspec
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import ClassVar, Literal, NamedTuple, TypeVar, cast
 
 from vnicaudit.base.deadlines import Clock
 from vnicaudit.errors import GoneError, UsageError, VnicauditError
-from vnicaudit.model.plan import Mode, Step, Unit, UnitStep, UnitT_co
-from vnicaudit.model.runs import Check
+from vnicaudit.model.plan import Mode, Step, UnitStep, UnitT
+from vnicaudit.model.runs import Check, UnitRun
 from vnicaudit.remedy.applying.journal.events import (
     Begin,
-    NicChanges,
     Result,
     Transaction,
     Undoing,
     UnitRequest,
 )
+from vnicaudit.remedy.applying.journal.journal_file import KeptTexts
 from vnicaudit.remedy.applying.journal.past_run import PastRun
 from vnicaudit.remedy.applying.session import Session
 from vnicaudit.remedy.applying.verifying import BegunUnit
 
 T = TypeVar("T")
-UnitT_contra = TypeVar("UnitT_contra", bound=Unit, contravariant=True)
 
 StateName = Literal["in-effect", "waiting", "differs", "gone", "moved", "unknown", "taken-back"]
 """State of a unit. ``waiting``: defined, but not in effect until the guest is powered off and on.
@@ -61,15 +59,13 @@ class PrepareRequest(NamedTuple):
 
 class UndoRequest(NamedTuple):
     """A request to roll back a unit. ``run``: the run that changed it; ``since``: that run, and
-    those that rolled back part of it; ``past``: all recorded runs; ``select_changes``: picks the
-    changes of the requested NICs; ``over_edits``: roll back even where somebody changed the unit
-    since."""
+    those that rolled back part of it; ``past``: all recorded runs; ``over_edits``: roll back even
+    where somebody changed the unit since."""
 
     mode: Mode
     run: PastRun
     since: Callable[[], Sequence[PastRun]]
     past: Callable[[], Iterable[PastRun]]
-    select_changes: Callable[[Iterable[NicChanges]], tuple[NicChanges, ...]]
     over_edits: bool
 
     def transaction(self, unit: UnitRequest, kind: type[T]) -> T:
@@ -88,160 +84,144 @@ class UnitState(NamedTuple):
     unreachable: bool = False
 
 
-class Driver(Protocol[UnitT_contra]):
-    """Changes units of one kind, for one command. Every method raises ActionError with what failed:
-    SilentError if the other side stopped answering, GoneError if the unit no longer exists;
-    RefusedError with the reason why nothing is started."""
+class Driver(ABC):
+    """Changes units of one kind, for one command. A step is on a unit of that kind if its unit says
+    so. Every method raises ActionError with what failed: SilentError if the other side stopped
+    answering, GoneError if the unit no longer exists; RefusedError with the reason why nothing is
+    started. The class variables let commands treat units without knowing their kind."""
+
+    kind: ClassVar[str]
+    sources: ClassVar[bool] = False
+    """Guests are created from them later, so they are changed first, and no guest is
+    interrupted."""
+    is_text: ClassVar[bool] = False
+    """They are text and do not affect running guests: their mode is ``next-boot``, whatever the
+    plan says."""
+    by_controller: ClassVar[bool] = False
+    """They are changed on the controller that the user names: one controller of one cloud."""
+    exclusive_called: ClassVar[str] = "group"
+    """The word for a group whose members are changed one at a time (``UnitRequest.exclusive``)."""
+    may_move: ClassVar[bool] = False
+    """A missing unit may be running elsewhere, unchanged."""
+    unmeasured: ClassVar[str] = ""
+    """The words for steps on units that ``--bench`` cannot measure; empty: it measures the running
+    ones."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._adapters = session.adapters
+
+    @classmethod
+    @abstractmethod
+    def key(cls, step: Step) -> str:
+        """The key that all steps on one unit share."""
+
+    @classmethod
+    @abstractmethod
+    def unit(cls, key: str, steps: tuple[Step, ...]) -> UnitRequest:
+        """The unit that these steps are on."""
 
     def check(self, unit: UnitRequest) -> None:
         """Raises RefusedError for a unit whose place must not be contacted; called for all units
         before any place is contacted."""
+        del unit
 
+    @abstractmethod
     def open(self, unit: UnitRequest) -> None:
         """Connect to its place, and lock it against other runs. Raises TargetError,
         RefusedError."""
 
+    @abstractmethod
     def prepare(
-        self,
-        unit: UnitRequest,
-        steps: tuple[UnitStep[UnitT_contra], ...],
-        request: PrepareRequest,
+        self, unit: UnitRequest, steps: tuple[Step, ...], request: PrepareRequest
     ) -> Prepared:
         """Returns the change that the steps make to the unit in its present state. Changes nothing
         yet."""
 
+    @abstractmethod
     def prepare_undo(self, unit: UnitRequest, request: UndoRequest) -> Prepared:
         """Returns the change that undoes the run's work on the unit. Changes nothing yet."""
 
+    @abstractmethod
     def prepare_restore(self, unit: UnitRequest, request: UndoRequest) -> Prepared:
         """Returns the change that restores what the run saved of the unit, whatever has happened
         since."""
 
     def can_restore(self, unit: UnitRequest, run: PastRun) -> bool:
         """True if the run saved something to restore the unit from."""
+        return KeptTexts(run.folder, unit.key).has("before")
 
+    @abstractmethod
     def forward(self, work: BegunUnit) -> Result:
         """Change the unit as planned, or undo the change if that fails, from any point where an
         interrupted run left it."""
 
+    @abstractmethod
     def undo(self, work: BegunUnit, undoing: Undoing) -> Result:
         """Undo the change of the unit, from any point where an interrupted run left it."""
 
-    def verify(self, unit: UnitRequest, begin: Begin, back: Mapping[str, str]) -> UnitState:
-        """The present state of the unit. ``back``: MACs that were rolled back since -> the run that
-        did it."""
+    @abstractmethod
+    def verify(self, unit: UnitRequest, begin: Begin) -> UnitState:
+        """The present state of the unit."""
 
     def explain(self, unit: UnitRequest, error: GoneError, *, begun: bool, dry_run: bool) -> Result:
         """The result for a unit that no longer exists, with a message for the user. ``begun``: the
         run had started to change it; ``dry_run``: nothing was to be changed."""
+        del unit, begun
+        return Result("gone", str(error) if dry_run else f"{error}: there is nothing left to do")
 
 
-def _anywhere(target: str) -> bool:
-    del target
-    return True
-
-
-class Kind(msgspec.Struct, Generic[UnitT_co], frozen=True):
-    """One kind of units. ``unit_type``: the type of a step's unit; ``key``: the key that all steps
-    on one unit share; ``unit``: makes the unit of these steps; ``driver``: makes the driver, once
-    for each command; ``is_at``: tells if a target has such units. The other fields let commands
-    treat units without knowing their kind.
-
-    In a table, kinds are ``Kind[Unit]`` for any type of unit: each receives only the steps that it
-    claims, so a function that takes steps there may declare its own type of unit.
-    """
-
-    name: str
-    unit_type: type[UnitT_co]
-    key: Callable[[UnitStep[UnitT_co]], str]
-    unit: Callable[[str, tuple[UnitStep[UnitT_co], ...]], UnitRequest]
-    driver: Callable[[Session], Driver[UnitT_co]]
-    is_at: Callable[[str], bool] = _anywhere
-    sources: bool = False
-    """Guests are created from them later, so they are changed first, and no guest is
-    interrupted."""
-    is_text: bool = False
-    """They are text and do not affect running guests: their mode is ``next-boot``, whatever the
-    plan says."""
-    by_controller: bool = False
-    """They are changed on the controller that the user names: one controller of one cloud."""
-    exclusive_called: str = "group"
-    """The word for a group whose members are changed one at a time (``UnitRequest.exclusive``)."""
-    may_move: bool = False
-    """A missing unit may be running elsewhere, unchanged."""
-    bench: bool = False
-    """``--bench`` accepts steps on them, and measures the running ones."""
-    steps_called: str = ""
-    """The words for steps that cannot be measured, for example ``of a cloud``; empty: they are
-    called steps on units of this kind's name."""
-
-    def claims(self, step: Step) -> bool:
-        """True for a step on such a unit."""
-        unit = step.unit
-        return (
-            isinstance(unit, self.unit_type) and unit.kind == self.name and self.is_at(step.target)
-        )
+def steps_on(kind: type[UnitT], steps: Iterable[Step]) -> tuple[UnitStep[UnitT], ...]:
+    """The steps, as the driver of units of that type gets them."""
+    return tuple(cast(UnitStep[UnitT], step) for step in steps if isinstance(step.unit, kind))
 
 
 # The table of all kinds of units, passed in by the command line, and the drivers of one command.
 
 
-class OfKind(Protocol):
-    """A unit, or the result of one."""
-
-    @property
-    def kind(self) -> str:
-        """The name of its :class:`Kind`."""
-
-    @property
-    def target(self) -> str:
-        """The target that it is on."""
-
-
 class KindTable:
-    """All kinds of units; a step belongs to the first kind that claims it. Raises ValueError if two
-    kinds have the same name."""
+    """The drivers of all kinds of units, each with a function that tells if a target has such units
+    (an edited plan may send a step elsewhere)."""
 
-    def __init__(self, kinds: Iterable[Kind[Unit]]) -> None:
-        self._kinds = tuple(kinds)
-        self._by_name = {kind.name: kind for kind in self._kinds}
-        if len(self._by_name) < len(self._kinds):
-            raise ValueError("two kinds of units of one name")
+    def __init__(self, drivers: Iterable[tuple[type[Driver], Callable[[str], bool]]]) -> None:
+        drivers = tuple(drivers)
+        self._by_name: dict[str, type[Driver]] = {driver.kind: driver for driver, _ in drivers}
+        self._is_at: dict[str, Callable[[str], bool]] = {one.kind: is_at for one, is_at in drivers}
 
-    def by_name(self, name: str) -> Kind[Unit]:
-        """The kind of that name. Raises UsageError if there is none."""
-        kind = self._by_name.get(name)
-        if kind is None:
+    def by_name(self, name: str) -> type[Driver]:
+        """The driver of that kind. Raises UsageError if there is none."""
+        if name not in self._by_name:
             known = ", ".join(sorted(self._by_name))
             raise UsageError(f"unknown kind of unit {name!r}; known are {known}")
-        return kind
+        return self._by_name[name]
 
-    def of(self, step: Step) -> Kind[Unit]:
-        """The kind of unit that a step is on. Raises UsageError for a step of no known kind, as
-        from an edited plan."""
-        found = self._claiming(step)
-        if found is None:
+    def of(self, step: Step) -> type[Driver]:
+        """The driver of the unit that a step is on. Raises UsageError for a step that none changes
+        there, as from an edited plan."""
+        kind = step.unit.kind
+        if not self._is_at[kind](step.target):
             raise UsageError(
-                f"step {step.id}: {step.target[:200]!r} has no units of kind {step.unit.kind!r} "
+                f"step {step.id}: {step.target[:200]!r} has no units of kind {kind!r} "
                 "that can be changed: undo your edits of the plan, or make a new one"
             )
-        return found
+        return self._by_name[kind]
 
     def unit_name(self, step: Step) -> str:
-        """The name of the unit that a step changes; for a step of no known kind, the name of its
-        domain (empty: it has none)."""
-        found = self._claiming(step)
-        return step.about.name or "" if found is None else found.unit("", (step,)).name
+        """The name of the unit that a step changes; for one that cannot be changed there, the name
+        of its domain (empty: it has none)."""
+        if self._is_at[step.unit.kind](step.target):
+            return self.of(step).unit("", (step,)).name
+        return step.about.name or ""
 
-    def by_controller(self, units: Iterable[OfKind]) -> list[str]:
+    def by_controller(self, units: Iterable[UnitRequest | UnitRun]) -> list[str]:
         """The targets of the units that are changed on the controller that the user names."""
-        names = {kind.name for kind in self._kinds if kind.by_controller}
+        names = {name for name, driver in self._by_name.items() if driver.by_controller}
         return [unit.target for unit in units if unit.kind in names]
 
-    def may_have_moved(self, units: Iterable[OfKind]) -> bool:
+    def may_have_moved(self, units: Iterable[UnitRequest | UnitRun]) -> bool:
         """True if one of these missing units is of a kind that may be running elsewhere,
         unchanged."""
-        names = {kind.name for kind in self._kinds if kind.may_move}
+        names = {name for name, driver in self._by_name.items() if driver.may_move}
         return any(unit.kind in names for unit in units)
 
     def is_same(self, unit: UnitRequest, other: UnitRequest) -> bool:
@@ -279,9 +259,6 @@ class KindTable:
         """The steps on that unit."""
         return self.by_unit(steps).get(unit.key, ())
 
-    def _claiming(self, step: Step) -> Kind[Unit] | None:
-        return next((kind for kind in self._kinds if kind.claims(step)), None)
-
 
 class Drivers:
     """The drivers of one command; each is made for ``session`` when the first unit of its kind
@@ -298,9 +275,9 @@ class Drivers:
         """The clock that drivers use for waiting."""
         return self._session.adapters.clock
 
-    def of(self, unit: UnitRequest) -> Driver[Unit]:
+    def of(self, unit: UnitRequest) -> Driver:
         """The driver of a unit. Raises UsageError for an unknown kind."""
-        return self._session.once(self.kinds.by_name(unit.kind).driver)
+        return self._session.once(self.kinds.by_name(unit.kind))
 
     def check(self, units: Iterable[UnitRequest]) -> None:
         """Raises RefusedError if the place of one of these units must not be contacted."""

@@ -77,26 +77,11 @@ def current_record(now: PastRun) -> RunRecord:
 Undone = Mapping[tuple[str, str], str]
 """A run and one of its units -> the run that undid it; the last one if there were several."""
 
-Parts = Mapping[str, str]
-"""A NIC of a unit (its MAC) -> the run that undid its change. The key is empty for a unit without
-NICs."""
-
 
 def undone_by(newest_first: Iterable[PastRun]) -> Undone:
-    """The units of which everything was rolled back, by one run or by several."""
-    found = list(newest_first)
-    back = parts_undone(found)
-    return {
-        (one.request.id, unit.key): max(by.values())
-        for one in found for unit in one.request.units
-        if (by := back.get((one.request.id, unit.key))) and by.keys() >= set(_parts(unit))
-    }  # fmt: skip
-
-
-def parts_undone(newest_first: Iterable[PastRun]) -> Mapping[tuple[str, str], Parts]:
-    """The NICs that runs rolled back: ``(run, unit key)`` -> MAC -> the run that did it. A rollback
-    may itself be rolled back, and so on; the change it had undone then holds again."""
-    found: dict[tuple[str, str], dict[str, str]] = {}
+    """The units that runs rolled back. A rollback may itself be rolled back, and so on; the change
+    it had undone then holds again."""
+    found: dict[tuple[str, str], str] = {}
     undoes: dict[str, str] = {}
     seen: set[str] = set()
     for back in reversed(list(newest_first)):
@@ -107,27 +92,21 @@ def parts_undone(newest_first: Iterable[PastRun]) -> Mapping[tuple[str, str], Pa
             for unit in run.units:
                 done = back.result(unit.key)
                 if done is not None and done.outcome in _BACK:
-                    for part in _parts(unit):
-                        _turn(found, undoes, unit.key, part, (run.plan, run.id))
+                    _turn(found, undoes, unit.key, (run.plan, run.id))
         seen.add(run.id)
     return found
 
 
-def _parts(unit: UnitRequest) -> tuple[str, ...]:
-    return unit.macs or ("",)
-
-
 def _turn(
-    found: dict[tuple[str, str], dict[str, str]], undoes: Mapping[str, str], key: str, part: str,
-    ends: tuple[str, str],
-) -> None:  # fmt: skip
-    """Record ``ends``, a pair of runs: the second has undone what the first did to that part. If
+    found: dict[tuple[str, str], str], undoes: Mapping[str, str], key: str, ends: tuple[str, str]
+) -> None:
+    """Record ``ends``, a pair of runs: the second has undone what the first did to that unit. If
     the first had undone another run, that run's change holds again, and so on."""
     run, by = ends
     while run:
-        found.setdefault((run, key), {})[part] = by
+        found[run, key] = by
         by = undoes.get(run, "")
-        found.get((by, key), {}).pop(part, None)
+        found.pop((by, key), None)
         run = undoes.get(by, "")
 
 

@@ -22,7 +22,7 @@ from vnicaudit.errors import (
 from vnicaudit.model.runs import UnitRun
 from vnicaudit.remedy.applying.apply import RunContext, hold_plans, open_reachable
 from vnicaudit.remedy.applying.driver import Drivers, UnitState
-from vnicaudit.remedy.applying.history import Parts, parts_undone, record, undone_by
+from vnicaudit.remedy.applying.history import record, undone_by
 from vnicaudit.remedy.applying.journal.events import UnitRequest
 from vnicaudit.remedy.applying.journal.past_run import (
     PastRun,
@@ -98,8 +98,7 @@ def _ended_before(run: PastRun, before: datetime) -> bool:
 
 def in_effect(found: PastRun, context: RunContext) -> Iterator[UnitState]:
     """The state of every unit that the run changed, or may have. Nothing is changed."""
-    runs = list(all_past(context.state))
-    undone, parts = undone_by(runs), parts_undone(runs)
+    undone = undone_by(all_past(context.state))
     with ExitStack() as stack:
         drivers = context.drivers(stack, hold=False)
         for unit in found.request.units:
@@ -111,7 +110,7 @@ def in_effect(found: PastRun, context: RunContext) -> Iterator[UnitState]:
             elif found.is_open(unit.key):
                 yield _unfinished(found, _unit(found, unit, drivers))
             elif done is not None and done.outcome == "applied" and found.has_begun(unit.key):
-                yield _unit(found, unit, drivers, parts.get((found.request.id, unit.key), {}))
+                yield _unit(found, unit, drivers)
 
 
 def _unfinished(found: PastRun, seen: UnitState) -> UnitState:
@@ -124,16 +123,14 @@ def _unfinished(found: PastRun, seen: UnitState) -> UnitState:
     return seen._replace(state="unknown", detail=f"{words}; its state now: {now}")
 
 
-def _unit(
-    found: PastRun, unit: UnitRequest, drivers: Drivers, back: Parts | None = None
-) -> UnitState:
-    """The state of a unit. ``back``: its NICs that were rolled back since; they are not checked."""
+def _unit(found: PastRun, unit: UnitRequest, drivers: Drivers) -> UnitState:
+    """The state of a unit."""
     begin = found.begin(unit.key)
     if begin is None:
         return UnitState(unit.name, "unknown", "the journal does not record the planned change")
     try:
         drivers.open([unit])
-        return drivers.of(unit).verify(unit, begin, back or {})
+        return drivers.of(unit).verify(unit, begin)
     except TargetError as error:
         return UnitState(unit.name, "unknown", str(error), unreachable=True)
     except GoneError as error:

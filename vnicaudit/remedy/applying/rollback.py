@@ -6,7 +6,7 @@ kind of journal: it can be resumed, and rolled back.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from functools import cached_property, partial
 from typing import NamedTuple
@@ -29,7 +29,6 @@ from vnicaudit.remedy.applying.driver import Drivers, Prepared, UndoRequest
 from vnicaudit.remedy.applying.history import record, undone_by
 from vnicaudit.remedy.applying.journal.events import (
     End,
-    NicChanges,
     Result,
     RunRequest,
     UnitRequest,
@@ -59,43 +58,28 @@ _CHANGED = ("applied",)
 
 
 class RollbackSelection(msgspec.Struct, frozen=True):
-    """The part of a run to roll back: all of it, some domains (name or UUID), or some NICs (MAC).
-    ``over_edits``: roll back even where somebody edited the definition since; only the NIC is
-    restored then."""
+    """The part of a run to roll back: all of it, or some domains (name or UUID). ``over_edits``:
+    roll back even where somebody edited the definition since; only the NICs are restored then."""
 
     domains: tuple[str, ...] = ()
-    macs: tuple[str, ...] = ()
     over_edits: bool = False
     restore: bool = False
     """Restore the saved originals as a whole, whatever was changed since."""
 
-    def includes(self, unit: UnitRequest) -> bool:
-        """True if the unit, or one of its NICs, is selected."""
-        named = not self.domains or {unit.name, unit.uuid, unit.file} & set(self.domains)
-        return bool(named) and (not self.macs or bool(set(self.macs) & set(unit.macs)))
-
     def units_of(self, found: PastRun) -> list[UnitRequest]:
         """The selected units. Raises UsageError if a name matches nothing in the run: the user
         would believe that it was rolled back."""
-        units = [unit for unit in found.request.units if self.includes(unit)]
-        has = {name for unit in units for name in (unit.name, unit.uuid, unit.file, *unit.macs)}
-        missing = [name for name in (*self.domains, *self.macs) if name not in has]
-        if missing or not units:
-            named = f" {missing[0][:200]!r}" if missing else ""
+        names = {unit.key: {unit.name, unit.uuid, unit.file} for unit in found.request.units}
+        missing = [one for one in self.domains if not any(one in of for of in names.values())]
+        if missing:
             raise UsageError(
-                f"run {found.request.id} has no such domain or NIC{named}; "
+                f"run {found.request.id} has no such domain {missing[0][:200]!r}; "
                 f"{command(f'runs {found.request.id}', found.folder.parent.parent)}"
             )
-        return units
-
-    def narrowed(self, unit: UnitRequest) -> UnitRequest:
-        """A unit with its selected NICs only."""
-        macs = tuple(mac for mac in unit.macs if not self.macs or mac in self.macs)
-        return msgspec.structs.replace(unit, macs=macs)
-
-    def nic_changes(self, wanted: Iterable[NicChanges]) -> tuple[NicChanges, ...]:
-        """The changes of the selected NICs."""
-        return tuple(one for one in wanted if not self.macs or one.mac in self.macs)
+        return [
+            unit for unit in found.request.units
+            if not self.domains or names[unit.key] & set(self.domains)
+        ]  # fmt: skip
 
 
 def rollback(
@@ -126,7 +110,7 @@ def rollback(
         chosen = _not_undone(found, closed, selection, context)[::-1]
         if not chosen:
             return ended or _nothing_to_undo(found, context)
-        return (*ended, way_back.undo([selection.narrowed(unit) for unit in chosen]))
+        return (*ended, way_back.undo(chosen))
 
 
 def _read_begun(run_id: str, context: RunContext) -> PastRun:
@@ -260,8 +244,7 @@ def _diff_printer(show: Tell, context: RunContext) -> Callable[[UnitRequest, Pre
 def _preparer(found: PastRun, selection: RollbackSelection, context: RunContext) -> Preparing:
     back = UndoRequest(
         context.mode, found, _RunAndItsRollbacks(found, context.state),
-        partial(all_past, context.state), selection.nic_changes,
-        selection.over_edits or selection.restore,
+        partial(all_past, context.state), selection.over_edits or selection.restore,
     )  # fmt: skip
 
     def preparing(unit: UnitRequest, drivers: Drivers) -> Prepared:
@@ -314,7 +297,7 @@ def _not_undone(
     rollback restored are left out, to spare their guests another restart, unless units are named or
     nothing else is left."""
     units = [unit for unit in units if _undoable(found, unit)]
-    if not context.host_by_host or selection.domains or selection.macs:
+    if not context.host_by_host or selection.domains:
         return units
     mine = found.request.id
     ended = (

@@ -5,7 +5,7 @@ changed here.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from msgspec.structs import replace
 
@@ -16,21 +16,30 @@ from vnicaudit.knowledge.nova_releases import IMAGE_PROPERTY, LASTING
 from vnicaudit.model.finding import Change
 from vnicaudit.model.nic import Nic
 from vnicaudit.model.openstack import MODEL, MULTIQUEUE, PACKED, as_flag
-from vnicaudit.model.plan import RefusalCode, ServerUnit, Step, UnitStep
-from vnicaudit.model.runs import ServerState
-from vnicaudit.remedy.applying.clouds import stored_properties
+from vnicaudit.model.plan import RefusalCode, ServerUnit, Step
+from vnicaudit.model.runs import Outcome, ServerState
+from vnicaudit.remedy.applying.clouds import server, stored_properties
 from vnicaudit.remedy.applying.clouds.nova_manage import Manage, NodeDomain, check_words
 from vnicaudit.remedy.applying.clouds.stored_properties import not_deleted, phase, server_before
 from vnicaudit.remedy.applying.clouds.transaction import (
     DRIFT,
     EDITED,
+    CloudDriver,
     CloudPlace,
     CloudTransaction,
+    CloudWork,
     Leftovers,
+    ObjectState,
     ServerBefore,
 )
 from vnicaudit.remedy.applying.domains.prepare import guest_before
-from vnicaudit.remedy.applying.journal.events import NicChanges, Properties
+from vnicaudit.remedy.applying.journal.events import (
+    NicChanges,
+    Properties,
+    Result,
+    UnitRequest,
+    unit_of,
+)
 from vnicaudit.remedy.hypervisor import Adapters, Cloud
 from vnicaudit.remedy.replacing import UnitRefusedError
 
@@ -174,32 +183,6 @@ class ServerRequest(NamedTuple):
     drifted: str = DRIFT
     ran: bool | None = None
     """True if it ran when the plan was made; None: not checked, as in a rollback."""
-
-
-def prepare(
-    transaction: CloudTransaction,
-    step: UnitStep[ServerUnit],
-    place: CloudPlace,
-    leftovers: Leftovers,
-) -> CloudTransaction | None:
-    """The transaction that sets the properties of a step on a server; None if nothing is left to
-    do. Raises RefusedError if the change could not be undone."""
-    back = {name: _value_back(name, value, step) for name, value in transaction.before.items()}
-    transaction = replace(transaction, back=back, again=leftovers.in_doubt)
-    request = ServerRequest(transaction, step.unit.macs, leftovers.off, ran=step.running)
-    return prepare_server(request, place)
-
-
-def prepare_undo(
-    transaction: CloudTransaction, place: CloudPlace, leftovers: Leftovers, *, over_edits: bool
-) -> CloudTransaction | None:
-    """The transaction that restores the properties Nova stored before the run; None if nothing
-    is left to do. Raises RefusedError, ActionError."""
-    transaction = replace(transaction, again=leftovers.in_doubt)
-    request = ServerRequest(
-        transaction, transaction.macs, leftovers.off, over_edits, "edited", EDITED
-    )
-    return prepare_server(request, place)
 
 
 def prepare_server(request: ServerRequest, place: CloudPlace) -> CloudTransaction | None:
@@ -355,3 +338,57 @@ def _value_back(name: str, value: str | None, step: Step) -> str:
             "nova-manage",
         )
     return found
+
+
+class ServerDriver(CloudDriver):
+    """Changes the properties that Nova stores for servers."""
+
+    kind = "server"
+    by_controller = True
+    exclusive_called = "server group"
+
+    @classmethod
+    def unit(cls, key: str, steps: tuple[Step, ...]) -> UnitRequest:
+        """The server, with the NICs that the change affects."""
+        first = steps[0]
+        unit, name = cast(ServerUnit, first.unit), first.about.name or first.about.id or ""
+        return unit_of(key, steps, cls.kind, name, macs=unit.macs, exclusive=unit.groups)
+
+    def completed(
+        self, transaction: CloudTransaction, step: Step, place: CloudPlace, leftovers: Leftovers
+    ) -> CloudTransaction | None:
+        """The transaction that sets the properties of a step on a server. Raises RefusedError if
+        the change could not be undone."""
+        back = {name: _value_back(name, value, step) for name, value in transaction.before.items()}
+        transaction = replace(transaction, back=back, again=leftovers.in_doubt)
+        macs = cast(ServerUnit, step.unit).macs
+        request = ServerRequest(transaction, macs, leftovers.off, ran=step.running)
+        return prepare_server(request, place)
+
+    def completed_undo(
+        self,
+        transaction: CloudTransaction,
+        place: CloudPlace,
+        leftovers: Leftovers,
+        *,
+        over_edits: bool,
+    ) -> CloudTransaction | None:
+        """The transaction that restores the properties Nova stored before the run. Raises
+        RefusedError, ActionError."""
+        transaction = replace(transaction, again=leftovers.in_doubt)
+        request = ServerRequest(
+            transaction, transaction.macs, leftovers.off, over_edits, "edited", EDITED
+        )
+        return prepare_server(request, place)
+
+    def change(self, work: CloudWork) -> Result:
+        """Stop it, set the properties, start it, check."""
+        return server.forward(work)
+
+    def put_back(self, work: CloudWork, reason: str, outcome: Outcome) -> Result:
+        """Undo the change."""
+        return server.undo(work, reason, outcome)
+
+    def state(self, place: CloudPlace, transaction: CloudTransaction) -> ObjectState:
+        """Its checks, and what is to be done about it."""
+        return server.verify(place, transaction)

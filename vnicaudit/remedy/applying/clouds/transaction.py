@@ -1,30 +1,48 @@
-"""The transaction of one server, image or flavor: everything recorded about it before its
-change.
+"""The change of one server, image or flavor: its transaction, and the driver that the three kinds
+share.
 """
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from functools import cached_property
-from typing import Generic, Literal, NamedTuple, Protocol
+from typing import Literal, NamedTuple, cast
 
 import msgspec
 from msgspec.structs import replace
 
 from vnicaudit.base.wording import word
-from vnicaudit.errors import JournalError, SilentError, VnicauditError
-from vnicaudit.model.plan import CloudObject, CloudUnitT, Mode, UnitInCloud, UnitStep
+from vnicaudit.errors import JournalError, SilentError
+from vnicaudit.model.plan import CloudObject, Step, UnitInCloud
 from vnicaudit.model.runs import Check, Outcome
 from vnicaudit.remedy.applying.clouds.nova_manage import Manage, Nodes, doubtful
 from vnicaudit.remedy.applying.domains.definition_transactions import GuestBefore
+from vnicaudit.remedy.applying.driver import (
+    Driver,
+    Prepared,
+    PrepareRequest,
+    UndoRequest,
+    UnitState,
+)
 from vnicaudit.remedy.applying.history import may_be_off
-from vnicaudit.remedy.applying.journal.events import Properties, Result, Transaction, UnitRequest
+from vnicaudit.remedy.applying.journal.events import (
+    Begin,
+    Properties,
+    Result,
+    Transaction,
+    Undoing,
+    UnitRequest,
+    unit_of,
+)
 from vnicaudit.remedy.applying.journal.journal_file import Entry, begin_of
 from vnicaudit.remedy.applying.journal.past_run import PastRun
-from vnicaudit.remedy.applying.verifying import UnitWork
+from vnicaudit.remedy.applying.session import Session
+from vnicaudit.remedy.applying.verifying import BegunUnit, UnitWork
 from vnicaudit.remedy.hypervisor import Adapters, Cloud
 from vnicaudit.remedy.planning.cloud.properties import diff
-from vnicaudit.remedy.replacing import UnitRefusedError, kept_digest
+from vnicaudit.remedy.replacing import UnitRefusedError, kept_digest, short_digest
 from vnicaudit.text.diff import client
 
 
@@ -152,7 +170,7 @@ class EarlierRuns:
                     yield unit.uuid, run.of(unit.key)
 
 
-# The actions on each kind of object in a cloud: servers, images and flavors.
+# The drivers of the three kinds of objects: servers, images and flavors.
 
 
 DRIFT = "it changed since the plan was made: make a new plan"
@@ -166,11 +184,126 @@ ENDS_THE_RUN = (SilentError, JournalError)
 ObjectState = tuple[Literal["in-effect", "waiting", "differs"], str, tuple[Check, ...]]
 
 
-class PrepareUndo(Protocol):
-    """Makes the transaction that undoes another one, from the inverse of that; None: it is undone
-    already."""
+class Clouds:
+    """The clouds that one command reaches, and the access to them beside their APIs."""
 
-    def __call__(
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._open: dict[str, Cloud] = {}
+        reach, connect = session.reach, session.adapters.connect
+        self._manage = Manage(reach.manage, reach.jobs)
+        self._nodes = Nodes(reach.libvirt, session.deadline, session.stack, connect)
+
+    def open(self, target: str) -> None:
+        """Connect to a cloud, and keep other runs away from it."""
+        if target in self._open:
+            return
+        name = target.partition(":")[2]
+        cloud = self._session.adapters.cloud(name, deadline=self._session.deadline)
+        self._session.stack.callback(cloud.close)
+        self._session.hold(cloud.key, cloud.name)
+        self._open[target] = cloud
+
+    def place(self, target: str) -> CloudPlace:
+        """The connection to the cloud of that name."""
+        session = self._session
+        return CloudPlace(
+            self._open[target], self._manage, self._nodes, session.adapters, thorough=session.holds
+        )
+
+
+class CloudDriver(Driver):
+    """Changes objects of one kind."""
+
+    unmeasured = "of a cloud"
+
+    def __init__(self, session: Session) -> None:
+        super().__init__(session)
+        self._clouds = session.once(Clouds)
+        self._earlier: EarlierRuns | None = None
+
+    @classmethod
+    def key(cls, step: Step) -> str:
+        """A digest, as ids of flavors may contain anything."""
+        which = f"{step.target}\n{step.about.id}".encode()
+        return f"{cls.kind}-{short_digest(which, 24)}"
+
+    @classmethod
+    def unit(cls, key: str, steps: tuple[Step, ...]) -> UnitRequest:
+        """The object, which has no NICs of its own."""
+        return unit_of(key, steps, cls.kind, _name(steps[0]), macs=())
+
+    def open(self, unit: UnitRequest) -> None:
+        """Connect to its cloud, by its name in the user's own clouds.yaml."""
+        self._clouds.open(unit.target)
+
+    def prepare(
+        self, unit: UnitRequest, steps: tuple[Step, ...], request: PrepareRequest
+    ) -> Prepared:
+        """The change that sets the properties of the unit's step."""
+        if len(steps) > 1:
+            raise UnitRefusedError(
+                "the plan must have exactly one step for it, with the properties to set", "plan"
+            )
+        first, part = steps[0], cast(UnitInCloud, steps[0].unit)
+        _check_step(first, part)
+        transaction = CloudTransaction(
+            unit.key, _name(first), first.target, (first.id,), request.mode,
+            object=part.kind, id=first.about.id or "",
+            before=dict(part.old), goal=dict(part.properties), back=dict(part.old),
+        )  # fmt: skip
+        leftovers = self._leftovers(unit, request)
+        return _prepared(
+            self.completed(transaction, first, self._clouds.place(unit.target), leftovers)
+        )
+
+    def prepare_undo(self, unit: UnitRequest, request: UndoRequest) -> Prepared:
+        """The change that restores the properties from before the run."""
+        transaction = request.transaction(unit, CloudTransaction)
+        back = replace(transaction.inverse(), mode=request.mode)
+        place, leftovers = self._clouds.place(unit.target), self._leftovers(unit, request)
+        return _prepared(self.completed_undo(back, place, leftovers, over_edits=request.over_edits))
+
+    def prepare_restore(self, unit: UnitRequest, request: UndoRequest) -> Prepared:
+        """The change that undoes the run, as :meth:`prepare_undo` makes it: a run saves only
+        properties of a cloud object."""
+        return self.prepare_undo(unit, request)
+
+    def can_restore(self, unit: UnitRequest, run: PastRun) -> bool:
+        """True if the run began to change the unit."""
+        return run.has_begun(unit.key)
+
+    def forward(self, work: BegunUnit) -> Result:
+        """Set the properties and check the result."""
+        with _hinting(work):
+            return self.change(work.at(self._clouds.place(work.unit.target), CloudTransaction))
+
+    def undo(self, work: BegunUnit, undoing: Undoing) -> Result:
+        """Restore the properties from before the run."""
+        with _hinting(work):
+            at_work = work.at(self._clouds.place(work.unit.target), CloudTransaction)
+            return self.put_back(at_work, undoing.reason, undoing.outcome)
+
+    def verify(self, unit: UnitRequest, begin: Begin) -> UnitState:
+        """The state of the unit now, compared with the transaction of the run."""
+        place = self._clouds.place(unit.target)
+        return UnitState(unit.name, *self.state(place, begin.of(CloudTransaction)))
+
+    def _leftovers(self, unit: UnitRequest, request: PrepareRequest | UndoRequest) -> Leftovers:
+        if self._earlier is None:
+            self._earlier = EarlierRuns(unit.kind, request.past)
+        return self._earlier.leftovers(unit.uuid)
+
+    # What each kind of object does in its own way.
+
+    @abstractmethod
+    def completed(
+        self, transaction: CloudTransaction, step: Step, place: CloudPlace, leftovers: Leftovers
+    ) -> CloudTransaction | None:
+        """The transaction of a step, completed; None: the object has all of it already."""
+
+    @abstractmethod
+    def completed_undo(
         self,
         transaction: CloudTransaction,
         place: CloudPlace,
@@ -178,76 +311,51 @@ class PrepareUndo(Protocol):
         *,
         over_edits: bool,
     ) -> CloudTransaction | None:
-        """``over_edits``: undo it even if somebody changed the object since."""
+        """The transaction that undoes another one, from the inverse of that; None: it is undone
+        already. ``over_edits``: undo it even if somebody changed the object since."""
+
+    @abstractmethod
+    def change(self, work: CloudWork) -> Result:
+        """Set the properties and check the result."""
+
+    @abstractmethod
+    def put_back(self, work: CloudWork, reason: str, outcome: Outcome) -> Result:
+        """Undo the change."""
+
+    @abstractmethod
+    def state(self, place: CloudPlace, transaction: CloudTransaction) -> ObjectState:
+        """``(state, detail, checks)`` of the object now."""
 
 
-class ObjectActions(msgspec.Struct, Generic[CloudUnitT], frozen=True):
-    """The actions on objects of one kind. Each raises ActionError if something cannot be determined
-    or done, RefusedError with the reason if the change is not started. ``prepare`` completes the
-    transaction of a step (None: the object has all of it already), ``verify`` tells the present
-    state, and why."""
-
-    prepare: Callable[
-        [CloudTransaction, UnitStep[CloudUnitT], CloudPlace, Leftovers], CloudTransaction | None
-    ]
-    prepare_undo: PrepareUndo
-    forward: Callable[[CloudWork], Result]
-    undo: Callable[[CloudWork, str, Outcome], Result]
-    verify: Callable[[CloudPlace, CloudTransaction], ObjectState]
+def _prepared(transaction: CloudTransaction | None) -> Prepared:
+    off = transaction is not None and transaction.active and transaction.state != "ACTIVE"
+    note = "an earlier run left it off: it will be started at the end" if off else ""
+    return Prepared(transaction, keeps_texts=False, note=note)
 
 
-def undo_one(back: Callable[[], None], reason: str, outcome: Outcome, as_before: str) -> Result:
-    """The result of undoing the change of an image or a flavor. No guest is concerned, so ``back``
-    does all the work. ``as_before``: the words for what is as before then. Raises errors that end
-    the run."""
+@contextmanager
+def _hinting(work: BegunUnit) -> Iterator[None]:
+    """If the work ends at once, add which server may be off because of it, and how to start it by
+    hand."""
     try:
-        back()
-    except ENDS_THE_RUN:
-        raise
-    except VnicauditError as error:
-        why = f"{reason}; not everything could be undone: {error}"
-        return Result("failed", why, undone=False)
-    return Result(outcome, f"{reason}; {as_before}")
+        yield
+    except ENDS_THE_RUN as error:
+        hint = may_be_off(work.notes.entries())
+        raise type(error)(f"{error}; {work.unit.name}: {hint}" if hint else str(error)) from error
 
 
-# A step of a plan -> a transaction, after checking the present state. Nothing is changed here.
+def _name(step: Step) -> str:
+    return step.about.name or step.about.id or ""
 
 
-def prepare(
-    unit: UnitRequest,
-    steps: tuple[UnitStep[CloudUnitT], ...],
-    place: CloudPlace,
-    mode: Mode,
-    leftovers: Leftovers,
-    actions: ObjectActions[CloudUnitT],
-) -> CloudTransaction | None:
-    """The transaction of the one step on a unit; None: the unit has all of it already. Raises
-    RefusedError with the reason if the change is not started, ActionError if the state cannot be
-    determined."""
-    if len(steps) > 1:
-        raise UnitRefusedError(
-            "the plan must have exactly one step for it, with the properties to set", "plan"
-        )
-    first = steps[0]
-    part = first.unit
-    _check_step(first)
-    transaction = CloudTransaction(
-        unit.key, first.about.name or first.about.id or "", first.target, (first.id,), mode,
-        object=part.kind, id=first.about.id or "",
-        before=dict(part.old), goal=dict(part.properties), back=dict(part.old),
-    )  # fmt: skip
-    return actions.prepare(transaction, first, place, leftovers)
-
-
-def _check_step(step: UnitStep[UnitInCloud]) -> None:
+def _check_step(step: Step, part: UnitInCloud) -> None:
     """Raises RefusedError if a step would do something other than what was reviewed."""
-    part, name = step.unit, step.about.name or step.about.id or ""
     if set(part.old) != set(part.properties) or not part.properties:
         raise UnitRefusedError(
             f"step {step.id}: its properties do not match its changes: make a new plan", "plan"
         )
     made_from = kept_digest(part.kind, step.about.id, part.old)
-    if made_from != step.digest or diff(name, part.old, part.properties) != step.diff:
+    if made_from != step.digest or diff(_name(step), part.old, part.properties) != step.diff:
         raise UnitRefusedError(
             f"step {step.id}: the change does not match its diff: make a new plan",
             "plan",

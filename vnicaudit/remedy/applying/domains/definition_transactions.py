@@ -3,30 +3,30 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
 from vnicaudit.base.wording import path_word, uuid_word, word
 from vnicaudit.errors import ActionError, KeptError
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.finding import Change
 from vnicaudit.model.nic import Nic
-from vnicaudit.model.plan import FileUnit, UnitStep
 from vnicaudit.remedy.applying.journal.events import (
     Defined,
     Defining,
     KeptRunning,
     NicChanges,
-    Replacing,
-    Result,
     Transaction,
+    UnitRequest,
 )
-from vnicaudit.remedy.applying.journal.journal_file import KeptKind
+from vnicaudit.remedy.applying.journal.journal_file import KeptKind, KeptTexts
+from vnicaudit.remedy.applying.journal.past_run import PastRun
 from vnicaudit.remedy.applying.verifying import UnitWork, wait_for_late
 from vnicaudit.remedy.guest.agent import GuestAgent
 from vnicaudit.remedy.hypervisor import Adapters, GuestSettings, Hypervisor, Machine, Texts, Trial
-from vnicaudit.remedy.replacing import UnitRefusedError, digest, read_file, replace_file
+from vnicaudit.remedy.replacing import digest
 
 _ON_NETWORK = ("network", "bridge", "direct", "ethernet")
 """The types that a running definition may show for a NIC on a network, once libvirt has resolved
@@ -85,6 +85,37 @@ def _old_values(wanted: tuple[NicChanges, ...]) -> str:
     return "; ".join(changes)
 
 
+TextTransaction = TypeVar("TextTransaction", DomainTransaction, FileTransaction)
+
+
+def original_of(run: PastRun, transaction: DomainTransaction | FileTransaction) -> bytes:
+    """The text as it was when the run started. Raises KeptError if the saved text is missing or
+    damaged."""
+    return KeptTexts(run.folder, transaction.key).get(
+        "before", transaction.before, transaction.by_hand()
+    )
+
+
+def kept_original(
+    run: PastRun, unit: UnitRequest, kind: type[TextTransaction]
+) -> tuple[TextTransaction | None, bytes]:
+    """The transaction, where it is known, and the saved original text, which may be all that is
+    left."""
+    begin = run.begin(unit.key)
+    if begin is None:
+        return None, KeptTexts(run.folder, unit.key).get("before", None)
+    transaction = begin.of(kind)
+    return transaction, original_of(run, transaction)
+
+
+def reversed_transaction(
+    transaction: TextTransaction, before: bytes, goal: bytes
+) -> TextTransaction:
+    """The transaction that undoes another one, from the text ``before`` to the ``goal``."""
+    back = tuple(one.inverse() for one in reversed(transaction.nic_changes))
+    return replace(transaction, nic_changes=back, before=digest(before), goal=digest(goal))
+
+
 def unmet(domain: Domain, wanted: tuple[NicChanges, ...]) -> tuple[str, ...]:
     """Wanted changes that a definition does not contain, one clause each; empty if it contains them
     all."""
@@ -125,47 +156,6 @@ def _is_met(nic: Nic, change: Change) -> bool:
     if (change.field, change.new) == ("type", "network"):
         return now in _ON_NETWORK
     return now == change.new
-
-
-# Change one definition in a file, or undo the change.
-
-
-_LATER = "changed on disk; libvirt uses it after virsh define"
-
-FileWork = UnitWork[None, FileTransaction]
-"""The work on a file needs no connection: the file is on this machine."""
-
-
-FileUnitStep = UnitStep[FileUnit]
-
-
-def name_of(steps: tuple[FileUnitStep, ...]) -> str:
-    """The name of the unit that these steps change: the domain's, or the file's path if several
-    domains in it are changed. Those are rolled back together, so a domain's name would promise too
-    little."""
-    about, path = steps[0].about, steps[0].unit.path
-    several = len({(one.about.name, one.about.id, one.unit.definition) for one in steps}) > 1
-    return path if several else about.name or path
-
-
-def replaced(work: FileWork, *, back: bool) -> Result:
-    """Write the new content to the file, or with ``back`` the old one. Raises RefusedError if
-    somebody else changed it."""
-    transaction = work.transaction
-    before = work.texts.get("before", transaction.before, transaction.by_hand())
-    goal = work.texts.get("goal", transaction.goal, transaction.by_hand())
-    if back:
-        before, goal = goal, before
-    path = transaction.file
-    now = read_file(path, len(before) + len(goal) + 1)
-    if now != goal:
-        if now != before:
-            raise UnitRefusedError("somebody else changed it in the meantime", "edited")
-        work.notes.write(Replacing())
-        replace_file(path, before, goal)
-        if read_file(path, len(goal) + 1) != goal:
-            raise UnitRefusedError("the file was not written as planned", "edited")
-    return Result("applied", _LATER)
 
 
 # The connection to a domain, and the services used on it.

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
-from vnicaudit.audit.reading.files import MAX_BYTES
 from vnicaudit.base.wording import count
 from vnicaudit.errors import RefusedError
 from vnicaudit.model.domain import Domain
@@ -15,10 +14,7 @@ from vnicaudit.model.plan import Mode, RefusalCode, Step
 from vnicaudit.remedy.applying.domains.checks import read_guest
 from vnicaudit.remedy.applying.domains.definition_transactions import (
     DomainTransaction,
-    FileTransaction,
-    FileUnitStep,
     GuestBefore,
-    name_of,
     nic_of,
     unmet,
 )
@@ -28,7 +24,7 @@ from vnicaudit.remedy.guest.agent import GuestAgent
 from vnicaudit.remedy.hypervisor import Adapters, Machine, Texts
 from vnicaudit.remedy.planning.backends import still_against
 from vnicaudit.remedy.planning.diffs import unified_diff
-from vnicaudit.remedy.replacing import UnitRefusedError, digest, read_file
+from vnicaudit.remedy.replacing import UnitRefusedError, digest
 
 # Reasons to refuse changing a domain now.
 
@@ -156,37 +152,8 @@ def prepare(
     return Prepared(transaction, before, goal)
 
 
-def prepare_file(steps: tuple[FileUnitStep, ...], key: str, texts: Texts) -> Prepared:
-    """The transaction of the steps in one file. Raises RefusedError with the reason if the change
-    is not started."""
-    first = steps[0]
-    path = first.unit.path
-    before = read_file(path, MAX_BYTES)
-    if digest(before) != first.digest:
-        if _is_so(texts, before, steps):
-            return Prepared(None)
-        raise UnitRefusedError(
-            "the file has changed since the plan was made: make a new plan", "drift"
-        )
-    for step in steps:
-        with _of_the_plan():
-            after = _text_after(texts, before, (step,))
-        if step.diff != unified_diff(before, after, path, texts.writer.text_of):
-            raise UnitRefusedError(_DISAGREE.format(step.id), "plan")
-    goal = _text_of_all(texts, before, steps)
-    ids = tuple(step.id for step in steps)
-    wanted = tuple(
-        NicChanges(step.about.index or 0, 0, step.about.mac or "", step.changes) for step in steps
-    )
-    transaction = FileTransaction(
-        key, name_of(steps), first.target, ids, "next-boot", wanted,
-        file=path, before=digest(before), goal=digest(goal), uuid=first.about.id,
-    )  # fmt: skip
-    return Prepared(transaction, before, goal)
-
-
 @contextmanager
-def _of_the_plan() -> Iterator[None]:
+def of_the_plan() -> Iterator[None]:
     """In a text that is as reviewed, a change that cannot be written comes from an edited plan:
     says so."""
     try:
@@ -195,40 +162,7 @@ def _of_the_plan() -> Iterator[None]:
         raise UnitRefusedError(str(error), "plan") from None
 
 
-_DISAGREE = "step {}: the change does not match its diff: make a new plan"
-
-
-def _text_after(texts: Texts, data: bytes, steps: Iterable[FileUnitStep]) -> bytes:
-    for step in steps:
-        place = step.unit.place
-        if place is None:
-            raise UnitRefusedError(
-                f"step {step.id} has no place in the file: make a new plan", "plan"
-            )
-        data = texts.changed_at(data, place, step.changes)
-    return data
-
-
-def _text_of_all(texts: Texts, data: bytes, steps: tuple[FileUnitStep, ...]) -> bytes:
-    """The text with the changes of all steps: made together, unless two steps are on one NIC."""
-    wanted = [(step.unit.place or "", step.changes) for step in steps]
-    if len(dict(wanted)) < len(wanted):
-        return _text_after(texts, data, steps)
-    return texts.all_changed(data, wanted)
-
-
-def _is_so(texts: Texts, data: bytes, steps: Iterable[FileUnitStep]) -> bool:
-    """True if the text already has every change of the steps: writing them would alter
-    nothing."""
-    for step in steps:
-        for change in step.changes:
-            try:
-                if texts.changed_at(data, step.unit.place or "", (change,)) != data:
-                    return False
-            except RefusedError:
-                if change.new is not None:  # it is removed already
-                    return False
-    return True
+DISAGREE = "step {}: the change does not match its diff: make a new plan"
 
 
 def _nic_changes(domain: Domain, steps: tuple[Step, ...]) -> tuple[NicChanges, ...]:
@@ -266,10 +200,10 @@ def _reviewed(
     """The text with the changes of all steps, each of which must match its diff. Raises
     RefusedError if one does not."""
     for step, one in zip(steps, wanted, strict=True):
-        with _of_the_plan():
+        with of_the_plan():
             after = texts.rewritten(shown, one.number, one.changes)
         if step.diff != unified_diff(shown, after, _name(steps[0]), texts.writer.text_of):
-            raise UnitRefusedError(_DISAGREE.format(step.id), "plan")
+            raise UnitRefusedError(DISAGREE.format(step.id), "plan")
     return after if len(steps) == 1 else _goal(texts, shown, wanted)
 
 

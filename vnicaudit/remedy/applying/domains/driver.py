@@ -1,0 +1,318 @@
+"""Domains of live hosts: redefine, restart or hot-swap, then check; and the way back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import ExitStack, suppress
+
+from msgspec.structs import replace
+
+from vnicaudit.errors import ActionError, GoneError, JournalError, KeptError
+from vnicaudit.model.plan import Mode, Step
+from vnicaudit.remedy.applying.domains import driving
+from vnicaudit.remedy.applying.domains.checks import DomainChecks
+from vnicaudit.remedy.applying.domains.definition_transactions import (
+    DomainPlace,
+    DomainTransaction,
+    DomainWork,
+    GuestBefore,
+    is_unanswered,
+    kept_original,
+    original_of,
+    reversed_transaction,
+    unmet,
+)
+from vnicaudit.remedy.applying.domains.driving import GuardedTrial, leave_nobody_off
+from vnicaudit.remedy.applying.domains.prepare import (
+    check_owner,
+    check_restart,
+    check_state,
+    guest_before,
+    prepare,
+)
+from vnicaudit.remedy.applying.driver import (
+    Driver,
+    Prepared,
+    PrepareRequest,
+    UndoRequest,
+    UnitState,
+)
+from vnicaudit.remedy.applying.journal.events import (
+    Begin,
+    Defined,
+    NicChanges,
+    Result,
+    Undoing,
+    UnitRequest,
+    unit_of,
+)
+from vnicaudit.remedy.applying.journal.journal_file import KeptTexts
+from vnicaudit.remedy.applying.journal.past_run import PastRun
+from vnicaudit.remedy.applying.session import Session
+from vnicaudit.remedy.applying.verifying import BegunUnit, failed
+from vnicaudit.remedy.hypervisor import Elements, Hypervisor, Likeness, Machine, Trial
+from vnicaudit.remedy.replacing import UnitRefusedError, check_uri, digest, short_digest
+
+_WAITS = (
+    "it still runs with its old NIC: power it off and start it again (a reboot inside the guest "
+    "is not enough)"
+)
+_NOWHERE = (
+    "the domain is no longer on its host, nor on another host of this run: it was undefined, or "
+    "moved to a host outside the run (make a plan there)"
+)
+_NOT_HERE = (
+    "the domain is no longer on its host: it was undefined, or moved (make a plan where it is now)"
+)
+_MIDDLE = "; this happened in the middle of the change: its old definition is saved with the run"
+_ONLY_RAN = (
+    "the run did not change its definition, and only restarted the guest with it: there is "
+    "nothing to put back"
+)
+_EDITED = (
+    "somebody has changed the definition since: check it (virsh dumpxml --inactive), then restore "
+    "only the NIC with --over-edits"
+)
+
+
+class DomainDriver(Driver):
+    """Changes domains of the hosts that one command reaches."""
+
+    kind = "domain"
+    may_move = True
+
+    def __init__(self, session: Session) -> None:
+        super().__init__(session)
+        self._texts = session.adapters.texts
+        self._hosts: dict[str, Hypervisor] = {}
+
+    @classmethod
+    def key(cls, step: Step) -> str:
+        """The UUID with the target: after a migration that left its definition behind, two hosts
+        may have a domain of one UUID."""
+        return f"{step.about.id}-{short_digest(step.target.encode(), 8)}"
+
+    @classmethod
+    def unit(cls, key: str, steps: tuple[Step, ...]) -> UnitRequest:
+        """The domain."""
+        return unit_of(key, steps, cls.kind, steps[0].about.name or "")
+
+    def check(self, unit: UnitRequest) -> None:
+        """Raises RefusedError for a URI that may start a program, unless the user named it."""
+        check_uri(unit.target, self._session.reach.trusted)
+
+    def open(self, unit: UnitRequest) -> None:
+        """Connect to its host, and keep other runs away from it, on this machine and elsewhere."""
+        if unit.target in self._hosts:
+            return
+        host = self._adapters.connect(unit.target, deadline=self._session.deadline)
+        with ExitStack() as opened:
+            opened.callback(host.close)
+            self._session.hold(host.key, host.name, opened, host)
+            self._session.at(unit.target).push(opened.pop_all())
+        self._session.at(unit.target).callback(self._hosts.pop, unit.target)
+        self._hosts[unit.target] = host
+
+    def prepare(
+        self, unit: UnitRequest, steps: tuple[Step, ...], request: PrepareRequest
+    ) -> Prepared:
+        """The change that the steps make to the domain's definition."""
+
+        def earlier(current: bytes) -> bytes | None:
+            """The original of a definition that an earlier run of this plan made; None if no run
+            made it."""
+            for run in request.earlier():
+                if is_made_by(run, unit.key, current, self._adapters.texts.likeness):
+                    return original_of(run, run.transaction(unit.key, DomainTransaction))
+            return None
+
+        host, machine = self._hosts[unit.target], self._machine(unit)
+        return prepare(
+            steps, machine, request.mode, unit.key, earlier, self._adapters, local=host.local
+        )
+
+    def prepare_undo(self, unit: UnitRequest, request: UndoRequest) -> Prepared:
+        """The change that reverses what an earlier run did to a domain; without a transaction where
+        the domain is already as it was. Raises RefusedError with the reason if it cannot be
+        started."""
+        transaction = request.transaction(unit, DomainTransaction)
+        if transaction.before == transaction.goal:
+            raise UnitRefusedError(_ONLY_RAN, "whole-only")
+        original, machine = original_of(request.run, transaction), self._machine(unit)
+        state, likeness = machine.state(), self._texts.likeness
+        check_state(state, request.mode)
+        if state.active and request.mode == "restart":
+            check_restart(self._texts.reading.power_off_action(machine.live()))
+        wanted = transaction.nic_changes
+        current = machine.definition(secrets=True)
+        if likeness.equal_but_controllers(current, original):
+            original = current  # libvirt chooses the order of controllers
+        elif not request.over_edits and not any(
+            is_made_by(run, unit.key, current, likeness) for run in request.since()
+        ):
+            raise UnitRefusedError(_EDITED, "edited")
+        goal = original
+        whole = is_made_by(request.run, unit.key, current, likeness)
+        if not whole and current != original:
+            goal = _nics_put_back(self._texts.elements, current, original, wanted)
+        made = reversed_transaction(transaction, current, goal)
+        seen = guest_before(machine, made.macs, request.mode, self._adapters, active=state.active)
+        ended = request.run.result(unit.key)
+        stays_off = transaction.active and ended is not None and not ended.undone
+        active = state.active or stays_off
+        if current == goal and not (active and request.mode != "next-boot"):
+            return Prepared(None)
+        made = replace(made, mode=request.mode, active=active, guest_before=seen, exact=whole)
+        return Prepared(made, current, goal)
+
+    def prepare_restore(self, unit: UnitRequest, request: UndoRequest) -> Prepared:
+        """The change that restores the whole saved definition."""
+        transaction, original = kept_original(request.run, unit, DomainTransaction)
+        reading, machine = self._texts.reading, self._machine(unit)
+        domain = reading.definition_of(original, unit.target)
+        if domain.uuid != unit.uuid:
+            raise UnitRefusedError(
+                f"the saved original belongs to another domain, {domain.uuid}", "kept-original"
+            )
+        state = machine.state()
+        check_owner(reading.definition_of(machine.definition(secrets=False), unit.target))
+        changes = () if transaction is None else transaction.nic_changes
+        wanted = tuple(one.inverse() for one in reversed(changes))
+        if unmet(domain, wanted):
+            wanted = ()
+        mode: Mode = request.mode if wanted else "next-boot"
+        check_state(state, mode)
+        if state.active and mode == "restart":
+            check_restart(reading.power_off_action(machine.live()))
+        current = machine.definition(secrets=True)
+        ran = transaction is not None and transaction.active
+        active = state.active or (ran and request.run.is_open(unit.key))
+        macs = tuple(one.mac for one in wanted)
+        seen = guest_before(machine, macs, mode, self._adapters, active=state.active)
+        is_so = self._texts.likeness.equal_but_controllers(current, original)
+        if is_so and not (active and mode != "next-boot"):
+            return Prepared(None)
+        made = DomainTransaction(
+            unit.key, unit.name, unit.target, unit.steps, mode, wanted, active,
+            before=digest(current), goal=digest(original), uuid=unit.uuid, guest_before=seen,
+            exact=True,
+        )  # fmt: skip
+        return Prepared(made, current, original)
+
+    def forward(self, work: BegunUnit) -> Result:
+        """Redefine the domain, have that take effect, and check the running guest."""
+        at_work = self._at_work(work)
+        try:
+            return driving.forward(at_work)
+        except JournalError:
+            leave_nobody_off(at_work)
+            raise
+
+    def undo(self, work: BegunUnit, undoing: Undoing) -> Result:
+        """Restore the domain's definition and NICs from before the run."""
+        at_work = self._at_work(work)
+        try:
+            late = is_unanswered(at_work)
+            return driving.undo(at_work, undoing.reason, undoing.outcome, late=late)
+        except JournalError:
+            leave_nobody_off(at_work)
+            raise
+
+    def verify(self, unit: UnitRequest, begin: Begin) -> UnitState:
+        """The state of the definition and of the running guest, compared with the planned
+        changes."""
+        transaction = begin.of(DomainTransaction)
+        machine, reading = self._machine(unit), self._texts.reading
+        wanted, target = transaction.nic_changes, transaction.target
+        if missing := unmet(
+            reading.definition_of(machine.definition(secrets=False), target), wanted
+        ):
+            why = f"the definition has been changed since: {'; '.join(missing)}"
+            return UnitState(unit.name, "differs", why)
+        if not machine.state().active:
+            return UnitState(unit.name, "waiting", "it is off: in effect at its next start")
+        if unmet(reading.definition_of(machine.live(), target), wanted):
+            return UnitState(unit.name, "waiting", _WAITS)
+        place = DomainPlace(self._hosts[unit.target], machine, self._adapters)
+        now, hot = GuestBefore(agent=place.agent.answers()), transaction.mode == "hotswap"
+        checks = DomainChecks(place, wanted, now, hot=hot).results().checks
+        bad = failed(checks)
+        return UnitState(unit.name, "differs" if bad else "in-effect", bad, checks)
+
+    def explain(self, unit: UnitRequest, error: GoneError, *, begun: bool, dry_run: bool) -> Result:
+        """``gone``; for a domain that is now on another host of the run, ``refused`` if its change
+        was not started, else ``failed``: its owner has to check which definition it has there."""
+        del error, dry_run
+        place = self._elsewhere(unit)
+        if place is None:
+            nowhere = _NOT_HERE if self._session.host_by_host else _NOWHERE
+            return Result("gone", nowhere + (_MIDDLE if begun else ""))
+        if begun:
+            why = f"it moved to {place} in the middle of the change: check it there"
+            return Result("failed", why)
+        why = f"it is now on {place}: make a plan there"
+        return Result("refused", why, codes=("moved",))
+
+    def _machine(self, unit: UnitRequest) -> Machine:
+        return self._hosts[unit.target].machine(unit.uuid or "")
+
+    def _at_work(self, work: BegunUnit) -> DomainWork:
+        host = self._hosts[work.unit.target]
+        place = DomainPlace(host, host.machine(work.unit.uuid or ""), self._adapters)
+        made = work.at(place, DomainTransaction)
+        trial = _trial(made)
+        if trial is None:
+            return made
+        work.at_end.append(lambda result: trial.note_outcome(result.outcome, undone=result.undone))
+        return replace(made, place=place._replace(trial=trial))
+
+    def _elsewhere(self, unit: UnitRequest) -> str | None:
+        """The URI of another host of this run that has the domain; None if no such host is
+        known."""
+        for target, host in tuple(self._hosts.items()):
+            if target == unit.target or host.key == self._hosts[unit.target].key:
+                continue
+            with suppress(ActionError):
+                host.machine(unit.uuid or "")
+                return target
+        return None
+
+
+def _trial(work: DomainWork) -> Trial | None:
+    """The trial of a guest; None if the guest is not interrupted, as there is nothing to
+    measure."""
+    transaction = work.transaction
+    if work.trials is None or not transaction.active or transaction.mode == "next-boot":
+        return None
+    host, uuid = work.place.host, transaction.uuid or ""
+    return GuardedTrial(
+        work.trials(work.folder, work.unit.key, host, uuid, transaction.macs), work.tell
+    )
+
+
+def is_made_by(found: PastRun, key: str, current: bytes, likeness: Likeness) -> bool:
+    """True if ``current`` is the definition that the run made for this domain."""
+    lines = (entry.event for entry in found.of(key))
+    made = [event.settled for event in lines if isinstance(event, Defined)]
+    if not made or digest(current) in made:
+        return bool(made)
+    with suppress(KeptError):  # libvirt may return the saved text in a different order
+        settled = KeptTexts(found.folder, key).get("settled", made[-1])
+        return likeness.equal_but_controllers(current, settled)
+    return False
+
+
+def _nics_put_back(
+    parts: Elements, current: bytes, original: bytes, wanted: Iterable[NicChanges]
+) -> bytes:
+    for one in wanted:
+        number = parts.interface_number(current, one.mac)
+        if number is None:
+            raise UnitRefusedError(f"there is no longer exactly one NIC {one.mac}", "edited")
+        old = parts.interface_number(original, one.mac)
+        if old is None:
+            raise UnitRefusedError(
+                f"the saved definition does not have exactly one NIC {one.mac}", "kept-original"
+            )
+        current = parts.with_interface(current, number, parts.interface_of(original, old))
+    return current

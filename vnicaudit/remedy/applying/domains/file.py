@@ -1,0 +1,248 @@
+"""Definitions in files of this machine, which are replaced as a whole."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from typing import cast
+
+from vnicaudit.audit.reading.files import MAX_BYTES
+from vnicaudit.base.wording import word
+from vnicaudit.errors import RefusedError
+from vnicaudit.model.plan import FileUnit, Step, UnitStep
+from vnicaudit.remedy.applying.domains.definition_transactions import (
+    FileTransaction,
+    kept_original,
+    original_of,
+    reversed_transaction,
+)
+from vnicaudit.remedy.applying.domains.prepare import DISAGREE, of_the_plan
+from vnicaudit.remedy.applying.driver import (
+    Driver,
+    Prepared,
+    PrepareRequest,
+    UndoRequest,
+    UnitState,
+    steps_on,
+)
+from vnicaudit.remedy.applying.journal.events import (
+    Begin,
+    NicChanges,
+    Replacing,
+    Result,
+    Undoing,
+    UnitRequest,
+    unit_of,
+)
+from vnicaudit.remedy.applying.journal.journal_file import KeptTexts
+from vnicaudit.remedy.applying.verifying import BegunUnit, UnitWork
+from vnicaudit.remedy.hypervisor import Texts
+from vnicaudit.remedy.planning.diffs import unified_diff
+from vnicaudit.remedy.replacing import (
+    UnitRefusedError,
+    digest,
+    read_file,
+    replace_file,
+    short_digest,
+)
+
+_MOST = 64 << 20
+"""Maximum size of a file of definitions, in bytes."""
+_LATER = "changed on disk; libvirt uses it after virsh define"
+
+FileWork = UnitWork[None, FileTransaction]
+"""The work on a file needs no connection: the file is on this machine."""
+
+
+FileUnitStep = UnitStep[FileUnit]
+
+
+def name_of(steps: tuple[FileUnitStep, ...]) -> str:
+    """The name of the unit that these steps change: the domain's, or the file's path if several
+    domains in it are changed. Those are rolled back together, so a domain's name would promise too
+    little."""
+    about, path = steps[0].about, steps[0].unit.path
+    several = len({(one.about.name, one.about.id, one.unit.definition) for one in steps}) > 1
+    return path if several else about.name or path
+
+
+def replaced(work: FileWork, *, back: bool) -> Result:
+    """Write the new content to the file, or with ``back`` the old one. Raises RefusedError if
+    somebody else changed it."""
+    transaction = work.transaction
+    before = work.texts.get("before", transaction.before, transaction.by_hand())
+    goal = work.texts.get("goal", transaction.goal, transaction.by_hand())
+    if back:
+        before, goal = goal, before
+    path = transaction.file
+    now = read_file(path, len(before) + len(goal) + 1)
+    if now != goal:
+        if now != before:
+            raise UnitRefusedError("somebody else changed it in the meantime", "edited")
+        work.notes.write(Replacing())
+        replace_file(path, before, goal)
+        if read_file(path, len(goal) + 1) != goal:
+            raise UnitRefusedError("the file was not written as planned", "edited")
+    return Result("applied", _LATER)
+
+
+def prepare_file(steps: tuple[FileUnitStep, ...], key: str, texts: Texts) -> Prepared:
+    """The transaction of the steps in one file. Raises RefusedError with the reason if the change
+    is not started."""
+    first = steps[0]
+    path = first.unit.path
+    before = read_file(path, MAX_BYTES)
+    if digest(before) != first.digest:
+        if _is_so(texts, before, steps):
+            return Prepared(None)
+        raise UnitRefusedError(
+            "the file has changed since the plan was made: make a new plan", "drift"
+        )
+    for step in steps:
+        with of_the_plan():
+            after = _text_after(texts, before, (step,))
+        if step.diff != unified_diff(before, after, path, texts.writer.text_of):
+            raise UnitRefusedError(DISAGREE.format(step.id), "plan")
+    goal = _text_of_all(texts, before, steps)
+    ids = tuple(step.id for step in steps)
+    wanted = tuple(
+        NicChanges(step.about.index or 0, 0, step.about.mac or "", step.changes)
+        for step in steps
+    )
+    transaction = FileTransaction(
+        key, name_of(steps), first.target, ids, "next-boot", wanted,
+        file=path, before=digest(before), goal=digest(goal), uuid=first.about.id,
+    )  # fmt: skip
+    return Prepared(transaction, before, goal)
+
+
+def _text_after(texts: Texts, data: bytes, steps: Iterable[FileUnitStep]) -> bytes:
+    for step in steps:
+        place = step.unit.place
+        if place is None:
+            raise UnitRefusedError(
+                f"step {step.id} has no place in the file: make a new plan", "plan"
+            )
+        data = texts.changed_at(data, place, step.changes)
+    return data
+
+
+def _text_of_all(texts: Texts, data: bytes, steps: tuple[FileUnitStep, ...]) -> bytes:
+    """The text with the changes of all steps: made together, unless two steps are on one NIC."""
+    wanted = [(step.unit.place or "", step.changes) for step in steps]
+    if len(dict(wanted)) < len(wanted):
+        return _text_after(texts, data, steps)
+    return texts.all_changed(data, wanted)
+
+
+def _is_so(texts: Texts, data: bytes, steps: Iterable[FileUnitStep]) -> bool:
+    """True if the text already has every change of the steps: writing them would alter
+    nothing."""
+    for step in steps:
+        for change in step.changes:
+            try:
+                if texts.changed_at(data, step.unit.place or "", (change,)) != data:
+                    return False
+            except RefusedError:
+                if change.new is not None:  # it is removed already
+                    return False
+    return True
+
+
+class FileDriver(Driver):
+    """Changes files of this machine."""
+
+    kind = "file"
+    is_text = True
+
+    @classmethod
+    def key(cls, step: Step) -> str:
+        """All domains of a file are changed together."""
+        return f"file-{short_digest(cast(FileUnit, step.unit).path.encode(), 24)}"
+
+    @classmethod
+    def unit(cls, key: str, steps: tuple[Step, ...]) -> UnitRequest:
+        """The file."""
+        on_file = steps_on(FileUnit, steps)
+        return unit_of(key, steps, cls.kind, name_of(on_file), file=on_file[0].unit.path)
+
+    def open(self, unit: UnitRequest) -> None:
+        """Keep other runs away from files."""
+        del unit
+        self._session.hold("files", "files of this machine")
+
+    def prepare(
+        self, unit: UnitRequest, steps: tuple[Step, ...], request: PrepareRequest
+    ) -> Prepared:
+        """The change that the steps make to the file's text."""
+        del request
+        return prepare_file(steps_on(FileUnit, steps), unit.key, self._adapters.texts)
+
+    def prepare_undo(self, unit: UnitRequest, request: UndoRequest) -> Prepared:
+        """The text as it was before the run."""
+        transaction = request.transaction(unit, FileTransaction)
+        goal = original_of(request.run, transaction)
+        before = KeptTexts(request.run.folder, transaction.key).get(
+            "goal", transaction.goal, transaction.by_hand()
+        )
+        current = _current(unit, request, len(before) + len(goal) + 1)
+        if current == goal:
+            return Prepared(None)
+        if current != before:
+            which = f"--restore --domain {word(transaction.file or '')}"
+            ignored = "--over-edits is not for files; " if request.over_edits else ""
+            raise UnitRefusedError(
+                f"{ignored}somebody has changed the file since: check it and correct it by hand, "
+                f"or restore the whole original: {request.run.rollback_command(which)}",
+                "edited",
+            )
+        return Prepared(reversed_transaction(transaction, before, goal), before, goal)
+
+    def prepare_restore(self, unit: UnitRequest, request: UndoRequest) -> Prepared:
+        """The change that restores the saved text."""
+        _, original = kept_original(request.run, unit, FileTransaction)
+        current = _current(unit, request, _MOST)
+        if current == original:
+            return Prepared(None)
+        transaction = FileTransaction(
+            unit.key, unit.name, unit.target, unit.steps, "next-boot",
+            file=unit.file or "", before=digest(current), goal=digest(original),
+        )  # fmt: skip
+        return Prepared(transaction, current, original)
+
+    def forward(self, work: BegunUnit) -> Result:
+        """Replace the file's content."""
+        try:
+            return replaced(work.at(None, FileTransaction), back=False)
+        except RefusedError as error:
+            return Result("failed", f"the file was not changed: {error}")
+
+    def undo(self, work: BegunUnit, undoing: Undoing) -> Result:
+        """Restore the file's content from before the run."""
+        try:
+            result = replaced(work.at(None, FileTransaction), back=True)
+        except RefusedError as error:
+            return Result("failed", f"the file was not changed: {error}")
+        return Result(undoing.outcome, f"{undoing.reason}; it was put back", result.checks)
+
+    def verify(self, unit: UnitRequest, begin: Begin) -> UnitState:
+        """The state of the file: ``in-effect`` with the content that the run gave it, else
+        ``differs``."""
+        transaction = begin.of(FileTransaction)
+        if digest(read_file(transaction.file, _MOST)) == transaction.goal:
+            return UnitState(unit.name, "in-effect", "the file is as planned")
+        return UnitState(unit.name, "differs", "the file is not as the run left it")
+
+
+def _current(unit: UnitRequest, request: UndoRequest, size: int) -> bytes:
+    """The present content of the file, at most ``size`` bytes. Raises RefusedError if it cannot be
+    read. A file that is gone is not created again: its owner and permissions would be unknown."""
+    path = unit.file or ""
+    if not os.path.lexists(path) and os.path.isdir(os.path.dirname(path) or "."):
+        kept = KeptTexts(request.run.folder, unit.key).path("before")
+        raise UnitRefusedError(
+            "the file is gone: restore the original by hand, with the owner and mode it had: cp "
+            f"{word(str(kept))} {word(path)}",
+            "unreadable",
+        )
+    return read_file(path, size)
