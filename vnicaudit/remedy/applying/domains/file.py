@@ -106,8 +106,7 @@ def prepare_file(steps: tuple[FileUnitStep, ...], key: str, texts: Texts) -> Pre
     goal = _text_of_all(texts, before, steps)
     ids = tuple(step.id for step in steps)
     wanted = tuple(
-        NicChanges(step.about.index or 0, 0, step.about.mac or "", step.changes)
-        for step in steps
+        NicChanges(step.about.index or 0, 0, step.about.mac or "", step.changes) for step in steps
     )
     transaction = FileTransaction(
         key, name_of(steps), first.target, ids, "next-boot", wanted,
