@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import msgspec
 
@@ -94,6 +94,22 @@ class Foreseen(msgspec.Struct, frozen=True):
     codes: tuple[str, ...] = ()
     steps: tuple[str, ...] = ()
     place: str = ""
+
+
+StateName = Literal["in-effect", "waiting", "differs", "gone", "moved", "unknown", "taken-back"]
+"""State of a unit. ``waiting``: defined, but not in effect until the guest is powered off and on.
+``differs``: not as planned, or the guest has problems with it. ``moved``: the unit is now in
+another place of the run. ``taken-back``: undone by a later run."""
+
+
+class UnitState(NamedTuple):
+    """A unit, checked after its run. ``unreachable``: its host or cloud could not be reached."""
+
+    name: str
+    state: StateName
+    detail: str = ""
+    checks: tuple[Check, ...] = ()
+    unreachable: bool = False
 
 
 # Current state of the cloud objects that may be changed: the facts that decide whether a change is

@@ -62,9 +62,6 @@ class Machine(Protocol):
     def vcpu_delays(self) -> tuple[int | None, ...]:
         """Nanoseconds that each vCPU has waited for a CPU so far; None if unknown."""
 
-    def addresses(self, source: str) -> dict[str, tuple[str, ...]]:
-        """MAC -> addresses, from the host's DHCP leases (``lease``) or ARP table (``arp``)."""
-
     def ask_agent(self, command: str, seconds: int, **arguments: object) -> object:
         """The answer of the guest's agent to a command of its protocol."""
 
@@ -128,9 +125,6 @@ class ThisMachine(Protocol):
 
     def running_process(self, uuid: str) -> RunningProcess | None:
         """The QEMU of that domain; None if there is none, or it cannot be inspected."""
-
-    def arp_table(self) -> dict[str, tuple[str, ...]]:
-        """MAC -> IPv4 addresses, as this machine knows them."""
 
     def vdpa_devices(self) -> tuple[VdpaDevice, ...]:
         """The vhost-vDPA devices of this machine."""

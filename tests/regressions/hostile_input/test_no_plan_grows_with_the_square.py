@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from datetime import datetime
 from io import BytesIO
 from pathlib import Path
-from typing import NamedTuple
 
 import msgspec
 import pytest
@@ -21,7 +20,7 @@ from vnicaudit.cli.wiring.platforms import every_platform
 from vnicaudit.model.plan import FileUnit, NotPlanned, Plan, Step
 from vnicaudit.remedy.applying.apply import RunContext, dry_run_apply
 from vnicaudit.remedy.applying.domains.file import prepare_file
-from vnicaudit.remedy.applying.journal.events import Result, RunLimits
+from vnicaudit.remedy.applying.journal.events import Result, RunLimits, UnitRequest
 from vnicaudit.remedy.applying.journal.state import StateFolder
 from vnicaudit.remedy.applying.unit_queue import Schedule, UnitQueue
 from vnicaudit.remedy.planning import domain_targets
@@ -134,11 +133,11 @@ def test_the_steps_of_a_plan_are_found_once_for_all_its_units(tmp_path: Path) ->
 
 def test_units_of_a_run_are_counted_as_they_end() -> None:
     """Before each unit all that had ended were looked through, and all that were left."""
-    units = [_Unit(str(n), f"host {n % 40}") for n in range(3200)]
+    units = [UnitRequest(str(n), "", f"host {n % 40}", (), (), "domain") for n in range(3200)]
     groups = {f"host {n}": (f"zone {n % 4}", f"rack {n % 10}") for n in range(40)}
     small, large = units[:400], units
 
-    def gone_through(some: list[_Unit]) -> None:
+    def gone_through(some: list[UnitRequest]) -> None:
         run = UnitQueue(Schedule(groups=groups), some)
         while run.targets:
             assert run.stop(datetime(2026, 11, 27)) == ""
@@ -146,13 +145,6 @@ def test_units_of_a_run_are_counted_as_they_end() -> None:
                 run.count(unit, Result("applied"))
 
     assert ratio(gone_through, small, large) <= MOST
-
-
-class _Unit(NamedTuple):
-    """Of a run."""
-
-    key: str
-    target: str
 
 
 def _order(folder: Path) -> RunContext:

@@ -241,10 +241,6 @@ class Machine:
         del device
         return None
 
-    def addresses(self, source: str) -> dict[str, tuple[str, ...]]:
-        del source
-        return {}
-
     def ask_agent(self, command: str, seconds: int, **arguments: object) -> Any:
         del seconds, arguments
         self._catch_up()

@@ -12,20 +12,18 @@ import pytest
 from tests.rows import rows
 from vnicaudit.errors import JournalError, SilentError, UsageError
 from vnicaudit.model.runs import Outcome
-from vnicaudit.remedy.applying.journal.events import Result
+from vnicaudit.remedy.applying.journal.events import Result, UnitRequest
 from vnicaudit.remedy.applying.unit_queue import Schedule, UnitQueue, Window, side_by_side
 
 NOON = datetime(2026, 11, 21, 12, 0)
 
 
-class At(NamedTuple):
+def at(key: str, target: str = "host") -> UnitRequest:
     """A unit at a target."""
-
-    key: str
-    target: str = "host"
+    return UnitRequest(key, key, target, (), (), "domain")
 
 
-LEFT = [At(name) for name in "abcd"]
+LEFT = [at(name) for name in "abcd"]
 
 
 class Ended(NamedTuple):
@@ -40,9 +38,9 @@ def results(*outcomes: Outcome, target: str = "host") -> list[Ended]:
     return [Ended(target, outcome) for outcome in outcomes]
 
 
-def progress(schedule: Schedule, done: list[Ended], left: Sequence[At] = ()) -> UnitQueue[At]:
+def progress(schedule: Schedule, done: list[Ended], left: Sequence[UnitRequest] = ()) -> UnitQueue:
     """A run in which these have ended, and those are left."""
-    ended = [At(f"ended {number}", one.target) for number, one in enumerate(done)]
+    ended = [at(f"ended {number}", one.target) for number, one in enumerate(done)]
     made = UnitQueue(schedule, [*ended, *left])
     for unit, one in zip(ended, done, strict=True):
         made.count(unit, Result(one.outcome))
@@ -95,7 +93,7 @@ GROUPED = Schedule(
     canary=1, batch=9, max_failures=9,
     groups={"kvm1": ("zone_a",), "kvm2": ("zone_a", "gpu"), "kvm3": ("zone_b",)},
 )  # fmt: skip
-FLEET = [At("a", "kvm1"), At("b", "kvm1"), At("c", "kvm2"), At("d", "kvm3"), At("e", "elsewhere")]
+FLEET = [at("a", "kvm1"), at("b", "kvm1"), at("c", "kvm2"), at("d", "kvm3"), at("e", "elsewhere")]
 
 
 def test_each_group_has_canaries_of_its_own_before_any_batch() -> None:
@@ -126,7 +124,7 @@ def test_a_canary_of_one_group_stops_all_of_them() -> None:
 
 
 def test_sources_go_first_one_by_one_and_are_no_canaries() -> None:
-    images = [At("image", "cloud"), At("flavor", "cloud")]
+    images = [at("image", "cloud"), at("flavor", "cloud")]
     run = UnitQueue(Schedule(batch=2, max_failures=1), LEFT, images)
     assert [one.key for one in run.next()] == ["image"]
     run.count(images[0], Result("failed"))
@@ -139,7 +137,7 @@ def test_sources_go_first_one_by_one_and_are_no_canaries() -> None:
 
 
 def _reference(
-    schedule: Schedule, units: Sequence[At], done: dict[str, Result]
+    schedule: Schedule, units: Sequence[UnitRequest], done: dict[str, Result]
 ) -> tuple[list[str], str]:
     """The units to change now, and the group whose canary failed: found by going through all."""
     well: Counter[str] = Counter()
@@ -171,15 +169,17 @@ def test_counts_say_what_going_through_all_units_says(seed: int) -> None:
     draw = random.Random(seed)
     groups = {f"kvm{n}": tuple(sorted(draw.sample("ABCD", draw.randint(1, 3)))) for n in range(5)}
     schedule = Schedule(draw.randint(0, 3), draw.randint(1, 4), 99, groups=groups)
-    units = [At(str(n), f"kvm{draw.randrange(6)}") for n in range(40)]
+    units = [at(str(n), f"kvm{draw.randrange(6)}") for n in range(40)]
     run, done = UnitQueue(schedule, units), dict[str, Result]()
 
-    def end(unit: At) -> None:
+    def end(unit: UnitRequest) -> None:
         done[unit.key] = Result(draw.choice(_OUTCOMES))
         run.count(unit, done[unit.key])
 
-    for unit in draw.sample(units, draw.randint(0, 6)):  # of an earlier life of the program
-        end(unit)
+    for number in sorted(
+        draw.sample(range(40), draw.randint(0, 6))
+    ):  # of an earlier life of the program
+        end(units[number])
     while run.targets:
         following, failed = _reference(schedule, units, done)
         now = run.next()
@@ -192,8 +192,8 @@ def test_counts_say_what_going_through_all_units_says(seed: int) -> None:
 
 @rows
 def test_a_window(window: str, clock: str, *, is_open: bool) -> None:
-    at = datetime.fromisoformat(f"2026-11-21T{clock}:00")
-    assert Window.parse(window).is_open(at) is is_open
+    moment = datetime.fromisoformat(f"2026-11-21T{clock}:00")
+    assert Window.parse(window).is_open(moment) is is_open
 
 
 @pytest.mark.parametrize("text", ["", "22-4", "22:00", "24:00-01:00", "01:00-01:00", "a:b-c:d"])

@@ -51,10 +51,6 @@ class _Machine:
     def running_process(self, uuid: str) -> None:
         """No QEMU of any domain."""
 
-    def arp_table(self) -> dict[str, tuple[str, ...]]:
-        """Nobody's address."""
-        return {}
-
     def vdpa_devices(self) -> tuple[VdpaDevice, ...]:
         """The card's device."""
         return (CARD,)

@@ -50,8 +50,7 @@ from vnicaudit.text.diff import command as own_command
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from vnicaudit.model.runs import RunRecord
-    from vnicaudit.remedy.applying.driver import UnitState
+    from vnicaudit.model.runs import RunRecord, UnitState
     from vnicaudit.remedy.applying.pruning import Recovered
     from vnicaudit.reports.writers import Options
 
@@ -242,6 +241,6 @@ def _verify(run: str, options: RunsOptions, wiring: Wiring) -> int:
 
 
 def _rendered(units: list[UnitState], output: OutputOptions) -> Iterator[str]:
-    from vnicaudit.reports.runs.verification import render
+    from vnicaudit.reports.runs.text import render_states
 
-    return render(units, screen_options(output))
+    return render_states(units, screen_options(output))

@@ -80,10 +80,6 @@ class _ThisMachine:
                     return RunningProcess(found.nics, files)
         return None
 
-    def arp_table(self) -> dict[str, tuple[str, ...]]:
-        """MAC -> IPv4 addresses, from this machine's ARP table."""
-        return tree.read_arp(tree.Tree("/"))
-
     def vdpa_devices(self) -> tuple[VdpaDevice, ...]:
         """The vhost-vDPA devices of this machine."""
         return tree.read_vdpa(tree.Tree("/"))

@@ -148,10 +148,6 @@ def within(seconds: float, what: str, function: Callable[[], T]) -> T:
         raise ActionError(f"cannot {what}: {explain(error)}") from error
 
 
-_SOURCES = {
-    "lease": libvirt.VIR_DOMAIN_INTERFACE_ADDRESSES_SRC_LEASE,
-    "arp": libvirt.VIR_DOMAIN_INTERFACE_ADDRESSES_SRC_ARP,
-}
 _SHUTDOWN_SECONDS = 3
 """Seconds in which an agent that cannot shut the guest down reports so."""
 _CLOSE_SECONDS = 2.0
@@ -335,26 +331,6 @@ class LibvirtMachine:
         stats = found[0][1] if found else {}
         count = min(stats.get("vcpu.maximum", 0), _VCPUS_MAX)
         return tuple(stats.get(f"vcpu.{number}.delay") or None for number in range(count))
-
-    def addresses(self, source: str) -> dict[str, tuple[str, ...]]:
-        """MAC -> addresses (``192.0.2.1/24``), from the host's DHCP leases (``lease``) or its ARP
-        table (``arp``); empty if neither is available."""
-        try:
-            found = self._ask(
-                "report the guest's addresses",
-                lambda domain: domain.interfaceAddresses(_SOURCES[source], 0),
-            )
-        except ActionError as error:
-            if isinstance(error.__cause__, libvirt.libvirtError):
-                return {}
-            raise
-        return {
-            entry["hwaddr"].lower(): tuple(
-                f"{address['addr']}/{address['prefix']}" for address in entry["addrs"] or ()
-            )
-            for entry in found.values()
-            if entry.get("hwaddr")
-        }
 
     def ask_agent(self, command: str, seconds: int, **arguments: object) -> object:
         """The answer of the guest's agent to a command, decoded. Raises GuestError if the agent

@@ -10,30 +10,33 @@ from __future__ import annotations
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Sequence
-from typing import ClassVar, Literal, NamedTuple, TypeVar, cast
+from pathlib import Path
+from typing import ClassVar, Generic, NamedTuple, TypeVar, cast
+
+import msgspec
 
 from vnicaudit.base.deadlines import Clock
+from vnicaudit.base.wording import word
 from vnicaudit.errors import GoneError, UsageError, VnicauditError
 from vnicaudit.model.plan import Mode, Step, UnitStep, UnitT
-from vnicaudit.model.runs import Check, UnitRun
+from vnicaudit.model.runs import UnitRun, UnitState
 from vnicaudit.remedy.applying.journal.events import (
     Begin,
     Result,
+    RunLimits,
     Transaction,
     Undoing,
     UnitRequest,
 )
 from vnicaudit.remedy.applying.journal.journal_file import KeptTexts
 from vnicaudit.remedy.applying.journal.past_run import PastRun
+from vnicaudit.remedy.applying.journal.state import Notes
 from vnicaudit.remedy.applying.session import Session
-from vnicaudit.remedy.applying.verifying import BegunUnit
+from vnicaudit.remedy.hypervisor import Trials
+from vnicaudit.text.diff import command
 
-T = TypeVar("T")
-
-StateName = Literal["in-effect", "waiting", "differs", "gone", "moved", "unknown", "taken-back"]
-"""State of a unit. ``waiting``: defined, but not in effect until the guest is powered off and on.
-``differs``: not as planned, or the guest has problems with it. ``moved``: the unit is now in
-another place of the run. ``taken-back``: undone by a later run."""
+P = TypeVar("P")
+T = TypeVar("T", bound=Transaction)
 
 
 class Prepared(NamedTuple):
@@ -74,14 +77,52 @@ class UndoRequest(NamedTuple):
         return self.run.transaction(unit.key, kind)
 
 
-class UnitState(NamedTuple):
-    """A unit, checked after its run. ``unreachable``: its host or cloud could not be reached."""
+# The working context of a unit's driver.
 
-    name: str
-    state: StateName
-    detail: str = ""
-    checks: tuple[Check, ...] = ()
-    unreachable: bool = False
+
+def rollback_command(run: str, unit: UnitRequest, folder: Path, options: str = "") -> str:
+    """The command that rolls back one unit of a run. ``folder``: of any run of that state
+    folder."""
+    words = f"rollback {run} --domain {word(unit.file or unit.name)} {options}".rstrip()
+    return command(words, folder.parent.parent)
+
+
+class BegunUnit(msgspec.Struct, frozen=True):
+    """A unit whose change was started, as its driver receives it. Functions in ``at_end`` are
+    called with its result. ``rollback_of``: the run that is rolled back; empty: a plan is
+    applied."""
+
+    unit: UnitRequest
+    begin: Begin
+    notes: Notes
+    texts: KeptTexts
+    folder: Path
+    limits: RunLimits
+    clock: Clock
+    tell: Callable[[str], None]
+    trials: Trials | None
+    at_end: list[Callable[[Result], None]]
+    rollback_of: str
+
+    def rollback_command(self, options: str) -> str:
+        """The command that rolls back this unit alone or, in a rollback, tries that again."""
+        return rollback_command(
+            self.rollback_of or self.folder.name, self.unit, self.folder, options
+        )
+
+    def at(self, place: P, transaction: type[T]) -> UnitWork[P, T]:
+        """The work on this unit at ``place``, with the transaction that its driver recorded. Raises
+        KeptError if that is damaged."""
+        own = {name: getattr(self, name) for name in BegunUnit.__struct_fields__}
+        return UnitWork(**own, place=place, transaction=self.begin.of(transaction))
+
+
+class UnitWork(BegunUnit, Generic[P, T], frozen=True):
+    """The working context of a driver. ``place``: the connection to the unit; ``transaction``: the
+    change to make."""
+
+    place: P
+    transaction: T
 
 
 class Driver(ABC):

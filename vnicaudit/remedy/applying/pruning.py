@@ -19,9 +19,9 @@ from vnicaudit.errors import (
     UsageError,
     VnicauditError,
 )
-from vnicaudit.model.runs import UnitRun
+from vnicaudit.model.runs import UnitRun, UnitState
 from vnicaudit.remedy.applying.apply import RunContext, hold_plans, open_reachable
-from vnicaudit.remedy.applying.driver import Drivers, UnitState
+from vnicaudit.remedy.applying.driver import Drivers
 from vnicaudit.remedy.applying.history import record, undone_by
 from vnicaudit.remedy.applying.journal.events import UnitRequest
 from vnicaudit.remedy.applying.journal.past_run import (

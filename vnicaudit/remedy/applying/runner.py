@@ -20,7 +20,7 @@ from vnicaudit.errors import (
     TargetError,
 )
 from vnicaudit.model.runs import RunRecord
-from vnicaudit.remedy.applying.driver import Drivers, Prepared
+from vnicaudit.remedy.applying.driver import BegunUnit, Drivers, Prepared, rollback_command
 from vnicaudit.remedy.applying.history import current_record
 from vnicaudit.remedy.applying.journal.events import (
     Begin,
@@ -33,7 +33,6 @@ from vnicaudit.remedy.applying.journal.journal_file import Journal, KeptTexts
 from vnicaudit.remedy.applying.journal.past_run import PastRun, reread
 from vnicaudit.remedy.applying.journal.state import Notes, begun_with
 from vnicaudit.remedy.applying.unit_queue import Schedule, UnitQueue, side_by_side, why_no_more
-from vnicaudit.remedy.applying.verifying import BegunUnit, rollback_command
 from vnicaudit.remedy.hypervisor import Trials
 from vnicaudit.remedy.replacing import UnitRefusedError, codes_of
 
@@ -168,7 +167,7 @@ class Runner:
         self._journal.write(End(stopped))
         return stopped
 
-    def _queue(self, schedule: Schedule) -> UnitQueue[UnitRequest]:
+    def _queue(self, schedule: Schedule) -> UnitQueue:
         """The state of the run: its remaining units, and counts of the others."""
         units = self._found.request.units
         sources = [unit for unit in units if self._is_source(unit)]

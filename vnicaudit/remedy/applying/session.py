@@ -7,13 +7,13 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Collection, Hashable, Set
 from contextlib import ExitStack, suppress
-from typing import Protocol, TypeVar, cast
+from typing import TypeVar, cast
 
 from vnicaudit.errors import ActionError, SilentError, VnicauditError
 from vnicaudit.model.host import HostLock
 from vnicaudit.remedy.applying.journal.past_run import UnfinishedRuns
 from vnicaudit.remedy.applying.journal.state import HeldError, StateFolder
-from vnicaudit.remedy.hypervisor import Adapters, CloudAccess
+from vnicaudit.remedy.hypervisor import Adapters, CloudAccess, Hypervisor
 
 T = TypeVar("T")
 Tell = Callable[[str, str], None]
@@ -28,27 +28,6 @@ _STAYS_LOCKED_AS_BEFORE = (
     "it stays locked, as before: a change is unfinished on {uri}, which may be this host"
 )
 _NOBODY_CAN_TELL = "it stays locked: a change there may be unfinished: {error}"
-
-
-class HostWithLock(Protocol):
-    """A host that can be locked (see :class:`vnicaudit.remedy.hypervisor.Hypervisor`)."""
-
-    @property
-    def uri(self) -> str:
-        """The URI by which it was reached."""
-
-    @property
-    def name(self) -> str:
-        """The name of the host, for messages."""
-
-    def take_lock(self, lock: HostLock) -> HostLock:
-        """Take the lock; returns the lock that the host has now."""
-
-    def find_lock(self) -> HostLock | None:
-        """The lock on the host; None: there is none."""
-
-    def drop_lock(self, owner: str) -> None:
-        """Remove the lock of that owner."""
 
 
 class _Held:
@@ -93,7 +72,7 @@ class Session:
         self._unfinished = UnfinishedRuns(state)
         self._leaving = ""
         self._tell = tell
-        self._stack = stack
+        self.stack = stack
         self._places: dict[str, ExitStack] = {}
         self._held: dict[str, _Held] = {}
         self._uris: dict[str, set[str]] = {}
@@ -112,7 +91,7 @@ class Session:
         ends."""
         with self._turn:
             if place not in self._places:
-                self._places[place] = self._stack.enter_context(ExitStack())
+                self._places[place] = self.stack.enter_context(ExitStack())
             return self._places[place]
 
     def leave_all_but(self, places: Collection[str], run: str) -> None:
@@ -126,16 +105,12 @@ class Session:
                 stack.close()
             self._leaving = ""
 
-    def closing(self, close: Callable[[], None]) -> None:
-        """Have ``close`` called when the command ends."""
-        self._stack.callback(close)
-
     def hold(
         self,
         key: str,
         name: str,
         stack: ExitStack | None = None,
-        host: HostWithLock | None = None,
+        host: Hypervisor | None = None,
     ) -> None:
         """Keep other runs away from a place until ``stack`` is left (None: until the command ends):
         runs of this machine, and by a lock on ``host`` those of others. Raises HeldError if one is
@@ -148,9 +123,9 @@ class Session:
             held = self._held[key]
             held.holders += 1
             self._uris.setdefault(key, set()).update(() if host is None else (host.uri,))
-        (self._stack if stack is None else stack).callback(self._let_go, key, host)
+        (self.stack if stack is None else stack).callback(self._let_go, key, host)
 
-    def _let_go(self, key: str, host: HostWithLock | None) -> None:
+    def _let_go(self, key: str, host: Hypervisor | None) -> None:
         with self._turn:
             held = self._held[key]
             held.holders -= 1
@@ -163,7 +138,7 @@ class Session:
             finally:
                 held.locks.close()
 
-    def _locked(self, key: str, name: str, host: HostWithLock | None) -> _Held:
+    def _locked(self, key: str, name: str, host: Hypervisor | None) -> _Held:
         with ExitStack() as locks:
             locks.enter_context(self._state.lock(key, name))
             owner, was_ours = "", False
@@ -172,7 +147,7 @@ class Session:
                 owner = self._lock_host(host)
             return _Held(locks.pop_all(), owner, was_ours=was_ours)
 
-    def _is_ours(self, host: HostWithLock) -> bool:
+    def _is_ours(self, host: Hypervisor) -> bool:
         """True if the host already has this state folder's lock. False if the host cannot tell:
         locking it will report the error."""
         try:
@@ -183,7 +158,7 @@ class Session:
             return False
         return there is not None and there.owner == self._state.host_lock().owner
 
-    def _lock_host(self, host: HostWithLock) -> str:
+    def _lock_host(self, host: Hypervisor) -> str:
         """Lock the host, if hosts are opened one by one. Otherwise only look for such a lock:
         another owner's blocks this run, our own is released in the end, and a host that cannot be
         locked is used all the same. Returns the owner of the lock to release; empty: none."""
@@ -212,7 +187,7 @@ class Session:
             )
         return there.owner
 
-    def _unlock(self, key: str, host: HostWithLock, held: _Held) -> None:
+    def _unlock(self, key: str, host: Hypervisor, held: _Held) -> None:
         """Remove the lock, or keep it if something on the host is half done. A lock that cannot be
         removed now is taken over by its owner's next run."""
         if why := self._why_locked(self._uris[key], held):
@@ -241,8 +216,3 @@ class Session:
 
                 return _STAYS_LOCKED_AS_BEFORE.format(uri=masked_message(uri))
         return ""
-
-    @property
-    def stack(self) -> ExitStack:
-        """The exit stack that is unwound when the command ends."""
-        return self._stack

@@ -1,24 +1,18 @@
-"""The units of a run in the order of its schedule: the remaining ones, and counts of the others.
-
-Each unit is counted when it ends: going through all of them before each of ten thousand took longer
-than changing them.
-"""
+"""The units of a run in the order of its schedule: the remaining ones, and counts of the others."""
 
 from __future__ import annotations
 
 import re
 import threading
-from bisect import insort
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime, time
 from itertools import islice
-from typing import Generic, NamedTuple, Protocol, TypeVar
 
 import msgspec
 
 from vnicaudit.errors import UsageError
-from vnicaudit.remedy.applying.journal.events import Result
+from vnicaudit.remedy.applying.journal.events import Result, UnitRequest
 
 # The schedule of a run: its order, how many units at once, and when to stop.
 
@@ -111,45 +105,24 @@ _UNTOUCHED = ("refused", "gone")
 _ALL = "all"
 
 
-class PlacedUnit(Protocol):
-    """A unit on a target."""
-
-    @property
-    def key(self) -> str:
-        """The key that no other unit of the run has."""
-
-    @property
-    def target(self) -> str:
-        """The target of the unit."""
-
-
-class _Canary(NamedTuple):
-    """One of the first units of a group to be changed, in the order of the run. ``rank``: position
-    of the group among the groups of the unit."""
-
-    number: int
-    rank: int
-    well: bool
-
-
-T = TypeVar("T", bound=PlacedUnit)
-
-
-class UnitQueue(Generic[T]):
+class UnitQueue:
     """The units of a run, in their order. The ``sources`` (images and flavors) come first, one by
     one; none of them is a canary, as they tell nothing about guests."""
 
-    def __init__(self, schedule: Schedule, units: Iterable[T], sources: Iterable[T] = ()) -> None:
+    def __init__(
+        self, schedule: Schedule, units: Iterable[UnitRequest], sources: Iterable[UnitRequest] = ()
+    ) -> None:
         self._schedule = schedule
-        self._sources = OrderedDict((unit.key, unit) for unit in sources)
-        self._left = OrderedDict((unit.key, unit) for unit in units)
-        self._numbers = {key: number for number, key in enumerate(self._left)}
-        self._targets = Counter(unit.target for unit in self._all_left())
+        self._sources = {unit.key: unit for unit in sources}
+        self._left = {unit.key: unit for unit in units}
+        waiting = (*self._sources.values(), *self._left.values())
+        self._targets = Counter(unit.target for unit in waiting)
         self._left_of = Counter(
             group for unit in self._left.values() for group in schedule.groups_of(unit.target)
         )
         self._well: Counter[str] = Counter()
-        self._canaries: dict[str, list[_Canary]] = {}
+        self._canaries: Counter[str] = Counter()
+        self._failed_group = ""
         self._bad = 0
 
     @property
@@ -157,17 +130,17 @@ class UnitQueue(Generic[T]):
         """The targets with remaining units; empty: the run is over."""
         return self._targets.keys()
 
-    def count(self, unit: T, result: Result) -> None:
-        """Count a unit that has ended."""
+    def count(self, unit: UnitRequest, result: Result) -> None:
+        """Count a unit that has ended. Those of an earlier life of the program are counted first,
+        in the order of the run."""
         self._bad += result.outcome in _BAD
         if self._sources.pop(unit.key, None) is None:
             del self._left[unit.key]
-            self._count_groups(unit, result)
-        self._targets[unit.target] -= 1
-        if not self._targets[unit.target]:
-            del self._targets[unit.target]
+            for group in self._schedule.groups_of(unit.target):
+                self._count_in(group, result)
+        _take_one(self._targets, unit.target)
 
-    def next(self) -> list[T]:
+    def next(self) -> list[UnitRequest]:
         """The units to change now: a source; else one unit, until enough canaries of each group
         have succeeded; then a batch. A unit that was refused or is gone does not count as a canary:
         it tells nothing about the others."""
@@ -181,7 +154,7 @@ class UnitQueue(Generic[T]):
 
     def stop(self, now: datetime) -> str:
         """The reason to start no more units; empty: go on."""
-        if group := self._failed_group():
+        if group := self._failed_group:
             named = f" of {group}" if self._schedule.groups else ""
             return f"a canary{named} was not changed as planned"
         if self._bad > self._schedule.max_failures:
@@ -191,31 +164,22 @@ class UnitQueue(Generic[T]):
             return f"outside the window {window}"
         return ""
 
-    def _all_left(self) -> Iterable[T]:
-        return (*self._sources.values(), *self._left.values())
-
-    def _count_groups(self, unit: T, result: Result) -> None:
-        well, number = result.outcome in _GOOD, self._numbers[unit.key]
-        for rank, group in enumerate(self._schedule.groups_of(unit.target)):
-            self._left_of[group] -= 1
-            if not self._left_of[group]:
-                del self._left_of[group]
-            self._well[group] += well
-            if result.outcome not in _UNTOUCHED:
-                canaries = self._canaries.setdefault(group, [])
-                insort(canaries, _Canary(number, rank, well))
-                del canaries[self._schedule.canary :]
-
-    def _failed_group(self) -> str:
-        """The first group with a failed canary; empty: none."""
-        failed = [
-            (canary, group) for group, canaries in self._canaries.items()
-            for canary in canaries if not canary.well
-        ]  # fmt: skip
-        return min(failed)[1] or _ALL if failed else ""
+    def _count_in(self, group: str, result: Result) -> None:
+        _take_one(self._left_of, group)
+        self._well[group] += result.outcome in _GOOD
+        if result.outcome not in _UNTOUCHED:
+            self._canaries[group] += 1
+            if result.outcome in _BAD and self._canaries[group] <= self._schedule.canary:
+                self._failed_group = self._failed_group or group or _ALL
 
 
-def why_no_more(halted: Callable[[], str] | None, queue: UnitQueue[T], now: datetime) -> str:
+def _take_one(counts: Counter[str], name: str) -> None:
+    counts[name] -= 1
+    if not counts[name]:
+        del counts[name]
+
+
+def why_no_more(halted: Callable[[], str] | None, queue: UnitQueue, now: datetime) -> str:
     """The reason to start nothing more; empty: go on. A halt of the program comes first, then the
     schedule (:meth:`UnitQueue.stop`)."""
     return (halted() if halted is not None else "") or queue.stop(now)

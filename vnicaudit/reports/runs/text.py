@@ -11,7 +11,7 @@ import msgspec
 
 from vnicaudit.base.wording import count
 from vnicaudit.model.plan import Mode
-from vnicaudit.model.runs import Check, Foreseen, Outcome, RunRecord, UnitRun
+from vnicaudit.model.runs import Check, Foreseen, Outcome, RunRecord, UnitRun, UnitState
 from vnicaudit.reports.safe import Paint, Piece, encode_items, fold, safe, width_of, with_lead, wrap
 from vnicaudit.reports.table.model import Part, columns, padded_cell
 from vnicaudit.reports.writers import Options
@@ -274,3 +274,30 @@ def to_json(
 
 def _lines(units: Sequence[Foreseen]) -> str:
     return f"\n{encode_items(units)}" if units else ""
+
+
+# A run that was verified later: in effect, waiting, or not as planned.
+
+
+_STATE = 10
+"""Width of the longest state."""
+_STATE_STYLES = {
+    "in-effect": "good", "waiting": "medium", "unknown": "medium", "differs": "bad",
+    "gone": "quiet", "moved": "medium", "taken-back": "quiet",
+}  # fmt: skip
+
+
+def render_states(units: Sequence[UnitState], options: Options) -> Iterator[str]:
+    """One line for each unit, the reason, its checks, and the totals (unless quiet)."""
+    paint = Paint(color=options.color)
+    for unit in units:
+        state = padded_cell(Part(unit.state, style=_STATE_STYLES[unit.state]), _STATE, paint)
+        yield f"  {state.painted}  {safe(unit.name)}\n"
+        if unit.detail:
+            yield wrap(safe(unit.detail), options.width, "    ", "    ")
+        for check in unit.checks:
+            yield check_text(check, options.width, paint)
+    if not options.quiet:
+        numbers = Counter(unit.state for unit in units)
+        parts = ", ".join(f"{number:,} {state}" for state, number in numbers.items())
+        yield f"\n{count(len(units), 'unit')}: {parts}\n"

@@ -51,10 +51,6 @@ class Machine:
     def live(self) -> bytes:
         return self._text.encode()
 
-    def addresses(self, source: str) -> dict[str, tuple[str, ...]]:
-        del source
-        return {}
-
 
 class Host:
     """This machine."""
@@ -68,7 +64,7 @@ def found(
     *, changes: tuple[Change, ...] = (),
 ) -> tuple[str, str]:  # fmt: skip
     """Verdict and detail of the check with that name; nothing where it is not made."""
-    here = SimpleNamespace(running_process=lambda _uuid: process, arp_table=dict)
+    here = SimpleNamespace(running_process=lambda _uuid: process)
     there = adapters()._replace(machine=here)
     wanted = NicChanges(0, 1, MAC, changes)
     place = DomainPlace(Host(), machine, there)  # type: ignore[arg-type]
@@ -179,7 +175,7 @@ def test_a_guest_that_sent_before_has_to_send_again(
     machine = Machine(interface(driver="<target dev='vnet0'/>"))
     counted = None if packets is None else SimpleNamespace(sent=packets)
     machine.traffic = lambda _device: counted  # type: ignore[attr-defined]
-    here = SimpleNamespace(running_process=lambda _uuid: None, arp_table=dict)
+    here = SimpleNamespace(running_process=lambda _uuid: None)
     place = DomainPlace(Host(), machine, adapters()._replace(machine=here))  # type: ignore[arg-type]
     was = GuestBefore(sent={MAC: before})
     seen = DomainChecks(place, (NicChanges(0, 1, MAC, ()),), was, hot=False).results()

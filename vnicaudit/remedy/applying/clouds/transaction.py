@@ -16,15 +16,16 @@ from msgspec.structs import replace
 from vnicaudit.base.wording import word
 from vnicaudit.errors import JournalError, SilentError
 from vnicaudit.model.plan import CloudObject, Step, UnitInCloud
-from vnicaudit.model.runs import Check, Outcome
+from vnicaudit.model.runs import Check, Outcome, UnitState
 from vnicaudit.remedy.applying.clouds.nova_manage import Manage, Nodes, doubtful
 from vnicaudit.remedy.applying.domains.definition_transactions import GuestBefore
 from vnicaudit.remedy.applying.driver import (
+    BegunUnit,
     Driver,
     Prepared,
     PrepareRequest,
     UndoRequest,
-    UnitState,
+    UnitWork,
 )
 from vnicaudit.remedy.applying.history import may_be_off
 from vnicaudit.remedy.applying.journal.events import (
@@ -39,7 +40,6 @@ from vnicaudit.remedy.applying.journal.events import (
 from vnicaudit.remedy.applying.journal.journal_file import Entry, begin_of
 from vnicaudit.remedy.applying.journal.past_run import PastRun
 from vnicaudit.remedy.applying.session import Session
-from vnicaudit.remedy.applying.verifying import BegunUnit, UnitWork
 from vnicaudit.remedy.hypervisor import Adapters, Cloud
 from vnicaudit.remedy.planning.cloud.properties import diff
 from vnicaudit.remedy.replacing import UnitRefusedError, kept_digest, short_digest

@@ -32,7 +32,6 @@ from vnicaudit.remedy.hypervisor import (
     Adapters,
     Machine,
     RunningProcess,
-    ThisMachine,
 )
 
 _TAP = ("network", "bridge", "ethernet", "direct")
@@ -53,8 +52,7 @@ def read_guest(
     live = adapters.texts.reading.definition_of(machine.live(), "")
     sent = {mac: bool(_packets_sent(machine, nic_of(live, mac))) for mac in macs}
     if not agent_answers():
-        known = {mac: _known_to_host(machine, mac, adapters.machine) for mac in macs}
-        return GuestBefore(sent=sent, known={mac: said for mac, said in known.items() if said})
+        return GuestBefore(sent=sent)
     try:
         seen = by_mac(interfaces())
     except GuestError:
@@ -113,7 +111,6 @@ class DomainChecks:
             yield from _process(one, nic, live, process, hot=self._hot)
             inside = seen.interfaces.get(one.mac)
             yield from _guest(one.mac, self._before, inside, asked=seen.answered)
-            yield from self._host_knows(one.mac)
             if nic.declared.link_state == "down":
                 yield Check("link", "ok", f"the link of {one.mac} is set down, as it was")
             yield self._traffic(one.mac, nic, well=inside is not None)
@@ -128,15 +125,6 @@ class DomainChecks:
         except ActionError as error:
             return _AgentView({}, answered=False, checks=(Check("agent", "failed", str(error)),))
         return _AgentView(found, answered=True, checks=(Check("agent", "ok", "the agent answers"),))
-
-    def _host_knows(self, mac: str) -> Iterator[Check]:
-        """A check of the MAC's DHCP lease or ARP entry on the host, for a guest without agent. Both
-        outlive a guest, so they never prove that it is back."""
-        if mac not in self._before.known:
-            return
-        said = _known_to_host(self._place.machine, mac, self._place.adapters.machine)
-        missing = f"no DHCP lease and no ARP entry for {mac} yet"
-        yield Check("lease", "ok" if said else "unknown", said or missing)
 
     def _traffic(self, mac: str, nic: Nic, *, well: bool) -> Check:
         if nic.target_dev is None:
@@ -233,17 +221,6 @@ def _vhost(wanted: NicChanges, process: RunningProcess, queues: int) -> Check:
 def _running(nics: tuple[RunningNic, ...], mac: str) -> RunningNic | None:
     found = [nic for nic in nics if nic.mac == mac]
     return found[-1] if len(found) == 1 else None
-
-
-def _known_to_host(machine: Machine, mac: str, this: ThisMachine) -> str:
-    """The addresses of a MAC in the host's DHCP leases, else in its ARP table, else in this
-    machine's, as text; empty: none."""
-    for source, words in (("lease", "a DHCP lease"), ("arp", "an ARP entry")):
-        found = machine.addresses(source).get(mac)
-        if found:
-            return f"{mac} has {words}: {', '.join(found)}"
-    here = this.arp_table().get(mac)
-    return f"{mac} has an ARP entry here: {', '.join(here)}" if here else ""
 
 
 def _packets_sent(machine: Machine, nic: Nic | None) -> int | None:

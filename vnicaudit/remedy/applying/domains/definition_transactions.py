@@ -13,6 +13,7 @@ from vnicaudit.errors import ActionError, KeptError
 from vnicaudit.model.domain import Domain
 from vnicaudit.model.finding import Change
 from vnicaudit.model.nic import Nic
+from vnicaudit.remedy.applying.driver import UnitWork
 from vnicaudit.remedy.applying.journal.events import (
     Defined,
     Defining,
@@ -23,7 +24,7 @@ from vnicaudit.remedy.applying.journal.events import (
 )
 from vnicaudit.remedy.applying.journal.journal_file import KeptKind, KeptTexts
 from vnicaudit.remedy.applying.journal.past_run import PastRun
-from vnicaudit.remedy.applying.verifying import UnitWork, wait_for_late
+from vnicaudit.remedy.applying.verifying import wait_for_late
 from vnicaudit.remedy.guest.agent import GuestAgent
 from vnicaudit.remedy.hypervisor import Adapters, GuestSettings, Hypervisor, Machine, Texts, Trial
 from vnicaudit.remedy.replacing import digest
@@ -35,13 +36,11 @@ it."""
 
 class GuestBefore(msgspec.Struct, frozen=True):
     """The state of a running guest before its change. ``addresses``: MAC -> addresses that its
-    agent reports; ``sent``: MAC -> True if the host has seen packets from it; ``known``: MAC ->
-    entry in the host's leases or ARP table, for a guest without agent."""
+    agent reports; ``sent``: MAC -> True if the host has seen packets from it."""
 
     agent: bool = False
     addresses: dict[str, tuple[str, ...]] = {}
     sent: dict[str, bool] = {}
-    known: dict[str, str] = {}
 
 
 class DomainTransaction(Transaction, frozen=True, kw_only=True):

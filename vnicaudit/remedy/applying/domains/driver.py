@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from vnicaudit.errors import ActionError, GoneError, JournalError, KeptError
 from vnicaudit.model.plan import Mode, Step
+from vnicaudit.model.runs import UnitState
 from vnicaudit.remedy.applying.domains import driving
 from vnicaudit.remedy.applying.domains.checks import DomainChecks
 from vnicaudit.remedy.applying.domains.definition_transactions import (
@@ -31,11 +32,11 @@ from vnicaudit.remedy.applying.domains.prepare import (
     prepare,
 )
 from vnicaudit.remedy.applying.driver import (
+    BegunUnit,
     Driver,
     Prepared,
     PrepareRequest,
     UndoRequest,
-    UnitState,
 )
 from vnicaudit.remedy.applying.journal.events import (
     Begin,
@@ -49,7 +50,7 @@ from vnicaudit.remedy.applying.journal.events import (
 from vnicaudit.remedy.applying.journal.journal_file import KeptTexts
 from vnicaudit.remedy.applying.journal.past_run import PastRun
 from vnicaudit.remedy.applying.session import Session
-from vnicaudit.remedy.applying.verifying import BegunUnit, failed
+from vnicaudit.remedy.applying.verifying import failed
 from vnicaudit.remedy.hypervisor import Elements, Hypervisor, Likeness, Machine, Trial
 from vnicaudit.remedy.replacing import UnitRefusedError, check_uri, digest, short_digest
 

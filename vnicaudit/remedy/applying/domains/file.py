@@ -10,6 +10,7 @@ from vnicaudit.audit.reading.files import MAX_BYTES
 from vnicaudit.base.wording import word
 from vnicaudit.errors import RefusedError
 from vnicaudit.model.plan import FileUnit, Step, UnitStep
+from vnicaudit.model.runs import UnitState
 from vnicaudit.remedy.applying.domains.definition_transactions import (
     FileTransaction,
     kept_original,
@@ -18,11 +19,12 @@ from vnicaudit.remedy.applying.domains.definition_transactions import (
 )
 from vnicaudit.remedy.applying.domains.prepare import DISAGREE, of_the_plan
 from vnicaudit.remedy.applying.driver import (
+    BegunUnit,
     Driver,
     Prepared,
     PrepareRequest,
     UndoRequest,
-    UnitState,
+    UnitWork,
     steps_on,
 )
 from vnicaudit.remedy.applying.journal.events import (
@@ -35,7 +37,6 @@ from vnicaudit.remedy.applying.journal.events import (
     unit_of,
 )
 from vnicaudit.remedy.applying.journal.journal_file import KeptTexts
-from vnicaudit.remedy.applying.verifying import BegunUnit, UnitWork
 from vnicaudit.remedy.hypervisor import Texts
 from vnicaudit.remedy.planning.diffs import unified_diff
 from vnicaudit.remedy.replacing import (
