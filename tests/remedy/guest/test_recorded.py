@@ -22,8 +22,8 @@ from vnicaudit.model.guest_network import (
     GuestRoute,
 )
 from vnicaudit.model.host import GuestExit
-from vnicaudit.remedy.guest.agent import Device, batch
-from vnicaudit.remedy.guest.network import aged, capture, missing, restore
+from vnicaudit.remedy.guest.agent import Device, aged, batch
+from vnicaudit.remedy.guest.network import capture, missing, restore
 
 MAC = "52:54:00:12:34:57"
 LINK = "ip -j -d link show"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
-from functools import cached_property, partial
+from functools import cache, partial
 from typing import Literal
 
 import msgspec
@@ -58,47 +58,44 @@ def refuse_beside(found: PastRun, units: Iterable[UnitRequest], kinds: KindTable
             )
 
 
-class OtherRuns:
-    """Runs other than ``mine`` that may be left half done while ``mine`` continues."""
+def refuse_others(mine: PastRun, context: RunContext) -> Callable[[UnitRequest], None]:
+    """A function that raises RefusedError if a run other than ``mine`` is in the middle of a unit,
+    whose place is locked."""
+    unfinished_runs = UnfinishedRuns(context.state)
 
-    def __init__(self, state: StateFolder, kinds: KindTable, mine: PastRun) -> None:
-        self._unfinished = UnfinishedRuns(state)
-        self._kinds = kinds
-        self._mine = mine.request.id
+    def refuse(unit: UnitRequest) -> None:
+        for found in unfinished_runs.beside(mine.request.id):
+            refuse_beside(found, (unit,), context.kinds)
 
-    def refuse_beside(self, unit: UnitRequest) -> None:
-        """Raises RefusedError if one of them is in the middle of that unit, whose place is
-        locked."""
-        for found in self._unfinished.beside(self._mine):
-            refuse_beside(found, (unit,), self._kinds)
+    return refuse
 
 
 # Open the hosts of a fleet one by one, each when its turn comes.
 
 
-class HostByHost:
+def host_by_host(
+    preparing: Preparing, refuse: Callable[[UnitRequest], None] | None = None
+) -> Preparing:
     """Prepares the change of a unit after opening its host. A host that cannot be reached, stops
     answering before anything is started, or is locked by another run affects only its own units.
-    ``others``: runs that may have left something half done there; None: nothing new is started."""
+    ``refuse``: raises RefusedError if another run may have left the unit half done."""
 
-    def __init__(self, preparing: Preparing, others: OtherRuns | None) -> None:
-        self._preparing = preparing
-        self._others = others
-
-    def __call__(self, unit: UnitRequest, drivers: Drivers) -> Prepared:
+    def opened_first(unit: UnitRequest, drivers: Drivers) -> Prepared:
         try:
             drivers.open((unit,))
         except HeldError as error:
             raise UnitRefusedError(str(error), "held") from None
         except (TargetError, SilentError) as error:
             raise _unreachable(error) from None
-        if self._others is not None:
-            self._others.refuse_beside(unit)
+        if refuse is not None:
+            refuse(unit)
         try:
-            return self._preparing(unit, drivers)
+            return preparing(unit, drivers)
         except SilentError as error:
             drivers.give_up(unit, error)
             raise _unreachable(error) from None
+
+    return opened_first
 
 
 def open_reachable(
@@ -254,10 +251,10 @@ def apply(
             )
         if not (found.folder / PLAN).exists():
             write_private(found.folder / PLAN, text)
-        preparing: Preparing = _Preparing(steps, plan, context)
+        preparing = _preparer(steps, plan, context)
         if context.host_by_host:
             open_begun(found, drivers, _MEANWHILE)
-            preparing = HostByHost(preparing, OtherRuns(context.state, context.kinds, found))
+            preparing = host_by_host(preparing, refuse_others(found, context))
         runner = Runner(
             found, drivers, preparing, tell, trials, context.tell_remaining, context.halted
         )
@@ -273,10 +270,10 @@ def dry_run_apply(steps: Sequence[Step], text: bytes, context: RunContext) -> tu
     with ExitStack() as stack:
         drivers = context.drivers(stack, hold=False)
         units = context.kinds.units(steps)
-        preparing: Preparing = _Preparing(steps, digest(text), context)
+        preparing = _preparer(steps, digest(text), context)
         if context.host_by_host:
             drivers.check(units)
-            preparing = HostByHost(preparing, None)
+            preparing = host_by_host(preparing)
         else:
             drivers.open(units)
         return dry_run_units(units, drivers, preparing)
@@ -330,29 +327,24 @@ def _foreseen(
     return is_to_be("would-change")
 
 
-class _Preparing:
+def _preparer(steps: Sequence[Step], plan: str, context: RunContext) -> Preparing:
     """Prepares the change of each unit that has not been started."""
+    by_unit, past = context.kinds.by_unit(steps), partial(all_past, context.state)
 
-    def __init__(self, steps: Sequence[Step], plan: str, context: RunContext) -> None:
-        self._steps = context.kinds.by_unit(steps)
-        self._plan = plan
-        self._context = context
+    @cache
+    def of_this_plan() -> tuple[PastRun, ...]:
+        """Newest first, read once: changes by the present run do not matter."""
+        mine = ("apply", plan)
+        return tuple(one for one in past() if (one.request.kind, one.request.plan) == mine)
 
-    def __call__(self, unit: UnitRequest, drivers: Drivers) -> Prepared:
-        steps = self._steps.get(unit.key, ())
-        if not steps:
+    request = PrepareRequest(context.mode, of_this_plan, past)
+
+    def preparing(unit: UnitRequest, drivers: Drivers) -> Prepared:
+        if unit.key not in by_unit:
             raise UnitRefusedError("the plan no longer has a step for it", "plan")
-        past = partial(all_past, self._context.state)
-        request = PrepareRequest(self._context.mode, lambda: self._of_this_plan, past)
-        return drivers.of(unit).prepare(unit, steps, request)
+        return drivers.of(unit).prepare(unit, by_unit[unit.key], request)
 
-    @cached_property
-    def _of_this_plan(self) -> tuple[PastRun, ...]:
-        """The runs of this plan, newest first, read once: changes by the present run do not
-        matter."""
-        mine = ("apply", self._plan)
-        past = all_past(self._context.state)
-        return tuple(found for found in past if (found.request.kind, found.request.plan) == mine)
+    return preparing
 
 
 def _unfinished(context: RunContext, request: RunRequest) -> PastRun | None:

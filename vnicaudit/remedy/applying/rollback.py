@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from functools import cached_property, partial
-from typing import NamedTuple
+from functools import cache, partial
 
 import msgspec
 
@@ -17,13 +16,13 @@ from vnicaudit.base.files import DEFINITIONS
 from vnicaudit.errors import SilentError, TargetError, UsageError, VnicauditError
 from vnicaudit.model.runs import Foreseen
 from vnicaudit.remedy.applying.apply import (
-    HostByHost,
-    OtherRuns,
     RunContext,
     dry_run_units,
     hold_plans,
+    host_by_host,
     open_locked,
     open_reachable,
+    refuse_others,
 )
 from vnicaudit.remedy.applying.driver import Drivers, Prepared, UndoRequest
 from vnicaudit.remedy.applying.history import record, undone_by
@@ -42,7 +41,7 @@ from vnicaudit.remedy.applying.journal.past_run import (
     reread,
     unfinished,
 )
-from vnicaudit.remedy.applying.journal.state import HeldError, StateFolder
+from vnicaudit.remedy.applying.journal.state import HeldError
 from vnicaudit.remedy.applying.runner import (
     TAKEN_BACK,
     Preparing,
@@ -104,13 +103,17 @@ def rollback(
         closed = [unit for unit in units if not found.is_open(unit.key)]
         ended = _undo_open(found, units, drivers, context, tell)
         found = reread(found) if ended else found
-        way_back = _WayBack(found, selection, drivers, context, tell)
         if selection.restore:
-            return (way_back.restore(units[::-1]),)
+            chosen = [one for one in units if drivers.of(one).can_restore(one, found)][::-1]
+            if not chosen:
+                raise UsageError(f"there is no saved original in {found.folder / DEFINITIONS}")
+            went = _went_back(found, chosen, selection, drivers, context, tell)
+            _note_restored(found, chosen, went)
+            return (went,)
         chosen = _not_undone(found, closed, selection, context)[::-1]
         if not chosen:
             return ended or _nothing_to_undo(found, context)
-        return (*ended, way_back.undo(chosen))
+        return (*ended, _went_back(found, chosen, selection, drivers, context, tell))
 
 
 def _read_begun(run_id: str, context: RunContext) -> PastRun:
@@ -120,38 +123,22 @@ def _read_begun(run_id: str, context: RunContext) -> PastRun:
     return found
 
 
-class _WayBack(NamedTuple):
-    """Units of a finished run, and the means to roll them back."""
-
-    run: PastRun
-    selection: RollbackSelection
-    drivers: Drivers
-    context: RunContext
-    tell: Tell
-
-    def restore(self, units: Sequence[UnitRequest]) -> RunResult:
-        """Restore the originals of these units. Raises UsageError if none was saved."""
-        kept = [one for one in units if self.drivers.of(one).can_restore(one, self.run)]
-        if not kept:
-            raise UsageError(f"there is no saved original in {self.run.folder / DEFINITIONS}")
-        went = self.undo(kept)
-        _note_restored(self.run, kept, went)
-        return went
-
-    def undo(self, units: Sequence[UnitRequest]) -> RunResult:
-        """Start the run that rolls these units back, or continue one that was interrupted."""
-        context = self.context
-        request = context.request("rollback", self.run.folder.name, units)
-        mine = _unfinished(context, request) or begin_run(context.state, request)
-        others = OtherRuns(context.state, context.kinds, mine)
-        back = HostByHost(_preparer(self.run, self.selection, context), others)
-        remaining, halted = context.tell_remaining, context.halted
-        runner = Runner(mine, self.drivers, back, self.tell, None, remaining, halted)
-        schedule = msgspec.structs.replace(context.schedule, canary=0, max_failures=len(units))
-        result = runner.go(schedule)
-        if context.host_by_host:
-            open_locked(self.run, self.drivers, context.state, remaining or self.tell)
-        return result
+def _went_back(
+    found: PastRun, units: Sequence[UnitRequest], selection: RollbackSelection, drivers: Drivers,
+    context: RunContext, tell: Tell,
+) -> RunResult:  # fmt: skip
+    """The result of the run that rolls these units back; one that was interrupted is continued."""
+    request = context.request("rollback", found.folder.name, units)
+    mine = _unfinished(context, request) or begin_run(context.state, request)
+    preparing = _preparer(found, selection, context)
+    back = host_by_host(preparing, refuse_others(mine, context))
+    remaining, halted = context.tell_remaining, context.halted
+    runner = Runner(mine, drivers, back, tell, None, remaining, halted)
+    schedule = msgspec.structs.replace(context.schedule, canary=0, max_failures=len(units))
+    result = runner.go(schedule)
+    if context.host_by_host:
+        open_locked(found, drivers, context.state, remaining or tell)
+    return result
 
 
 def _undo_open(
@@ -220,7 +207,7 @@ def dry_run_rollback(
         else:
             whole = _not_undone(found, units, selection, context)
         seen = _diff_printer(show, context) if selection.restore and show is not None else None
-        back = HostByHost(_preparer(found, selection, context), None)
+        back = host_by_host(_preparer(found, selection, context))
         drivers.check(units)
         if not context.host_by_host:
             open_reachable(units, drivers, (TargetError, SilentError))
@@ -242,34 +229,23 @@ def _diff_printer(show: Tell, context: RunContext) -> Callable[[UnitRequest, Pre
 
 
 def _preparer(found: PastRun, selection: RollbackSelection, context: RunContext) -> Preparing:
-    back = UndoRequest(
-        context.mode, found, _RunAndItsRollbacks(found, context.state),
-        partial(all_past, context.state), selection.over_edits or selection.restore,
-    )  # fmt: skip
+    past = partial(all_past, context.state)
+
+    @cache
+    def since() -> tuple[PastRun, ...]:
+        """The run, and the runs that have rolled back part of it since, read once."""
+        mine = ("rollback", found.request.id)
+        return found, *(one for one in past() if (one.request.kind, one.request.plan) == mine)
+
+    over_edits = selection.over_edits or selection.restore
+    request = UndoRequest(context.mode, found, since, past, over_edits)
 
     def preparing(unit: UnitRequest, drivers: Drivers) -> Prepared:
         driver = drivers.of(unit)
         prepare = driver.prepare_restore if selection.restore else driver.prepare_undo
-        return prepare(unit, back)
+        return prepare(unit, request)
 
     return preparing
-
-
-class _RunAndItsRollbacks:
-    """A run, and the runs that have rolled back part of it since, read once."""
-
-    def __init__(self, run: PastRun, state: StateFolder) -> None:
-        self._run = run
-        self._state = state
-
-    def __call__(self) -> tuple[PastRun, ...]:
-        return self._runs
-
-    @cached_property
-    def _runs(self) -> tuple[PastRun, ...]:
-        mine = ("rollback", self._run.request.id)
-        runs = all_past(self._state)
-        return self._run, *(one for one in runs if (one.request.kind, one.request.plan) == mine)
 
 
 def _note_restored(found: PastRun, units: Sequence[UnitRequest], went: RunResult) -> None:

@@ -23,22 +23,15 @@ _NO_LOCK = (
     "{name} cannot be locked, so other operators could change it at the same time: {error} (if "
     "nobody else works there, use --without-host-lock)"
 )
-_STAYS_LOCKED = "it stays locked: a change there is unfinished"
-_STAYS_LOCKED_AS_BEFORE = (
-    "it stays locked, as before: a change is unfinished on {uri}, which may be this host"
-)
-_NOBODY_CAN_TELL = "it stays locked: a change there may be unfinished: {error}"
 
 
 class _Held:
     """A locked place, and how often it is in use: two URIs may lead to one host. ``owner``: owner
-    of the lock to be removed from the host; empty: none. ``was_ours``: an earlier run of this state
-    folder had left that lock."""
+    of the lock to be removed from the host; empty: none."""
 
-    def __init__(self, locks: ExitStack, owner: str, *, was_ours: bool) -> None:
+    def __init__(self, locks: ExitStack, owner: str) -> None:
         self.locks = locks
         self.owner = owner
-        self.was_ours = was_ours
         self.holders = 0
 
 
@@ -134,29 +127,15 @@ class Session:
             del self._held[key]
             try:
                 if host is not None and held.owner:
-                    self._unlock(key, host, held)
+                    self._unlock(key, host, held.owner)
             finally:
                 held.locks.close()
 
     def _locked(self, key: str, name: str, host: Hypervisor | None) -> _Held:
         with ExitStack() as locks:
             locks.enter_context(self._state.lock(key, name))
-            owner, was_ours = "", False
-            if host is not None and not self._without_lock:
-                was_ours = not self.host_by_host or self._is_ours(host)
-                owner = self._lock_host(host)
-            return _Held(locks.pop_all(), owner, was_ours=was_ours)
-
-    def _is_ours(self, host: Hypervisor) -> bool:
-        """True if the host already has this state folder's lock. False if the host cannot tell:
-        locking it will report the error."""
-        try:
-            there = host.find_lock()
-        except SilentError:
-            raise
-        except ActionError:
-            return False
-        return there is not None and there.owner == self._state.host_lock().owner
+            owner = "" if host is None or self._without_lock else self._lock_host(host)
+            return _Held(locks.pop_all(), owner)
 
     def _lock_host(self, host: Hypervisor) -> str:
         """Lock the host, if hosts are opened one by one. Otherwise only look for such a lock:
@@ -187,32 +166,22 @@ class Session:
             )
         return there.owner
 
-    def _unlock(self, key: str, host: Hypervisor, held: _Held) -> None:
+    def _unlock(self, key: str, host: Hypervisor, owner: str) -> None:
         """Remove the lock, or keep it if something on the host is half done. A lock that cannot be
         removed now is taken over by its owner's next run."""
-        if why := self._why_locked(self._uris[key], held):
+        if why := self._why_locked(self._uris[key]):
             if self._tell is not None:
                 self._tell(host.name, why)
             return
         with suppress(ActionError):
-            host.drop_lock(held.owner)
+            host.drop_lock(owner)
             for uri in self._uris[key]:
                 self._state.note_unlocked(uri)
 
-    def _why_locked(self, uris: Set[str], held: _Held) -> str:
-        """The reason to keep the lock of a host that was reached by these URIs; empty: none. A
-        target that was not reached may be this host by another URI, so a change that is half done
-        there also counts, unless the run that left it also lists this host by a URI of its own."""
+    def _why_locked(self, uris: Set[str]) -> str:
+        """The reason to keep the lock of a host that was reached by these URIs; empty: none."""
         try:
             half_done = self._unfinished.half_done(but=self._leaving)
         except VnicauditError as error:
-            return _NOBODY_CAN_TELL.format(error=error)
-        if half_done.keys() & uris:
-            return _STAYS_LOCKED
-        reached = {uri for of_one in self._uris.values() for uri in of_one}
-        for uri, beside in half_done.items():
-            if held.was_ours and "://" in uri and uri not in reached and not beside & uris:
-                from vnicaudit.text.secrets import masked_message  # slow to import
-
-                return _STAYS_LOCKED_AS_BEFORE.format(uri=masked_message(uri))
-        return ""
+            return f"it stays locked: a change there may be unfinished: {error}"
+        return "it stays locked: a change there is unfinished" if half_done & uris else ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import ExitStack, suppress
+from functools import partial
 
 from msgspec.structs import replace
 
@@ -23,7 +24,7 @@ from vnicaudit.remedy.applying.domains.definition_transactions import (
     reversed_transaction,
     unmet,
 )
-from vnicaudit.remedy.applying.domains.driving import GuardedTrial, leave_nobody_off
+from vnicaudit.remedy.applying.domains.driving import leave_nobody_off, note_outcome
 from vnicaudit.remedy.applying.domains.prepare import (
     check_owner,
     check_restart,
@@ -51,7 +52,7 @@ from vnicaudit.remedy.applying.journal.journal_file import KeptTexts
 from vnicaudit.remedy.applying.journal.past_run import PastRun
 from vnicaudit.remedy.applying.session import Session
 from vnicaudit.remedy.applying.verifying import failed
-from vnicaudit.remedy.hypervisor import Elements, Hypervisor, Likeness, Machine, Trial
+from vnicaudit.remedy.hypervisor import Elements, Hypervisor, Likeness, Machine
 from vnicaudit.remedy.replacing import UnitRefusedError, check_uri, digest, short_digest
 
 _WAITS = (
@@ -261,10 +262,12 @@ class DomainDriver(Driver):
         host = self._hosts[work.unit.target]
         place = DomainPlace(host, host.machine(work.unit.uuid or ""), self._adapters)
         made = work.at(place, DomainTransaction)
-        trial = _trial(made)
-        if trial is None:
-            return made
-        work.at_end.append(lambda result: trial.note_outcome(result.outcome, undone=result.undone))
+        transaction = made.transaction
+        if work.trials is None or not transaction.active or transaction.mode == "next-boot":
+            return made  # the guest is not interrupted: there is nothing to measure
+        uuid, macs = transaction.uuid or "", transaction.macs
+        trial = work.trials(work.folder, work.unit.key, host, uuid, macs)
+        work.at_end.append(partial(note_outcome, made, trial))
         return replace(made, place=place._replace(trial=trial))
 
     def _elsewhere(self, unit: UnitRequest) -> str | None:
@@ -277,18 +280,6 @@ class DomainDriver(Driver):
                 host.machine(unit.uuid or "")
                 return target
         return None
-
-
-def _trial(work: DomainWork) -> Trial | None:
-    """The trial of a guest; None if the guest is not interrupted, as there is nothing to
-    measure."""
-    transaction = work.transaction
-    if work.trials is None or not transaction.active or transaction.mode == "next-boot":
-        return None
-    host, uuid = work.place.host, transaction.uuid or ""
-    return GuardedTrial(
-        work.trials(work.folder, work.unit.key, host, uuid, transaction.macs), work.tell
-    )
 
 
 def is_made_by(found: PastRun, key: str, current: bytes, likeness: Likeness) -> bool:

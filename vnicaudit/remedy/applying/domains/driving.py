@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 
 from msgspec.structs import replace
 
@@ -210,7 +210,8 @@ def forward(work: DomainWork) -> Result:
             checks = verify_domain(work)
         downtime = round(work.clock.monotonic() - interrupted, 2) if changed and measured else None
         if work.place.trial is not None and not failed(checks):
-            worse = work.place.trial.after()
+            with _measuring():
+                worse = work.place.trial.after()
     except CANNOT_BE_UNDONE:
         raise
     except definition_transactions.EditedError as error:
@@ -243,7 +244,8 @@ def _not_measured(work: DomainWork) -> str:
     if work.place.trial is None or begun:
         return ""
     try:
-        work.place.trial.before()
+        with _measuring():
+            work.place.trial.before()
     except CANNOT_BE_UNDONE:
         raise
     except VnicauditError as error:
@@ -284,38 +286,23 @@ def _words(work: DomainWork, *, waits: bool) -> str:
 _LONGEST = 200
 
 
-class GuardedTrial:
-    """A Trial that raises only errors of this program. ``tell`` is told of failures that can no
-    longer be raised."""
+@contextmanager
+def _measuring() -> Iterator[None]:
+    """Lets only errors of this program pass."""
+    try:
+        yield
+    except VnicauditError:
+        raise
+    except Exception as error:
+        raise MeasureError(_message(error)) from error
 
-    def __init__(self, trial: Trial, tell: Callable[[str], None]) -> None:
-        self._trial = trial
-        self._tell = tell
 
-    def before(self) -> None:
-        """Measure the guest before its change."""
-        try:
-            self._trial.before()
-        except VnicauditError:
-            raise
-        except Exception as error:
-            raise MeasureError(_message(error)) from error
-
-    def after(self) -> str:
-        """Measure again."""
-        try:
-            return self._trial.after()
-        except VnicauditError:
-            raise
-        except Exception as error:
-            raise MeasureError(_message(error)) from error
-
-    def note_outcome(self, outcome: Outcome, *, undone: bool) -> None:
-        """Tell the trial the guest's outcome. The outcome stands, whatever the trial raises now."""
-        try:
-            self._trial.note_outcome(outcome, undone=undone)
-        except Exception as error:
-            self._tell(f"the result could not be recorded: {_message(error)}")
+def note_outcome(work: DomainWork, trial: Trial, result: Result) -> None:
+    """Tell the trial the guest's outcome. The outcome stands, whatever the trial raises now."""
+    try:
+        trial.note_outcome(result.outcome, undone=result.undone)
+    except Exception as error:
+        work.tell(f"the result could not be recorded: {_message(error)}")
 
 
 def _message(error: Exception) -> str:

@@ -255,16 +255,15 @@ class UnfinishedRuns:
             if found is not None and found.is_unfinished:
                 yield found
 
-    def half_done(self, *, but: str) -> dict[str, set[str]]:
-        """The targets on which a run, other than ``but``, left a change half done, or may have;
-        each with all targets of such runs. Also raises UsageError if a run cannot be read: nobody
-        can tell what it left half done."""
-        found: dict[str, set[str]] = {}
-        for run in filter(None, map(self._read, self._other_ids(but))):
-            for unit in run.request.units:
-                if run.is_open(unit.key) or run.is_lost(unit.key):
-                    found.setdefault(unit.target, set()).update(run.request.targets)
-        return found
+    def half_done(self, *, but: str) -> set[str]:
+        """The targets on which a run, other than ``but``, left a change half done, or may have.
+        Also raises UsageError if a run cannot be read: nobody can tell what it left half done."""
+        return {
+            unit.target
+            for run in filter(None, map(self._read, self._other_ids(but)))
+            for unit in run.request.units
+            if run.is_open(unit.key) or run.is_lost(unit.key)
+        }
 
     def _other_ids(self, run: str) -> list[str]:
         return [run_id for run_id in self._state.ids() if run_id not in {run, *self._state.ended}]
