@@ -127,6 +127,15 @@ def test_a_run_of_which_nothing_was_begun(world: World) -> None:
     assert (again.taken_back, again.run) == (True, went.run)
 
 
+def test_a_run_that_was_ended_twice_before_it_began_lost_nothing(world: World) -> None:
+    """Its request was there without a line of the journal; then an original without one."""
+    killed(world, "next-boot", "behind file run.json")
+    world.passed.clear()
+    killed(world, "next-boot", "before line begin")
+    (went,) = world.rollback(world.context())
+    assert (went.taken_back, went.is_lost, went.run.outcome) == (True, False, "rolled-back")
+
+
 def test_what_could_not_be_undone_is_no_success(world: World) -> None:
     (machine,) = world.machines
     killed(world, "next-boot", "behind define")
