@@ -63,6 +63,7 @@ def test_an_original_of_a_lost_run_comes_back_by_it(folder: Path, capsys: Captur
 
 def test_an_unfinished_run_is_taken_back_by_it(folder: Path, capsys: Capture) -> None:
     cut(folder, 2)
+    Path("b.xml").write_text(E1000)  # it was not begun
     Path("other.json").write_text(Path("plan.json").read_text() + "\n")
     capsys.readouterr()
     assert run(["apply", "other.json", "--yes", "--state", STATE]) == 5

@@ -382,7 +382,7 @@ class ServerDriver(CloudDriver):
         return prepare_server(request, place)
 
     def change(self, work: CloudWork) -> Result:
-        """Stop it, set the properties, start it, check."""
+        """Stop the server, set the properties, start it, check."""
         return server.forward(work)
 
     def put_back(self, work: CloudWork, reason: str, outcome: Outcome) -> Result:
@@ -390,5 +390,5 @@ class ServerDriver(CloudDriver):
         return server.undo(work, reason, outcome)
 
     def state(self, place: CloudPlace, transaction: CloudTransaction) -> ObjectState:
-        """Its checks, and what is to be done about it."""
+        """The checks of the server, and what is to be done about it."""
         return server.verify(place, transaction)
