@@ -5,7 +5,7 @@ changed here.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple, cast
+from typing import cast
 
 from msgspec.structs import replace
 
@@ -22,13 +22,11 @@ from vnicaudit.remedy.applying.clouds import server, stored_properties
 from vnicaudit.remedy.applying.clouds.nova_manage import Manage, NodeDomain, check_words
 from vnicaudit.remedy.applying.clouds.stored_properties import not_deleted, phase, server_before
 from vnicaudit.remedy.applying.clouds.transaction import (
-    DRIFT,
-    EDITED,
     CloudDriver,
     CloudPlace,
+    CloudRequest,
     CloudTransaction,
     CloudWork,
-    Leftovers,
     ObjectState,
     ServerBefore,
 )
@@ -170,40 +168,26 @@ _OFF_IS = {MULTIQUEUE: "false", PACKED: "false"}
 (Nova 34.0.0). A flavor that says otherwise would block the change as well."""
 
 
-class ServerRequest(NamedTuple):
-    """The requested change of a server. ``transaction``: its ``goal`` replaces ``before``, and
-    ``back`` is set if the change is undone; ``macs``: the NICs concerned (none: all)."""
-
-    transaction: CloudTransaction
-    macs: tuple[str, ...] = ()
-    was_interrupted: bool = False
-    """An earlier run of this transaction stopped the server and left it off."""
-    over_edits: bool = False
-    drift_code: RefusalCode = "drift"
-    drifted: str = DRIFT
-    ran: bool | None = None
-    """True if it ran when the plan was made; None: not checked, as in a rollback."""
-
-
-def prepare_server(request: ServerRequest, place: CloudPlace) -> CloudTransaction | None:
+def prepare_server(request: CloudRequest, place: CloudPlace) -> CloudTransaction | None:
     """The transaction of one server. Raises RefusedError, ActionError."""
     transaction = request.transaction
     check_words(transaction.id, transaction.goal)
     check_words(transaction.id, transaction.back)
     state = not_deleted(place.cloud.server(transaction.id), transaction.target)
-    check_server(state, transaction, was_interrupted=request.was_interrupted)
+    check_server(state, transaction, was_interrupted=request.was_left_off)
     caution = check_release(place.cloud, place.manage)
     now = _now(state, place, transaction)
     so = not stored_properties.differing(now, transaction.goal)
-    if not request.was_interrupted:
-        check_power(state, transaction, ran=request.ran, so=so)
-    active = phase(state) == "on" or request.was_interrupted
+    if not request.was_left_off:
+        ran = None if request.step is None else request.step.running
+        check_power(state, transaction, ran=ran, so=so)
+    active = phase(state) == "on" or request.was_left_off
     if so:
         if (phase(state) == "on" or not active) and not transaction.again:
             _check_runs(request, state, place)
             return None
     elif (drift := stored_properties.differing(now, transaction.before)) and not request.over_edits:
-        raise UnitRefusedError(f"{request.drifted} ({drift})", request.drift_code)
+        raise request.drifted(drift)
     shown, wanted = _before(request, state, place)
     return replace(
         transaction, before=now, active=active, state=state.status,
@@ -213,7 +197,7 @@ def prepare_server(request: ServerRequest, place: CloudPlace) -> CloudTransactio
     )  # fmt: skip
 
 
-def _check_runs(request: ServerRequest, state: ServerState, place: CloudPlace) -> None:
+def _check_runs(request: CloudRequest, state: ServerState, place: CloudPlace) -> None:
     """Raises RefusedError if Nova stores the wanted model already but the running NIC has another
     one, as far as its host can be checked. Seen with Nova 29.0.2: a resize writes the XML from the
     request specification, which a change by nova-manage did not reach (Launchpad bug 2078999)."""
@@ -234,7 +218,7 @@ def _check_runs(request: ServerRequest, state: ServerState, place: CloudPlace) -
             )
 
 
-def _shared_volumes(request: ServerRequest, place: CloudPlace) -> tuple[str, ...]:
+def _shared_volumes(request: CloudRequest, place: CloudPlace) -> tuple[str, ...]:
     """Volumes that other servers have attached too, of a server that is to be stopped and started.
     Raises RefusedError if a volume cannot be checked: its other users are unknown, and Nova may not
     be able to start the server with it (``refresh_connection_info`` in nova/virt/block_device.py,
@@ -244,7 +228,7 @@ def _shared_volumes(request: ServerRequest, place: CloudPlace) -> tuple[str, ...
     except (SilentError, GoneError):
         raise
     except ActionError as error:
-        if request.was_interrupted:
+        if request.was_left_off:
             return ()
         raise UnitRefusedError(str(error), "unreadable") from None
 
@@ -267,7 +251,7 @@ def _now(state: ServerState, place: CloudPlace, transaction: CloudTransaction) -
 
 
 def _before(
-    request: ServerRequest, state: ServerState, place: CloudPlace
+    request: CloudRequest, state: ServerState, place: CloudPlace
 ) -> tuple[ServerBefore, tuple[NicChanges, ...]]:
     """``(state, NIC changes)`` of a server before its change; both are empty if it is not
     running, and the changes also where its domain cannot be read."""
@@ -285,7 +269,7 @@ def _before(
 
 
 def _nic_changes(
-    node: NodeDomain, request: ServerRequest, adapters: Adapters
+    node: NodeDomain, request: CloudRequest, adapters: Adapters
 ) -> tuple[NicChanges, ...]:
     changes = _changes(request.transaction)
     return tuple(
@@ -295,15 +279,15 @@ def _nic_changes(
     )
 
 
-def _concerned(node: NodeDomain, request: ServerRequest, adapters: Adapters) -> tuple[Nic, ...]:
+def _concerned(node: NodeDomain, request: CloudRequest, adapters: Adapters) -> tuple[Nic, ...]:
     """The requested NICs of the running domain that get the stored model."""
     domain = adapters.texts.reading.definition_of(node.machine.live(), node.host.uri)
+    step = request.step
+    macs = request.transaction.macs if step is None else cast(ServerUnit, step.unit).macs
     return tuple(
         nic
         for nic in domain.nics
-        if nic.mac is not None
-        and nic.declared.type in KEPT_MODEL
-        and (not request.macs or nic.mac in request.macs)
+        if nic.mac is not None and nic.declared.type in KEPT_MODEL and (not macs or nic.mac in macs)
     )
 
 
@@ -354,32 +338,15 @@ class ServerDriver(CloudDriver):
         unit, name = cast(ServerUnit, first.unit), first.about.name or first.about.id or ""
         return unit_of(key, steps, cls.kind, name, macs=unit.macs, exclusive=unit.groups)
 
-    def completed(
-        self, transaction: CloudTransaction, step: Step, place: CloudPlace, leftovers: Leftovers
-    ) -> CloudTransaction | None:
-        """The transaction that sets the properties of a step on a server. Raises RefusedError if
-        the change could not be undone."""
-        back = {name: _value_back(name, value, step) for name, value in transaction.before.items()}
-        transaction = replace(transaction, back=back, again=leftovers.in_doubt)
-        macs = cast(ServerUnit, step.unit).macs
-        request = ServerRequest(transaction, macs, leftovers.off, ran=step.running)
-        return prepare_server(request, place)
-
-    def completed_undo(
-        self,
-        transaction: CloudTransaction,
-        place: CloudPlace,
-        leftovers: Leftovers,
-        *,
-        over_edits: bool,
-    ) -> CloudTransaction | None:
-        """The transaction that restores the properties Nova stored before the run. Raises
-        RefusedError, ActionError."""
-        transaction = replace(transaction, again=leftovers.in_doubt)
-        request = ServerRequest(
-            transaction, transaction.macs, leftovers.off, over_edits, "edited", EDITED
-        )
-        return prepare_server(request, place)
+    def completed(self, request: CloudRequest, place: CloudPlace) -> CloudTransaction | None:
+        """The transaction that sets the properties that Nova stores for a server. Raises
+        RefusedError if the change could not be undone, ActionError."""
+        transaction, step = replace(request.transaction, again=request.in_doubt), request.step
+        if step is not None:
+            before = transaction.before.items()
+            back = {name: _value_back(name, value, step) for name, value in before}
+            transaction = replace(transaction, back=back)
+        return prepare_server(request._replace(transaction=transaction), place)
 
     def change(self, work: CloudWork) -> Result:
         """Stop the server, set the properties, start it, check."""

@@ -16,18 +16,16 @@ from typing import cast
 from msgspec.structs import replace
 
 from vnicaudit.errors import ActionError, RefusedError, VnicauditError
-from vnicaudit.model.plan import FlavorUnit, Step
+from vnicaudit.model.plan import FlavorUnit
 from vnicaudit.model.runs import Check, Outcome
 from vnicaudit.remedy.applying.clouds.stored_properties import ForeignError, differing
 from vnicaudit.remedy.applying.clouds.transaction import (
-    DRIFT,
-    EDITED,
     ENDS_THE_RUN,
     CloudDriver,
     CloudPlace,
+    CloudRequest,
     CloudTransaction,
     CloudWork,
-    Leftovers,
     ObjectState,
 )
 from vnicaudit.remedy.applying.journal.events import (
@@ -70,32 +68,20 @@ class ImageDriver(CloudDriver):
     kind = "image"
     sources = True
 
-    def completed(
-        self, transaction: CloudTransaction, step: Step, place: CloudPlace, leftovers: Leftovers
-    ) -> CloudTransaction | None:
-        """The transaction that sets the image's properties. Raises RefusedError if they changed
-        since the plan was made."""
-        del step, leftovers
-        return _checked(transaction, place)
-
-    def completed_undo(
-        self,
-        transaction: CloudTransaction,
-        place: CloudPlace,
-        leftovers: Leftovers,
-        *,
-        over_edits: bool,
-    ) -> CloudTransaction | None:
-        """The transaction that restores the image's properties. Raises RefusedError if somebody
-        changed them since, unless ``over_edits`` is set."""
-        del leftovers
-        if over_edits:
-            now = _now(place.cloud, transaction, transaction.goal)
-            transaction = replace(transaction, before=now)
-        try:
-            return _checked(transaction, place)
-        except RefusedError:
-            raise UnitRefusedError(EDITED, "edited") from None
+    def completed(self, request: CloudRequest, place: CloudPlace) -> CloudTransaction | None:
+        """The transaction that sets the image's properties."""
+        transaction = request.transaction
+        for name in transaction.goal:
+            if _OF_IMAGES.fullmatch(name) is None:
+                raise UnitRefusedError(
+                    f"{name[:60]!r} is not a NIC property: it is not set", "plan"
+                )
+        now = _now(place.cloud, transaction, transaction.goal)
+        if now == transaction.goal:
+            return None
+        if now != transaction.before and not request.over_edits:
+            raise request.drifted(differing(now, transaction.before) or "in spelling")
+        return replace(transaction, before=now)
 
     def change(self, work: CloudWork) -> Result:
         """Set the properties, if they are as they were before."""
@@ -147,22 +133,6 @@ def _is_unanswered(work: CloudWork) -> bool:
     )
 
 
-def _checked(transaction: CloudTransaction, place: CloudPlace) -> CloudTransaction | None:
-    """The transaction; None if the image has the properties already. Raises RefusedError,
-    ActionError."""
-    for name in transaction.goal:
-        if _OF_IMAGES.fullmatch(name) is None:
-            raise UnitRefusedError(f"{name[:60]!r} is not a NIC property: it is not set", "plan")
-    now = _now(place.cloud, transaction, transaction.goal)
-    if now == transaction.goal:
-        return None
-    if now != transaction.before:
-        raise UnitRefusedError(
-            f"{DRIFT} ({differing(now, transaction.before) or 'in spelling'})", "drift"
-        )
-    return transaction
-
-
 def _set_properties(work: CloudWork, before: Properties, goal: Properties) -> None:
     """Raises ForeignError if the properties are neither as before nor as planned, ActionError if
     Glance does not accept them."""
@@ -195,44 +165,32 @@ class FlavorDriver(CloudDriver):
     kind = "flavor"
     sources = True
 
-    def completed(
-        self, transaction: CloudTransaction, step: Step, place: CloudPlace, leftovers: Leftovers
-    ) -> CloudTransaction | None:
-        """The transaction that makes the copy. The copy's id is derived from the flavor and its
-        properties, so that an existing copy is found and not made twice."""
-        del leftovers
-        name, goal = cast(FlavorUnit, step.unit).new_name, transaction.goal
+    def completed(self, request: CloudRequest, place: CloudPlace) -> CloudTransaction | None:
+        """The transaction that makes the copy or, undone, deletes it: a copy that servers use
+        cannot be deleted. The copy's id is derived from the flavor and its properties, so that an
+        existing copy is found and not made twice."""
+        transaction, cloud = request.transaction, place.cloud
+        if request.step is None:
+            if transaction.removes != (cloud.flavor(transaction.copy) is not None):
+                return None
+            if transaction.removes:
+                _check_unused(cloud, transaction)
+            return transaction
+        name, goal = cast(FlavorUnit, request.step.unit).new_name, transaction.goal
         if not name:
             raise UnitRefusedError("the plan does not name the new flavor", "plan")
-        found = place.cloud.flavor(transaction.id)
+        found = cloud.flavor(transaction.id)
         if found is None:
             raise UnitRefusedError("the flavor no longer exists", "drift")
         drift = [one for one in goal if found.properties.get(one) != transaction.before.get(one)]
         if drift:
-            raise UnitRefusedError(f"{DRIFT} ({', '.join(drift)})", "drift")
-        made_of = (place.cloud.key, transaction.id, name, repr(sorted(goal.items())))
+            raise request.drifted(", ".join(drift))
+        made_of = (cloud.key, transaction.id, name, repr(sorted(goal.items())))
         copy_id = str(uuid.uuid5(_SPACE, "\n".join(made_of)))
-        copy = place.cloud.flavor(copy_id)
+        copy = cloud.flavor(copy_id)
         if copy is not None and all(copy.properties.get(one) == goal[one] for one in goal):
             return None
         return replace(transaction, copy_name=name, copy=copy_id)
-
-    def completed_undo(
-        self,
-        transaction: CloudTransaction,
-        place: CloudPlace,
-        leftovers: Leftovers,
-        *,
-        over_edits: bool,
-    ) -> CloudTransaction | None:
-        """The transaction that deletes the copy. A copy that servers use cannot be deleted."""
-        del leftovers, over_edits
-        there = place.cloud.flavor(transaction.copy) is not None
-        if transaction.removes != there:
-            return None
-        if transaction.removes:
-            _check_unused(place.cloud, transaction)
-        return transaction
 
     def change(self, work: CloudWork) -> Result:
         """Make the copy; in a rollback, delete it."""

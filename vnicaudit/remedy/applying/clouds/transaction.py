@@ -122,14 +122,6 @@ Past = Callable[[], Iterable[PastRun]]
 """All recorded runs, newest first."""
 
 
-class Leftovers(NamedTuple):
-    """The condition in which earlier runs left a server. ``off``: it was stopped and never started
-    again; ``in_doubt``: its properties may be half set."""
-
-    off: bool = False
-    in_doubt: bool = False
-
-
 class EarlierRuns:
     """The conditions in which earlier runs left units of one kind; the runs are read once for all
     units."""
@@ -137,10 +129,6 @@ class EarlierRuns:
     def __init__(self, kind: str, past: Past) -> None:
         self._kind = kind
         self._past = past
-
-    def leftovers(self, id: str | None) -> Leftovers:
-        """The condition in which earlier runs left the unit with that id."""
-        return Leftovers(id in self.off, id in self.in_doubt)
 
     @cached_property
     def off(self) -> frozenset[str]:
@@ -173,13 +161,33 @@ class EarlierRuns:
 # The drivers of the three kinds of objects: servers, images and flavors.
 
 
+ENDS_THE_RUN = (SilentError, JournalError)
+"""Errors that end the run: the cloud does not answer, or an action could not be recorded."""
+
 DRIFT = "it changed since the plan was made: make a new plan"
-EDITED = (
+_EDITED = (
     "somebody has changed it since: check it, then use --over-edits to put the property back anyway"
 )
 
-ENDS_THE_RUN = (SilentError, JournalError)
-"""Errors that end the run: the cloud does not answer, or an action could not be recorded."""
+
+class CloudRequest(NamedTuple):
+    """What is requested of an object. ``transaction``: without what only the driver of its kind
+    knows; ``step``: the plan's step, None: an earlier transaction is undone. ``was_left_off``: an
+    earlier run stopped the server and never started it again; ``in_doubt``: its properties may be
+    half set. ``over_edits``: undo it even if somebody changed the object since."""
+
+    transaction: CloudTransaction
+    step: Step | None
+    was_left_off: bool
+    in_doubt: bool
+    over_edits: bool = False
+
+    def drifted(self, what: str) -> UnitRefusedError:
+        """The error for an object that is neither as before nor as wanted; ``what`` differs."""
+        if self.step is None:
+            return UnitRefusedError(f"{_EDITED} ({what})", "edited")
+        return UnitRefusedError(f"{DRIFT} ({what})", "drift")
+
 
 ObjectState = tuple[Literal["in-effect", "waiting", "differs"], str, tuple[Check, ...]]
 
@@ -252,17 +260,13 @@ class CloudDriver(Driver):
             object=part.kind, id=first.about.id or "",
             before=dict(part.old), goal=dict(part.properties), back=dict(part.old),
         )  # fmt: skip
-        leftovers = self._leftovers(unit, request)
-        return _prepared(
-            self.completed(transaction, first, self._clouds.place(unit.target), leftovers)
-        )
+        return self._completed(unit, transaction, first, request)
 
     def prepare_undo(self, unit: UnitRequest, request: UndoRequest) -> Prepared:
         """The change that restores the properties from before the run."""
         transaction = request.transaction(unit, CloudTransaction)
         back = replace(transaction.inverse(), mode=request.mode)
-        place, leftovers = self._clouds.place(unit.target), self._leftovers(unit, request)
-        return _prepared(self.completed_undo(back, place, leftovers, over_edits=request.over_edits))
+        return self._completed(unit, back, None, request, over_edits=request.over_edits)
 
     def prepare_restore(self, unit: UnitRequest, request: UndoRequest) -> Prepared:
         """The change that undoes the run, as :meth:`prepare_undo` makes it: a run saves only
@@ -289,30 +293,30 @@ class CloudDriver(Driver):
         place = self._clouds.place(unit.target)
         return UnitState(unit.name, *self.state(place, begin.of(CloudTransaction)))
 
-    def _leftovers(self, unit: UnitRequest, request: PrepareRequest | UndoRequest) -> Leftovers:
+    def _completed(
+        self,
+        unit: UnitRequest,
+        transaction: CloudTransaction,
+        step: Step | None,
+        request: PrepareRequest | UndoRequest,
+        *,
+        over_edits: bool = False,
+    ) -> Prepared:
         if self._earlier is None:
             self._earlier = EarlierRuns(unit.kind, request.past)
-        return self._earlier.leftovers(unit.uuid)
+        off, in_doubt = unit.uuid in self._earlier.off, unit.uuid in self._earlier.in_doubt
+        wanted = CloudRequest(transaction, step, off, in_doubt, over_edits)
+        made = self.completed(wanted, self._clouds.place(unit.target))
+        left_off = made is not None and made.active and made.state != "ACTIVE"
+        note = "an earlier run left it off: it will be started at the end" if left_off else ""
+        return Prepared(made, keeps_texts=False, note=note)
 
     # What each kind of object does in its own way.
 
     @abstractmethod
-    def completed(
-        self, transaction: CloudTransaction, step: Step, place: CloudPlace, leftovers: Leftovers
-    ) -> CloudTransaction | None:
-        """The transaction of a step, completed; None: the object has all of it already."""
-
-    @abstractmethod
-    def completed_undo(
-        self,
-        transaction: CloudTransaction,
-        place: CloudPlace,
-        leftovers: Leftovers,
-        *,
-        over_edits: bool,
-    ) -> CloudTransaction | None:
-        """The transaction that undoes another one, from the inverse of that; None: it is undone
-        already. ``over_edits``: undo it even if somebody changed the object since."""
+    def completed(self, request: CloudRequest, place: CloudPlace) -> CloudTransaction | None:
+        """The transaction, completed; None: there is nothing left to do. Raises RefusedError if the
+        object changed since the plan was made, or the run."""
 
     @abstractmethod
     def change(self, work: CloudWork) -> Result:
@@ -325,12 +329,6 @@ class CloudDriver(Driver):
     @abstractmethod
     def state(self, place: CloudPlace, transaction: CloudTransaction) -> ObjectState:
         """``(state, detail, checks)`` of the object now."""
-
-
-def _prepared(transaction: CloudTransaction | None) -> Prepared:
-    off = transaction is not None and transaction.active and transaction.state != "ACTIVE"
-    note = "an earlier run left it off: it will be started at the end" if off else ""
-    return Prepared(transaction, keeps_texts=False, note=note)
 
 
 @contextmanager
