@@ -171,7 +171,7 @@ _EDITED = (
 
 
 class CloudRequest(NamedTuple):
-    """What is requested of an object. ``transaction``: without what only the driver of its kind
+    """A requested change of an object. ``transaction``: without what only the driver of its kind
     knows; ``step``: the plan's step, None: an earlier transaction is undone. ``was_left_off``: an
     earlier run stopped the server and never started it again; ``in_doubt``: its properties may be
     half set. ``over_edits``: undo it even if somebody changed the object since."""
